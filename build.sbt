@@ -1,0 +1,97 @@
+// Two matrices, one row per Spark line (project/SparkLine.scala): `kernel` has no Spark on its class path, `spark` hooks it into Catalyst.
+// Directories leave the package prefix out where Scala allows it: scala/spark/src/dovetail/spark holds org.apache.spark.sql.dovetail,
+// a package that has to lie under Spark's because much of Catalyst is private[sql].
+
+ThisBuild / organization := "io.github.dovetail-spark"
+ThisBuild / version      := IO.read(file("VERSION")).trim
+
+val root_ = file(".").getAbsoluteFile
+
+// JDK 17 keeps these packages closed; Spark opens them by its launcher, a forked test has to do it itself.
+val sparkOpens = Seq("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util", "java.util.concurrent",
+  "java.util.concurrent.atomic", "sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar").map(p => s"--add-opens=java.base/$p=ALL-UNNAMED")
+
+val strict = Seq("-deprecation", "-feature", "-unchecked", "-encoding", "UTF-8", "-Xfatal-warnings", "-Xlint:_,-byname-implicit")
+
+def scalacStrict(scala: String): Seq[String] =
+  if (scala.startsWith("2.12")) Seq("-deprecation", "-feature", "-unchecked", "-encoding", "UTF-8", "-Xfatal-warnings", "-Xlint:_,-unused", "-Ywarn-unused:imports,privates,locals")
+  else strict ++ Seq("-Wunused:imports,privates,locals", "-release:17")
+
+def shared(line: SparkLine, tests: String) = Seq(
+  scalacOptions ++= scalacStrict(line.scala),
+  Compile / doc / sources            := Nil,
+  Test / unmanagedSourceDirectories := Seq(root_ / "tests" / "scala" / tests),
+  Test / fork                        := true,
+  Test / javaOptions ++= "-Xmx3g" +: sparkOpens,
+  Test / baseDirectory               := root_,
+  // Suites of one JVM share one Spark context.
+  Test / testForkedParallel := false,
+  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS"),
+  libraryDependencies ++= Seq("org.scalatest" %% "scalatest" % "3.2.19" % Test, "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0" % Test)
+)
+
+/** Join graph, estimates, costs, search: plain Scala. Compiled with each line's own Scala patch release, because its classes go into that line's jar. */
+lazy val kernel = SparkLine.all.foldLeft(projectMatrix in file("scala/kernel")) { (m, line) =>
+  m.customRow(
+    autoScalaLibrary = true,
+    scalaVersions = Seq(line.scala),
+    axisValues = Seq(line, VirtualAxis.jvm),
+    _.settings(
+      shared(line, "kernel"),
+      name                                 := s"dovetail-kernel-${line.short}",
+      publish / skip                       := true,
+      Compile / unmanagedSourceDirectories := Seq(root_ / "scala/kernel/src")
+    )
+  )
+}
+
+/** Catalyst rules, statistics, explain. */
+lazy val spark = SparkLine.all
+  .foldLeft(projectMatrix in file("scala/spark")) { (m, line) =>
+    m.customRow(
+      autoScalaLibrary = true,
+      scalaVersions = Seq(line.scala),
+      axisValues = Seq(line, VirtualAxis.jvm),
+      _.enablePlugins(BuildInfoPlugin).settings(
+        shared(line, "spark"),
+        name             := "dovetail",
+        moduleName       := s"dovetail-spark-${line.short}",
+        buildInfoPackage := "org.apache.spark.sql.dovetail",
+        buildInfoKeys    := Seq[BuildInfoKey](version, "sparkLine" -> line.short, "sparkBuilt" -> line.full, "scalaBuilt" -> line.scala),
+        libraryDependencies += "org.apache.spark" %% "spark-sql" % line.full % Provided,
+        Compile / unmanagedSourceDirectories := (root_ / "scala/spark/src") +: line.shims.map(s => root_ / "scala/spark/shims" / s),
+        Compile / packageBin / mappings ++= kernelClasses(line).value
+      )
+    )
+  }
+  .dependsOn(kernel)
+
+/** Micro-benchmarks of the kernel (planning time per graph shape). */
+lazy val bench = (project in file("benchmarks/jmh"))
+  .enablePlugins(JmhPlugin)
+  .settings(scalaVersion := SparkLine.primary.scala, publish / skip := true)
+  .dependsOn(LocalProject("kernel" + SparkLine.primary.rowSuffix))
+
+/** The kernel's classes go into the published jar, so that users add one jar. */
+def kernelClasses(line: SparkLine) = Def.taskDyn {
+  Def.task((LocalProject("kernel" + line.rowSuffix) / Compile / packageBin / mappings).value)
+}
+
+val bundleJars = taskKey[Seq[File]]("Copy the jar of every Spark line into python/dovetail/jars, with a manifest")
+bundleJars := {
+  val out  = root_ / "python" / "dovetail" / "jars"
+  val jars = Def.taskDyn(SparkLine.all.map(l => LocalProject("spark" + l.rowSuffix) / Compile / packageBin).join).value
+  IO.delete(out)
+  IO.createDirectory(out)
+  IO.write(out / "lines.json", SparkLine.all.map(_.json).mkString("[", ",\n ", "]\n"))
+  SparkLine.all.zip(jars).map { case (line, jar) =>
+    val target = out / line.jarName(version.value)
+    IO.copyFile(jar, target)
+    target
+  }
+}
+
+val sparkLines = taskKey[Unit]("Print the Spark lines as JSON")
+sparkLines := println(SparkLine.all.map(_.json).mkString("[", ",", "]"))
+
+lazy val root = (project in file(".")).settings(publish / skip := true, Compile / unmanagedSourceDirectories := Nil)

@@ -1,0 +1,27 @@
+package dovetail.kernel.cost
+
+/** What a plan costs, by part, in the unit of its cost model. Plans are compared by `total`. */
+final case class Cost(exchange: Double = 0.0, sort: Double = 0.0, hash: Double = 0.0, broadcast: Double = 0.0, output: Double = 0.0) {
+  def total: Double       = exchange + sort + hash + broadcast + output
+  def +(that: Cost): Cost = Cost(exchange + that.exchange, sort + that.sort, hash + that.hash, broadcast + that.broadcast, output + that.output)
+}
+
+object Cost { val zero: Cost = Cost() }
+
+/** How a join is (expected to be) executed. */
+sealed abstract class JoinMethod(val name: String, val buildsLeft: Boolean)
+
+object JoinMethod {
+  case object BroadcastRight extends JoinMethod("broadcast hash", false)
+  case object BroadcastLeft  extends JoinMethod("broadcast hash", true)
+
+  /** Both sides exchanged, then sorted and merged, or one side hashed per partition. */
+  case object Shuffled extends JoinMethod("shuffled", false)
+
+  /** Planned as [[Shuffled]], but one side turns out small enough to be broadcast instead of sorted and merged. */
+  case object ShuffledThenBroadcast extends JoinMethod("shuffled, then broadcast", false)
+  case object NestedLoop            extends JoinMethod("nested loop", false)
+
+  /** The model does not say. */
+  case object Unspecified extends JoinMethod("join", false)
+}

@@ -1,0 +1,34 @@
+package dovetail.kernel.cost
+
+/** Prices joins. The search calls `join` for every pair of sub-plans it considers; the model offers what ways of executing that join it knows. */
+trait CostModel {
+  def name: String
+
+  /**
+   * Offers the ways of joining `left` and `right` to `out`.
+   *
+   * @param key  classes that the two have in common: the hash key, as a partitioning mask; 0 where there is none or it has no class
+   * @param equi there is an equality to hash or sort by
+   */
+  def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean): Unit
+
+  /** The parts of the cost of the join itself, without its inputs, as `join` added them up for alternative `i` of `out`. */
+  def parts(out: SubPlan, i: Int): Cost
+}
+
+/**
+ * The formula of Spark's cost-based optimizer (Hu et al. 2017): `weight * rows + (1 - weight) * bytes`, summed over the joins. Physical properties do not exist.
+ *
+ * @param weight share of the rows, 0 to 1 (`spark.dovetail.cost.cardWeight`)
+ */
+final class CardWeightCosts(weight: Double) extends CostModel {
+  require(weight >= 0.0 && weight <= 1.0, s"weight $weight is not within 0..1")
+  val name = "cardWeight"
+
+  def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean): Unit =
+    out.offer(left.cost(0) + right.cost(0) + own(out), 0L, JoinMethod.Unspecified, left, 0, right, 0, 0.0)
+
+  def parts(out: SubPlan, i: Int): Cost = Cost(output = own(out))
+
+  private def own(out: SubPlan) = weight * out.rows + (1.0 - weight) * out.bytes
+}

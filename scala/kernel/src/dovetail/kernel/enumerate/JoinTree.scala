@@ -1,0 +1,80 @@
+package dovetail.kernel.enumerate
+
+import dovetail.kernel.cost.{Cost, CostModel, JoinMethod, SubPlan}
+import dovetail.kernel.estimate.{CardinalityModel, Estimate}
+
+/** The result of a search: a tree of joins over relations, with the size and the price of each node. Relations are named by their index. */
+sealed trait JoinTree {
+
+  /** Ascending. */
+  def relations: Vector[Int]
+  def rows: Estimate
+
+  /** Of the whole tree. */
+  def cost: Cost
+
+  /** The joins, inputs before outputs. */
+  def joins: Vector[JoinTree.Join] = this match {
+    case j: JoinTree.Join => j.left.joins ++ j.right.joins :+ j
+    case _                => Vector.empty
+  }
+
+  def shape: Shape = this match {
+    case JoinTree.Leaf(r, _) => Shape.Leaf(r)
+    case j: JoinTree.Join    => Shape.Join(j.left.shape, j.right.shape)
+  }
+}
+
+object JoinTree {
+  final case class Leaf(relation: Int, rows: Estimate) extends JoinTree {
+    val relations: Vector[Int] = Vector(relation)
+    val cost: Cost             = Cost.zero
+  }
+
+  /** @param own the cost of this join without its inputs */
+  final case class Join(left: JoinTree, right: JoinTree, rows: Estimate, bytes: Double, method: JoinMethod, own: Cost) extends JoinTree {
+    val relations: Vector[Int] = (left.relations ++ right.relations).sorted
+    val cost: Cost             = left.cost + right.cost + own
+  }
+
+  /** Reads alternative `i` of `plan` back into a tree. The larger input stands on the left, as people write it (of equals, the one with the first relation). */
+  def of(plan: SubPlan, i: Int, model: CardinalityModel, costs: CostModel): JoinTree =
+    if (plan.relation >= 0) Leaf(plan.relation, model.estimate(Array(plan.relation)))
+    else {
+      val left   = of(plan.left(i), plan.leftAlternative(i), model, costs)
+      val right  = of(plan.right(i), plan.rightAlternative(i), model, costs)
+      val flip   = plan.right(i).rows > plan.left(i).rows || (plan.right(i).rows == plan.left(i).rows && right.relations.head < left.relations.head)
+      val (l, r) = if (flip) (right, left) else (left, right)
+      val method = if (!flip) plan.method(i)
+      else plan.method(i) match {
+        case JoinMethod.BroadcastLeft  => JoinMethod.BroadcastRight
+        case JoinMethod.BroadcastRight => JoinMethod.BroadcastLeft
+        case other                     => other
+      }
+      Join(l, r, model.estimate((l.relations ++ r.relations).toArray), plan.bytes, method, costs.parts(plan, i))
+    }
+}
+
+/** The bare shape of a join tree. */
+sealed trait Shape {
+  def render(name: Int => String): String = this match {
+    case Shape.Leaf(r)    => name(r)
+    case Shape.Join(l, r) => s"(${l.render(name)} ${r.render(name)})"
+  }
+  def leaves: Vector[Int] = this match {
+    case Shape.Leaf(r)    => Vector(r)
+    case Shape.Join(l, r) => l.leaves ++ r.leaves
+  }
+
+  /** The same joins, whichever side stands left. */
+  def sameJoins(that: Shape): Boolean = (this, that) match {
+    case (Shape.Leaf(a), Shape.Leaf(b))       => a == b
+    case (Shape.Join(a, b), Shape.Join(c, d)) => (a.sameJoins(c) && b.sameJoins(d)) || (a.sameJoins(d) && b.sameJoins(c))
+    case _                                    => false
+  }
+}
+
+object Shape {
+  final case class Leaf(relation: Int)             extends Shape
+  final case class Join(left: Shape, right: Shape) extends Shape
+}

@@ -1,0 +1,61 @@
+package dovetail.kernel.enumerate
+
+import dovetail.kernel.cost.{CostModel, SubPlan}
+import dovetail.kernel.estimate.CardinalityModel
+import dovetail.kernel.graph.{Hypergraph, JoinGraph, RelSet}
+
+/**
+ * What a search found.
+ *
+ * @param best      the cheapest tree found; it may be the original one
+ * @param original  the tree as it was written, priced by the same model
+ * @param algorithm `dphyp` (exact) or `goo` (greedy)
+ * @param pairs     pairs of sub-plans considered, by all algorithms that ran
+ * @param note      why the exact search did not finish, if it did not
+ */
+final case class Outcome(best: JoinTree, original: JoinTree, algorithm: String, pairs: Long, note: Option[String])
+
+/** Finds the join order of a graph: exactly where the budget allows it, greedily otherwise; never not at all. */
+final class Search(graph: JoinGraph, costs: CostModel, budget: Budget) {
+  private val model = new CardinalityModel(graph)
+  private val sizer = new Sizer(graph, model)
+
+  def run(written: Shape): Outcome = {
+    require(written.leaves.sorted == graph.relations.indices.toVector, "the written order names every relation once")
+    val original                        = price(written)
+    val (found, algorithm, pairs, note) = exact().fold({ case (tried, why) => greedy(tried, why) }, { case (plan, n) => (plan, "dphyp", n, None) })
+    val best                            = if (original.cost(original.best) <= found.cost(found.best)) original else found
+    Outcome(tree(best), tree(original), algorithm, pairs, note)
+  }
+
+  private def tree(p: SubPlan) = JoinTree.of(p, p.best, model, costs)
+
+  private def exact(): Either[(Long, String), (SubPlan, Long)] =
+    if (graph.size > RelSet.MaxSize) Left((0L, s"${graph.size} relations: more than ${RelSet.MaxSize} are ordered greedily"))
+    else {
+      val table = new PlanTable(graph.size, sizer, costs, budget)
+      if (new Dphyp(Hypergraph(graph), table).run()) Right((table.full, table.pairs))
+      else Left((
+        table.pairs,
+        if (table.pairs >= budget.pairs) s"the exact search would take more than ${budget.pairs} pairs" else "the exact search ran out of time"
+      ))
+    }
+
+  private def greedy(tried: Long, why: String): (SubPlan, String, Long, Option[String]) = {
+    val goo  = new Greedy(graph, sizer, costs)
+    val plan = goo.run()
+    (plan, "goo", tried + goo.pairs, Some(why))
+  }
+
+  /** The plans of the tree as written: the cheapest ways to execute exactly these joins. */
+  private def price(shape: Shape): SubPlan = shape match {
+    case Shape.Leaf(r)    => sizer.leaf(r)
+    case Shape.Join(l, r) =>
+      val (left, right) = (price(l), price(r))
+      val (ls, rs)      = (l.leaves, r.leaves)
+      val out           = sizer.join((ls ++ rs).toArray)
+      val key           = left.classes & right.classes
+      costs.join(left, right, out, key, key != 0L || sizer.looseEquality(ls.toSet, rs.toSet))
+      out
+  }
+}

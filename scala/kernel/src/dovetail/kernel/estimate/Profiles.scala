@@ -1,0 +1,88 @@
+package dovetail.kernel.estimate
+
+/**
+ * What is known of one column, over the rows of the relation it belongs to. Values are numbers (dates as days, timestamps as microseconds, booleans
+ * as 0 and 1); a column whose values have no place on that line (strings, binaries) has no range. `None` is unknown, not zero.
+ *
+ * @param ndv      distinct non-null values
+ * @param domain   distinct values before predicates on other columns. A random filter on a relation thins out its keys, but not the chance that a
+ *                 pair of rows has equal ones: joins are estimated by domains, grouping and semi joins by NDVs.
+ * @param nulls    share of NULLs, 0 to 1
+ * @param width    average bytes of a value in memory
+ */
+final case class ColumnProfile(
+    ndv: Option[Double] = None,
+    domain: Option[Double] = None,
+    nulls: Option[Double] = None,
+    min: Option[Double] = None,
+    max: Option[Double] = None,
+    histogram: Option[Histogram] = None,
+    width: Double = Assumptions.StringBytes
+) {
+  require(ndv.forall(_ >= 0.0), s"negative ndv $ndv")
+  require(nulls.forall(n => n >= 0.0 && n <= 1.0), s"share of nulls outside 0..1: $nulls")
+  require((for (a <- min; b <- max) yield a <= b).getOrElse(true), s"min $min above max $max")
+  require(width >= 0.0, s"negative width $width")
+
+  def nonNull: Double = 1.0 - nulls.getOrElse(Assumptions.NullFraction)
+}
+
+object ColumnProfile {
+
+  /** Builds a profile from numbers that nobody has checked: what contradicts itself is dropped, and named. */
+  def checked(
+      ndv: Option[Double],
+      nulls: Option[Double],
+      rows: Option[Double],
+      min: Option[Double],
+      max: Option[Double],
+      histogram: => Option[Histogram],
+      width: Option[Double]
+  ): (ColumnProfile, Seq[String]) = {
+    val faults                                                               = Seq.newBuilder[String]
+    def keep[A](what: String, value: Option[A])(ok: A => Boolean): Option[A] = {
+      value.filterNot(ok).foreach(v => faults += s"$what $v")
+      value.filter(ok)
+    }
+    val finite    = (d: Double) => !d.isNaN && !d.isInfinite
+    val nullsKept = keep("null count", nulls)(n => finite(n) && n >= 0.0 && rows.forall(n <= _))
+    val allNull   = nullsKept.exists(n => rows.exists(r => r > 0.0 && n >= r))
+    val ndvKept   = keep("distinct count", ndv)(d => finite(d) && (d > 0.0 || (d == 0.0 && (allNull || rows.contains(0.0)))))
+    val (lo, hi)  = (min.filter(finite), max.filter(finite))
+    val inOrder   = (for (a <- lo; b <- hi) yield a <= b).getOrElse(true)
+    if (!inOrder) faults += s"min ${lo.get} above max ${hi.get}"
+    val histogramKept =
+      try histogram
+      catch { case e: IllegalArgumentException => faults += s"histogram: ${e.getMessage}"; None }
+    val widthKept = keep("width", width)(w => finite(w) && w >= 0.0)
+    // more distinct values than rows is a sketch's error or a stale count: the rows win
+    val distinct = ndvKept.map(d => rows.fold(d)(r => math.min(d, math.max(r, 1.0))))
+    val profile  = ColumnProfile(
+      ndv = distinct,
+      domain = distinct,
+      nulls = for (n <- nullsKept; r <- rows if r > 0.0) yield n / r,
+      min = if (inOrder) lo else None,
+      max = if (inOrder) hi else None,
+      histogram = histogramKept,
+      width = widthKept.getOrElse(Assumptions.StringBytes)
+    )
+    (profile, faults.result())
+  }
+}
+
+/**
+ * What is known of the output of a plan: its rows and its columns, by a caller's own column ids.
+ *
+ * @param baseRows rows before this relation's own predicates: the domain that key columns of unknown NDV are drawn from
+ * @param uniqueKeys sets of columns that are certainly unique (grouping columns of an aggregate), not merely so by count
+ */
+final case class RelationProfile(rows: Estimate, columns: Map[Long, ColumnProfile], baseRows: Double, uniqueKeys: Set[Set[Long]] = Set.empty) {
+  def column(id: Long): ColumnProfile    = columns.getOrElse(id, ColumnProfile())
+  def width(ids: Iterable[Long]): Double = Assumptions.RowOverhead + ids.iterator.map(id => column(id).width).sum
+
+  /** All rows but a random share gone: rows, NDVs scaled, nothing else known to change. */
+  def scaled(selectivity: Double): RelationProfile = {
+    val kept = rows.scaled(selectivity)
+    copy(rows = kept, columns = columns.map { case (id, c) => id -> c.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, rows.value, kept.value))) })
+  }
+}

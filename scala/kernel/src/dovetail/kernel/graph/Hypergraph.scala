@@ -1,0 +1,67 @@
+package dovetail.kernel.graph
+
+/** The edges of a join graph of at most 64 nodes as bit masks: what the exact search walks. */
+final class Hypergraph(val size: Int, simple: Array[Long], hyper: Array[(RelSet, RelSet)]) {
+  require(size <= RelSet.MaxSize && simple.length == size)
+
+  def hasHyperedges: Boolean = hyper.nonEmpty
+
+  /**
+   * Relations that a simple edge connects with `s`, outside of `s` and `excluded`; of a hyperedge's far side only its least relation, which stands for
+   * it (Moerkotte and Neumann 2008, §2.3: N(S, X)). Adding more nodes than needed costs time, never correctness: `connected` decides.
+   */
+  def neighborhood(s: RelSet, excluded: RelSet): RelSet = {
+    var bits = s.bits
+    var n    = 0L
+    while (bits != 0L) { n |= simple(java.lang.Long.numberOfTrailingZeros(bits)); bits &= bits - 1 }
+    val forbidden = s | excluded
+    n &= ~forbidden.bits
+    var i = 0
+    while (i < hyper.length) {
+      val (u, v) = hyper(i)
+      if (u.isSubsetOf(s) && !v.overlaps(forbidden)) n |= RelSet.single(v.min).bits
+      if (v.isSubsetOf(s) && !u.overlaps(forbidden)) n |= RelSet.single(u.min).bits
+      i += 1
+    }
+    new RelSet(n)
+  }
+
+  /** Some edge leads from `a` to `b`. */
+  def connected(a: RelSet, b: RelSet): Boolean = {
+    var bits = a.bits
+    while (bits != 0L) {
+      if ((simple(java.lang.Long.numberOfTrailingZeros(bits)) & b.bits) != 0L) return true
+      bits &= bits - 1
+    }
+    var i = 0
+    while (i < hyper.length) {
+      val (u, v) = hyper(i)
+      if ((u.isSubsetOf(a) && v.isSubsetOf(b)) || (v.isSubsetOf(a) && u.isSubsetOf(b))) return true
+      i += 1
+    }
+    false
+  }
+}
+
+object Hypergraph {
+
+  /**
+   * The edges of `graph`. Components that no edge connects are joined by hyperedges between whole components, so that a cross product is only made of
+   * complete components, and only where there is no other way.
+   */
+  def apply(graph: JoinGraph): Hypergraph = {
+    def set(rs: Vector[Int]) = RelSet(rs: _*)
+    val crossings            = for (a <- graph.components; b <- graph.components if a.head < b.head) yield (set(a), set(b))
+    // more than a few components: chain them by order instead of all pairs of unions, which would be 3^k hyperedges
+    val unions = if (graph.components.size <= 2) Vector.empty else componentUnions(graph.components.map(set))
+    new Hypergraph(
+      graph.size,
+      graph.neighbors.map(set(_).bits).toArray,
+      (graph.hyperedges.map { case (l, r) => (set(l), set(r)) } ++ crossings ++ unions).toArray
+    )
+  }
+
+  // (a ∪ b) × c and so on: with k components, hyperedges between the union of the first i and the (i+1)-th, in order of appearance.
+  private def componentUnions(components: Vector[RelSet]): Vector[(RelSet, RelSet)] =
+    components.indices.drop(2).map(i => (components.take(i).reduce(_ | _), components(i))).toVector
+}

@@ -1,0 +1,77 @@
+package dovetail.kernel.graph
+
+import dovetail.kernel.estimate.{ColumnProfile, RelationProfile}
+
+/**
+ * One input of a join group: a table with its predicates, an aggregate, an outer join, anything the search treats as a whole.
+ *
+ * @param rowBytes      average bytes of one row in memory
+ * @param broadcastable the engine would broadcast this input as it stands (its own size is under the engine's threshold)
+ */
+final case class Relation(index: Int, name: String, profile: RelationProfile, rowBytes: Double, broadcastable: Boolean)
+
+/** An expression over one relation that is equal to all other members of its class. `text` is for people; `columns` are the caller's column ids it reads. */
+final case class Member(relation: Int, column: ColumnProfile, columns: Set[Long], text: String)
+
+/** Expressions that equality predicates make equal: `a.x = b.y AND b.y = c.z` is one class of three members, and joins a with c as well. */
+final case class EquivalenceClass(index: Int, members: Vector[Member]) {
+  require(members.size >= 2, "a class has at least two members")
+  val relations: Vector[Int] = members.map(_.relation).distinct.sorted
+
+  /**
+   * NDV of the domain that the members draw from: the largest one known, else as many as the smallest relation has rows (it is taken for the one
+   * whose key this is).
+   */
+  def domain(relations: Vector[Relation]): Double =
+    members.flatMap(_.column.domain).reduceOption(_ max _).getOrElse(members.map(m => relations(m.relation).profile.baseRows).min)
+}
+
+/**
+ * A join predicate that is not an equality between two relations' expressions.
+ *
+ * @param relations   all it reads, ascending; two or more
+ * @param selectivity share of the pairs it keeps
+ * @param sides       for an equality between expressions over several relations (`a.x + b.y = c.z`): the relations of each side. A hash join can use it,
+ *                    and the search sees a hyperedge.
+ */
+final case class JoinPredicate(index: Int, relations: Vector[Int], selectivity: Double, sides: Option[(Vector[Int], Vector[Int])], text: String) {
+  require(relations.size >= 2 && relations == relations.distinct.sorted, s"relations of a join predicate: $relations")
+  require(selectivity >= 0.0 && selectivity <= 1.0, s"selectivity $selectivity")
+}
+
+/**
+ * A group of relations connected by inner joins: what the search orders. Any number of relations.
+ *
+ * Edges (who can be joined with whom without a cross product) are all pairs within an equivalence class, the pairs of two-relation predicates, and the
+ * hyperedges of equalities over several relations. A predicate over three or more relations that is no equality connects nothing: it is applied where
+ * its last relation joins.
+ */
+final case class JoinGraph(relations: Vector[Relation], classes: Vector[EquivalenceClass], predicates: Vector[JoinPredicate]) {
+  require(relations.nonEmpty && relations.zipWithIndex.forall { case (r, i) => r.index == i }, "relations are numbered from 0")
+  require(classes.zipWithIndex.forall { case (c, i) => c.index == i }, "classes are numbered from 0")
+  require((classes.flatMap(_.relations) ++ predicates.flatMap(_.relations)).forall(relations.indices.contains), "an edge names an unknown relation")
+
+  def size: Int = relations.size
+
+  /** Hyperedges with more than one relation on a side. */
+  val hyperedges: Vector[(Vector[Int], Vector[Int])] = predicates.flatMap(_.sides).filter { case (l, r) => l.size + r.size > 2 }
+
+  /** Relations that share a two-relation edge, ascending. */
+  val neighbors: Vector[Vector[Int]] = {
+    val sets                        = Vector.fill(size)(scala.collection.mutable.BitSet.empty)
+    def connect(rs: Seq[Int]): Unit = for (a <- rs; b <- rs if a != b) sets(a) += b
+    classes.foreach(c => connect(c.relations))
+    predicates.foreach(p => if (p.relations.size == 2) connect(p.relations))
+    sets.map(_.toVector)
+  }
+
+  /** Relations by connected component, each ascending, in order of their first relation; hyperedges connect too. */
+  lazy val components: Vector[Vector[Int]] = {
+    val parent                      = Array.range(0, size)
+    def find(i: Int): Int           = { var r = i; while (parent(r) != r) { parent(r) = parent(parent(r)); r = parent(r) }; r }
+    def union(a: Int, b: Int): Unit = { val (x, y) = (find(a), find(b)); if (x != y) parent(math.max(x, y)) = math.min(x, y) }
+    for (a <- relations.indices; b <- neighbors(a)) union(a, b)
+    for ((l, r) <- hyperedges; b <- l ++ r) union(l.head, b)
+    relations.indices.toVector.groupBy(find).toVector.sortBy(_._1).map(_._2)
+  }
+}
