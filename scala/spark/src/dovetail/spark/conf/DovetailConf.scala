@@ -1,0 +1,97 @@
+package org.apache.spark.sql.dovetail.conf
+
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.internal.config.ConfigEntry
+import org.apache.spark.sql.internal.SQLConf
+import org.slf4j.LoggerFactory
+
+/** All settings, in one list: type, default, range, documentation, version. `docs/reference/configs.md` and the Python class `Config` are generated from it.
+  *
+  * Entries are registered with Spark, so `SET spark.dovetail.…` checks a value when it is set. Values from configuration files come unchecked: reading a
+  * wrong one gives the default and one warning, never a failing query.
+  */
+object DovetailConf {
+
+  final case class Setting[T](entry: ConfigEntry[T], kind: String, range: String) {
+    def key: String = entry.key
+
+    def get(conf: SQLConf): T =
+      try conf.getConf(entry)
+      catch {
+        case NonFatal(e) =>
+          if (warned.add(key)) log.warn(s"$key has a value that cannot be used, the default ${entry.defaultValueString} is taken. ${e.getMessage}")
+          entry.defaultValue.get
+      }
+  }
+
+  private val log    = LoggerFactory.getLogger("dovetail")
+  private val warned = ConcurrentHashMap.newKeySet[String]()
+
+  val Enabled: Setting[Boolean] = boolean("spark.dovetail.enabled", true, "Whether Dovetail reorders joins. When false, Spark plans as if Dovetail were not there.")
+
+  val CostModel: Setting[String] = choice(
+    "spark.dovetail.cost.model",
+    "physical",
+    Seq("physical", "cardWeight"),
+    "What a join order is judged by. 'physical': the work of exchanges, sorts, hash tables, broadcasts and rows produced. 'cardWeight': Spark's formula " +
+      "weight * rows + (1 - weight) * bytes."
+  )
+
+  val CardWeight: Setting[Double] =
+    double("spark.dovetail.cost.cardWeight", 0.7, 0.0, 1.0, "Weight of the rows against the bytes when spark.dovetail.cost.model is 'cardWeight'.")
+
+  val HistogramEnabled: Setting[Boolean] =
+    boolean("spark.dovetail.histogram.enabled", true, "Whether equi-height histograms are used for estimates where a table has them.")
+
+  val MaxPlanningMs: Setting[Long] = long(
+    "spark.dovetail.reorder.maxPlanningMs",
+    500L,
+    1L,
+    "Milliseconds that the search for one group of joins may take. Then the exact search gives way to the greedy one."
+  )
+
+  val ExactPairs: Setting[Long] = long(
+    "spark.dovetail.reorder.exactPairs",
+    300000L,
+    0L,
+    "Pairs of sub-plans that the exact search may consider for one group of joins; beyond them the greedy one takes over. 0 is always greedy. " +
+      "A star of 16 relations has 245760 pairs, a clique of 12 has 261625."
+  )
+
+  val MinGain: Setting[Double] = double(
+    "spark.dovetail.reorder.minGain",
+    0.05,
+    0.0,
+    1.0,
+    "Share of the estimated cost of the written order that another order must save to be taken."
+  )
+
+  /** In the order of the documentation. */
+  val all: Seq[Setting[_]] = Seq(Enabled, CostModel, CardWeight, HistogramEnabled, MaxPlanningMs, ExactPairs, MinGain)
+
+  /** Loads this object, which registers the settings with Spark. */
+  def register(): Unit = all.foreach(_.key)
+
+  private val Since = "0.1.0"
+
+  private def boolean(key: String, default: Boolean, doc: String): Setting[Boolean] =
+    Setting(SQLConf.buildConf(key).doc(doc).version(Since).booleanConf.createWithDefault(default), "boolean", "true | false")
+
+  private def double(key: String, default: Double, low: Double, high: Double, doc: String): Setting[Double] = {
+    val range = s"$low to $high"
+    Setting(
+      SQLConf.buildConf(key).doc(doc).version(Since).doubleConf.checkValue(v => v >= low && v <= high, s"$key must be from $range.").createWithDefault(default),
+      "double",
+      range
+    )
+  }
+
+  private def long(key: String, default: Long, low: Long, doc: String): Setting[Long] =
+    Setting(SQLConf.buildConf(key).doc(doc).version(Since).longConf.checkValue(_ >= low, s"$key must be at least $low.").createWithDefault(default), "long", s"at least $low")
+
+  private def choice(key: String, default: String, allowed: Seq[String], doc: String): Setting[String] =
+    Setting(SQLConf.buildConf(key).doc(doc).version(Since).stringConf.checkValues(allowed.toSet).createWithDefault(default), "enum", allowed.mkString(" | "))
+}

@@ -1,0 +1,19 @@
+package org.apache.spark.sql.dovetail.explain
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.dovetail.BuildInfo
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+
+/** Plans a query, without running it, and reports what Dovetail did. */
+object ExplainQuery {
+  val Formats: Seq[String] = Seq("text", "json")
+
+  def apply(session: SparkSession, sql: String, format: String): String = {
+    require(Formats.contains(format), s"dovetail_explain: unknown format '$format'. Allowed: ${Formats.mkString(", ")}.")
+    val state      = session.sessionState
+    val (_, trace) = Trace.collecting(state.executePlan(state.sqlParser.parsePlan(sql)).optimizedPlan)
+    val enabled    = DovetailConf.Enabled.get(state.conf)
+    if (format == "json") ReportJson(BuildInfo.version, enabled, DovetailConf.CostModel.get(state.conf), trace)
+    else ReportText(BuildInfo.version, enabled, trace)
+  }
+}

@@ -1,0 +1,57 @@
+package org.apache.spark.sql.dovetail.explain
+
+import com.fasterxml.jackson.databind.node.{JsonNodeFactory, ObjectNode}
+import dovetail.kernel.cost.Cost
+import dovetail.kernel.estimate.Estimate
+
+/** The trace as JSON, by Jackson's tree model (Spark bundles it in all lines; json4s changed between them). */
+object ReportJson {
+  private val nodes = JsonNodeFactory.instance
+
+  def apply(version: String, enabled: Boolean, costModel: String, trace: Trace): String = {
+    val root = nodes.objectNode()
+    root.put("version", version).put("enabled", enabled).put("cost_model", costModel)
+    val times = root.putObject("planning_ms")
+    trace.millis.foreach { case (phase, ms) => times.put(phase, ms) }
+    val groups = root.putArray("groups")
+    trace.groups.zipWithIndex.foreach { case (g, i) => groups.add(group(g, i + 1)) }
+    root.toString
+  }
+
+  private def group(g: GroupReport, id: Int): ObjectNode = {
+    val o = nodes.objectNode().put("id", id).put("status", g.status).put("reason", g.reason)
+    g.algorithm.fold(o.putNull("algorithm"))(o.put("algorithm", _))
+    o.put("pairs", g.pairs)
+    val relations = o.putArray("relations")
+    g.relations.foreach { r =>
+      val n = relations.addObject().put("name", r.name)
+      r.rows.fold[Any](n.putNull("rows"))(e => n.set[ObjectNode]("rows", estimate(e)))
+      r.bytes.fold(n.putNull("bytes"))(b => n.put("bytes", b))
+    }
+    Seq("before" -> g.before, "after" -> g.after).foreach { case (name, t) => t.fold[Any](o.putNull(name))(x => o.set[ObjectNode](name, tree(x))) }
+    o
+  }
+
+  private def tree(t: TreeReport): ObjectNode = {
+    val o     = nodes.objectNode().put("order", t.order).put("cost", t.cost.total)
+    val joins = o.putArray("joins")
+    t.joins.foreach { j =>
+      val n         = joins.addObject()
+      val relations = n.putArray("relations")
+      j.relations.foreach(relations.add(_: String))
+      n.put("condition", j.condition).set[ObjectNode]("rows", estimate(j.rows))
+      n.put("method", j.method).set[ObjectNode]("cost", cost(j.cost))
+    }
+    o
+  }
+
+  private def estimate(e: Estimate): ObjectNode = {
+    val o = nodes.objectNode().put("value", e.value).put("lower", e.lower)
+    // an unknown bound is null, not a made-up number
+    if (e.upper >= Estimate.Ceiling) o.putNull("upper") else o.put("upper", e.upper)
+    o.put("source", e.source.name)
+  }
+
+  private def cost(c: Cost): ObjectNode =
+    nodes.objectNode().put("exchange", c.exchange).put("sort", c.sort).put("hash", c.hash).put("broadcast", c.broadcast).put("output", c.output).put("total", c.total)
+}

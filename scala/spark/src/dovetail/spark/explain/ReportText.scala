@@ -1,0 +1,44 @@
+package org.apache.spark.sql.dovetail.explain
+
+import dovetail.kernel.estimate.Estimate
+
+/** The trace as people read it in a terminal. */
+object ReportText {
+
+  def apply(version: String, enabled: Boolean, trace: Trace): String = {
+    val head = s"Dovetail $version${if (enabled) "" else " (switched off: spark.dovetail.enabled=false)"}"
+    val time = trace.millis.map { case (phase, ms) => f"$phase $ms%.1f" }.mkString("planning ms: ", ", ", "")
+    val body =
+      if (trace.groups.isEmpty) Vector("No group of three or more inner joins: nothing to reorder.")
+      else trace.groups.zipWithIndex.flatMap { case (g, i) => group(g, i + 1) }
+    (head +: body :+ time).mkString("\n")
+  }
+
+  private def group(g: GroupReport, number: Int): Vector[String] = {
+    val search = g.algorithm.fold("")(a => s" [$a, ${g.pairs} pairs, ${g.costModel.getOrElse("")} costs]")
+    val title  = s"Group $number: ${g.status.replace('_', ' ')}: ${g.reason}$search"
+    val inputs =
+      if (g.relations.isEmpty) Vector.empty
+      else {
+        val width = g.relations.map(_.name.length).max
+        "  inputs" +: g.relations.map(r => s"    ${r.name.padTo(width, ' ')}  ${r.rows.fold("?")(rows)}${r.bytes.fold("")(b => s"  ${size(b)}")}")
+      }
+    title +: (inputs ++ g.before.toVector.flatMap(tree("written", _)) ++ g.after.toVector.flatMap(tree("chosen", _)))
+  }
+
+  private def tree(label: String, t: TreeReport): Vector[String] = {
+    val table = t.joins.map(j => f"    ${rows(j.rows)}%-44s ${j.method}%-24s cost ${j.cost.total}%.2e  {${j.relations.mkString(" ")}}  ${j.condition}")
+    f"  $label%-8s ${t.order}  cost ${t.cost.total}%.2e" +: table
+  }
+
+  private def rows(e: Estimate): String = {
+    val bounds = if (e.lower == e.upper) "" else s" [${count(e.lower)}, ${if (e.upper >= Estimate.Ceiling) "?" else count(e.upper)}]"
+    s"${count(e.value)} rows$bounds ${e.source.name}"
+  }
+
+  private def count(d: Double): String =
+    if (d < 1e4) f"$d%.0f" else if (d < 1e6) f"${d / 1e3}%.1fk" else if (d < 1e9) f"${d / 1e6}%.1fM" else if (d < 1e12) f"${d / 1e9}%.1fG" else f"$d%.1e"
+
+  private def size(bytes: Double): String =
+    if (bytes < 1024 * 1024) f"${bytes / 1024}%.0f KiB" else if (bytes < 1024.0 * 1024 * 1024) f"${bytes / 1024 / 1024}%.1f MiB" else f"${bytes / 1024 / 1024 / 1024}%.1f GiB"
+}

@@ -1,0 +1,115 @@
+package org.apache.spark.sql.dovetail.explain
+
+import scala.collection.mutable
+
+import dovetail.kernel.cost.Cost
+import dovetail.kernel.enumerate.{JoinTree, Outcome, Shape}
+import dovetail.kernel.estimate.Estimate
+import dovetail.kernel.graph.JoinGraph
+
+/** What the rule did while one query was planned: its groups, and the time by phase. Collected per thread, and only where somebody asks. */
+final class Trace {
+  private val reports = mutable.ArrayBuffer.empty[GroupReport]
+  private val nanos   = mutable.LinkedHashMap.empty[String, Long]
+
+  def groups: Vector[GroupReport]    = reports.toVector
+  def millis: Vector[(String, Double)] = Trace.Phases.map(p => p -> nanos.getOrElse(p, 0L) / 1e6)
+}
+
+object Trace {
+
+  /** Phases of the rule, in order; `total` also holds what is in none of the others. */
+  val Phases: Vector[String] = Vector("prepare", "extract", "estimate", "search", "rebuild", "total")
+
+  private val current = new ThreadLocal[Trace]
+
+  /** Runs `body` and returns what the rule did meanwhile in this thread. */
+  def collecting[A](body: => A): (A, Trace) = {
+    val (outer, trace) = (current.get, new Trace)
+    current.set(trace)
+    try {
+      val result = body
+      (result, trace)
+    }
+    finally current.set(outer)
+  }
+
+  def record(report: => GroupReport): Unit = Option(current.get).foreach(_.reports += report)
+
+  def failed(reason: String): Unit = record(GroupReport.leftAlone(Vector.empty, reason))
+
+  def timed[A](phase: String)(body: => A): A = {
+    val trace = current.get
+    if (trace == null) body
+    else {
+      val start = System.nanoTime()
+      try body
+      finally trace.nanos(phase) = trace.nanos.getOrElse(phase, 0L) + System.nanoTime() - start
+    }
+  }
+}
+
+/** What happened to one group of joins.
+  *
+  * @param status    `reordered`, `kept` (the written order is as good, or the gain too small) or `left_alone` (not searched)
+  * @param relations with sizes; without where the group was left alone
+  * @param before    the written order, priced
+  * @param after     the order chosen, where it is another one
+  */
+final case class GroupReport(
+    status: String,
+    reason: String,
+    algorithm: Option[String],
+    pairs: Long,
+    relations: Vector[RelationReport],
+    before: Option[TreeReport],
+    after: Option[TreeReport],
+    costModel: Option[String]
+)
+
+final case class RelationReport(name: String, rows: Option[Estimate], bytes: Option[Double])
+final case class TreeReport(order: String, cost: Cost, joins: Vector[JoinReport])
+final case class JoinReport(relations: Vector[String], condition: String, rows: Estimate, method: String, cost: Cost)
+
+object GroupReport {
+
+  def leftAlone(names: Vector[String], reason: String): GroupReport =
+    GroupReport("left_alone", reason, None, 0L, names.map(RelationReport(_, None, None)), None, None, None)
+
+  def searched(graph: JoinGraph, outcome: Outcome, taken: Boolean, gain: Double, minGain: Double, costModel: String): GroupReport = {
+    val percent = f"${gain * 100}%.1f %%"
+    val reason =
+      if (taken) s"saves $percent of the estimated cost"
+      else if (outcome.best.shape.sameJoins(outcome.original.shape)) "the written order is the best one found"
+      else f"the best order found saves $percent, less than the ${minGain * 100}%.1f %% that spark.dovetail.reorder.minGain asks for"
+    GroupReport(
+      if (taken) "reordered" else "kept",
+      (reason +: outcome.note.toVector).mkString("; "),
+      Some(outcome.algorithm),
+      outcome.pairs,
+      graph.relations.map(r => RelationReport(r.name, Some(r.profile.rows), Some(r.profile.rows.value * r.rowBytes))),
+      Some(tree(graph, outcome.original)),
+      if (taken) Some(tree(graph, outcome.best)) else None,
+      Some(costModel)
+    )
+  }
+
+  private def tree(graph: JoinGraph, t: JoinTree): TreeReport = {
+    def names(rs: Vector[Int]) = rs.map(graph.relations(_).name)
+    TreeReport(
+      order(graph, t.shape),
+      t.cost,
+      t.joins.map(j => JoinReport(names(j.relations), condition(graph, j), j.rows, j.method.name, j.own))
+    )
+  }
+
+  def order(graph: JoinGraph, shape: Shape): String = shape.render(graph.relations(_).name)
+
+  /** The predicates between the two inputs, for people: per class one pair of members. */
+  private def condition(graph: JoinGraph, j: JoinTree.Join): String = {
+    val (l, r) = (j.left.relations.toSet, j.right.relations.toSet)
+    val keys = graph.classes.flatMap(c => for (a <- c.members.find(m => l(m.relation)); b <- c.members.find(m => r(m.relation))) yield s"${a.text} = ${b.text}")
+    val rest = graph.predicates.filter(p => p.relations.forall(x => l(x) || r(x)) && p.relations.exists(l) && p.relations.exists(r)).map(_.text)
+    if (keys.isEmpty && rest.isEmpty) "cross product" else (keys ++ rest).mkString(" AND ")
+  }
+}

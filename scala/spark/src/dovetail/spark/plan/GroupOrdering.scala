@@ -1,0 +1,93 @@
+package org.apache.spark.sql.dovetail.plan
+
+import scala.util.control.NonFatal
+
+import dovetail.kernel.enumerate.Search
+import dovetail.kernel.graph.{JoinGraph, Relation}
+import org.apache.spark.sql.catalyst.expressions.{And, AttributeSet}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.explain.{GroupReport, Trace}
+import org.apache.spark.sql.dovetail.predicates.JoinPredicates
+import org.apache.spark.sql.dovetail.stats.{LeafStatistics, PlanStatistics}
+
+/** Orders one group of joins: graph, search, decision, new plan. */
+final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
+
+  /** @param optimized the group's leaves, with the groups inside of them ordered */
+  def apply(group: JoinGroup, optimized: Vector[LogicalPlan]): LogicalPlan = {
+    val predicates = Trace.timed("extract")(JoinPredicates(group.leaves.map(_.outputSet), group.conditions))
+    refusal(group, predicates) match {
+      case Some(reason) =>
+        if (group.leaves.size > 2) Trace.record(GroupReport.leftAlone(group.leaves.map(GroupOrdering.name), reason))
+        keep(group, optimized)
+      case None =>
+        val leaves  = withLocalPredicates(optimized, predicates)
+        val graph   = Trace.timed("estimate")(graphOf(leaves, predicates))
+        val outcome = Trace.timed("search")(new Search(graph, planner.costs, planner.budget()).run(group.shape))
+        val gain    = 1.0 - outcome.best.cost.total / math.max(outcome.original.cost.total, Double.MinPositiveValue)
+        val taken   = !outcome.best.shape.sameJoins(outcome.original.shape) && gain >= planner.minGain
+        Trace.record(GroupReport.searched(graph, outcome, taken, gain, planner.minGain, planner.costs.name))
+        if (taken) Trace.timed("rebuild")(new RebuildPlan(group, leaves, predicates)(outcome.best.shape)) else keep(group, optimized)
+    }
+  }
+
+  private def refusal(group: JoinGroup, predicates: JoinPredicates): Option[String] =
+    if (group.leaves.size < 3) Some("two relations have only one order")
+    else if (group.marked) Some("already ordered by Dovetail")
+    else if (predicates.foreign.nonEmpty) Some(s"a predicate reads columns of an outer query: ${predicates.foreign.head.sql}")
+    else if (group.leaves.map(_.outputSet.size).sum != AttributeSet(group.leaves.flatMap(_.output)).size) Some("two inputs have a column in common")
+    else None
+
+  private def withLocalPredicates(leaves: Vector[LogicalPlan], predicates: JoinPredicates): Vector[LogicalPlan] = leaves.zipWithIndex.map { case (leaf, i) =>
+    predicates.local.collect { case (`i`, e) => e }.reduceOption(And(_, _)).fold(leaf)(Filter(_, leaf))
+  }
+
+  private def graphOf(leaves: Vector[LogicalPlan], predicates: JoinPredicates): JoinGraph = {
+    val profiles = leaves.map(statistics(_))
+    val names    = GroupOrdering.distinctNames(leaves.map(GroupOrdering.name))
+    val relations = leaves.indices.toVector.map { i =>
+      Relation(i, names(i), profiles(i), profiles(i).width(leaves(i).output.map(_.exprId.id)), broadcast(leaves(i)))
+    }
+    JoinGraph(relations, predicates.equivalenceClasses(profiles), predicates.joinPredicates(profiles))
+  }
+
+  /** Spark's own decision, by Spark's own size: it is the one that will be made when the join is planned. */
+  private def broadcast(leaf: LogicalPlan): Boolean =
+    planner.broadcastThreshold >= 0L &&
+      (try leaf.stats.sizeInBytes <= planner.broadcastThreshold
+      catch { case NonFatal(_) | _: MatchError => false })
+
+  /** The group as written, over its optimized leaves. */
+  private def keep(group: JoinGroup, optimized: Vector[LogicalPlan]): LogicalPlan = {
+    val replaced = group.leaves.zip(optimized).filterNot { case (a, b) => a eq b }
+    if (replaced.isEmpty) group.top
+    else {
+      val byIdentity = new java.util.IdentityHashMap[LogicalPlan, LogicalPlan]
+      replaced.foreach { case (a, b) => byIdentity.put(a, b) }
+      def put(p: LogicalPlan): LogicalPlan = if (byIdentity.containsKey(p)) byIdentity.get(p) else p.mapChildren(put)
+      put(group.top)
+    }
+  }
+}
+
+object GroupOrdering {
+
+  /** What people call a leaf of a group: its table, or the operator and the tables below it. */
+  def name(plan: LogicalPlan): String = plan match {
+    case leaf: LeafNode                                      => LeafStatistics.name(leaf)
+    case _: Filter | _: Project | _: SubqueryAlias           => name(plan.children.head)
+    case j: Join                                             => s"${j.joinType.sql.toLowerCase(java.util.Locale.ROOT).replace(' ', '_')}(${name(j.left)}, ${name(j.right)})"
+    case other =>
+      val tables = other.collectLeaves().map(name).distinct
+      s"${other.nodeName.toLowerCase(java.util.Locale.ROOT)}(${tables.take(NamesShown).mkString(", ")}${if (tables.size > NamesShown) ", …" else ""})"
+  }
+
+  /** Tables that a name of an operator lists. */
+  private val NamesShown = 3
+
+  /** The second `date_dim` of a query is `date_dim#2`. */
+  def distinctNames(names: Vector[String]): Vector[String] = names.zipWithIndex.map { case (n, i) =>
+    val before = names.take(i).count(_ == n)
+    if (before == 0) n else s"$n#${before + 1}"
+  }
+}

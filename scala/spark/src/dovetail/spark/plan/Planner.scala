@@ -1,0 +1,34 @@
+package org.apache.spark.sql.dovetail.plan
+
+import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, CostModel, PhysicalCosts}
+import dovetail.kernel.enumerate.Budget
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.internal.SQLConf
+
+/** The settings and cluster facts of one run of the rule. Taken from configuration alone: the same query must get the same plan while executors come and go. */
+final class Planner(conf: SQLConf, context: SparkContext) {
+  val histograms: Boolean = DovetailConf.HistogramEnabled.get(conf)
+  val minGain: Double     = DovetailConf.MinGain.get(conf)
+
+  /** Largest size in bytes that Spark broadcasts by itself; negative never. */
+  val broadcastThreshold: Long = conf.autoBroadcastJoinThreshold
+
+  val costs: CostModel = DovetailConf.CostModel.get(conf) match {
+    case "cardWeight" => new CardWeightCosts(DovetailConf.CardWeight.get(conf))
+    case _            => new PhysicalCosts(CostConstants(), ClusterFacts(executors, adaptiveBroadcastBytes, conf.preferSortMergeJoin))
+  }
+
+  def budget(): Budget = Budget(DovetailConf.ExactPairs.get(conf), DovetailConf.MaxPlanningMs.get(conf))
+
+  private def adaptiveBroadcastBytes: Double =
+    if (!conf.adaptiveExecutionEnabled) 0.0
+    else math.max(0L, conf.getConf(SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD).getOrElse(broadcastThreshold)).toDouble
+
+  private def executors: Int =
+    Seq("spark.executor.instances", "spark.dynamicAllocation.initialExecutors", "spark.dynamicAllocation.minExecutors")
+      .flatMap(key => context.getConf.getOption(key))
+      .flatMap(v => scala.util.Try(v.trim.toInt).toOption)
+      .find(_ > 0)
+      .getOrElse(1)
+}

@@ -1,0 +1,60 @@
+package org.apache.spark.sql.dovetail.plan
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreePattern.{EXISTS_SUBQUERY, IN_SUBQUERY, JOIN}
+import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.explain.Trace
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
+
+/** The rule: finds groups of joins in a logical plan and puts each into its best order.
+  *
+  * {{{
+  * LogicalPlan ─Preparation→ scans pruned, EXISTS/IN as joins ─JoinGroup→ leaves, conditions, written order
+  *             ─GroupGraph→ JoinGraph with sizes (PlanStatistics) ─Search→ JoinTree ─RebuildPlan→ LogicalPlan
+  * }}}
+  *
+  * It runs among the pre-CBO rules, once per query and once per subquery. A plan in which no group changes is returned as it came; so is every plan on
+  * which anything goes wrong. What happened is in the [[Trace]].
+  */
+class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!DovetailConf.Enabled.get(conf) || !worthALook(plan)) plan
+    else FailOpen("reordering joins", (why: String) => { Trace.failed(why); plan })(Trace.timed("total")(reordered(plan)))
+
+  /** Streaming operators are numbered by their place in the plan, so a streaming plan keeps it. */
+  private def worthALook(plan: LogicalPlan): Boolean = plan.containsAnyPattern(JOIN) && !plan.isStreaming &&
+    (plan.containsAnyPattern(EXISTS_SUBQUERY, IN_SUBQUERY) || ReorderJoins.joins(plan) >= 2)
+
+  private def reordered(plan: LogicalPlan): LogicalPlan = {
+    val prepared = Trace.timed("prepare")(Preparation(session, plan))
+    val planner  = new Planner(conf, session.sparkContext)
+    val ordering = new GroupOrdering(planner, new PlanStatistics(conf, planner.histograms))
+    ordering.statistics.learnFrom(prepared)
+    val result = bottomUp(prepared, ordering)
+    if (result eq prepared) plan else verified(plan, result)
+  }
+
+  /** Groups inside the leaves of a group come first: their order settles what the leaf is. */
+  private def bottomUp(plan: LogicalPlan, ordering: GroupOrdering): LogicalPlan = plan match {
+    case JoinGroup(group) if group.leaves.size >= 2 => reorder(group, ordering)
+    case other                                      => other.mapChildren(bottomUp(_, ordering))
+  }
+
+  /** One group, with its leaves optimized; a hook for tests that need the rule to fail. */
+  protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan = ordering(group, group.leaves.map(bottomUp(_, ordering)))
+
+  private def verified(before: LogicalPlan, after: LogicalPlan): LogicalPlan = {
+    assert(after.resolved && after.output.map(_.exprId) == before.output.map(_.exprId), "the reordered plan lost its output")
+    after
+  }
+}
+
+object ReorderJoins {
+
+  /** Joins of a plan, without those inside of its subqueries: they are optimized as plans of their own. */
+  private def joins(plan: LogicalPlan): Int = plan.collect { case j: org.apache.spark.sql.catalyst.plans.logical.Join => j }.size
+}

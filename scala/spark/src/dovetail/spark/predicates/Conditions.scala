@@ -1,0 +1,115 @@
+package org.apache.spark.sql.dovetail.predicates
+
+import scala.collection.mutable
+import scala.util.Try
+
+import dovetail.kernel.estimate.{Condition => C}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types._
+
+/** Translates Catalyst predicates into the kernel's [[Condition]]s. What it cannot look into becomes an `Opaque` one, or a predicate on an unknown column
+  * (with a negative id of its own), so that `substr(name, 1, 2) = 'Th'` is estimated as an equality even though nothing is known of its left side.
+  */
+final class Conditions {
+  private val unknown = mutable.LinkedHashMap.empty[Expression, Long]
+
+  def apply(e: Expression): C = e match {
+    case And(l, r)                => C.And(apply(l), apply(r))
+    case Or(l, r)                 => C.Or(apply(l), apply(r))
+    case Not(c)                   => C.Not(apply(c))
+    case Literal(null, _)         => C.Constant(keeps = false)
+    case Literal(b: Boolean, _)   => C.Constant(b)
+    case IsNull(c)                => C.IsNull(id(c))
+    case IsNotNull(c)             => column(c).fold[C](C.Constant(keeps = true))(C.IsNotNull(_))
+    case EqualTo(l, r)            => equality(l, r)
+    case EqualNullSafe(l, r)      => nullSafe(l, r)
+    case LessThan(l, r)           => comparison(l, C.Less, r)
+    case LessThanOrEqual(l, r)    => comparison(l, C.LessOrEqual, r)
+    case GreaterThan(l, r)        => comparison(l, C.Greater, r)
+    case GreaterThanOrEqual(l, r) => comparison(l, C.GreaterOrEqual, r)
+    case i: InSet                 => in(i.child, i.hset.toSeq)
+    case i: In =>
+      val constants = i.list.map(literal)
+      // of values that are no constants only the number counts
+      if (constants.forall(_.isDefined)) in(i.value, constants.map(_.get.value)) else C.In(id(i.value), Vector.empty, i.list.size)
+    case StartsWith(c, _)                                                         => C.StartsWith(id(c))
+    case EndsWith(c, _)                                                           => C.Matches(id(c))
+    case Contains(c, _)                                                           => C.Matches(id(c))
+    case l: Like                                                                  => C.Matches(id(l.left))
+    case l: RLike                                                                 => C.Matches(id(l.left))
+    case _: DynamicPruning                                                        => C.Constant(keeps = true) // a copy of a join's filter: the join counts it
+    case b if b.dataType == BooleanType && column(b).isDefined                    => C.Equals(column(b).get, Some(1.0))
+    case other                                                                    => C.Opaque(other.sql)
+  }
+
+  /** The column that `e` is, or is a lossless cast of: its values have the same order and number. */
+  def column(e: Expression): Option[Long] = e match {
+    case a: Attribute                                                            => Some(a.exprId.id)
+    case c: Cast if c.child.dataType.isInstanceOf[NumericType] && widens(c.child.dataType, c.dataType) => column(c.child)
+    case c: Cast if isText(c.child.dataType) && isText(c.dataType)               => column(c.child)
+    case a: Alias                                                                => column(a.child)
+    case _                                                                       => None
+  }
+
+  private def isText(t: DataType) = t.isInstanceOf[StringType] || t.isInstanceOf[VarcharType] || t.isInstanceOf[CharType]
+
+  private def widens(from: DataType, to: DataType): Boolean = (from, to) match {
+    case (_: IntegralType, t: IntegralType)                          => t.defaultSize >= from.defaultSize
+    case (_: IntegralType, _: DecimalType | DoubleType | FloatType)  => true
+    case (f: DecimalType, t: DecimalType)                            => t.scale >= f.scale
+    case (_: DecimalType, DoubleType) | (FloatType, DoubleType)      => true
+    case _                                                           => from == to
+  }
+
+  private def id(e: Expression): Long = column(e).getOrElse(unknown.getOrElseUpdate(e.canonicalized, -1L - unknown.size))
+
+  private def literal(e: Expression): Option[Literal] = e match {
+    case l: Literal                                                        => Some(l)
+    case other if other.foldable && other.deterministic && other.resolved => Try(Literal.create(other.eval(), other.dataType)).toOption
+    case _                                                                 => None
+  }
+
+  private def nullSafe(l: Expression, r: Expression): C = (literal(l), literal(r)) match {
+    case (_, Some(v)) if v.value == null => C.IsNull(id(l))
+    case (Some(v), _) if v.value == null => C.IsNull(id(r))
+    case _                               => equality(l, r)
+  }
+
+  private def equality(l: Expression, r: Expression): C = (literal(l), literal(r)) match {
+    case (None, Some(v)) => if (v.value == null) C.Constant(keeps = false) else C.Equals(id(l), Values.number(v.value))
+    case (Some(v), None) => if (v.value == null) C.Constant(keeps = false) else C.Equals(id(r), Values.number(v.value))
+    case _ =>
+      (column(l), column(r)) match {
+        case (Some(a), Some(b)) => C.CompareColumns(a, None, b)
+        // the other side is some one value: a scalar subquery, a parameter, an expression of other columns
+        case (None, Some(b)) => C.Equals(b, None)
+        case _               => C.Equals(id(l), None)
+      }
+  }
+
+  private def comparison(l: Expression, op: C.Comparison, r: Expression): C = (literal(l), literal(r)) match {
+    case (None, Some(v)) => if (v.value == null) C.Constant(keeps = false) else C.Compare(id(l), op, Values.number(v.value))
+    case (Some(v), None) => if (v.value == null) C.Constant(keeps = false) else C.Compare(id(r), mirrored(op), Values.number(v.value))
+    case _ =>
+      (column(l), column(r)) match {
+        case (Some(a), Some(b)) => C.CompareColumns(a, Some(op), b)
+        case (None, Some(b))    => C.Compare(b, mirrored(op), None)
+        case _                  => C.Compare(id(l), op, None)
+      }
+  }
+
+  private def in(e: Expression, values: Seq[Any]): C = {
+    val constants = values.filter(_ != null).distinct
+    val numbers   = if (Values.ordered(e.dataType)) constants.flatMap(Values.number(_)).distinct.sorted.toVector else Vector.empty
+    if (constants.isEmpty) C.Constant(keeps = false)
+    else if (numbers.size == constants.size) C.In(id(e), numbers, numbers.size)
+    else C.In(id(e), Vector.empty, constants.size)
+  }
+
+  private def mirrored(op: C.Comparison): C.Comparison = op match {
+    case C.Less           => C.Greater
+    case C.LessOrEqual    => C.GreaterOrEqual
+    case C.Greater        => C.Less
+    case C.GreaterOrEqual => C.LessOrEqual
+  }
+}

@@ -1,0 +1,58 @@
+package org.apache.spark.sql.dovetail.sql
+
+import com.fasterxml.jackson.databind.node.{JsonNodeFactory, ObjectNode}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
+import org.apache.spark.sql.catalyst.plans.logical.Command
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.explain.Trace
+import org.apache.spark.sql.dovetail.plan.{GroupOrdering, JoinGroup}
+import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.execution.command.LeafRunnableCommand
+import org.apache.spark.sql.types.StringType
+import org.apache.spark.sql.{Row, SparkSession}
+
+/** `DOVETAIL PROFILE <query>`: runs the query once and tells what it took, as one row of JSON: rows, seconds, rows out of joins, shuffled bytes, join orders,
+  * and a digest of the answer. It measures plain Spark as well (spark.dovetail.enabled=false).
+  */
+case class ProfileCommand(query: String) extends LeafRunnableCommand {
+  override val output: Seq[Attribute] = Seq(AttributeReference("profile", StringType, nullable = false)())
+
+  override def run(session: SparkSession): Seq[Row] = {
+    val state  = session.sessionState
+    val parsed = state.sqlParser.parsePlan(query)
+    if (parsed.isInstanceOf[Command]) throw new IllegalArgumentException("DOVETAIL PROFILE takes a query, not a command.")
+    val start              = System.nanoTime()
+    val (execution, trace) = Trace.collecting { val e = state.executePlan(parsed); e.executedPlan; e }
+    val planned            = System.nanoTime()
+    val digest             = SQLExecution.withNewExecutionId(execution, Some("dovetail profile"))(AnswerDigest(execution))
+    val finished           = System.nanoTime()
+    val metrics            = ExecutedMetrics(execution.executedPlan)
+
+    val root = JsonNodeFactory.instance.objectNode()
+    root.put("enabled", DovetailConf.Enabled.get(state.conf)).put("rows", digest.rows)
+    root.put("seconds", (finished - start) / 1e9).put("planning_ms", (planned - start) / 1e6).put("dovetail_ms", trace.millis.toMap.getOrElse("total", 0.0))
+    root.put("join_rows", metrics.joins.map(_.rows).sum).put("shuffle_bytes", metrics.shuffleBytes)
+    val joins = root.putArray("joins")
+    metrics.joins.foreach { j =>
+      val node      = joins.addObject().put("operator", j.operator)
+      val relations = node.putArray("relations")
+      j.relations.foreach(relations.add(_: String))
+      node.put("rows", j.rows)
+    }
+    val orders = root.putArray("orders")
+    ProfileCommand.orders(execution.optimizedPlan).foreach(orders.add(_: String))
+    root.set[ObjectNode]("digest", digest.toJson)
+    Seq(Row(root.toString))
+  }
+}
+
+object ProfileCommand {
+
+  /** The join order of every group of three or more relations in an optimized plan, whoever put it into that order. */
+  def orders(plan: org.apache.spark.sql.catalyst.plans.logical.LogicalPlan): Seq[String] = plan match {
+    case JoinGroup(group) if group.leaves.size >= 2 =>
+      val names = GroupOrdering.distinctNames(group.leaves.map(GroupOrdering.name))
+      (if (group.leaves.size > 2) Seq(group.shape.render(names(_))) else Nil) ++ group.leaves.flatMap(orders)
+    case other => other.children.flatMap(orders) ++ other.subqueries.flatMap(orders)
+  }
+}

@@ -1,0 +1,100 @@
+package org.apache.spark.sql.dovetail.sql
+
+import org.apache.spark.SPARK_VERSION
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression, ExpressionInfo, UnsafeProjection}
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Statistics}
+import org.apache.spark.sql.catalyst.{FunctionIdentifier, InternalRow}
+import org.apache.spark.sql.dovetail.BuildInfo
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.explain.ExplainQuery
+import org.apache.spark.sql.dovetail.stats.ShowStatistics
+import org.apache.spark.sql.execution.{LeafExecNode, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/** A table function that reads: its rows are computed when the query runs, not when it is analyzed (Spark Connect analyzes a query several times).
+  *
+  * @param compute the rows, from the constant arguments; values are String, Long, Int, Boolean or null
+  */
+final class TableFunction(val name: String, val arguments: String, val arity: Range, val columns: Seq[(String, DataType)], val compute: (SparkSession, Seq[String]) => Seq[Seq[Any]])
+
+object TableFunctions {
+
+  private val version = new TableFunction(
+    "dovetail_version",
+    "",
+    0 to 0,
+    Seq("version" -> StringType, "spark_line" -> StringType, "spark_version" -> StringType, "scala_version" -> StringType, "enabled" -> BooleanType),
+    (session, _) =>
+      Seq(Seq(BuildInfo.version, BuildInfo.sparkLine, SPARK_VERSION, scala.util.Properties.versionNumberString, DovetailConf.Enabled.get(session.sessionState.conf)))
+  )
+
+  private val conf = new TableFunction(
+    "dovetail_conf",
+    "",
+    0 to 0,
+    Seq("key", "value", "default", "type", "range", "doc", "since").map(_ -> StringType),
+    (session, _) =>
+      DovetailConf.all.map(s => Seq(s.key, s.get(session.sessionState.conf).toString, s.entry.defaultValueString, s.kind, s.range, s.entry.doc, s.entry.version))
+  )
+
+  private val stats = new TableFunction("dovetail_stats", "table", 1 to 1, ShowStatistics.columns, (session, args) => ShowStatistics(session, args.head))
+
+  private val explain =
+    new TableFunction("dovetail_explain", "sql [, format]", 1 to 2, Seq("explain" -> StringType), (session, args) => Seq(Seq(ExplainQuery(session, args.head, args.lift(1).getOrElse("text")))))
+
+  val functions: Seq[TableFunction] = Seq(version, conf, stats, explain)
+
+  type Description = (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan)
+
+  val all: Seq[Description] = functions.map { f =>
+    (FunctionIdentifier(f.name), new ExpressionInfo(classOf[TableFunctionCall].getName, f.name), (arguments: Seq[Expression]) => call(f, arguments))
+  }
+
+  private def call(f: TableFunction, arguments: Seq[Expression]): LogicalPlan = {
+    def usage = s"Usage: ${f.name}(${f.arguments})."
+    require(f.arity.contains(arguments.size), s"${f.name} takes ${f.arity.start}${if (f.arity.end > f.arity.start) s" to ${f.arity.end}" else ""} arguments, not ${arguments.size}. $usage")
+    val values = arguments.map { a =>
+      require(a.foldable && a.dataType.isInstanceOf[StringType], s"The arguments of ${f.name} must be constant strings, not ${a.sql}. $usage")
+      Option(a.eval()).map(_.toString).getOrElse(throw new IllegalArgumentException(s"The arguments of ${f.name} must not be NULL. $usage"))
+    }
+    TableFunctionCall(f.name, values, f.columns.map { case (name, dataType) => AttributeReference(name, dataType)() })
+  }
+
+  def apply(name: String): TableFunction = functions.find(_.name == name).get
+}
+
+/** A call, in a logical plan. */
+case class TableFunctionCall(function: String, arguments: Seq[String], output: Seq[Attribute]) extends LeafNode {
+  override def computeStats(): Statistics = Statistics(sizeInBytes = BigInt(output.map(_.dataType.defaultSize).sum.toLong * TableFunctionCall.Rows))
+}
+
+object TableFunctionCall {
+
+  /** A table has some columns, the registry some keys: enough for Spark to see that this is small. */
+  private val Rows = 100L
+}
+
+/** A call, executed on the driver. */
+case class TableFunctionExec(function: String, arguments: Seq[String], output: Seq[Attribute]) extends LeafExecNode {
+  private lazy val rows: Array[InternalRow] = {
+    val toUnsafe = UnsafeProjection.create(output, output)
+    TableFunctions(function).compute(SparkSession.active, arguments).map { values =>
+      toUnsafe(InternalRow.fromSeq(values.map { case s: String => UTF8String.fromString(s); case other => other })).copy(): InternalRow
+    }.toArray
+  }
+
+  override def executeCollect(): Array[InternalRow]      = rows
+  override def executeTake(limit: Int): Array[InternalRow] = rows.take(limit)
+  override def executeTail(limit: Int): Array[InternalRow] = rows.takeRight(limit)
+  override protected def doExecute(): RDD[InternalRow]   = sparkContext.parallelize(rows.toSeq, 1)
+}
+
+object TableFunctionStrategy extends SparkStrategy {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case c: TableFunctionCall => TableFunctionExec(c.function, c.arguments, c.output) :: Nil
+    case _                    => Nil
+  }
+}

@@ -1,0 +1,111 @@
+package org.apache.spark.sql.dovetail.stats
+
+import scala.util.control.NonFatal
+
+import dovetail.kernel.estimate._
+import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable, HiveTableRelation}
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, LeafNode, Statistics}
+import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.predicates.Values
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.internal.SQLConf
+
+/** Rows and columns of a leaf of a plan: what the catalog, a data source or a cache says of it; else what its size says; else an assumption.
+  *
+  * Numbers are taken as they are found only if they make sense (`ColumnProfile.checked`): what does not is dropped, and one line logged.
+  */
+final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
+
+  def apply(leaf: LeafNode): RelationProfile = {
+    val name = LeafStatistics.name(leaf)
+    leaf match {
+      case r: LogicalRelation if hasRows(r.catalogTable)     => fromCatalog(name, r.output, r.catalogTable.get.stats.get)
+      case r: LogicalRelation                                => fromSize(r.output, r.relation.sizeInBytes, expansion(r))
+      case r: HiveTableRelation if hasRows(Some(r.tableMeta)) => fromCatalog(name, r.output, r.tableMeta.stats.get)
+      case other                                             => reported(name, other)
+    }
+  }
+
+  private def hasRows(table: Option[CatalogTable]): Boolean = table.flatMap(_.stats).flatMap(_.rowCount).exists(_ >= 0)
+
+  private def fromCatalog(name: String, output: Seq[Attribute], stats: CatalogStatistics): RelationProfile = {
+    val rows = stats.rowCount.get.toDouble
+    def columnStat(a: Attribute): Option[ColumnStat] = stats.colStats.get(a.name).flatMap { c =>
+      try Some(c.toPlanStat(a.name, a.dataType))
+      catch {
+        case NonFatal(e) =>
+          FailOpen.warnOnce(s"$name.${a.name}", s"Statistics of column ${a.name} of $name cannot be read and are not used: ${e.getMessage}")
+          None
+      }
+    }
+    profile(name, output, rows, Source.Catalog, columnStat)
+  }
+
+  /** Local relations, ranges, cached relations, scans of data sources. */
+  private def reported(name: String, leaf: LeafNode): RelationProfile = {
+    val stats  = try leaf.stats catch { case NonFatal(_) => Statistics(BigInt(conf.defaultSizeInBytes)) }
+    val source = leaf match {
+      case _: InMemoryRelation         => Source.Exact
+      case _: DataSourceV2ScanRelation => Source.Connector
+      case _                           => Source.Catalog
+    }
+    (leaf.maxRows, stats.rowCount.filter(_ >= 0)) match {
+      case (Some(n), _)    => profile(name, leaf.output, n.toDouble, Source.Exact, stats.attributeStats.get)
+      case (_, Some(rows)) => profile(name, leaf.output, rows.toDouble, source, stats.attributeStats.get)
+      case _               => fromSize(leaf.output, stats.sizeInBytes.min(BigInt(Long.MaxValue)).toLong, leaf match { case _: DataSourceV2ScanRelation => Assumptions.ColumnarExpansion; case _ => 1.0 })
+    }
+  }
+
+  private def profile(name: String, output: Seq[Attribute], rows: Double, source: Source, statOf: Attribute => Option[ColumnStat]): RelationProfile = {
+    val columns = output.map { a =>
+      val stat = statOf(a)
+      val (column, faults) = ColumnProfile.checked(
+        ndv = stat.flatMap(_.distinctCount).map(_.toDouble),
+        nulls = stat.flatMap(_.nullCount).map(_.toDouble),
+        rows = Some(rows),
+        min = stat.flatMap(_.min).flatMap(Values.number(_)),
+        max = stat.flatMap(_.max).flatMap(Values.number(_)),
+        histogram = if (!histograms) None else stat.flatMap(_.histogram).filter(_.bins.nonEmpty).map(h => Histogram(h.bins.toVector.map(b => Bucket(b.lo, b.hi, b.ndv.toDouble)))),
+        width = stat.flatMap(_.avgLen).map(_.toDouble).orElse(Some(a.dataType.defaultSize.toDouble))
+      )
+      faults.foreach(f => FailOpen.warnOnce(s"$name.${a.name} $f", s"Statistics of column ${a.name} of $name make no sense and are not used: $f"))
+      a.exprId.id -> column
+    }
+    RelationProfile(Estimate.exactly(rows, source), columns.toMap, rows)
+  }
+
+  /** Rows from bytes: of files, packed `expansion` times; as good as nothing where Spark knows no size either. */
+  private def fromSize(output: Seq[Attribute], bytes: Long, expansion: Double): RelationProfile = {
+    val columns = output.map(a => a.exprId.id -> ColumnProfile(width = a.dataType.defaultSize.toDouble)).toMap
+    val width   = Assumptions.RowOverhead + output.map(_.dataType.defaultSize.toDouble).sum
+    val rows =
+      if (bytes < 0L || bytes >= conf.defaultSizeInBytes) Estimate.guess(Assumptions.Rows, Source.Assumed)
+      else Estimate.guess(math.max(1.0, bytes * expansion / width), Source.Size)
+    RelationProfile(rows, columns, rows.value)
+  }
+
+  private def expansion(r: LogicalRelation): Double = r.relation match {
+    case f: HadoopFsRelation if LeafStatistics.columnar(f.fileFormat.getClass.getSimpleName) => Assumptions.ColumnarExpansion
+    case _                                                                                     => 1.0
+  }
+}
+
+object LeafStatistics {
+  private def columnar(format: String): Boolean = format.startsWith("Parquet") || format.startsWith("Orc") || format.startsWith("Delta")
+
+  /** What people call the leaf: its table, the last part of its path, or its kind. */
+  def name(leaf: LeafNode): String = leaf match {
+    case r: LogicalRelation =>
+      r.catalogTable.map(_.identifier.table).orElse(r.relation match {
+        case f: HadoopFsRelation => f.location.rootPaths.headOption.map(_.getName)
+        case _                   => None
+      }).getOrElse("relation")
+    case r: HiveTableRelation        => r.tableMeta.identifier.table
+    case r: DataSourceV2ScanRelation => r.relation.name.split('.').last
+    case r: InMemoryRelation         => r.cacheBuilder.tableName.map(_.stripPrefix("In-memory table ").split('.').last).getOrElse("cached")
+    case other                       => other.nodeName.replaceAll("([a-z])([A-Z])", "$1_$2").toLowerCase(java.util.Locale.ROOT)
+  }
+}

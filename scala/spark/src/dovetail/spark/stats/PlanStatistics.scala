@@ -1,0 +1,155 @@
+package org.apache.spark.sql.dovetail.stats
+
+import java.util.IdentityHashMap
+
+import scala.collection.mutable
+
+import dovetail.kernel.estimate._
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.predicates.Conditions
+import org.apache.spark.sql.internal.SQLConf
+
+/** Rows and columns of any logical plan: one method per operator, leaves from [[LeafStatistics]].
+  *
+  * One object serves one run of the rule: sizes of sub-plans are remembered by identity.
+  */
+final class PlanStatistics(conf: SQLConf, histograms: Boolean) {
+  private val leaves     = new LeafStatistics(conf, histograms)
+  private val remembered = new IdentityHashMap[LogicalPlan, RelationProfile]
+  private val ctes       = mutable.HashMap.empty[Long, CTERelationDef]
+
+  /** Common table expressions below `plan`, so that references to them have a size. */
+  def learnFrom(plan: LogicalPlan): Unit = plan.foreach {
+    case w: WithCTE => w.cteDefs.foreach(d => ctes(d.id) = d)
+    case _          =>
+  }
+
+  def apply(plan: LogicalPlan): RelationProfile = {
+    val known = remembered.get(plan)
+    if (known != null) known
+    else {
+      val p = estimate(plan)
+      remembered.put(plan, p)
+      p
+    }
+  }
+
+  private def estimate(plan: LogicalPlan): RelationProfile = plan match {
+    case r: CTERelationRef => reference(r)
+    case l: LeafNode       => leaves(l)
+    case f: Filter         => Filters(apply(f.child), new Conditions()(f.condition))
+    case p: Project        => project(p.projectList, apply(p.child))
+    case a: Aggregate      => aggregate(a)
+    case d: Distinct       => grouped(apply(d.child), d.output.map(_.exprId.id), d.output.map(_.exprId.id).toSet)
+    case j: Join           => JoinStatistics(j, apply(j.left), apply(j.right))
+    case l: GlobalLimit    => limited(apply(l.child), l.maxRows)
+    case l: LocalLimit     => apply(l.child)
+    case u: Union          => union(u)
+    case e: Expand         => expand(e)
+    case g: Generate       => generate(g)
+    case s: Sample         => apply(s.child).scaled(math.max(0.0, math.min(1.0, s.upperBound - s.lowerBound)))
+    case w: Window         => widened(apply(w.child), w.output)
+    case w: WithCTE        => apply(w.plan)
+    case u: UnaryNode      => widened(apply(u.child), u.output)
+    case other             => unknown(other)
+  }
+
+  private def reference(r: CTERelationRef): RelationProfile = ctes.get(r.cteId) match {
+    case Some(d) =>
+      val p     = apply(d.child)
+      val names = d.child.output.zip(r.output).map { case (from, to) => from.exprId.id -> to.exprId.id }.toMap
+      p.copy(columns = p.columns.collect { case (id, c) if names.contains(id) => names(id) -> c }, uniqueKeys = p.uniqueKeys.filter(_.forall(names.contains)).map(_.map(names)))
+    case None => leaves(r)
+  }
+
+  /** Columns keep what is known of them; renamed ones too; computed ones have a width. */
+  private def project(list: Seq[NamedExpression], child: RelationProfile): RelationProfile = {
+    val conditions = new Conditions
+    val columns    = list.map(e => e.exprId.id -> conditions.column(e).flatMap(child.columns.get).getOrElse(ColumnProfile(width = e.dataType.defaultSize.toDouble))).toMap
+    val renamed    = list.collect { case a @ Alias(c: Attribute, _) => c.exprId.id -> a.exprId.id; case a: Attribute => a.exprId.id -> a.exprId.id }.toMap
+    child.copy(columns = columns, uniqueKeys = child.uniqueKeys.filter(_.forall(renamed.contains)).map(_.map(renamed)))
+  }
+
+  private def aggregate(a: Aggregate): RelationProfile = {
+    val child = apply(a.child)
+    if (a.groupingExpressions.isEmpty) project(a.aggregateExpressions, child).copy(rows = Estimate.exactly(1.0, child.rows.source), baseRows = 1.0, uniqueKeys = Set(Set.empty))
+    else {
+      val outputs = a.aggregateExpressions.map(e => (e match { case al: Alias => al.child; case other => other }).canonicalized -> e.exprId.id).toMap
+      val keys    = a.groupingExpressions.map(_.canonicalized)
+      val unique  = if (keys.forall(outputs.contains)) keys.map(outputs).toSet else Set.empty[Long]
+      grouped(child, Nil, unique, a.groupingExpressions, Some(a.aggregateExpressions))
+    }
+  }
+
+  private def grouped(child: RelationProfile, ids: Seq[Long], unique: Set[Long], expressions: Seq[Expression] = Nil, output: Option[Seq[NamedExpression]] = None): RelationProfile = {
+    val ndvs   = ids.map(id => child.column(id).ndv.getOrElse(child.rows.value * Assumptions.GroupingFraction)) ++ expressions.map(distinct(_, child))
+    val groups = math.max(math.min(Assumptions.jointNdv(ndvs), child.rows.value), math.min(1.0, child.rows.value))
+    val rows   = Estimate.of(groups, child.rows.upper, child.rows.source)
+    val shape  = output.fold(child)(project(_, child))
+    shape.copy(
+      rows = rows,
+      columns = shape.columns.map { case (id, c) => id -> c.copy(ndv = c.ndv.map(math.min(_, math.max(groups, 1.0)))) },
+      baseRows = groups,
+      uniqueKeys = if (unique.isEmpty) Set.empty else Set(unique)
+    )
+  }
+
+  /** Distinct values of an expression: no more than its columns' together (with NULL as one more). */
+  private def distinct(e: Expression, child: RelationProfile): Double = {
+    val ids = new Conditions().column(e).toSeq match {
+      case Nil  => e.references.toSeq.map(_.exprId.id)
+      case some => some
+    }
+    if (ids.isEmpty) 1.0
+    else {
+      val known = ids.map(id => child.column(id).ndv.map(_ + (if (child.column(id).nulls.exists(_ > 0.0)) 1.0 else 0.0)))
+      if (known.forall(_.isDefined)) math.min(Assumptions.jointNdv(known.flatten), child.rows.value) else math.max(1.0, child.rows.value * Assumptions.GroupingFraction)
+    }
+  }
+
+  private def limited(child: RelationProfile, limit: Option[Long]): RelationProfile = limit.fold(child) { n =>
+    val rows = child.rows.atMost(n.toDouble)
+    child.copy(rows = rows, columns = child.columns.map { case (id, c) => id -> c.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value))) }, baseRows = math.min(child.baseRows, n.toDouble))
+  }
+
+  private def union(u: Union): RelationProfile = {
+    val children = u.children.map(apply)
+    val rows     = children.map(_.rows).reduce(_ + _)
+    val columns = u.output.zipWithIndex.map { case (a, i) =>
+      val parts = u.children.zip(children).map { case (c, p) => p.column(c.output(i).exprId.id) }
+      def both(f: ColumnProfile => Option[Double])(g: Seq[Double] => Double): Option[Double] = { val vs = parts.map(f); if (vs.forall(_.isDefined)) Some(g(vs.flatten)) else None }
+      a.exprId.id -> ColumnProfile(
+        // branches of a union are often alike (the same dimension keys): the largest, not the sum
+        ndv = both(_.ndv)(_.max),
+        domain = both(_.domain)(_.max),
+        min = both(_.min)(_.min),
+        max = both(_.max)(_.max),
+        width = parts.map(_.width).max
+      )
+    }
+    RelationProfile(rows, columns.toMap, math.max(rows.value, children.map(_.baseRows).sum))
+  }
+
+  private def expand(e: Expand): RelationProfile = {
+    val child = widened(apply(e.child), e.output)
+    val n     = math.max(e.projections.size, 1).toDouble
+    child.copy(rows = child.rows * Estimate.exactly(n, child.rows.source), baseRows = child.baseRows * n, uniqueKeys = Set.empty)
+  }
+
+  private def generate(g: Generate): RelationProfile = {
+    val child = widened(apply(g.child), g.output)
+    child.copy(rows = child.rows * Estimate.guess(Assumptions.GeneratorRows, Source.Assumed), baseRows = child.baseRows * Assumptions.GeneratorRows, uniqueKeys = Set.empty)
+  }
+
+  /** The child's rows under a node that may add columns. */
+  private def widened(child: RelationProfile, output: Seq[Attribute]): RelationProfile =
+    child.copy(columns = child.columns ++ output.filterNot(a => child.columns.contains(a.exprId.id)).map(a => a.exprId.id -> ColumnProfile(width = a.dataType.defaultSize.toDouble)))
+
+  /** An operator we do not know: as many rows as its largest input, and no trust. */
+  private def unknown(p: LogicalPlan): RelationProfile = {
+    val children = p.children.map(apply)
+    val rows     = Estimate.guess((Assumptions.Rows +: children.map(_.rows.value)).max, Source.Assumed)
+    RelationProfile(rows, p.output.map(a => a.exprId.id -> ColumnProfile(width = a.dataType.defaultSize.toDouble)).toMap, rows.value)
+  }
+}
