@@ -7,7 +7,7 @@ import dovetail.kernel.graph.{JoinGraph, Relation}
 import org.apache.spark.sql.catalyst.expressions.{And, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.explain.{GroupReport, Trace}
-import org.apache.spark.sql.dovetail.predicates.JoinPredicates
+import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
 import org.apache.spark.sql.dovetail.stats.{LeafStatistics, PlanStatistics}
 
 /** Orders one group of joins: graph, search, decision, new plan. */
@@ -34,7 +34,7 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
   private def refusal(group: JoinGroup, predicates: JoinPredicates): Option[String] =
     if (group.leaves.size < 3) Some("two relations have only one order")
     else if (group.marked) Some("already ordered by Dovetail")
-    else if (predicates.foreign.nonEmpty) Some(s"a predicate reads columns of an outer query: ${predicates.foreign.head.sql}")
+    else if (predicates.foreign.nonEmpty) Some(s"a predicate reads columns of an outer query: ${ExpressionText(predicates.foreign.head)}")
     else if (group.leaves.map(_.outputSet.size).sum != AttributeSet(group.leaves.flatMap(_.output)).size) Some("two inputs have a column in common")
     else None
 
@@ -57,16 +57,18 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
       (try leaf.stats.sizeInBytes <= planner.broadcastThreshold
       catch { case NonFatal(_) | _: MatchError => false })
 
-  /** The group as written, over its optimized leaves. */
+  /** The group as written, over its optimized leaves. Where Spark's own cost-based reordering is on, the joins are marked: the order was decided here. */
   private def keep(group: JoinGroup, optimized: Vector[LogicalPlan]): LogicalPlan = {
-    val replaced = group.leaves.zip(optimized).filterNot { case (a, b) => a eq b }
-    if (replaced.isEmpty) group.top
-    else {
-      val byIdentity = new java.util.IdentityHashMap[LogicalPlan, LogicalPlan]
-      replaced.foreach { case (a, b) => byIdentity.put(a, b) }
-      def put(p: LogicalPlan): LogicalPlan = if (byIdentity.containsKey(p)) byIdentity.get(p) else p.mapChildren(put)
-      put(group.top)
-    }
+    val replacement = new java.util.IdentityHashMap[LogicalPlan, LogicalPlan]
+    group.leaves.zip(optimized).foreach { case (leaf, o) => replacement.put(leaf, o) }
+    def put(p: LogicalPlan): LogicalPlan =
+      if (replacement.containsKey(p)) replacement.get(p)
+      else
+        p.mapChildren(put) match {
+          case j: Join if planner.marksKeptGroups && j.hint == JoinHint.NONE => j.copy(hint = JoinGroup.Mark)
+          case other                                                         => other
+        }
+    put(group.top)
   }
 }
 

@@ -14,6 +14,9 @@ final class Planner(conf: SQLConf, context: SparkContext) {
   /** Largest size in bytes that Spark broadcasts by itself; negative never. */
   val broadcastThreshold: Long = conf.autoBroadcastJoinThreshold
 
+  /** Spark's CostBasedJoinReorder runs after us, and must not undo a decision for the written order. */
+  val marksKeptGroups: Boolean = conf.cboEnabled && conf.joinReorderEnabled
+
   val costs: CostModel = DovetailConf.CostModel.get(conf) match {
     case "cardWeight" => new CardWeightCosts(DovetailConf.CardWeight.get(conf))
     case _            => new PhysicalCosts(CostConstants(), ClusterFacts(executors, adaptiveBroadcastBytes, conf.preferSortMergeJoin))

@@ -62,14 +62,14 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Expr
       i,
       ms.map { m =>
         val column = conditions.column(m.expression)
-        Member(m.relation, column.map(profiles(m.relation).column).getOrElse(ColumnProfile()), column.toSet, m.expression.sql)
+        Member(m.relation, column.map(profiles(m.relation).column).getOrElse(ColumnProfile()), column.toSet, ExpressionText(m.expression))
       }
     )
   }
 
   def joinPredicates(profiles: Vector[RelationProfile]): Vector[JoinPredicate] = {
     val selectivity = new PredicateSelectivity(profiles, relationsOf)
-    complex.zipWithIndex.map { case (c, i) => JoinPredicate(i, c.relations, selectivity(c.expression), c.sides, c.expression.sql) }
+    complex.zipWithIndex.map { case (c, i) => JoinPredicate(i, c.relations, selectivity(c.expression), c.sides, ExpressionText(c.expression)) }
   }
 
   private def relationsOf(e: Expression): Vector[Int] = outputs.indices.filter(i => e.references.exists(outputs(i).contains)).toVector
