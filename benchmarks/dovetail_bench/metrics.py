@@ -1,0 +1,50 @@
+"""What one run of a query cost, from `DOVETAIL PROFILE`, which measures plain Spark as well when Dovetail is off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from dovetail import _sql
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One run.
+
+    Attributes:
+        rows: Rows in the answer.
+        join_rows: Rows out of all joins that ran.
+        shuffle_bytes: Bytes written to shuffles.
+        seconds: Wall-clock time, planning included.
+        planning_ms: Time to plan, Dovetail's included.
+        dovetail_ms: Time of Dovetail's rule in it.
+        orders: Join order of each join group.
+        digest: Of the answer, independent of the order of its rows.
+    """
+
+    rows: int
+    join_rows: int
+    shuffle_bytes: int
+    seconds: float
+    planning_ms: float
+    dovetail_ms: float
+    orders: tuple[str, ...]
+    digest: dict[str, Any]
+
+
+def profile(spark: SparkSession, text: str) -> Profile:
+    """Runs the query once and reads its counters."""
+    found = _sql.profile(spark, text)
+    return Profile(
+        rows=int(found["rows"]),
+        join_rows=int(found["join_rows"]),
+        shuffle_bytes=int(found["shuffle_bytes"]),
+        seconds=float(found["seconds"]),
+        planning_ms=float(found["planning_ms"]),
+        dovetail_ms=float(found["dovetail_ms"]),
+        orders=tuple(found["orders"]),
+        digest=dict(found["digest"]),
+    )

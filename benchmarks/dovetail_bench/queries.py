@@ -1,0 +1,129 @@
+"""Query texts in Spark's dialect, read at run time from the tests jar that Apache Spark publishes: none are kept here.
+
+The jar is fetched once by Maven and unpacked into the cache directory. A `Query` also knows the parts of its text that
+decide which differences of an answer are legitimate: its outermost ORDER BY and LIMIT.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from dovetail.demo.data import Benchmark, cache_root
+from dovetail.errors import DovetailError
+
+# Of the tests jar. One version for all Spark lines, so that every line runs the same texts.
+SPARK_VERSION = "4.1.3"
+
+ARTIFACT = f"org.apache.spark:spark-sql_2.13:{SPARK_VERSION}:jar:tests"
+
+# Suite → folder in the jar, and the data that its queries read.
+FOLDERS: dict[str, tuple[str, Benchmark]] = {
+    "tpcds": ("tpcds", "tpcds"),
+    "tpcds-v2.7": ("tpcds-v2.7.0", "tpcds"),
+    "tpch": ("tpch", "tpch"),
+}
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query of a suite, by its name there ("q14a")."""
+
+    suite: str
+    name: str
+    text: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Suite and name, by which lists of exceptions are kept."""
+        return self.suite, self.name
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether the outermost clause is a LIMIT."""
+        return _LIMIT.search(self.text) is not None
+
+    def without_limit(self) -> str:
+        """The text without its outermost LIMIT: all rows among which the limited query may choose."""
+        return _LIMIT.sub("", self.text)
+
+    def order_by(self) -> list[str]:
+        """The items of the outermost ORDER BY, without direction; empty where the rows come in any order."""
+        body = self.without_limit()
+        starts = [m for m in _ORDER_BY.finditer(body) if _depth(body[: m.start()]) == 0]
+        if not starts or _depth(body[starts[-1].end() :]) != 0:
+            return []
+        return [_DIRECTION.sub("", item).strip() for item in _split(body[starts[-1].end() :])]
+
+
+_LIMIT = re.compile(r"\blimit\s+\d+\s*;?\s*\Z", re.IGNORECASE)
+_ORDER_BY = re.compile(r"\border\s+by\b", re.IGNORECASE)
+_DIRECTION = re.compile(r"\s+(asc|desc)?\s*(nulls\s+(first|last))?\s*;?\s*\Z", re.IGNORECASE)
+_COMMENT = re.compile(r"--[^\n]*")
+
+
+def load(suite: str, names: Iterable[str] = (), cache: Path | None = None) -> list[Query]:
+    """The suite's queries in their natural order (q2 before q10), all or the named ones."""
+    if suite not in FOLDERS:
+        raise DovetailError(f"no query suite {suite!r}; there are {', '.join(FOLDERS)}")
+    directory = _unpacked(cache or cache_root()) / FOLDERS[suite][0]
+    texts = {p.stem: _COMMENT.sub("", p.read_text(encoding="utf-8")).strip() for p in directory.glob("*.sql")}
+    wanted = list(names) or sorted(texts, key=_natural)
+    unknown = [name for name in wanted if name not in texts]
+    if unknown:
+        raise DovetailError(f"{suite} has no {', '.join(unknown)}; it has {', '.join(sorted(texts, key=_natural))}")
+    return [Query(suite, name, texts[name]) for name in wanted]
+
+
+def _unpacked(cache: Path) -> Path:
+    directory = cache / "queries" / SPARK_VERSION
+    if directory.is_dir():
+        return directory
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise DovetailError(
+            f"the query texts come with the Maven artifact {ARTIFACT}, and mvn is not on the PATH: install it "
+            "(apt-get install maven, brew install maven)"
+        )
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".queries-", dir=directory.parent) as work:
+        command = [maven, "-q", "-B", "dependency:copy", f"-Dartifact={ARTIFACT}", f"-DoutputDirectory={work}"]
+        fetched = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
+        jars = list(Path(work).glob("*.jar"))
+        if fetched.returncode != 0 or len(jars) != 1:
+            raise DovetailError(f"could not fetch {ARTIFACT}: {(fetched.stdout + fetched.stderr).strip()[-2000:]}")
+        made = Path(work) / "made"
+        with zipfile.ZipFile(jars[0]) as jar:
+            folders = tuple(folder + "/" for folder, _ in FOLDERS.values())
+            jar.extractall(made, [n for n in jar.namelist() if n.startswith(folders) and n.endswith(".sql")])
+        try:
+            made.rename(directory)
+        except OSError:
+            if not directory.is_dir():
+                raise
+    return directory
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    return [(int(digits or 0), letters) for digits, letters in re.findall(r"(\d*)(\D*)", name)]
+
+
+def _depth(text: str) -> int:
+    return text.count("(") - text.count(")")
+
+
+def _split(text: str) -> list[str]:
+    """Split at the commas outside parentheses."""
+    items, depth, start = [], 0, 0
+    for position, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            items.append(text[start:position])
+            start = position + 1
+    return [item.strip() for item in [*items, text[start:]] if item.strip()]

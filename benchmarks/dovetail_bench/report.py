@@ -1,0 +1,122 @@
+"""Results as one markdown page and one JSON file, with what is needed to judge them: machine, versions, commit."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from dovetail import __version__
+
+RESULTS = Path(__file__).parent.parent / "results"
+GIB = 1 << 30
+
+# Options that say where things are, which decides no result and would tell about the machine.
+PLACES = ("data_dir", "results")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Options that all commands have."""
+    parser.add_argument("--scale", type=float, default=1.0, help="scale factor of the data (1)")
+    parser.add_argument("--data-dir", type=Path, default=None, help="where data is kept (the user's cache directory)")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where the tables go (benchmarks/results)")
+
+
+class Page:
+    """A page under construction: printed and written at the end."""
+
+    def __init__(self, name: str, title: str) -> None:
+        self.name = name
+        self._parts = [f"# {title}"]
+
+    def text(self, paragraph: str) -> None:
+        """Adds a paragraph."""
+        self._parts.append(paragraph)
+
+    def table(self, heading: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Adds a table, with the columns of its first row."""
+        self._parts.append(f"## {heading}")
+        self._parts.append(_table(rows) if rows else "None.")
+
+    def write(self, options: argparse.Namespace, data: Mapping[str, Any]) -> None:
+        """Prints the page, and writes it and its data as `<date>-<command>-sf<scale>`."""
+        environment = machine()
+        chosen = {k: v for k, v in vars(options).items() if k not in PLACES and v not in (None, [], False)}
+        self.text(f"Made by `python -m dovetail_bench.{self.name}`; {_pairs(chosen)}.")
+        self.text(f"Machine: {_pairs(environment)}.")
+        page = "\n\n".join(self._parts) + "\n"
+        print(page)
+        options.results.mkdir(parents=True, exist_ok=True)
+        scale = f"-sf{options.scale:g}" if "scale" in options else ""
+        target: Path = options.results / f"{datetime.date.today():%Y-%m-%d}-{self.name}{scale}.md"
+        target.write_text(page, encoding="utf-8")
+        body = {"command": self.name, "options": chosen, "environment": environment, **data}
+        target.with_suffix(".json").write_text(json.dumps(body, indent=1, default=str) + "\n", encoding="utf-8")
+
+
+def machine() -> dict[str, str]:
+    """Size of the machine and versions; no names, no places."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
+    return {
+        "cores": str(os.cpu_count()),
+        "memory": f"{memory:.0f} GiB",
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "pyspark": metadata.version("pyspark"),
+        "duckdb": metadata.version("duckdb"),
+        "dovetail": __version__,
+        "commit": _commit(),
+    }
+
+
+def _commit() -> str:
+    """The commit that ran, marked where the files differ from it."""
+    git = shutil.which("git")
+    if git is None:
+        return "unknown"
+
+    def ask(*arguments: str) -> str:
+        answer = subprocess.run(
+            [git, *arguments], cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+        )
+        return answer.stdout.strip()
+
+    try:
+        return ask("rev-parse", "--short=12", "HEAD") + (
+            " with changes" if ask("status", "--porcelain", "-uno") else ""
+        )
+    except subprocess.CalledProcessError:
+        return "unknown"
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    columns = list(rows[0])
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    lines += ["| " + " | ".join(_cell(row.get(c)) for c in columns) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {_cell(value)}" for key, value in values.items())
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    if isinstance(value, list | tuple):
+        return " ".join(_cell(v) for v in value)
+    return str(value).replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,117 @@
+"""Are two sets of rows the same? As multisets, exact but for floating point, which is compared by tolerance."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+Row = tuple[Any, ...]
+
+# Of a difference: enough to see what kind it is.
+SHOWN_ROWS = 3
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far apart two numbers may be and still count as the same.
+
+    Attributes:
+        relative: Part of the larger of the two.
+        absolute: For numbers near zero.
+        decimals: Decimals too, which other engines divide and average in another scale; or floating point alone.
+    """
+
+    relative: float
+    absolute: float
+    decimals: bool
+
+
+# Doubles added in another order differ in the last few of their 15 digits; decimals and integers are exact.
+SAME_ENGINE = Tolerance(relative=1e-9, absolute=1e-9, decimals=False)
+
+# Spark rounds averages and quotients of decimals to a scale of 6 or more, DuckDB computes doubles.
+OTHER_ENGINE = Tolerance(relative=1e-6, absolute=1e-5, decimals=True)
+
+
+def difference(expected: Sequence[Row], actual: Sequence[Row], tolerance: Tolerance) -> str | None:
+    """What differs between two multisets of rows, in words; None where they are the same."""
+    if len(expected) != len(actual):
+        return f"{len(expected)} rows expected, {len(actual)} came"
+    if expected and len(expected[0]) != len(actual[0]):
+        return f"{len(expected[0])} columns expected, {len(actual[0])} came"
+    inexact = _inexact_columns([*expected, *actual], tolerance)
+    wanted, got = _grouped(expected, inexact), _grouped(actual, inexact)
+    missing: list[Row] = []
+    surplus: list[Row] = []
+    for key in wanted.keys() | got.keys():
+        left, right = _unmatched(wanted.get(key, []), got.get(key, []), inexact, tolerance)
+        missing += left
+        surplus += right
+    if not missing and not surplus:
+        return None
+    return f"{len(missing)} rows differ: missing {missing[:SHOWN_ROWS]}, instead {surplus[:SHOWN_ROWS]}"
+
+
+def same_sequence(expected: Sequence[Row], actual: Sequence[Row], tolerance: Tolerance) -> bool:
+    """Equal row by row, in this order."""
+    return len(expected) == len(actual) and all(
+        _close_rows(e, a, tolerance) for e, a in zip(expected, actual, strict=True)
+    )
+
+
+def _inexact_columns(rows: Sequence[Row], tolerance: Tolerance) -> list[int]:
+    kinds: tuple[type, ...] = (float, Decimal) if tolerance.decimals else (float,)
+    return [] if not rows else [i for i in range(len(rows[0])) if any(isinstance(row[i], kinds) for row in rows)]
+
+
+def _grouped(rows: Sequence[Row], inexact: list[int]) -> dict[Row, list[Row]]:
+    """Rows by their exact columns."""
+    groups: dict[Row, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[tuple(v for i, v in enumerate(row) if i not in inexact)].append(row)
+    return groups
+
+
+def _unmatched(
+    expected: list[Row], actual: list[Row], inexact: list[int], tolerance: Tolerance
+) -> tuple[list[Row], list[Row]]:
+    """The rows of either side that have no partner on the other; all have the same exact columns."""
+
+    def by_value(row: Row) -> list[tuple[bool, float]]:
+        return [(row[i] is not None, float(row[i] or 0)) for i in inexact]
+
+    expected, actual = sorted(expected, key=by_value), sorted(actual, key=by_value)
+    if same_sequence(expected, actual, tolerance):
+        return [], []
+    # Nearly equal values may sort differently on the two sides: look for any partner.
+    missing = []
+    for row in expected:
+        partner = next((i for i, other in enumerate(actual) if _close_rows(row, other, tolerance)), None)
+        if partner is None:
+            missing.append(row)
+        else:
+            del actual[partner]
+    return missing, actual
+
+
+def _close_rows(expected: Row, actual: Row, tolerance: Tolerance) -> bool:
+    return len(expected) == len(actual) and all(_close(e, a, tolerance) for e, a in zip(expected, actual, strict=True))
+
+
+def _close(expected: Any, actual: Any, tolerance: Tolerance) -> bool:
+    if expected is None or actual is None:
+        return expected is actual
+    if isinstance(expected, float) or isinstance(actual, float) or (tolerance.decimals and _decimal(expected, actual)):
+        left, right = float(expected), float(actual)
+        if math.isnan(left) or math.isnan(right):
+            return math.isnan(left) and math.isnan(right)
+        return math.isclose(left, right, rel_tol=tolerance.relative, abs_tol=tolerance.absolute)
+    return bool(expected == actual)
+
+
+def _decimal(expected: Any, actual: Any) -> bool:
+    return isinstance(expected, Decimal) or isinstance(actual, Decimal)

@@ -1,0 +1,130 @@
+"""One Spark session for plain Spark, Spark's CBO and Dovetail in turns: a mode is runtime settings and a database.
+
+Every data set is registered twice over the same files: in one database all columns are analyzed, in the other nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import dovetail
+from dovetail import _sql
+from dovetail.demo.data import Dataset
+from dovetail.errors import DovetailError
+from dovetail_bench.progress import say
+
+CBO = "spark.sql.cbo.enabled"
+CBO_REORDER = "spark.sql.cbo.joinReorder.enabled"
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One way to run a query.
+
+    Attributes:
+        name: On the command line and in the JSON.
+        title: In tables.
+        analyzed: Whether it sees the database in which all columns are analyzed.
+        conf: Its settings; every mode has the same keys.
+    """
+
+    name: str
+    title: str
+    analyzed: bool
+    conf: Mapping[str, str]
+
+
+def _conf(*, dovetail: bool, cbo: bool) -> dict[str, str]:
+    return {_sql.ENABLED_KEY: str(dovetail).lower(), CBO: str(cbo).lower(), CBO_REORDER: str(cbo).lower()}
+
+
+SPARK = Mode("spark", "Spark", False, _conf(dovetail=False, cbo=False))
+SPARK_CBO = Mode("cbo", "Spark CBO", True, _conf(dovetail=False, cbo=True))
+DOVETAIL = Mode("dovetail", "Dovetail", True, _conf(dovetail=True, cbo=False))
+DOVETAIL_BARE = Mode("dovetail_bare", "Dovetail, nothing analyzed", False, _conf(dovetail=True, cbo=False))
+
+
+class Bench:
+    """The session with its databases."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self.analyze_seconds: dict[str, float] = {}
+        self._mode: Mode | None = None
+
+    def register(self, data: Dataset, analyze: bool = True) -> None:
+        """Makes the tables known, in a bare database and, if asked for, in one where all columns are analyzed."""
+        for analyzed in (False, True) if analyze else (False,):
+            database = _database(data, analyzed)
+            self.spark.sql(f"CREATE DATABASE {database}")
+            for table in data.tables:
+                location = data.location(table).as_posix().replace("\\", "\\\\").replace("'", "\\'")
+                self.spark.sql(f"CREATE TABLE {database}.{table} USING parquet LOCATION '{location}'")
+        if analyze:
+            started = time.monotonic()
+            for table in data.tables:
+                say(f"analyzing {data.benchmark} {table}")
+                self.spark.sql(f"ANALYZE TABLE {_database(data, True)}.{table} COMPUTE STATISTICS FOR ALL COLUMNS")
+            self.analyze_seconds[data.benchmark] = round(time.monotonic() - started, 1)
+
+    def use(self, mode: Mode, data: Dataset) -> None:
+        """Runs what follows in this mode on this data set."""
+        for key, value in mode.conf.items():
+            self.spark.conf.set(key, value)
+        self.spark.sql(f"USE {_database(data, mode.analyzed)}")
+
+
+def _database(data: Dataset, analyzed: bool) -> str:
+    return f"{data.benchmark}_{'analyzed' if analyzed else 'bare'}"
+
+
+def add_session_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1, help="cores of the local Spark (all)")
+    parser.add_argument("--memory", default="3g", help="memory of the driver, which does all the work (3g)")
+    parser.add_argument(
+        "--conf", action="append", default=[], metavar="KEY=VALUE", help="further configuration, for all modes alike"
+    )
+
+
+@contextmanager
+def bench(options: argparse.Namespace) -> Iterator[Bench]:
+    """A session with Dovetail on its class path, proven to be there, and stopped at the end."""
+    with tempfile.TemporaryDirectory(prefix="dovetail-bench-") as work:
+        builder = (
+            SparkSession.builder.master(f"local[{options.cores}]")
+            .appName("dovetail benchmarks")
+            .config("spark.driver.memory", options.memory)
+            .config("spark.driver.host", "localhost")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.sql.session.timeZone", "UTC")
+            .config("spark.sql.warehouse.dir", str(Path(work) / "warehouse"))
+        )
+        for key, value in _pairs(options.conf):
+            builder = builder.config(key, value)
+        spark = dovetail.enable(builder).getOrCreate()
+        spark.sparkContext.setLogLevel("ERROR")
+        try:
+            # Without Dovetail the run would compare plain Spark with itself.
+            _sql.require_dovetail(spark)
+            yield Bench(spark)
+        finally:
+            spark.stop()
+
+
+def _pairs(settings: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise DovetailError(f"--conf {setting}: expected KEY=VALUE")
+        yield key, value

@@ -1,0 +1,34 @@
+"""`dovetail demo`: TPC-DS data, join-heavy queries, plain Spark and Dovetail side by side in one session.
+
+data (DuckDB's dsdgen → Parquet, kept for the next time) → session (tables, statistics of the columns that the queries
+name) → run (each query with and without Dovetail, answers compared) → show (tables). `queries` chooses the texts.
+Needs the extras `demo` and `cli`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def main(
+    *, scale: float = 1.0, data_dir: Path | str | None = None, queries: Sequence[str] | None = None, repeat: int = 1
+) -> int:
+    """Runs the demo and prints what came out.
+
+    Args:
+        scale: TPC-DS scale factor; 1 is about 1 GB of raw data.
+        data_dir: Where generated data is kept; None is the user's cache directory.
+        queries: Names of TPC-DS queries, "q72"; None runs a selection of join-heavy ones.
+        repeat: Measured runs of each query each way; medians are shown.
+
+    Returns:
+        The exit code: 0, or 1 if an answer with Dovetail differs from plain Spark's.
+
+    Raises:
+        DovetailError: Something needed is missing or an argument is not allowed; the message says what to do.
+    """
+    # Here, so that dovetail.demo.data works without rich and pyspark.
+    from dovetail.demo.run import run
+
+    return run(scale, data_dir, queries, repeat)

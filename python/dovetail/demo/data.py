@@ -1,0 +1,188 @@
+"""TPC-DS and TPC-H data as Parquet, written by DuckDB's dsdgen and dbgen: the tables of the demo and of the benchmarks.
+
+One directory per benchmark and scale, in it one directory per table, so that each can be the location of an external
+table. DuckDB's types are the ones that Spark expects (INT, BIGINT, DECIMAL, DATE; CHAR and VARCHAR columns are plain,
+unpadded strings). A data set is generated next to its place and renamed into it, so that it is there whole or not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Literal
+
+from dovetail.errors import DovetailError
+from dovetail.progress import progress
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Benchmark = Literal["tpcds", "tpch"]
+
+GENERATORS: Mapping[Benchmark, str] = {"tpcds": "dsdgen", "tpch": "dbgen"}
+
+# Column names in which DuckDB's schema and the queries differ: Spark's q30 says c_last_review_date.
+RENAMED_COLUMNS: Mapping[tuple[Benchmark, str], Mapping[str, str]] = {
+    ("tpcds", "customer"): {"c_last_review_date_sk": "c_last_review_date"},
+}
+
+MANIFEST = "dataset.json"
+
+# Of the files written here. Raised when they change, so that a cached data set of an older shape is not mistaken for a
+# new one.
+FORMAT = 1
+
+# Scale factor. dsdgen works in one process on a local disk: beyond this it takes hours, and a mistyped scale fills the
+# disk.
+MAX_SCALE = 100.0
+
+_WITH_GENERATORS = 'pip install "dovetail-spark[demo]"'
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A complete data set on disk.
+
+    Attributes:
+        benchmark: "tpcds" or "tpch".
+        scale: Its scale factor.
+        directory: Where it is.
+        rows: Number of rows per table.
+    """
+
+    benchmark: Benchmark
+    scale: float
+    directory: Path
+    rows: Mapping[str, int]
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables, sorted."""
+        return sorted(self.rows)
+
+    def location(self, table: str) -> Path:
+        """Directory of a table's Parquet files."""
+        return self.directory / table
+
+
+def cache_root() -> Path:
+    """Where data is kept unless the user says otherwise: the system's place for what can be made again."""
+    if sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    elif sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "dovetail"
+
+
+def dataset(benchmark: Benchmark, scale: float, root: Path | str | None = None, show: bool = True) -> Dataset:
+    """The data set of a benchmark and scale under `root`, generated unless it is there already.
+
+    Args:
+        benchmark: "tpcds" or "tpch".
+        scale: Scale factor; 1 is about 1 GB of raw data.
+        root: Directory for data sets; None is `cache_root()`.
+        show: Shows progress on stderr while generating.
+
+    Raises:
+        DovetailError: The scale is out of range, DuckDB is missing, or the place is taken by something else.
+    """
+    if not 0 < scale <= MAX_SCALE:
+        raise DovetailError(
+            f"scale {scale:g} is not allowed: it is above 0 and at most {MAX_SCALE:g} (1 is about 1 GB)."
+        )
+    directory = Path(root or cache_root()).expanduser().absolute() / benchmark / f"sf{scale:g}"
+    found = _read(directory)
+    if found is not None:
+        return found
+    if directory.exists():
+        raise DovetailError(
+            f"{directory} exists, but is no data set of this version (no valid {MANIFEST} in it). "
+            "Remove it, or choose another data directory."
+        )
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as work:
+        made = Path(work) / "made"
+        _generate(benchmark, scale, made, Path(work) / "generated.duckdb", show)
+        try:
+            made.rename(directory)
+        except OSError:
+            # Another process was faster; its data is the same, because the generators are deterministic.
+            if _read(directory) is None:
+                raise
+    complete = _read(directory)
+    if complete is None:
+        raise DovetailError(f"{directory} was generated, but its {MANIFEST} cannot be read back.")
+    return complete
+
+
+def import_duckdb() -> ModuleType:
+    """DuckDB, or an error that says how to get it: it is no dependency of the package itself."""
+    try:
+        import duckdb
+    except ImportError as missing:
+        raise DovetailError(f"the data comes from DuckDB, which is not installed: {_WITH_GENERATORS}.") from missing
+    return duckdb
+
+
+def connect(benchmark: Benchmark, database: Path | None = None) -> DuckDBPyConnection:
+    """A DuckDB connection with the benchmark's generator and query texts.
+
+    Raises:
+        DovetailError: DuckDB is missing, or this build of it has no generators.
+    """
+    duckdb = import_duckdb()
+    connection: DuckDBPyConnection = duckdb.connect(str(database) if database else ":memory:")
+    try:
+        connection.execute(f"LOAD {benchmark}")
+    except duckdb.Error as error:
+        raise DovetailError(
+            f"duckdb {duckdb.__version__} as installed has no {benchmark} extension; "
+            f"1.1.3 from PyPI has: {_WITH_GENERATORS}."
+        ) from error
+    return connection
+
+
+def _read(directory: Path) -> Dataset | None:
+    """The data set in this directory; None where there is none of this version's format."""
+    try:
+        manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if manifest.get("format") != FORMAT:
+        return None
+    return Dataset(manifest["benchmark"], float(manifest["scale"]), directory, manifest["rows"])
+
+
+def _generate(benchmark: Benchmark, scale: float, directory: Path, database: Path, show: bool) -> None:
+    # A database file instead of memory: the generators are as fast, and memory does not bound the scale.
+    with connect(benchmark, database) as connection:
+        title = f"{benchmark} scale {scale:g}"
+        with progress(title, 1, show) as shown, shown.step(f"{GENERATORS[benchmark]}, about 20 s per scale factor"):
+            connection.execute(f"CALL {GENERATORS[benchmark]}(sf = {scale})")
+        tables = [name for (name,) in connection.execute("SHOW TABLES").fetchall()]
+        rows = {}
+        with progress(title, len(tables), show) as shown:
+            for table in tables:
+                with shown.step(f"writing {table}"):
+                    for old, new in RENAMED_COLUMNS.get((benchmark, table), {}).items():
+                        connection.execute(f"ALTER TABLE {table} RENAME COLUMN {old} TO {new}")
+                    rows[table] = _write(connection, table, directory / table)
+    database.unlink()
+    manifest = {"format": FORMAT, "benchmark": benchmark, "scale": scale, "rows": rows}
+    (directory / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+
+
+def _write(connection: DuckDBPyConnection, table: str, directory: Path) -> int:
+    directory.mkdir(parents=True)
+    target = str(directory / "part-0.parquet").replace("'", "''")
+    connection.execute(f"COPY {table} TO '{target}' (FORMAT parquet)")
+    counted = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+    return int(counted[0]) if counted else 0

@@ -1,0 +1,81 @@
+"""The demo's Spark session: Dovetail on, the data set as external tables, statistics of the columns that matter.
+
+The catalog is Spark's in-memory one, so that nothing is left behind; its statistics go with the session.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import dovetail
+from dovetail import _sql
+from dovetail.demo.data import Dataset
+from dovetail.errors import DovetailError, PySparkMissingError
+from dovetail.progress import progress
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DATABASE = "tpcds"
+
+# Of the driver, which does all the work of a local session. q72 in Spark's own order spills heavily with less.
+MEMORY = "3g"
+
+
+@contextmanager
+def session() -> Iterator[SparkSession]:
+    """A local session on all cores, stopped at the end.
+
+    Raises:
+        PySparkMissingError: No pyspark.
+        NotEnabledError: The session came up without Dovetail.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as missing:
+        raise PySparkMissingError("pyspark is not installed: pip install 'dovetail-spark[demo,spark]'.") from missing
+    with tempfile.TemporaryDirectory(prefix="dovetail-demo-") as work:
+        builder = (
+            SparkSession.builder.master(f"local[{os.cpu_count() or 1}]")
+            .appName("dovetail demo")
+            .config("spark.driver.memory", MEMORY)
+            .config("spark.driver.host", "localhost")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.sql.warehouse.dir", str(Path(work) / "warehouse"))
+        )
+        spark = dovetail.enable(builder).getOrCreate()
+        try:
+            spark.sparkContext.setLogLevel("ERROR")
+            _sql.require_dovetail(spark)
+            yield spark
+        finally:
+            spark.stop()
+
+
+def prepare(spark: SparkSession, data: Dataset, texts: Collection[str]) -> None:
+    """Registers the tables and analyzes, of those that the queries read, the columns that they name."""
+    _sql.rows(spark, f"CREATE DATABASE {DATABASE}")
+    _sql.rows(spark, f"USE {DATABASE}")
+    for table in data.tables:
+        location = data.location(table).as_posix().replace("\\", "\\\\").replace("'", "\\'")
+        _sql.rows(spark, f"CREATE TABLE {table} USING parquet LOCATION '{location}'")
+    words = {word for text in texts for word in re.findall(r"\w+", text.lower())}
+    todo = {
+        table: columns
+        for table in data.tables
+        if table in words and (columns := [c for c in spark.table(table).columns if c in words])
+    }
+    if not todo:
+        raise DovetailError("the queries name no column of any table.")
+    with progress("analyze", len(todo)) as shown:
+        for table, columns in todo.items():
+            with shown.step(f"{table} ({len(columns)} columns)"):
+                dovetail.analyze(spark, f"{DATABASE}.{table}", columns=columns, mode="spark", progress=False)
