@@ -12,6 +12,7 @@ import dovetail.kernel.graph.{Hypergraph, RelSet}
  */
 final class Dphyp(graph: Hypergraph, receiver: Receiver) {
   private var stopped = false
+  private var looks   = 0L
 
   /** Runs the enumeration; false if the receiver stopped it. The paper's Solve. */
   def run(): Boolean = {
@@ -27,15 +28,28 @@ final class Dphyp(graph: Hypergraph, receiver: Receiver) {
     !stopped
   }
 
-  private def isSubgraph(s: RelSet): Boolean = !graph.hasHyperedges || receiver.contains(s)
+  private def isSubgraph(s: RelSet): Boolean = !graph.hasHyperedges || {
+    // With hyperedges, most grown sets may be unconnected, and nobody hears of them: time can pass without a pair.
+    looks += 1
+    if ((looks & Dphyp.ClockInterval) == 0L && !receiver.timeLeft) stopped = true
+    receiver.contains(s)
+  }
 
   /** The paper's EnumerateCsgRec: grows `s` by its neighbours outside of `excluded`. */
   private def growSubgraph(s: RelSet, excluded: RelSet): Unit = {
     val neighbors = graph.neighborhood(s, excluded)
     if (neighbors.nonEmpty) {
-      neighbors.foreachSubset(n => if (!stopped && isSubgraph(s | n)) complementsOf(s | n))
+      var n = neighbors.nextSubset(RelSet.empty)
+      while (n.nonEmpty && !stopped) {
+        if (isSubgraph(s | n)) complementsOf(s | n)
+        n = neighbors.nextSubset(n)
+      }
       val all = excluded | neighbors
-      neighbors.foreachSubset(n => if (!stopped) growSubgraph(s | n, all))
+      n = neighbors.nextSubset(RelSet.empty)
+      while (n.nonEmpty && !stopped) {
+        growSubgraph(s | n, all)
+        n = neighbors.nextSubset(n)
+      }
     }
   }
 
@@ -58,11 +72,25 @@ final class Dphyp(graph: Hypergraph, receiver: Receiver) {
   private def growComplement(s: RelSet, c: RelSet, excluded: RelSet): Unit = {
     val neighbors = graph.neighborhood(c, excluded)
     if (neighbors.nonEmpty) {
-      neighbors.foreachSubset(n => if (!stopped && isSubgraph(c | n) && graph.connected(s, c | n)) emit(s, c | n))
+      var n = neighbors.nextSubset(RelSet.empty)
+      while (n.nonEmpty && !stopped) {
+        if (isSubgraph(c | n) && graph.connected(s, c | n)) emit(s, c | n)
+        n = neighbors.nextSubset(n)
+      }
       val all = excluded | neighbors
-      neighbors.foreachSubset(n => if (!stopped) growComplement(s, c | n, all))
+      n = neighbors.nextSubset(RelSet.empty)
+      while (n.nonEmpty && !stopped) {
+        growComplement(s, c | n, all)
+        n = neighbors.nextSubset(n)
+      }
     }
   }
 
   private def emit(s: RelSet, c: RelSet): Unit = if (!receiver.pair(s, c)) stopped = true
+}
+
+object Dphyp {
+
+  /** Sets looked up between two looks at the clock, as a bit mask. */
+  private val ClockInterval = 1023L
 }

@@ -17,6 +17,7 @@ final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget)
 
   def get(set: RelSet): Option[SubPlan] = plans.get(set.bits)
   def contains(set: RelSet): Boolean    = plans.contains(set.bits)
+  override def timeLeft: Boolean        = budget.timeLeft
   def relation(r: Int): Unit            = plans(RelSet.single(r).bits) = sizer.leaf(r)
 
   def pair(left: RelSet, right: RelSet): Boolean = {

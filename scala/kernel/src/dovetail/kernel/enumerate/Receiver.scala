@@ -16,6 +16,9 @@ trait Receiver {
 
   /** The set has been reported, as a relation or as the union of a pair. */
   def contains(set: RelSet): Boolean
+
+  /** Asked now and then where pairs are far between: false stops the enumeration. */
+  def timeLeft: Boolean = true
 }
 
 /** How much searching is allowed: pairs considered, and time. The first of the two that runs out ends the exact search. */

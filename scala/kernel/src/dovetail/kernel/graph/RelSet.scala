@@ -19,14 +19,12 @@ final class RelSet(val bits: Long) extends AnyVal {
   def toVector: Vector[Int]             = Iterator.iterate(bits)(b => b & (b - 1)).takeWhile(_ != 0L).map(b => java.lang.Long.numberOfTrailingZeros(b)).toVector
   override def toString: String         = toVector.mkString("{", ",", "}")
 
-  /** Calls `f` for every non-empty subset, in ascending order of bits: a subset always comes before its supersets. */
-  @inline def foreachSubset(f: RelSet => Unit): Unit = {
-    var s = bits & -bits
-    while (s != 0L) {
-      f(new RelSet(s))
-      s = (s - bits) & bits // Vance and Maier's subset step: the next subset of `bits` after `s`
-    }
-  }
+  /**
+   * The subset that follows `s` when all subsets are taken in ascending order of bits, so that a subset comes before its supersets; the first one
+   * follows the empty set, which also follows the last one (Vance and Maier 1996). A step rather than a `foreach`: there are up to 2^64 of them, and
+   * a search that has to stop must be able to.
+   */
+  def nextSubset(s: RelSet): RelSet = new RelSet((s.bits - bits) & bits)
 }
 
 object RelSet {
