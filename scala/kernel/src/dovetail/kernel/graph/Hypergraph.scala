@@ -51,17 +51,12 @@ object Hypergraph {
    */
   def apply(graph: JoinGraph): Hypergraph = {
     def set(rs: Vector[Int]) = RelSet(rs: _*)
-    val crossings            = for (a <- graph.components; b <- graph.components if a.head < b.head) yield (set(a), set(b))
-    // more than a few components: chain them by order instead of all pairs of unions, which would be 3^k hyperedges
-    val unions = if (graph.components.size <= 2) Vector.empty else componentUnions(graph.components.map(set))
+    // an edge serves all supersets of its sides: those between single components also join unions of them
+    val crossings = for (a <- graph.components; b <- graph.components if a.head < b.head) yield (set(a), set(b))
     new Hypergraph(
       graph.size,
       graph.neighbors.map(set(_).bits).toArray,
-      (graph.hyperedges.map { case (l, r) => (set(l), set(r)) } ++ crossings ++ unions).toArray
+      (graph.hyperedges.map { case (l, r) => (set(l), set(r)) } ++ crossings).toArray
     )
   }
-
-  // (a ∪ b) × c and so on: with k components, hyperedges between the union of the first i and the (i+1)-th, in order of appearance.
-  private def componentUnions(components: Vector[RelSet]): Vector[(RelSet, RelSet)] =
-    components.indices.drop(2).map(i => (components.take(i).reduce(_ | _), components(i))).toVector
 }

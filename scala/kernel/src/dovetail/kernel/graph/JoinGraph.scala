@@ -37,6 +37,7 @@ final case class EquivalenceClass(index: Int, members: Vector[Member]) {
 final case class JoinPredicate(index: Int, relations: Vector[Int], selectivity: Double, sides: Option[(Vector[Int], Vector[Int])], text: String) {
   require(relations.size >= 2 && relations == relations.distinct.sorted, s"relations of a join predicate: $relations")
   require(selectivity >= 0.0 && selectivity <= 1.0, s"selectivity $selectivity")
+  require(sides.forall { case (l, r) => l.nonEmpty && r.nonEmpty && (l ++ r).sorted == relations }, s"sides $sides do not split the relations $relations")
 }
 
 /**
@@ -65,13 +66,22 @@ final case class JoinGraph(relations: Vector[Relation], classes: Vector[Equivale
     sets.map(_.toVector)
   }
 
-  /** Relations by connected component, each ascending, in order of their first relation; hyperedges connect too. */
+  /**
+   * Relations by connected component, each ascending, in order of their first relation. A hyperedge connects two components only where each has one
+   * of its sides whole: `a.x + b.y = c.z` alone joins nothing, since `a` and `b` have to come together first.
+   */
   lazy val components: Vector[Vector[Int]] = {
     val parent                      = Array.range(0, size)
     def find(i: Int): Int           = { var r = i; while (parent(r) != r) { parent(r) = parent(parent(r)); r = parent(r) }; r }
     def union(a: Int, b: Int): Unit = { val (x, y) = (find(a), find(b)); if (x != y) parent(math.max(x, y)) = math.min(x, y) }
     for (a <- relations.indices; b <- neighbors(a)) union(a, b)
-    for ((l, r) <- hyperedges; b <- l ++ r) union(l.head, b)
+    def within(rs: Vector[Int]) = rs.forall(find(_) == find(rs.head))
+    var grown                   = true
+    while (grown) {
+      val bridge = hyperedges.find { case (l, r) => find(l.head) != find(r.head) && within(l) && within(r) }
+      bridge.foreach { case (l, r) => union(l.head, r.head) }
+      grown = bridge.nonEmpty
+    }
     relations.indices.toVector.groupBy(find).toVector.sortBy(_._1).map(_._2)
   }
 }
