@@ -47,20 +47,34 @@ final class SubPlan(val relation: Int, val rows: Double, val bytes: Double, val 
    * the best plan and exchange its output (`repartition`). Of equal offers the first stays, so the result depends on the order of enumeration only.
    */
   def offer(cost: Double, partitioning: Long, method: JoinMethod, left: SubPlan, leftAlt: Int, right: SubPlan, rightAlt: Int, repartition: Double): Unit = {
+    var i = 0
+    while (i < count) { if (useless(cost, partitioning, costs(i), partitionings(i), repartition)) return; i += 1 }
+    dropUseless(cost, partitioning, repartition)
+    if (count < Alternatives) { put(count, cost, partitioning, method, left, leftAlt, right, rightAlt); count += 1 }
+    else {
+      val dearest = mostExpensive
+      if (cost < costs(dearest)) put(dearest, cost, partitioning, method, left, leftAlt, right, rightAlt)
+    }
+  }
+
+  /** A plan beside one that `costs` no more and has the same partitioning, or a more useful one, or can get it by an exchange. */
+  private def useless(cost: Double, partitioning: Long, otherCost: Double, otherPartitioning: Long, repartition: Double): Boolean =
+    otherCost <= cost && (otherPartitioning == partitioning || partitioning == 0L || otherCost + repartition <= cost)
+
+  private def dropUseless(cost: Double, partitioning: Long, repartition: Double): Unit = {
+    var kept = 0
     var i    = 0
-    var slot = -1
     while (i < count) {
-      if (costs(i) <= cost && (partitionings(i) == partitioning || partitioning == 0L || costs(i) + repartition <= cost)) return
-      if (partitionings(i) == partitioning) slot = i
+      if (!useless(costs(i), partitionings(i), cost, partitioning, repartition)) {
+        if (kept < i) put(kept, costs(i), partitionings(i), methods(i), lefts(i), leftAlts(i), rights(i), rightAlts(i))
+        kept += 1
+      }
       i += 1
     }
-    if (slot < 0 && count == Alternatives) {
-      slot = mostExpensive
-      if (costs(slot) <= cost) return
-    } else if (slot < 0) {
-      slot = count
-      count += 1
-    }
+    count = kept
+  }
+
+  private def put(slot: Int, cost: Double, partitioning: Long, method: JoinMethod, left: SubPlan, leftAlt: Int, right: SubPlan, rightAlt: Int): Unit = {
     costs(slot) = cost
     partitionings(slot) = partitioning
     methods(slot) = method
