@@ -34,6 +34,7 @@ final class CardinalityModel(graph: JoinGraph) {
   private val domainOf: Array[Array[Double]]    = Array.tabulate(n)(r => classesOf(r).map(c => memberDomain(r, c)))
   private val nonNullOf: Array[Array[Double]]   = Array.tabulate(n)(r => classesOf(r).map(c => member(r, c).column.nonNull))
   private val uniqueOn: Array[Vector[Set[Int]]] = Array.tabulate(n)(uniqueClassSets)
+  private val anyUnique: Boolean                = uniqueOn.exists(_.nonEmpty)
 
   // per relation: the predicates whose last relation, in the fixed order, it is
   private val predicatesAt: Array[Array[Int]] = {
@@ -95,12 +96,13 @@ final class CardinalityModel(graph: JoinGraph) {
     while (i < count) {
       val r = order(sorted(i))
       inSet(r) = stamp
-      if (bounds && !certainlyUnique(r)) upperBound = math.min(upperBound * upper(r), Estimate.Ceiling)
+      if ((bounds || anyUnique) && !certainlyUnique(r)) upperBound = math.min(upperBound * upper(r), Estimate.Ceiling)
       result *= rows(r) * classShare(r) * predicateShare(r)
       enter(r)
       i += 1
     }
-    math.max(1.0, math.min(result, Estimate.Ceiling))
+    // without certain keys the bound is a product of no less than the rows, and says nothing
+    math.max(1.0, math.min(result, if (anyUnique) upperBound else Estimate.Ceiling))
   }
 
   private def open(c: Int): Boolean = classStamp(c) == stamp
