@@ -13,20 +13,17 @@ import dovetail.kernel.estimate.Condition._
 object Filters {
 
   def apply(relation: RelationProfile, predicate: Condition): RelationProfile = {
-    val (ranges, others) = Interval.collect(Condition.conjuncts(predicate))
-    // Predicates on one column are one interval; NULL tests say nothing about other columns; so only what is left can be correlated.
-    val (nullTests, rest) = others.partition { case _: IsNotNull => true; case _ => false }
-    val onColumns         = ranges.map { case (id, interval) => (id, interval, interval.selectivity(relation.column(id))) }
-    val nullFree          =
-      nullTests.collect { case IsNotNull(id) => id }.distinct.filterNot(id => ranges.exists(_._1 == id)).map(id => relation.column(id).nonNull).product
-    val selectivity = Assumptions.conjunction(onColumns.map(_._3) ++ rest.map(this.selectivity(relation, _))) * nullFree
-    val narrowed    = onColumns.foldLeft(relation.columns) { case (columns, (id, interval, _)) => columns.updated(id, interval.narrow(relation.column(id))) }
-    val notNull     = nullTests.foldLeft(narrowed) {
-      case (columns, IsNotNull(id)) => columns.updated(id, columns.getOrElse(id, ColumnProfile()).copy(nulls = Some(0.0))); case (columns, _) => columns
+    val conjuncts   = Condition.conjuncts(predicate)
+    val (ranges, _) = Interval.collect(conjuncts)
+    val rows        = relation.rows.scaled(selectivity(relation, predicate))
+    val rejected    = conjuncts.flatMap(valueShare(relation, _)).flatMap(_._1).distinct
+    val nullFree    = rejected.foldLeft(relation.columns)((columns, id) => columns.updated(id, relation.column(id).copy(nulls = Some(0.0))))
+    val onlyNull    = conjuncts.collect { case IsNull(id) => id }.foldLeft(nullFree) { (columns, id) =>
+      columns.updated(id, relation.column(id).copy(ndv = Some(0.0), nulls = Some(1.0)))
     }
-    val rows     = relation.rows.scaled(selectivity)
+    val narrowed = ranges.foldLeft(onlyNull) { case (columns, (id, interval)) => columns.updated(id, interval.narrow(relation.column(id))) }
     val filtered = ranges.map(_._1).toSet
-    val columns  = notNull.map { case (id, c) =>
+    val columns  = narrowed.map { case (id, c) =>
       id -> (if (filtered(id)) c.copy(ndv = c.ndv.map(math.min(_, math.max(rows.value, 1.0))))
              else c.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, relation.rows.value, rows.value))))
     }
@@ -36,47 +33,57 @@ object Filters {
   /** Share of the relation's rows for which `predicate` is true (not false, not NULL). */
   def selectivity(relation: RelationProfile, predicate: Condition): Double = {
     val s = predicate match {
-      case And(_, _) =>
-        val (ranges, rest) = Interval.collect(Condition.conjuncts(predicate))
-        Assumptions.conjunction(ranges.map { case (id, i) => i.selectivity(relation.column(id)) } ++ rest.map(selectivity(relation, _)))
       case Or(l, r) =>
         val (a, b) = (selectivity(relation, l), selectivity(relation, r))
         if (sameColumn(l, r)) a + b else a + b - a * b
-      case Not(child)                    => negation(relation, child)
-      case Constant(keeps)               => if (keeps) 1.0 else 0.0
-      case IsNull(id)                    => relation.column(id).nulls.getOrElse(Assumptions.IsNull)
-      case IsNotNull(id)                 => relation.column(id).nonNull
-      case StartsWith(id)                => Assumptions.Prefix * relation.column(id).nonNull
-      case Matches(id)                   => Assumptions.Pattern * relation.column(id).nonNull
-      case CompareColumns(l, None, r)    => equalColumns(relation.column(l), relation.column(r))
-      case CompareColumns(l, Some(o), r) => orderedColumns(relation.column(l), o, relation.column(r))
-      case _: Opaque                     => Assumptions.Opaque
-      case single => Interval.collect(Vector(single))._1.map { case (id, i) => i.selectivity(relation.column(id)) }.headOption.getOrElse(Assumptions.Opaque)
+      case Not(child) if valueShare(relation, predicate).isEmpty => negation(relation, child)
+      case Constant(keeps)                                       => if (keeps) 1.0 else 0.0
+      case IsNull(id)                                            => relation.column(id).nulls.getOrElse(Assumptions.IsNull)
+      case _: Opaque                                             => Assumptions.Opaque
+      case _                                                     => conjunction(relation, Condition.conjuncts(predicate))
     }
     math.max(0.0, math.min(1.0, s))
   }
 
+  /**
+   * Predicates on one column are one interval, which counts once. Every column that has to be non-NULL counts in full, once; what the predicates say of
+   * the values may be correlated, and is combined by back-off.
+   */
+  private def conjunction(relation: RelationProfile, conjuncts: Vector[Condition]): Double = {
+    val (ranges, others) = Interval.collect(conjuncts)
+    val (ofValues, rest) = others.map(c => c -> valueShare(relation, c)).partition(_._2.nonEmpty)
+    val values           = ofValues.flatMap(_._2)
+    val columns          = (ranges.map(_._1) ++ values.flatMap(_._1)).distinct
+    val nullAndNot       = rest.exists { case (IsNull(id), _) => columns.contains(id); case _ => false }
+    val shares           = ranges.map { case (id, i) => i.share(relation.column(id)) } ++ values.map(_._2) ++ rest.map(c => selectivity(relation, c._1))
+    if (nullAndNot) 0.0 else columns.map(relation.column(_).nonNull).product * Assumptions.conjunction(shares)
+  }
+
+  /** A predicate that looks at the values of columns and is true only where they are not NULL: these columns, and the share of such rows it keeps. */
+  private def valueShare(relation: RelationProfile, p: Condition): Option[(Vector[Long], Double)] = p match {
+    case IsNotNull(id)           => Some((Vector(id), 1.0))
+    case StartsWith(id)          => Some((Vector(id), Assumptions.Prefix))
+    case Matches(id)             => Some((Vector(id), Assumptions.Pattern))
+    case CompareColumns(l, o, r) =>
+      val (a, b) = (relation.column(l), relation.column(r))
+      Some((Vector(l, r).distinct, o.fold(equalColumns(a, b))(orderedColumns(a, _, b))))
+    case Not(Not(child))                => valueShare(relation, child)
+    case Not(IsNotNull(_))              => None
+    case Not(child)                     => valueShare(relation, child).map { case (columns, share) => (columns, 1.0 - share) }
+    case _: Equals | _: In | _: Compare =>
+      Interval.collect(Vector(p))._1.headOption.map { case (id, i) => (Vector(id), i.share(relation.column(id))) }
+    case _ => None
+  }
+
   /** NOT p keeps the rows for which p is false: those for which p is NULL go too. De Morgan first, so that NULLs are counted at the leaves. */
   private def negation(relation: RelationProfile, p: Condition): Double = p match {
-    case And(l, r)    => selectivity(relation, Or(Not(l), Not(r)))
-    case Or(l, r)     => selectivity(relation, And(Not(l), Not(r)))
+    // p and NOT p are never both true, but back-off makes the sum of the two too large
+    case And(l, r)    => math.min(selectivity(relation, Or(Not(l), Not(r))), 1.0 - selectivity(relation, p))
+    case Or(l, r)     => math.min(selectivity(relation, And(Not(l), Not(r))), 1.0 - selectivity(relation, p))
     case Not(child)   => selectivity(relation, child)
     case IsNull(id)   => selectivity(relation, IsNotNull(id))
     case IsNotNull(c) => selectivity(relation, IsNull(c))
-    case Constant(k)  => if (k) 0.0 else 1.0
-    case other        =>
-      val nonNull = columnsOf(other).map(id => relation.column(id).nonNull).product
-      nonNull - selectivity(relation, other)
-  }
-
-  private def columnsOf(p: Condition): Seq[Long] = p match {
-    case Equals(id, _)           => Seq(id)
-    case In(id, _, _)            => Seq(id)
-    case Compare(id, _, _)       => Seq(id)
-    case StartsWith(id)          => Seq(id)
-    case Matches(id)             => Seq(id)
-    case CompareColumns(l, _, r) => Seq(l, r).distinct
-    case _                       => Nil
+    case other        => 1.0 - selectivity(relation, other)
   }
 
   private def sameColumn(l: Condition, r: Condition): Boolean = {
@@ -92,20 +99,19 @@ object Filters {
   private def equalColumns(a: ColumnProfile, b: ColumnProfile): Double = {
     val disjoint = (for (al <- a.min; ah <- a.max; bl <- b.min; bh <- b.max) yield ah < bl || bh < al).getOrElse(false)
     if (disjoint) 0.0
-    else Seq(a.ndv, b.ndv).flatten.reduceOption(_ max _).fold(Assumptions.Equality)(1.0 / math.max(_, 1.0)) * a.nonNull * b.nonNull
+    else Seq(a.ndv, b.ndv).flatten.reduceOption(_ max _).fold(Assumptions.Equality)(1.0 / math.max(_, 1.0))
   }
 
   /** Uniform and independent values: exact where the ranges do not overlap, an even chance inside the overlap. */
   private def orderedColumns(a: ColumnProfile, op: Comparison, b: ColumnProfile): Double = {
-    val nonNull = a.nonNull * b.nonNull
-    val share   = for (al <- a.min; ah <- a.max; bl <- b.min; bh <- b.max) yield {
+    val share = for (al <- a.min; ah <- a.max; bl <- b.min; bh <- b.max) yield {
       val less = if (ah < bl) 1.0 else if (bh < al) 0.0 else lessShare(al, ah, bl, bh)
       op match {
         case Less | LessOrEqual => less
         case _                  => 1.0 - less
       }
     }
-    share.getOrElse(Assumptions.ColumnComparison) * nonNull
+    share.filterNot(_.isNaN).getOrElse(Assumptions.ColumnComparison)
   }
 
   /** P(x < y) for x uniform in [al, ah], y uniform in [bl, bh]. */

@@ -17,89 +17,91 @@ final private[estimate] case class Interval(
 ) {
   private def inside(v: Double): Boolean = (v > low || (v == low && lowIncluded)) && (v < high || (v == high && highIncluded))
   private def bounded: Boolean           = low != Double.NegativeInfinity || high != Double.PositiveInfinity
+  private def empty: Boolean             = low > high || (low == high && !inside(low))
 
   def and(c: Condition): Interval = c match {
-    case Compare(_, Less, Some(v))           => if (v <= high) copy(high = v, highIncluded = false) else this
-    case Compare(_, LessOrEqual, Some(v))    => if (v < high) copy(high = v, highIncluded = true) else this
-    case Compare(_, Greater, Some(v))        => if (v >= low) copy(low = v, lowIncluded = false) else this
-    case Compare(_, GreaterOrEqual, Some(v)) => if (v > low) copy(low = v, lowIncluded = true) else this
-    case Compare(_, _, None)                 => copy(openRanges = openRanges + 1)
-    case Equals(_, Some(v))                  => copy(points = Some(points.fold(Vector(v))(_.filter(_ == v))))
-    case Equals(_, None)                     => copy(equalities = Some(1))
-    case In(_, vs, n) if vs.size == n        => copy(points = Some(points.fold(vs.distinct.sorted)(_.filter(vs.toSet))))
-    case In(_, _, n)                         => copy(equalities = Some(equalities.fold(n)(math.min(_, n))))
-    case _                                   => this
+    case Compare(_, Less, Some(v))             => if (v <= high) copy(high = v, highIncluded = false) else this
+    case Compare(_, LessOrEqual, Some(v))      => if (v < high) copy(high = v, highIncluded = true) else this
+    case Compare(_, Greater, Some(v))          => if (v >= low) copy(low = v, lowIncluded = false) else this
+    case Compare(_, GreaterOrEqual, Some(v))   => if (v > low) copy(low = v, lowIncluded = true) else this
+    case Compare(_, _, None)                   => copy(openRanges = openRanges + 1)
+    case Equals(_, Some(v))                    => copy(points = Some(points.fold(Vector(v))(_.filter(_ == v))))
+    case Equals(_, None)                       => copy(equalities = Some(1))
+    case In(_, vs, n) if vs.distinct.size == n => copy(points = Some(points.fold(vs.distinct.sorted)(_.filter(vs.toSet))))
+    case In(_, _, n)                           => copy(equalities = Some(equalities.fold(n)(math.min(_, n))))
+    case _                                     => this
   }
 
-  /** Share of all rows (NULLs included) whose value is in the interval. */
-  def selectivity(c: ColumnProfile): Double = c.nonNull * (points match {
-    case Some(values) => math.min(1.0, values.filter(v => inside(v) && c.min.forall(_ <= v) && c.max.forall(_ >= v)).map(equalTo(c, _)).sum)
-    case None         =>
-      val byCount = equalities.fold(1.0)(n => math.min(1.0, n * c.ndv.fold(Assumptions.Equality)(1.0 / math.max(_, 1.0))))
-      val byOpen  = if (openRanges == 0 || equalities.nonEmpty) 1.0 else if (openRanges == 1) Assumptions.Range else Assumptions.Between
-      byCount * byOpen * (if (bounded) range(c) else 1.0)
-  })
+  /** Share of the column's values (NULLs apart) that are in the interval. */
+  def share(c: ColumnProfile): Double = {
+    val byCount  = equalities.fold(1.0)(n => math.min(1.0, n * c.ndv.fold(Assumptions.Equality)(1.0 / math.max(_, 1.0))))
+    val byOpen   = if (openRanges == 0) 1.0 else if (openRanges == 1) Assumptions.Range else Assumptions.Between
+    val byPoints = points.fold(1.0)(vs => math.min(1.0, possible(vs, c).map(equalTo(c, _)).sum))
+    // the constants of one column are predicates on the same values: the strictest says it all, but for constants off the number line
+    math.min(byCount, byOpen) * math.min(byPoints, range(c))
+  }
+
+  /** Those of the values that are in the interval and in the column's range. */
+  private def possible(values: Vector[Double], c: ColumnProfile): Vector[Double] =
+    values.filter(v => inside(v) && c.min.forall(_ <= v) && c.max.forall(_ >= v))
 
   private def equalTo(c: ColumnProfile, v: Double): Double =
     c.histogram.map(_.equalTo(v)).orElse(c.ndv.map(d => 1.0 / math.max(d, 1.0))).getOrElse(Assumptions.Equality)
 
-  private def range(c: ColumnProfile): Double = c.histogram match {
-    case Some(h) => h.between(low, high, lowIncluded, highIncluded)
-    case None    =>
-      (c.min, c.max) match {
-        case (Some(lo), Some(hi)) =>
-          val (from, to) = (math.max(lo, low), math.min(hi, high))
-          if (from > to || (from == to && !(inside(from)))) 0.0
-          else if (hi == lo) 1.0
-          // a range that touches a single value still holds that value
-          else math.max((to - from) / (hi - lo), c.ndv.fold(0.0)(d => 1.0 / math.max(d, 1.0)))
-        case _ => if (low != Double.NegativeInfinity && high != Double.PositiveInfinity) Assumptions.Between else Assumptions.Range
+  private def range(c: ColumnProfile): Double =
+    if (!bounded) 1.0
+    else if (empty) 0.0
+    else if (low == high)
+      // one value, which is never more than each of the two ends lets through
+      (possible(Vector(low), c).map(equalTo(c, _)).sum :: copy(low =
+        Double.NegativeInfinity
+      ).range(c) :: copy(high = Double.PositiveInfinity).range(c) :: Nil).min
+    else
+      c.histogram match {
+        case Some(h) => h.between(low, high, lowIncluded, highIncluded)
+        case None    =>
+          (c.min, c.max) match {
+            case (Some(lo), Some(hi)) =>
+              val (from, to) = (math.max(lo, low), math.min(hi, high))
+              if (from > to || (from == to && !inside(from))) 0.0
+              else if (hi == lo) 1.0
+              // a range that touches a single value still holds that value
+              else math.max(Interval.part(from, to, lo, hi), c.ndv.fold(0.0)(d => 1.0 / math.max(d, 1.0)))
+            case _ => if (low != Double.NegativeInfinity && high != Double.PositiveInfinity) Assumptions.Between else Assumptions.Range
+          }
       }
-  }
 
   /** The column after the predicate: its range, NDV and domain are those of the interval, and NULLs are gone. */
   def narrow(c: ColumnProfile): ColumnProfile = {
-    val n = narrowed(c)
-    n.copy(domain = (for (d <- c.domain; before <- c.ndv; after <- n.ndv) yield if (before > 0.0) d * math.min(1.0, after / before) else d).orElse(n.ndv))
+    val values = points.map(possible(_, c)).orElse(if (empty) Some(Vector.empty) else if (low == high) Some(possible(Vector(low), c)) else None)
+    val most   = values.map(_.size).toSeq ++ equalities
+    val kept   = (values match {
+      case Some(Vector()) => c.copy(min = None, max = None, histogram = None)
+      case Some(vs)       => c.copy(min = Some(vs.min), max = Some(vs.max), histogram = None)
+      case None           => if (bounded) narrowToRange(c) else c
+    }).copy(nulls = Some(0.0))
+    val ndv    = (kept.ndv ++ most.map(_.toDouble)).reduceOption(_ min _)
+    val domain = (for (d <- c.domain; before <- c.ndv; after <- ndv) yield if (before > 0.0) d * math.min(1.0, after / before) else d).orElse(ndv)
+    kept.copy(ndv = ndv, domain = (domain ++ most.map(_.toDouble)).reduceOption(_ min _))
   }
 
-  private def narrowed(c: ColumnProfile): ColumnProfile = {
-    val kept = points.map(_.filter(v => inside(v) && c.min.forall(_ <= v) && c.max.forall(_ >= v)))
-    kept match {
-      case Some(vs) if vs.nonEmpty =>
-        c.copy(
-          ndv = Some(c.ndv.fold(vs.size.toDouble)(math.min(_, vs.size.toDouble))),
-          nulls = Some(0.0),
-          min = Some(vs.min),
-          max = Some(vs.max),
-          histogram = None
-        )
-      case Some(_) => c.copy(ndv = c.ndv.map(_ => 0.0), nulls = Some(0.0), histogram = None)
-      case None    =>
-        val counted = equalities.fold(c)(n => c.copy(ndv = Some(c.ndv.fold(n.toDouble)(math.min(_, n.toDouble)))))
-        if (!bounded) counted.copy(nulls = Some(0.0))
-        else {
-          val lo    = c.min.map(math.max(_, low)).orElse(Some(low)).filterNot(_.isInfinite)
-          val hi    = c.max.map(math.min(_, high)).orElse(Some(high)).filterNot(_.isInfinite)
-          val empty = (for (a <- lo; b <- hi) yield a > b).getOrElse(false)
-          if (empty) counted.copy(ndv = c.ndv.map(_ => 0.0), nulls = Some(0.0), min = None, max = None, histogram = None)
-          else {
-            val ndv = c.histogram.map(_.ndvBetween(low, high)).orElse(for (d <- counted.ndv)
-              yield if (c.min.isEmpty || c.max.isEmpty) d else math.max(1.0, math.min(d, d * range(c))))
-            counted.copy(
-              ndv = ndv.map(d => math.min(d, counted.ndv.getOrElse(d))),
-              nulls = Some(0.0),
-              min = lo,
-              max = hi,
-              histogram = c.histogram.flatMap(_.restrictedTo(low, high))
-            )
-          }
-        }
+  private def narrowToRange(c: ColumnProfile): ColumnProfile = {
+    val lo = c.min.map(math.max(_, low)).orElse(Some(low)).filterNot(_.isInfinite)
+    val hi = c.max.map(math.min(_, high)).orElse(Some(high)).filterNot(_.isInfinite)
+    if ((for (a <- lo; b <- hi) yield a > b).getOrElse(false)) c.copy(ndv = Some(0.0), min = None, max = None, histogram = None)
+    else {
+      val fromHistogram = c.histogram.map(_.ndvBetween(low, high, lowIncluded, highIncluded))
+      val fromRange     = c.ndv.map(d => if (c.min.isEmpty || c.max.isEmpty) d else math.max(1.0, d * range(c)))
+      val ndv           = (fromHistogram.orElse(fromRange) ++ c.ndv).reduceOption(_ min _)
+      c.copy(ndv = ndv, min = lo, max = hi, histogram = c.histogram.flatMap(_.restrictedTo(low, high, lowIncluded, highIncluded)))
     }
   }
 }
 
 private[estimate] object Interval {
+
+  /** Share of [low, high] that [from, to] takes; halved, so that the width of a range is always a finite number. */
+  def part(from: Double, to: Double, low: Double, high: Double): Double = (to / 2 - from / 2) / (high / 2 - low / 2)
 
   /** Splits conjuncts into one interval per column, in order of first appearance, and the rest. */
   def collect(conjuncts: Vector[Condition]): (Vector[(Long, Interval)], Vector[Condition]) = {
@@ -111,6 +113,17 @@ private[estimate] object Interval {
     }
     val (single, rest) = conjuncts.partition(columnOf(_).nonEmpty)
     val ids            = single.flatMap(columnOf(_)).distinct
-    (ids.map(id => id -> single.filter(columnOf(_).contains(id)).foldLeft(Interval())(_ and _)), rest)
+    (ids.map(id => id -> single.filter(columnOf(_).contains(id)).map(onLine).foldLeft(Interval())(_ and _)), rest)
+  }
+
+  /** Infinities and NaN have no place on a line of finite ranges. */
+  private def onLine(c: Condition): Condition = {
+    def finite(v: Double) = !v.isNaN && !v.isInfinite
+    c match {
+      case Equals(id, v)      => Equals(id, v.filter(finite))
+      case Compare(id, op, v) => Compare(id, op, v.filter(finite))
+      case In(id, vs, n)      => In(id, vs.filter(finite), n)
+      case other              => other
+    }
   }
 }

@@ -45,9 +45,10 @@ object ColumnProfile {
       value.filter(ok)
     }
     val finite    = (d: Double) => !d.isNaN && !d.isInfinite
-    val nullsKept = keep("null count", nulls)(n => finite(n) && n >= 0.0 && rows.forall(n <= _))
-    val allNull   = nullsKept.exists(n => rows.exists(r => r > 0.0 && n >= r))
-    val ndvKept   = keep("distinct count", ndv)(d => finite(d) && (d > 0.0 || (d == 0.0 && (allNull || rows.contains(0.0)))))
+    val rowsKept  = keep("row count", rows)(r => finite(r) && r >= 0.0)
+    val nullsKept = keep("null count", nulls)(n => finite(n) && n >= 0.0 && rowsKept.forall(n <= _))
+    val allNull   = nullsKept.exists(n => rowsKept.exists(r => r > 0.0 && n >= r))
+    val ndvKept   = keep("distinct count", ndv)(d => finite(d) && (d > 0.0 || (d == 0.0 && (allNull || rowsKept.contains(0.0)))))
     val (lo, hi)  = (min.filter(finite), max.filter(finite))
     val inOrder   = (for (a <- lo; b <- hi) yield a <= b).getOrElse(true)
     if (!inOrder) faults += s"min ${lo.get} above max ${hi.get}"
@@ -56,11 +57,11 @@ object ColumnProfile {
       catch { case e: IllegalArgumentException => faults += s"histogram: ${e.getMessage}"; None }
     val widthKept = keep("width", width)(w => finite(w) && w >= 0.0)
     // more distinct values than rows is a sketch's error or a stale count: the rows win
-    val distinct = ndvKept.map(d => rows.fold(d)(r => math.min(d, math.max(r, 1.0))))
+    val distinct = ndvKept.map(d => rowsKept.fold(d)(r => math.min(d, math.max(r, 1.0))))
     val profile  = ColumnProfile(
       ndv = distinct,
       domain = distinct,
-      nulls = for (n <- nullsKept; r <- rows if r > 0.0) yield n / r,
+      nulls = for (n <- nullsKept; r <- rowsKept if r > 0.0) yield n / r,
       min = if (inOrder) lo else None,
       max = if (inOrder) hi else None,
       histogram = histogramKept,
