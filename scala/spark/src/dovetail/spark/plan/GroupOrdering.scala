@@ -6,6 +6,7 @@ import dovetail.kernel.enumerate.Search
 import dovetail.kernel.graph.{JoinGraph, Relation}
 import org.apache.spark.sql.catalyst.expressions.{And, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, JoinType}
 import org.apache.spark.sql.dovetail.explain.{GroupReport, Trace}
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
 import org.apache.spark.sql.dovetail.stats.{LeafStatistics, PlanStatistics}
@@ -78,10 +79,16 @@ object GroupOrdering {
   def name(plan: LogicalPlan): String = plan match {
     case leaf: LeafNode                                      => LeafStatistics.name(leaf)
     case _: Filter | _: Project | _: SubqueryAlias           => name(plan.children.head)
-    case j: Join                                             => s"${j.joinType.sql.toLowerCase(java.util.Locale.ROOT).replace(' ', '_')}(${name(j.left)}, ${name(j.right)})"
+    case j: Join                                             => s"${kind(j.joinType)}(${name(j.left)}, ${name(j.right)})"
     case other =>
       val tables = other.collectLeaves().map(name).distinct
       s"${other.nodeName.toLowerCase(java.util.Locale.ROOT)}(${tables.take(NamesShown).mkString(", ")}${if (tables.size > NamesShown) ", …" else ""})"
+  }
+
+  // an existence join has no SQL of its own, and its text holds an expression id
+  private def kind(joinType: JoinType): String = joinType match {
+    case _: ExistenceJoin => "existence"
+    case other            => other.sql.toLowerCase(java.util.Locale.ROOT).replace(' ', '_')
   }
 
   /** Tables that a name of an operator lists. */
