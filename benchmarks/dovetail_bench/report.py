@@ -24,9 +24,14 @@ PLACES = ("data_dir", "results")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Options that all commands have."""
+    """Options of the commands that run on a data set."""
     parser.add_argument("--scale", type=float, default=1.0, help="scale factor of the data (1)")
     parser.add_argument("--data-dir", type=Path, default=None, help="where data is kept (the user's cache directory)")
+    add_results_option(parser)
+
+
+def add_results_option(parser: argparse.ArgumentParser) -> None:
+    """For commands without generated benchmark data."""
     parser.add_argument("--results", type=Path, default=RESULTS, help="where the tables go (benchmarks/results)")
 
 

@@ -59,7 +59,6 @@ class Bench:
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
         self.analyze_seconds: dict[str, float] = {}
-        self._mode: Mode | None = None
 
     def register(self, data: Dataset, analyze: bool = True) -> None:
         """Makes the tables known, in a bare database and, if asked for, in one where all columns are analyzed."""
@@ -76,10 +75,14 @@ class Bench:
                 self.spark.sql(f"ANALYZE TABLE {_database(data, True)}.{table} COMPUTE STATISTICS FOR ALL COLUMNS")
             self.analyze_seconds[data.benchmark] = round(time.monotonic() - started, 1)
 
-    def use(self, mode: Mode, data: Dataset) -> None:
-        """Runs what follows in this mode on this data set."""
+    def switch(self, mode: Mode) -> None:
+        """Plans what follows in this mode."""
         for key, value in mode.conf.items():
             self.spark.conf.set(key, value)
+
+    def use(self, mode: Mode, data: Dataset) -> None:
+        """Runs what follows in this mode on this data set."""
+        self.switch(mode)
         self.spark.sql(f"USE {_database(data, mode.analyzed)}")
 
 

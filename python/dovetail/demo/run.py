@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import dovetail
+from dovetail.comparison import Comparison
 from dovetail.demo import queries as texts_of
 from dovetail.demo.data import dataset
 from dovetail.demo.session import prepare, session
@@ -31,4 +32,9 @@ def run(scale: float, data_dir: Path | str | None, queries: Sequence[str] | None
                 results[name] = dovetail.compare(spark, text, repeat=repeat)
             show.query(name, results[name])
     show.summary(results, time.monotonic() - started)
-    return 0 if all(result.same_answer for result in results.values()) else 1
+    return exit_code(results.values())
+
+
+def exit_code(results: Iterable[Comparison]) -> int:
+    """0 if all answers are the same, else 1."""
+    return 0 if all(result.same_answer for result in results) else 1

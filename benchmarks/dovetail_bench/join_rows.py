@@ -1,0 +1,91 @@
+"""Rows out of joins over TPC-DS, query by query: plain Spark, Spark's CBO, Dovetail with analyzed tables and without.
+
+    python -m dovetail_bench.join_rows
+
+All modes run each query in one session, in an order that rotates from query to query, so that none always pays for cold
+caches. Every regression is named. Exit code 1 if a query fails in one of Dovetail's modes, or with --gate if a target
+is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from dovetail.demo.data import dataset
+from dovetail_bench import report
+from dovetail_bench.join_rows_report import Results, targets, write_page
+from dovetail_bench.metrics import Profile, profile
+from dovetail_bench.progress import say
+from dovetail_bench.queries import FOLDERS, Query, load
+from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, SPARK, SPARK_CBO, Bench, Mode, add_session_options, bench
+
+MODES = (SPARK, SPARK_CBO, DOVETAIL, DOVETAIL_BARE)
+
+
+def run(options: argparse.Namespace) -> Results:
+    """Measures the chosen queries in all modes."""
+    queries = load(options.suite, options.queries)
+    data = dataset(FOLDERS[options.suite][1], options.scale, options.data_dir)
+    measured: dict[str, dict[str, list[Profile]]] = {}
+    failures: dict[str, dict[str, str]] = {}
+    with bench(options) as session:
+        session.register(data)
+        for number, query in enumerate(queries):
+            measured[query.name] = {}
+            for mode in _rotated(number):
+                session.use(mode, data)
+                try:
+                    runs = [profile(session.spark, query.text) for _ in range(options.repeat)]
+                except Exception as failed:  # of Spark: a finding about this query, not the end of the run
+                    failures.setdefault(query.name, {})[mode.name] = str(failed).strip().splitlines()[0]
+                else:
+                    measured[query.name][mode.name] = runs
+            say(f"{number + 1}/{len(queries)} {_line(query, measured[query.name], failures.get(query.name, {}))}")
+        return Results(MODES, measured, failures, _analyze_seconds(session))
+
+
+def _rotated(number: int) -> tuple[Mode, ...]:
+    start = number % len(MODES)
+    return MODES[start:] + MODES[:start]
+
+
+def _line(query: Query, measured: Mapping[str, Sequence[Profile]], failures: Mapping[str, str]) -> str:
+    words = [f"{m.name} {measured[m.name][-1].join_rows:,}" for m in MODES if m.name in measured]
+    return f"{query.name}: " + ", ".join(words + [f"{mode} FAILED" for mode in failures])
+
+
+def _analyze_seconds(session: Bench) -> float:
+    return sum(session.analyze_seconds.values())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    lines = (__doc__ or "").splitlines()
+    parser = argparse.ArgumentParser(prog="python -m dovetail_bench.join_rows", description=lines[0])
+    parser.add_argument("--suite", choices=FOLDERS, default="tpcds", help="query suite (tpcds)")
+    parser.add_argument("--queries", nargs="+", default=[], metavar="NAME", help="only these")
+    parser.add_argument("--repeat", type=int, default=1, help="runs of each query and mode; times are medians (1)")
+    parser.add_argument("--gate", action="store_true", help="exit code 1 if a target is missed")
+    report.add_options(parser)
+    add_session_options(parser)
+    options = parser.parse_args(arguments)
+    results = run(options)
+    page = report.Page("join_rows", f"Rows out of joins, {options.suite}, scale {options.scale:g}")
+    write_page(page, results)
+    page.write(options, _data(results))
+    failed = any(mode in failures for failures in results.failures.values() for mode in ("dovetail", "dovetail_bare"))
+    missed = options.gate and not all(target["hit"] for target in targets(results))
+    return 1 if failed or missed else 0
+
+
+def _data(results: Results) -> dict[str, Any]:
+    runs = {q: {m: [asdict(p) for p in profiles] for m, profiles in by.items()} for q, by in results.measured.items()}
+    return {"targets": targets(results), "failures": results.failures, "runs": runs}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,180 @@
+"""What `join_rows` found, as tables: totals per mode, the targets, every regression by name, then all queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from dovetail.comparison import differences
+from dovetail_bench.metrics import Profile
+from dovetail_bench.report import GIB, Page
+from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, SPARK, SPARK_CBO, Mode
+
+# The targets, for TPC-DS at scale 1 with all columns analyzed and no histograms.
+MAX_TOTAL = 130_000_000
+MAX_GEOMETRIC_MEAN = 0.45
+MAX_WORSE = 1.5
+
+# Rows out of joins from which a query counts as a regression: below it no join order costs anything worth mention.
+MIN_ROWS = 100_000
+
+# Slower by this factor and by this many seconds counts as a regression in time: less is noise of a single run.
+SLOWER = 1.25
+SLOWER_SECONDS = 0.5
+
+MILLISECONDS = 1000
+
+
+@dataclass(frozen=True)
+class Results:
+    """What was measured.
+
+    Attributes:
+        modes: All modes, plain Spark first.
+        measured: query → mode → its runs. A query that failed in a mode is not there.
+        failures: query → mode → error.
+        analyze_seconds: Time that ANALYZE of all columns took.
+    """
+
+    modes: tuple[Mode, ...]
+    measured: Mapping[str, Mapping[str, Sequence[Profile]]]
+    failures: Mapping[str, Mapping[str, str]]
+    analyze_seconds: float
+
+    @property
+    def complete(self) -> list[str]:
+        """The queries that ran in all modes: totals are over these alone."""
+        return [q for q, by in self.measured.items() if all(mode.name in by for mode in self.modes)]
+
+    def rows(self, query: str, mode: Mode) -> int:
+        """Rows out of the joins of a query."""
+        return self.measured[query][mode.name][-1].join_rows
+
+    def seconds(self, query: str, mode: Mode) -> float:
+        """Median time of a query."""
+        return median(p.seconds for p in self.measured[query][mode.name])
+
+    def total(self, mode: Mode, what: Callable[[Profile], float]) -> float:
+        """Sum over the complete queries, of the median of the runs."""
+        return sum(median(what(p) for p in self.measured[q][mode.name]) for q in self.complete)
+
+    def geometric_mean(self, mode: Mode) -> float:
+        """Of the ratio to plain Spark's join rows per query. A query without any counts as one row."""
+        logs = [math.log(max(self.rows(q, mode), 1) / max(self.rows(q, SPARK), 1)) for q in self.complete]
+        return math.exp(sum(logs) / len(logs)) if logs else math.nan
+
+
+def targets(results: Results) -> list[dict[str, Any]]:
+    """The targets with what was measured."""
+    total = sum(results.rows(q, DOVETAIL) for q in results.complete)
+    mean = results.geometric_mean(DOVETAIL)
+    worse = [line["query"] for line in regressions(results, DOVETAIL)]
+    return [
+        _target(f"sum of join rows at most {MAX_TOTAL:,}", total, total <= MAX_TOTAL),
+        _target(
+            f"geometric mean per query at most {MAX_GEOMETRIC_MEAN} of plain Spark", mean, mean <= MAX_GEOMETRIC_MEAN
+        ),
+        _target(
+            f"no query with over {MIN_ROWS:,} join rows above {MAX_WORSE}x of the better of Spark and Spark CBO",
+            ", ".join(worse) or "none",
+            not worse,
+        ),
+        _target("all queries run in all modes", len(results.failures) or "yes", not results.failures),
+    ]
+
+
+def _target(name: str, measured: object, hit: bool) -> dict[str, Any]:
+    return {"target": name, "measured": measured, "verdict": "hit" if hit else "MISS", "hit": hit}
+
+
+def regressions(results: Results, mode: Mode) -> list[dict[str, Any]]:
+    """The queries in which a mode gets many more rows out of joins than the better of plain Spark and Spark's CBO."""
+    others = [m for m in (SPARK, SPARK_CBO) if m is not mode]
+    found = []
+    for query in results.complete:
+        rows, best = results.rows(query, mode), min(results.rows(query, m) for m in others)
+        if rows > MIN_ROWS and rows > MAX_WORSE * best:
+            found.append(
+                {
+                    "query": query,
+                    "times worse": rows / max(best, 1),
+                    **{m.title: results.rows(query, m) for m in results.modes},
+                }
+            )
+    return sorted(found, key=lambda line: -float(line["times worse"]))
+
+
+def slower(results: Results, mode: Mode) -> list[dict[str, Any]]:
+    """The queries in which a mode takes longer than plain Spark by more than noise."""
+    found = []
+    for query in results.complete:
+        ours, plain = results.seconds(query, mode), results.seconds(query, SPARK)
+        if ours > SLOWER * plain and ours - plain > SLOWER_SECONDS:
+            found.append(
+                {
+                    "query": query,
+                    "times slower": ours / plain,
+                    "Spark s": plain,
+                    f"{mode.title} s": ours,
+                    "Spark rows": results.rows(query, SPARK),
+                    f"{mode.title} rows": results.rows(query, mode),
+                }
+            )
+    return sorted(found, key=lambda line: -float(line["times slower"]))
+
+
+def answers_differing(results: Results) -> list[dict[str, Any]]:
+    """Digests that differ from plain Spark's: ties in ORDER BY ... LIMIT do that too, `answers` tells them apart."""
+    return [
+        {"query": q, "mode": mode.title, "differs": "; ".join(found)}
+        for q in results.complete
+        for mode in results.modes[1:]
+        if (found := differences(_digest(results, q, SPARK), _digest(results, q, mode)))
+    ]
+
+
+def _digest(results: Results, query: str, mode: Mode) -> dict[str, Any]:
+    return results.measured[query][mode.name][-1].digest
+
+
+def write_page(page: Page, results: Results) -> None:
+    """Fills the page."""
+    page.text(
+        f"{len(results.complete)} queries that ran in all modes. Join rows: rows out of all joins of the plan that ran, "
+        f"a reused exchange counted once. ANALYZE of all columns took {results.analyze_seconds:.0f} s."
+    )
+    page.table("Totals", [_totals(results, mode) for mode in results.modes])
+    page.table("Targets", [{k: v for k, v in t.items() if k != "hit"} for t in targets(results)])
+    heading = f"more than {MAX_WORSE}x the join rows of the better of the others, over {MIN_ROWS:,} rows"
+    for mode in (DOVETAIL, DOVETAIL_BARE, SPARK_CBO):
+        page.table(f"Regressions of {mode.title}: {heading}", regressions(results, mode))
+    for mode in (DOVETAIL, DOVETAIL_BARE, SPARK_CBO):
+        page.table(f"Slower with {mode.title} by {SLOWER}x and {SLOWER_SECONDS} s", slower(results, mode))
+    page.table("Answers whose digest is not plain Spark's (tie or wrong: see answers)", answers_differing(results))
+    page.table(
+        "Failures", [{"query": q, "mode": m, "error": e} for q, by in results.failures.items() for m, e in by.items()]
+    )
+    page.table("All queries", [_line(results, query) for query in results.complete])
+
+
+def _totals(results: Results, mode: Mode) -> dict[str, Any]:
+    return {
+        "mode": mode.title,
+        "join rows": int(results.total(mode, lambda p: p.join_rows)),
+        "geometric mean to Spark": results.geometric_mean(mode),
+        "seconds": results.total(mode, lambda p: p.seconds),
+        "planning s": results.total(mode, lambda p: p.planning_ms) / MILLISECONDS,
+        "of it Dovetail s": results.total(mode, lambda p: p.dovetail_ms) / MILLISECONDS,
+        "shuffled GiB": results.total(mode, lambda p: p.shuffle_bytes) / GIB,
+    }
+
+
+def _line(results: Results, query: str) -> dict[str, Any]:
+    line: dict[str, Any] = {"query": query}
+    line |= {f"{m.title} rows": results.rows(query, m) for m in results.modes}
+    line["Dovetail / Spark"] = results.rows(query, DOVETAIL) / max(results.rows(query, SPARK), 1)
+    line |= {f"{m.title} s": results.seconds(query, m) for m in results.modes}
+    return line

@@ -1,0 +1,26 @@
+"""Fixtures of the benchmarks tests, and benchmarks/ on the path: it is not installed with the distribution."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
+
+
+@pytest.fixture(scope="session")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the tests keep generated data: a small scale takes a second."""
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="session")
+def maven() -> str:
+    """Maven, which fetches the query texts."""
+    found = shutil.which("mvn")
+    if found is None:
+        pytest.skip("the query texts are fetched by Maven, which is not installed")
+    return found
