@@ -143,7 +143,7 @@ def _digest(results: Results, query: str, mode: Mode) -> dict[str, Any]:
 def write_page(page: Page, results: Results) -> None:
     """Fills the page."""
     page.text(
-        f"{len(results.complete)} queries that ran in all modes. Join rows: rows out of all joins of the plan that ran, "
+        f"{len(results.complete)} queries ran in all modes. Join rows: rows out of all joins of the plan that ran, "
         f"a reused exchange counted once. ANALYZE of all columns took {results.analyze_seconds:.0f} s."
     )
     page.table("Totals", [_totals(results, mode) for mode in results.modes])

@@ -64,4 +64,4 @@ def test_a_query_that_did_not_run_everywhere_is_in_no_total() -> None:
     write_page(page, results)
     text = "\n".join(page._parts)
     assert "| b | cbo | MatchError |" in text
-    assert "1 queries that ran in all modes" in text
+    assert "1 queries ran in all modes" in text
