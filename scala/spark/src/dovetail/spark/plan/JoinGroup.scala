@@ -1,14 +1,16 @@
 package org.apache.spark.sql.dovetail.plan
 
 import dovetail.kernel.enumerate.Shape
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, PythonUDF, SubqueryExpression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.{Cross, InnerLike}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.predicates.Movable
 
 /** A maximal group of inner joins: first step from a logical plan to a join graph.
   *
   * Transparent are inner and cross joins without a strategy hint, projections of plain columns between them, and filters on top of them. All else is a
-  * leaf of the group: outer, semi and anti joins, aggregates, limits, joins with a hint, filters that must stay where they are.
+  * leaf of the group: outer, semi and anti joins, aggregates, limits, joins with a hint, and joins and
+  * filters whose predicate must stay where it is ([[Movable]]).
   *
   * @param top        the plan that the group takes the place of
   * @param leaves     in order of appearance, which makes duplicated bodies of a common table expression come out equal
@@ -53,8 +55,8 @@ object JoinGroup {
   }
 
   private def transparent(plan: LogicalPlan): Boolean = plan match {
-    case Join(_, _, _: InnerLike, condition, hint) => !hasStrategy(hint) && condition.forall(movable)
-    case Filter(c, _)                              => movable(c)
+    case Join(_, _, _: InnerLike, condition, hint) => !hasStrategy(hint) && condition.forall(Movable(_))
+    case Filter(c, _)                              => Movable(c)
     case Project(list, _)                          => list.forall(_.isInstanceOf[Attribute])
     case _                                         => false
   }
@@ -66,14 +68,4 @@ object JoinGroup {
   }
 
   private def hasStrategy(hint: JoinHint): Boolean = hint.leftHint.exists(_.strategy.isDefined) || hint.rightHint.exists(_.strategy.isDefined)
-
-  /** May be evaluated at another join: deterministic, no Python (it is still inside the expression here, and extracted only after this rule), no
-    * correlated subquery.
-    */
-  private def movable(e: Expression): Boolean =
-    e.deterministic && !e.exists {
-      case _: PythonUDF          => true
-      case s: SubqueryExpression => s.children.nonEmpty
-      case _                     => false
-    }
 }
