@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Command
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.explain.Trace
 import org.apache.spark.sql.dovetail.plan.{GroupOrdering, JoinGroup}
-import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.sql.{Row, SparkSession}
@@ -20,9 +20,8 @@ case class ProfileCommand(query: String) extends LeafRunnableCommand {
   override def run(session: SparkSession): Seq[Row] = {
     val state  = session.sessionState
     val parsed = state.sqlParser.parsePlan(query)
-    if (parsed.isInstanceOf[Command]) throw new IllegalArgumentException("DOVETAIL PROFILE takes a query, not a command.")
     val start              = System.nanoTime()
-    val (execution, trace) = Trace.collecting { val e = state.executePlan(parsed); e.executedPlan; e }
+    val (execution, trace) = Trace.collecting(ProfileCommand.planned(state.executePlan(parsed)))
     val planned            = System.nanoTime()
     val digest             = SQLExecution.withNewExecutionId(execution, Some("dovetail profile"))(AnswerDigest(execution))
     val finished           = System.nanoTime()
@@ -47,6 +46,13 @@ case class ProfileCommand(query: String) extends LeafRunnableCommand {
 }
 
 object ProfileCommand {
+
+  /** Refuses what would write: INSERT shows itself as a command only when it is analyzed, and is executed when it is planned. */
+  private def planned(execution: QueryExecution): QueryExecution = {
+    if (execution.analyzed.isInstanceOf[Command]) throw new IllegalArgumentException("DOVETAIL PROFILE takes a query, not a command.")
+    execution.executedPlan
+    execution
+  }
 
   /** The join order of every group of three or more relations in an optimized plan, whoever put it into that order. */
   def orders(plan: org.apache.spark.sql.catalyst.plans.logical.LogicalPlan): Seq[String] = plan match {
