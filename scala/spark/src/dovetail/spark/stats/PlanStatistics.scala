@@ -38,7 +38,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean) {
   private def estimate(plan: LogicalPlan): RelationProfile = plan match {
     case r: CTERelationRef => reference(r)
     case l: LeafNode       => leaves(l)
-    case f: Filter         => Filters(apply(f.child), new Conditions()(f.condition))
+    case f: Filter         => filtered(apply(f.child), f.condition)
     case p: Project        => project(p.projectList, apply(p.child))
     case a: Aggregate      => aggregate(a)
     case d: Distinct       => grouped(apply(d.child), d.output.map(_.exprId.id), d.output.map(_.exprId.id).toSet)
@@ -61,6 +61,12 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean) {
       val names = d.child.output.zip(r.output).map { case (from, to) => from.exprId.id -> to.exprId.id }.toMap
       p.copy(columns = p.columns.collect { case (id, c) if names.contains(id) => names(id) -> c }, uniqueKeys = p.uniqueKeys.filter(_.forall(names.contains)).map(_.map(names)))
     case None => leaves(r)
+  }
+
+  private def filtered(child: RelationProfile, condition: Expression): RelationProfile = {
+    val kept = Filters(child, new Conditions()(condition))
+    // expressions that are no column have a number that another predicate gives to another expression
+    kept.copy(columns = kept.columns.filter { case (id, _) => id >= 0L })
   }
 
   /** Columns keep what is known of them; renamed ones too; computed ones have a width. */
