@@ -19,7 +19,8 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
     val predicates = Trace.timed("extract")(JoinPredicates(group.leaves.map(_.outputSet), group.conditions))
     refusal(group, predicates) match {
       case Some(reason) =>
-        if (group.leaves.size > 2) Trace.record(GroupReport.leftAlone(group.leaves.map(GroupOrdering.name), reason))
+        // a marked group was reported when it was ordered: with the subquery it came from
+        if (group.leaves.size > 2 && !group.marked) Trace.record(GroupReport.leftAlone(group.leaves.map(GroupOrdering.name), reason))
         keep(group, optimized)
       case None =>
         val leaves  = withLocalPredicates(optimized, predicates)
