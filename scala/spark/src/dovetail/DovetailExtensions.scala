@@ -11,17 +11,20 @@ import org.slf4j.LoggerFactory
   * the version before it touches anything that may not exist there. Whatever goes wrong while hooking in must not cost the user the session either.
   */
 class DovetailExtensions extends (SparkSessionExtensions => Unit) {
-  override def apply(extensions: SparkSessionExtensions): Unit = {
+  override def apply(extensions: SparkSessionExtensions): Unit = hook(extensions, SPARK_VERSION)
+
+  /** @param running the version of Spark; a test puts another one here */
+  private[dovetail] def hook(extensions: SparkSessionExtensions, running: String): Unit = {
     val log = LoggerFactory.getLogger("dovetail")
-    if (!SPARK_VERSION.startsWith(BuildInfo.sparkLine + "."))
+    if (!running.startsWith(BuildInfo.sparkLine + "."))
       log.error(
-        s"Dovetail ${BuildInfo.version} is off: this jar is built for Spark ${BuildInfo.sparkLine}, and this is Spark $SPARK_VERSION. " +
+        s"Dovetail ${BuildInfo.version} is off: this jar is built for Spark ${BuildInfo.sparkLine}, and this is Spark $running. " +
           "Use the jar of this Spark line (dovetail jar-path)."
       )
     else
       try org.apache.spark.sql.dovetail.Injection(extensions)
       catch {
-        case e @ (_: LinkageError | _: Exception) => log.error(s"Dovetail ${BuildInfo.version} is off: it could not be hooked into Spark $SPARK_VERSION: $e", e)
+        case e @ (_: LinkageError | _: Exception) => log.error(s"Dovetail ${BuildInfo.version} is off: it could not be hooked into Spark $running: $e", e)
       }
   }
 }
