@@ -1,0 +1,144 @@
+package org.apache.spark.sql.dovetail
+
+import java.nio.file.{Files, Path}
+import java.util.Comparator
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.explain.Trace
+import org.apache.spark.sql.dovetail.plan.ReorderJoins
+import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
+import org.apache.spark.sql.{Row, SparkSession}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** A suite on the one Spark session of this JVM, with Dovetail in it and Spark's own checks switched on. */
+abstract class DovetailSuite extends AnyFunSuite {
+  protected lazy val spark: SparkSession = TestSession.spark
+
+  /** Runs `body` under other settings, and puts back what was there. */
+  protected def withConf[A](settings: (String, String)*)(body: => A): A = {
+    val before = settings.map { case (key, _) => key -> spark.conf.getOption(key) }
+    try { settings.foreach { case (key, value) => spark.conf.set(key, value) }; body }
+    finally before.foreach { case (key, value) => value.fold(spark.conf.unset(key))(spark.conf.set(key, _)) }
+  }
+
+  protected def dovetail[A](on: Boolean)(body: => A): A = withConf(DovetailConf.Enabled.key -> on.toString)(body)
+
+  /** Runs `body`, then drops the tables and views. */
+  protected def withTables[A](names: String*)(body: => A): A =
+    try body
+    finally names.foreach { name =>
+      val view = spark.catalog.tableExists(name) && spark.catalog.getTable(name).tableType.contains("VIEW")
+      spark.sql(s"DROP ${if (view) "VIEW" else "TABLE"} IF EXISTS $name")
+    }
+
+  protected def withDirectory[A](body: Path => A): A = {
+    val directory = Files.createTempDirectory(TestSession.directory, "data")
+    try body(directory)
+    finally TestSession.delete(directory)
+  }
+
+  /** The rows of a query, as text, in an order of their own: two answers are the same if these are equal. */
+  protected def answer(sql: String): Seq[String] = DovetailSuite.sorted(spark.sql(sql).collect())
+
+  protected def optimized(sql: String): LogicalPlan = spark.sql(sql).queryExecution.optimizedPlan
+  protected def physical(sql: String): SparkPlan    = spark.sql(sql).queryExecution.executedPlan
+
+  /** Plans a query and returns what the rule did meanwhile. */
+  protected def traced(sql: String): (QueryExecution, Trace) =
+    Trace.collecting { val e = spark.sql(sql).queryExecution; e.optimizedPlan; e }
+
+  /** The same answer with Dovetail and without, where Dovetail does reorder (unless told otherwise). */
+  protected def sameAnswer(sql: String, reorders: Boolean = true): Unit = {
+    val expected = dovetail(on = false)(answer(sql))
+    dovetail(on = true) {
+      assert(answer(sql) == expected, s"with Dovetail, for $sql")
+      if (reorders) assert(reordered(sql), s"nothing was reordered in $sql: ${traced(sql)._2.groups}")
+    }
+    ()
+  }
+
+  protected def reordered(sql: String): Boolean = traced(sql)._2.groups.exists(_.status == "reordered")
+
+  /** Plans without the second run of every once-only rule that Spark's own tests ask for, so that each group is seen once. */
+  protected def withoutIdempotenceCheck[A](body: => A): A = {
+    System.clearProperty(TestSession.Testing)
+    try body
+    finally { System.setProperty(TestSession.Testing, "true"); () }
+  }
+
+  /** Puts `rule` in the place of Dovetail's. */
+  protected def withRule[A](rule: SparkSession => ReorderJoins)(body: => A): A = {
+    TestExtensions.rule = Some(rule)
+    try withConf("spark.sql.optimizer.excludedRules" -> classOf[ReorderJoins].getName)(body)
+    finally TestExtensions.rule = None
+  }
+
+  /** The plan as it reaches the rule. */
+  protected def incoming(sql: String): LogicalPlan = {
+    var seen = Option.empty[LogicalPlan]
+    withRule(session => new ReorderJoins(session) { override def apply(plan: LogicalPlan): LogicalPlan = { if (seen.isEmpty) seen = Some(plan); plan } })(optimized(sql))
+    seen.get
+  }
+}
+
+object DovetailSuite {
+  def sorted(rows: Array[Row]): Seq[String] = rows.map(text).sorted.toSeq
+
+  private def text(value: Any): String = value match {
+    case row: Row           => row.toSeq.map(text).mkString("[", ",", "]")
+    case bytes: Array[Byte] => bytes.mkString("x", ".", "")
+    case seq: scala.collection.Seq[_]    => seq.map(text).mkString("(", ",", ")")
+    case map: scala.collection.Map[_, _] => map.toSeq.map { case (k, v) => text(k) + "->" + text(v) }.sorted.mkString("{", ",", "}")
+    // the last digits of a sum depend on the order of addition
+    case d: Double => if (d.isNaN || d.isInfinite) d.toString else f"${d + 0.0}%.6e"
+    case f: Float  => if (f.isNaN || f.isInfinite) f.toString else f"${f + 0.0f}%.4e"
+    case other     => String.valueOf(other)
+  }
+}
+
+object TestSession {
+
+  /** With it, Spark runs every rule of a `Once` batch a second time and fails if that changes the plan, and checks plans after every rule. */
+  val Testing = "spark.testing"
+
+  val directory: Path = Files.createTempDirectory("dovetail-tests")
+
+  lazy val spark: SparkSession = {
+    System.setProperty(Testing, "true")
+    System.setProperty("log4j2.configurationFile", quietLogs.toString)
+    Runtime.getRuntime.addShutdownHook(new Thread(() => delete(directory)))
+    SparkSession
+      .builder()
+      .master("local[2]")
+      .appName("dovetail tests")
+      .config("spark.sql.extensions", s"dovetail.DovetailExtensions,${classOf[TestExtensions].getName}")
+      .config("spark.sql.planChangeValidation", "true")
+      .config("spark.sql.shuffle.partitions", "2")
+      .config("spark.sql.warehouse.dir", directory.resolve("warehouse").toString)
+      .config("spark.local.dir", directory.resolve("local").toString)
+      .config("spark.ui.enabled", "false")
+      .getOrCreate()
+  }
+
+  /** Errors of Spark, warnings of Dovetail. */
+  private def quietLogs: Path = Files.write(
+    directory.resolve("log4j2.properties"),
+    Seq(
+      "rootLogger.level = error",
+      "rootLogger.appenderRef.console.ref = console",
+      "appender.console.type = Console",
+      "appender.console.name = console",
+      "appender.console.layout.type = PatternLayout",
+      "appender.console.layout.pattern = %p %c{1}: %m%n",
+      "logger.dovetail.name = dovetail",
+      "logger.dovetail.level = warn"
+    ).mkString("\n").getBytes("UTF-8")
+  )
+
+  def delete(path: Path): Unit = if (Files.exists(path)) {
+    val paths = Files.walk(path)
+    try paths.sorted(Comparator.reverseOrder[Path]()).forEach(p => { Files.deleteIfExists(p); () })
+    finally paths.close()
+  }
+}
