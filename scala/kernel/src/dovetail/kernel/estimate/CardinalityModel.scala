@@ -14,11 +14,15 @@ import dovetail.kernel.graph.JoinGraph
  *    columns: textbooks shrink it with the filtered rows, which doubles the effect of independent filters on both sides.
  *  - Several classes to the same relation are a composite key: their joint NDV, never more than that relation's table has rows, takes the place of the
  *    product of the single ones. That is what makes `fact1 JOIN fact2 ON (item, ticket, customer)` come out near the smaller fact and not at one row.
+ *  - Where both sides' ranges are known, only the common range counts: a date dimension of 200 years joined with 5 years of sales has a domain of 5 years.
+ *    Rows are taken to lie in the common range as far as that range can hold them (people filter dimensions to what the facts have).
  *  - A member of unknown domain draws from its class's domain ([[dovetail.kernel.graph.EquivalenceClass.domain]]).
  *
  * Not thread-safe: one model serves one search.
  */
 final class CardinalityModel(graph: JoinGraph) {
+  import CardinalityModel.Huge
+
   private val n = graph.size
 
   // relations in the fixed order; `rank` is the inverse
@@ -44,17 +48,29 @@ final class CardinalityModel(graph: JoinGraph) {
   }
   private val predicateRelations: Array[Array[Int]] = graph.predicates.map(_.relations.toArray).toArray
 
+  // the range of each member, NaN where it is not known, and whether its domain is known and as large as the relation: a key
+  private val lowOf: Array[Array[Double]]    = Array.tabulate(n)(r => classesOf(r).map(c => member(r, c).column.min.getOrElse(Double.NaN)))
+  private val highOf: Array[Array[Double]]   = Array.tabulate(n)(r => classesOf(r).map(c => member(r, c).column.max.getOrElse(Double.NaN)))
+  private val knownOf: Array[Array[Boolean]] = Array.tabulate(n)(r => classesOf(r).map(c => member(r, c).column.domain.isDefined))
+  private val keyOf: Array[Array[Boolean]]   =
+    Array.tabulate(n)(r => classesOf(r).map(c => member(r, c).column.domain.exists(_ >= Assumptions.UniqueNdvShare * baseRows(r))))
+
   // state of one fold, stamped so that nothing needs to be cleared
   private var stamp        = 0
   private val inSet        = new Array[Int](n)
   private val classStamp   = new Array[Int](graph.classes.size)
-  private val classMin     = new Array[Double](graph.classes.size)
+  private val classMin     = new Array[Double](graph.classes.size) // smallest domain
+  private val classLow     = new Array[Double](graph.classes.size) // common range
+  private val classHigh    = new Array[Double](graph.classes.size)
   private val classFirst   = new Array[Double](graph.classes.size) // share of non-nulls of a class's first member
   private val classMembers = graph.classes.map(c => new Array[Int](c.relations.size)).toArray
   private val classCount   = new Array[Int](graph.classes.size)
   private val shared       = new Array[Int](n)
   private val assigned     = new Array[Boolean](graph.classes.size)
   private val sorted       = new Array[Int](n)
+  // domains of the relation that is being added and of those before it, per class, within the common range
+  private val mine   = new Array[Double](graph.classes.size)
+  private val theirs = new Array[Double](graph.classes.size)
 
   private def member(r: Int, c: Int) = graph.classes(c).members.find(_.relation == r).get
 
@@ -74,6 +90,12 @@ final class CardinalityModel(graph: JoinGraph) {
   /** Rows of the join of `count` relations. At least 1. */
   def rowsOf(relations: Array[Int], count: Int): Double = fold(relations, count, bounds = false)
 
+  /**
+   * Rows that the last join sized should not exceed: filters count for nothing, joins with what looks like a key add no rows, other joins their average
+   * number of partners. Not a bound, for keys are recognised by their counts; it decides what is too risky to broadcast.
+   */
+  def cautiousRows: Double = cautious
+
   /** The same with bounds and source: for results, not for the search. */
   def estimate(relations: Array[Int]): Estimate =
     if (relations.length == 1) graph.relations(relations.head).profile.rows
@@ -84,6 +106,7 @@ final class CardinalityModel(graph: JoinGraph) {
     }
 
   private var upperBound = 0.0
+  private var cautious   = 0.0
 
   private def fold(relations: Array[Int], count: Int, bounds: Boolean): Double = {
     stamp += 1
@@ -91,18 +114,25 @@ final class CardinalityModel(graph: JoinGraph) {
     while (i < count) { sorted(i) = rank(relations(i)); i += 1 }
     java.util.Arrays.sort(sorted, 0, count)
     var result = 1.0
+    var scale  = 0 // the product is result * Huge^scale
     upperBound = 1.0
+    cautious = 1.0
     i = 0
     while (i < count) {
       val r = order(sorted(i))
       inSet(r) = stamp
       if ((bounds || anyUnique) && !certainlyUnique(r)) upperBound = math.min(upperBound * upper(r), Estimate.Ceiling)
+      cautious = math.min(cautious * partners(r), Estimate.Ceiling)
       result *= rows(r) * classShare(r) * predicateShare(r)
+      // hundreds of large relations come before the shares that make their product small again
+      if (result > Huge) { result /= Huge; scale += 1 }
+      else if (result < 1.0 / Huge) { result *= Huge; scale -= 1 }
       enter(r)
       i += 1
     }
+    while (scale > 0 && result <= Estimate.Ceiling) { result *= Huge; scale -= 1 }
     // without certain keys the bound is a product of no less than the rows, and says nothing
-    math.max(1.0, math.min(result, if (anyUnique) upperBound else Estimate.Ceiling))
+    if (scale < 0) 1.0 else math.max(1.0, math.min(result, if (anyUnique) upperBound else Estimate.Ceiling))
   }
 
   private def open(c: Int): Boolean = classStamp(c) == stamp
@@ -110,13 +140,39 @@ final class CardinalityModel(graph: JoinGraph) {
   /** A key of `r` that is unique beyond doubt is bound by the relations before it: `r` adds no rows. */
   private def certainlyUnique(r: Int): Boolean = uniqueOn(r).exists(_.forall(open))
 
+  /** Rows of `r` per row before it, without its own predicates. */
+  private def partners(r: Int): Double = {
+    val cs     = classesOf(r)
+    var most   = upper(r)
+    var domain = 0.0
+    var k      = 0
+    while (k < cs.length) {
+      if (open(cs(k))) {
+        if (keyOf(r)(k)) most = 1.0
+        else if (knownOf(r)(k)) domain = math.max(domain, domainOf(r)(k))
+      }
+      k += 1
+    }
+    if (domain > 0.0) math.min(most, math.max(1.0, baseRows(r) / domain)) else most
+  }
+
   private def enter(r: Int): Unit = {
     val cs = classesOf(r)
     var k  = 0
     while (k < cs.length) {
       val c = cs(k)
-      if (!open(c)) { classStamp(c) = stamp; classMin(c) = domainOf(r)(k); classFirst(c) = nonNullOf(r)(k); classCount(c) = 0 }
-      else classMin(c) = math.min(classMin(c), domainOf(r)(k))
+      if (!open(c)) {
+        classStamp(c) = stamp
+        classMin(c) = domainOf(r)(k)
+        classLow(c) = lowOf(r)(k)
+        classHigh(c) = highOf(r)(k)
+        classFirst(c) = nonNullOf(r)(k)
+        classCount(c) = 0
+      } else {
+        classMin(c) = math.min(theirs(c), mine(c))
+        if (classLow(c).isNaN || lowOf(r)(k) > classLow(c)) classLow(c) = lowOf(r)(k)
+        if (classHigh(c).isNaN || highOf(r)(k) < classHigh(c)) classHigh(c) = highOf(r)(k)
+      }
       classMembers(c)(classCount(c)) = r
       classCount(c) += 1
       k += 1
@@ -133,13 +189,33 @@ final class CardinalityModel(graph: JoinGraph) {
       val c = cs(k)
       if (open(c)) {
         crossing += 1
-        share *= nonNullOf(r)(k) / math.max(domainOf(r)(k), classMin(c))
+        share *= withinCommonRange(r, k, c) * nonNullOf(r)(k) / math.max(mine(c), theirs(c))
         if (classCount(c) == 1) share *= classFirst(c) // the first member's NULLs fall out with the first equality
       }
       k += 1
     }
     if (crossing < 2) share else share * compositeCorrection(r)
   }
+
+  /** Sets the domains of both sides within their common range; returns the share of the pairs of rows that lie in it. */
+  private def withinCommonRange(r: Int, k: Int, c: Int): Double = {
+    val (low, high) = (math.max(lowOf(r)(k), classLow(c)), math.min(highOf(r)(k), classHigh(c)))
+    mine(c) = domainOf(r)(k)
+    theirs(c) = classMin(c)
+    if (low.isNaN || high.isNaN) 1.0
+    else if (low > high) 0.0
+    else {
+      val q      = classMembers(c)(0)
+      val (a, b) = (part(low, high, lowOf(r)(k), highOf(r)(k), domainOf(r)(k)), part(low, high, classLow(c), classHigh(c), classMin(c)))
+      mine(c) = math.max(1.0, mine(c) * a)
+      theirs(c) = math.max(1.0, theirs(c) * b)
+      math.min(1.0, baseRows(r) * a / rows(r)) * math.min(1.0, baseRows(q) * b / rows(q))
+    }
+  }
+
+  /** Share of the values between `from` and `to` that lie between `low` and `high`: at least one of them. */
+  private def part(low: Double, high: Double, from: Double, to: Double, values: Double): Double =
+    if (to > from) math.max((high - low) / (to - from), 1.0 / values) else 1.0
 
   /** What to multiply the product of single shares by, where several classes lead to the same relation. */
   private def compositeCorrection(r: Int): Double = {
@@ -150,10 +226,12 @@ final class CardinalityModel(graph: JoinGraph) {
     while (q >= 0) {
       val bundle = cs.indices.filter(k => !assigned(cs(k)) && holds(cs(k), q))
       bundle.foreach(k => assigned(cs(k)) = true)
-      val single = bundle.map(k => math.max(domainOf(r)(k), classMin(cs(k)))).product
-      val mine   = math.min(Assumptions.jointNdv(bundle.map(domainOf(r)(_))), baseRows(r))
-      val theirs = math.min(Assumptions.jointNdv(bundle.map(k => classMin(cs(k)))), baseRows(q))
-      correction *= single / math.max(math.max(mine, theirs), 1.0)
+      val single = bundle.map(k => math.max(mine(cs(k)), theirs(cs(k)))).product
+      val joint  = math.max(
+        math.min(Assumptions.jointNdv(bundle.map(k => mine(cs(k)))), baseRows(r)),
+        math.min(Assumptions.jointNdv(bundle.map(k => theirs(cs(k)))), baseRows(q))
+      )
+      correction *= single / math.max(joint, 1.0)
       q = mostShared(r)
     }
     math.max(correction, 1.0)
@@ -183,4 +261,10 @@ final class CardinalityModel(graph: JoinGraph) {
       else Assumptions.conjunction(applicable.toSeq.map(graph.predicates(_).selectivity))
     }
   }
+}
+
+object CardinalityModel {
+
+  /** Where a product is taken out of, before it leaves the range of a Double: well above any number of rows, and its inverse times any is not 0. */
+  private val Huge = 1e150
 }
