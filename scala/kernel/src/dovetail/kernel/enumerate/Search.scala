@@ -15,8 +15,14 @@ import dovetail.kernel.graph.{Hypergraph, JoinGraph, RelSet}
  */
 final case class Outcome(best: JoinTree, original: JoinTree, algorithm: String, pairs: Long, note: Option[String])
 
-/** Finds the join order of a graph: exactly where the budget allows it, greedily otherwise; never not at all. */
-final class Search(graph: JoinGraph, costs: CostModel, budget: Budget) {
+/**
+ * Finds the join order of a graph: exactly where the budget allows it, greedily otherwise; never not at all.
+ *
+ * @param asWritten prices the written order: what the engine does with it by itself, if that is less than what `costs` can have done
+ */
+final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten: CostModel) {
+  def this(graph: JoinGraph, costs: CostModel, budget: Budget) = this(graph, costs, budget, costs)
+
   private val model = new CardinalityModel(graph)
   private val sizer = new Sizer(graph, model)
 
@@ -24,11 +30,11 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget) {
     require(written.leaves.sorted == graph.relations.indices.toVector, "the written order names every relation once")
     val original                        = price(written)
     val (found, algorithm, pairs, note) = exact().fold({ case (tried, why) => greedy(tried, why) }, { case (plan, n) => (plan, "dphyp", n, None) })
-    val best                            = if (original.cost(original.best) <= found.cost(found.best)) original else found
-    Outcome(tree(best), tree(original), algorithm, pairs, note)
+    val best                            = if (original.cost(original.best) <= found.cost(found.best) * Search.Tie) original else found
+    Outcome(tree(best, if (best eq original) asWritten else costs), tree(original, asWritten), algorithm, pairs, note)
   }
 
-  private def tree(p: SubPlan) = JoinTree.of(p, p.best, model, costs)
+  private def tree(p: SubPlan, by: CostModel) = JoinTree.of(p, p.best, model, by)
 
   private def exact(): Either[(Long, String), (SubPlan, Long)] =
     if (graph.size > RelSet.MaxSize) Left((0L, s"${graph.size} relations: more than ${RelSet.MaxSize} are ordered greedily"))
@@ -55,7 +61,13 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget) {
       val (ls, rs)      = (l.leaves, r.leaves)
       val out           = sizer.join((ls ++ rs).toArray)
       val key           = left.classes & right.classes
-      costs.join(left, right, out, key, key != 0L || sizer.looseEquality(ls.toSet, rs.toSet))
+      asWritten.join(left, right, out, key, key != 0L || sizer.looseEquality(ls.toSet, rs.toSet))
       out
   }
+}
+
+object Search {
+
+  /** Costs within this factor are equal: the same sum adds up to a few last digits more or less when its terms come in another order. */
+  private val Tie = 1.0 + 1e-9
 }
