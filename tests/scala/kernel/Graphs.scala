@@ -1,0 +1,53 @@
+package dovetail.kernel
+
+import scala.util.Random
+
+/** Families of join graphs, as text of [[GraphText]]: the regular shapes of the literature, and random ones by seed. */
+object Graphs {
+
+  /** Edges of the regular shapes over nodes 0 until n. */
+  def chain(n: Int): Vector[(Int, Int)]  = (1 until n).map(i => (i - 1, i)).toVector
+  def cycle(n: Int): Vector[(Int, Int)]  = chain(n) ++ (if (n > 2) Vector((0, n - 1)) else Vector.empty)
+  def star(n: Int): Vector[(Int, Int)]   = (1 until n).map(i => (0, i)).toVector
+  def clique(n: Int): Vector[(Int, Int)] = (for (a <- 0 until n; b <- a + 1 until n) yield (a, b)).toVector
+
+  /** A random tree. */
+  def tree(n: Int, random: Random): Vector[(Int, Int)] = (1 until n).map(i => (random.nextInt(i), i)).toVector
+
+  /** A random tree with up to `extra` more edges. */
+  def connected(n: Int, extra: Int, random: Random): Vector[(Int, Int)] = {
+    val more = Vector.fill(extra)((random.nextInt(n), random.nextInt(n))).collect { case (a, b) if a != b => (math.min(a, b), math.max(a, b)) }
+    (tree(n, random) ++ more).distinct
+  }
+
+  /**
+   * Relations that share a few classes: joins on one class many times over, so that a partitioning can be used again, and composite keys. Connected,
+   * and so is every prefix.
+   */
+  def shared(n: Int, random: Random): String = {
+    val rows    = Vector.fill(n)(magnitude(6, random))
+    val classes = scala.collection.mutable.ArrayBuffer(Set(0))
+    for (_ <- 1 until n) {
+      val known = classes(random.nextInt(classes.size)).toVector.sorted
+      classes += Set(known(random.nextInt(known.size))) ++ (if (random.nextInt(3) == 0) Set(random.nextInt(4)) else Set.empty)
+    }
+    val equalities =
+      (0 to 3).map(c => (0 until n).filter(classes(_).contains(c)).map(r => s"${GraphText.name(r)}.c$c:${ndv(rows(r), random)}")).filter(_.size > 1)
+    (relations(rows, random) ++ equalities.map(_.mkString("="))).mkString("; ")
+  }
+
+  /** Random sizes and domains on given edges; every edge is a class of its own, every number is drawn from several orders of magnitude. */
+  def sized(n: Int, edges: Vector[(Int, Int)], random: Random): String = {
+    val rows                   = Vector.fill(n)(magnitude(6, random))
+    def column(a: Int, b: Int) = s"${GraphText.name(a)}.c$b:${ndv(rows(a), random)}"
+    (relations(rows, random) ++ edges.map { case (a, b) => s"${column(a, b)}=${column(b, a)}" }).mkString("; ")
+  }
+
+  private def relations(rows: Vector[Long], random: Random): Vector[String] =
+    rows.zipWithIndex.map { case (r, i) => s"${GraphText.name(i)} $r bytes=${16 + random.nextInt(200)}${if (r < 100) " broadcast" else ""}" }
+
+  private def ndv(rows: Long, random: Random): Long = math.max(1L, (rows * random.nextDouble()).toLong)
+
+  /** 1 to 10^digits, evenly by order of magnitude. */
+  def magnitude(digits: Int, random: Random): Long = math.pow(10.0, random.nextDouble() * digits).toLong
+}

@@ -1,0 +1,181 @@
+package dovetail.kernel.cost
+
+import scala.util.Random
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import dovetail.kernel.{Graphs, GraphText}
+import dovetail.kernel.cost.JoinMethod._
+import dovetail.kernel.enumerate._
+import dovetail.kernel.estimate.CardinalityModel
+import dovetail.kernel.graph.{Hypergraph, JoinGraph}
+
+/** What joins cost, worked out by hand; and that the parts which explain shows add up to what the search compared. */
+class CostSuite extends AnyFunSuite {
+  implicit private val tolerance: org.scalactic.Equality[Double] = new org.scalactic.Equality[Double] {
+    def areEqual(a: Double, b: Any): Boolean = b match { case d: Double => math.abs(a - d) <= 1e-9 * math.abs(d); case _ => false }
+  }
+
+  private val k      = CostConstants()
+  private val noSwap = ClusterFacts(broadcastBytes = 0)
+
+  private def priced(text: String, tree: String, facts: ClusterFacts): JoinTree = {
+    val graph = GraphText(text)
+    new Search(graph, new PhysicalCosts(k, facts), Budget.unlimited).run(GraphText.shape(tree, graph)).original
+  }
+  private def join(text: String, facts: ClusterFacts): JoinTree.Join = priced(text, "(A B)", facts).joins.last
+
+  private def exchange(rows: Double, width: Double)  = rows * k.exchangeRow + rows * width * k.exchangeByte
+  private def sort(rows: Double)                     = rows * k.sortCompare * math.log(rows) / math.log(2)
+  private def broadcast(rows: Double, width: Double) = (rows * k.hashBuild + rows * width * k.broadcastByte) * 2 // the driver and one executor
+
+  test("cardWeight: weight * rows + (1 - weight) * bytes of every join") {
+    val graph = GraphText("A 1000 bytes=20; B 500 bytes=30; C 10 bytes=40; A.x:100=B.x:100; B.y:10=C.y:10")
+    val tree  = new Search(graph, new CardWeightCosts(0.7), Budget.unlimited).run(GraphText.shape("((A B) C)", graph)).original
+    val ab    = 1000.0 * 500 / 100
+    val abc   = ab * 10 / 10
+    // a row has 8 bytes of its own, and the columns of its inputs
+    assert(tree.cost.total === 0.7 * ab + 0.3 * ab * (20 + 30 - 8) + 0.7 * abc + 0.3 * abc * (20 + 30 + 40 - 2 * 8))
+    assert(tree.joins.forall(_.method == Unspecified))
+  }
+
+  test("a sort-merge join: both sides exchanged and sorted, merged, rows produced") {
+    val j = join("A 1000 bytes=20; B 500 bytes=30; A.x:100=B.x:100", noSwap)
+    assert(j.method == Shuffled)
+    assert(j.own.exchange === exchange(1000, 20) + exchange(500, 30))
+    assert(j.own.sort === sort(1000) + sort(500) + (1000 + 500) * k.merge)
+    assert(j.own.output === 1000.0 * 500 / 100 * k.rowProduced)
+    assert(j.own.hash == 0.0 && j.own.broadcast == 0.0)
+  }
+
+  test("a shuffled hash join: the smaller side built, the larger one probed") {
+    val j = join("A 1000 bytes=20; B 500 bytes=30; A.x:100=B.x:100", noSwap.copy(preferSortMerge = false))
+    assert(j.method == Shuffled)
+    assert(j.own.exchange === exchange(1000, 20) + exchange(500, 30))
+    assert(j.own.sort == 0.0)
+    assert(j.own.hash === 500 * k.hashBuild + 1000 * k.hashProbe)
+  }
+
+  test("a side that the engine would broadcast is broadcast, and on the side where it stands") {
+    val right = join("A 1000 bytes=20; B 500 bytes=30 broadcast; A.x:100=B.x:100", noSwap)
+    assert(right.method == BroadcastRight && right.left.relations == Vector(0))
+    assert(right.own === Cost(hash = 1000 * k.hashProbe, broadcast = broadcast(500, 30), output = 5000 * k.rowProduced))
+    val left = join("A 1000 bytes=20 broadcast; B 500 bytes=30; A.x:100=B.x:100", noSwap)
+    assert(left.method == BroadcastLeft && left.left.relations == Vector(0), "the larger side stands left")
+    assert(left.own === Cost(hash = 500 * k.hashProbe, broadcast = broadcast(1000, 20), output = 5000 * k.rowProduced))
+    assert(join("A 1000 broadcast; B 500 broadcast; A.x:100=B.x:100", noSwap).own.broadcast === broadcast(500, 100))
+    assert(join("A 1000 bytes=20; B 500 bytes=30 broadcast; A.x:100=B.x:100", noSwap.copy(executors = 9)).own.broadcast === broadcast(500, 30) / 2 * 10)
+  }
+
+  implicit private val costs: org.scalactic.Equality[Cost] = new org.scalactic.Equality[Cost] {
+    private def parts(c: Cost)             = Seq(c.exchange, c.sort, c.hash, c.broadcast, c.output)
+    def areEqual(a: Cost, b: Any): Boolean =
+      b match { case c: Cost => parts(a).zip(parts(c)).forall { case (x, y) => tolerance.areEqual(x, y) }; case _ => false }
+  }
+
+  test("a side that comes out small is broadcast after its exchange, by bytes and not by rows") {
+    val j = join("A 1000 bytes=20; B 1500 bytes=10; A.x:100=B.x:100", ClusterFacts(broadcastBytes = 15000))
+    assert(j.method == ShuffledThenBroadcast)
+    assert(j.own === Cost(
+      exchange = exchange(1000, 20) + exchange(1500, 10),
+      hash = 1000 * k.hashProbe,
+      broadcast = broadcast(1500, 10),
+      output = 15000 * k.rowProduced
+    ))
+    assert(join("A 1000 bytes=20; B 1500 bytes=10; A.x:100=B.x:100", ClusterFacts(broadcastBytes = 14999)).method == Shuffled)
+  }
+
+  test("without an equality every pair is compared, and the smaller side sent everywhere, broadcastable or not") {
+    for (more <- Seq("", "; A~B 0.5"); flag <- Seq("", " broadcast")) {
+      val j = join(s"A 1000 bytes=20; B 500 bytes=30$flag$more", ClusterFacts())
+      assert(j.method == NestedLoop)
+      assert(j.own === Cost(
+        hash = 1000.0 * 500 * k.nestedLoopPair,
+        broadcast = broadcast(500, 30),
+        output = 500000.0 * (if (more == "") 1 else 0.5) * k.rowProduced
+      ))
+    }
+  }
+
+  test("an equality over several relations is something to shuffle by") {
+    val tree = priced("A 1000; B 1000; C 1000; A.x:1000=B.x:1000; A+B=C 0.001", "((A B) C)", noSwap)
+    assert(tree.joins.map(_.method) == Vector(Shuffled, Shuffled))
+    assert(tree.joins.last.own.exchange === exchange(1000, 100) + exchange(1000, 192))
+  }
+
+  private val onK     = "A 1e6; B 1e6; C 1e6; A.k:1e6=B.k:1e6=C.k:1e6"
+  private val onOther = "A 1e6; B 1e6; C 1e6; A.k:1e6=B.k:1e6; B.l:1e6=C.l:1e6"
+
+  test("a partitioning is used again: A x B on k, then C on k, exchanges and sorts C alone") {
+    val again = priced(onK, "((A B) C)", noSwap).joins.last
+    val other = priced(onOther, "((A B) C)", noSwap).joins.last
+    assert(again.own.exchange === exchange(1e6, 100))
+    assert(again.own.sort === sort(1e6) + 2e6 * k.merge)
+    assert(other.own.exchange === exchange(1e6, 100) + exchange(1e6, 192))
+    assert(other.own.sort === 2 * sort(1e6) + 2e6 * k.merge)
+  }
+
+  test("a partitioning passes through a broadcast join, and ends with a join on another key") {
+    val through = priced(s"$onK; D 10 broadcast; A.d:10=D.d:10", "(((A B) D) C)", noSwap).joins
+    assert(through.map(_.method) == Vector(Shuffled, BroadcastRight, Shuffled))
+    assert(through.last.own.exchange === exchange(1e6, 100))
+    val ended = priced(s"$onK; D 1e6; A.d:1e6=D.d:1e6", "(((A B) D) C)", noSwap).joins
+    assert(ended.last.own.exchange === exchange(1e6, 100) + exchange(1e6, 100 + 2 * 92))
+  }
+
+  test("a partitioning by part of a composite key does not serve the whole") {
+    val text = "A 1e6; B 1e6; C 1e6; A.k:1e6=B.k:1e6=C.k:1e6; B.l:1e6=C.l:1e6"
+    assert(priced(text, "((A B) C)", noSwap).joins.last.own.exchange === exchange(1e6, 100) + exchange(1e6, 192))
+  }
+
+  test("a partitioning that is used again is not given up for a broadcast") {
+    val tree = priced("A 1e6; B 1e6; C 10; A.k:1e6=B.k:1e6=C.k:10", "((A B) C)", ClusterFacts())
+    assert(tree.joins.last.method == Shuffled)
+    assert(tree.joins.last.own.exchange === exchange(10, 100))
+  }
+
+  test("the search prefers the order that uses a partitioning again") {
+    // all joins have a million rows. D comes in between as it is written, and spoils the use of k for C
+    val text  = "A 1e6; B 1e6; C 1e6; D 1e6; A.k:1e6=B.k:1e6=C.k:1e6; A.l:1e6=D.l:1e6"
+    val graph = GraphText(text)
+    val found = new Search(graph, new PhysicalCosts(k, noSwap), Budget.unlimited).run(GraphText.shape("(((A B) D) C)", graph))
+    val each  = 4 * exchange(1e6, 100) + exchange(1e6, 192)
+    assert(found.original.joins.map(_.own.exchange).sum === each + exchange(1e6, 284))
+    assert(found.best.joins.map(_.own.exchange).sum === each)
+  }
+
+  private def table(graph: JoinGraph, costs: CostModel): (SubPlan, CardinalityModel) = {
+    val model = new CardinalityModel(graph)
+    val plans = new PlanTable(graph.size, new Sizer(graph, model), costs, Budget.unlimited)
+    assert(new Dphyp(Hypergraph(graph), plans).run())
+    (plans.full, model)
+  }
+
+  test("the parts of all joins of a tree add up to the cost that the search compared, for every alternative kept") {
+    val models = Seq(
+      new CardWeightCosts(0.7),
+      new PhysicalCosts(k, noSwap),
+      new PhysicalCosts(k, ClusterFacts()),
+      new PhysicalCosts(k, noSwap.copy(preferSortMerge = false)),
+      new PhysicalCosts(k, ClusterFacts(executors = 4, broadcastBytes = 1e5, preferSortMerge = false))
+    )
+    val methods = for (seed <- 1 to 60; costs <- models; i <- 0 until SubPlan.Alternatives) yield {
+      val random        = new Random(seed)
+      val n             = 2 + random.nextInt(7)
+      val edges         = if (seed % 2 == 0) Graphs.shared(n, random) else Graphs.sized(n, Graphs.connected(n, n / 2, random), random)
+      val (plan, model) = table(GraphText(edges + "; Z 50; A~Z 0.1"), costs)
+      if (i >= plan.alternatives) Nil
+      else {
+        val tree = JoinTree.of(plan, i, model, costs)
+        assert(tree.joins.map(_.own.total).sum === plan.cost(i), s"seed $seed, ${costs.name}, alternative $i")
+        assert(tree.cost.total === plan.cost(i), s"seed $seed, ${costs.name}, alternative $i")
+        tree.joins.map(_.method)
+      }
+    }
+    assert(methods.flatten.toSet == Set(BroadcastLeft, BroadcastRight, Shuffled, ShuffledThenBroadcast, NestedLoop, Unspecified), "all ways were seen")
+  }
+
+  test("a weight outside of 0..1 is refused") {
+    for (w <- Seq(-0.1, 1.1, Double.NaN)) assertThrows[IllegalArgumentException](new CardWeightCosts(w))
+  }
+}

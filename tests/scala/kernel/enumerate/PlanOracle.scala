@@ -1,0 +1,105 @@
+package dovetail.kernel.enumerate
+
+import scala.collection.mutable
+
+import dovetail.kernel.cost.{ClusterFacts, CostConstants}
+import dovetail.kernel.estimate.Assumptions
+import dovetail.kernel.graph.JoinGraph
+
+/**
+ * The cheapest plan of a small graph by looking at all of them: every bushy tree without a needless cross product and, for the physical model, every
+ * way of executing it. Nothing is pruned, and sizes and costs are worked out here, from the documentation of the models.
+ *
+ * @param sizes rows of a set; if not given, those of graphs in which no two relations share two classes, and all domains are known
+ */
+final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = None) {
+  import PlanOracle.Plan
+
+  private val n    = graph.size
+  private val full = (1L << n) - 1
+
+  private def members(s: Long): Vector[Int] = graph.relations.indices.filter(r => (s >> r & 1L) != 0L).toVector
+
+  private val simple = for (c <- graph.classes; a <- c.relations; b <- c.relations if a < b) yield (1L << a, 1L << b)
+  private val others =
+    graph.predicates.flatMap(p => p.sides.orElse(if (p.relations.size == 2) Some((Vector(p.relations(0)), Vector(p.relations(1)))) else None))
+  private def mask(rs: Vector[Int]) = rs.foldLeft(0L)((m, r) => m | 1L << r)
+  private val csgs                  = new CsgCmpOracle(n, simple ++ others.map { case (l, r) => (mask(l), mask(r)) })
+  require(csgs.connected(full), "the oracle leaves out cross products: its graphs are connected")
+
+  /** Rows of a set: the product of all rows; of each class the smallest domain over the product of domains; of each predicate its selectivity. */
+  def rows(s: Long): Double = known.getOrElseUpdate(s, sizes.fold(byFormula(s))(_(members(s))))
+
+  private val known = mutable.Map.empty[Long, Double]
+
+  private def byFormula(s: Long): Double = {
+    val inside  = members(s)
+    val crossed = graph.classes.map { c =>
+      val domains = c.members.filter(m => inside.contains(m.relation)).map(_.column.domain.get)
+      if (domains.size < 2) 1.0 else domains.min / domains.product
+    }
+    val predicates = graph.predicates.filter(_.relations.forall(inside.contains)).map(_.selectivity)
+    math.max(1.0, inside.map(graph.relations(_).profile.rows.value).map(math.max(_, 1.0)).product * crossed.product * predicates.product)
+  }
+
+  def bytes(s: Long): Double =
+    rows(s) * (if (members(s).size == 1) graph.relations(members(s).head).rowBytes
+               else members(s).map(graph.relations(_).rowBytes - Assumptions.RowOverhead).sum + Assumptions.RowOverhead)
+
+  private def splits(s: Long) = csgs.pairs.filter { case (a, b) => (a | b) == s }
+
+  /** All plans of all trees: `join` makes those of one pair of plans. Equal ones are kept once. */
+  private def all(join: (Long, Plan, Long, Plan) => Seq[Plan]): Set[Plan] = {
+    val plans = mutable.Map.empty[Long, Set[Plan]]
+    for (s <- csgs.connected.toVector.sorted)
+      plans(s) =
+        if (members(s).size == 1) Set(Plan(0.0, Set.empty))
+        else for ((a, b) <- splits(s); p <- plans(a); q <- plans(b); out <- join(a, p, b, q)) yield out
+    plans(full)
+  }
+
+  /** weight * rows + (1 - weight) * bytes, summed over the joins. */
+  def cheapestByCardWeight(weight: Double): Double =
+    all((a, p, b, q) => Seq(Plan(p.cost + q.cost + weight * rows(a | b) + (1 - weight) * bytes(a | b), Set.empty))).map(_.cost).min
+
+  def cheapestPhysical(k: CostConstants, facts: ClusterFacts): Double = {
+    val (r, w)                  = csgs.connected.iterator.map(s => (s -> rows(s), s -> bytes(s))).toVector.unzip match { case (rs, ws) => (rs.toMap, ws.toMap) }
+    def classes(s: Long)        = graph.classes.filter(_.relations.exists(members(s).contains)).map(_.index).toSet
+    val classesOf               = csgs.connected.iterator.map(s => s -> classes(s)).toMap
+    def small(a: Long, b: Long) = if (w(a) <= w(b)) (a, b) else (b, a)
+    def broadcast(s: Long)      = (r(s) * k.hashBuild + w(s) * k.broadcastByte) * (1 + facts.executors)
+    def exchange(s: Long)       = r(s) * k.exchangeRow + w(s) * k.exchangeByte
+    def sort(s: Long)           = if (facts.preferSortMerge) r(s) * k.sortCompare * math.log(math.max(r(s), 2.0)) / math.log(2.0) else 0.0
+    def merge(a: Long, b: Long) =
+      if (facts.preferSortMerge) (r(a) + r(b)) * k.merge else { val (build, probe) = small(a, b); r(build) * k.hashBuild + r(probe) * k.hashProbe }
+    def broadcastable(s: Long)     = members(s).size == 1 && graph.relations(members(s).head).broadcastable
+    def equality(a: Long, b: Long) = graph.predicates.flatMap(_.sides).exists { case (x, y) =>
+      val (l, m) = (mask(x), mask(y))
+      ((l & ~a) == 0 && (m & ~b) == 0) || ((l & ~b) == 0 && (m & ~a) == 0)
+    }
+    all { (a, p, b, q) =>
+      val key    = classesOf(a) & classesOf(b)
+      val inputs = p.cost + q.cost
+      val output = r(a | b) * k.rowProduced
+      if (key.isEmpty && !equality(a, b)) Seq(Plan(inputs + r(a) * r(b) * k.nestedLoopPair + broadcast(small(a, b)._1) + output, Set.empty))
+      else if (broadcastable(a) || broadcastable(b))
+        Seq((a, p, b), (b, q, a)).collect {
+          case (stream, plan, build) if broadcastable(build) =>
+            Plan(inputs + broadcast(build) + r(stream) * k.hashProbe + output, plan.partitioning)
+        }
+      else {
+        val moved          = Seq((a, p), (b, q)).filter { case (_, plan) => key.isEmpty || plan.partitioning != key }.map(_._1)
+        val (build, probe) = small(a, b)
+        if (moved.size == 2 && w(build) <= facts.broadcastBytes)
+          Seq(Plan(inputs + moved.map(exchange).sum + broadcast(build) + r(probe) * k.hashProbe + output, Set.empty))
+        else Seq(Plan(inputs + moved.map(s => exchange(s) + sort(s)).sum + merge(a, b) + output, key))
+      }
+    }.map(_.cost).min
+  }
+}
+
+object PlanOracle {
+
+  /** A plan: its cost, and the classes that its rows are partitioned by (none: any other way). */
+  final case class Plan(cost: Double, partitioning: Set[Int])
+}
