@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.plan.ReorderJoins
+import org.apache.spark.sql.dovetail.plan.{JoinChoice, ReorderJoins}
 import org.apache.spark.sql.dovetail.sql.{CommandParser, TableFunctions, TableFunctionStrategy}
 
 /** What Dovetail adds to a session, and where.
@@ -16,6 +16,8 @@ object Injection {
     // The probe first: whatever else fails, one can ask whether Dovetail is here.
     TableFunctions.all.foreach(extensions.injectTableFunction)
     extensions.injectPlannerStrategy(_ => TableFunctionStrategy)
+    // Injected strategies come before Spark's own.
+    extensions.injectPlannerStrategy(session => new JoinChoice(session))
     extensions.injectParser((_, parser) => CommandParser(parser))
     // Pre-CBO: after operator optimization and filter inference, before dynamic partition pruning and runtime filters. An operator-optimization rule
     // would run to a fixed point against Spark's own ReorderJoin; later there is no place to inject a rule before partition pruning.

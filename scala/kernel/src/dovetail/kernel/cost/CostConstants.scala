@@ -9,30 +9,46 @@ package dovetail.kernel.cost
  */
 final case class CostConstants(
     /** One row out of a join: copied into a new row and handed on inside generated code. */
-    rowProduced: Double = 30.0,
+    rowProduced: Double = 120.0,
     /** One row looked up in a hash table that fits into the cache's vicinity. */
-    hashProbe: Double = 40.0,
+    hashProbe: Double = 60.0,
     /** One row put into a hash table (hashed relation of a broadcast or of a partition). */
-    hashBuild: Double = 150.0,
+    hashBuild: Double = 80.0,
     /** One row through a sort, per doubling of the rows (n log2 n): a prefix comparison in an array of pointers. */
     sortCompare: Double = 10.0,
     /** One row through the merge of a sort-merge join. */
     merge: Double = 50.0,
     /** One row through an exchange: hashed, serialized, written, read. */
-    exchangeRow: Double = 200.0,
+    exchangeRow: Double = 300.0,
     /** One byte through an exchange: compressed, on disk, over the network, decompressed. */
-    exchangeByte: Double = 3.0,
+    exchangeByte: Double = 4.0,
     /** One byte of a broadcast relation, per copy (driver and each executor): collected, serialized, sent in blocks, built. */
-    broadcastByte: Double = 10.0,
+    broadcastByte: Double = 2.0,
     /** One pair compared in a nested loop join. */
     nestedLoopPair: Double = 10.0
 )
 
 /**
- * What a cost depends on besides the data.
+ * What a cost depends on besides the data. Bytes are bytes in memory.
  *
- * @param executors           copies of a broadcast besides the driver's
- * @param broadcastBytes      inputs estimated at most this large are turned into a broadcast while the query runs (adaptive execution); 0 never
- * @param preferSortMerge     shuffled joins are sort-merge joins (Spark's default) rather than shuffled hash joins
+ * @param executors       copies of a broadcast besides the driver's; none in local mode
+ * @param broadcastBytes  shuffled inputs that turn out at most this large are broadcast while the query runs (adaptive execution); 0 never
+ * @param preferSortMerge shuffled joins are sort-merge joins (Spark's default) rather than shuffled hash joins
+ * @param staticBytes     inputs estimated at most this large are broadcast when the query is planned, if they cannot become `RiskFactor` times larger; 0
+ *                        never. What the engine broadcasts by its own rule it does in any case.
  */
-final case class ClusterFacts(executors: Int = 1, broadcastBytes: Double = 10.0 * 1024 * 1024, preferSortMerge: Boolean = true)
+final case class ClusterFacts(
+    executors: Int = 1,
+    broadcastBytes: Double = 10.0 * 1024 * 1024,
+    preferSortMerge: Boolean = true,
+    staticBytes: Double = 0.0
+)
+
+object ClusterFacts {
+
+  /**
+   * How many times its limit a broadcast may be if the estimate is wrong. With Spark's 10 MiB that is 320 MiB: slow, but far from Spark's limits (1 GiB of
+   * results on the driver, 8 GiB per broadcast), beyond which a query fails.
+   */
+  val RiskFactor = 32.0
+}

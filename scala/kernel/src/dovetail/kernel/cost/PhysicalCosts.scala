@@ -5,8 +5,8 @@ import dovetail.kernel.cost.JoinMethod._
 /**
  * Work of a join as Spark executes it: exchanges, sort, hash build and probe, rows produced, broadcasts.
  *
- * It follows what Spark will do rather than what would be best: Spark broadcasts an input by its own threshold when it plans, exchanges both sides
- * otherwise, and turns such a join into a broadcast while it runs when one side comes out small. A side that is already partitioned by the join's key
+ * It follows what Spark will do: Spark broadcasts an input by its own threshold when it plans, or because we tell it to (`ClusterFacts.staticBytes`),
+ * exchanges both sides otherwise, and turns such a join into a broadcast while it runs when one side comes out small. A side that is already partitioned by the join's key
  * needs neither exchange nor sort.
  */
 final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends CostModel {
@@ -21,11 +21,15 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
       val (l, r) = (left.best, right.best)
       out.offer(left.cost(l) + right.cost(r) + nestedLoop(left, right) + output, 0L, NestedLoop, left, l, right, r, repartition)
     } else {
-      if (right.broadcast) broadcasts(left, right, out, BroadcastRight, output, repartition)
-      if (left.broadcast) broadcasts(right, left, out, BroadcastLeft, output, repartition)
+      if (canBroadcast(right)) broadcasts(left, right, out, BroadcastRight, output, repartition)
+      if (canBroadcast(left)) broadcasts(right, left, out, BroadcastLeft, output, repartition)
+      // where the engine broadcasts by itself there is no shuffled join to choose
       if (!left.broadcast && !right.broadcast) shuffled(left, right, out, key, output, repartition)
     }
   }
+
+  private def canBroadcast(p: SubPlan): Boolean =
+    p.broadcast || (p.bytes <= facts.staticBytes && p.cautious <= facts.staticBytes * ClusterFacts.RiskFactor)
 
   /** `stream` keeps its partitioning, so each of its alternatives is worth offering; of the build side only the cheapest. */
   private def broadcasts(stream: SubPlan, build: SubPlan, out: SubPlan, method: JoinMethod, output: Double, repartition: Double): Unit = {

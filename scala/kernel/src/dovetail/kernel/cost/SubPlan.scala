@@ -14,8 +14,16 @@ package dovetail.kernel.cost
  * @param bytes     estimated bytes in memory
  * @param classes   classes with a member in the set
  * @param broadcast the engine broadcasts this input by its own rule
+ * @param cautious  bytes that the set should not exceed, however wrong its estimate is
  */
-final class SubPlan(val relation: Int, val rows: Double, val bytes: Double, val classes: Long, val broadcast: Boolean) {
+final class SubPlan(
+    val relation: Int,
+    val rows: Double,
+    val bytes: Double,
+    val classes: Long,
+    val broadcast: Boolean,
+    val cautious: Double = Double.PositiveInfinity
+) {
   import SubPlan.Alternatives
 
   private val costs               = new Array[Double](Alternatives)

@@ -17,7 +17,7 @@ final class Sizer(graph: JoinGraph, model: CardinalityModel) {
   def leaf(r: Int): SubPlan = {
     val relation = graph.relations(r)
     val rows     = math.max(relation.profile.rows.value, 1.0)
-    val plan     = new SubPlan(r, rows, rows * widths(r), classMasks(r), relation.broadcastable)
+    val plan     = new SubPlan(r, rows, rows * widths(r), classMasks(r), relation.broadcastable, math.max(relation.profile.rows.upper, 1.0) * widths(r))
     plan.offer(0.0, 0L, null, null, 0, null, 0, 0.0)
     plan
   }
@@ -37,7 +37,7 @@ final class Sizer(graph: JoinGraph, model: CardinalityModel) {
     var mask  = 0L
     var i     = 0
     while (i < n) { width += widths(buffer(i)) - Assumptions.RowOverhead; mask |= classMasks(buffer(i)); i += 1 }
-    new SubPlan(-1, rows, rows * width, mask, broadcast = false)
+    new SubPlan(-1, rows, rows * width, mask, broadcast = false, model.cautiousRows * width)
   }
 
   val hasLooseEqualities: Boolean = equalities.nonEmpty

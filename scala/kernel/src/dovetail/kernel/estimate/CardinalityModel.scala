@@ -71,6 +71,8 @@ final class CardinalityModel(graph: JoinGraph) {
   // domains of the relation that is being added and of those before it, per class, within the common range
   private val mine   = new Array[Double](graph.classes.size)
   private val theirs = new Array[Double](graph.classes.size)
+  // share of the relation that is being added that lies within the common ranges
+  private var restriction = 1.0
 
   private def member(r: Int, c: Int) = graph.classes(c).members.find(_.relation == r).get
 
@@ -163,7 +165,8 @@ final class CardinalityModel(graph: JoinGraph) {
       val c = cs(k)
       if (!open(c)) {
         classStamp(c) = stamp
-        classMin(c) = domainOf(r)(k)
+        // five of two hundred years of days have fewer weeks, too
+        classMin(c) = Assumptions.distinctAfter(domainOf(r)(k), baseRows(r), baseRows(r) * restriction)
         classLow(c) = lowOf(r)(k)
         classHigh(c) = highOf(r)(k)
         classFirst(c) = nonNullOf(r)(k)
@@ -184,6 +187,7 @@ final class CardinalityModel(graph: JoinGraph) {
     val cs       = classesOf(r)
     var crossing = 0
     var share    = 1.0
+    restriction = 1.0
     var k        = 0
     while (k < cs.length) {
       val c = cs(k)
@@ -207,6 +211,7 @@ final class CardinalityModel(graph: JoinGraph) {
     else {
       val q      = classMembers(c)(0)
       val (a, b) = (part(low, high, lowOf(r)(k), highOf(r)(k), domainOf(r)(k)), part(low, high, classLow(c), classHigh(c), classMin(c)))
+      restriction = math.min(restriction, a)
       mine(c) = math.max(1.0, mine(c) * a)
       theirs(c) = math.max(1.0, theirs(c) * b)
       math.min(1.0, baseRows(r) * a / rows(r)) * math.min(1.0, baseRows(q) * b / rows(q))

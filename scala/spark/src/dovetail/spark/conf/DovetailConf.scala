@@ -63,7 +63,7 @@ object DovetailConf {
 
   val MinGain: Setting[Double] = double(
     "spark.dovetail.reorder.minGain",
-    0.05,
+    0.1,
     0.0,
     1.0,
     "Share of the estimated cost of the written order that another order must save to be taken."

@@ -54,7 +54,7 @@ object Trace {
   * @param status    `reordered`, `kept` (the written order is as good, or the gain too small) or `left_alone` (not searched)
   * @param relations with sizes; without where the group was left alone
   * @param before    the written order, priced
-  * @param after     the order chosen, where it is another one
+  * @param after     the plan chosen, where it is another one: another order, or other broadcasts
   */
 final case class GroupReport(
     status: String,
@@ -77,13 +77,15 @@ object GroupReport {
     GroupReport("left_alone", reason, None, 0L, names.map(RelationReport(_, None, None)), None, None, None)
 
   def searched(graph: JoinGraph, outcome: Outcome, taken: Boolean, gain: Double, minGain: Double, costModel: String): GroupReport = {
-    val percent = f"${gain * 100}%.1f %%"
+    val sameOrder = outcome.best.shape.sameJoins(outcome.original.shape)
+    val percent   = f"${gain * 100}%.1f %%"
     val reason =
-      if (taken) s"saves $percent of the estimated cost"
-      else if (outcome.best.shape.sameJoins(outcome.original.shape)) "the written order is the best one found"
+      if (taken && sameOrder) s"the written order with other broadcasts saves $percent of the estimated cost"
+      else if (taken) s"saves $percent of the estimated cost"
+      else if (sameOrder) "the written order is the best one found"
       else f"the best order found saves $percent, less than the ${minGain * 100}%.1f %% that spark.dovetail.reorder.minGain asks for"
     GroupReport(
-      if (taken) "reordered" else "kept",
+      if (taken && !sameOrder) "reordered" else "kept",
       (reason +: outcome.note.toVector).mkString("; "),
       Some(outcome.algorithm),
       outcome.pairs,

@@ -25,11 +25,11 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
       case None =>
         val leaves  = withLocalPredicates(optimized, predicates)
         val graph   = Trace.timed("estimate")(graphOf(leaves, predicates))
-        val outcome = Trace.timed("search")(new Search(graph, planner.costs, planner.budget()).run(group.shape))
+        val outcome = Trace.timed("search")(new Search(graph, planner.costs, planner.budget(), planner.costsAsWritten).run(group.shape))
         val gain    = 1.0 - outcome.best.cost.total / math.max(outcome.original.cost.total, Double.MinPositiveValue)
-        val taken   = !outcome.best.shape.sameJoins(outcome.original.shape) && gain >= planner.minGain
+        val taken   = gain > 0.0 && gain >= planner.minGain
         Trace.record(GroupReport.searched(graph, outcome, taken, gain, planner.minGain, planner.costs.name))
-        if (taken) Trace.timed("rebuild")(new RebuildPlan(group, leaves, predicates)(outcome.best.shape)) else keep(group, optimized)
+        if (taken) Trace.timed("rebuild")(new RebuildPlan(group, leaves, predicates)(outcome.best)) else keep(group, optimized)
     }
   }
 

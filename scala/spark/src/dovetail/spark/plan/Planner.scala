@@ -17,9 +17,15 @@ final class Planner(conf: SQLConf, context: SparkContext) {
   /** Spark's CostBasedJoinReorder runs after us, and must not undo a decision for the written order. */
   val marksKeptGroups: Boolean = conf.cboEnabled && conf.joinReorderEnabled
 
-  val costs: CostModel = DovetailConf.CostModel.get(conf) match {
+  /** Prices what Dovetail can have done: broadcasts of its own choice (`JoinChoice`) included. */
+  val costs: CostModel = costModel(math.max(0L, broadcastThreshold).toDouble)
+
+  /** Prices what Spark does with the written order by itself. */
+  val costsAsWritten: CostModel = costModel(staticBytes = 0.0)
+
+  private def costModel(staticBytes: Double): CostModel = DovetailConf.CostModel.get(conf) match {
     case "cardWeight" => new CardWeightCosts(DovetailConf.CardWeight.get(conf))
-    case _            => new PhysicalCosts(CostConstants(), ClusterFacts(executors, adaptiveBroadcastBytes, conf.preferSortMergeJoin))
+    case _            => new PhysicalCosts(CostConstants(), ClusterFacts(executors, adaptiveBroadcastBytes, conf.preferSortMergeJoin, staticBytes))
   }
 
   def budget(): Budget = Budget(DovetailConf.ExactPairs.get(conf), DovetailConf.MaxPlanningMs.get(conf))
@@ -29,9 +35,11 @@ final class Planner(conf: SQLConf, context: SparkContext) {
     else math.max(0L, conf.getConf(SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD).getOrElse(broadcastThreshold)).toDouble
 
   private def executors: Int =
-    Seq("spark.executor.instances", "spark.dynamicAllocation.initialExecutors", "spark.dynamicAllocation.minExecutors")
-      .flatMap(key => context.getConf.getOption(key))
-      .flatMap(v => scala.util.Try(v.trim.toInt).toOption)
-      .find(_ > 0)
-      .getOrElse(1)
+    if (context.isLocal) 0
+    else
+      Seq("spark.executor.instances", "spark.dynamicAllocation.initialExecutors", "spark.dynamicAllocation.minExecutors")
+        .flatMap(key => context.getConf.getOption(key))
+        .flatMap(v => scala.util.Try(v.trim.toInt).toOption)
+        .find(_ > 0)
+        .getOrElse(1)
 }

@@ -1,7 +1,8 @@
 package org.apache.spark.sql.dovetail.plan
 
-import dovetail.kernel.enumerate.Shape
+import dovetail.kernel.enumerate.{JoinTree, Shape}
 import org.apache.spark.sql.catalyst.expressions.{And, EqualTo, Expression}
+import org.apache.spark.sql.catalyst.optimizer.BuildSide
 import org.apache.spark.sql.catalyst.plans.{Cross, Inner}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
@@ -15,17 +16,29 @@ import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
   */
 final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates) {
 
-  def apply(shape: Shape): LogicalPlan = {
-    val joined   = build(shape)
+  /** The plan of a search's result, with its broadcasts. */
+  def apply(tree: JoinTree): LogicalPlan = {
+    val methods = tree.joins.map(j => j.relations.toSet -> j.method).toMap
+    rebuilt(tree.shape, relations => methods.get(relations).flatMap(JoinChoice.side))
+  }
+
+  /** The plan of a bare order. */
+  def apply(shape: Shape): LogicalPlan = rebuilt(shape, _ => None)
+
+  private def rebuilt(shape: Shape, broadcast: Set[Int] => Option[BuildSide]): LogicalPlan = {
+    val joined   = build(shape, broadcast)
     val filtered = predicates.constant.reduceOption(And(_, _)).fold(joined)(Filter(_, joined))
     if (filtered.output == group.top.output) filtered else Project(group.top.output, filtered)
   }
 
-  private def build(shape: Shape): LogicalPlan = shape match {
-    case Shape.Leaf(r) => leaves(r)
+  private def build(shape: Shape, broadcast: Set[Int] => Option[BuildSide]): LogicalPlan = shape match {
+    case Shape.Leaf(r)    => leaves(r)
     case Shape.Join(l, r) =>
-      val condition = conditions(l.leaves.toSet, r.leaves.toSet).reduceOption(And(_, _))
-      Join(build(l), build(r), if (condition.isEmpty && group.crossed) Cross else Inner, condition, JoinGroup.Mark)
+      val (left, right) = (l.leaves.toSet, r.leaves.toSet)
+      val condition     = conditions(left, right).reduceOption(And(_, _))
+      val join = Join(build(l, broadcast), build(r, broadcast), if (condition.isEmpty && group.crossed) Cross else Inner, condition, JoinGroup.Mark)
+      broadcast(left ++ right).foreach(join.setTagValue(JoinChoice.Tag, _))
+      join
   }
 
   private def conditions(left: Set[Int], right: Set[Int]): Vector[Expression] = {

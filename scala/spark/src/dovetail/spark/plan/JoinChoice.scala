@@ -1,0 +1,58 @@
+package org.apache.spark.sql.dovetail.plan
+
+import dovetail.kernel.cost.JoinMethod
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
+import org.apache.spark.sql.catalyst.plans.Inner
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.execution.adaptive.{BroadcastQueryStageExec, QueryStageExec, LogicalQueryStage => AdaptiveStage}
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+
+/** Carries out the broadcasts that the search decided on: joins whose small side Spark cannot see to be small, because without column statistics of its own
+  * it takes the size of a join for the product of its inputs.
+  *
+  * The decision lies on the join as a tag. Here, when the join is planned (and planned again, during adaptive execution), Spark's own `JoinSelection` is asked
+  * to plan a copy of the join with a broadcast hint. A hint in the logical plan would outlive the moment: adaptive execution could not correct it.
+  */
+final class JoinChoice(session: SparkSession) extends SparkStrategy {
+
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case j: Join if DovetailConf.Enabled.get(j.conf) && j.joinType == Inner && !hasStrategy(j.hint) && !isBroadcast(j.left) && !isBroadcast(j.right) =>
+      j.getTagValue(JoinChoice.Tag).filter(side => !provenLarge(if (side == BuildLeft) j.left else j.right)).toSeq.flatMap { side =>
+        val broadcast = Some(HintInfo(strategy = Some(BROADCAST)))
+        session.sessionState.planner.JoinSelection(j.copy(hint = if (side == BuildLeft) JoinHint(broadcast, None) else JoinHint(None, broadcast)))
+      }
+    case _ => Nil
+  }
+
+  private def hasStrategy(hint: JoinHint): Boolean = (hint.leftHint ++ hint.rightHint).exists(_.strategy.isDefined)
+
+  /** Already broadcast: Spark's own strategy for such stages comes after ours, and has to plan the join. */
+  private def isBroadcast(plan: LogicalPlan): Boolean = plan match {
+    case s: AdaptiveStage => s.physicalPlan.isInstanceOf[BroadcastQueryStageExec]
+    case _                => false
+  }
+
+  /** The side has been computed meanwhile, and is larger than what is broadcast. */
+  private def provenLarge(plan: LogicalPlan): Boolean = plan match {
+    case s: AdaptiveStage => s.physicalPlan match {
+        case q: QueryStageExec => q.isMaterialized && s.stats.sizeInBytes > s.conf.autoBroadcastJoinThreshold
+        case _                 => false
+      }
+    case _ => false
+  }
+}
+
+object JoinChoice {
+
+  /** The side to broadcast. */
+  val Tag: TreeNodeTag[BuildSide] = TreeNodeTag[BuildSide]("dovetail.broadcast")
+
+  def side(method: JoinMethod): Option[BuildSide] = method match {
+    case JoinMethod.BroadcastLeft  => Some(BuildLeft)
+    case JoinMethod.BroadcastRight => Some(BuildRight)
+    case _                         => None
+  }
+}
