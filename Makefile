@@ -11,7 +11,7 @@ SOURCES  := $(shell find scala project -name '*.scala' -o -name '*.sbt' -o -name
 VENV      = .venv/$(1)
 BIN       = .venv/$(PRIMARY)/bin
 
-.PHONY: help demo test test-scala test-lines test-python lint format generate wheel jars bench docs clean require
+.PHONY: help demo test test-scala test-lines test-python lint format generate wheel jars clean require
 .SECONDARY:
 
 help:

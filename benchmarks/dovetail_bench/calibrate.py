@@ -1,0 +1,155 @@
+"""Measures the constants of the physical cost model (`CostConstants`), in nanoseconds of one core.
+
+    python -m dovetail_bench.calibrate
+
+Each constant is the slope of the time of a small query over its rows or bytes, between two sizes or two variants that
+differ in that one thing. Run it on a quiet machine. Dovetail is not needed for it: it measures Spark itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from dovetail_bench import report
+from dovetail_bench.progress import say
+
+ROWS = 8_000_000
+"""Rows of the large side: about a second of work for the cheaper constants."""
+
+BUILD_ROWS = 1_500_000
+"""Rows of a broadcast: as many as a dimension that Spark still broadcasts."""
+
+PAD_BYTES = 240
+"""Extra bytes in a wide row, to tell the cost per byte from the cost per row."""
+
+PAIR_ROWS = 6_000
+"""Rows of each side of a nested loop join: 36 million pairs."""
+
+WARM_UP = 2
+
+
+def main() -> int:
+    """Measures and reports."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeat", type=int, default=5, help="runs of each query; the fastest counts (5)")
+    report.add_results_option(parser)
+    options = parser.parse_args()
+    spark = _session()
+    try:
+        constants = _measure(spark, options.repeat)
+    finally:
+        spark.stop()
+    page = report.Page("calibrate", "Constants of the physical cost model, measured")
+    page.text("Nanoseconds of one core per unit, the fastest of several runs with `local[1]`.")
+    page.table("Constants", constants)
+    page.write(options, {"constants": constants})
+    return 0
+
+
+def _session() -> SparkSession:
+    return (
+        SparkSession.builder.master("local[1]")
+        .appName("dovetail calibrate")
+        .config("spark.driver.memory", "4g")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.adaptive.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.sql.autoBroadcastJoinThreshold", "-1")
+        .config("spark.log.level", "ERROR")
+        .getOrCreate()
+    )
+
+
+def _measure(spark: SparkSession, repeat: int) -> list[dict[str, Any]]:
+    def seconds(query: Callable[[], DataFrame]) -> float:
+        times = []
+        for i in range(WARM_UP + repeat):
+            start = time.perf_counter()
+            query().write.format("noop").mode("overwrite").save()
+            if i >= WARM_UP:
+                times.append(time.perf_counter() - start)
+        return min(times)
+
+    def ids(rows: int, pad: int = 0) -> DataFrame:
+        """Rows with a key, a value, and some bytes; the key is spread so that nothing is sorted already."""
+        key = f.pmod(f.col("id") * 2654435761, f.lit(rows))
+        columns = [key.alias("k"), (f.col("id") + 1).alias("v")]
+        return spark.range(0, rows, 1, 1).select(*columns, *([f.repeat(f.lit("x"), pad).alias("pad")] if pad else []))
+
+    def total(df: DataFrame, *columns: str) -> DataFrame:
+        return df.agg(*[f.sum(c) for c in columns])
+
+    found: list[dict[str, Any]] = []
+
+    def note(name: str, nanos: float, how: str) -> None:
+        found.append({"constant": name, "ns": round(max(nanos, 0.0), 2), "how": how})
+        say(f"{name} {nanos:.1f} ns")
+
+    nano = 1e9
+    scan = seconds(lambda: total(ids(ROWS), "v"))
+    small = ids(1000).select(f.col("k").alias("bk"), f.col("v").alias("bv"))
+    misses = seconds(
+        lambda: total(
+            ids(ROWS).join(f.broadcast(small.withColumn("bk", -f.col("bk") - 1)), f.col("k") == f.col("bk")), "v", "bv"
+        )
+    )
+    note("hashProbe", (misses - scan) / ROWS * nano, "broadcast join without a hit, less the scan")
+    keyed = ids(ROWS).withColumn("k", f.pmod(f.col("k"), f.lit(1000)))
+    scan_keyed = seconds(lambda: total(keyed, "v"))
+    all_hit = seconds(lambda: total(keyed.join(f.broadcast(small), f.col("k") == f.col("bk")), "v", "bv"))
+    note(
+        "rowProduced",
+        (all_hit - scan_keyed - (misses - scan)) / ROWS * nano,
+        "the same with a hit per row, less the probe",
+    )
+
+    def broadcast(rows: int, pad: int) -> float:
+        columns = ["bk", "bv"] + (["pad"] if pad else [])
+        build = ids(rows, pad).withColumnsRenamed({"k": "bk", "v": "bv"}).select(*columns)
+        out = ["bv"] + (["length(pad)"] if pad else [])
+        return seconds(
+            lambda: ids(10).join(f.broadcast(build), f.col("k") == f.col("bk")).agg(*[f.sum(f.expr(c)) for c in out])
+        ) - seconds(lambda: total(ids(rows), "v"))
+
+    narrow, wide = broadcast(BUILD_ROWS, 0), broadcast(BUILD_ROWS, PAD_BYTES)
+    per_byte = (wide - narrow) / BUILD_ROWS / PAD_BYTES * nano
+    row_bytes = 24
+    note("broadcastByte", per_byte, f"broadcasts with {PAD_BYTES} more bytes a row, one copy")
+    note("hashBuild", narrow / BUILD_ROWS * nano - row_bytes * per_byte, "a broadcast of narrow rows, less its bytes")
+
+    half = ROWS // 2
+    plain, padded = seconds(lambda: ids(half)), seconds(lambda: ids(half // 4, PAD_BYTES))
+    moved = seconds(lambda: ids(half).repartition(1, "k")) - plain
+    moved_wide = seconds(lambda: ids(half // 4, PAD_BYTES).repartition(1, "k")) - padded
+    byte = (moved_wide / (half // 4) - moved / half) / PAD_BYTES * nano
+    note("exchangeByte", byte, f"exchanges of rows with {PAD_BYTES} more bytes (compressible ones)")
+    note("exchangeRow", moved / half * nano - row_bytes * byte, "an exchange of narrow rows, less its bytes")
+    sorting = seconds(lambda: ids(half).repartition(1, "k").sortWithinPartitions("k")) - plain - moved
+    note("sortCompare", sorting / half / math.log2(half) * nano, "a sort of exchanged rows, per row and doubling")
+
+    other = ids(half).withColumnsRenamed({"k": "bk", "v": "bv"})
+    merged = seconds(
+        lambda: total(ids(half).join(other.withColumn("bk", -f.col("bk") - 1), f.col("k") == f.col("bk")), "v", "bv")
+    )
+    note(
+        "merge",
+        (merged / 2 - plain - moved - sorting) / half * nano,
+        "a sort-merge join without a hit, less exchanges and sorts",
+    )
+
+    left, right = ids(PAIR_ROWS), ids(PAIR_ROWS).withColumnsRenamed({"k": "bk", "v": "bv"})
+    pairs = seconds(lambda: total(left.join(f.broadcast(right), f.col("k") + f.col("bk") < -1), "v", "bv"))
+    note("nestedLoopPair", pairs / PAIR_ROWS**2 * nano, "a nested loop join without a hit, per pair")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())
