@@ -1,0 +1,50 @@
+"""Dovetail: better join orders for Apache Spark SQL.
+
+    import dovetail
+    from pyspark.sql import SparkSession
+
+    spark = dovetail.enable(SparkSession.builder).getOrCreate()
+    print(dovetail.status(spark))                      # is it on?
+    dovetail.analyze(spark, "db.sales", columns="all") # statistics, by Spark's own ANALYZE
+    print(dovetail.explain("SELECT ...", spark))       # join order before and after, and why
+    print(dovetail.compare(spark, "SELECT ..."))       # with and without, same answer checked
+
+Everything here speaks SQL to the session, so it works over Spark Connect as well. Importing needs no pyspark.
+"""
+
+from dovetail import errors
+from dovetail._version import __version__
+from dovetail.analysis import analyze
+from dovetail.comparison import Comparison, Run, compare
+from dovetail.config import Config
+from dovetail.errors import DovetailError, DovetailWarning, NotEnabledError
+from dovetail.explanation import Explanation, explain
+from dovetail.jars import jar_path
+from dovetail.probe import Status, status, version
+from dovetail.session import enable
+from dovetail.statistics import ColumnStats, DatabaseStats, PartitionStats, TableStats, stats
+
+__all__ = [
+    "ColumnStats",
+    "Comparison",
+    "Config",
+    "DatabaseStats",
+    "DovetailError",
+    "DovetailWarning",
+    "Explanation",
+    "NotEnabledError",
+    "PartitionStats",
+    "Run",
+    "Status",
+    "TableStats",
+    "__version__",
+    "analyze",
+    "compare",
+    "enable",
+    "errors",
+    "explain",
+    "jar_path",
+    "stats",
+    "status",
+    "version",
+]

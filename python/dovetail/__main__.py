@@ -1,0 +1,27 @@
+"""Entry of `dovetail` and `python -m dovetail`: says what to install where the command line's libraries are missing."""
+
+from __future__ import annotations
+
+import sys
+
+_MISSING = """dovetail: the command line needs {module}, which is not installed.
+  pip install 'dovetail-spark[cli]'
+The jar's path without it:
+  python -c 'import dovetail; print(dovetail.jar_path())'
+"""
+
+
+def main() -> None:
+    """Runs the command line; exit code 2 where typer or rich is missing."""
+    try:
+        from dovetail.cli import app
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").split(".")[0] not in ("typer", "rich", "click"):
+            raise
+        sys.stderr.write(_MISSING.format(module=missing.name))
+        sys.exit(2)
+    app()
+
+
+if __name__ == "__main__":
+    main()

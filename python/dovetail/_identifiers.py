@@ -1,0 +1,107 @@
+"""Names and values as SQL text: splitting what users write, quoting what Spark reads."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from decimal import Decimal
+
+from dovetail.errors import StatementError
+
+_PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
+
+PartitionValue = str | int | float | bool | Decimal | datetime.date | datetime.datetime | None
+
+
+def parse_name(name: str) -> tuple[str, ...]:
+    """Parts of a table name as SQL has them: dots separate, backticks protect, a doubled backtick stands for one.
+
+    Parts without backticks may hold what SQL would demand backticks for, except dots: users copy names from elsewhere.
+
+    >>> parse_name("spark_catalog.db.`a.b`"), parse_name("my-table")
+    (('spark_catalog', 'db', 'a.b'), ('my-table',))
+
+    Raises:
+        StatementError: An empty part, or an open backtick.
+    """
+    parts: list[str] = []
+    text = name.strip()
+    position = 0
+    while True:
+        match = _PART.match(text, position)
+        if match is None:
+            break
+        parts.append(match[1].replace("``", "`") if match[1] is not None else match[2].strip())
+        position = match.end()
+        if position == len(text) and all(parts):
+            return tuple(parts)
+        if position == len(text) or text[position] != ".":
+            break
+        position += 1
+    raise StatementError(
+        f"'{name}' is not a table name. Expected table, database.table or catalog.database.table; "
+        "parts that hold a dot go between backticks, e.g. db.`2024.sales`."
+    )
+
+
+def quote(part: str) -> str:
+    """One identifier between backticks.
+
+    >>> quote("a`b")
+    '`a``b`'
+    """
+    return "`" + part.replace("`", "``") + "`"
+
+
+def quote_name(parts: tuple[str, ...]) -> str:
+    """A name of several parts, each between backticks.
+
+    >>> quote_name(("db", "a.b"))
+    '`db`.`a.b`'
+    """
+    return ".".join(quote(part) for part in parts)
+
+
+def string_literal(text: str, escapes: bool = True) -> str:
+    r"""A string as a SQL literal.
+
+    Args:
+        text: Any string.
+        escapes: Whether the session's parser knows backslash escapes, which it does by default. Without them a single
+            quote is put between double quotes; literals next to each other are one.
+
+    >>> print(string_literal("O'Neil"), string_literal("O'Neil", escapes=False))
+    'O\'Neil' 'O' "'" 'Neil'
+    """
+    if escapes:
+        return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return """ "'" """.join(f"'{part}'" for part in text.split("'"))
+
+
+def literal(value: PartitionValue, escapes: bool = True) -> str:
+    r"""A Python value as a SQL literal, for partition specifications; `escapes` as in `string_literal`.
+
+    >>> print(literal("O'Neil"), literal(5), literal(None), literal(True))
+    'O\'Neil' 5 NULL true
+
+    Raises:
+        StatementError: A value of another type.
+    """
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, Decimal)):
+        return str(value)
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, datetime.datetime):
+        return f"TIMESTAMP'{value.isoformat(sep=' ')}'"
+    if isinstance(value, datetime.date):
+        return f"DATE'{value.isoformat()}'"
+    if isinstance(value, str):
+        return string_literal(value, escapes)
+    raise StatementError(
+        f"{value!r} cannot be a partition value. Allowed: str, int, float, bool, Decimal, date, datetime, and None for "
+        "the NULL partition."
+    )

@@ -1,0 +1,153 @@
+"""What `Config` is made of: one `Setting` per key, and the base class that checks, writes and reads them.
+
+config.py, generated from the registry inside the jar, adds the fields. A wrong value raises here, before Spark sees it;
+Spark itself would only log a warning and use the default.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from dovetail import _sql
+from dovetail.errors import ConfigError, did_you_mean, listing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+    from typing_extensions import Self
+
+Value = bool | int | float | str
+
+# Spark keeps whole numbers in 64 bits.
+LARGEST_INT = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One key of Dovetail's configuration.
+
+    Attributes:
+        name: Its name in `Config`, "card_weight".
+        key: Its name in Spark, "spark.dovetail.cost.cardWeight".
+        kind: Python type of its values; "enum" are strings of which `choices` lists all.
+        default: Value where nothing is set.
+        low: Smallest value, None where there is no bound.
+        high: Largest value, None where there is no bound.
+        choices: All values of an enum, empty for other kinds.
+    """
+
+    name: str
+    key: str
+    kind: Literal["bool", "int", "float", "str", "enum"]
+    default: Value
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def allowed(self) -> str:
+        """The values that are allowed, in words."""
+        if self.kind == "bool":
+            return "True or False"
+        if self.kind == "enum":
+            return " or ".join(repr(choice) for choice in self.choices)
+        noun = {"int": "a whole number", "float": "a number", "str": "a string"}[self.kind]
+        if self.low is not None and self.high is not None:
+            return f"{noun} from {self.low} to {self.high}"
+        if self.low is not None:
+            return f"{noun}, at least {self.low}"
+        return noun
+
+    def check(self, value: object) -> Value:
+        """The value in the setting's own type (1 becomes 1.0 where numbers are meant).
+
+        Raises:
+            ConfigError: The value is of another type or out of range.
+        """
+        checked: Value
+        if self.kind == "bool" and isinstance(value, bool):
+            return value
+        if self.kind in ("str", "enum") and isinstance(value, str) and (not self.choices or value in self.choices):
+            return value
+        if self.kind in ("int", "float") and isinstance(value, (int, float)) and not isinstance(value, bool):
+            checked = float(value) if self.kind == "float" else value
+            in_range = (
+                checked <= LARGEST_INT
+                and (self.low is None or checked >= self.low)
+                and (self.high is None or checked <= self.high)
+            )
+            if math.isfinite(checked) and in_range and (self.kind == "float" or isinstance(checked, int)):
+                return checked
+        raise ConfigError(f"{self.name}={value!r} ({self.key}) is not allowed: it takes {self.allowed}.")
+
+    def parse(self, text: str) -> Value:
+        """The value that Spark's configuration text stands for.
+
+        Raises:
+            ConfigError: It stands for none.
+        """
+        readers: dict[str, Any] = {"bool": {"true": True, "false": False}.__getitem__, "int": int, "float": float}
+        try:
+            value = readers[self.kind](text.strip().lower()) if self.kind in readers else text
+        except (ValueError, KeyError):
+            raise ConfigError(f"{self.key}={text} is not allowed: it takes {self.allowed}.") from None
+        return self.check(value)
+
+    def text(self, value: Value) -> str:
+        """The value as Spark's configuration has it: "true", "0.7"."""
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True)
+class ConfigBase:
+    """Checks and conversions of `Config`; the fields are in the generated subclass."""
+
+    SETTINGS: ClassVar[tuple[Setting, ...]] = ()
+
+    def __post_init__(self) -> None:
+        for setting in self.SETTINGS:
+            object.__setattr__(self, setting.name, setting.check(getattr(self, setting.name)))
+
+    def to_conf(self) -> dict[str, str]:
+        """All settings as Spark configuration, key to value.
+
+        >>> from dovetail import Config
+        >>> Config(card_weight=0.5).to_conf()["spark.dovetail.cost.cardWeight"]
+        '0.5'
+        """
+        return {setting.key: setting.text(getattr(self, setting.name)) for setting in self.SETTINGS}
+
+    @classmethod
+    def chosen(cls, values: Mapping[str, object]) -> dict[str, str]:
+        """Spark configuration of only the settings given by name, checked like all of them.
+
+        Raises:
+            ConfigError: There is no setting of such a name, or a value is not allowed.
+        """
+        by_name = {setting.name: setting for setting in cls.SETTINGS}
+        conf = {}
+        for name, value in values.items():
+            if name not in by_name:
+                hint = did_you_mean(name, list(by_name))
+                raise ConfigError(f"there is no setting '{name}'.{hint} Settings: {listing(sorted(by_name))}.")
+            setting = by_name[name]
+            conf[setting.key] = setting.text(setting.check(value))
+        return conf
+
+    @classmethod
+    def from_session(cls, spark: SparkSession) -> Self:
+        """The settings in force in a session.
+
+        Raises:
+            NotEnabledError: The session does not have Dovetail.
+            ConfigError: A value set in the session is not allowed (Spark goes on with the default of that key).
+        """
+        current = {row["key"]: row["value"] for row in _sql.function_rows(spark, "dovetail_conf")}
+        known = {
+            setting.name: setting.parse(current[setting.key]) for setting in cls.SETTINGS if setting.key in current
+        }
+        names = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in known.items() if name in names})

@@ -1,0 +1,219 @@
+"""`analyze`: collects statistics with Spark's own ANALYZE TABLE, every variant of it, and returns what is known then.
+
+The flow: check how the arguments go together (_analyze_sql.Request) → what is the target (_analyze_target.resolve) →
+the statements (_analyze_sql.plan) → run them with progress, histograms switched for the call only → `stats`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dovetail import _sql
+from dovetail._analyze_sql import Columns, Partitions, Plan, Request, Statement, plan
+from dovetail._analyze_target import Database, Table, resolve, table
+from dovetail._partitions import partition_stats, partitions_of
+from dovetail.errors import (
+    AnalyzeError,
+    AnalyzeIncompleteError,
+    DovetailWarning,
+    NotAnalyzableError,
+    PartitionNotFoundError,
+    did_you_mean,
+    listing,
+)
+from dovetail.progress import progress as shown_progress
+from dovetail.statistics import DatabaseStats, TableStats, stats
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HISTOGRAM_KEY = "spark.sql.statistics.histogram.enabled"
+CBO_KEY = "spark.sql.cbo.enabled"
+
+# Spark's conditions for "this kind of target cannot be analyzed", each with what to do about it.
+_UNANALYZABLE = {
+    "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE": "it is a table of a V2 catalog, whose statistics come from the catalog "
+    "itself; Dovetail uses what "
+    "it reports without any ANALYZE (see dovetail.stats)",
+    "UNSUPPORTED_FEATURE.ANALYZE_VIEW": "it is a view; analyze the tables beneath it, or CACHE TABLE it first",
+    "UNSUPPORTED_FEATURE.ANALYZE_UNCACHED_TEMP_VIEW": "it is a temporary view that is not cached; analyze the tables "
+    "beneath it, or CACHE "
+    "TABLE it first",
+    "EXPECT_PERMANENT_VIEW_NOT_TEMP": "it is a temporary view, of which Spark analyzes columns only: CACHE TABLE it "
+    "and pass columns='all', "
+    "or analyze the tables beneath it",
+}
+# The same condition on Spark 3.5, which had no name for it yet.
+_UNANALYZABLE["_LEGACY_ERROR_TEMP_1016"] = _UNANALYZABLE["EXPECT_PERMANENT_VIEW_NOT_TEMP"]
+
+
+def analyze(
+    spark: SparkSession,
+    target: str,
+    columns: Columns = None,
+    partitions: Partitions = None,
+    histogram: bool | None = None,
+    mode: str = "spark",
+    progress: bool = True,
+    *,
+    noscan: bool = False,
+) -> TableStats | DatabaseStats:
+    """Collects statistics of a table, of some of its columns or partitions, or of every table of a database.
+
+    Args:
+        spark: A session with Dovetail, classic or Connect.
+        target: A table (`db.t`, `catalog.db.t`; backticks around parts that hold dots), or a database (`db`, or `db.*`
+            where a table has that name too).
+        columns: None collects rows and bytes; a list of names adds statistics of these columns; "all" adds those of all
+            columns whose types Spark has statistics for (a `DovetailWarning` names the others).
+        partitions: Rows and bytes of partitions: `{"year": 2024}` (all partitions beneath it), a list of such, or
+            "all". None as a value is the NULL partition, with noscan only. Not together with columns: Spark would
+            ignore the partitions.
+        histogram: True builds an equi-height histogram per column (a second scan of the data), False builds none; None
+            leaves it to `spark.sql.statistics.histogram.enabled`. The setting is put back after the call.
+        mode: "spark", Spark's ANALYZE TABLE.
+        progress: Shows progress on stderr: a bar with rich in a terminal or notebook, else one line per table.
+        noscan: Only bytes, from the file system; the data is not read. For a table without statistics Spark 4 stores
+            0 rows along with them, which Dovetail reads as unknown, but Spark's own CBO takes for true.
+
+    Returns:
+        What is known afterwards: `TableStats` for a table, `DatabaseStats` for a database.
+
+    Raises:
+        NotEnabledError: The session does not have Dovetail.
+        TargetNotFoundError: No such table or database.
+        ColumnNotFoundError: No such column, or none that Spark has statistics for.
+        PartitionNotFoundError: No such partition or partition column.
+        NotAnalyzableError: Spark's ANALYZE does not take this kind of target or this combination of arguments.
+        AnalyzeIncompleteError: Some tables of a database failed; the statistics of the others are in its `done`.
+        AnalyzeError: Spark failed for another reason, which is the error's cause.
+
+    Example::
+
+        dovetail.analyze(spark, "tpcds.store_sales", columns=["ss_item_sk", "ss_sold_date_sk"], histogram=True)
+        dovetail.analyze(spark, "sales", partitions={"year": 2024})
+        dovetail.analyze(spark, "tpcds", columns="all")  # every table of a database
+    """
+    if mode != "spark":
+        known = "Only mode='spark' (Spark's ANALYZE TABLE) is available in this version"
+        raise NotAnalyzableError(
+            f"mode='sketch' is not available in this version of Dovetail. {known}."
+            if mode == "sketch"
+            else f"there is no mode '{mode}'. {known}."
+        )
+    request = Request.of(columns, partitions, histogram, noscan)
+    _sql.require_dovetail(spark)
+    found = resolve(spark, target)
+    with _histograms(spark, histogram):
+        if isinstance(found, Database):
+            return _analyze_database(spark, found, request, progress)
+        todo = plan(found, request)
+        _warn(spark, found, request, todo)
+        with shown_progress("analyze", len(todo.statements), progress) as shown:
+            for statement in todo.statements:
+                with shown.step(statement.label):
+                    _run(spark, found, request, statement)
+    result = replace(stats(spark, found.quoted), table=found.name)
+    return (
+        replace(result, partitions=partition_stats(spark, found, request.partitions)) if request.partitions else result
+    )
+
+
+def _analyze_database(spark: SparkSession, database: Database, request: Request, progress: bool) -> DatabaseStats:
+    """Every table in turn. One that fails does not stop the others: hours may lie behind."""
+    if request.partitions is not None or isinstance(request.columns, tuple):
+        raise NotAnalyzableError(
+            f"{database.name} is a database: columns takes only 'all' there, and partitions nothing, because its "
+            "tables differ. "
+            f"Call analyze per table. Tables: {listing(database.tables)}."
+        )
+    done: list[TableStats] = []
+    failures: dict[str, str] = {}
+    with shown_progress(f"analyze {database.name}", len(database.tables), progress) as shown:
+        for name in database.tables:
+            with shown.step(name):
+                try:
+                    found = table(spark, (*database.parts, name))
+                    todo = plan(found, request)
+                    _warn(spark, found, request, todo)
+                    for statement in todo.statements:
+                        _run(spark, found, request, statement)
+                    done.append(replace(stats(spark, found.quoted), table=name))
+                except AnalyzeError as error:
+                    failures[name] = str(error)
+    result = DatabaseStats(database.name, tuple(done))
+    if failures:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
+        raise AnalyzeIncompleteError(
+            f"{len(failures)} of {len(database.tables)} tables of {database.name} could not be analyzed ({reasons}). "
+            "The others were; their statistics are in this error's `done`.",
+            result,
+            failures,
+        )
+    return result
+
+
+def _run(spark: SparkSession, target: Table, request: Request, statement: Statement) -> None:
+    try:
+        _sql.rows(spark, statement.sql)
+    except Exception as error:
+        if not _sql.is_spark_error(error):
+            raise
+        condition = _sql.condition(error)
+        if condition in _UNANALYZABLE:
+            raise NotAnalyzableError(
+                f"Spark's ANALYZE cannot be used on {target.name}: {_UNANALYZABLE[condition]}."
+            ) from error
+        if condition == "PARTITIONS_NOT_FOUND":
+            known = partitions_of(spark, target)
+            wanted = statement.label.removeprefix(target.name).strip()
+            hint = did_you_mean("/".join(f"{k}={v}" for k, v in _first_spec(request).items()), known)
+            raise PartitionNotFoundError(
+                f"table {target.name} has no {wanted}.{hint} Partitions: {listing(known)}."
+            ) from error
+        raise AnalyzeError(
+            f"Spark could not analyze {target.name}: {_first_line(error)} The statement was: {statement.sql}"
+        ) from error
+
+
+def _first_spec(request: Request) -> dict[str, object]:
+    return dict(request.partitions[0]) if isinstance(request.partitions, tuple) else {}
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _histograms(spark: SparkSession, histogram: bool | None) -> AbstractContextManager[None]:
+    if histogram is None:
+        return nullcontext()
+    return _sql.settings(spark, {HISTOGRAM_KEY: "true" if histogram else "false"})
+
+
+def _warn(spark: SparkSession, target: Table, request: Request, todo: Plan) -> None:
+    if todo.skipped:
+        types = listing(f"{column} ({target.columns[column]})" for column in todo.skipped)
+        _warning(f"{target.name}: Spark has no statistics for {types}; the other columns are analyzed.")
+    if _sql.setting(spark, CBO_KEY) != "true":
+        return
+    if request.noscan and not spark.version.startswith("3."):
+        _warning(
+            f"{target.name}: with {CBO_KEY}=true, NOSCAN misleads Spark's own estimator: Spark 4 stores 0 rows for a "
+            f"table without statistics. Leave noscan out, or set {CBO_KEY}=false; Dovetail does not need it."
+        )
+    timestamps = [column for column in todo.columns if target.columns[column].startswith("timestamp_ntz")]
+    if timestamps:
+        _warning(
+            f"{target.name}: with {CBO_KEY}=true, Spark's own estimator fails (MatchError: TimestampNTZType) on "
+            "queries that filter an analyzed "
+            f"TIMESTAMP_NTZ column: {listing(timestamps)}. Name the other columns, or set {CBO_KEY}=false; Dovetail "
+            "does not need it."
+        )
+
+
+def _warning(text: str) -> None:
+    # Three frames up is the caller of analyze() for a table.
+    warnings.warn(text, DovetailWarning, stacklevel=4)

@@ -1,0 +1,219 @@
+"""`dovetail doctor`: is all there that Dovetail needs, and does a session with it start? Failures come with their fix.
+
+The session is started in a process of its own: a process that has started a JVM cannot start one with another class
+path.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from dovetail import _launch
+from dovetail.errors import DovetailError, PySparkMissingError, UnsupportedSparkError
+from dovetail.jars import jar_path, line_of, pyspark_version, supported_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OLDEST_PYTHON = (3, 10)
+
+# Java releases by Spark major, as Spark's documentation has them. Newer ones may work: then the session check decides.
+JAVA_FOR_SPARK = {3: (8, 11, 17), 4: (17, 21)}
+
+# A session on a loaded machine takes some 10 s to start; after this many seconds something waits for ever.
+SESSION_SECONDS = 180
+
+# Ends the line on which the probe prints its answer, apart from what Spark prints.
+_MARK = "dovetail-doctor:"
+_PROBE = f"""
+import json, sys
+sys.path.append({str(Path(__file__).resolve().parents[1])!r})
+import dovetail
+from pyspark.sql import SparkSession
+builder = SparkSession.builder.master("local[1]").appName("dovetail doctor").config("spark.ui.enabled", "false")
+spark = dovetail.enable(builder).getOrCreate()
+print("{_MARK}" + json.dumps(dovetail.status(spark).to_dict()))
+spark.stop()
+"""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing looked at.
+
+    Attributes:
+        name: What, "java".
+        status: "ok"; "warning" where it may work; "failed"; "skipped" where an earlier failure leaves nothing to look
+            at.
+        found: What was found.
+        fix: What to do about it, empty where nothing needs to be done.
+    """
+
+    name: str
+    status: Literal["ok", "warning", "failed", "skipped"]
+    found: str
+    fix: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as a plain dictionary."""
+        return asdict(self)
+
+
+def examine(session: bool = True) -> list[Check]:
+    """All checks, in the order in which one builds on the other.
+
+    Args:
+        session: Whether to start a session; the other checks take no time.
+    """
+    checks: list[Check] = []
+    for check in (_python, _pyspark, _java, _spark_home, _jar):
+        checks.append(check())
+    if not session:
+        return checks
+    broken = [check.name for check in checks if check.status == "failed"]
+    checks.append(Check("session", "skipped", f"not started: first mend {', '.join(broken)}") if broken else _session())
+    return checks
+
+
+def _python() -> Check:
+    found = f"{sys.version.split()[0]} ({sys.executable})"
+    if sys.version_info[:2] >= OLDEST_PYTHON:
+        return Check("python", "ok", found)
+    return Check("python", "failed", found, "use Python 3.10 or newer")
+
+
+def _pyspark() -> Check:
+    try:
+        version = pyspark_version()
+    except PySparkMissingError:
+        return Check("pyspark", "failed", "not installed", "pip install 'dovetail-spark[spark]'")
+    try:
+        line = line_of(version)
+    except DovetailError as error:
+        return Check("pyspark", "failed", version, str(error))
+    return Check("pyspark", "ok", f"{version} (Spark line {line.name}, Scala {line.scala_binary})")
+
+
+def _java() -> Check:
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    install = "install a JDK 17 (apt-get install openjdk-17-jre-headless, or brew install openjdk@17)"
+    if java is None or not Path(java).is_file():
+        where = f"JAVA_HOME={home} has no bin/java" if home else "no java on the PATH"
+        return Check("java", "failed", where, install + ("" if not home else ", and point JAVA_HOME to it"))
+    try:
+        output = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Check("java", "failed", f"{java} does not run: {error}", install)
+    release = java_release(output)
+    if release is None:
+        return Check(
+            "java",
+            "warning",
+            f"{java}: version not understood: {output.strip()[:80]!r}",
+            "the session check below decides",
+        )
+    allowed = _java_allowed()
+    found = f"{release} ({java})"
+    if release in allowed:
+        return Check("java", "ok", found)
+    names = ", ".join(map(str, allowed))
+    if release > max(allowed):
+        return Check(
+            "java", "warning", found, f"Spark supports Java {names}; the session check below decides. Else: {install}"
+        )
+    return Check("java", "failed", found, f"this Spark needs Java {names}: {install}, and point JAVA_HOME to it")
+
+
+def java_release(output: str) -> int | None:
+    """Feature release out of `java -version`: 8 for 1.8.0_402, 17 for 17.0.9.
+
+    >>> java_release('openjdk version "17.0.9" 2023-10-17'), java_release('java version "1.8.0_402"')
+    (17, 8)
+    """
+    match = re.search(r'version "(?:1\.)?(\d+)', output)
+    return int(match[1]) if match else None
+
+
+def _java_allowed() -> tuple[int, ...]:
+    try:
+        major = line_of(pyspark_version()).major
+    except DovetailError:
+        major = max(JAVA_FOR_SPARK)
+    return JAVA_FOR_SPARK.get(major, JAVA_FOR_SPARK[max(JAVA_FOR_SPARK)])
+
+
+def _spark_home() -> Check:
+    """The Spark in SPARK_HOME is the one that starts, and may be another than pyspark's own."""
+    home = os.environ.get("SPARK_HOME")
+    if not home:
+        return Check("spark home", "ok", "not set: pyspark starts its own Spark")
+    core = next(iter(sorted((Path(home) / "jars").glob("spark-core_*.jar"))), None)
+    if core is None:
+        return Check(
+            "spark home",
+            "warning",
+            f"{home} has no jars/spark-core_*.jar",
+            "unset SPARK_HOME, or point it to a Spark installation",
+        )
+    release = core.stem.split("-", 2)[-1]
+    try:
+        same = line_of(release) == line_of(pyspark_version())
+    except DovetailError:
+        same = False
+    if same:
+        return Check("spark home", "ok", f"{home} (Spark {release})")
+    fix = "unset SPARK_HOME, or install the pyspark of that Spark: the jar is chosen by pyspark's version"
+    return Check("spark home", "failed", f"{home} is Spark {release}, another line than pyspark's", fix)
+
+
+def _jar() -> Check:
+    try:
+        lines = ", ".join(line.name for line in supported_lines())
+        return Check("jar", "ok", f"{jar_path()} (lines in this package: {lines})")
+    except (PySparkMissingError, UnsupportedSparkError) as error:
+        return Check("jar", "skipped", f"no jar to look for: {str(error).split('.')[0]}")
+    except DovetailError as error:
+        return Check("jar", "failed", "missing", str(error))
+
+
+def _session() -> Check:
+    try:
+        probe = subprocess.run(
+            [sys.executable, "-c", _PROBE], capture_output=True, text=True, timeout=SESSION_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        fix = "look for a proxy or firewall between Python and its JVM on localhost, and for a machine out of memory"
+        return Check("session", "failed", f"not started within {SESSION_SECONDS} s", fix)
+    for line in probe.stdout.splitlines():
+        if line.startswith(_MARK):
+            status = json.loads(line.removeprefix(_MARK))
+            return Check(
+                "session", "ok", f"dovetail_version() answers: {status['version']} on Spark {status['spark_version']}"
+            )
+    last = (probe.stderr.strip().splitlines() or ["no output"])[-1]
+    return Check("session", "failed", last, _session_fix(probe.stderr))
+
+
+def _session_fix(stderr: str) -> str:
+    known: dict[str, Callable[[], str]] = {
+        "NotEnabledError": lambda: (
+            "the session runs without Dovetail: look for 'Dovetail' or 'Cannot use dovetail' in the log of "
+            "a session of yours; another value of spark.sql.extensions or spark.jars may replace enable()'s"
+        ),
+        "RemoteServerError": lambda: "SPARK_REMOTE points to a Spark Connect server: unset it to check this machine",
+        "JAVA_GATEWAY_EXITED": lambda: "Java could not start Spark: run `pyspark` by hand and read its first error",
+    }
+    if _launch.SUBMIT_ARGS in os.environ:
+        known["Error:"] = lambda: f"{_launch.SUBMIT_ARGS} has words spark-submit does not take: unset it and try again"
+    return next(
+        (fix() for sign, fix in known.items() if sign in stderr), "start `pyspark` by hand and read its first error"
+    )

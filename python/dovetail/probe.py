@@ -1,0 +1,65 @@
+"""`status` and `version`: is Dovetail on in this session? Spark starts all the same without its jar, so ask."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from dovetail import _sql
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class Status:
+    """Dovetail as the session has it.
+
+    Attributes:
+        version: Version of the jar, "0.1.0".
+        spark_line: Spark line that the jar is for, "4.1".
+        spark_version: Spark that runs, "4.1.3".
+        scala_version: Scala that runs, "2.13.17".
+        enabled: Value of `spark.dovetail.enabled`: False leaves every plan to Spark.
+    """
+
+    version: str
+    spark_line: str
+    spark_version: str
+    scala_version: str
+    enabled: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as a plain dictionary."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        switch = "on" if self.enabled else f"off ({_sql.ENABLED_KEY}=false)"
+        running = f"on Spark {self.spark_version} (Scala {self.scala_version})"
+        return f"Dovetail {self.version} for Spark {self.spark_line}, {running}: {switch}"
+
+
+def status(spark: SparkSession) -> Status:
+    """Dovetail's version and state in a session.
+
+    Args:
+        spark: A session, classic or Connect.
+
+    Raises:
+        NotEnabledError: The session does not have Dovetail; the message says how to get it.
+
+    Example::
+
+        print(dovetail.status(spark))
+        # Dovetail 0.1.0 for Spark 4.1, on Spark 4.1.4 (Scala 2.13.17): on
+    """
+    return Status(**_sql.function_rows(spark, "dovetail_version")[0])
+
+
+def version(spark: SparkSession) -> str:
+    """Version of the Dovetail jar in a session, "0.1.0"; `dovetail.__version__` is that of the Python package.
+
+    Raises:
+        NotEnabledError: The session does not have Dovetail.
+    """
+    return status(spark).version

@@ -1,0 +1,97 @@
+"""Progress of long work on stderr: a bar where rich is installed and someone watches, else one line per step."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+
+class Progress(Protocol):
+    """Shows how far a piece of work of known length is."""
+
+    def step(self, label: str) -> AbstractContextManager[None]:
+        """One step: its label is shown while the body runs, and it counts as done when the body ends without error."""
+
+
+@contextmanager
+def progress(title: str, total: int, show: bool = True) -> Iterator[Progress]:
+    """The progress of `total` steps, for the body of a `with`.
+
+    Args:
+        title: What is being done, "analyze tpcds".
+        total: Number of steps.
+        show: False to show nothing.
+
+    Example::
+
+        with progress("analyze", len(tables)) as shown:
+            for table in tables:
+                with shown.step(table):
+                    work(table)
+    """
+    console = _console() if show else None
+    if console is not None:
+        with ExitStack() as stack:
+            yield _Bar(console, title, total, stack)
+    else:
+        yield _Lines(title, total, show)
+
+
+def _console() -> Console | None:
+    """The console on stderr, None without rich or where nobody can see a bar move (a log file, a pipe)."""
+    try:
+        from rich.console import Console
+    except ImportError:
+        return None
+    console = Console(stderr=True)
+    return console if console.is_terminal or console.is_jupyter else None
+
+
+class _Lines:
+    """One line per finished step."""
+
+    def __init__(self, title: str, total: int, show: bool) -> None:
+        self.title, self.total, self.show, self.done = title, total, show, 0
+
+    @contextmanager
+    def step(self, label: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.done += 1
+        if self.show:
+            seconds = time.perf_counter() - start
+            print(f"{self.title}: {label} ({self.done} of {self.total}, {seconds:.1f} s)", file=sys.stderr, flush=True)
+
+
+class _Bar:
+    """A rich progress bar with the step's label, the count and the time gone."""
+
+    def __init__(self, console: Console, title: str, total: int, stack: ExitStack) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as RichProgress
+
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
+        self.bar = stack.enter_context(RichProgress(*columns, console=console))
+        self.title = title
+        self.task = self.bar.add_task(title, total=total)
+
+    @contextmanager
+    def step(self, label: str) -> Iterator[None]:
+        from rich.markup import escape
+
+        self.bar.update(self.task, description=f"{escape(self.title)}: {escape(label)}", refresh=True)
+        yield
+        self.bar.advance(self.task)
