@@ -1,0 +1,114 @@
+"""One Spark session with Dovetail for the whole run, and a way to run code in processes of its own.
+
+Order of a run: unit (no JVM), spark (the session here), then what needs processes of its own. A process can start one
+JVM only, so whatever is about starting it (enable, a wrong jar, Connect) runs elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import dovetail
+
+ROOT = Path(__file__).resolve().parents[2]
+ORDER = ("unit", "spark", "connect", "wheel", "benchmarks")
+
+# A JVM needs some 10 s on a loaded machine; after this many seconds it waits for something that will not come.
+PROCESS_SECONDS = 240
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def rank(item: pytest.Item) -> int:
+        folder = item.path.parent.name
+        return ORDER.index(folder) if folder in ORDER else len(ORDER)
+
+    items.sort(key=rank)
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The project's root directory."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def spark_line() -> tuple[int, int]:
+    """Major and minor of the pyspark that runs the tests."""
+    from dovetail.jars import parse_line, pyspark_version
+
+    return parse_line(pyspark_version())
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A local session with Dovetail, its warehouse in a temporary directory, and a V2 catalog `v2` (JDBC, on Derby)."""
+    home = tmp_path_factory.mktemp("spark")
+    catalog = "spark.sql.catalog.v2"
+    builder = (
+        SparkSession.builder.master("local[2]")
+        .appName("dovetail tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.memory", "1g")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.warehouse.dir", str(home / "warehouse"))
+        .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={home / 'derby'}")
+        .config(catalog, "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog")
+        .config(f"{catalog}.url", "jdbc:derby:memory:v2;create=true")
+        .config(f"{catalog}.driver", "org.apache.derby.jdbc.EmbeddedDriver")
+    )
+    session = dovetail.enable(builder).getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def tables(spark: SparkSession) -> str:
+    """A small star, database `star`: `sales` (10,000 rows by year and month), dimensions `item` and `store`."""
+    spark.sql("CREATE DATABASE star")
+    spark.sql(
+        "CREATE TABLE star.sales USING parquet PARTITIONED BY (year, month) AS "
+        "SELECT id AS sale, id % 100 AS item_id, id % 10 AS store_id, CAST(id AS DOUBLE) / 7 AS price, "
+        "2023 + id % 2 AS year, concat('m', id % 3) AS month FROM range(10000)"
+    )
+    item = "SELECT id AS item_id, concat('item ', id) AS name FROM range(100)"
+    spark.sql(f"CREATE TABLE star.item USING parquet AS {item}")
+    spark.sql("CREATE TABLE star.store USING parquet AS SELECT id AS store_id, id % 3 AS region FROM range(10)")
+    spark.sql("CREATE VIEW star.names AS SELECT name FROM star.item")
+    return "star"
+
+
+@pytest.fixture
+def run_python(tmp_path: Path) -> Run:
+    """Runs Python code in a process of its own, in a temporary directory; a failure fails the test, with its output."""
+
+    def run(
+        code: str, *arguments: str, env: dict[str, str] | None = None, check: bool = True
+    ) -> subprocess.CompletedProcess[str]:
+        environ = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
+        environ |= {"PYTHONPATH": str(ROOT / "python"), **(env or {})}
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=PROCESS_SECONDS,
+            check=False,
+            cwd=tmp_path,
+            env=environ,
+        )
+        if check and done.returncode != 0:
+            pytest.fail(f"exit code {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+        return done
+
+    return run

@@ -1,0 +1,105 @@
+"""The package over Spark Connect: the same calls, no JVM at hand. test_connect_suite.py runs it, in its own process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+import dovetail
+from dovetail import Config, _sql
+from dovetail.analysis import HISTOGRAM_KEY
+from dovetail.errors import NotAnalyzableError, RemoteServerError, TargetNotFoundError
+
+QUERY = "SELECT count(*) AS n, sum(s.v) AS v FROM f JOIN d ON f.k = d.k JOIN s ON f.o = s.o WHERE s.x = 1"
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    home = tmp_path_factory.mktemp("connect")
+    builder = (
+        SparkSession.builder.remote("local[1]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.memory", "1g")
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.sql.warehouse.dir", str(home / "warehouse"))
+        .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={home / 'derby'}")
+    )
+    session = dovetail.enable(builder, planning_budget_ms=400).getOrCreate()
+    for statement in (
+        "CREATE TABLE f USING parquet AS SELECT id AS o, id % 100 AS k FROM range(20000)",
+        "CREATE TABLE d USING parquet AS SELECT id % 100 AS k, id AS w FROM range(1000)",
+        "CREATE TABLE s USING parquet AS SELECT id AS o, id % 2000 AS x, id / 7 AS v FROM range(20000)",
+    ):
+        session.sql(statement).collect()
+    yield session
+    session.stop()
+
+
+def test_it_is_connect_and_it_is_on(spark: SparkSession) -> None:
+    assert "connect" in type(spark).__module__
+    status = dovetail.status(spark)
+    assert (status.version, status.enabled, status.spark_version) == (dovetail.__version__, True, spark.version)
+
+
+def test_settings(spark: SparkSession) -> None:
+    assert Config.from_session(spark) == Config(planning_budget_ms=400)
+    with _sql.settings(spark, Config(card_weight=0.25).to_conf()):
+        assert Config.from_session(spark) == Config(card_weight=0.25)
+    assert Config.from_session(spark) == Config(planning_budget_ms=400)
+
+
+def test_analyze_and_stats(spark: SparkSession) -> None:
+    result = dovetail.analyze(spark, "f", columns=["k"], histogram=True, progress=False)
+    assert isinstance(result, dovetail.TableStats)
+    assert (result.rows, result["k"].histogram_bins) == (20000, 254)
+    assert spark.conf.get(HISTOGRAM_KEY, None) is None
+    assert dovetail.stats(spark, "f").to_dict()["columns"] == result.to_dict()["columns"]
+    every = dovetail.analyze(spark, "default", columns="all", progress=False)
+    assert [table.table for table in every] == ["d", "f", "s"]  # type: ignore[union-attr]
+
+
+def test_errors_keep_their_types(spark: SparkSession) -> None:
+    with pytest.raises(TargetNotFoundError, match="Tables of the current database: d, f, s"):
+        dovetail.analyze(spark, "nosuch")
+    with pytest.raises(TargetNotFoundError):
+        dovetail.stats(spark, "nosuch")
+    spark.range(5).createOrReplaceTempView("five")
+    with pytest.raises(NotAnalyzableError, match="not cached"):
+        dovetail.analyze(spark, "five", columns="all", progress=False)
+    with pytest.raises(AnalysisException, match="nosuch"):
+        dovetail.explain("SELECT * FROM nosuch", spark)
+
+
+@pytest.mark.parametrize("how", ["text", "frame", "active"])
+def test_explain(spark: SparkSession, how: str) -> None:
+    dovetail.analyze(spark, "default", columns="all", progress=False)
+    if how == "frame":
+        found = dovetail.explain(spark.sql(QUERY))
+    else:
+        found = dovetail.explain(QUERY, spark if how == "text" else None)
+    assert found.reordered
+    assert found.to_dict()["groups"][0]["after"]["order"] in str(found)
+    assert [row for row in spark.sql("SHOW VIEWS").collect() if "dovetail" in row["viewName"]] == []
+
+
+def test_compare(spark: SparkSession) -> None:
+    found = dovetail.compare(spark, QUERY, warmup=False)
+    assert found.same_answer
+    assert found.dovetail.join_rows < found.plain.join_rows / 10
+    assert spark.conf.get("spark.dovetail.enabled", None) is None
+    json.dumps(found.to_dict())
+
+
+def test_enable_while_it_runs_changes_settings_only(spark: SparkSession) -> None:
+    again = dovetail.enable(SparkSession.builder, min_gain=0.25).getOrCreate()
+    assert Config.from_session(again).min_gain == 0.25
+    again.conf.unset("spark.dovetail.reorder.minGain")
+
+
+def test_a_server_elsewhere_is_refused(spark: SparkSession) -> None:
+    with pytest.raises(RemoteServerError, match=r"(?s)sc://host.*start-connect-server"):
+        dovetail.enable(SparkSession.builder.remote("sc://host"))

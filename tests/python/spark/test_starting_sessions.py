@@ -1,0 +1,225 @@
+"""enable: what becomes of a session, in processes of their own, because each starts a JVM."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dovetail
+from dovetail import doctor, jars
+
+START = """
+import os, sys, tempfile
+import dovetail
+from pyspark.sql import SparkSession
+
+home = tempfile.mkdtemp()
+
+def builder():
+    plain = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    plain = plain.config("spark.sql.warehouse.dir", home)
+    return plain.config("spark.driver.extraJavaOptions", f"-Dderby.system.home={home}")
+
+def count(spark):
+    joins = "range(10) a JOIN range(5) b ON a.id = b.id JOIN range(3) c ON b.id = c.id"
+    return spark.sql(f"SELECT count(*) FROM {joins}").first()[0]
+
+def refused(call):
+    try:
+        call()
+    except dovetail.DovetailError as error:
+        print(type(error).__name__, "|", " ".join(str(error).split()))
+    else:
+        print("not refused")
+"""
+
+
+def lines(done: Any) -> list[str]:
+    return [line for line in done.stdout.splitlines() if line]
+
+
+def test_a_session_that_runs_and_a_jvm_that_stays_are_refused(run_python: Any) -> None:
+    done = run_python(
+        START
+        + """
+spark = builder().getOrCreate()
+refused(lambda: dovetail.status(spark))
+refused(lambda: dovetail.enable(builder()))
+refused(lambda: dovetail.stats(spark, "t"))
+refused(lambda: dovetail.explain("SELECT 1", spark))
+refused(lambda: dovetail.analyze(spark, "t"))
+refused(lambda: dovetail.compare(spark, "SELECT 1"))
+refused(lambda: dovetail.Config.from_session(spark))
+spark.stop()
+refused(lambda: dovetail.enable(builder()))
+"""
+    )
+    status, running, *calls, jvm = lines(done)
+    assert status.startswith("NotEnabledError")
+    assert "dovetail.enable(SparkSession.builder)" in status
+    assert running.startswith("SessionRunningError")
+    assert "restart the kernel" in running
+    assert "--jars $(dovetail jar-path)" in running
+    assert [call.split(" | ")[0] for call in calls] == ["NotEnabledError"] * 5
+    assert jvm.startswith("SessionRunningError")
+    assert "its JVM still runs" in jvm
+
+
+def test_everything_that_is_there_stays(run_python: Any, tmp_path: Path) -> None:
+    shutil.copy(dovetail.jar_path(), tmp_path / "other.jar")  # any jar will do
+    shutil.copy(dovetail.jar_path(), tmp_path / "submitted.jar")
+    done = run_python(
+        START
+        + """
+b = builder().config("spark.jars", sys.argv[1]).config("spark.sql.extensions", "io.example.Absent")
+spark = dovetail.enable(b, planning_budget_ms=123, cost_model="cardWeight").getOrCreate()
+print(dovetail.status(spark).version)
+print(spark.conf.get("spark.sql.extensions"))
+print(spark.conf.get("spark.jars"))
+print(os.environ["PYSPARK_SUBMIT_ARGS"])
+config = dovetail.Config.from_session(spark)
+print(config.planning_budget_ms, config.cost_model)
+# Once it runs, enable() changes settings only, and says nothing.
+again = dovetail.enable(builder(), card_weight=0.25).getOrCreate()
+print(again is spark, dovetail.Config.from_session(again).card_weight)
+# A stopped session can be started again: its JVM has the jar.
+spark.stop()
+print(dovetail.status(dovetail.enable(builder()).getOrCreate()).version)
+""",
+        str(tmp_path / "other.jar"),
+        env={"PYSPARK_SUBMIT_ARGS": f"--jars {tmp_path / 'submitted.jar'} --name x pyspark-shell"},
+    )
+    version, extensions, jar_list, submit, settings, again, restarted = lines(done)
+    assert version == restarted == dovetail.__version__
+    assert extensions == "io.example.Absent,dovetail.DovetailExtensions"
+    # Spark tried the other extension first, as the list has it.
+    assert "Cannot use io.example.Absent" in done.stderr
+    expected = f"{tmp_path / 'other.jar'},{tmp_path / 'submitted.jar'},{dovetail.jar_path()}"
+    assert jar_list.replace("file://", "").replace("file:", "") == expected
+    assert submit == f"--jars {expected} --name x pyspark-shell"
+    assert settings == "123 cardWeight"
+    assert again == "True 0.25"
+
+
+def test_a_jar_of_another_spark_line_leaves_plain_spark(run_python: Any, spark_line: tuple[int, int]) -> None:
+    other = dovetail.jar_path("4.0" if spark_line != (4, 0) else "4.1")
+    done = run_python(
+        START
+        + """
+b = builder().config("spark.jars", sys.argv[1]).config("spark.sql.extensions", "dovetail.DovetailExtensions")
+spark = b.getOrCreate()
+print(count(spark))
+refused(lambda: dovetail.status(spark))
+""",
+        other,
+    )
+    count, status = lines(done)
+    assert count == "3"
+    assert status.startswith("NotEnabledError")
+
+
+def test_wrong_settings_in_a_file_are_not_fatal(run_python: Any, tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text(
+        "spark.dovetail.cost.cardWeight 7\nspark.dovetail.enabled perhaps\nspark.sql.extensions io.example.Absent\n"
+    )
+    done = run_python(
+        START
+        + """
+spark = dovetail.enable(builder()).getOrCreate()
+print(spark.conf.get("spark.sql.extensions"))
+print(count(spark))
+config = dovetail.Config.from_session(spark)
+print(config.card_weight, config.enabled)
+""",
+        env={"SPARK_CONF_DIR": str(tmp_path)},
+    )
+    extensions, count, config = lines(done)
+    assert extensions == "io.example.Absent,dovetail.DovetailExtensions"
+    assert count == "3"
+    assert config == "0.7 True"
+
+
+def test_refusals_before_any_jvm(run_python: Any, tmp_path: Path) -> None:
+    shutil.copy(jars.JARS / "lines.json", tmp_path)
+    done = run_python(
+        START
+        + """
+from pathlib import Path
+refused(lambda: dovetail.enable(builder(), card_wait=1))
+refused(lambda: dovetail.enable(builder(), card_weight=2))
+refused(lambda: dovetail.enable(SparkSession.builder.remote("sc://host:15002")))
+os.environ["SPARK_REMOTE"] = "sc://elsewhere"
+refused(lambda: dovetail.enable(SparkSession.builder))
+del os.environ["SPARK_REMOTE"]
+refused(lambda: dovetail.explain("SELECT 1"))
+try:
+    dovetail.enable("local[1]")
+except TypeError as error:
+    print(error)
+from dovetail import doctor, jars
+jars.JARS = Path(sys.argv[1])
+refused(lambda: dovetail.enable(builder()))
+import pyspark
+pyspark.__version__ = "4.3.0"
+refused(lambda: dovetail.enable(builder()))
+from pyspark import SparkContext
+print(SparkContext._gateway)
+""",
+        str(tmp_path),
+    )
+    name, value, remote, environment, no_session, no_builder, no_jar, newer, gateway = lines(done)
+    assert name.startswith("ConfigError | there is no setting 'card_wait'. Did you mean card_weight?")
+    assert value.startswith("ConfigError | card_weight=2")
+    for refusal in (remote, environment):
+        assert refusal.startswith("RemoteServerError | sc://")
+        assert "start-connect-server.sh --jars" in refusal
+    assert no_session.startswith("StatementError | no Spark session")
+    assert no_builder.startswith("enable() takes a session builder")
+    assert no_jar.startswith("JarMissingError")
+    assert newer.startswith("UnsupportedSparkError")
+    assert "Supported Spark lines: 3.5, 4.0, 4.1, 4.2" in newer
+    assert gateway == "None"
+
+
+@pytest.mark.parametrize("with_jar", [True, False])
+def test_under_spark_submit_only_the_extension_is_named(run_python: Any, tmp_path: Path, with_jar: bool) -> None:
+    script = tmp_path / "job.py"
+    script.write_text(
+        START
+        + """
+refused(lambda: print(dovetail.status(dovetail.enable(SparkSession.builder, card_weight=0.5).getOrCreate()).version))
+if len(sys.argv) > 1:
+    print(SparkSession.builder.getOrCreate().conf.get("spark.sql.extensions"))
+"""
+    )
+    words = ["--jars", dovetail.jar_path(), "--conf", "spark.sql.extensions=io.example.Absent"] if with_jar else []
+    done = run_python(
+        """
+import pathlib, pyspark, subprocess, sys
+submit = pathlib.Path(pyspark.__file__).parent / "bin" / "spark-submit"
+options = ["--master", "local[1]", "--conf", "spark.ui.enabled=false"]
+sys.exit(subprocess.run([str(submit), *options, *sys.argv[1:]]).returncode)
+""",
+        *words,
+        str(script),
+        *(["more"] if with_jar else []),
+        env={"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable},
+    )
+    if with_jar:
+        version, _, extensions = lines(done)
+        assert version == dovetail.__version__
+        assert extensions == "io.example.Absent,dovetail.DovetailExtensions"
+    else:
+        (refusal,) = lines(done)
+        assert refusal.startswith("SessionRunningError | this job was started by spark-submit")
+        assert "--jars $(dovetail jar-path)" in refusal
+
+
+def test_doctor_starts_a_session() -> None:
+    checks = {check.name: check for check in doctor.examine()}
+    assert checks["session"].status == "ok", checks["session"]
+    assert f"dovetail_version() answers: {dovetail.__version__}" in checks["session"].found

@@ -1,0 +1,127 @@
+"""Every ANALYZE variant as Spark's grammar has it, and what is refused before Spark sees it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dovetail._analyze_sql import Request, plan
+from dovetail._analyze_target import Table
+from dovetail.errors import ColumnNotFoundError, NotAnalyzableError, PartitionNotFoundError
+
+COLUMNS = {
+    "id": "bigint",
+    "Name": "string",
+    "a.b": "decimal(7,2)",
+    "tags": "array<string>",
+    "year": "int",
+    "month": "string",
+}
+SALES = Table(("db", "sales"), COLUMNS, ("year", "month"))
+PLAIN = Table(("t",), {"id": "int"}, ())
+
+
+def statements(table: Table = SALES, **arguments: Any) -> list[str]:
+    every = {"columns": None, "partitions": None, "histogram": None, "noscan": False, **arguments}
+    return [statement.sql for statement in plan(table, Request.of(**every)).statements]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({}, "COMPUTE STATISTICS"),
+        ({"noscan": True}, "COMPUTE STATISTICS NOSCAN"),
+        ({"columns": ["id", "Name"]}, "COMPUTE STATISTICS FOR COLUMNS `id`, `Name`"),
+        ({"columns": ["a.b", "NAME", "name"]}, "COMPUTE STATISTICS FOR COLUMNS `a.b`, `Name`"),
+        ({"columns": "id"}, "COMPUTE STATISTICS FOR COLUMNS `id`"),
+        ({"partitions": {"year": 2024}}, "PARTITION (`year` = 2024) COMPUTE STATISTICS"),
+        (
+            {"partitions": {"MONTH": "m'1", "year": 2024}},
+            r"PARTITION (`year` = 2024, `month` = 'm\'1') COMPUTE STATISTICS",
+        ),
+        ({"partitions": {"year": None}, "noscan": True}, "PARTITION (`year` = NULL) COMPUTE STATISTICS NOSCAN"),
+        ({"partitions": "all"}, "PARTITION (`year`, `month`) COMPUTE STATISTICS"),
+    ],
+)
+def test_variants(arguments: dict[str, Any], expected: str) -> None:
+    assert statements(**arguments) == [f"ANALYZE TABLE `db`.`sales` {expected}"]
+
+
+def test_several_partitions_are_several_statements() -> None:
+    assert statements(partitions=[{"year": 2023}, {"year": 2024}]) == [
+        "ANALYZE TABLE `db`.`sales` PARTITION (`year` = 2023) COMPUTE STATISTICS",
+        "ANALYZE TABLE `db`.`sales` PARTITION (`year` = 2024) COMPUTE STATISTICS",
+    ]
+
+
+def test_all_columns() -> None:
+    assert statements(PLAIN, columns="all") == ["ANALYZE TABLE `t` COMPUTE STATISTICS FOR ALL COLUMNS"]
+
+
+def test_all_columns_names_them_where_some_would_fail_the_statement() -> None:
+    todo = plan(SALES, Request.of("all", None, None, False))
+    assert todo.skipped == ("tags",)
+    assert todo.statements[0].sql.endswith("FOR COLUMNS `id`, `Name`, `a.b`, `year`, `month`")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"columns": ["id"], "partitions": {"year": 1}}, "Spark has no column statistics per partition"),
+        ({"columns": "all", "partitions": "all"}, "ignore the partitions"),
+        ({"columns": ["id"], "noscan": True}, "need a scan"),
+        ({"histogram": True}, "histogram=True needs columns"),
+        ({"histogram": True, "partitions": "all"}, "histogram=True needs columns"),
+        ({"columns": []}, "at least one name"),
+        ({"columns": [1]}, "not understood"),
+        ({"partitions": {}}, "not understood"),
+        ({"partitions": []}, "not understood"),
+        ({"partitions": "year=2024"}, "not understood"),
+        ({"partitions": ["year"]}, "not understood"),
+        ({"partitions": {"year": None}}, "does not count its rows.*partitions='all'"),
+    ],
+)
+def test_what_spark_does_not_have_is_refused(arguments: dict[str, Any], reason: str) -> None:
+    with pytest.raises(NotAnalyzableError, match=reason):
+        statements(**arguments)
+
+
+def test_histogram_false_needs_no_columns() -> None:
+    assert statements(histogram=False) == ["ANALYZE TABLE `db`.`sales` COMPUTE STATISTICS"]
+
+
+def test_a_wrong_column_lists_columns_and_near_ones() -> None:
+    with pytest.raises(ColumnNotFoundError) as raised:
+        statements(columns=["id", "nane"])
+    expected = "table db.sales has no column 'nane'. Did you mean Name? Columns: id, Name, a.b, tags, year, month."
+    assert str(raised.value) == expected
+
+
+def test_letter_case_counts_where_the_session_says_so() -> None:
+    strict = Table(SALES.parts, COLUMNS, SALES.partition_columns, case_sensitive=True)
+    with pytest.raises(ColumnNotFoundError, match="Did you mean Name"):
+        statements(strict, columns=["name"])
+
+
+def test_a_column_of_a_type_without_statistics_is_refused() -> None:
+    with pytest.raises(ColumnNotFoundError, match=r"types: tags \(array<string>\).*can be analyzed: id, Name"):
+        statements(columns=["id", "tags"])
+
+
+@pytest.mark.parametrize(
+    ("partitions", "reason"),
+    [
+        ({"yaer": 1}, r"not partitioned by 'yaer'\. Did you mean year\? Partition columns: year, month"),
+        ({"month": "m1"}, r"without a gap.*Give also year\."),
+    ],
+)
+def test_a_wrong_partition_lists_the_partition_columns(partitions: Any, reason: str) -> None:
+    with pytest.raises(PartitionNotFoundError, match=reason):
+        statements(partitions=partitions)
+
+
+@pytest.mark.parametrize("partitions", ["all", {"id": 1}])
+def test_partitions_of_a_table_without(partitions: Any) -> None:
+    with pytest.raises(PartitionNotFoundError, match="t is not partitioned"):
+        statements(PLAIN, partitions=partitions)

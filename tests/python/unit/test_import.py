@@ -1,0 +1,75 @@
+"""`import dovetail` costs nothing and needs nothing."""
+
+from __future__ import annotations
+
+import inspect
+
+import dovetail
+
+
+def test_import_needs_no_pyspark_and_no_extra(run_python) -> None:  # type: ignore[no-untyped-def]
+    done = run_python(
+        """
+        import sys
+
+        class Absent:
+            def find_spec(self, name, path=None, target=None):
+                if name.split(".")[0] in {"pyspark", "rich", "typer", "duckdb", "pyarrow", "pandas", "numpy"}:
+                    raise ModuleNotFoundError(name, name=name)
+
+        sys.meta_path.insert(0, Absent())
+        import dovetail
+        print(dovetail.__version__, dovetail.jar_path("3.5.2-amzn-1"))
+        try:
+            dovetail.jar_path()
+        except dovetail.errors.PySparkMissingError as error:
+            print(error)
+        """
+    )
+    version, jar = done.stdout.splitlines()[0].split(" ", 1)
+    assert version == dovetail.__version__
+    assert jar.endswith(f"dovetail-spark-3.5_2.12-{version}.jar")
+    assert "pip install 'dovetail-spark[spark]'" in done.stdout
+
+
+def test_command_line_names_the_missing_extra(run_python) -> None:  # type: ignore[no-untyped-def]
+    done = run_python(
+        """
+        import sys
+        sys.modules["typer"] = None
+        from dovetail.__main__ import main
+        main()
+        """,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "pip install 'dovetail-spark[cli]'" in done.stderr
+
+
+def test_every_public_name_is_documented() -> None:
+    for name in dovetail.__all__:
+        if name not in ("errors", "__version__"):
+            assert inspect.getdoc(getattr(dovetail, name)), name
+
+
+def test_signatures_are_the_contract() -> None:
+    assert str(inspect.signature(dovetail.analyze)).startswith(
+        "(spark: 'SparkSession', target: 'str', columns: 'Columns' = None, partitions: 'Partitions' = None, "
+        "histogram: 'bool | None' = None, mode: 'str' = 'spark', progress: 'bool' = True, *, noscan: 'bool' = False)"
+    )
+    assert list(inspect.signature(dovetail.explain).parameters) == ["df_or_sql", "spark", "format"]
+    assert list(inspect.signature(dovetail.enable).parameters) == ["builder", "config"]
+
+
+def test_only_the_bridge_touches_spark_and_nothing_touches_the_jvm(root) -> None:  # type: ignore[no-untyped-def]
+    package = root / "python" / "dovetail"
+    files = list(package.glob("*.py"))
+    assert len(files) > 10
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        assert "_jvm" not in text.replace("_jvm_", ""), file
+        assert "_jsparkSession" not in text, file
+        if file.name != "_sql.py":
+            assert "spark.sql(" not in text, file
+            assert "spark.conf." not in text.replace("spark.conf.set`", ""), file

@@ -1,0 +1,104 @@
+"""The wheel, built and installed into a new environment next to a pyspark: does a user's first line work there?
+
+DOVETAIL_WHEEL_PYSPARK chooses the pyspark version (default: that of this run), so that CI asks it for every Spark line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import dovetail
+from dovetail.jars import pyspark_version, supported_lines
+
+pytestmark = pytest.mark.wheel
+
+# Building, and installing a pyspark of 450 MB; minutes where nothing is cached.
+SECONDS = 900
+
+
+def run(*words: str | Path, cwd: Path, **env: str) -> str:
+    """Output of a command that has to succeed, in an environment that knows nothing of this tree."""
+    hidden = ("SPARK_", "PYSPARK_", "PYTHONPATH", "DOVETAIL_")
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(hidden)} | env
+    done = subprocess.run(
+        [str(word) for word in words],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+        cwd=cwd,
+        env=environ,
+    )
+    if done.returncode != 0:
+        pytest.fail(f"{words}: exit code {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    dist = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", dist, root, cwd=dist)
+    (built,) = dist.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bin directory of a new environment that has the wheel, its command line, and pyspark."""
+    home = tmp_path_factory.mktemp("venv")
+    venv.create(home, with_pip=True)
+    version = os.environ.get("DOVETAIL_WHEEL_PYSPARK") or pyspark_version()
+    run(home / "bin" / "pip", "install", "-q", f"pyspark=={version}", f"{wheel}[cli]", cwd=home)
+    return home / "bin"
+
+
+def test_the_wheel_has_every_jar_and_its_types(wheel: Path) -> None:
+    assert wheel.name == f"dovetail_spark-{dovetail.__version__}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        metadata = archive.read(f"dovetail_spark-{dovetail.__version__}.dist-info/METADATA").decode()
+    assert {f"dovetail/jars/{line.jar_name}" for line in supported_lines()} <= names
+    assert {"dovetail/jars/lines.json", "dovetail/py.typed", "dovetail/__init__.py"} <= names
+    assert not [name for name in names if name.startswith(("tests", "scala", "python/"))]
+    required = [line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra ==" not in line]
+    assert required == []
+
+
+def test_one_line_switches_it_on(installed: Path, tmp_path: Path) -> None:
+    code = (
+        "import dovetail, json\n"
+        "from pyspark.sql import SparkSession\n"
+        "spark = dovetail.enable(SparkSession.builder).getOrCreate()\n"
+        "print(json.dumps([dovetail.__file__, spark.sql('SELECT * FROM dovetail_version()').first().asDict()]))\n"
+    )
+    file, version = json.loads(run(installed / "python", "-c", code, cwd=tmp_path).splitlines()[-1])
+    assert Path(file).is_relative_to(installed.parent)
+    assert version["version"] == dovetail.__version__
+    assert version["enabled"] is True
+
+
+def test_spark_submit_with_the_jars_path(installed: Path, tmp_path: Path) -> None:
+    job = tmp_path / "job.py"
+    job.write_text(
+        "from pyspark.sql import SparkSession\n"
+        "spark = SparkSession.builder.getOrCreate()\n"
+        "print('job says', spark.sql('SELECT version FROM dovetail_version()').first()[0])\n"
+    )
+    jar = run(installed / "dovetail", "jar-path", cwd=tmp_path).strip()
+    words = run(installed / "dovetail", "submit-args", cwd=tmp_path).split()
+    assert words == ["--jars", jar, "--conf", "spark.sql.extensions=dovetail.DovetailExtensions"]
+    out = run(installed / "spark-submit", *words, job, cwd=tmp_path, PYSPARK_PYTHON=str(installed / "python"))
+    assert f"job says {dovetail.__version__}" in out
+
+
+def test_doctor(installed: Path, tmp_path: Path) -> None:
+    checks = json.loads(run(installed / "dovetail", "doctor", "--json", cwd=tmp_path))
+    assert {check["name"]: check["status"] for check in checks}["session"] == "ok"
