@@ -96,7 +96,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   }
 
   private def exchange(p: SubPlan): Double               = p.rows * exchangeRow + p.bytes * exchangeByte
-  private def sort(p: SubPlan): Double                   = if (facts.preferSortMerge) p.rows * sortCompare * log2(p.rows) else 0.0
+  private def sort(p: SubPlan): Double                   = if (facts.preferSortMerge) p.rows * sortCompare * p.halvings else 0.0
   private def probe(p: SubPlan): Double                  = p.rows * hashProbe
   private def outputOf(p: SubPlan): Double               = p.rows * rowProduced
   private def broadcast(p: SubPlan): Double              = (p.rows * hashBuild + p.bytes * broadcastByte) * (1.0 + facts.executors)
@@ -106,6 +106,4 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   private def joinSorted(l: SubPlan, r: SubPlan): Double =
     if (facts.preferSortMerge) (l.rows + r.rows) * merge
     else { val (b, s) = if (l.bytes <= r.bytes) (l, r) else (r, l); b.rows * hashBuild + s.rows * hashProbe }
-
-  private def log2(x: Double): Double = math.log(math.max(x, 2.0)) / math.log(2.0)
 }

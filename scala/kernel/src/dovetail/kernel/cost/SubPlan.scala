@@ -24,29 +24,28 @@ final class SubPlan(
     val broadcast: Boolean,
     val cautious: Double = Double.PositiveInfinity
 ) {
-  import SubPlan.Alternatives
+  import SubPlan.{Alternative, Alternatives}
 
-  private val costs               = new Array[Double](Alternatives)
-  private val partitionings       = new Array[Long](Alternatives)
-  private val methods             = new Array[JoinMethod](Alternatives)
-  private val lefts, rights       = new Array[SubPlan](Alternatives)
-  private val leftAlts, rightAlts = new Array[Int](Alternatives)
-  private var count               = 0
+  /** log2 of the rows, at least 1: how often a sort halves them. Every join with this set asks for it. */
+  val halvings: Double = math.log(math.max(rows, 2.0)) / SubPlan.Log2
+
+  private val kept  = new Array[Alternative](Alternatives)
+  private var count = 0
 
   def alternatives: Int             = count
-  def cost(i: Int): Double          = costs(i)
-  def partitioning(i: Int): Long    = partitionings(i)
-  def method(i: Int): JoinMethod    = methods(i)
-  def left(i: Int): SubPlan         = lefts(i)
-  def right(i: Int): SubPlan        = rights(i)
-  def leftAlternative(i: Int): Int  = leftAlts(i)
-  def rightAlternative(i: Int): Int = rightAlts(i)
+  def cost(i: Int): Double          = kept(i).cost
+  def partitioning(i: Int): Long    = kept(i).partitioning
+  def method(i: Int): JoinMethod    = kept(i).method
+  def left(i: Int): SubPlan         = kept(i).left
+  def right(i: Int): SubPlan        = kept(i).right
+  def leftAlternative(i: Int): Int  = kept(i).leftAlternative
+  def rightAlternative(i: Int): Int = kept(i).rightAlternative
 
   /** The cheapest alternative; the first of equals. */
   def best: Int = {
     var b = 0
     var i = 1
-    while (i < count) { if (costs(i) < costs(b)) b = i; i += 1 }
+    while (i < count) { if (cost(i) < cost(b)) b = i; i += 1 }
     b
   }
 
@@ -56,49 +55,49 @@ final class SubPlan(
    */
   def offer(cost: Double, partitioning: Long, method: JoinMethod, left: SubPlan, leftAlt: Int, right: SubPlan, rightAlt: Int, repartition: Double): Unit = {
     var i = 0
-    while (i < count) { if (useless(cost, partitioning, costs(i), partitionings(i), repartition)) return; i += 1 }
+    while (i < count) { if (useless(cost, partitioning, kept(i).cost, kept(i).partitioning, repartition)) return; i += 1 }
     dropUseless(cost, partitioning, repartition)
-    if (count < Alternatives) { put(count, cost, partitioning, method, left, leftAlt, right, rightAlt); count += 1 }
-    else {
-      val dearest = mostExpensive
-      if (cost < costs(dearest)) put(dearest, cost, partitioning, method, left, leftAlt, right, rightAlt)
-    }
+    val slot = if (count < Alternatives) { count += 1; count - 1 }
+    else dearest
+    if (kept(slot) == null || cost < kept(slot).cost) kept(slot) = new Alternative(cost, partitioning, method, left, leftAlt, right, rightAlt)
   }
 
-  /** A plan beside one that `costs` no more and has the same partitioning, or a more useful one, or can get it by an exchange. */
+  /** A plan beside one that costs no more and has the same partitioning, or a more useful one, or can get it by an exchange. */
   private def useless(cost: Double, partitioning: Long, otherCost: Double, otherPartitioning: Long, repartition: Double): Boolean =
-    otherCost <= cost && (otherPartitioning == partitioning || partitioning == 0L || otherCost + repartition <= cost)
+    otherCost <= cost && (otherPartitioning == partitioning || partitioning == 0L)
 
   private def dropUseless(cost: Double, partitioning: Long, repartition: Double): Unit = {
-    var kept = 0
-    var i    = 0
-    while (i < count) {
-      if (!useless(costs(i), partitionings(i), cost, partitioning, repartition)) {
-        if (kept < i) put(kept, costs(i), partitionings(i), methods(i), lefts(i), leftAlts(i), rights(i), rightAlts(i))
-        kept += 1
-      }
+    val before = count
+    count = 0
+    var i = 0
+    while (i < before) {
+      val a = kept(i)
+      kept(i) = null
+      if (!useless(a.cost, a.partitioning, cost, partitioning, repartition)) { kept(count) = a; count += 1 }
       i += 1
     }
-    count = kept
   }
 
-  private def put(slot: Int, cost: Double, partitioning: Long, method: JoinMethod, left: SubPlan, leftAlt: Int, right: SubPlan, rightAlt: Int): Unit = {
-    costs(slot) = cost
-    partitionings(slot) = partitioning
-    methods(slot) = method
-    lefts(slot) = left
-    rights(slot) = right
-    leftAlts(slot) = leftAlt
-    rightAlts(slot) = rightAlt
-  }
-
-  private def mostExpensive: Int = { var m = 0; var i = 1; while (i < count) { if (costs(i) >= costs(m)) m = i; i += 1 }; m }
+  private def dearest: Int = { var m = 0; var i = 1; while (i < count) { if (cost(i) >= cost(m)) m = i; i += 1 }; m }
 }
 
 object SubPlan {
 
   /** Plans kept per set: the cheapest, and a few whose partitioning may save an exchange further up. */
   val Alternatives = 4
+
+  private val Log2 = math.log(2.0)
+
+  /** A way to execute one of the joins that make a set. */
+  final private class Alternative(
+      val cost: Double,
+      val partitioning: Long,
+      val method: JoinMethod,
+      val left: SubPlan,
+      val leftAlternative: Int,
+      val right: SubPlan,
+      val rightAlternative: Int
+  )
 
   /** The bit of an equivalence class. */
   def classBit(index: Int): Long = 1L << (index & 63)

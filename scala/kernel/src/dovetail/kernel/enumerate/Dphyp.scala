@@ -91,6 +91,9 @@ final class Dphyp(graph: Hypergraph, receiver: Receiver) {
 
 object Dphyp {
 
+  /** Pairs of a clique of `n` relations; no simple graph has more. */
+  def pairsOfClique(n: Int): Double = (math.pow(3.0, n) - math.pow(2.0, n + 1) + 1) / 2
+
   /** Sets looked up between two looks at the clock, as a bit mask. */
   private val ClockInterval = 1023L
 }

@@ -45,8 +45,18 @@ final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget)
   }
 }
 
+/** Counts the pairs of a graph without hyperedges, as far as a plan table with the same budget would go. */
+final class PairCounter(budget: Budget) extends Receiver {
+  private var count = 0L
+
+  def pairs: Long                                = count
+  def relation(r: Int): Unit                     = ()
+  def contains(set: RelSet): Boolean             = throw new UnsupportedOperationException("a counter keeps no sets: it is for graphs without hyperedges")
+  def pair(left: RelSet, right: RelSet): Boolean = { count += 1; count <= budget.pairs && ((count & PlanTable.ClockInterval) != 0L || budget.timeLeft) }
+}
+
 object PlanTable {
 
   /** Pairs between two looks at the clock, as a bit mask: a look costs about as much as a pair. */
-  private val ClockInterval = 255L
+  private[enumerate] val ClockInterval = 255L
 }

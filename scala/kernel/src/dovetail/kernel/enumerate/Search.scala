@@ -39,13 +39,17 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
   private def exact(): Either[(Long, String), (SubPlan, Long)] =
     if (graph.size > RelSet.MaxSize) Left((0L, s"${graph.size} relations: more than ${RelSet.MaxSize} are ordered greedily"))
     else {
-      val table = new PlanTable(graph.size, sizer, costs, budget)
-      if (new Dphyp(Hypergraph(graph), table).run()) Right((table.full, table.pairs))
-      else Left((
-        table.pairs,
-        if (table.pairs >= budget.pairs) s"the exact search would take more than ${budget.pairs} pairs" else "the exact search ran out of time"
-      ))
+      val edges   = Hypergraph(graph)
+      val counter = new PairCounter(budget)
+      val table   = new PlanTable(graph.size, sizer, costs, budget)
+      // Pairs are counted many times faster than priced: a search that will not finish is not begun.
+      if (!edges.hasHyperedges && Dphyp.pairsOfClique(graph.size) > budget.pairs && !new Dphyp(edges, counter).run()) Left((0L, whyStopped(counter.pairs)))
+      else if (new Dphyp(edges, table).run()) Right((table.full, table.pairs))
+      else Left((table.pairs, whyStopped(table.pairs)))
     }
+
+  private def whyStopped(pairs: Long): String =
+    if (pairs > budget.pairs) s"the exact search would take more than ${budget.pairs} pairs" else "the exact search ran out of time"
 
   private def greedy(tried: Long, why: String): (SubPlan, String, Long, Option[String]) = {
     val goo  = new Greedy(graph, sizer, costs)

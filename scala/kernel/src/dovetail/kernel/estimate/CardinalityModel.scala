@@ -40,6 +40,10 @@ final class CardinalityModel(graph: JoinGraph) {
   private val uniqueOn: Array[Vector[Set[Int]]] = Array.tabulate(n)(uniqueClassSets)
   private val anyUnique: Boolean                = uniqueOn.exists(_.nonEmpty)
 
+  // per relation: some other one shares two classes or more with it
+  private val composite: Array[Boolean] =
+    Array.tabulate(n)(r => classesOf(r).toSeq.flatMap(graph.classes(_).relations.filter(_ != r)).groupBy(identity).exists(_._2.size > 1))
+
   // per relation: the predicates whose last relation, in the fixed order, it is
   private val predicatesAt: Array[Array[Int]] = {
     val lists = Array.fill(n)(Vector.newBuilder[Int])
@@ -198,7 +202,7 @@ final class CardinalityModel(graph: JoinGraph) {
       }
       k += 1
     }
-    if (crossing < 2) share else share * compositeCorrection(r)
+    if (crossing < 2 || !composite(r)) share else share * compositeCorrection(r)
   }
 
   /** Sets the domains of both sides within their common range; returns the share of the pairs of rows that lie in it. */
