@@ -58,10 +58,13 @@ object Assumptions {
   val GeneratorRows = 4.0
 
   /**
-   * Predicates on columns of one relation are seldom independent. The most selective counts in full, the next with its square root, then the fourth
-   * root, the eighth; further ones not at all (exponential back-off, as SQL Server 2014 introduced it).
+   * Predicates on columns of one relation are seldom independent. The most selective counts in full, each further one with its exponent multiplied by this
+   * (exponential back-off: SQL Server 2014 halves the exponent, Trino takes three quarters, Spark one).
    */
-  val BackoffExponents: Vector[Double] = Vector(1.0, 0.5, 0.25, 0.125)
+  val ConjunctionBackoff = 0.75
+
+  /** The same for the NDVs of several columns together; key columns that go together determine each other to a good part. */
+  val JointNdvBackoff = 0.5
 
   /** NDV that counts as unique: a HyperLogLog count of a key column deviates by its relative error (Spark's default: 5 %). */
   val UniqueNdvShare = 0.9
@@ -72,13 +75,14 @@ object Assumptions {
   /** Bytes of a string of which no length is known: Spark's default size of StringType. */
   val StringBytes = 20.0
 
-  /** Combines the selectivities of predicates on different columns of one relation, by exponential back-off. */
-  def conjunction(selectivities: Seq[Double]): Double =
-    selectivities.sorted.zip(BackoffExponents).map { case (s, e) => math.pow(s, e) }.product
+  /** Combines the selectivities of predicates on different columns of one relation, the most selective first. */
+  def conjunction(selectivities: Seq[Double]): Double = damped(selectivities.sorted, ConjunctionBackoff)
 
-  /** Joint NDV of several columns of one relation, by the same back-off (largest first); the caller caps it by the rows. */
-  def jointNdv(ndvs: Seq[Double]): Double =
-    ndvs.sorted(Ordering[Double].reverse).zip(BackoffExponents).map { case (d, e) => math.pow(d, e) }.product
+  /** Joint NDV of several columns of one relation, the largest first; the caller caps it by the rows. */
+  def jointNdv(ndvs: Seq[Double]): Double = damped(ndvs.sorted(Ordering[Double].reverse), JointNdvBackoff)
+
+  private def damped(factors: Seq[Double], backoff: Double): Double =
+    factors.zipWithIndex.map { case (f, i) => math.pow(f, math.pow(backoff, i.toDouble)) }.product
 
   /** Distinct values left of `ndv`, when a random `kept` of `rows` rows stay: Cardenas 1975, Yao 1977. */
   def distinctAfter(ndv: Double, rows: Double, kept: Double): Double =

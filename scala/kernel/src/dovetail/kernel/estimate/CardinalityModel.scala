@@ -66,6 +66,7 @@ final class CardinalityModel(graph: JoinGraph) {
   private val classMin     = new Array[Double](graph.classes.size) // smallest domain
   private val classLow     = new Array[Double](graph.classes.size) // common range
   private val classHigh    = new Array[Double](graph.classes.size)
+  private val classPart    = new Array[Double](graph.classes.size) // share of its domain that counts, because a member is restricted by another key
   private val classFirst   = new Array[Double](graph.classes.size) // share of non-nulls of a class's first member
   private val classMembers = graph.classes.map(c => new Array[Int](c.relations.size)).toArray
   private val classCount   = new Array[Int](graph.classes.size)
@@ -169,13 +170,14 @@ final class CardinalityModel(graph: JoinGraph) {
       val c = cs(k)
       if (!open(c)) {
         classStamp(c) = stamp
-        // five of two hundred years of days have fewer weeks, too
-        classMin(c) = Assumptions.distinctAfter(domainOf(r)(k), baseRows(r), baseRows(r) * restriction)
+        classPart(c) = restricted(domainOf(r)(k), r)
+        classMin(c) = math.max(1.0, domainOf(r)(k) * classPart(c))
         classLow(c) = lowOf(r)(k)
         classHigh(c) = highOf(r)(k)
         classFirst(c) = nonNullOf(r)(k)
         classCount(c) = 0
       } else {
+        classPart(c) *= alongside(r, k, c)
         classMin(c) = math.min(theirs(c), mine(c))
         if (classLow(c).isNaN || lowOf(r)(k) > classLow(c)) classLow(c) = lowOf(r)(k)
         if (classHigh(c).isNaN || highOf(r)(k) < classHigh(c)) classHigh(c) = highOf(r)(k)
@@ -188,15 +190,19 @@ final class CardinalityModel(graph: JoinGraph) {
 
   /** Share of the pairs (rows so far, row of r) that the equalities keep. */
   private def classShare(r: Int): Double = {
-    val cs       = classesOf(r)
-    var crossing = 0
-    var share    = 1.0
+    val cs = classesOf(r)
     restriction = 1.0
+    var crossing = 0
     var k        = 0
     while (k < cs.length) {
+      if (open(cs(k))) { crossing += 1; restriction = math.min(restriction, partOfMine(r, k, cs(k))) }
+      k += 1
+    }
+    var share = 1.0
+    k = 0
+    while (k < cs.length && crossing > 0) {
       val c = cs(k)
       if (open(c)) {
-        crossing += 1
         share *= withinCommonRange(r, k, c) * nonNullOf(r)(k) / math.max(mine(c), theirs(c))
         if (classCount(c) == 1) share *= classFirst(c) // the first member's NULLs fall out with the first equality
       }
@@ -205,26 +211,39 @@ final class CardinalityModel(graph: JoinGraph) {
     if (crossing < 2 || !composite(r)) share else share * compositeCorrection(r)
   }
 
-  /** Sets the domains of both sides within their common range; returns the share of the pairs of rows that lie in it. */
+  /** Sets the domains of both sides within their common range; returns the share of the pairs of rows that lie in it. Rows are taken to lie there as far
+    * as the range can hold them.
+    */
   private def withinCommonRange(r: Int, k: Int, c: Int): Double = {
-    val (low, high) = (math.max(lowOf(r)(k), classLow(c)), math.min(highOf(r)(k), classHigh(c)))
-    mine(c) = domainOf(r)(k)
-    theirs(c) = classMin(c)
-    if (low.isNaN || high.isNaN) 1.0
-    else if (low > high) 0.0
+    val q = classMembers(c)(0)
+    if (math.max(lowOf(r)(k), classLow(c)) > math.min(highOf(r)(k), classHigh(c))) { mine(c) = 1.0; theirs(c) = 1.0; 0.0 }
     else {
-      val q      = classMembers(c)(0)
-      val (a, b) = (part(low, high, lowOf(r)(k), highOf(r)(k), domainOf(r)(k)), part(low, high, classLow(c), classHigh(c), classMin(c)))
-      restriction = math.min(restriction, a)
-      mine(c) = math.max(1.0, mine(c) * a)
-      theirs(c) = math.max(1.0, theirs(c) * b)
+      // what restricts another key of either side restricts this one
+      val along = alongside(r, k, c)
+      val a     = partOfMine(r, k, c) * classPart(c)
+      val b     = part(lowOf(r)(k), highOf(r)(k), classLow(c), classHigh(c), classMin(c)) * along
+      mine(c) = math.max(1.0, domainOf(r)(k) * math.min(a, along))
+      theirs(c) = math.max(1.0, classMin(c) * b)
       math.min(1.0, baseRows(r) * a / rows(r)) * math.min(1.0, baseRows(q) * b / rows(q))
     }
   }
 
-  /** Share of the values between `from` and `to` that lie between `low` and `high`: at least one of them. */
-  private def part(low: Double, high: Double, from: Double, to: Double, values: Double): Double =
-    if (to > from) math.max((high - low) / (to - from), 1.0 / values) else 1.0
+  private def alongside(r: Int, k: Int, c: Int): Double = if (partOfMine(r, k, c) <= restriction) 1.0 else restricted(domainOf(r)(k), r)
+
+  private def partOfMine(r: Int, k: Int, c: Int): Double = part(classLow(c), classHigh(c), lowOf(r)(k), highOf(r)(k), domainOf(r)(k))
+
+  /** Share of the values between `from` and `to` that lie between `low` and `high`: at least one of them, and all where a range is not known. */
+  private def part(low: Double, high: Double, from: Double, to: Double, values: Double): Double = {
+    val (l, h) = (math.max(low, from), math.min(high, to))
+    if (to > from && l <= h) math.max((h - l) / (to - from), 1.0 / values) else 1.0
+  }
+
+  /** Share of a domain of `r` that is left when only a range of another of its keys counts: five of two hundred years of days have fewer weeks, but no fewer
+    * weekdays. Between a column that follows the key and one that has nothing to do with it: the geometric mean.
+    */
+  private def restricted(domain: Double, r: Int): Double =
+    if (restriction >= 1.0) 1.0
+    else math.sqrt(math.max(1.0 / domain, restriction) * math.min(1.0, Assumptions.distinctAfter(domain, baseRows(r), baseRows(r) * restriction) / domain))
 
   /** What to multiply the product of single shares by, where several classes lead to the same relation. */
   private def compositeCorrection(r: Int): Double = {
