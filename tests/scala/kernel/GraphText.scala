@@ -13,7 +13,7 @@ import dovetail.kernel.graph._
  *   B 50/1000 bytes=40        50 rows that predicates left of 1000; 40 bytes per row (100 if not given)
  *   C 10 broadcast            the engine would broadcast C; `upper=20`: at most 20 rows
  *   C key x,y                 (x, y) is certainly unique in C
- *   A.x ndv=100 nulls=0.2     column x of A; also domain= (else it is ndv)
+ *   A.x ndv=100 nulls=0.2     column x of A; also domain= (else it is ndv), min=, max=
  *   A.x:100=B.y:50=C.x        an equality; `:100` is short for ndv. A column in two equalities makes them one class.
  *   A~B~C 0.1                 a predicate over A, B and C that keeps a tenth of the combinations
  *   A+B=C 0.01                an equality between expressions over {A, B} and {C}: a hyperedge
@@ -77,7 +77,13 @@ object GraphText {
 
     private def profile(name: String, c: String): ColumnProfile = {
       val facts = columns((name, c))
-      ColumnProfile(ndv = facts.get("ndv"), domain = facts.get("domain").orElse(facts.get("ndv")), nulls = facts.get("nulls"))
+      ColumnProfile(
+        ndv = facts.get("ndv"),
+        domain = facts.get("domain").orElse(facts.get("ndv")),
+        nulls = facts.get("nulls"),
+        min = facts.get("min"),
+        max = facts.get("max")
+      )
     }
 
     /** Equalities that share a column are one class, as transitivity has it. */

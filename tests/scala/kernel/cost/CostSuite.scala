@@ -85,6 +85,19 @@ class CostSuite extends AnyFunSuite {
     assert(join("A 1000 bytes=20; B 1500 bytes=10; A.x:100=B.x:100", ClusterFacts(broadcastBytes = 14999)).method == Shuffled)
   }
 
+  test("a small intermediate result is broadcast where that is cheaper and not too risky") {
+    def last(upper: Double, facts: ClusterFacts) = priced(s"A 10 upper=$upper; B 10; C 1e6; A.x:10=B.x:10; B.y:1000=C.y:1000", "((A B) C)", facts).joins.last
+    val limit                                    = noSwap.copy(staticBytes = 2000)
+    // A x B has 10 rows of 100 + 100 - 8 bytes; cautiously it has upper rows, for x is B's key
+    val safe = last(10, limit)
+    assert(safe.method == BroadcastRight && safe.left.relations == Vector(2))
+    assert(safe.own === Cost(hash = 1e6 * k.hashProbe, broadcast = broadcast(10, 192), output = 1e4 * k.rowProduced))
+    assert(last(10, noSwap).method == Shuffled)
+    assert(last(10, noSwap.copy(staticBytes = 1919)).method == Shuffled, "too large by the estimate")
+    assert(last(math.floor(2000 * ClusterFacts.RiskFactor / 192), limit).method == BroadcastRight)
+    assert(last(math.ceil(2000 * ClusterFacts.RiskFactor / 192), limit).method == Shuffled, "too large if the estimate is wrong")
+  }
+
   test("without an equality every pair is compared, and the smaller side sent everywhere, broadcastable or not") {
     for (more <- Seq("", "; A~B 0.5"); flag <- Seq("", " broadcast")) {
       val j = join(s"A 1000 bytes=20; B 500 bytes=30$flag$more", ClusterFacts())
@@ -159,13 +172,12 @@ class CostSuite extends AnyFunSuite {
       new PhysicalCosts(k, noSwap.copy(preferSortMerge = false)),
       new PhysicalCosts(k, ClusterFacts(executors = 4, broadcastBytes = 1e5, preferSortMerge = false))
     )
-    val methods = for (seed <- 1 to 60; costs <- models; i <- 0 until SubPlan.Alternatives) yield {
+    val methods = for (seed <- 1 to 60; costs <- models) yield {
       val random        = new Random(seed)
       val n             = 2 + random.nextInt(7)
       val edges         = if (seed % 2 == 0) Graphs.shared(n, random) else Graphs.sized(n, Graphs.connected(n, n / 2, random), random)
       val (plan, model) = table(GraphText(edges + "; Z 50; A~Z 0.1"), costs)
-      if (i >= plan.alternatives) Nil
-      else {
+      (0 until plan.alternatives).flatMap { i =>
         val tree = JoinTree.of(plan, i, model, costs)
         assert(tree.joins.map(_.own.total).sum === plan.cost(i), s"seed $seed, ${costs.name}, alternative $i")
         assert(tree.cost.total === plan.cost(i), s"seed $seed, ${costs.name}, alternative $i")

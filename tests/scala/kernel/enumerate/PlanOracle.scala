@@ -10,9 +10,10 @@ import dovetail.kernel.graph.JoinGraph
  * The cheapest plan of a small graph by looking at all of them: every bushy tree without a needless cross product and, for the physical model, every
  * way of executing it. Nothing is pruned, and sizes and costs are worked out here, from the documentation of the models.
  *
- * @param sizes rows of a set; if not given, those of graphs in which no two relations share two classes, and all domains are known
+ * @param sizes    rows of a set; if not given, those of graphs in which no two relations share two classes, and all domains are known
+ * @param cautious rows that a set should not exceed; if not given, none is too risky to broadcast
  */
-final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = None) {
+final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = None, cautious: Vector[Int] => Double = _ => 0.0) {
   import PlanOracle.Plan
 
   private val n    = graph.size
@@ -42,9 +43,11 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
     math.max(1.0, inside.map(graph.relations(_).profile.rows.value).map(math.max(_, 1.0)).product * crossed.product * predicates.product)
   }
 
-  def bytes(s: Long): Double =
-    rows(s) * (if (members(s).size == 1) graph.relations(members(s).head).rowBytes
-               else members(s).map(graph.relations(_).rowBytes - Assumptions.RowOverhead).sum + Assumptions.RowOverhead)
+  def bytes(s: Long): Double = rows(s) * width(s)
+
+  private def width(s: Long): Double =
+    if (members(s).size == 1) graph.relations(members(s).head).rowBytes
+    else members(s).map(graph.relations(_).rowBytes - Assumptions.RowOverhead).sum + Assumptions.RowOverhead
 
   private def splits(s: Long) = csgs.pairs.filter { case (a, b) => (a | b) == s }
 
@@ -72,7 +75,9 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
     def sort(s: Long)           = if (facts.preferSortMerge) r(s) * k.sortCompare * math.log(math.max(r(s), 2.0)) / math.log(2.0) else 0.0
     def merge(a: Long, b: Long) =
       if (facts.preferSortMerge) (r(a) + r(b)) * k.merge else { val (build, probe) = small(a, b); r(build) * k.hashBuild + r(probe) * k.hashProbe }
-    def broadcastable(s: Long)     = members(s).size == 1 && graph.relations(members(s).head).broadcastable
+    def flagged(s: Long) = members(s).size == 1 && graph.relations(members(s).head).broadcastable
+    val safe = csgs.connected.filter(s => w(s) <= facts.staticBytes && cautious(members(s)) * width(s) <= facts.staticBytes * ClusterFacts.RiskFactor)
+    def broadcastable(s: Long)     = flagged(s) || safe(s)
     def equality(a: Long, b: Long) = graph.predicates.flatMap(_.sides).exists { case (x, y) =>
       val (l, m) = (mask(x), mask(y))
       ((l & ~a) == 0 && (m & ~b) == 0) || ((l & ~b) == 0 && (m & ~a) == 0)
@@ -82,17 +87,18 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
       val inputs = p.cost + q.cost
       val output = r(a | b) * k.rowProduced
       if (key.isEmpty && !equality(a, b)) Seq(Plan(inputs + r(a) * r(b) * k.nestedLoopPair + broadcast(small(a, b)._1) + output, Set.empty))
-      else if (broadcastable(a) || broadcastable(b))
-        Seq((a, p, b), (b, q, a)).collect {
+      else {
+        val broadcasts = Seq((a, p, b), (b, q, a)).collect {
           case (stream, plan, build) if broadcastable(build) =>
             Plan(inputs + broadcast(build) + r(stream) * k.hashProbe + output, plan.partitioning)
         }
-      else {
         val moved          = Seq((a, p), (b, q)).filter { case (_, plan) => key.isEmpty || plan.partitioning != key }.map(_._1)
         val (build, probe) = small(a, b)
-        if (moved.size == 2 && w(build) <= facts.broadcastBytes)
-          Seq(Plan(inputs + moved.map(exchange).sum + broadcast(build) + r(probe) * k.hashProbe + output, Set.empty))
-        else Seq(Plan(inputs + moved.map(s => exchange(s) + sort(s)).sum + merge(a, b) + output, key))
+        val shuffled       =
+          if (moved.size == 2 && w(build) <= facts.broadcastBytes)
+            Plan(inputs + moved.map(exchange).sum + broadcast(build) + r(probe) * k.hashProbe + output, Set.empty)
+          else Plan(inputs + moved.map(s => exchange(s) + sort(s)).sum + merge(a, b) + output, key)
+        if (flagged(a) || flagged(b)) broadcasts else broadcasts :+ shuffled
       }
     }.map(_.cost).min
   }

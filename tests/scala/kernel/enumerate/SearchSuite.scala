@@ -32,16 +32,19 @@ class SearchSuite extends AnyFunSuite {
 
   private def shared(seed: Int, most: Int): String = { val r = new Random(seed); Graphs.shared(2 + r.nextInt(most - 1), r) }
 
-  /** With sizes of the model where relations share several classes: composite keys are CardinalityModelSuite's business. */
+  /** With sizes of the model where relations share several classes: composite keys and cautious rows are CardinalityModelSuite's business. */
   private def oracle(graph: JoinGraph): PlanOracle = {
-    val model = new CardinalityModel(graph)
-    new PlanOracle(graph, Some(set => if (set.size == 1) math.max(1.0, graph.relations(set.head).profile.rows.value) else model.rowsOf(set.toArray, set.size)))
+    val model                        = new CardinalityModel(graph)
+    def rows(set: Vector[Int])       = if (set.size == 1) math.max(1.0, graph.relations(set.head).profile.rows.value) else model.rowsOf(set.toArray, set.size)
+    def cautiously(set: Vector[Int]) =
+      if (set.size == 1) math.max(1.0, graph.relations(set.head).profile.rows.upper) else { model.rowsOf(set.toArray, set.size); model.cautiousRows }
+    new PlanOracle(graph, Some(rows(_)), cautiously(_))
   }
 
   private def same(found: Double, expected: Double, clue: String) = assert(math.abs(found - expected) <= 1e-9 * expected, clue)
 
   test("cardWeight: the cheapest of all bushy trees") {
-    for (seed <- 1 to 60; weight <- Seq(0.7, 0.0, 1.0)) {
+    for (seed <- 1 to 40; weight <- Seq(0.7, 0.0, 1.0)) {
       val text  = random(seed, 7)
       val graph = GraphText(text)
       val found = search(graph, new CardWeightCosts(weight))
@@ -62,17 +65,26 @@ class SearchSuite extends AnyFunSuite {
     }
   }
 
-  for ((name, facts) <- Seq("sort merge" -> noSwap, "shuffled hash" -> noSwap.copy(preferSortMerge = false), "three executors" -> noSwap.copy(executors = 3)))
-    test(s"physical, $name: the cheapest of all ways to execute all bushy trees") {
-      for (seed <- 1 to 60; text <- Seq(random(seed, 7), shared(seed, 7))) {
-        val graph = GraphText(text)
-        same(search(graph, new PhysicalCosts(constants, facts)).best.cost.total, oracle(graph).cheapestPhysical(constants, facts), s"seed $seed: $text")
-      }
+  /** name, facts, relations at most, and how much dearer than the cheapest the search may be */
+  private val physicals = Seq(
+    ("sort merge", noSwap, 7, 1.0),
+    ("shuffled hash", noSwap.copy(preferSortMerge = false), 6, 1.0),
+    ("three executors", noSwap.copy(executors = 3), 6, 1.0),
+    // one of 600 graphs was 0.02 % dearer: SubPlan.offer says why
+    ("small results broadcast", noSwap.copy(staticBytes = 1e5), 5, 1.001)
+  )
+
+  for ((name, facts, most, tolerance) <- physicals) test(s"physical, $name: the cheapest of all ways to execute all bushy trees") {
+    for (seed <- 1 to 40; text <- Seq(random(seed, most), shared(seed, most))) {
+      val graph             = GraphText(text)
+      val (found, cheapest) = (search(graph, new PhysicalCosts(constants, facts)).best.cost.total, oracle(graph).cheapestPhysical(constants, facts))
+      assert(found >= cheapest * (1 - 1e-9) && found <= cheapest * tolerance * (1 + 1e-9), s"seed $seed: $text")
     }
+  }
 
   test("physical, with joins that turn into broadcasts while they run: the cheapest but for a hair, where it was better to give a partitioning up") {
     // 1419 is one of three in 4000 where it was: the search takes a plan that is partitioned by the next key for at least as good as one that is not
-    val ratios = for (seed <- (1 to 60) :+ 1419; text <- Seq(random(seed, 7), shared(seed, 7))) yield {
+    val ratios = for (seed <- (1 to 40) :+ 1419; text <- Seq(random(seed, 7), shared(seed, 7))) yield {
       val graph = GraphText(text)
       search(graph, physical).best.cost.total / oracle(graph).cheapestPhysical(constants, ClusterFacts())
     }
@@ -136,6 +148,19 @@ class SearchSuite extends AnyFunSuite {
     assert(found.best.cost.total < search(graph, cardWeight, Some(GraphText.shape("((F A) B)", graph))).best.cost.total)
   }
 
+  test("the written order is priced by what the engine does with it by itself") {
+    // A x B is small enough to be broadcast into C, if somebody says so
+    val graph    = GraphText("A 1000; B 1000; C 1e6; A.x:1000=B.x:1000; B.y:1000=C.y:1000")
+    val written  = GraphText.shape("((A B) C)", graph)
+    val broad    = new PhysicalCosts(constants, noSwap.copy(staticBytes = 1e6))
+    val byUs     = new Search(graph, broad, Budget.unlimited).run(written)
+    val byItself = new Search(graph, broad, Budget.unlimited, new PhysicalCosts(constants, noSwap)).run(written)
+    assert(byUs.original.joins.last.method == JoinMethod.BroadcastRight && byUs.best == byUs.original)
+    assert(byItself.original.joins.last.method == JoinMethod.Shuffled)
+    same(byItself.best.cost.total, byUs.best.cost.total, "the same joins, told to be broadcasts")
+    assert(byItself.best.shape.sameJoins(written) && byItself.original.cost.total > byItself.best.cost.total)
+  }
+
   test("a better order replaces the written one") {
     val graph = GraphText("F 1000000; A 1000; B 10/1000; F.a:1000=A.a:1000; F.b:1000=B.b:1000; B.b domain=1000")
     val found = search(graph, cardWeight, Some(GraphText.shape("((F A) B)", graph)))
@@ -149,21 +174,32 @@ class SearchSuite extends AnyFunSuite {
     assertThrows[IllegalArgumentException](search(graph, cardWeight, Some(Shape.Join(Shape.Leaf(0), Shape.Leaf(0)))))
   }
 
-  test("the budget of pairs: enough for all is exact, one less is greedy, with a note") {
+  test("the budget of pairs: enough for all is exact, one less is greedy, with a note, and is not begun") {
     val graph = GraphText(Graphs.sized(10, Graphs.chain(10), new Random(1)))
     val all   = (1000 - 10) / 6
     val exact = search(graph, cardWeight, budget = Budget(all.toLong, 60000))
     assert(exact.algorithm == "dphyp" && exact.pairs == all && exact.note.isEmpty)
     val greedy = search(graph, cardWeight, budget = Budget(all - 1L, 60000))
     assert(greedy.algorithm == "goo" && greedy.note.contains(s"the exact search would take more than ${all - 1} pairs"))
-    assert(greedy.pairs == all + 9)
+    assert(greedy.pairs == 9)
   }
 
-  test("the deadline: greedy, with a note") {
-    val graph = GraphText(Graphs.sized(14, Graphs.clique(14), new Random(1)))
-    val found = search(graph, physical, budget = Budget(Long.MaxValue, 0))
-    assert(found.algorithm == "goo" && found.note.contains("the exact search ran out of time") && found.pairs < 1000)
-    assert(found.best.relations == (0 until 14).toVector)
+  test("the budget of pairs with hyperedges, whose pairs are counted as they are priced") {
+    val graph = GraphText(Graphs.sized(10, Graphs.chain(10), new Random(1)) + "; A+B=J 0.5")
+    val exact = search(graph, cardWeight)
+    assert(exact.algorithm == "dphyp" && exact.pairs > (1000 - 10) / 6)
+    assert(search(graph, cardWeight, budget = Budget(exact.pairs, 60000)).algorithm == "dphyp")
+    val greedy = search(graph, cardWeight, budget = Budget(exact.pairs - 1, 60000))
+    assert(greedy.algorithm == "goo" && greedy.note.exists(_.contains(s"more than ${exact.pairs - 1} pairs")) && greedy.pairs == exact.pairs + 9)
+  }
+
+  test("the deadline: greedy, with a note, whether it passes while pairs are counted or priced") {
+    for (n <- Seq(12, 14); text <- Seq("", "; A+B=C 0.5")) {
+      val graph = GraphText(Graphs.sized(n, Graphs.clique(n), new Random(1)) + text)
+      val found = search(graph, physical, budget = Budget(1000000, 0))
+      assert(found.algorithm == "goo" && found.note.contains("the exact search ran out of time") && found.pairs < 1000)
+      assert(found.best.relations == (0 until n).toVector)
+    }
   }
 
   test("64 relations are searched exactly, 65 greedily") {

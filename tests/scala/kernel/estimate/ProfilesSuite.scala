@@ -125,11 +125,24 @@ class ProfilesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("back-off: the most selective in full, the others with ever smaller roots, the order does not matter") {
-    assert(Assumptions.conjunction(Nil) == 1.0)
-    assert(Assumptions.conjunction(Seq(0.3)) == 0.3)
-    assert(Assumptions.conjunction(Seq(0.3, 0.01)) == 0.01 * math.sqrt(0.3))
-    assert(math.abs(Assumptions.conjunction(Seq(0.5, 0.4, 0.3, 0.2, 0.1)) - 0.1 * math.pow(0.2, 0.5) * math.pow(0.3, 0.25) * math.pow(0.4, 0.125)) < 1e-12)
-    assert(Assumptions.jointNdv(Seq(4.0, 100.0)) == 100.0 * 2.0)
+  test("back-off: between independence and full correlation, whatever the order") {
+    val shares = Gen.listOf(Gen.choose(0.0, 1.0))
+    forAll(shares, Gen.choose(0.0, 1.0)) { (ss, one) =>
+      val s = Assumptions.conjunction(ss)
+      assert(s >= ss.product * (1 - 1e-9) && s <= (1.0 +: ss).min * (1 + 1e-9))
+      assert(Assumptions.conjunction(ss.reverse) == s)
+      assert(Assumptions.conjunction(one :: ss) <= s * (1 + 1e-9), "one more")
+    }
+    assert(Assumptions.conjunction(Nil) == 1.0 && Assumptions.conjunction(Seq(0.3)) == 0.3)
+    assert(Assumptions.conjunction(Seq(0.5, 0.01)) < 0.01)
+  }
+
+  test("the joint NDV of columns: between the largest one and their product, whatever the order") {
+    forAll(Gen.nonEmptyListOf(Gen.choose(1.0, 1e6))) { ndvs =>
+      val joint = Assumptions.jointNdv(ndvs)
+      assert(joint >= ndvs.max * (1 - 1e-9) && joint <= ndvs.product * (1 + 1e-9))
+      assert(Assumptions.jointNdv(ndvs.reverse) == joint)
+    }
+    assert(Assumptions.jointNdv(Seq(4.0, 100.0)) > 100.0)
   }
 }

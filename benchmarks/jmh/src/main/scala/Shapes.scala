@@ -1,0 +1,39 @@
+package dovetail.bench
+
+import scala.util.Random
+
+import dovetail.kernel.estimate.{ColumnProfile, Estimate, RelationProfile, Source}
+import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Member, Relation}
+
+/** Join graphs to search: every edge a class of its own, sizes and domains drawn from several orders of magnitude, always the same by name. */
+object Shapes {
+
+  /** `clique12`, `star16`, `chain20`, `cycle12`, `tree50` (random), `mixed100` (random tree and a quarter as many edges that close cycles). */
+  def apply(name: String): JoinGraph = {
+    val (shape, n) = name.splitAt(name.indexWhere(_.isDigit)) match { case (s, digits) => (s, digits.toInt) }
+    val random     = new Random(name.hashCode)
+    val tree       = (1 until n).map(i => (random.nextInt(i), i))
+    val edges      = shape match {
+      case "chain"  => (1 until n).map(i => (i - 1, i))
+      case "cycle"  => (1 until n).map(i => (i - 1, i)) :+ ((0, n - 1))
+      case "star"   => (1 until n).map(i => (0, i))
+      case "clique" => for (a <- 0 until n; b <- a + 1 until n) yield (a, b)
+      case "tree"   => tree
+      case "mixed"  => (tree ++ Seq.fill(n / 4)((random.nextInt(n), random.nextInt(n))).collect { case (a, b) if a < b => (a, b) }).distinct
+      case _        => throw new IllegalArgumentException(s"no shape '$shape'; there are chain, cycle, star, clique, tree, mixed")
+    }
+    sized(n, edges, random)
+  }
+
+  private def sized(n: Int, edges: Seq[(Int, Int)], random: Random): JoinGraph = {
+    val rows      = Vector.fill(n)(math.pow(10.0, 1 + 6 * random.nextDouble()).floor)
+    val relations = Vector.tabulate(n) { i =>
+      Relation(i, s"r$i", RelationProfile(Estimate.exactly(rows(i), Source.Catalog), Map.empty, rows(i)), 20.0 + random.nextInt(200), rows(i) < 1000)
+    }
+    def member(r: Int, other: Int) = {
+      val ndv = Some(math.max(1.0, (rows(r) * random.nextDouble()).floor))
+      Member(r, ColumnProfile(ndv = ndv, domain = ndv), Set(r * 1000L + other), s"r$r.c$other")
+    }
+    JoinGraph(relations, edges.zipWithIndex.map { case ((a, b), i) => EquivalenceClass(i, Vector(member(a, b), member(b, a))) }.toVector, Vector.empty)
+  }
+}
