@@ -2,6 +2,8 @@ package org.apache.spark.sql.dovetail
 
 import java.util.concurrent.ConcurrentHashMap
 
+import scala.util.control.NonFatal
+
 import org.slf4j.LoggerFactory
 
 /** Runs a piece of Dovetail so that its failure never becomes the query's: the fallback is used, and one line logged per kind of failure. */
@@ -14,8 +16,8 @@ object FailOpen {
     try body
     catch {
       // NonFatal leaves out LinkageError, which is what a class moved between Spark versions looks like, and StackOverflowError, which a
-      // very deep plan can raise in any recursion.
-      case e @ (_: Exception | _: LinkageError | _: StackOverflowError | _: AssertionError | _: MatchError) if !e.isInstanceOf[InterruptedException] =>
+      // very deep plan can raise in any recursion; it rightly leaves out InterruptedException, by which a query is cancelled.
+      case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] || e.isInstanceOf[StackOverflowError] =>
         val reason = s"$what failed: $e"
         warnOnce(s"$what ${e.getClass.getName} ${Option(e.getStackTrace).flatMap(_.headOption).getOrElse("")}", s"$reason. Spark's own plan is used.")
         log.debug(reason, e)
