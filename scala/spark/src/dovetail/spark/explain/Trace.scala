@@ -36,7 +36,14 @@ object Trace {
 
   def record(report: => GroupReport): Unit = Option(current.get).foreach(_.reports += report)
 
-  def failed(reason: String): Unit = record(GroupReport.leftAlone(Vector.empty, reason))
+  /** Reports in this thread so far. */
+  def size: Int = Option(current.get).fold(0)(_.reports.size)
+
+  /** The plan is Spark's after all: what has been reported since `size` was `before` did not happen. */
+  def failed(before: Int, reason: String): Unit = Option(current.get).foreach { t =>
+    t.reports.remove(before, t.reports.size - before)
+    t.reports += GroupReport.leftAlone(Vector.empty, reason)
+  }
 
   def timed[A](phase: String)(body: => A): A = {
     val trace = current.get

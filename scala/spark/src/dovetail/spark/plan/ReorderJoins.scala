@@ -21,9 +21,12 @@ import org.apache.spark.sql.dovetail.stats.PlanStatistics
   */
 class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 
-  override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!DovetailConf.Enabled.get(conf) || !worthALook(plan)) plan
-    else FailOpen("reordering joins", (why: String) => { Trace.failed(why); plan })(Trace.timed("total")(reordered(plan)))
+  override def apply(plan: LogicalPlan): LogicalPlan = {
+    val before = Trace.size
+    FailOpen("reordering joins", (why: String) => { Trace.failed(before, why); plan }) {
+      if (DovetailConf.Enabled.get(conf) && worthALook(plan)) Trace.timed("total")(reordered(plan)) else plan
+    }
+  }
 
   /** Streaming operators are numbered by their place in the plan, so a streaming plan keeps it. */
   private def worthALook(plan: LogicalPlan): Boolean = plan.containsAnyPattern(JOIN) && !plan.isStreaming &&
