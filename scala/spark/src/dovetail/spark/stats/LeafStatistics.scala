@@ -22,14 +22,19 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
   def apply(leaf: LeafNode): RelationProfile = {
     val name = LeafStatistics.name(leaf)
     leaf match {
-      case r: LogicalRelation if hasRows(r.catalogTable)     => fromCatalog(name, r.output, r.catalogTable.get.stats.get)
-      case r: LogicalRelation                                => fromSize(r.output, r.relation.sizeInBytes, expansion(r))
-      case r: HiveTableRelation if hasRows(Some(r.tableMeta)) => fromCatalog(name, r.output, r.tableMeta.stats.get)
-      case other                                             => reported(name, other)
+      case r: LogicalRelation if hasRows(name, r.catalogTable)      => fromCatalog(name, r.output, r.catalogTable.get.stats.get)
+      case r: LogicalRelation                                       => fromSize(r.output, r.relation.sizeInBytes, expansion(r))
+      case r: HiveTableRelation if hasRows(name, Some(r.tableMeta)) => fromCatalog(name, r.output, r.tableMeta.stats.get)
+      case other                                                    => reported(name, other)
     }
   }
 
-  private def hasRows(table: Option[CatalogTable]): Boolean = table.flatMap(_.stats).flatMap(_.rowCount).exists(_ >= 0)
+  private def hasRows(name: String, table: Option[CatalogTable]): Boolean = sensible(name, table.flatMap(_.stats).flatMap(_.rowCount)).isDefined
+
+  private def sensible(name: String, rows: Option[BigInt]): Option[BigInt] = {
+    rows.filter(_ < 0).foreach(n => FailOpen.warnOnce(s"$name rows", s"Statistics of $name make no sense and are not used: $n rows"))
+    rows.filter(_ >= 0)
+  }
 
   private def fromCatalog(name: String, output: Seq[Attribute], stats: CatalogStatistics): RelationProfile = {
     val rows = stats.rowCount.get.toDouble
@@ -52,7 +57,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
       case _: DataSourceV2ScanRelation => Source.Connector
       case _                           => Source.Catalog
     }
-    (leaf.maxRows, stats.rowCount.filter(_ >= 0)) match {
+    (leaf.maxRows, sensible(name, stats.rowCount)) match {
       case (Some(n), _)    => profile(name, leaf.output, n.toDouble, Source.Exact, stats.attributeStats.get)
       case (_, Some(rows)) => profile(name, leaf.output, rows.toDouble, source, stats.attributeStats.get)
       case _               => fromSize(leaf.output, stats.sizeInBytes.min(BigInt(Long.MaxValue)).toLong, leaf match { case _: DataSourceV2ScanRelation => Assumptions.ColumnarExpansion; case _ => 1.0 })
