@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
-BENCHMARKS = ROOT / "benchmarks"
+
+# Small data needs few partitions, and most of the time would go into them.
+SMALL = ("--scale", "0.01", "--conf", "spark.sql.shuffle.partitions=2")
 
 
 def python(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs `python <arguments>` to its end."""
-    path = os.pathsep.join([str(ROOT / "python"), str(BENCHMARKS), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(ROOT / "python"), str(ROOT / "benchmarks"), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path}
     command = [sys.executable, *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def answers(data: Path, results: Path, *options: str) -> dict[str, Any]:
+    """What `dovetail_bench.answers` wrote, at a small scale and with DuckDB, and its exit code."""
+    places = ("--data-dir", str(data), "--results", str(results))
+    run = python("-m", "dovetail_bench.answers", "--duckdb", *SMALL, *places, *options)
+    files = list(results.glob("*.json"))
+    assert len(files) == 1, run.stderr[-5000:]
+    report: dict[str, Any] = json.loads(files[0].read_text())
+    return {**report, "exit code": run.returncode}

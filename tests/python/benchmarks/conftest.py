@@ -1,14 +1,11 @@
-"""Fixtures of the benchmarks tests, and benchmarks/ on the path: it is not installed with the distribution."""
+"""Fixtures of the benchmarks' tests."""
 
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
 
 
 @pytest.fixture(scope="session")

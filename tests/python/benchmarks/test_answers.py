@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmark_process import python
+from benchmark_process import answers
 
-SCALE = "0.01"
-
-# Of the answers that a data set of this scale leaves empty, at most so many of the suite's queries are.
-EMPTY = {"tpcds": 40, "tpch": 0}
 QUERIES = {"tpcds": 103, "tpch": 22}
 
-# Small data needs few partitions, and most of the time would go into them.
-SMALL = ("--conf", "spark.sql.shuffle.partitions=2")
+# Queries whose answer is empty on so little data, at most: the others show something.
+EMPTY = {"tpcds": 40, "tpch": 0}
+
+pytestmark = pytest.mark.primary
 
 
 @pytest.fixture(scope="module")
 def report(data_dir: Path, tmp_path_factory: pytest.TempPathFactory, maven: str) -> dict[str, Any]:
-    results = tmp_path_factory.mktemp("results")
-    places = ("--data-dir", str(data_dir), "--results", str(results))
-    suites = ("--suite", *QUERIES)
-    run = python("-m", "dovetail_bench.answers", *suites, "--scale", SCALE, "--duckdb", *places, *SMALL)
-    files = list(results.glob("*.json"))
-    assert len(files) == 1, run.stderr[-5000:]
-    found: dict[str, Any] = json.loads(files[0].read_text())
-    found["exit code"] = run.returncode
-    return found
+    return answers(data_dir, tmp_path_factory.mktemp("results"), "--suite", *QUERIES)
 
 
 def test_no_answer_differs(report: dict[str, Any]) -> None:
-    wrong = [v for v in report["verdicts"] if v["verdict"] in ("different", "failed")]
-    assert wrong == []
+    assert [v for v in report["verdicts"] if v["verdict"] in ("different", "failed")] == []
     assert report["exit code"] == 0
 
 
