@@ -171,14 +171,17 @@ def database(spark: SparkSession, parts: tuple[str, ...]) -> Database:
     """
     try:
         tables = _tables(spark, parts)
-        views = {row["viewName"] for row in _sql.rows(spark, f"SHOW VIEWS IN {quote_name(parts)}")} if tables else set()
     except Exception as error:
         if not _sql.is_spark_error(error):
             raise
-        if _sql.condition(error).startswith(("MISSING_CATALOG_ABILITY", "UNSUPPORTED_FEATURE")):
-            views = set()
-        else:
-            raise TargetNotFoundError(_not_found(spark, parts)) from error
+        raise TargetNotFoundError(_not_found(spark, parts)) from error
+    try:
+        views = {row["viewName"] for row in _sql.rows(spark, f"SHOW VIEWS IN {quote_name(parts)}")}
+    except Exception as error:
+        if not _sql.is_spark_error(error):
+            raise
+        # Most V2 catalogs have no views to show.
+        views = set()
     return Database(parts, tuple(sorted(set(tables) - views)))
 
 

@@ -138,6 +138,17 @@ class ConfigBase:
         return conf
 
     @classmethod
+    def check_conf(cls, conf: Mapping[str, str]) -> None:
+        """Checks those entries of a Spark configuration that are Dovetail's settings; other keys are let through.
+
+        Raises:
+            ConfigError: A value is not allowed.
+        """
+        for setting in cls.SETTINGS:
+            if setting.key in conf:
+                setting.parse(conf[setting.key])
+
+    @classmethod
     def from_session(cls, spark: SparkSession) -> Self:
         """The settings in force in a session.
 

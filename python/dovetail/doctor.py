@@ -14,14 +14,11 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from dovetail import _launch
 from dovetail.errors import DovetailError, PySparkMissingError, UnsupportedSparkError
 from dovetail.jars import jar_path, line_of, pyspark_version, supported_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 OLDEST_PYTHON = (3, 10)
 
@@ -204,16 +201,13 @@ def _session() -> Check:
 
 
 def _session_fix(stderr: str) -> str:
-    known: dict[str, Callable[[], str]] = {
-        "NotEnabledError": lambda: (
-            "the session runs without Dovetail: look for 'Dovetail' or 'Cannot use dovetail' in the log of "
-            "a session of yours; another value of spark.sql.extensions or spark.jars may replace enable()'s"
-        ),
-        "RemoteServerError": lambda: "SPARK_REMOTE points to a Spark Connect server: unset it to check this machine",
-        "JAVA_GATEWAY_EXITED": lambda: "Java could not start Spark: run `pyspark` by hand and read its first error",
-    }
+    if os.environ.get("SPARK_REMOTE"):
+        return "SPARK_REMOTE points to a Spark Connect server: unset it to check this machine"
+    if "NotEnabledError" in stderr:
+        return (
+            "the session runs without Dovetail: look for 'Dovetail' or 'Cannot use dovetail' in the log of a session of "
+            "yours; another value of spark.sql.extensions or spark.jars may replace enable()'s"
+        )
     if _launch.SUBMIT_ARGS in os.environ:
-        known["Error:"] = lambda: f"{_launch.SUBMIT_ARGS} has words spark-submit does not take: unset it and try again"
-    return next(
-        (fix() for sign, fix in known.items() if sign in stderr), "start `pyspark` by hand and read its first error"
-    )
+        return f"unset {_launch.SUBMIT_ARGS} and try again; else start `pyspark` by hand and read its first error"
+    return "start `pyspark` by hand and read its first error"

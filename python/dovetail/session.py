@@ -50,7 +50,7 @@ def enable(builder: Builder, **config: Any) -> Builder:
         RemoteServerError: The builder points to a Spark Connect server elsewhere.
         UnsupportedSparkError: There is no jar for the installed pyspark.
         JarMissingError: The jar is missing from this installation.
-        ConfigError: A setting's name or value is wrong.
+        ConfigError: A setting's name or value is wrong, here or among the builder's options.
 
     Example::
 
@@ -62,6 +62,7 @@ def enable(builder: Builder, **config: Any) -> Builder:
     """
     settings = Config.chosen(config)
     options = _options(builder)
+    Config.check_conf(options)
     _refuse_remote(options)
 
     running = _sql.running_session()

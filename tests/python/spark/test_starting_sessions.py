@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dovetail
-from dovetail import doctor, jars
+from dovetail import jars
 
 START = """
 import os, sys, tempfile
@@ -151,6 +151,7 @@ def test_refusals_before_any_jvm(run_python: Any, tmp_path: Path) -> None:
 from pathlib import Path
 refused(lambda: dovetail.enable(builder(), card_wait=1))
 refused(lambda: dovetail.enable(builder(), card_weight=2))
+refused(lambda: dovetail.enable(builder().config("spark.dovetail.cost.model", "cheap")))
 refused(lambda: dovetail.enable(SparkSession.builder.remote("sc://host:15002")))
 os.environ["SPARK_REMOTE"] = "sc://elsewhere"
 refused(lambda: dovetail.enable(SparkSession.builder))
@@ -160,7 +161,7 @@ try:
     dovetail.enable("local[1]")
 except TypeError as error:
     print(error)
-from dovetail import doctor, jars
+from dovetail import jars
 jars.JARS = Path(sys.argv[1])
 refused(lambda: dovetail.enable(builder()))
 import pyspark
@@ -171,9 +172,11 @@ print(SparkContext._gateway)
 """,
         str(tmp_path),
     )
-    name, value, remote, environment, no_session, no_builder, no_jar, newer, gateway = lines(done)
+    name, value, option, remote, environment, no_session, no_builder, no_jar, newer, gateway = lines(done)
     assert name.startswith("ConfigError | there is no setting 'card_wait'. Did you mean card_weight?")
     assert value.startswith("ConfigError | card_weight=2")
+    assert option.startswith("ConfigError | cost_model='cheap'")
+    assert option.endswith("it takes 'physical' or 'cardWeight'.")
     for refusal in (remote, environment):
         assert refusal.startswith("RemoteServerError | sc://")
         assert "start-connect-server.sh --jars" in refusal
@@ -217,9 +220,3 @@ sys.exit(subprocess.run([str(submit), *options, *sys.argv[1:]]).returncode)
         (refusal,) = lines(done)
         assert refusal.startswith("SessionRunningError | this job was started by spark-submit")
         assert "--jars $(dovetail jar-path)" in refusal
-
-
-def test_doctor_starts_a_session() -> None:
-    checks = {check.name: check for check in doctor.examine()}
-    assert checks["session"].status == "ok", checks["session"]
-    assert f"dovetail_version() answers: {dovetail.__version__}" in checks["session"].found

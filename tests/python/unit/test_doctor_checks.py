@@ -91,3 +91,11 @@ def test_a_missing_jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert "bundleJars" in checks["jar"].fix
     assert checks["session"].status == "skipped"
     assert checks["session"].found == "not started: first mend jar"
+
+
+def test_a_session_that_does_not_start_is_a_failure_with_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", "sc://elsewhere")
+    session = next(check for check in doctor.examine() if check.name == "session")
+    assert session.status == "failed"
+    assert "sc://elsewhere" in session.found
+    assert "unset it" in session.fix
