@@ -4,14 +4,14 @@ import java.util.concurrent.ConcurrentHashMap
 
 import scala.util.control.NonFatal
 
-import org.apache.spark.internal.config.ConfigEntry
+import org.apache.spark.internal.config.{ConfigEntry, TypedConfigBuilder}
 import org.apache.spark.sql.internal.SQLConf
 import org.slf4j.LoggerFactory
 
 /** All settings, in one list: type, default, range, documentation, version. `docs/reference/configs.md` and the Python class `Config` are generated from it.
   *
-  * Entries are registered with Spark, so `SET spark.dovetail.…` checks a value when it is set. Values from configuration files come unchecked: reading a
-  * wrong one gives the default and one warning, never a failing query.
+  * Entries are registered with Spark, so `SET spark.dovetail.…` checks a value when it is set. Spark checks the values of configuration files as well, when
+  * it builds a session, and a wrong one would cost the user the session: there it gives the default and one warning.
   */
 object DovetailConf {
 
@@ -22,10 +22,13 @@ object DovetailConf {
       try conf.getConf(entry)
       catch {
         case NonFatal(e) =>
-          if (warned.add(key)) log.warn(s"$key has a value that cannot be used, the default ${entry.defaultValueString} is taken. ${e.getMessage}")
+          warn(key, entry.defaultValueString, e)
           entry.defaultValue.get
       }
   }
+
+  private def warn(key: String, default: String, e: Throwable): Unit =
+    if (warned.add(key)) log.warn(s"$key has a value that cannot be used, the default $default is taken. ${e.getMessage}")
 
   private val log    = LoggerFactory.getLogger("dovetail")
   private val warned = ConcurrentHashMap.newKeySet[String]()
@@ -78,20 +81,28 @@ object DovetailConf {
   private val Since = "0.1.0"
 
   private def boolean(key: String, default: Boolean, doc: String): Setting[Boolean] =
-    Setting(SQLConf.buildConf(key).doc(doc).version(Since).booleanConf.createWithDefault(default), "boolean", "true | false")
+    Setting(entry(SQLConf.buildConf(key).doc(doc).version(Since).booleanConf, default), "boolean", "true | false")
 
   private def double(key: String, default: Double, low: Double, high: Double, doc: String): Setting[Double] = {
     val range = s"$low to $high"
-    Setting(
-      SQLConf.buildConf(key).doc(doc).version(Since).doubleConf.checkValue(v => v >= low && v <= high, s"$key must be from $range.").createWithDefault(default),
-      "double",
-      range
-    )
+    val conf  = SQLConf.buildConf(key).doc(doc).version(Since).doubleConf.checkValue(v => v >= low && v <= high, s"$key must be from $range.")
+    Setting(entry(conf, default), "double", range)
   }
 
   private def long(key: String, default: Long, low: Long, doc: String): Setting[Long] =
-    Setting(SQLConf.buildConf(key).doc(doc).version(Since).longConf.checkValue(_ >= low, s"$key must be at least $low.").createWithDefault(default), "long", s"at least $low")
+    Setting(entry(SQLConf.buildConf(key).doc(doc).version(Since).longConf.checkValue(_ >= low, s"$key must be at least $low."), default), "long", s"at least $low")
 
   private def choice(key: String, default: String, allowed: Seq[String], doc: String): Setting[String] =
-    Setting(SQLConf.buildConf(key).doc(doc).version(Since).stringConf.checkValues(allowed.toSet).createWithDefault(default), "enum", allowed.mkString(" | "))
+    Setting(entry(SQLConf.buildConf(key).doc(doc).version(Since).stringConf.checkValues(allowed.toSet), default), "enum", allowed.mkString(" | "))
+
+  /** An entry that refuses a wrong value, except while a session is built. */
+  private def entry[T](conf: TypedConfigBuilder[T], default: T): ConfigEntry[T] = {
+    def parse(value: String): T =
+      try conf.converter(value)
+      catch { case NonFatal(e) if buildingSession => warn(conf.parent.key, default.toString, e); default }
+    new TypedConfigBuilder[T](conf.parent, parse, conf.stringConverter).createWithDefault(default)
+  }
+
+  /** Asked only about wrong values. Spark does not say where a value comes from, and the call stack does. */
+  private def buildingSession: Boolean = Thread.currentThread.getStackTrace.exists(_.getClassName.endsWith("SessionStateBuilder"))
 }
