@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.explain.Trace
 import org.apache.spark.sql.dovetail.plan.ReorderJoins
-import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
+import org.apache.spark.sql.execution.{QueryExecution, SparkPlan, SQLExecution}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -39,7 +39,7 @@ abstract class DovetailSuite extends AnyFunSuite {
   }
 
   /** The rows of a query, as text, in an order of their own: two answers are the same if these are equal. */
-  protected def answer(sql: String): Seq[String] = DovetailSuite.sorted(spark.sql(sql).collect())
+  protected def answer(sql: String): Seq[String] = DovetailSuite.answer(spark.sql(sql).queryExecution)
 
   protected def optimized(sql: String): LogicalPlan = spark.sql(sql).queryExecution.optimizedPlan
   protected def physical(sql: String): SparkPlan    = spark.sql(sql).queryExecution.executedPlan
@@ -83,6 +83,14 @@ abstract class DovetailSuite extends AnyFunSuite {
 }
 
 object DovetailSuite {
+
+  /** A number from a system property, or from the environment (DOVETAIL_TEST_QUERIES for dovetail.test.queries), which reaches forked tests. */
+  def setting(property: String, default: Long): Long =
+    sys.props.get(property).orElse(sys.env.get(property.toUpperCase(java.util.Locale.ROOT).replace('.', '_'))).fold(default)(_.trim.toLong)
+
+  /** Runs a query as `collect` does, but does not describe it to the SQL user interface, which takes as long as a tiny query. */
+  def answer(execution: QueryExecution): Seq[String] = sorted(SQLExecution.withSQLConfPropagated(execution.sparkSession)(execution.executedPlan.executeCollectPublic()))
+
   def sorted(rows: Array[Row]): Seq[String] = rows.map(text).sorted.toSeq
 
   private def text(value: Any): String = value match {
@@ -115,6 +123,9 @@ object TestSession {
       .config("spark.sql.extensions", s"dovetail.DovetailExtensions,${classOf[TestExtensions].getName}")
       .config("spark.sql.planChangeValidation", "true")
       .config("spark.sql.shuffle.partitions", "2")
+      // tiny queries would spend their time in the compiler
+      .config("spark.sql.codegen.wholeStage", "false")
+      .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
       .config("spark.sql.warehouse.dir", directory.resolve("warehouse").toString)
       .config("spark.local.dir", directory.resolve("local").toString)
       .config("spark.ui.enabled", "false")

@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail
 import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.sources.{BaseRelation, SchemaRelationProvider, TableScan}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{Row, SparkSession, SQLContext}
@@ -18,20 +19,25 @@ class MemorySource extends SchemaRelationProvider {
 
 final class MemoryRelation(override val sqlContext: SQLContext, override val schema: StructType, data: String, bytes: Option[Long]) extends BaseRelation with TableScan {
   override def sizeInBytes: Long = bytes.getOrElse(super.sizeInBytes)
+
+  /** The rows are in Spark's own form already, which spares every scan a conversion. */
+  override def needConversion: Boolean = false
+
   override def buildScan(): RDD[Row] = {
     val rows = MemorySource.rows(data)
-    if (rows.isEmpty) sqlContext.sparkContext.emptyRDD[Row] else sqlContext.sparkContext.parallelize(rows, 1)
+    (if (rows.isEmpty) sqlContext.sparkContext.emptyRDD[InternalRow] else sqlContext.sparkContext.parallelize(rows, 1)).asInstanceOf[RDD[Row]]
   }
 }
 
 object MemorySource {
-  private val tables = new ConcurrentHashMap[String, Seq[Row]]
+  private val tables = new ConcurrentHashMap[String, Seq[InternalRow]]
 
-  def rows(data: String): Seq[Row] = Option(tables.get(data)).getOrElse(Nil)
+  def rows(data: String): Seq[InternalRow] = Option(tables.get(data)).getOrElse(Nil)
 
   /** @param columns as in CREATE TABLE */
   def create(spark: SparkSession, table: String, columns: String, rows: Seq[Row], bytes: Option[Long] = None): Unit = {
-    tables.put(table, rows)
+    val toInternal = CatalystTypeConverters.createToCatalystConverter(StructType.fromDDL(columns))
+    tables.put(table, rows.map(toInternal(_).asInstanceOf[InternalRow]))
     val size = bytes.fold("")(b => s", bytes '$b'")
     spark.sql(s"CREATE TABLE $table ($columns) USING ${classOf[MemorySource].getName} OPTIONS (data '$table'$size)")
     ()

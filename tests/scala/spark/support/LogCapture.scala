@@ -1,0 +1,23 @@
+package org.apache.spark.sql.dovetail
+
+import scala.collection.mutable
+
+import org.apache.logging.log4j.{Level, LogManager}
+import org.apache.logging.log4j.core.appender.AbstractAppender
+import org.apache.logging.log4j.core.config.Property
+import org.apache.logging.log4j.core.{LogEvent, Logger}
+
+/** The warnings and errors that a logger writes meanwhile. */
+object LogCapture {
+  def of[A](logger: String)(body: => A): (A, Seq[String]) = {
+    val lines    = mutable.ArrayBuffer.empty[String]
+    val appender = new AbstractAppender("capture", null, null, true, Property.EMPTY_ARRAY) {
+      override def append(event: LogEvent): Unit = if (event.getLevel.isMoreSpecificThan(Level.WARN)) lines.synchronized { lines += event.getMessage.getFormattedMessage; () }
+    }
+    appender.start()
+    val target = LogManager.getLogger(logger).asInstanceOf[Logger]
+    target.addAppender(appender)
+    try { val result = body; (result, lines.synchronized(lines.toVector)) }
+    finally target.removeAppender(appender)
+  }
+}
