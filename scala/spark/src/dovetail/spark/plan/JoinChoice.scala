@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.execution.adaptive.{BroadcastQueryStageExec, QueryStageExec, LogicalQueryStage => AdaptiveStage}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
@@ -18,7 +19,9 @@ import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
   */
 final class JoinChoice(session: SparkSession) extends SparkStrategy {
 
-  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = FailOpen("choosing how to join", (_: String) => Seq.empty[SparkPlan])(choice(plan))
+
+  private def choice(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case j: Join if DovetailConf.Enabled.get(j.conf) && j.joinType == Inner && !hasStrategy(j.hint) && !isBroadcast(j.left) && !isBroadcast(j.right) =>
       j.getTagValue(JoinChoice.Tag).filter(side => !provenLarge(if (side == BuildLeft) j.left else j.right)).toSeq.flatMap { side =>
         val broadcast = Some(HintInfo(strategy = Some(BROADCAST)))
