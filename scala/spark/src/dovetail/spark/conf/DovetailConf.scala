@@ -30,6 +30,8 @@ object DovetailConf {
   private def warn(key: String, default: String, e: Throwable): Unit =
     if (warned.add(key)) log.warn(s"$key has a value that cannot be used, the default $default is taken. ${e.getMessage}")
 
+  // before the settings, which are built with it
+  private val Since  = "0.1.0"
   private val log    = LoggerFactory.getLogger("dovetail")
   private val warned = ConcurrentHashMap.newKeySet[String]()
 
@@ -77,8 +79,6 @@ object DovetailConf {
 
   /** Loads this object, which registers the settings with Spark. */
   def register(): Unit = all.foreach(_.key)
-
-  private val Since = "0.1.0"
 
   private def boolean(key: String, default: Boolean, doc: String): Setting[Boolean] =
     Setting(entry(SQLConf.buildConf(key).doc(doc).version(Since).booleanConf, default), "boolean", "true | false")
