@@ -40,8 +40,8 @@ object AnswerDigest {
     val floating = types.indices.filter(i => types(i) == DoubleType || types(i) == FloatType)
     val hashed: Seq[Expression] = types.indices.map { i =>
       val column = BoundReference(i, types(i), nullable = true)
-      // Spark hashes no maps; whether they are NULL is compared at least
-      if (floating.contains(i) || types(i).existsRecursively(_.isInstanceOf[MapType])) IsNull(column) else column
+      // Spark hashes neither maps nor variants; whether they are NULL is compared at least
+      if (floating.contains(i) || types(i).existsRecursively(t => t.isInstanceOf[MapType] || t.typeName == "variant")) IsNull(column) else column
     }
     val hash  = new XxHash64(hashed)
     var count = 0L
