@@ -5,6 +5,7 @@ import scala.util.Try
 
 import dovetail.kernel.estimate.{Condition => C}
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.types._
 
 /** Translates Catalyst predicates into the kernel's [[Condition]]s. What it cannot look into becomes an `Opaque` one, or a predicate on an unknown column
@@ -47,6 +48,8 @@ final class Conditions {
     case a: Attribute                                                            => Some(a.exprId.id)
     case c: Cast if c.child.dataType.isInstanceOf[NumericType] && widens(c.child.dataType, c.dataType) => column(c.child)
     case c: Cast if isText(c.child.dataType) && isText(c.dataType)               => column(c.child)
+    // a CHAR column is padded to its length wherever it is read
+    case p: StaticInvoke if p.functionName == "readSidePadding"                  => p.arguments.headOption.flatMap(column)
     case a: Alias                                                                => column(a.child)
     case _                                                                       => None
   }
