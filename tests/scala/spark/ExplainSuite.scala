@@ -1,0 +1,189 @@
+package org.apache.spark.sql.dovetail
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.scalatest.BeforeAndAfterAll
+
+/** The SQL interface: what can be asked, and what it tells. */
+class ExplainSuite extends DovetailSuite with BeforeAndAfterAll {
+  private val star = "SELECT f.v, a.w, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    StarSchema.create(spark)
+  }
+
+  override def afterAll(): Unit =
+    try StarSchema.drop(spark)
+    finally super.afterAll()
+
+  private def quoted(sql: String)                    = sql.replace("\\", "\\\\").replace("'", "\\'")
+  private def text(sql: String): String              = spark.sql(s"SELECT * FROM dovetail_explain('${quoted(sql)}')").head().getString(0)
+  private def json(sql: String): JsonNode            = new ObjectMapper().readTree(spark.sql(s"SELECT * FROM dovetail_explain('${quoted(sql)}', 'json')").head().getString(0))
+  private def items(n: JsonNode): Vector[JsonNode]   = (0 until n.size).map(n.get).toVector
+  private def strings(n: JsonNode): Vector[String]   = items(n).map(_.asText)
+  private def fields(n: JsonNode): Set[String]       = { val names = n.fieldNames(); val all = Set.newBuilder[String]; while (names.hasNext) all += names.next(); all.result() }
+
+  // explain
+
+  test("explain as text: both orders, every input and join with its size and where it comes from, times") {
+    val report = withoutIdempotenceCheck(text(star))
+    Seq("Dovetail", "Group 1: reordered: saves", "dphyp", "written", "(((f a) b) c)", "chosen", "5000 rows", "catalog", "f.k3 = c.k", "planning ms: prepare").foreach(s => assert(report.contains(s), report))
+    assert(!report.contains("Group 2"))
+    assert(text("SELECT * FROM f").contains("nothing to reorder"))
+    assert(dovetail(on = false)(text(star)).contains("switched off"))
+  }
+
+  test("explain as JSON: what the contract names") {
+    val root = withoutIdempotenceCheck(json(star))
+    assert(fields(root) == Set("version", "enabled", "cost_model", "planning_ms", "groups"))
+    assert(root.get("enabled").asBoolean && root.get("cost_model").asText == "physical" && root.get("version").asText == BuildInfo.version)
+    assert(Set("prepare", "extract", "estimate", "search", "rebuild", "total").subsetOf(fields(root.get("planning_ms"))) && root.at("/planning_ms/total").asDouble > 0.0)
+    assert(root.get("groups").size == 1)
+    val group = root.get("groups").get(0)
+    assert(group.get("id").asInt == 1 && group.get("status").asText == "reordered" && group.get("algorithm").asText == "dphyp" && group.get("pairs").asLong > 0L)
+    val relations = items(group.get("relations"))
+    assert(relations.map(_.get("name").asText) == Vector("f", "a", "b", "c"))
+    relations.foreach { r =>
+      val rows = r.get("rows")
+      assert(rows.get("lower").asDouble <= rows.get("value").asDouble && rows.get("value").asDouble <= rows.get("upper").asDouble && rows.get("source").asText == "catalog")
+      assert(r.get("bytes").asDouble > 0.0)
+    }
+    assert(relations.last.at("/rows/value").asDouble == 2.0, "w = 1 keeps 2 of 20")
+    Seq("before", "after").foreach { side =>
+      val tree  = group.get(side)
+      val joins = items(tree.get("joins"))
+      assert(joins.size == 3)
+      joins.foreach { j =>
+        assert(j.get("method").asText.nonEmpty && j.get("condition").asText.contains(" = "))
+        val cost = j.get("cost")
+        assert(math.abs(Seq("exchange", "sort", "hash", "broadcast", "output").map(cost.get(_).asDouble).sum - cost.get("total").asDouble) <= 1e-6 * cost.get("total").asDouble)
+      }
+      assert(math.abs(joins.map(_.at("/cost/total").asDouble).sum - tree.get("cost").asDouble) <= 1e-6 * tree.get("cost").asDouble)
+      assert(strings(joins.last.get("relations")).toSet == Set("f", "a", "b", "c"))
+    }
+    assert(group.at("/before/order").asText == "(((f a) b) c)")
+    assert(group.at("/after/cost").asDouble < group.at("/before/cost").asDouble)
+  }
+
+  test("explain shows what is planned: its order is the order of the plan") {
+    val order = json(star).at("/groups/0/after/order").asText
+    assert(sql.ProfileCommand.orders(optimized(star)) == Seq(order))
+  }
+
+  test("explain tells why: kept, left alone, switched off") {
+    withConf(DovetailConf.MinGain.key -> "1") {
+      val group = json(star).at("/groups/0")
+      assert(group.get("status").asText == "kept" && group.get("reason").asText.contains("spark.dovetail.reorder.minGain") && group.get("after").isNull)
+    }
+    assert(dovetail(on = false)(json(star)).get("groups").size == 0)
+    assert(!dovetail(on = false)(json(star)).get("enabled").asBoolean)
+    assert(json("SELECT count(*) FROM f JOIN a ON f.k1 = a.k").get("groups").size == 0)
+  }
+
+  test("explain does not run the statement") {
+    withTables("victim") {
+      spark.sql("CREATE TABLE victim (v INT) USING parquet")
+      Seq("INSERT INTO victim SELECT v FROM f", "INSERT OVERWRITE victim SELECT 1", "TRUNCATE TABLE victim", "DROP TABLE victim", "CREATE TABLE victim2 USING parquet AS SELECT 1 AS x").foreach(text)
+      assert(spark.catalog.tableExists("victim") && spark.table("victim").count() == 0 && !spark.catalog.tableExists("victim2"))
+    }
+  }
+
+  test("explain of what cannot be planned says what Spark says") {
+    assert(intercept[Exception](text("SELECT * FROM nowhere")).getMessage.contains("nowhere"))
+    assert(intercept[Exception](text("SELEC 1")).getMessage.contains("SELEC"))
+  }
+
+  // the other functions
+
+  test("dovetail_version") {
+    val row = spark.sql("SELECT * FROM dovetail_version()").head()
+    assert(row.schema.fieldNames.toSeq == Seq("version", "spark_line", "spark_version", "scala_version", "enabled"))
+    assert(row.getString(0) == BuildInfo.version && spark.version.startsWith(row.getString(1) + ".") && row.getString(2) == spark.version && row.getBoolean(4))
+    assert(!dovetail(on = false)(spark.sql("SELECT enabled FROM dovetail_version()").head().getBoolean(0)))
+  }
+
+  test("dovetail_conf") {
+    val rows = spark.sql("SELECT * FROM dovetail_conf()").collect()
+    assert(rows.head.schema.fieldNames.toSeq == Seq("key", "value", "default", "type", "range", "doc", "since"))
+    assert(rows.map(_.getString(0)).toSeq == DovetailConf.all.map(_.key))
+    rows.foreach { r =>
+      assert(r.getString(0).startsWith("spark.dovetail.") && Set("boolean", "int", "long", "double", "string", "enum")(r.getString(3)))
+      assert((1 to 6).forall(i => !r.isNullAt(i) && r.getString(i).nonEmpty) && r.getString(1) == r.getString(2), r)
+    }
+    withConf(DovetailConf.MinGain.key -> "0.25") {
+      assert(spark.sql(s"SELECT value, default FROM dovetail_conf() WHERE key = '${DovetailConf.MinGain.key}'").head().getString(0) == "0.25")
+    }
+  }
+
+  test("dovetail_stats: the table first, then its columns") {
+    val rows = spark.sql("SELECT * FROM dovetail_stats('f')").collect()
+    val (table, columns) = (rows.head, rows.tail)
+    assert(rows.head.schema.fieldNames.toSeq == Seq("column", "data_type", "rows", "size_bytes", "distinct_count", "null_count", "min", "max", "avg_length", "max_length", "histogram_bins", "source", "confidence"))
+    assert(table.isNullAt(0) && table.getAs[Long]("rows") == 5000L && table.getAs[Long]("size_bytes") > 0L && table.getAs[String]("source") == "catalog")
+    assert(columns.map(_.getString(0)).toSeq == Seq("k1", "k2", "k3", "v", "t"))
+    val v = columns(3)
+    assert(v.getAs[String]("data_type") == "INT" && v.getAs[String]("min") == "0" && v.getAs[String]("max") == "999" && v.getAs[Long]("null_count") == 0L)
+    assert(math.abs(v.getAs[Long]("distinct_count") - 1000L) <= 100L)
+    assert(columns(4).isNullAt(6) && columns(4).getAs[Long]("avg_length") > 0L)
+  }
+
+  test("dovetail_stats of a view, a path, a qualified name, a table without statistics") {
+    withTables("some", "bare") {
+      spark.sql("CREATE TEMPORARY VIEW some AS SELECT k1 AS renamed, v FROM f WHERE v < 100")
+      val rows = spark.sql("SELECT * FROM dovetail_stats('some')").collect()
+      assert(math.abs(rows.head.getAs[Long]("rows") - 500L) <= 60L && rows(1).getString(0) == "renamed" && rows(2).getAs[Any]("max") != null)
+      assert(spark.sql("SELECT rows FROM dovetail_stats('default.f') LIMIT 1").head().getLong(0) == 5000L)
+      spark.sql("CREATE TABLE bare USING parquet AS SELECT * FROM a")
+      val bare = spark.sql("SELECT * FROM dovetail_stats('bare')").collect()
+      assert(bare.head.getAs[String]("confidence") == "guessed" && bare.tail.forall(r => r.isNullAt(4) && r.isNullAt(5)))
+    }
+    withDirectory { directory =>
+      spark.table("a").write.parquet(directory.resolve("files").toString)
+      val rows = spark.sql(s"SELECT * FROM dovetail_stats('parquet.`${directory.resolve("files")}`')").collect()
+      assert(rows.head.getAs[Long]("size_bytes") > 0L && rows.map(_.getString(0)).toSeq == Seq(null, "k", "w", "s"))
+    }
+  }
+
+  test("histograms are counted") {
+    withConf("spark.sql.statistics.histogram.enabled" -> "true", "spark.sql.statistics.histogram.numBins" -> "8") {
+      withTables("h") {
+        spark.sql("CREATE TABLE h USING parquet AS SELECT id FROM range(1000)")
+        spark.sql("ANALYZE TABLE h COMPUTE STATISTICS FOR COLUMNS id")
+        def bins = spark.sql("SELECT histogram_bins FROM dovetail_stats('h') WHERE column = 'id'").head()
+        assert(bins.getInt(0) == 8)
+        withConf(DovetailConf.HistogramEnabled.key -> "false")(assert(bins.isNullAt(0)))
+      }
+    }
+  }
+
+  test("a wrong call says what is allowed") {
+    Seq(
+      "SELECT * FROM dovetail_explain()"                    -> "dovetail_explain(sql [, format])",
+      "SELECT * FROM dovetail_explain('SELECT 1', 'yaml')"  -> "text, json",
+      "SELECT * FROM dovetail_explain('SELECT 1', 'json', 'x')" -> "1 to 2 arguments",
+      "SELECT * FROM dovetail_explain(1)"                   -> "constant strings",
+      "SELECT * FROM dovetail_explain(NULL)"                -> "constant strings",
+      "SELECT * FROM dovetail_stats()"                      -> "dovetail_stats(table)",
+      "SELECT * FROM dovetail_stats('nowhere')"             -> "nowhere",
+      "SELECT * FROM dovetail_version('x')"                 -> "dovetail_version",
+      "DOVETAIL"                                            -> "DOVETAIL PROFILE",
+      "DOVETAIL DANCE"                                      -> "DOVETAIL PROFILE",
+      "DOVETAIL PROFILE"                                    -> "DOVETAIL PROFILE <query>",
+      "DOVETAIL PROFILE DROP TABLE f"                       -> "takes a query",
+      "DOVETAIL PROFILE INSERT INTO a SELECT 1, 1, '1'"     -> "takes a query",
+      "DOVETAIL PROFILE DOVETAIL PROFILE SELECT 1"          -> "takes a query"
+    ).foreach { case (statement, hint) =>
+      val message = intercept[Exception](spark.sql(statement).collect()).getMessage
+      assert(message.contains(hint), s"$statement: $message")
+    }
+    assert(spark.table("a").count() == 100L && spark.catalog.tableExists("f"))
+  }
+
+  test("the functions compose with SQL, in any case and with a semicolon") {
+    assert(spark.sql("SELECT count(*) FROM dovetail_conf() c JOIN dovetail_version() v ON true WHERE c.type = 'double'").head().getLong(0) >= 2L)
+    assert(spark.sql("SELECT upper(column) FROM DOVETAIL_STATS('a') WHERE column IS NOT NULL ORDER BY 1").collect().map(_.getString(0)).toSeq == Seq("K", "S", "W"))
+    assert(spark.sql("  dovetail Profile SELECT 1 AS x ; ").head().getString(0).contains("\"rows\":1"))
+    assert(spark.sql("SELECT * FROM dovetail_explain(concat('SELECT ', '1'))").count() == 1L)
+  }
+}
