@@ -22,27 +22,35 @@ object JoinStatistics {
     val local    = predicates.local.map { case (i, e) => Filters.selectivity(if (i == 0) left else right, new Conditions()(e)) }.product
     val inner    = pairs.scaled(local)
     val (l, r)   = (left.rows.value, right.rows.value)
-    val semi     = semiShare(classes, left, inner.value)
+    val semi     = semiShare(classes, left, 0, inner.value)
+    val semiOfR  = semiShare(classes, right, 1, inner.value)
     def rows(value: Double, upper: Double) = Estimate.of(value, upper, inner.source)
+    def leftPadded(total: Double)          = padded(left, r * (1.0 - semiOfR * local), total)
+    def rightPadded(total: Double)         = padded(right, l * (1.0 - semi * local), total)
+    val (leftOuter, rightOuter)            = (JoinSize.leftOuter(inner.value, l), JoinSize.leftOuter(inner.value, r))
+    val fullOuter                          = JoinSize.fullOuter(inner.value, l, r)
     join.joinType match {
       case LeftSemi             => left.scaled(math.min(1.0, semi * local))
       case LeftAnti             => left.scaled(JoinSize.antiShare(semi * local))
       case ExistenceJoin(e)     => left.copy(columns = left.columns.updated(idOf(e.exprId), ColumnProfile(ndv = Some(2.0), domain = Some(2.0), nulls = Some(0.0), min = Some(0.0), max = Some(1.0), width = 1.0)))
-      case LeftOuter            => joined(rows(JoinSize.leftOuter(inner.value, l), math.max(inner.upper, left.rows.upper)), left, padded(right, l * (1.0 - semi * local), JoinSize.leftOuter(inner.value, l)))
-      case RightOuter           => joined(rows(JoinSize.leftOuter(inner.value, r), math.max(inner.upper, right.rows.upper)), left, right)
-      case FullOuter            => joined(rows(JoinSize.fullOuter(inner.value, l, r), inner.upper + left.rows.upper + right.rows.upper), left, right)
-      case _                    => joined(inner, left, right)
+      // a row without a partner comes on top of all the rows with one
+      case LeftOuter            => joined(rows(leftOuter, inner.upper + left.rows.upper), left, rightPadded(leftOuter))
+      case RightOuter           => joined(rows(rightOuter, inner.upper + right.rows.upper), leftPadded(rightOuter), right)
+      case FullOuter            => joined(rows(fullOuter, inner.upper + left.rows.upper + right.rows.upper), leftPadded(fullOuter), rightPadded(fullOuter))
+      case _: InnerLike         => joined(inner, left, right)
+      // LeftSingle, from Spark 4 on: a scalar subquery that may have one row for each row on the left, which is kept once
+      case _                    => joined(left.rows, left, rightPadded(l))
     }
   }
 
   private def idOf(e: ExprId): Long = e.id
 
-  /** Share of left rows with a partner: the most selective key decides, for keys of one relation go together. */
-  private def semiShare(classes: Vector[EquivalenceClass], left: RelationProfile, inner: Double): Double =
+  /** Share of the rows of `side`, which is relation `index` of the two, with a partner: the most selective key decides, for keys of one relation go together. */
+  private def semiShare(classes: Vector[EquivalenceClass], side: RelationProfile, index: Int, inner: Double): Double =
     classes
-      .map(c => JoinSize.semiShare(c.members.find(_.relation == 0).get.column.domain, c.members.find(_.relation == 1).get.column))
+      .map(c => JoinSize.semiShare(c.members.find(_.relation == index).get.column.domain, c.members.find(_.relation == 1 - index).get.column))
       .reduceOption(_ min _)
-      .getOrElse(math.min(1.0, math.max(inner / math.max(left.rows.value, 1.0), Assumptions.SemiJoin)))
+      .getOrElse(math.min(1.0, math.max(inner / math.max(side.rows.value, 1.0), Assumptions.SemiJoin)))
 
   /** The side that is filled with NULLs where a row has no partner. */
   private def padded(side: RelationProfile, unmatched: Double, rows: Double): RelationProfile = {
