@@ -5,15 +5,17 @@ import java.util.IdentityHashMap
 import scala.collection.mutable
 
 import dovetail.kernel.estimate._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.Conditions
 import org.apache.spark.sql.internal.SQLConf
 
-/** Rows and columns of any logical plan: one method per operator, leaves from [[LeafStatistics]].
-  *
-  * One object serves one run of the rule: sizes of sub-plans are remembered by identity.
-  */
+/**
+ * Rows and columns of any logical plan: one method per operator, leaves from [[LeafStatistics]].
+ *
+ * One object serves one run of the rule: sizes of sub-plans are remembered by identity.
+ */
 final class PlanStatistics(conf: SQLConf, histograms: Boolean) {
   private val leaves     = new LeafStatistics(conf, histograms)
   private val remembered = new IdentityHashMap[LogicalPlan, RelationProfile]
@@ -59,7 +61,10 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean) {
     case Some(d) =>
       val p     = apply(d.child)
       val names = d.child.output.zip(r.output).map { case (from, to) => from.exprId.id -> to.exprId.id }.toMap
-      p.copy(columns = p.columns.collect { case (id, c) if names.contains(id) => names(id) -> c }, uniqueKeys = p.uniqueKeys.filter(_.forall(names.contains)).map(_.map(names)))
+      p.copy(
+        columns = p.columns.collect { case (id, c) if names.contains(id) => names(id) -> c },
+        uniqueKeys = p.uniqueKeys.filter(_.forall(names.contains)).map(_.map(names))
+      )
     case None => leaves(r)
   }
 
@@ -69,17 +74,23 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean) {
     kept.copy(columns = kept.columns.filter { case (id, _) => id >= 0L })
   }
 
-  /** Columns keep what is known of them; renamed ones too; computed ones have a width. */
+  /** Columns keep what is known of them; renamed ones too; computed ones have a width, and no more values than the columns they are computed from. */
   private def project(list: Seq[NamedExpression], child: RelationProfile): RelationProfile = {
-    val conditions = new Conditions
-    val columns    = list.map(e => e.exprId.id -> conditions.column(e).flatMap(child.columns.get).getOrElse(ColumnProfile(width = e.dataType.defaultSize.toDouble))).toMap
-    val renamed    = list.collect { case a @ Alias(c: Attribute, _) => c.exprId.id -> a.exprId.id; case a: Attribute => a.exprId.id -> a.exprId.id }.toMap
+    val columns = list.map(e => e.exprId.id -> computed(e, child)).toMap
+    val renamed = list.collect { case a @ Alias(c: Attribute, _) => c.exprId.id -> a.exprId.id; case a: Attribute => a.exprId.id -> a.exprId.id }.toMap
     child.copy(columns = columns, uniqueKeys = child.uniqueKeys.filter(_.forall(renamed.contains)).map(_.map(renamed)))
   }
 
+  private def computed(e: Expression, child: RelationProfile): ColumnProfile =
+    new Conditions().column(e).flatMap(child.columns.get).getOrElse {
+      val ndv = if (e.deterministic && !e.exists(_.isInstanceOf[AggregateExpression])) knownDistinct(e, child) else None
+      ColumnProfile(ndv = ndv, domain = ndv, width = e.dataType.defaultSize.toDouble)
+    }
+
   private def aggregate(a: Aggregate): RelationProfile = {
     val child = apply(a.child)
-    if (a.groupingExpressions.isEmpty) project(a.aggregateExpressions, child).copy(rows = Estimate.exactly(1.0, child.rows.source), baseRows = 1.0, uniqueKeys = Set(Set.empty))
+    if (a.groupingExpressions.isEmpty)
+      project(a.aggregateExpressions, child).copy(rows = Estimate.exactly(1.0, child.rows.source), baseRows = 1.0, uniqueKeys = Set(Set.empty))
     else {
       val outputs = a.aggregateExpressions.map(e => (e match { case al: Alias => al.child; case other => other }).canonicalized -> e.exprId.id).toMap
       val keys    = a.groupingExpressions.map(_.canonicalized)
@@ -88,7 +99,13 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean) {
     }
   }
 
-  private def grouped(child: RelationProfile, ids: Seq[Long], unique: Set[Long], expressions: Seq[Expression] = Nil, output: Option[Seq[NamedExpression]] = None): RelationProfile = {
+  private def grouped(
+      child: RelationProfile,
+      ids: Seq[Long],
+      unique: Set[Long],
+      expressions: Seq[Expression] = Nil,
+      output: Option[Seq[NamedExpression]] = None
+  ): RelationProfile = {
     val ndvs   = ids.map(id => child.column(id).ndv.getOrElse(child.rows.value * Assumptions.GroupingFraction)) ++ expressions.map(distinct(_, child))
     val groups = math.max(math.min(Assumptions.jointNdv(ndvs), child.rows.value), math.min(1.0, child.rows.value))
     val rows   = Estimate.of(groups, child.rows.upper, child.rows.source)
@@ -101,30 +118,34 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean) {
     )
   }
 
-  /** Distinct values of an expression: no more than its columns' together (with NULL as one more). */
-  private def distinct(e: Expression, child: RelationProfile): Double = {
-    val ids = new Conditions().column(e).toSeq match {
-      case Nil  => e.references.toSeq.map(_.exprId.id)
-      case some => some
-    }
-    if (ids.isEmpty) 1.0
-    else {
-      val known = ids.map(id => child.column(id).ndv.map(_ + (if (child.column(id).nulls.exists(_ > 0.0)) 1.0 else 0.0)))
-      if (known.forall(_.isDefined)) math.min(Assumptions.jointNdv(known.flatten), child.rows.value) else math.max(1.0, child.rows.value * Assumptions.GroupingFraction)
-    }
+  /** Distinct values of an expression that rows are grouped by. */
+  private def distinct(e: Expression, child: RelationProfile): Double =
+    if (e.references.isEmpty) 1.0 else knownDistinct(e, child).getOrElse(math.max(1.0, child.rows.value * Assumptions.GroupingFraction))
+
+  /** No more than its columns' together (with NULL as one more), if these are known. */
+  private def knownDistinct(e: Expression, child: RelationProfile): Option[Double] = {
+    val ids   = new Conditions().column(e).fold(e.references.toSeq.map(_.exprId.id))(Seq(_))
+    val known = ids.map(id => child.column(id).ndv.map(_ + (if (child.column(id).nulls.exists(_ > 0.0)) 1.0 else 0.0)))
+    if (ids.nonEmpty && known.forall(_.isDefined)) Some(math.min(Assumptions.jointNdv(known.flatten), child.rows.value)) else None
   }
 
   private def limited(child: RelationProfile, limit: Option[Long]): RelationProfile = limit.fold(child) { n =>
     val rows = child.rows.atMost(n.toDouble)
-    child.copy(rows = rows, columns = child.columns.map { case (id, c) => id -> c.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value))) }, baseRows = math.min(child.baseRows, n.toDouble))
+    child.copy(
+      rows = rows,
+      columns = child.columns.map { case (id, c) => id -> c.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value))) },
+      baseRows = math.min(child.baseRows, n.toDouble)
+    )
   }
 
   private def union(u: Union): RelationProfile = {
     val children = u.children.map(apply)
     val rows     = children.map(_.rows).reduce(_ + _)
-    val columns = u.output.zipWithIndex.map { case (a, i) =>
+    val columns  = u.output.zipWithIndex.map { case (a, i) =>
       val parts = u.children.zip(children).map { case (c, p) => p.column(c.output(i).exprId.id) }
-      def both(f: ColumnProfile => Option[Double])(g: Seq[Double] => Double): Option[Double] = { val vs = parts.map(f); if (vs.forall(_.isDefined)) Some(g(vs.flatten)) else None }
+      def both(f: ColumnProfile => Option[Double])(g: Seq[Double] => Double): Option[Double] = {
+        val vs = parts.map(f); if (vs.forall(_.isDefined)) Some(g(vs.flatten)) else None
+      }
       a.exprId.id -> ColumnProfile(
         // branches of a union are often alike (the same dimension keys): the largest, not the sum
         ndv = both(_.ndv)(_.max),
@@ -137,20 +158,40 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean) {
     RelationProfile(rows, columns.toMap, math.max(rows.value, children.map(_.baseRows).sum))
   }
 
+  /** Every row once per grouping set; a column has its values, and NULL where its grouping set leaves it out. */
   private def expand(e: Expand): RelationProfile = {
-    val child = widened(apply(e.child), e.output)
-    val n     = math.max(e.projections.size, 1).toDouble
-    child.copy(rows = child.rows * Estimate.exactly(n, child.rows.source), baseRows = child.baseRows * n, uniqueKeys = Set.empty)
+    val child   = apply(e.child)
+    val n       = math.max(e.projections.size, 1).toDouble
+    val columns = e.output.zipWithIndex.map { case (a, i) =>
+      val variants          = e.projections.map(_(i))
+      val (literals, known) = variants.partition(_.foldable)
+      val parts             = known.map(computed(_, child))
+      val constants         = literals.distinct.size.toDouble
+      val profile           = parts.reduceOption((x, y) => if (x.ndv.getOrElse(0.0) >= y.ndv.getOrElse(0.0)) x else y) match {
+        case Some(p) => p.copy(nulls = Some(1.0 - p.nonNull * parts.size / n), min = None, max = None, histogram = None)
+        case None    => ColumnProfile(ndv = Some(constants), domain = Some(constants), width = a.dataType.defaultSize.toDouble)
+      }
+      a.exprId.id -> profile
+    }
+    RelationProfile(child.rows * Estimate.exactly(n, child.rows.source), columns.toMap, child.baseRows * n)
   }
 
   private def generate(g: Generate): RelationProfile = {
     val child = widened(apply(g.child), g.output)
-    child.copy(rows = child.rows * Estimate.guess(Assumptions.GeneratorRows, Source.Assumed), baseRows = child.baseRows * Assumptions.GeneratorRows, uniqueKeys = Set.empty)
+    child.copy(
+      rows = child.rows * Estimate.guess(Assumptions.GeneratorRows, Source.Assumed),
+      baseRows = child.baseRows * Assumptions.GeneratorRows,
+      uniqueKeys = Set.empty
+    )
   }
 
   /** The child's rows under a node that may add columns. */
   private def widened(child: RelationProfile, output: Seq[Attribute]): RelationProfile =
-    child.copy(columns = child.columns ++ output.filterNot(a => child.columns.contains(a.exprId.id)).map(a => a.exprId.id -> ColumnProfile(width = a.dataType.defaultSize.toDouble)))
+    child.copy(columns =
+      child.columns ++ output.filterNot(a => child.columns.contains(a.exprId.id)).map(a =>
+        a.exprId.id -> ColumnProfile(width = a.dataType.defaultSize.toDouble)
+      )
+    )
 
   /** An operator we do not know: as many rows as its largest input, and no trust. */
   private def unknown(p: LogicalPlan): RelationProfile = {
