@@ -41,7 +41,7 @@ class Config(ConfigBase):
     histograms: bool = True
     planning_budget_ms: int = 500
     exact_pairs: int = 300000
-    min_gain: float = 0.05
+    min_gain: float = 0.1
 
     SETTINGS: ClassVar[tuple[Setting, ...]] = (
         Setting("enabled", "spark.dovetail.enabled", "bool", True),
@@ -50,5 +50,5 @@ class Config(ConfigBase):
         Setting("histograms", "spark.dovetail.histogram.enabled", "bool", True),
         Setting("planning_budget_ms", "spark.dovetail.reorder.maxPlanningMs", "int", 500, low=1),
         Setting("exact_pairs", "spark.dovetail.reorder.exactPairs", "int", 300000, low=0),
-        Setting("min_gain", "spark.dovetail.reorder.minGain", "float", 0.05, low=0.0, high=1.0),
+        Setting("min_gain", "spark.dovetail.reorder.minGain", "float", 0.1, low=0.0, high=1.0),
     )

@@ -205,8 +205,8 @@ def _session_fix(stderr: str) -> str:
         return "SPARK_REMOTE points to a Spark Connect server: unset it to check this machine"
     if "NotEnabledError" in stderr:
         return (
-            "the session runs without Dovetail: look for 'Dovetail' or 'Cannot use dovetail' in the log of a session of "
-            "yours; another value of spark.sql.extensions or spark.jars may replace enable()'s"
+            "the session runs without Dovetail: look for 'Dovetail' or 'Cannot use dovetail' in the log of a "
+            "session of yours; another value of spark.sql.extensions or spark.jars may replace enable()'s"
         )
     if _launch.SUBMIT_ARGS in os.environ:
         return f"unset {_launch.SUBMIT_ARGS} and try again; else start `pyspark` by hand and read its first error"

@@ -6,12 +6,13 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 
-/** Generated queries give the same rows with Dovetail and without, under wrong statistics that make it change join orders as often as possible.
-  *
-  * A query counts only if its plan changed: a differential test of equal plans tests nothing. Everything comes from one seed.
-  *
-  * System properties: `dovetail.test.queries` (how many), `dovetail.test.seed`. For one query of a failure, its own seed and 1 query.
-  */
+/**
+ * Generated queries give the same rows with Dovetail and without, under wrong statistics that make it change join orders as often as possible.
+ *
+ * A query counts only if its plan changed: a differential test of equal plans tests nothing. Everything comes from one seed.
+ *
+ * System properties: `dovetail.test.queries` (how many), `dovetail.test.seed`. For one query of a failure, its own seed and 1 query.
+ */
 class DifferentialSuite extends DovetailSuite {
   private val queries = DovetailSuite.setting("dovetail.test.queries", 240L)
   private val seed    = DovetailSuite.setting("dovetail.test.seed", 20261L)
@@ -38,7 +39,7 @@ class DifferentialSuite extends DovetailSuite {
         val settings = RandomSettings(own)
         withConf(settings: _*) {
           run(sql, on = false) match {
-            case Left(_) => invalid += 1
+            case Left(_)                   => invalid += 1
             case Right((expected, before)) =>
               run(sql, on = true) match {
                 case Right((found, after)) =>
@@ -70,14 +71,14 @@ class DifferentialSuite extends DovetailSuite {
       def one(values: String*) = values(random.nextInt(values.size))
       val cbo                  = (random.nextInt(8) == 0).toString
       Seq(
-        DovetailConf.MinGain.key                -> "0",
-        DovetailConf.CostModel.key              -> one("physical", "physical", "cardWeight"),
-        DovetailConf.ExactPairs.key             -> one("300000", "300000", "0"),
-        "spark.sql.adaptive.enabled"            -> one("true", "false", "false", "false"),
-        "spark.sql.shuffle.partitions"          -> one("1", "1", "3"),
-        "spark.sql.autoBroadcastJoinThreshold"  -> one("10485760", "-1"),
-        "spark.sql.cbo.enabled"                 -> cbo,
-        "spark.sql.cbo.joinReorder.enabled"     -> cbo
+        DovetailConf.MinGain.key               -> "0",
+        DovetailConf.CostModel.key             -> one("physical", "physical", "cardWeight"),
+        DovetailConf.ExactPairs.key            -> one("300000", "300000", "0"),
+        "spark.sql.adaptive.enabled"           -> one("true", "false", "false", "false"),
+        "spark.sql.shuffle.partitions"         -> one("1", "1", "3"),
+        "spark.sql.autoBroadcastJoinThreshold" -> one("10485760", "-1"),
+        "spark.sql.cbo.enabled"                -> cbo,
+        "spark.sql.cbo.joinReorder.enabled"    -> cbo
       )
     }
   }

@@ -9,24 +9,25 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.dovetail.plan.{GroupOrdering, JoinGroup, RebuildPlan, ReorderJoins}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 
-/** Every join order that the search could choose, not only the cheapest, is built, run, and gives the rows of the query as it was written: all shapes,
-  * bushy ones too, without a cross product where one can be avoided (Calcite's DphypJoinReorderTest does the same).
-  */
+/**
+ * Every join order that the search could choose, not only the cheapest, is built, run, and gives the rows of the query as it was written: all shapes,
+ * bushy ones too, without a cross product where one can be avoided (Calcite's DphypJoinReorderTest does the same).
+ */
 class EveryOrderSuite extends DovetailSuite {
 
   private val queries: Seq[(String, String)] = Seq(
-    "chain" -> "SELECT a.k, b.v, c.s, d.g FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g JOIN t3 d ON c.v = d.v",
-    "chain of one class" -> "SELECT a.v, b.v, c.v, d.v FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.k = c.k JOIN t4 d ON c.k = d.k",
+    "chain"                               -> "SELECT a.k, b.v, c.s, d.g FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g JOIN t3 d ON c.v = d.v",
+    "chain of one class"                  -> "SELECT a.v, b.v, c.v, d.v FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.k = c.k JOIN t4 d ON c.k = d.k",
     "class with two columns of one table" -> "SELECT a.v, b.v, c.v FROM t0 a JOIN t1 b ON a.k = b.k JOIN t3 c ON c.k = b.k AND c.v = a.k",
     "star of five" -> "SELECT f.v, a.s, b.s, c.s, d.s FROM t0 f JOIN t1 a ON f.k = a.k JOIN t2 b ON f.g = b.g JOIN t4 c ON f.d = c.d JOIN t5 d ON f.s = d.s OR f.v = d.v",
-    "cycle" -> "SELECT count(*), sum(a.v) FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g JOIN t4 d ON c.s = d.s AND d.d = a.d",
-    "composite keys" -> "SELECT a.s, b.s, c.s FROM t0 a JOIN t3 b ON a.k = b.k AND a.g = b.g JOIN t1 c ON b.k = c.k AND c.g = a.g AND c.v > b.v - 5",
+    "cycle"                -> "SELECT count(*), sum(a.v) FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g JOIN t4 d ON c.s = d.s AND d.d = a.d",
+    "composite keys"       -> "SELECT a.s, b.s, c.s FROM t0 a JOIN t3 b ON a.k = b.k AND a.g = b.g JOIN t1 c ON b.k = c.k AND c.g = a.g AND c.v > b.v - 5",
     "implied across types" -> "SELECT a.k, b.g, c.v FROM t0 a JOIN t1 b ON a.k = b.g JOIN t2 c ON b.g = c.v JOIN t4 d ON d.g = a.k",
-    "hyperedge" -> "SELECT a.k, b.v, c.v FROM t0 a JOIN t1 b ON a.g = b.g JOIN t2 c ON a.k + b.k = c.v JOIN t4 d ON d.k = c.k",
+    "hyperedge"            -> "SELECT a.k, b.v, c.v FROM t0 a JOIN t1 b ON a.g = b.g JOIN t2 c ON a.k + b.k = c.v JOIN t4 d ON d.k = c.k",
     "predicate over three tables" -> "SELECT count(*) FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g JOIN t4 d ON c.k = d.k WHERE a.v + b.v + d.v > 9 AND (a.s = 'a' OR c.s = 'b')",
     "inequalities and null-safe equality" -> "SELECT count(*), max(b.v) FROM t0 a JOIN t1 b ON a.k <=> b.k JOIN t2 c ON b.v < c.v JOIN t4 d ON d.g = c.g AND d.k <> a.k",
-    "cross product" -> "SELECT count(*), sum(c.v) FROM t2 a CROSS JOIN t4 b JOIN t1 c ON a.k + b.k = c.v",
-    "floating point keys" -> "SELECT a.x, b.k, c.v FROM t0 a JOIN t1 b ON a.x = b.x JOIN t2 c ON b.x = c.x",
+    "cross product"                     -> "SELECT count(*), sum(c.v) FROM t2 a CROSS JOIN t4 b JOIN t1 c ON a.k + b.k = c.v",
+    "floating point keys"               -> "SELECT a.x, b.k, c.v FROM t0 a JOIN t1 b ON a.x = b.x JOIN t2 c ON b.x = c.x",
     "outer, semi and aggregated inputs" ->
       """SELECT o.k, o.w, b.s, g.n FROM (SELECT l.k, l.g, r.v AS w FROM t0 l LEFT JOIN t1 r ON l.k = r.k) o JOIN t2 b ON o.g = b.g
         |JOIN (SELECT k, count(*) n FROM t3 WHERE EXISTS (SELECT 1 FROM t4 WHERE t4.g = t3.g) GROUP BY k) g ON g.k = o.k JOIN t4 d ON d.k = g.k OR d.v = o.w""".stripMargin,
@@ -61,7 +62,9 @@ class EveryOrderSuite extends DovetailSuite {
       if (group.leaves.size <= 2 || group.marked) super.reorder(group, ordering)
       else {
         val predicates = JoinPredicates(group.leaves.map(_.outputSet), group.conditions)
-        val leaves     = group.leaves.zipWithIndex.map { case (leaf, i) => predicates.local.collect { case (`i`, e) => e }.reduceOption(And(_, _)).fold(leaf)(Filter(_, leaf)) }
+        val leaves     = group.leaves.zipWithIndex.map { case (leaf, i) =>
+          predicates.local.collect { case (`i`, e) => e }.reduceOption(And(_, _)).fold(leaf)(Filter(_, leaf))
+        }
         new RebuildPlan(group, leaves, predicates)(shape)
       }
   }
@@ -71,11 +74,11 @@ object EveryOrderSuite {
 
   /** All join trees of a group, one of each two mirror images; a cross product only where the predicates leave no tree without. */
   def orders(group: JoinGroup): Vector[Shape] = {
-    val predicates = JoinPredicates(group.leaves.map(_.outputSet), group.conditions)
+    val predicates                                   = JoinPredicates(group.leaves.map(_.outputSet), group.conditions)
     def connected(l: Set[Int], r: Set[Int]): Boolean =
       predicates.members.exists(ms => ms.exists(m => l(m.relation)) && ms.exists(m => r(m.relation))) ||
         predicates.complex.exists(p => p.relations.forall(x => l(x) || r(x)) && p.relations.exists(l) && p.relations.exists(r))
-    val all = group.leaves.indices.toSet
+    val all     = group.leaves.indices.toSet
     val without = trees(all, connected)
     if (without.nonEmpty) without else trees(all, (_, _) => true)
   }

@@ -17,18 +17,32 @@ class ExplainSuite extends DovetailSuite with BeforeAndAfterAll {
     try StarSchema.drop(spark)
     finally super.afterAll()
 
-  private def quoted(sql: String)                    = sql.replace("\\", "\\\\").replace("'", "\\'")
-  private def text(sql: String): String              = spark.sql(s"SELECT * FROM dovetail_explain('${quoted(sql)}')").head().getString(0)
-  private def json(sql: String): JsonNode            = new ObjectMapper().readTree(spark.sql(s"SELECT * FROM dovetail_explain('${quoted(sql)}', 'json')").head().getString(0))
-  private def items(n: JsonNode): Vector[JsonNode]   = (0 until n.size).map(n.get).toVector
-  private def strings(n: JsonNode): Vector[String]   = items(n).map(_.asText)
-  private def fields(n: JsonNode): Set[String]       = { val names = n.fieldNames(); val all = Set.newBuilder[String]; while (names.hasNext) all += names.next(); all.result() }
+  private def quoted(sql: String)         = sql.replace("\\", "\\\\").replace("'", "\\'")
+  private def text(sql: String): String   = spark.sql(s"SELECT * FROM dovetail_explain('${quoted(sql)}')").head().getString(0)
+  private def json(sql: String): JsonNode =
+    new ObjectMapper().readTree(spark.sql(s"SELECT * FROM dovetail_explain('${quoted(sql)}', 'json')").head().getString(0))
+  private def items(n: JsonNode): Vector[JsonNode] = (0 until n.size).map(n.get).toVector
+  private def strings(n: JsonNode): Vector[String] = items(n).map(_.asText)
+  private def fields(n: JsonNode): Set[String]     = {
+    val names = n.fieldNames(); val all = Set.newBuilder[String]; while (names.hasNext) all += names.next(); all.result()
+  }
 
   // explain
 
   test("explain as text: both orders, every input and join with its size and where it comes from, times") {
     val report = withoutIdempotenceCheck(text(star))
-    Seq("Dovetail", "Group 1: reordered: saves", "dphyp", "written", "(((f a) b) c)", "chosen", "5000 rows", "catalog", "f.k3 = c.k", "planning ms: prepare").foreach(s => assert(report.contains(s), report))
+    Seq(
+      "Dovetail",
+      "Group 1: reordered: saves",
+      "dphyp",
+      "written",
+      "(((f a) b) c)",
+      "chosen",
+      "5000 rows",
+      "catalog",
+      "f.k3 = c.k",
+      "planning ms: prepare"
+    ).foreach(s => assert(report.contains(s), report))
     assert(!report.contains("Group 2"))
     assert(text("SELECT * FROM f").contains("nothing to reorder"))
     assert(dovetail(on = false)(text(star)).contains("switched off"))
@@ -38,15 +52,26 @@ class ExplainSuite extends DovetailSuite with BeforeAndAfterAll {
     val root = withoutIdempotenceCheck(json(star))
     assert(fields(root) == Set("version", "enabled", "cost_model", "planning_ms", "groups"))
     assert(root.get("enabled").asBoolean && root.get("cost_model").asText == "physical" && root.get("version").asText == BuildInfo.version)
-    assert(Set("prepare", "extract", "estimate", "search", "rebuild", "total").subsetOf(fields(root.get("planning_ms"))) && root.at("/planning_ms/total").asDouble > 0.0)
+    assert(Set(
+      "prepare",
+      "extract",
+      "estimate",
+      "search",
+      "rebuild",
+      "total"
+    ).subsetOf(fields(root.get("planning_ms"))) && root.at("/planning_ms/total").asDouble > 0.0)
     assert(root.get("groups").size == 1)
     val group = root.get("groups").get(0)
-    assert(group.get("id").asInt == 1 && group.get("status").asText == "reordered" && group.get("algorithm").asText == "dphyp" && group.get("pairs").asLong > 0L)
+    assert(
+      group.get("id").asInt == 1 && group.get("status").asText == "reordered" && group.get("algorithm").asText == "dphyp" && group.get("pairs").asLong > 0L
+    )
     val relations = items(group.get("relations"))
     assert(relations.map(_.get("name").asText) == Vector("f", "a", "b", "c"))
     relations.foreach { r =>
       val rows = r.get("rows")
-      assert(rows.get("lower").asDouble <= rows.get("value").asDouble && rows.get("value").asDouble <= rows.get("upper").asDouble && rows.get("source").asText == "catalog")
+      assert(rows.get("lower").asDouble <= rows.get("value").asDouble && rows.get("value").asDouble <= rows.get("upper").asDouble && rows.get(
+        "source"
+      ).asText == "catalog")
       assert(r.get("bytes").asDouble > 0.0)
     }
     assert(relations.last.at("/rows/value").asDouble == 2.0, "w = 1 keeps 2 of 20")
@@ -57,7 +82,13 @@ class ExplainSuite extends DovetailSuite with BeforeAndAfterAll {
       joins.foreach { j =>
         assert(j.get("method").asText.nonEmpty && j.get("condition").asText.contains(" = "))
         val cost = j.get("cost")
-        assert(math.abs(Seq("exchange", "sort", "hash", "broadcast", "output").map(cost.get(_).asDouble).sum - cost.get("total").asDouble) <= 1e-6 * cost.get("total").asDouble)
+        assert(math.abs(Seq(
+          "exchange",
+          "sort",
+          "hash",
+          "broadcast",
+          "output"
+        ).map(cost.get(_).asDouble).sum - cost.get("total").asDouble) <= 1e-6 * cost.get("total").asDouble)
       }
       assert(math.abs(joins.map(_.at("/cost/total").asDouble).sum - tree.get("cost").asDouble) <= 1e-6 * tree.get("cost").asDouble)
       assert(strings(joins.last.get("relations")).toSet == Set("f", "a", "b", "c"))
@@ -84,7 +115,13 @@ class ExplainSuite extends DovetailSuite with BeforeAndAfterAll {
   test("explain does not run the statement") {
     withTables("victim") {
       spark.sql("CREATE TABLE victim (v INT) USING parquet")
-      Seq("INSERT INTO victim SELECT v FROM f", "INSERT OVERWRITE victim SELECT 1", "TRUNCATE TABLE victim", "DROP TABLE victim", "CREATE TABLE victim2 USING parquet AS SELECT 1 AS x").foreach(text)
+      Seq(
+        "INSERT INTO victim SELECT v FROM f",
+        "INSERT OVERWRITE victim SELECT 1",
+        "TRUNCATE TABLE victim",
+        "DROP TABLE victim",
+        "CREATE TABLE victim2 USING parquet AS SELECT 1 AS x"
+      ).foreach(text)
       assert(spark.catalog.tableExists("victim") && spark.table("victim").count() == 0 && !spark.catalog.tableExists("victim2"))
     }
   }
@@ -117,9 +154,23 @@ class ExplainSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("dovetail_stats: the table first, then its columns") {
-    val rows = spark.sql("SELECT * FROM dovetail_stats('f')").collect()
+    val rows             = spark.sql("SELECT * FROM dovetail_stats('f')").collect()
     val (table, columns) = (rows.head, rows.tail)
-    assert(rows.head.schema.fieldNames.toSeq == Seq("column", "data_type", "rows", "size_bytes", "distinct_count", "null_count", "min", "max", "avg_length", "max_length", "histogram_bins", "source", "confidence"))
+    assert(rows.head.schema.fieldNames.toSeq == Seq(
+      "column",
+      "data_type",
+      "rows",
+      "size_bytes",
+      "distinct_count",
+      "null_count",
+      "min",
+      "max",
+      "avg_length",
+      "max_length",
+      "histogram_bins",
+      "source",
+      "confidence"
+    ))
     assert(table.isNullAt(0) && table.getAs[Long]("rows") == 5000L && table.getAs[Long]("size_bytes") > 0L && table.getAs[String]("source") == "catalog")
     assert(columns.map(_.getString(0)).toSeq == Seq("k1", "k2", "k3", "v", "t"))
     val v = columns(3)
@@ -159,20 +210,20 @@ class ExplainSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("a wrong call says what is allowed") {
     Seq(
-      "SELECT * FROM dovetail_explain()"                    -> "dovetail_explain(sql [, format])",
-      "SELECT * FROM dovetail_explain('SELECT 1', 'yaml')"  -> "text, json",
+      "SELECT * FROM dovetail_explain()"                        -> "dovetail_explain(sql [, format])",
+      "SELECT * FROM dovetail_explain('SELECT 1', 'yaml')"      -> "text, json",
       "SELECT * FROM dovetail_explain('SELECT 1', 'json', 'x')" -> "1 to 2 arguments",
-      "SELECT * FROM dovetail_explain(1)"                   -> "constant strings",
-      "SELECT * FROM dovetail_explain(NULL)"                -> "constant strings",
-      "SELECT * FROM dovetail_stats()"                      -> "dovetail_stats(table)",
-      "SELECT * FROM dovetail_stats('nowhere')"             -> "nowhere",
-      "SELECT * FROM dovetail_version('x')"                 -> "dovetail_version",
-      "DOVETAIL"                                            -> "DOVETAIL PROFILE",
-      "DOVETAIL DANCE"                                      -> "DOVETAIL PROFILE",
-      "DOVETAIL PROFILE"                                    -> "DOVETAIL PROFILE <query>",
-      "DOVETAIL PROFILE DROP TABLE f"                       -> "takes a query",
-      "DOVETAIL PROFILE INSERT INTO a SELECT 1, 1, '1'"     -> "takes a query",
-      "DOVETAIL PROFILE DOVETAIL PROFILE SELECT 1"          -> "takes a query"
+      "SELECT * FROM dovetail_explain(1)"                       -> "constant strings",
+      "SELECT * FROM dovetail_explain(NULL)"                    -> "constant strings",
+      "SELECT * FROM dovetail_stats()"                          -> "dovetail_stats(table)",
+      "SELECT * FROM dovetail_stats('nowhere')"                 -> "nowhere",
+      "SELECT * FROM dovetail_version('x')"                     -> "dovetail_version",
+      "DOVETAIL"                                                -> "DOVETAIL PROFILE",
+      "DOVETAIL DANCE"                                          -> "DOVETAIL PROFILE",
+      "DOVETAIL PROFILE"                                        -> "DOVETAIL PROFILE <query>",
+      "DOVETAIL PROFILE DROP TABLE f"                           -> "takes a query",
+      "DOVETAIL PROFILE INSERT INTO a SELECT 1, 1, '1'"         -> "takes a query",
+      "DOVETAIL PROFILE DOVETAIL PROFILE SELECT 1"              -> "takes a query"
     ).foreach { case (statement, hint) =>
       val message = intercept[Exception](spark.sql(statement).collect()).getMessage
       assert(message.contains(hint), s"$statement: $message")
@@ -182,7 +233,11 @@ class ExplainSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("the functions compose with SQL, in any case and with a semicolon") {
     assert(spark.sql("SELECT count(*) FROM dovetail_conf() c JOIN dovetail_version() v ON true WHERE c.type = 'double'").head().getLong(0) >= 2L)
-    assert(spark.sql("SELECT upper(column) FROM DOVETAIL_STATS('a') WHERE column IS NOT NULL ORDER BY 1").collect().map(_.getString(0)).toSeq == Seq("K", "S", "W"))
+    assert(spark.sql("SELECT upper(column) FROM DOVETAIL_STATS('a') WHERE column IS NOT NULL ORDER BY 1").collect().map(_.getString(0)).toSeq == Seq(
+      "K",
+      "S",
+      "W"
+    ))
     assert(spark.sql("  dovetail Profile SELECT 1 AS x ; ").head().getString(0).contains("\"rows\":1"))
     assert(spark.sql("SELECT * FROM dovetail_explain(concat('SELECT ', '1'))").count() == 1L)
   }

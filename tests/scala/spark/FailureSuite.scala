@@ -30,13 +30,13 @@ class FailureSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   private val failures: Seq[(String, () => Throwable)] = Seq(
-    "RuntimeException"      -> (() => new RuntimeException("injected")),
-    "MatchError"            -> (() => new MatchError("injected")),
-    "NoSuchMethodError"     -> (() => new NoSuchMethodError("injected")),
-    "NoClassDefFoundError"  -> (() => new NoClassDefFoundError("injected")),
-    "AssertionError"        -> (() => new AssertionError("injected")),
-    "StackOverflowError"    -> (() => new StackOverflowError("injected")),
-    "NotImplementedError"   -> (() => new NotImplementedError("injected"))
+    "RuntimeException"     -> (() => new RuntimeException("injected")),
+    "MatchError"           -> (() => new MatchError("injected")),
+    "NoSuchMethodError"    -> (() => new NoSuchMethodError("injected")),
+    "NoClassDefFoundError" -> (() => new NoClassDefFoundError("injected")),
+    "AssertionError"       -> (() => new AssertionError("injected")),
+    "StackOverflowError"   -> (() => new StackOverflowError("injected")),
+    "NotImplementedError"  -> (() => new NotImplementedError("injected"))
   )
 
   failures.foreach { case (name, failure) =>
@@ -76,9 +76,12 @@ class FailureSuite extends DovetailSuite with BeforeAndAfterAll {
 
   private def corrupted(what: String, rows: BigInt, columns: (String, CatalogColumnStat)*)(complaint: String): Unit = test(s"statistics: $what") {
     withTables("x") {
-      spark.sql("CREATE TABLE x USING parquet AS SELECT CAST(id AS INT) k, CAST(id % 7 AS INT) w, date_add(DATE '2020-01-01', CAST(id % 50 AS INT)) d FROM range(90)")
+      spark.sql(
+        "CREATE TABLE x USING parquet AS SELECT CAST(id AS INT) k, CAST(id % 7 AS INT) w, date_add(DATE '2020-01-01', CAST(id % 50 AS INT)) d FROM range(90)"
+      )
       spark.sessionState.catalog.alterTableStats(TableIdentifier("x"), Some(CatalogStatistics(BigInt(1000), Some(rows), columns.toMap)))
-      val sql        = "SELECT f.v, a.w FROM f JOIN a ON f.k1 = a.k JOIN x ON f.k2 = x.k JOIN c ON f.k3 = c.k WHERE x.w IN (1, 2) AND x.d < DATE '2020-01-20' AND c.w = 1"
+      val sql =
+        "SELECT f.v, a.w FROM f JOIN a ON f.k1 = a.k JOIN x ON f.k2 = x.k JOIN c ON f.k3 = c.k WHERE x.w IN (1, 2) AND x.d < DATE '2020-01-20' AND c.w = 1"
       val expected   = dovetail(on = false)(answer(sql))
       val (_, lines) = LogCapture.of("dovetail")((1 to 3).foreach(_ => assert(answer(sql) == expected)))
       assert(traced(sql)._2.groups.exists(_.algorithm.nonEmpty), "the group was searched all the same")
@@ -97,8 +100,16 @@ class FailureSuite extends DovetailSuite with BeforeAndAfterAll {
   corrupted("negative NULLs", 90, "w" -> column(Some(7), Some(-1), Some("0"), Some("6"), Some(4)))("column w of x")
   corrupted("a min that is no number", 90, "w" -> column(Some(7), Some(0), Some("garbage"), Some("6"), Some(4)))("column w of x")
   corrupted("a min that is no date", 90, "d" -> column(Some(50), Some(0), Some("not a day"), Some("2020-02-19"), Some(4)))("column d of x")
-  corrupted("a histogram of overlapping buckets", 90, "w" -> column(Some(7), Some(0), Some("0"), Some("6"), Some(4), Some(histogram(10, (0, 5, 3), (2, 6, 3)))))("column w of x")
-  corrupted("a histogram that runs backwards", 90, "w" -> column(Some(7), Some(0), Some("0"), Some("6"), Some(4), Some(histogram(10, (5, 0, 3)))))("column w of x")
+  corrupted(
+    "a histogram of overlapping buckets",
+    90,
+    "w" -> column(Some(7), Some(0), Some("0"), Some("6"), Some(4), Some(histogram(10, (0, 5, 3), (2, 6, 3))))
+  )("column w of x")
+  corrupted(
+    "a histogram that runs backwards",
+    90,
+    "w" -> column(Some(7), Some(0), Some("0"), Some("6"), Some(4), Some(histogram(10, (5, 0, 3))))
+  )("column w of x")
   corrupted("a histogram of NaN", 90, "w" -> column(Some(7), Some(0), Some("0"), Some("6"), Some(4), Some(histogram(10, (Double.NaN, 1, 3)))))("column w of x")
   corrupted("a negative length", 90, "w" -> column(Some(7), Some(0), Some("0"), Some("6"), Some(-4)))("column w of x")
 
@@ -122,12 +133,12 @@ class FailureSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("a wrong value is refused where it is set, with what is allowed") {
     Seq(
-      DovetailConf.CardWeight.key    -> "1.5" -> "from 0.0 to 1.0",
-      DovetailConf.CardWeight.key    -> "much" -> "double",
-      DovetailConf.CostModel.key     -> "cheap" -> "physical, cardWeight",
-      DovetailConf.MaxPlanningMs.key -> "0"   -> "at least 1",
-      DovetailConf.ExactPairs.key    -> "-1"  -> "at least 0",
-      DovetailConf.MinGain.key       -> "2"   -> "from 0.0 to 1.0",
+      DovetailConf.CardWeight.key    -> "1.5"     -> "from 0.0 to 1.0",
+      DovetailConf.CardWeight.key    -> "much"    -> "double",
+      DovetailConf.CostModel.key     -> "cheap"   -> "physical, cardWeight",
+      DovetailConf.MaxPlanningMs.key -> "0"       -> "at least 1",
+      DovetailConf.ExactPairs.key    -> "-1"      -> "at least 0",
+      DovetailConf.MinGain.key       -> "2"       -> "from 0.0 to 1.0",
       DovetailConf.Enabled.key       -> "perhaps" -> "boolean"
     ).foreach { case ((key, value), hint) =>
       val message = intercept[IllegalArgumentException](spark.conf.set(key, value)).getMessage
@@ -137,7 +148,12 @@ class FailureSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("a wrong value from a configuration file gives the default and one warning, and the session starts") {
-    Seq(DovetailConf.MinGain.key -> "lots", DovetailConf.CostModel.key -> "cheap", DovetailConf.HistogramEnabled.key -> "2", DovetailConf.MaxPlanningMs.key -> "-7").foreach { case (key, value) =>
+    Seq(
+      DovetailConf.MinGain.key          -> "lots",
+      DovetailConf.CostModel.key        -> "cheap",
+      DovetailConf.HistogramEnabled.key -> "2",
+      DovetailConf.MaxPlanningMs.key    -> "-7"
+    ).foreach { case (key, value) =>
       spark.sharedState.conf.set(key, value)
       try {
         val setting    = DovetailConf.all.find(_.key == key).get
@@ -149,8 +165,7 @@ class FailureSuite extends DovetailSuite with BeforeAndAfterAll {
           }
         }
         assert(lines.size == 1 && lines.head.contains(key) && lines.head.contains(setting.entry.defaultValueString), lines)
-      }
-      finally spark.sharedState.conf.remove(key)
+      } finally spark.sharedState.conf.remove(key)
     }
   }
 
@@ -208,13 +223,15 @@ class FailureSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("a very deep plan is planned") {
-    val deep = (1 to 400).foldLeft("SELECT f.k1, f.k2 FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k")((sql, i) => if (i % 40 == 0) s"SELECT k1, k2 FROM ($sql) LIMIT ${10000 + i}" else sql)
+    val deep = (1 to 400).foldLeft("SELECT f.k1, f.k2 FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k")((sql, i) =>
+      if (i % 40 == 0) s"SELECT k1, k2 FROM ($sql) LIMIT ${10000 + i}" else sql
+    )
     assert(answer(s"SELECT count(*) FROM ($deep)") == dovetail(on = false)(answer(s"SELECT count(*) FROM ($deep)")))
   }
 
   test("a plan too deep for the stack: a rule that overflows gives way") {
     val shallow = incoming(star)
-    val thread = new Thread(
+    val thread  = new Thread(
       null,
       () => {
         val plan = (1 to 20000).foldLeft(shallow)((child, i) => SubqueryAlias(s"x$i", child))

@@ -14,19 +14,20 @@ import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** Join orders as golden files: tests/golden/join_order/`*`.test.
-  *
-  * Commands:
-  *
-  *   - `stats` declares a table in its input: `name rows=… size=…`, then a line per column, `name type ndv=… nulls=… min=… max=… len=… hist=lo:hi:ndv,…`.
-  *     All numbers are injected into the catalog; the table itself is empty. Without `rows` the catalog knows the size only, without `size` not even that.
-  *   - `sql` runs statements (views).
-  *   - `reorder [expect=status,…] [key=value …]` plans a query under these settings, and prints of every group of three or more joined inputs what the
-  *     search saw (inputs, edges) and did (joins with their rows, pairs considered), then the plan. `expect` holds whatever is written into the file: one
-  *     of reordered, kept, left_alone for each group.
-  *
-  * `DOVETAIL_REWRITE_GOLDEN=1` writes the output into the files; review it with git diff.
-  */
+/**
+ * Join orders as golden files: tests/golden/join_order/`*`.test.
+ *
+ * Commands:
+ *
+ *   - `stats` declares a table in its input: `name rows=… size=…`, then a line per column, `name type ndv=… nulls=… min=… max=… len=… hist=lo:hi:ndv,…`.
+ *     All numbers are injected into the catalog; the table itself is empty. Without `rows` the catalog knows the size only, without `size` not even that.
+ *   - `sql` runs statements (views).
+ *   - `reorder [expect=status,…] [key=value …]` plans a query under these settings, and prints of every group of three or more joined inputs what the
+ *     search saw (inputs, edges) and did (joins with their rows, pairs considered), then the plan. `expect` holds whatever is written into the file: one
+ *     of reordered, kept, left_alone for each group.
+ *
+ * `DOVETAIL_REWRITE_GOLDEN=1` writes the output into the files; review it with git diff.
+ */
 class JoinOrderGoldenSuite extends DovetailSuite {
 
   GoldenFile.all("join_order").foreach(file => test(file.getFileName.toString)(run(file)))
@@ -62,7 +63,13 @@ class JoinOrderGoldenSuite extends DovetailSuite {
     val rows = options.get("rows").map(BigInt(_))
     rows.foreach { n =>
       val width = StructType.fromDDL(columns.map(c => s"${c(0)} ${c(1)}").mkString(", ")).map(_.dataType.defaultSize).sum
-      InjectedStatistics(spark, table, rows, options.get("size").fold(n * width)(BigInt(_)), columns.filter(_.size > 2).map(c => c.head -> columnStat(DataType.fromDDL(c(1)), keyValues(c.drop(2)))).toMap)
+      InjectedStatistics(
+        spark,
+        table,
+        rows,
+        options.get("size").fold(n * width)(BigInt(_)),
+        columns.filter(_.size > 2).map(c => c.head -> columnStat(DataType.fromDDL(c(1)), keyValues(c.drop(2)))).toMap
+      )
     }
     table
   }
@@ -74,7 +81,14 @@ class JoinOrderGoldenSuite extends DovetailSuite {
       val buckets = text.split(',').map(_.split(':')).map(b => (b(0).toDouble, b(1).toDouble, b(2).toLong))
       InjectedStatistics.histogram(1.0, buckets.toSeq: _*)
     }
-    InjectedStatistics.column(o.get("ndv").map(BigInt(_)), o.get("nulls").map(BigInt(_)).orElse(Some(BigInt(0))), o.get("min"), o.get("max"), o.get("len").map(_.toLong).orElse(Some(dataType.defaultSize.toLong)), histogram)
+    InjectedStatistics.column(
+      o.get("ndv").map(BigInt(_)),
+      o.get("nulls").map(BigInt(_)).orElse(Some(BigInt(0))),
+      o.get("min"),
+      o.get("max"),
+      o.get("len").map(_.toLong).orElse(Some(dataType.defaultSize.toLong)),
+      histogram
+    )
   }
 
   // reorder
@@ -98,9 +112,9 @@ class JoinOrderGoldenSuite extends DovetailSuite {
   }
 
   private def describe(group: JoinGroup, report: GroupReport): Vector[String] = {
-    val names = GroupOrdering.distinctNames(group.leaves.map(GroupOrdering.name))
-    val why   = if (report.status == "left_alone" || !report.reason.startsWith("saves")) s": ${report.reason}" else ""
-    val head  = s"${report.status}${report.algorithm.fold("")(a => s" [$a, ${report.pairs} pairs]")}$why"
+    val names  = GroupOrdering.distinctNames(group.leaves.map(GroupOrdering.name))
+    val why    = if (report.status == "left_alone" || !report.reason.startsWith("saves")) s": ${report.reason}" else ""
+    val head   = s"${report.status}${report.algorithm.fold("")(a => s" [$a, ${report.pairs} pairs]")}$why"
     val inputs = report.relations.zipWithIndex.map { case (r, i) => s"  ${letter(i)} ${names(i)}${r.rows.fold("")(e => s"  ${rows(e)}")}" }
     val trees  = report.before.toVector.flatMap(tree("written", report, _)) ++ report.after.toVector.flatMap(tree("chosen", report, _))
     head +: (inputs ++ edges(JoinPredicates(group.leaves.map(_.outputSet), group.conditions)) ++ trees)
@@ -109,8 +123,8 @@ class JoinOrderGoldenSuite extends DovetailSuite {
   /** What connects the inputs: written equalities, those that a class of equal columns implies, and all else. */
   private def edges(p: JoinPredicates): Vector[String] = {
     def set(rs: Seq[Int]) = rs.distinct.sorted.map(letter).mkString
-    val written = p.originals.flatten.map(e => s"  ${set(Seq(e.left.relation, e.right.relation))}: ${ExpressionText(e.expression)}")
-    val implied = for {
+    val written           = p.originals.flatten.map(e => s"  ${set(Seq(e.left.relation, e.right.relation))}: ${ExpressionText(e.expression)}")
+    val implied           = for {
       (ms, es) <- p.members.zip(p.originals)
       (a, i)   <- ms.zipWithIndex
       b        <- ms.drop(i + 1) if a.relation != b.relation && !es.exists(e => Set(e.left, e.right) == Set(a, b))

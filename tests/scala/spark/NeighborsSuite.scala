@@ -23,9 +23,12 @@ class NeighborsSuite extends DovetailSuite with BeforeAndAfterAll {
 
   /** What each table is asked for: columns and filters. Order of joins left out. */
   private def scans(plan: SparkPlan): Seq[String] = plan.collectLeaves().flatMap {
-    case s: FileSourceScanExec => Some(s"${s.tableIdentifier.map(_.table)} ${s.requiredSchema.fieldNames.sorted.toSeq} ${s.metadata.get("PushedFilters").map(_.split(", ").sorted.toSeq)}")
-    case s: BatchScanExec      => Some(s"${s.scan.readSchema().fieldNames.sorted.toSeq} ${"PushedFilters: \\[[^\\]]*\\]".r.findFirstIn(s.scan.description()).map(_.split("[\\[,\\]] ?").sorted.toSeq)}")
-    case _                     => None
+    case s: FileSourceScanExec =>
+      Some(s"${s.tableIdentifier.map(_.table)} ${s.requiredSchema.fieldNames.sorted.toSeq} ${s.metadata.get("PushedFilters").map(_.split(", ").sorted.toSeq)}")
+    case s: BatchScanExec => Some(
+        s"${s.scan.readSchema().fieldNames.sorted.toSeq} ${"PushedFilters: \\[[^\\]]*\\]".r.findFirstIn(s.scan.description()).map(_.split("[\\[,\\]] ?").sorted.toSeq)}"
+      )
+    case _ => None
   }.sorted
 
   private def samePushdown(sql: String): Unit = withConf("spark.sql.adaptive.enabled" -> "false") {
@@ -35,7 +38,12 @@ class NeighborsSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("columns are pruned and filters pushed down as without Dovetail") {
-    Seq(star, s"SELECT count(*) $from", s"SELECT max(b.s) $from GROUP BY a.w", s"SELECT f.v $from AND EXISTS (SELECT 1 FROM a a2 WHERE a2.w = b.w AND a2.s > 'a1')").foreach(samePushdown)
+    Seq(
+      star,
+      s"SELECT count(*) $from",
+      s"SELECT max(b.s) $from GROUP BY a.w",
+      s"SELECT f.v $from AND EXISTS (SELECT 1 FROM a a2 WHERE a2.w = b.w AND a2.s > 'a1')"
+    ).foreach(samePushdown)
   }
 
   test("columns that only a join needs go no further than that join") {
@@ -44,7 +52,7 @@ class NeighborsSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("dynamic partition pruning is still planned") {
-    val sql = "SELECT p.v, a.w, b.s, c.s FROM p JOIN a ON p.k1 = a.k JOIN b ON p.k2 = b.k JOIN c ON p.k3 = c.k WHERE c.w = 1 AND c.s <> 'c7'"
+    val sql             = "SELECT p.v, a.w, b.s, c.s FROM p JOIN a ON p.k1 = a.k JOIN b ON p.k2 = b.k JOIN c ON p.k3 = c.k WHERE c.w = 1 AND c.s <> 'c7'"
     def pruned: Boolean = physical(sql).treeString.contains("dynamicpruning")
     assert(reordered(sql))
     assert(dovetail(on = false)(pruned) && pruned)
@@ -111,8 +119,7 @@ class NeighborsSuite extends DovetailSuite with BeforeAndAfterAll {
       val rows  = group.relations.find(_.name == "small").flatMap(_.rows).get
       assert(rows.value == 2.0 && rows.source.name == "exact")
       sameAnswer(sql)
-    }
-    finally { spark.sql("UNCACHE TABLE small"); withTables("small")(()) }
+    } finally { spark.sql("UNCACHE TABLE small"); withTables("small")(()) }
   }
 
   test("a cached join is used as it is, and what is joined with it is reordered") {
@@ -162,7 +169,10 @@ class NeighborsSuite extends DovetailSuite with BeforeAndAfterAll {
   test("DataFrames: dropDuplicates, chained joins, self joins, USING") {
     def rows(on: Boolean): Seq[String] = dovetail(on) {
       val (f, a, b, c) = (spark.table("f"), spark.table("a"), spark.table("b"), spark.table("c"))
-      val joined       = f.join(a.withColumnRenamed("k", "k1"), "k1").join(b.withColumnRenamed("k", "k2").select("k2", "s"), "k2").join(c.withColumnRenamed("k", "k3").filter("w = 1").select("k3"), "k3")
+      val joined       = f.join(
+        a.withColumnRenamed("k", "k1"),
+        "k1"
+      ).join(b.withColumnRenamed("k", "k2").select("k2", "s"), "k2").join(c.withColumnRenamed("k", "k3").filter("w = 1").select("k3"), "k3")
       if (on) assert(PlanText(joined.queryExecution.optimizedPlan) != dovetail(on = false)(PlanText(joined.select("*").queryExecution.optimizedPlan)))
       DovetailSuite.sorted(joined.select("k1", "k2", "v", "w").dropDuplicates("k1", "k2", "v", "w").collect()) ++
         DovetailSuite.sorted(joined.as("l").join(joined.as("r"), "v").selectExpr("v", "l.k1", "r.k2").collect())
@@ -171,7 +181,9 @@ class NeighborsSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("generators, explode in between") {
-    sameAnswer(s"SELECT e, b.s FROM (SELECT f.k2, f.k3, f.k1, explode(array(f.v, f.v + 1)) e FROM f) x JOIN a ON x.k1 = a.k JOIN b ON x.k2 = b.k JOIN c ON x.k3 = c.k WHERE c.w = 1")
+    sameAnswer(
+      s"SELECT e, b.s FROM (SELECT f.k2, f.k3, f.k1, explode(array(f.v, f.v + 1)) e FROM f) x JOIN a ON x.k1 = a.k JOIN b ON x.k2 = b.k JOIN c ON x.k3 = c.k WHERE c.w = 1"
+    )
   }
 
   test("recursive common table expressions, where Spark has them") {
@@ -191,7 +203,7 @@ class NeighborsSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("a user's broadcast hint reaches the physical plan") {
     withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1", "spark.sql.adaptive.enabled" -> "false") {
-      val sql             = s"SELECT /*+ BROADCAST(b) */ f.v $from"
+      val sql                = s"SELECT /*+ BROADCAST(b) */ f.v $from"
       def joins: Seq[String] = physical(sql).collect { case p if p.nodeName.endsWith("Join") => p.nodeName }.sorted
       assert(joins.count(_ == "BroadcastHashJoin") == 1 && joins == dovetail(on = false)(joins))
       sameAnswer(sql, reorders = false)
@@ -199,7 +211,7 @@ class NeighborsSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("the plan of a reordered query survives a session clone and another catalog database") {
-    val other = spark.newSession()
+    val other             = spark.newSession()
     val plan: LogicalPlan = other.sql(star).queryExecution.optimizedPlan
     assert(PlanText(plan) == PlanText(optimized(star)))
   }

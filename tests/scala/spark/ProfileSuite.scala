@@ -16,8 +16,8 @@ class ProfileSuite extends DovetailSuite with BeforeAndAfterAll {
     try StarSchema.drop(spark)
     finally super.afterAll()
 
-  private def profile(sql: String): JsonNode = new ObjectMapper().readTree(spark.sql(s"DOVETAIL PROFILE $sql").head().getString(0))
-  private def count(sql: String): Long       = spark.sql(s"SELECT count(*) FROM ($sql)").head().getLong(0)
+  private def profile(sql: String): JsonNode       = new ObjectMapper().readTree(spark.sql(s"DOVETAIL PROFILE $sql").head().getString(0))
+  private def count(sql: String): Long             = spark.sql(s"SELECT count(*) FROM ($sql)").head().getLong(0)
   private def items(n: JsonNode): Vector[JsonNode] = (0 until n.size).map(n.get).toVector
 
   test("rows of every join are those that count(*) finds") {
@@ -37,7 +37,9 @@ class ProfileSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("outer, semi, anti and cross joins, subqueries: all are counted, what is reused once") {
-    val p = profile("SELECT count(*) FROM a LEFT JOIN b ON a.k = b.k WHERE EXISTS (SELECT 1 FROM c WHERE c.k = a.w) AND a.w NOT IN (SELECT w FROM c WHERE k < 3) AND a.k > (SELECT count(*) FROM c x CROSS JOIN c y) - 395")
+    val p = profile(
+      "SELECT count(*) FROM a LEFT JOIN b ON a.k = b.k WHERE EXISTS (SELECT 1 FROM c WHERE c.k = a.w) AND a.w NOT IN (SELECT w FROM c WHERE k < 3) AND a.k > (SELECT count(*) FROM c x CROSS JOIN c y) - 395"
+    )
     assert(p.get("joins").size == 4)
     assert(items(p.get("joins")).map(_.get("rows").asLong).contains(400L), "20 times 20 rows of the scalar subquery")
     withConf("spark.sql.adaptive.enabled" -> "false", "spark.sql.autoBroadcastJoinThreshold" -> "-1") {
@@ -56,27 +58,32 @@ class ProfileSuite extends DovetailSuite with BeforeAndAfterAll {
     val (ours, plain) = (profile(star), dovetail(on = false)(profile(star)))
     assert(ours.get("enabled").asBoolean && !plain.get("enabled").asBoolean)
     assert(ours.get("rows").asLong == count(star) && ours.at("/digest/rows").asLong == count(star))
-    assert(items(plain.get("orders")).map(_.asText) == Vector("(((f a) b) c)") && items(ours.get("orders")).map(_.asText) == sql.ProfileCommand.orders(optimized(star)).toVector)
+    assert(items(plain.get("orders")).map(_.asText) == Vector(
+      "(((f a) b) c)"
+    ) && items(ours.get("orders")).map(_.asText) == sql.ProfileCommand.orders(optimized(star)).toVector)
     assert(items(ours.get("orders")) != items(plain.get("orders")))
     assert(ours.get("join_rows").asLong < plain.get("join_rows").asLong, "the better order makes fewer rows")
     assert(ours.get("digest") == plain.get("digest"))
-    assert(ours.get("seconds").asDouble > 0.0 && ours.get("planning_ms").asDouble >= ours.get("dovetail_ms").asDouble && ours.get("dovetail_ms").asDouble > 0.0 && plain.get("dovetail_ms").asDouble == 0.0)
+    assert(ours.get("seconds").asDouble > 0.0 && ours.get("planning_ms").asDouble >= ours.get("dovetail_ms").asDouble && ours.get(
+      "dovetail_ms"
+    ).asDouble > 0.0 && plain.get("dovetail_ms").asDouble == 0.0)
   }
 
   private def digest(sql: String): JsonNode = profile(sql).get("digest")
 
   test("the digest does not depend on the order of rows, and on nothing else") {
-    val types = "k1, t, CAST(v AS DECIMAL(20,3)) / 7 AS d, v / 3.0D AS x, CAST(v AS FLOAT) AS y, DATE'2020-01-01' + k1 AS e, IF(v % 5 = 0, NULL, k2) AS n, array(v, k1) AS r, named_struct('q', v) AS u, map('a', v) AS m, CAST(t AS BINARY) AS b"
+    val types =
+      "k1, t, CAST(v AS DECIMAL(20,3)) / 7 AS d, v / 3.0D AS x, CAST(v AS FLOAT) AS y, DATE'2020-01-01' + k1 AS e, IF(v % 5 = 0, NULL, k2) AS n, array(v, k1) AS r, named_struct('q', v) AS u, map('a', v) AS m, CAST(t AS BINARY) AS b"
     val sorted = digest(s"SELECT $types FROM f ORDER BY v, t")
     assert(sorted == digest(s"SELECT $types FROM f ORDER BY t DESC") || nearly(sorted, digest(s"SELECT $types FROM f ORDER BY t DESC")))
     assert(nearly(sorted, digest(s"SELECT /*+ REPARTITION(5) */ $types FROM f")))
     Seq(
-      s"SELECT $types FROM f WHERE v <> 3"                                     -> "rows gone",
-      s"SELECT $types FROM f UNION ALL SELECT $types FROM f WHERE v = 3"       -> "rows twice",
-      s"SELECT ${types.replace("k1, t", "k1, IF(v = 3, 'other', t) AS t")} FROM f" -> "another string",
-      s"SELECT ${types.replace("IF(v % 5 = 0", "IF(v % 5 = 1")} FROM f"        -> "other NULLs",
+      s"SELECT $types FROM f WHERE v <> 3"                                                -> "rows gone",
+      s"SELECT $types FROM f UNION ALL SELECT $types FROM f WHERE v = 3"                  -> "rows twice",
+      s"SELECT ${types.replace("k1, t", "k1, IF(v = 3, 'other', t) AS t")} FROM f"        -> "another string",
+      s"SELECT ${types.replace("IF(v % 5 = 0", "IF(v % 5 = 1")} FROM f"                   -> "other NULLs",
       s"SELECT ${types.replace("array(v, k1)", "array(v + IF(v = 3, 1, 0), k1)")} FROM f" -> "another array",
-      s"SELECT ${types.replace("v / 3.0D", "v / 3.1D")} FROM f"                -> "other doubles"
+      s"SELECT ${types.replace("v / 3.0D", "v / 3.1D")} FROM f"                           -> "other doubles"
     ).foreach { case (other, what) => assert(!nearly(sorted, digest(other)), what) }
   }
 

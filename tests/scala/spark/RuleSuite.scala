@@ -8,9 +8,10 @@ import org.apache.spark.sql.dovetail.predicates.Conjuncts
 import org.apache.spark.sql.dovetail.sql.ProfileCommand
 import org.scalatest.BeforeAndAfterAll
 
-/** What the rule promises to the rest of Catalyst: it leaves alone what is not its business, keeps outputs, is idempotent and deterministic, and Spark's own
-  * optimizations before and after it still happen.
-  */
+/**
+ * What the rule promises to the rest of Catalyst: it leaves alone what is not its business, keeps outputs, is idempotent and deterministic, and Spark's own
+ * optimizations before and after it still happen.
+ */
 class RuleSuite extends DovetailSuite with BeforeAndAfterAll {
   private val star = "SELECT f.v, a.w, b.w, c.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
 
@@ -38,11 +39,15 @@ class RuleSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("a plan whose groups have two relations each is the very same plan") {
-    untouched(incoming("SELECT count(*) FROM (SELECT k1, count(*) n FROM f JOIN a ON f.k1 = a.k GROUP BY k1) x LEFT JOIN (SELECT f.k2 FROM f JOIN b ON f.k2 = b.k) y ON x.k1 = y.k2"))
+    untouched(incoming(
+      "SELECT count(*) FROM (SELECT k1, count(*) n FROM f JOIN a ON f.k1 = a.k GROUP BY k1) x LEFT JOIN (SELECT f.k2 FROM f JOIN b ON f.k2 = b.k) y ON x.k1 = y.k2"
+    ))
   }
 
   test("two relations with EXISTS, IN and a scalar subquery are the very same plan") {
-    untouched(incoming("SELECT count(*) FROM f JOIN a ON f.k1 = a.k WHERE EXISTS (SELECT 1 FROM b WHERE b.k = f.k2) AND f.k3 IN (SELECT k FROM c) AND f.v > (SELECT min(w) FROM c)"))
+    untouched(incoming(
+      "SELECT count(*) FROM f JOIN a ON f.k1 = a.k WHERE EXISTS (SELECT 1 FROM b WHERE b.k = f.k2) AND f.k3 IN (SELECT k FROM c) AND f.v > (SELECT min(w) FROM c)"
+    ))
   }
 
   test("a good order is the very same plan") {
@@ -75,7 +80,11 @@ class RuleSuite extends DovetailSuite with BeforeAndAfterAll {
   // what the rule returns
 
   test("output attributes and their ids are kept, in order") {
-    val queries = Seq(star, "SELECT c.w, f.* FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1", "SELECT * FROM f, a, b, c WHERE f.k1 = a.k AND f.k2 = b.k AND f.k3 = c.k AND c.w = 1")
+    val queries = Seq(
+      star,
+      "SELECT c.w, f.* FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1",
+      "SELECT * FROM f, a, b, c WHERE f.k1 = a.k AND f.k2 = b.k AND f.k3 = c.k AND c.w = 1"
+    )
     queries.foreach { sql =>
       val plan  = incoming(sql)
       val after = rule(plan)
@@ -115,7 +124,8 @@ class RuleSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
-  private def equalities(plan: LogicalPlan): Seq[Expression] = plan.collect { case j: Join => j }.flatMap(_.condition.toSeq.flatMap(Conjuncts(_))).collect { case e: EqualTo => e }
+  private def equalities(plan: LogicalPlan): Seq[Expression] =
+    plan.collect { case j: Join => j }.flatMap(_.condition.toSeq.flatMap(Conjuncts(_))).collect { case e: EqualTo => e }
 
   test("planning again, and with other expression ids, gives the same plan") {
     val sql   = s"SELECT x.v, count(*) FROM ($star) x JOIN f y ON x.v = y.v JOIN a ON y.k1 = a.k JOIN b ON y.k2 = b.k AND a.w = b.w GROUP BY x.v"

@@ -11,9 +11,11 @@ class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
 
   import TypesSuite.Case
 
-  private lazy val variant = if (spark.version >= "4.0") Seq(Case("va", "VARIANT", "parse_json(CAST(id AS STRING))", "va IS NOT NULL", joins = false, analyzed = false)) else Nil
+  private lazy val variant =
+    if (spark.version >= "4.0") Seq(Case("va", "VARIANT", "parse_json(CAST(id AS STRING))", "va IS NOT NULL", joins = false, analyzed = false)) else Nil
   // added in Spark 4.1
-  private lazy val time = if (spark.version >= "4.1") Seq(Case("ti", "TIME", "CAST(concat('0', id % 10, ':00:00') AS TIME)", "ti < TIME'05:00:00'", analyzed = false)) else Nil
+  private lazy val time =
+    if (spark.version >= "4.1") Seq(Case("ti", "TIME", "CAST(concat('0', id % 10, ':00:00') AS TIME)", "ti < TIME'05:00:00'", analyzed = false)) else Nil
 
   private lazy val cases: Seq[Case] = Seq(
     Case("bo", "BOOLEAN", "id % 2 = 0", "bo"),
@@ -70,13 +72,17 @@ class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
   test("filters on every type, in a group of joins") {
     cases.foreach { c =>
       searched(s"SELECT count(*), min(f.v) FROM f JOIN a ON f.k1 = a.k JOIN ty ON f.k2 = ty.id JOIN c ON f.k3 = c.k WHERE ${c.predicate} AND c.w = 1")
-      sound(s"SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN ty ON f.k2 = ty.id JOIN c ON f.k3 = c.k WHERE (${c.predicate} OR ${c.name} IS NULL OR c.w = 1) AND NOT (${c.predicate} AND a.w = 3)")
+      sound(
+        s"SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN ty ON f.k2 = ty.id JOIN c ON f.k3 = c.k WHERE (${c.predicate} OR ${c.name} IS NULL OR c.w = 1) AND NOT (${c.predicate} AND a.w = 3)"
+      )
     }
   }
 
   test("joins on every type, implied equalities too") {
     cases.filter(_.joins).foreach { c =>
-      sound(s"SELECT count(*), min(f.v) FROM ty x JOIN ty y ON x.${c.name} = y.${c.name} JOIN ty z ON y.${c.name} = z.${c.name} JOIN f ON f.k2 = z.id WHERE f.k1 = 3 AND z.id < 9")
+      sound(
+        s"SELECT count(*), min(f.v) FROM ty x JOIN ty y ON x.${c.name} = y.${c.name} JOIN ty z ON y.${c.name} = z.${c.name} JOIN f ON f.k2 = z.id WHERE f.k1 = 3 AND z.id < 9"
+      )
       searched(s"SELECT count(*) FROM ty x JOIN ty y ON x.${c.name} <=> y.${c.name} JOIN f ON f.k2 = y.id WHERE f.k1 = 3 AND x.id < 30")
     }
   }
@@ -96,7 +102,8 @@ class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("a filtered TIMESTAMP_NTZ column with statistics, on which Spark's own estimator fails") {
-    val sql = "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN ty ON f.k2 = ty.id JOIN c ON f.k3 = c.k WHERE ty.tn < TIMESTAMP_NTZ'2020-01-01 12:00:00' AND c.w = 1"
+    val sql =
+      "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN ty ON f.k2 = ty.id JOIN c ON f.k3 = c.k WHERE ty.tn < TIMESTAMP_NTZ'2020-01-01 12:00:00' AND c.w = 1"
     sound(sql)
     val group = traced(sql)._2.groups.head
     val rows  = group.relations.find(_.name == "ty").flatMap(_.rows).get.value
@@ -135,10 +142,11 @@ class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
 
 object TypesSuite {
 
-  /** @param value     of row `id`
-    * @param predicate keeps some of the rows
-    * @param joins     two values can be compared
-    * @param analyzed  Spark's ANALYZE has statistics for the type
-    */
-  private final case class Case(name: String, sqlType: String, value: String, predicate: String, joins: Boolean = true, analyzed: Boolean = true)
+  /**
+   * @param value     of row `id`
+   * @param predicate keeps some of the rows
+   * @param joins     two values can be compared
+   * @param analyzed  Spark's ANALYZE has statistics for the type
+   */
+  final private case class Case(name: String, sqlType: String, value: String, predicate: String, joins: Boolean = true, analyzed: Boolean = true)
 }

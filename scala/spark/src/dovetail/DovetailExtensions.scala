@@ -5,11 +5,12 @@ import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.dovetail.BuildInfo
 import org.slf4j.LoggerFactory
 
-/** The class that users name in `spark.sql.extensions`.
-  *
-  * A jar is built for one Spark line. In another one it switches itself off, with one line in the log, and Spark goes on without it: this class looks at
-  * the version before it touches anything that may not exist there. Whatever goes wrong while hooking in must not cost the user the session either.
-  */
+/**
+ * The class that users name in `spark.sql.extensions`.
+ *
+ * A jar is built for one Spark line. In another one it switches itself off, with one line in the log, and Spark goes on without it: this class looks at
+ * the version before it touches anything that may not exist there. Whatever goes wrong while hooking in must not cost the user the session either.
+ */
 class DovetailExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = hook(extensions, SPARK_VERSION)
 

@@ -28,9 +28,9 @@ abstract class DovetailSuite extends AnyFunSuite {
   protected def withTables[A](names: String*)(body: => A): A =
     try body
     finally names.foreach { name =>
-      val view = spark.catalog.tableExists(name) && spark.catalog.getTable(name).tableType.contains("VIEW")
-      spark.sql(s"DROP ${if (view) "VIEW" else "TABLE"} IF EXISTS $name")
-    }
+        val view = spark.catalog.tableExists(name) && spark.catalog.getTable(name).tableType.contains("VIEW")
+        spark.sql(s"DROP ${if (view) "VIEW" else "TABLE"} IF EXISTS $name")
+      }
 
   protected def withDirectory[A](body: Path => A): A = {
     val directory = Files.createTempDirectory(TestSession.directory, "data")
@@ -77,7 +77,9 @@ abstract class DovetailSuite extends AnyFunSuite {
   /** The plan as it reaches the rule. */
   protected def incoming(sql: String): LogicalPlan = {
     var seen = Option.empty[LogicalPlan]
-    withRule(session => new ReorderJoins(session) { override def apply(plan: LogicalPlan): LogicalPlan = { if (seen.isEmpty) seen = Some(plan); plan } })(optimized(sql))
+    withRule(session => new ReorderJoins(session) { override def apply(plan: LogicalPlan): LogicalPlan = { if (seen.isEmpty) seen = Some(plan); plan } })(
+      optimized(sql)
+    )
     seen.get
   }
 }
@@ -89,13 +91,14 @@ object DovetailSuite {
     sys.props.get(property).orElse(sys.env.get(property.toUpperCase(java.util.Locale.ROOT).replace('.', '_'))).fold(default)(_.trim.toLong)
 
   /** Runs a query as `collect` does, but does not describe it to the SQL user interface, which takes as long as a tiny query. */
-  def answer(execution: QueryExecution): Seq[String] = sorted(SQLExecution.withSQLConfPropagated(execution.sparkSession)(execution.executedPlan.executeCollectPublic()))
+  def answer(execution: QueryExecution): Seq[String] =
+    sorted(SQLExecution.withSQLConfPropagated(execution.sparkSession)(execution.executedPlan.executeCollectPublic()))
 
   def sorted(rows: Array[Row]): Seq[String] = rows.map(text).sorted.toSeq
 
   private def text(value: Any): String = value match {
-    case row: Row           => row.toSeq.map(text).mkString("[", ",", "]")
-    case bytes: Array[Byte] => bytes.mkString("x", ".", "")
+    case row: Row                        => row.toSeq.map(text).mkString("[", ",", "]")
+    case bytes: Array[Byte]              => bytes.mkString("x", ".", "")
     case seq: scala.collection.Seq[_]    => seq.map(text).mkString("(", ",", ")")
     case map: scala.collection.Map[_, _] => map.toSeq.map { case (k, v) => text(k) + "->" + text(v) }.sorted.mkString("{", ",", "}")
     // the last digits of a sum depend on the order of addition

@@ -2,16 +2,17 @@ package org.apache.spark.sql.dovetail
 
 import java.nio.file.{Files, Path, Paths}
 
-/** One case of a golden file, in the form of CockroachDB's data-driven tests:
-  *
-  * {{{
-  * # comments
-  * command argument key=value
-  * input, up to a line of four dashes
-  * ----
-  * expected output, up to an empty line
-  * }}}
-  */
+/**
+ * One case of a golden file, in the form of CockroachDB's data-driven tests:
+ *
+ * {{{
+ * # comments
+ * command argument key=value
+ * input, up to a line of four dashes
+ * ----
+ * expected output, up to an empty line
+ * }}}
+ */
 final case class GoldenCase(comments: Vector[String], command: String, arguments: Vector[String], input: Vector[String], expected: Vector[String], line: Int) {
   def render(output: Vector[String]): Vector[String] = (comments :+ (command +: arguments).mkString(" ")) ++ input ++ (GoldenFile.Separator +: output)
 }
@@ -28,8 +29,7 @@ object GoldenFile {
       val found = Vector.newBuilder[Path]
       files.forEach(p => { found += p; () })
       found.result().filter(_.toString.endsWith(".test")).sortBy(_.toString)
-    }
-    finally files.close()
+    } finally files.close()
   }
 
   def read(file: Path): Vector[GoldenCase] = {
@@ -46,14 +46,14 @@ object GoldenFile {
     val blank = lines.takeWhile(_.isEmpty).size
     if (blank == lines.size) Vector.empty
     else {
-      val start              = lines.drop(blank)
-      val (comments, rest)   = start.span(l => l.startsWith("#") || l.isEmpty)
-      val line               = first + blank + comments.size
+      val start            = lines.drop(blank)
+      val (comments, rest) = start.span(l => l.startsWith("#") || l.isEmpty)
+      val line             = first + blank + comments.size
       require(rest.nonEmpty, s"line $line: comments without a command")
       val words              = rest.head.split("\\s+").toVector
       val (input, separated) = rest.tail.span(_ != Separator)
       require(separated.nonEmpty, s"line $line: '${rest.head}' has no line '$Separator' after its input")
-      val (expected, after)  = separated.tail.span(_.nonEmpty)
+      val (expected, after) = separated.tail.span(_.nonEmpty)
       GoldenCase(comments, words.head, words.tail, input, expected, line) +: cases(after, line + 1 + input.size + 1 + expected.size)
     }
   }

@@ -20,5 +20,6 @@ object InjectedStatistics {
   ): CatalogColumnStat = CatalogColumnStat(ndv, min, max, nulls, length, length, histogram)
 
   /** Buckets of the same height, as (low, high, distinct values). */
-  def histogram(height: Double, buckets: (Double, Double, Long)*): Histogram = Histogram(height, buckets.map { case (lo, hi, ndv) => HistogramBin(lo, hi, ndv) }.toArray)
+  def histogram(height: Double, buckets: (Double, Double, Long)*): Histogram =
+    Histogram(height, buckets.map { case (lo, hi, ndv) => HistogramBin(lo, hi, ndv) }.toArray)
 }

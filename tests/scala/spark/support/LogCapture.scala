@@ -12,7 +12,8 @@ object LogCapture {
   def of[A](logger: String)(body: => A): (A, Seq[String]) = {
     val lines    = mutable.ArrayBuffer.empty[String]
     val appender = new AbstractAppender("capture", null, null, true, Property.EMPTY_ARRAY) {
-      override def append(event: LogEvent): Unit = if (event.getLevel.isMoreSpecificThan(Level.WARN)) lines.synchronized { lines += event.getMessage.getFormattedMessage; () }
+      override def append(event: LogEvent): Unit =
+        if (event.getLevel.isMoreSpecificThan(Level.WARN)) lines.synchronized { lines += event.getMessage.getFormattedMessage; () }
     }
     appender.start()
     val target = LogManager.getLogger(logger).asInstanceOf[Logger]

@@ -8,16 +8,18 @@ import org.apache.spark.sql.sources.{BaseRelation, SchemaRelationProvider, Table
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{Row, SparkSession, SQLContext}
 
-/** Tables whose rows lie in memory: real catalog tables that can be analyzed and carry statistics, without files, so that hundreds of queries take seconds.
-  *
-  * `CREATE TABLE t (…) USING …MemorySource OPTIONS (data 't', bytes '100')`: `bytes` is the size that the source reports; without it, it knows none.
-  */
+/**
+ * Tables whose rows lie in memory: real catalog tables that can be analyzed and carry statistics, without files, so that hundreds of queries take seconds.
+ *
+ * `CREATE TABLE t (…) USING …MemorySource OPTIONS (data 't', bytes '100')`: `bytes` is the size that the source reports; without it, it knows none.
+ */
 class MemorySource extends SchemaRelationProvider {
   override def createRelation(context: SQLContext, options: Map[String, String], schema: StructType): BaseRelation =
     new MemoryRelation(context, schema, options.getOrElse("data", ""), options.get("bytes").map(_.toLong))
 }
 
-final class MemoryRelation(override val sqlContext: SQLContext, override val schema: StructType, data: String, bytes: Option[Long]) extends BaseRelation with TableScan {
+final class MemoryRelation(override val sqlContext: SQLContext, override val schema: StructType, data: String, bytes: Option[Long]) extends BaseRelation
+    with TableScan {
   override def sizeInBytes: Long = bytes.getOrElse(super.sizeInBytes)
 
   /** The rows are in Spark's own form already, which spares every scan a conversion. */

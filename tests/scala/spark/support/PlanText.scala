@@ -14,11 +14,14 @@ object PlanText {
     case j: Join =>
       val hints     = Seq(j.hint.leftHint, j.hint.rightHint).flatten.flatMap(_.strategy).map(s => s" hint=$s".toLowerCase(Locale.ROOT)).mkString
       val condition = j.condition.fold("")(c => s": ${ExpressionText(c)}")
-      s"join ${j.joinType.toString.replaceAll("([a-z])([A-Z])", "$1 $2").takeWhile(_ != '(').toLowerCase(Locale.ROOT)}$hints$condition" +: indented(Seq(j.left, j.right))
-    case leaf: LeafNode           => Vector(LeafStatistics.name(leaf))
-    case _: Filter | _: Project   => subqueries(plan) ++ plan.children.flatMap(lines)
-    case _: LocalLimit            => plan.children.toVector.flatMap(lines)
-    case other                    => other.nodeName.toLowerCase(Locale.ROOT) +: (indented(other.children) ++ subqueries(other))
+      s"join ${j.joinType.toString.replaceAll("([a-z])([A-Z])", "$1 $2").takeWhile(_ != '(').toLowerCase(Locale.ROOT)}$hints$condition" +: indented(Seq(
+        j.left,
+        j.right
+      ))
+    case leaf: LeafNode         => Vector(LeafStatistics.name(leaf))
+    case _: Filter | _: Project => subqueries(plan) ++ plan.children.flatMap(lines)
+    case _: LocalLimit          => plan.children.toVector.flatMap(lines)
+    case other                  => other.nodeName.toLowerCase(Locale.ROOT) +: (indented(other.children) ++ subqueries(other))
   }
 
   private def subqueries(plan: LogicalPlan): Vector[String] = plan.subqueries.toVector.flatMap(s => "subquery" +: indented(Seq(s)))

@@ -6,13 +6,13 @@ import scala.util.Random
 final class RandomQueries(random: Random) {
   import RandomQueries.Input
 
-  private var aliases     = 0
-  private val All         = Set("k", "g", "s", "d", "v", "x", "f")
-  private def alias()     = { aliases += 1; s"r$aliases" }
-  private def table()     = one(RandomTables.names ++ RandomTables.names.take(4): _*)
-  private def one[A](values: A*): A        = values(random.nextInt(values.size))
-  private def chance(p: Double): Boolean   = random.nextDouble() < p
-  private def some(most: Int): Range       = 0 until random.nextInt(most + 1)
+  private var aliases                    = 0
+  private val All                        = Set("k", "g", "s", "d", "v", "x", "f")
+  private def alias()                    = { aliases += 1; s"r$aliases" }
+  private def table()                    = one(RandomTables.names ++ RandomTables.names.take(4): _*)
+  private def one[A](values: A*): A      = values(random.nextInt(values.size))
+  private def chance(p: Double): Boolean = random.nextDouble() < p
+  private def some(most: Int): Range     = 0 until random.nextInt(most + 1)
 
   def query(): String = {
     aliases = 0
@@ -23,9 +23,10 @@ final class RandomQueries(random: Random) {
 
   /** A common table expression, joined with itself. */
   private def twice(): String = {
-    val (a, b)  = (base(), base())
-    val (c, d)  = (base(), base())
-    val body    = s"SELECT ${a.alias}.k, ${b.alias}.g, ${c.alias}.s, count(*) AS v FROM ${a.sql} JOIN ${b.sql} ON ${a.alias}.k = ${b.alias}.k JOIN ${c.sql} ON ${equality(c, Vector(a, b))} GROUP BY 1, 2, 3"
+    val (a, b) = (base(), base())
+    val (c, d) = (base(), base())
+    val body   =
+      s"SELECT ${a.alias}.k, ${b.alias}.g, ${c.alias}.s, count(*) AS v FROM ${a.sql} JOIN ${b.sql} ON ${a.alias}.k = ${b.alias}.k JOIN ${c.sql} ON ${equality(c, Vector(a, b))} GROUP BY 1, 2, 3"
     s"WITH c AS ($body) SELECT p.k, p.v, q.s FROM c p JOIN c q ON p.k = q.k JOIN ${d.sql} ON ${d.alias}.k = q.k WHERE p.v <= q.v"
   }
 
@@ -49,7 +50,11 @@ final class RandomQueries(random: Random) {
       case 2 => Input(s"(SELECT k, v, s FROM ${table()} UNION ALL SELECT k + 1, v, s FROM ${table()}) $a", a, Set("k", "v", "s"))
       case 3 =>
         val (l, r) = (base(), base())
-        Input(s"(SELECT ${l.alias}.k, ${r.alias}.g, ${r.alias}.v FROM ${l.sql} ${one("JOIN", "LEFT JOIN")} ${r.sql} ON ${equality(r, Vector(l))}) $a", a, Set("k", "g", "v"))
+        Input(
+          s"(SELECT ${l.alias}.k, ${r.alias}.g, ${r.alias}.v FROM ${l.sql} ${one("JOIN", "LEFT JOIN")} ${r.sql} ON ${equality(r, Vector(l))}) $a",
+          a,
+          Set("k", "g", "v")
+        )
       case 4 => Input(s"(SELECT k, v, row_number() OVER (PARTITION BY k ORDER BY v, g, s, d, x, f) AS g FROM ${table()}) $a", a, Set("k", "g", "v"))
       case _ => Input(s"${table()} $a", a, All)
     }
@@ -99,14 +104,14 @@ final class RandomQueries(random: Random) {
 
   private def condition(next: Input, visible: Vector[Input], wide: Boolean): String = {
     val main = random.nextInt(20) match {
-      case 0 if wide                   => s"${pair("v", "<", next, one(visible: _*))}"
-      case 1                           => s"(${equality(next, visible)} OR ${pair("v", "=", next, one(visible: _*))})"
-      case 2                           => pair("k", "<=>", next, one(visible: _*))
-      case 3 if visible.size > 1       => val Seq(a, b) = random.shuffle(visible).take(2): @unchecked; s"${column(a, "k")} + ${column(b, "v")} = ${column(next, "v")}"
-      case 4 | 5 | 6                   => val other = one(visible: _*); s"${pair("k", "=", next, other)} AND ${pair(one("v", "g"), "=", next, other)}"
-      case 7                           => s"coalesce(${column(next, "k")}, 0) = ${column(one(visible: _*), "k")}"
-      case 8 if visible.size > 1       => s"${equality(next, visible)} AND ${equality(next, visible)}"
-      case _                           => equality(next, visible)
+      case 0 if wide             => s"${pair("v", "<", next, one(visible: _*))}"
+      case 1                     => s"(${equality(next, visible)} OR ${pair("v", "=", next, one(visible: _*))})"
+      case 2                     => pair("k", "<=>", next, one(visible: _*))
+      case 3 if visible.size > 1 => val Seq(a, b) = random.shuffle(visible).take(2): @unchecked; s"${column(a, "k")} + ${column(b, "v")} = ${column(next, "v")}"
+      case 4 | 5 | 6             => val other = one(visible: _*); s"${pair("k", "=", next, other)} AND ${pair(one("v", "g"), "=", next, other)}"
+      case 7                     => s"coalesce(${column(next, "k")}, 0) = ${column(one(visible: _*), "k")}"
+      case 8 if visible.size > 1 => s"${equality(next, visible)} AND ${equality(next, visible)}"
+      case _                     => equality(next, visible)
     }
     if (chance(0.15)) s"$main AND ${filter(next)}" else main
   }
@@ -125,22 +130,23 @@ final class RandomQueries(random: Random) {
   private def column(i: Input, c: String): String = s"${i.alias}.${if (i.columns(c)) c else if (i.columns("k")) "k" else i.columns.min}"
 
   private def filter(i: Input): String = random.nextInt(8) match {
-    case 0 => s"${column(i, "v")} < ${1 + random.nextInt(9)}"
-    case 1 => s"${column(i, "k")} IN (1, 2, ${random.nextInt(5)})"
-    case 2 => s"${column(i, "g")} IS NOT NULL"
-    case 3 => s"NOT (${column(i, "v")} = 3 OR ${column(i, "k")} = 2)"
+    case 0                   => s"${column(i, "v")} < ${1 + random.nextInt(9)}"
+    case 1                   => s"${column(i, "k")} IN (1, 2, ${random.nextInt(5)})"
+    case 2                   => s"${column(i, "g")} IS NOT NULL"
+    case 3                   => s"NOT (${column(i, "v")} = 3 OR ${column(i, "k")} = 2)"
     case 4 if i.columns("s") => s"${i.alias}.s ${one("LIKE 'a%'", "<> 'b'", "IN ('a', 'c')", "IS NULL")}"
     case 5 if i.columns("d") => s"${i.alias}.d ${one(">=", "<")} DATE '2020-01-02'"
     case 6 if i.columns("x") => s"${i.alias}.x ${one(">= 0.0", "= 0.0", "< 1.0")}"
-    case _ => s"${column(i, "v")} BETWEEN 1 AND ${2 + random.nextInt(8)}"
+    case _                   => s"${column(i, "v")} BETWEEN 1 AND ${2 + random.nextInt(8)}"
   }
 
   private def predicate(visible: Vector[Input]): String = {
     val (a, b, z) = (one(visible: _*), one(visible: _*), base())
     random.nextInt(12) match {
-      case 0 => s"(${filter(a)} OR ${filter(b)})"
-      case 1 => s"((${filter(a)} AND ${filter(b)}) OR (${filter(a)} AND ${filter(b)}))"
-      case 2 | 3 => s"${one("", "NOT ")}EXISTS (SELECT 1 FROM ${z.sql} WHERE ${pair("k", "=", z, a)}${one("", s" AND ${filter(z)}", s" AND ${pair("v", "<", z, a)}")})"
+      case 0     => s"(${filter(a)} OR ${filter(b)})"
+      case 1     => s"((${filter(a)} AND ${filter(b)}) OR (${filter(a)} AND ${filter(b)}))"
+      case 2 | 3 =>
+        s"${one("", "NOT ")}EXISTS (SELECT 1 FROM ${z.sql} WHERE ${pair("k", "=", z, a)}${one("", s" AND ${filter(z)}", s" AND ${pair("v", "<", z, a)}")})"
       case 4 =>
         val (y, w) = (base(), base())
         s"${one("", "NOT ")}EXISTS (SELECT 1 FROM ${z.sql} JOIN ${y.sql} ON ${equality(y, Vector(z))} JOIN ${w.sql} ON ${equality(w, Vector(z, y))} WHERE ${pair("k", "=", w, a)})"
@@ -162,7 +168,7 @@ final class RandomQueries(random: Random) {
     val ordered = columns.indices.map(i => s"c$i").mkString(", ")
     val a       = one(visible: _*)
     random.nextInt(10) match {
-      case 0 | 1 => (s"count(*), sum(${column(a, "v")}), max(${column(a, "k")})", "")
+      case 0 | 1     => (s"count(*), sum(${column(a, "v")}), max(${column(a, "k")})", "")
       case 2 | 3 | 4 =>
         (s"$named, count(*) AS n, min(${column(a, "v")}) AS low", s" GROUP BY ${columns.distinct.mkString(", ")}${one("", "", " HAVING count(*) > 1")}")
       case 5 => (s"DISTINCT $named", "")
@@ -175,5 +181,5 @@ final class RandomQueries(random: Random) {
 object RandomQueries {
 
   /** A relation in a FROM clause, with the columns it shows. */
-  private final case class Input(sql: String, alias: String, columns: Set[String])
+  final private case class Input(sql: String, alias: String, columns: Set[String])
 }

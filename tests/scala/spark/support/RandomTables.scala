@@ -15,7 +15,9 @@ object RandomTables {
 
   val columns = "k INT, g BIGINT, s STRING, d DATE, v INT, x DOUBLE, f DECIMAL(6,2)"
 
-  def create(spark: SparkSession, random: Random): Unit = sizes.foreach { case (name, n) => MemorySource.create(spark, name, columns, Seq.fill(n)(row(random))) }
+  def create(spark: SparkSession, random: Random): Unit = sizes.foreach { case (name, n) =>
+    MemorySource.create(spark, name, columns, Seq.fill(n)(row(random)))
+  }
 
   private def row(random: Random): Row = {
     def orNull[A](share: Double)(value: => A): Any = if (random.nextDouble() < share) null else value
@@ -33,8 +35,8 @@ object RandomTables {
 
   /** Statistics that have nothing to do with the tables, so that any join order may look best. */
   def misinform(spark: SparkSession, random: Random): Unit = names.foreach { name =>
-    val rows = BigInt(math.pow(10.0, random.nextDouble() * 7).toLong)
-    def ndv  = Some(BigInt(math.max(1L, (rows.toLong * random.nextDouble()).toLong)))
+    val rows                           = BigInt(math.pow(10.0, random.nextDouble() * 7).toLong)
+    def ndv                            = Some(BigInt(math.max(1L, (rows.toLong * random.nextDouble()).toLong)))
     def stat(min: String, max: String) =
       if (random.nextInt(4) == 0) InjectedStatistics.column()
       else InjectedStatistics.column(ndv = ndv, nulls = Some(rows / (1 + random.nextInt(20))), min = Option(min), max = Option(max), length = Some(8L))
@@ -43,7 +45,14 @@ object RandomTables {
       name,
       if (random.nextInt(8) == 0) None else Some(rows),
       rows * 60,
-      Map("k" -> stat("0", "5"), "g" -> stat("0", "3"), "s" -> stat(null, null), "d" -> stat("2020-01-01", "2021-06-30"), "v" -> stat("0", "9"), "x" -> stat("0.0", "1.5"))
+      Map(
+        "k" -> stat("0", "5"),
+        "g" -> stat("0", "3"),
+        "s" -> stat(null, null),
+        "d" -> stat("2020-01-01", "2021-06-30"),
+        "v" -> stat("0", "9"),
+        "x" -> stat("0.0", "1.5")
+      )
     )
   }
 }

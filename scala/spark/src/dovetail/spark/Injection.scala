@@ -5,11 +5,12 @@ import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.plan.{JoinChoice, ReorderJoins}
 import org.apache.spark.sql.dovetail.sql.{CommandParser, TableFunctions, TableFunctionStrategy}
 
-/** What Dovetail adds to a session, and where.
-  *
-  * Builders are called often (the rule's once per optimizer run and subquery, the strategy's once per planned node), so they return cheap objects and do
-  * not touch the session.
-  */
+/**
+ * What Dovetail adds to a session, and where.
+ *
+ * Builders are called often (the rule's once per optimizer run and subquery, the strategy's once per planned node), so they return cheap objects and do
+ * not touch the session.
+ */
 object Injection {
   def apply(extensions: SparkSessionExtensions): Unit = {
     DovetailConf.register()

@@ -211,9 +211,10 @@ final class CardinalityModel(graph: JoinGraph) {
     if (crossing < 2 || !composite(r)) share else share * compositeCorrection(r)
   }
 
-  /** Sets the domains of both sides within their common range; returns the share of the pairs of rows that lie in it. Rows are taken to lie there as far
-    * as the range can hold them.
-    */
+  /**
+   * Sets the domains of both sides within their common range; returns the share of the pairs of rows that lie in it. Rows are taken to lie there as far
+   * as the range can hold them.
+   */
   private def withinCommonRange(r: Int, k: Int, c: Int): Double = {
     val q = classMembers(c)(0)
     if (math.max(lowOf(r)(k), classLow(c)) > math.min(highOf(r)(k), classHigh(c))) { mine(c) = 1.0; theirs(c) = 1.0; 0.0 }
@@ -238,9 +239,10 @@ final class CardinalityModel(graph: JoinGraph) {
     if (to > from && l <= h) math.max((h - l) / (to - from), 1.0 / values) else 1.0
   }
 
-  /** Share of a domain of `r` that is left when only a range of another of its keys counts: five of two hundred years of days have fewer weeks, but no fewer
-    * weekdays. Between a column that follows the key and one that has nothing to do with it: the geometric mean.
-    */
+  /**
+   * Share of a domain of `r` that is left when only a range of another of its keys counts: five of two hundred years of days have fewer weeks, but no fewer
+   * weekdays. Between a column that follows the key and one that has nothing to do with it: the geometric mean.
+   */
   private def restricted(domain: Double, r: Int): Double =
     if (restriction >= 1.0) 1.0
     else math.sqrt(math.max(1.0 / domain, restriction) * math.min(1.0, Assumptions.distinctAfter(domain, baseRows(r), baseRows(r) * restriction) / domain))

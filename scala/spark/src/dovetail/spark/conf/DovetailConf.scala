@@ -8,11 +8,12 @@ import org.apache.spark.internal.config.{ConfigEntry, TypedConfigBuilder}
 import org.apache.spark.sql.internal.SQLConf
 import org.slf4j.LoggerFactory
 
-/** All settings, in one list: type, default, range, documentation, version. `docs/reference/configs.md` and the Python class `Config` are generated from it.
-  *
-  * Entries are registered with Spark, so `SET spark.dovetail.…` checks a value when it is set. Spark checks the values of configuration files as well, when
-  * it builds a session, and a wrong one would cost the user the session: there it gives the default and one warning.
-  */
+/**
+ * All settings, in one list: type, default, range, documentation, version. `docs/reference/configs.md` and the Python class `Config` are generated from it.
+ *
+ * Entries are registered with Spark, so `SET spark.dovetail.…` checks a value when it is set. Spark checks the values of configuration files as well, when
+ * it builds a session, and a wrong one would cost the user the session: there it gives the default and one warning.
+ */
 object DovetailConf {
 
   final case class Setting[T](entry: ConfigEntry[T], kind: String, range: String) {
@@ -35,7 +36,8 @@ object DovetailConf {
   private val log    = LoggerFactory.getLogger("dovetail")
   private val warned = ConcurrentHashMap.newKeySet[String]()
 
-  val Enabled: Setting[Boolean] = boolean("spark.dovetail.enabled", true, "Whether Dovetail reorders joins. When false, Spark plans as if Dovetail were not there.")
+  val Enabled: Setting[Boolean] =
+    boolean("spark.dovetail.enabled", true, "Whether Dovetail reorders joins. When false, Spark plans as if Dovetail were not there.")
 
   val CostModel: Setting[String] = choice(
     "spark.dovetail.cost.model",
@@ -90,7 +92,11 @@ object DovetailConf {
   }
 
   private def long(key: String, default: Long, low: Long, doc: String): Setting[Long] =
-    Setting(entry(SQLConf.buildConf(key).doc(doc).version(Since).longConf.checkValue(_ >= low, s"$key must be at least $low."), default), "long", s"at least $low")
+    Setting(
+      entry(SQLConf.buildConf(key).doc(doc).version(Since).longConf.checkValue(_ >= low, s"$key must be at least $low."), default),
+      "long",
+      s"at least $low"
+    )
 
   private def choice(key: String, default: String, allowed: Seq[String], doc: String): Setting[String] =
     Setting(entry(SQLConf.buildConf(key).doc(doc).version(Since).stringConf.checkValues(allowed.toSet), default), "enum", allowed.mkString(" | "))

@@ -11,7 +11,7 @@ object ExplainQuery {
 
   def apply(session: SparkSession, sql: String, format: String): String = {
     require(Formats.contains(format), s"dovetail_explain: unknown format '$format'. Allowed: ${Formats.mkString(", ")}.")
-    val state      = session.sessionState
+    val state = session.sessionState
     // without SKIP, a statement that writes or drops would do so when it is planned
     val (_, trace) = Trace.collecting(state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP).optimizedPlan)
     val enabled    = DovetailConf.Enabled.get(state.conf)

@@ -53,5 +53,8 @@ object ReportJson {
   }
 
   private def cost(c: Cost): ObjectNode =
-    nodes.objectNode().put("exchange", c.exchange).put("sort", c.sort).put("hash", c.hash).put("broadcast", c.broadcast).put("output", c.output).put("total", c.total)
+    nodes.objectNode().put(
+      "exchange",
+      c.exchange
+    ).put("sort", c.sort).put("hash", c.hash).put("broadcast", c.broadcast).put("output", c.output).put("total", c.total)
 }

@@ -40,5 +40,6 @@ object ReportText {
     if (d < 1e4) f"$d%.0f" else if (d < 1e6) f"${d / 1e3}%.1fk" else if (d < 1e9) f"${d / 1e6}%.1fM" else if (d < 1e12) f"${d / 1e9}%.1fG" else f"$d%.1e"
 
   private def size(bytes: Double): String =
-    if (bytes < 1024 * 1024) f"${bytes / 1024}%.0f KiB" else if (bytes < 1024.0 * 1024 * 1024) f"${bytes / 1024 / 1024}%.1f MiB" else f"${bytes / 1024 / 1024 / 1024}%.1f GiB"
+    if (bytes < 1024 * 1024) f"${bytes / 1024}%.0f KiB"
+    else if (bytes < 1024.0 * 1024 * 1024) f"${bytes / 1024 / 1024}%.1f MiB" else f"${bytes / 1024 / 1024 / 1024}%.1f GiB"
 }

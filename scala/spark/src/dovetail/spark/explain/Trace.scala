@@ -12,7 +12,7 @@ final class Trace {
   private val reports = mutable.ArrayBuffer.empty[GroupReport]
   private val nanos   = mutable.LinkedHashMap.empty[String, Long]
 
-  def groups: Vector[GroupReport]    = reports.toVector
+  def groups: Vector[GroupReport]      = reports.toVector
   def millis: Vector[(String, Double)] = Trace.Phases.map(p => p -> nanos.getOrElse(p, 0L) / 1e6)
 }
 
@@ -30,8 +30,7 @@ object Trace {
     try {
       val result = body
       (result, trace)
-    }
-    finally current.set(outer)
+    } finally current.set(outer)
   }
 
   def record(report: => GroupReport): Unit = Option(current.get).foreach(_.reports += report)
@@ -56,13 +55,14 @@ object Trace {
   }
 }
 
-/** What happened to one group of joins.
-  *
-  * @param status    `reordered`, `kept` (the written order is as good, or the gain too small) or `left_alone` (not searched)
-  * @param relations with sizes; without where the group was left alone
-  * @param before    the written order, priced
-  * @param after     the plan chosen, where it is another one: another order, or other broadcasts
-  */
+/**
+ * What happened to one group of joins.
+ *
+ * @param status    `reordered`, `kept` (the written order is as good, or the gain too small) or `left_alone` (not searched)
+ * @param relations with sizes; without where the group was left alone
+ * @param before    the written order, priced
+ * @param after     the plan chosen, where it is another one: another order, or other broadcasts
+ */
 final case class GroupReport(
     status: String,
     reason: String,
@@ -86,7 +86,7 @@ object GroupReport {
   def searched(graph: JoinGraph, outcome: Outcome, taken: Boolean, gain: Double, minGain: Double, costModel: String): GroupReport = {
     val sameOrder = outcome.best.shape.sameJoins(outcome.original.shape)
     val percent   = f"${gain * 100}%.1f %%"
-    val reason =
+    val reason    =
       if (taken && sameOrder) s"the written order with other broadcasts saves $percent of the estimated cost"
       else if (taken) s"saves $percent of the estimated cost"
       else if (sameOrder) "the written order is the best one found"

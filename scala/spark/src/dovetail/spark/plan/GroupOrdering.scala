@@ -45,8 +45,8 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
   }
 
   private def graphOf(leaves: Vector[LogicalPlan], predicates: JoinPredicates): JoinGraph = {
-    val profiles = leaves.map(statistics(_))
-    val names    = GroupOrdering.distinctNames(leaves.map(GroupOrdering.name))
+    val profiles  = leaves.map(statistics(_))
+    val names     = GroupOrdering.distinctNames(leaves.map(GroupOrdering.name))
     val relations = leaves.indices.toVector.map { i =>
       Relation(i, names(i), profiles(i), profiles(i).width(leaves(i).output.map(_.exprId.id)), broadcast(leaves(i)))
     }
@@ -78,10 +78,10 @@ object GroupOrdering {
 
   /** What people call a leaf of a group: its table, or the operator and the tables below it. */
   def name(plan: LogicalPlan): String = plan match {
-    case leaf: LeafNode                                      => LeafStatistics.name(leaf)
-    case _: Filter | _: Project | _: SubqueryAlias           => name(plan.children.head)
-    case j: Join                                             => s"${kind(j.joinType)}(${name(j.left)}, ${name(j.right)})"
-    case other =>
+    case leaf: LeafNode                            => LeafStatistics.name(leaf)
+    case _: Filter | _: Project | _: SubqueryAlias => name(plan.children.head)
+    case j: Join                                   => s"${kind(j.joinType)}(${name(j.left)}, ${name(j.right)})"
+    case other                                     =>
       val tables = other.collectLeaves().map(name).distinct
       s"${other.nodeName.toLowerCase(java.util.Locale.ROOT)}(${tables.take(NamesShown).mkString(", ")}${if (tables.size > NamesShown) ", …" else ""})"
   }

@@ -8,15 +8,16 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.execution.adaptive.{BroadcastQueryStageExec, QueryStageExec, LogicalQueryStage => AdaptiveStage}
+import org.apache.spark.sql.execution.adaptive.{BroadcastQueryStageExec, LogicalQueryStage => AdaptiveStage, QueryStageExec}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 
-/** Carries out the broadcasts that the search decided on: joins whose small side Spark cannot see to be small, because without column statistics of its own
-  * it takes the size of a join for the product of its inputs.
-  *
-  * The decision lies on the join as a tag. Here, when the join is planned (and planned again, during adaptive execution), Spark's own `JoinSelection` is asked
-  * to plan a copy of the join with a broadcast hint. A hint in the logical plan would outlive the moment: adaptive execution could not correct it.
-  */
+/**
+ * Carries out the broadcasts that the search decided on: joins whose small side Spark cannot see to be small, because without column statistics of its own
+ * it takes the size of a join for the product of its inputs.
+ *
+ * The decision lies on the join as a tag. Here, when the join is planned (and planned again, during adaptive execution), Spark's own `JoinSelection` is asked
+ * to plan a copy of the join with a broadcast hint. A hint in the logical plan would outlive the moment: adaptive execution could not correct it.
+ */
 final class JoinChoice(session: SparkSession) extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = FailOpen("choosing how to join", (_: String) => Seq.empty[SparkPlan])(choice(plan))

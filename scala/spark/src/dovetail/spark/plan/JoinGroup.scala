@@ -6,19 +6,20 @@ import org.apache.spark.sql.catalyst.plans.{Cross, InnerLike}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.Movable
 
-/** A maximal group of inner joins: first step from a logical plan to a join graph.
-  *
-  * Transparent are inner and cross joins without a strategy hint, projections of plain columns between them, and filters on top of them. All else is a
-  * leaf of the group: outer, semi and anti joins, aggregates, limits, joins with a hint, and joins and
-  * filters whose predicate must stay where it is ([[Movable]]).
-  *
-  * @param top        the plan that the group takes the place of
-  * @param leaves     in order of appearance, which makes duplicated bodies of a common table expression come out equal
-  * @param conditions join conditions and filters of the group
-  * @param shape      the joins as written
-  * @param crossed    some join is written as CROSS JOIN
-  * @param marked     every join carries Dovetail's mark: the group is ordered already
-  */
+/**
+ * A maximal group of inner joins: first step from a logical plan to a join graph.
+ *
+ * Transparent are inner and cross joins without a strategy hint, projections of plain columns between them, and filters on top of them. All else is a
+ * leaf of the group: outer, semi and anti joins, aggregates, limits, joins with a hint, and joins and
+ * filters whose predicate must stay where it is ([[Movable]]).
+ *
+ * @param top        the plan that the group takes the place of
+ * @param leaves     in order of appearance, which makes duplicated bodies of a common table expression come out equal
+ * @param conditions join conditions and filters of the group
+ * @param shape      the joins as written
+ * @param crossed    some join is written as CROSS JOIN
+ * @param marked     every join carries Dovetail's mark: the group is ordered already
+ */
 final case class JoinGroup(top: LogicalPlan, leaves: Vector[LogicalPlan], conditions: Vector[Expression], shape: Shape, crossed: Boolean, marked: Boolean)
 
 object JoinGroup {
@@ -49,9 +50,9 @@ object JoinGroup {
   }
 
   private def joinsOf(plan: LogicalPlan): Vector[Join] = plan match {
-    case j: Join if transparent(j)                                       => j +: (joinsOf(j.left) ++ joinsOf(j.right))
-    case u: UnaryNode if transparent(u) && leadsToJoin(u.child)          => joinsOf(u.child)
-    case _                                                               => Vector.empty
+    case j: Join if transparent(j)                              => j +: (joinsOf(j.left) ++ joinsOf(j.right))
+    case u: UnaryNode if transparent(u) && leadsToJoin(u.child) => joinsOf(u.child)
+    case _                                                      => Vector.empty
   }
 
   private def transparent(plan: LogicalPlan): Boolean = plan match {
@@ -62,9 +63,9 @@ object JoinGroup {
   }
 
   private def leadsToJoin(plan: LogicalPlan): Boolean = plan match {
-    case j: Join                     => transparent(j)
+    case j: Join                        => transparent(j)
     case u: UnaryNode if transparent(u) => leadsToJoin(u.child)
-    case _                           => false
+    case _                              => false
   }
 
   private def hasStrategy(hint: JoinHint): Boolean = hint.leftHint.exists(_.strategy.isDefined) || hint.rightHint.exists(_.strategy.isDefined)

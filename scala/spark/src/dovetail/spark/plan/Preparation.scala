@@ -5,11 +5,12 @@ import org.apache.spark.sql.catalyst.optimizer.RewritePredicateSubquery
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.SparkOptimizer
 
-/** Brings a plan into the state in which its joins can be seen and sized: scans with pruned partitions and columns, EXISTS and IN as semi and anti joins.
-  *
-  * Both come after our place in Spark's optimizer, so we run Spark's own rules early. The order matters: subqueries rewritten first would hide columns
-  * from the pushdown. Spark's later runs of the same rules find nothing left to do.
-  */
+/**
+ * Brings a plan into the state in which its joins can be seen and sized: scans with pruned partitions and columns, EXISTS and IN as semi and anti joins.
+ *
+ * Both come after our place in Spark's optimizer, so we run Spark's own rules early. The order matters: subqueries rewritten first would hide columns
+ * from the pushdown. Spark's later runs of the same rules find nothing left to do.
+ */
 object Preparation {
   def apply(session: SparkSession, plan: LogicalPlan): LogicalPlan = {
     val pushed = session.sessionState.optimizer match {

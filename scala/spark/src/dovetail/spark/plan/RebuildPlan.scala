@@ -8,12 +8,13 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
 
-/** Join tree → logical plan: each predicate at the lowest join that has all its columns, one equality per equivalence class and join (a written one where
-  * there is one, else an implied one), the mark on every join, and the group's output unchanged.
-  *
-  * The predicates of a class that are left out are implied: within each input the members of the class are equal already (by the joins below, or by the
-  * local predicates that [[JoinPredicates]] adds to a relation with two members), so one equality across makes all of them equal.
-  */
+/**
+ * Join tree → logical plan: each predicate at the lowest join that has all its columns, one equality per equivalence class and join (a written one where
+ * there is one, else an implied one), the mark on every join, and the group's output unchanged.
+ *
+ * The predicates of a class that are left out are implied: within each input the members of the class are equal already (by the joins below, or by the
+ * local predicates that [[JoinPredicates]] adds to a relation with two members), so one equality across makes all of them equal.
+ */
 final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates) {
 
   /** The plan of a search's result, with its broadcasts. */
@@ -36,7 +37,7 @@ final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicate
     case Shape.Join(l, r) =>
       val (left, right) = (l.leaves.toSet, r.leaves.toSet)
       val condition     = conditions(left, right).reduceOption(And(_, _))
-      val join = Join(build(l, broadcast), build(r, broadcast), if (condition.isEmpty && group.crossed) Cross else Inner, condition, JoinGroup.Mark)
+      val join          = Join(build(l, broadcast), build(r, broadcast), if (condition.isEmpty && group.crossed) Cross else Inner, condition, JoinGroup.Mark)
       broadcast(left ++ right).foreach(join.setTagValue(JoinChoice.Tag, _))
       join
   }

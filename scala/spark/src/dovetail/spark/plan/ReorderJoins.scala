@@ -9,16 +9,17 @@ import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.explain.Trace
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
-/** The rule: finds groups of joins in a logical plan and puts each into its best order.
-  *
-  * {{{
-  * LogicalPlan ─Preparation→ scans pruned, EXISTS/IN as joins ─JoinGroup→ leaves, conditions, written order
-  *             ─GroupGraph→ JoinGraph with sizes (PlanStatistics) ─Search→ JoinTree ─RebuildPlan→ LogicalPlan
-  * }}}
-  *
-  * It runs among the pre-CBO rules, once per query and once per subquery. A plan in which no group changes is returned as it came; so is every plan on
-  * which anything goes wrong. What happened is in the [[Trace]].
-  */
+/**
+ * The rule: finds groups of joins in a logical plan and puts each into its best order.
+ *
+ * {{{
+ * LogicalPlan ─Preparation→ scans pruned, EXISTS/IN as joins ─JoinGroup→ leaves, conditions, written order
+ *             ─GroupGraph→ JoinGraph with sizes (PlanStatistics) ─Search→ JoinTree ─RebuildPlan→ LogicalPlan
+ * }}}
+ *
+ * It runs among the pre-CBO rules, once per query and once per subquery. A plan in which no group changes is returned as it came; so is every plan on
+ * which anything goes wrong. What happened is in the [[Trace]].
+ */
 class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = {

@@ -8,9 +8,10 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.types._
 
-/** Translates Catalyst predicates into the kernel's [[Condition]]s. What it cannot look into becomes an `Opaque` one, or a predicate on an unknown column
-  * (with a negative id of its own), so that `substr(name, 1, 2) = 'Th'` is estimated as an equality even though nothing is known of its left side.
-  */
+/**
+ * Translates Catalyst predicates into the kernel's [[Condition]]s. What it cannot look into becomes an `Opaque` one, or a predicate on an unknown column
+ * (with a negative id of its own), so that `substr(name, 1, 2) = 'Th'` is estimated as an equality even though nothing is known of its left side.
+ */
 final class Conditions {
   private val unknown = mutable.LinkedHashMap.empty[Expression, Long]
 
@@ -29,47 +30,47 @@ final class Conditions {
     case GreaterThan(l, r)        => comparison(l, C.Greater, r)
     case GreaterThanOrEqual(l, r) => comparison(l, C.GreaterOrEqual, r)
     case i: InSet                 => in(i.child, i.hset.toSeq)
-    case i: In =>
+    case i: In                    =>
       val constants = i.list.map(literal)
       // of values that are no constants only the number counts
       if (constants.forall(_.isDefined)) in(i.value, constants.map(_.get.value)) else C.In(id(i.value), Vector.empty, i.list.size)
-    case StartsWith(c, _)                                                         => C.StartsWith(id(c))
-    case EndsWith(c, _)                                                           => C.Matches(id(c))
-    case Contains(c, _)                                                           => C.Matches(id(c))
-    case l: Like                                                                  => C.Matches(id(l.left))
-    case l: RLike                                                                 => C.Matches(id(l.left))
-    case _: DynamicPruning                                                        => C.Constant(keeps = true) // a copy of a join's filter: the join counts it
-    case b if b.dataType == BooleanType && column(b).isDefined                    => C.Equals(column(b).get, Some(1.0))
-    case other                                                                    => C.Opaque(other.sql)
+    case StartsWith(c, _)                                      => C.StartsWith(id(c))
+    case EndsWith(c, _)                                        => C.Matches(id(c))
+    case Contains(c, _)                                        => C.Matches(id(c))
+    case l: Like                                               => C.Matches(id(l.left))
+    case l: RLike                                              => C.Matches(id(l.left))
+    case _: DynamicPruning                                     => C.Constant(keeps = true) // a copy of a join's filter: the join counts it
+    case b if b.dataType == BooleanType && column(b).isDefined => C.Equals(column(b).get, Some(1.0))
+    case other                                                 => C.Opaque(other.sql)
   }
 
   /** The column that `e` is, or is a lossless cast of: its values have the same order and number. */
   def column(e: Expression): Option[Long] = e match {
-    case a: Attribute                                                            => Some(a.exprId.id)
+    case a: Attribute                                                                                  => Some(a.exprId.id)
     case c: Cast if c.child.dataType.isInstanceOf[NumericType] && widens(c.child.dataType, c.dataType) => column(c.child)
-    case c: Cast if isText(c.child.dataType) && isText(c.dataType)               => column(c.child)
+    case c: Cast if isText(c.child.dataType) && isText(c.dataType)                                     => column(c.child)
     // a CHAR column is padded to its length wherever it is read
-    case p: StaticInvoke if p.functionName == "readSidePadding"                  => p.arguments.headOption.flatMap(column)
-    case a: Alias                                                                => column(a.child)
-    case _                                                                       => None
+    case p: StaticInvoke if p.functionName == "readSidePadding" => p.arguments.headOption.flatMap(column)
+    case a: Alias                                               => column(a.child)
+    case _                                                      => None
   }
 
   private def isText(t: DataType) = t.isInstanceOf[StringType] || t.isInstanceOf[VarcharType] || t.isInstanceOf[CharType]
 
   private def widens(from: DataType, to: DataType): Boolean = (from, to) match {
-    case (_: IntegralType, t: IntegralType)                          => t.defaultSize >= from.defaultSize
-    case (_: IntegralType, _: DecimalType | DoubleType | FloatType)  => true
-    case (f: DecimalType, t: DecimalType)                            => t.scale >= f.scale
-    case (_: DecimalType, DoubleType) | (FloatType, DoubleType)      => true
-    case _                                                           => from == to
+    case (_: IntegralType, t: IntegralType)                         => t.defaultSize >= from.defaultSize
+    case (_: IntegralType, _: DecimalType | DoubleType | FloatType) => true
+    case (f: DecimalType, t: DecimalType)                           => t.scale >= f.scale
+    case (_: DecimalType, DoubleType) | (FloatType, DoubleType)     => true
+    case _                                                          => from == to
   }
 
   private def id(e: Expression): Long = column(e).getOrElse(unknown.getOrElseUpdate(e.canonicalized, -1L - unknown.size))
 
   private def literal(e: Expression): Option[Literal] = e match {
-    case l: Literal                                                        => Some(l)
+    case l: Literal                                                       => Some(l)
     case other if other.foldable && other.deterministic && other.resolved => Try(Literal.create(other.eval(), other.dataType)).toOption
-    case _                                                                 => None
+    case _                                                                => None
   }
 
   private def nullSafe(l: Expression, r: Expression): C = (literal(l), literal(r)) match {
@@ -81,7 +82,7 @@ final class Conditions {
   private def equality(l: Expression, r: Expression): C = (literal(l), literal(r)) match {
     case (None, Some(v)) => if (v.value == null) C.Constant(keeps = false) else C.Equals(id(l), Values.number(v.value))
     case (Some(v), None) => if (v.value == null) C.Constant(keeps = false) else C.Equals(id(r), Values.number(v.value))
-    case _ =>
+    case _               =>
       (column(l), column(r)) match {
         case (Some(a), Some(b)) => C.CompareColumns(a, None, b)
         // the other side is some one value: a scalar subquery, a parameter, an expression of other columns
@@ -93,7 +94,7 @@ final class Conditions {
   private def comparison(l: Expression, op: C.Comparison, r: Expression): C = (literal(l), literal(r)) match {
     case (None, Some(v)) => if (v.value == null) C.Constant(keeps = false) else C.Compare(id(l), op, Values.number(v.value))
     case (Some(v), None) => if (v.value == null) C.Constant(keeps = false) else C.Compare(id(r), mirrored(op), Values.number(v.value))
-    case _ =>
+    case _               =>
       (column(l), column(r)) match {
         case (Some(a), Some(b)) => C.CompareColumns(a, Some(op), b)
         case (None, Some(b))    => C.Compare(b, mirrored(op), None)

@@ -6,11 +6,12 @@ import dovetail.kernel.estimate.{ColumnProfile, RelationProfile}
 import dovetail.kernel.graph.{EquivalenceClass, JoinPredicate, Member}
 import org.apache.spark.sql.catalyst.expressions._
 
-/** The conjuncts of a group of joins, sorted by what they connect. Relations are numbered by their place in `outputs`.
-  *
-  * Equalities between expressions of two relations make equivalence classes; only such of the very same type do, so that the implied equalities need no
-  * cast, and transitivity holds (`=` of one type, or one collation, is an equivalence; across types it is not).
-  */
+/**
+ * The conjuncts of a group of joins, sorted by what they connect. Relations are numbered by their place in `outputs`.
+ *
+ * Equalities between expressions of two relations make equivalence classes; only such of the very same type do, so that the implied equalities need no
+ * cast, and transitivity holds (`=` of one type, or one collation, is an equivalence; across types it is not).
+ */
 final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Expression]) {
   import JoinPredicates._
 
@@ -26,10 +27,10 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Expr
 
   // members of all classes, and the class of each: a union-find over the members in order of appearance
   private val (allMembers, classOf): (Vector[ClassMember], Vector[Int]) = {
-    val ms     = equalities.flatMap(e => Vector(e.left, e.right)).distinct
-    val parent = Array.range(0, ms.size)
+    val ms                = equalities.flatMap(e => Vector(e.left, e.right)).distinct
+    val parent            = Array.range(0, ms.size)
     def find(i: Int): Int = if (parent(i) == i) i else find(parent(i))
-    val index  = ms.zipWithIndex.toMap
+    val index             = ms.zipWithIndex.toMap
     equalities.foreach { e =>
       val (a, b) = (find(index(e.left)), find(index(e.right)))
       parent(math.max(a, b)) = math.min(a, b)
@@ -52,7 +53,9 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Expr
   /** Predicates over one relation; also those that a class implies between two expressions of one relation. */
   val local: Vector[(Int, Expression)] = {
     val written = relationsByConjunct.collect { case (c, rs) if rs.size == 1 && !foreign.contains(c) => rs.head -> c }
-    val implied = members.flatMap(_.groupBy(_.relation).toVector.sortBy(_._1).flatMap { case (r, ms) => ms.tail.map(m => r -> EqualTo(ms.head.expression, m.expression)) })
+    val implied = members.flatMap(_.groupBy(_.relation).toVector.sortBy(_._1).flatMap { case (r, ms) =>
+      ms.tail.map(m => r -> EqualTo(ms.head.expression, m.expression))
+    })
     written ++ implied
   }
 
@@ -102,7 +105,7 @@ object JoinPredicates {
 
   /** An expression of one relation; equal if it computes the same. */
   final class ClassMember(val relation: Int, val expression: Expression) {
-    private val canonical = expression.canonicalized
+    private val canonical                   = expression.canonicalized
     override def equals(that: Any): Boolean = that match {
       case m: ClassMember => relation == m.relation && canonical == m.canonical
       case _              => false

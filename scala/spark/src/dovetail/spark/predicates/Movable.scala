@@ -4,12 +4,13 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
-/** Whether a predicate may be evaluated at another join than the one it was written at, on rows that it might not have seen there.
-  *
-  * Not if it is non-deterministic, if it holds Python (still inside the expression here, and extracted only after our rule) or a correlated subquery, or if
-  * it fails on ordinary values: under ANSI semantics `a.x / b.y > 2` and `CAST(a.name AS INT) = b.id` are errors for some rows, and the written order may
-  * be what keeps such rows away. (Overflow of ordinary arithmetic is left out of account, as in Spark's own predicate pushdown.)
-  */
+/**
+ * Whether a predicate may be evaluated at another join than the one it was written at, on rows that it might not have seen there.
+ *
+ * Not if it is non-deterministic, if it holds Python (still inside the expression here, and extracted only after our rule) or a correlated subquery, or if
+ * it fails on ordinary values: under ANSI semantics `a.x / b.y > 2` and `CAST(a.name AS INT) = b.id` are errors for some rows, and the written order may
+ * be what keeps such rows away. (Overflow of ordinary arithmetic is left out of account, as in Spark's own predicate pushdown.)
+ */
 object Movable {
 
   def apply(e: Expression): Boolean = e.deterministic && !e.exists {

@@ -3,13 +3,14 @@ package org.apache.spark.sql.dovetail.predicates
 import dovetail.kernel.estimate.{Assumptions, Filters, JoinSize, RelationProfile}
 import org.apache.spark.sql.catalyst.expressions._
 
-/** Share of row combinations that a predicate over several relations keeps.
-  *
-  * Parts that read one relation are estimated on that relation; the rest is put together as if relations were independent of each other.
-  *
-  * An OR of ANDs over several tables (TPC-DS q13, q48, q85) implies a weaker OR on each of them, which Spark has pushed down to it already
-  * (PushExtraPredicateThroughJoin): what those keep out must not be kept out twice, so the share is the one under the condition that they hold.
-  */
+/**
+ * Share of row combinations that a predicate over several relations keeps.
+ *
+ * Parts that read one relation are estimated on that relation; the rest is put together as if relations were independent of each other.
+ *
+ * An OR of ANDs over several tables (TPC-DS q13, q48, q85) implies a weaker OR on each of them, which Spark has pushed down to it already
+ * (PushExtraPredicateThroughJoin): what those keep out must not be kept out twice, so the share is the one under the condition that they hold.
+ */
 final class PredicateSelectivity(profiles: Vector[RelationProfile], relationsOf: Expression => Vector[Int]) {
 
   def apply(e: Expression): Double = {
@@ -51,12 +52,12 @@ final class PredicateSelectivity(profiles: Vector[RelationProfile], relationsOf:
       val (single, several) = Conjuncts(e).partition(relationsOf(_).size == 1)
       val byRelation        = single.groupBy(c => relationsOf(c).head).toVector.sortBy(_._1).map(_._2.reduce(And(_, _)))
       (byRelation ++ several).map(share).product
-    case Or(l, r) => val (a, b) = (share(l), share(r)); a + b - a * b
-    case Not(c)   => 1.0 - share(c)
-    case EqualTo(l, r) => equality(l, r)
-    case EqualNullSafe(l, r) => equality(l, r)
+    case Or(l, r)                                                                  => val (a, b) = (share(l), share(r)); a + b - a * b
+    case Not(c)                                                                    => 1.0 - share(c)
+    case EqualTo(l, r)                                                             => equality(l, r)
+    case EqualNullSafe(l, r)                                                       => equality(l, r)
     case _: LessThan | _: LessThanOrEqual | _: GreaterThan | _: GreaterThanOrEqual => Assumptions.JoinInequality
-    case _                                                                          => Assumptions.JoinOpaque
+    case _                                                                         => Assumptions.JoinOpaque
   }
 
   private def equality(l: Expression, r: Expression): Double =

@@ -4,16 +4,17 @@ import org.apache.spark.sql.catalyst.util.{DateTimeUtils, TimestampFormatter}
 import org.apache.spark.sql.types._
 import java.time.ZoneOffset
 
-/** Places Catalyst's internal values on the number line that estimates work on, and back again for people to read.
-  *
-  * Every type is listed or has no place there: Spark's own EstimationUtils ends in a MatchError for TIMESTAMP_NTZ and intervals.
-  */
+/**
+ * Places Catalyst's internal values on the number line that estimates work on, and back again for people to read.
+ *
+ * Every type is listed or has no place there: Spark's own EstimationUtils ends in a MatchError for TIMESTAMP_NTZ and intervals.
+ */
 object Values {
 
   /** The value as a number; None for strings, binaries and nested types. */
   def number(value: Any): Option[Double] = value match {
-    case b: Boolean => Some(if (b) 1.0 else 0.0)
-    case d: Decimal => Some(d.toDouble)
+    case b: Boolean              => Some(if (b) 1.0 else 0.0)
+    case d: Decimal              => Some(d.toDouble)
     case d: java.math.BigDecimal => Some(d.doubleValue)
     // bytes to doubles; dates are days, timestamps of both kinds and day-time intervals microseconds, year-month intervals months
     case n: java.lang.Number => Some(n.doubleValue).filterNot(_.isNaN)

@@ -6,9 +6,10 @@ import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, Is
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.types._
 
-/** A fingerprint of an answer that does not depend on the order of rows: a sum of row hashes over the columns without floating-point numbers, and per
-  * floating-point column its sum and the sum of its absolute values, which are compared with a tolerance (their last digits depend on the order of addition).
-  */
+/**
+ * A fingerprint of an answer that does not depend on the order of rows: a sum of row hashes over the columns without floating-point numbers, and per
+ * floating-point column its sum and the sum of its absolute values, which are compared with a tolerance (their last digits depend on the order of addition).
+ */
 final case class AnswerDigest(rows: Long, hash: Long, sums: Map[Int, (Double, Double)]) {
   def +(that: AnswerDigest): AnswerDigest =
     AnswerDigest(rows + that.rows, hash + that.hash, sums.map { case (i, (s, a)) => val (s2, a2) = that.sums(i); i -> ((s + s2, a + a2)) })
@@ -37,7 +38,7 @@ object AnswerDigest {
   }
 
   private def digest(types: Vector[DataType], rows: Iterator[InternalRow]): AnswerDigest = {
-    val floating = types.indices.filter(i => types(i) == DoubleType || types(i) == FloatType)
+    val floating                = types.indices.filter(i => types(i) == DoubleType || types(i) == FloatType)
     val hashed: Seq[Expression] = types.indices.map { i =>
       val column = BoundReference(i, types(i), nullable = true)
       // Spark hashes neither maps nor variants; whether they are NULL is compared at least

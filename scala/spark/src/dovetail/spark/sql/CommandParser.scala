@@ -6,22 +6,23 @@ import java.util.Locale
 import org.apache.spark.sql.catalyst.parser.ParserInterface
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
-/** Adds the statements that begin with DOVETAIL to the session's parser; all else goes to the parser that was there (Spark's, or another extension's).
-  *
-  * A dynamic proxy, because the parser's interface grows with every Spark line.
-  */
+/**
+ * Adds the statements that begin with DOVETAIL to the session's parser; all else goes to the parser that was there (Spark's, or another extension's).
+ *
+ * A dynamic proxy, because the parser's interface grows with every Spark line.
+ */
 object CommandParser {
 
   def apply(delegate: ParserInterface): ParserInterface =
     Proxy.newProxyInstance(getClass.getClassLoader, Array(classOf[ParserInterface]), new Handler(delegate)).asInstanceOf[ParserInterface]
 
-  private final class Handler(delegate: ParserInterface) extends InvocationHandler {
+  final private class Handler(delegate: ParserInterface) extends InvocationHandler {
     override def invoke(proxy: AnyRef, method: Method, arguments: Array[AnyRef]): AnyRef = {
       val args = if (arguments == null) Array.empty[AnyRef] else arguments
-      val own = (method.getName, args.headOption) match {
+      val own  = (method.getName, args.headOption) match {
         // spark.sql() calls parsePlan up to Spark 4.0, and parsePlanWithParameters from 4.1 on
         case ("parsePlan" | "parsePlanWithParameters", Some(text: String)) => command(text)
-        case _                                                              => None
+        case _                                                             => None
       }
       own.getOrElse {
         try method.invoke(delegate, args: _*)
@@ -38,7 +39,7 @@ object CommandParser {
       val (verb, remain) = body.span(!_.isWhitespace)
       Some(verb.toUpperCase(Locale.ROOT) match {
         case "PROFILE" if remain.trim.nonEmpty => ProfileCommand(remain.trim)
-        case _ => throw new IllegalArgumentException(s"Unknown statement 'DOVETAIL $body'. Allowed: DOVETAIL PROFILE <query>.")
+        case _                                 => throw new IllegalArgumentException(s"Unknown statement 'DOVETAIL $body'. Allowed: DOVETAIL PROFILE <query>.")
       })
     case _ => None
   }

@@ -21,7 +21,7 @@ object ExecutedMetrics {
       case q: QueryStageExec        => walk(q.plan)
       case r: ReusedExchangeExec    => tables(r.child)
       case _: ReusedSubqueryExec    => Vector.empty
-      case other =>
+      case other                    =>
         val below = other.children.toVector.flatMap(walk)
         other.subqueries.foreach(walk)
         other match {
@@ -36,10 +36,10 @@ object ExecutedMetrics {
   }
 
   private def tables(p: SparkPlan): Vector[String] = p match {
-    case a: AdaptiveSparkPlanExec     => tables(a.executedPlan)
-    case q: QueryStageExec            => tables(q.plan)
+    case a: AdaptiveSparkPlanExec        => tables(a.executedPlan)
+    case q: QueryStageExec               => tables(q.plan)
     case other if other.children.isEmpty => Vector(name(other))
-    case other                        => other.children.toVector.flatMap(tables)
+    case other                           => other.children.toVector.flatMap(tables)
   }
 
   private def value(p: SparkPlan, metric: String): Long = p.metrics.get(metric).fold(0L)(_.value)

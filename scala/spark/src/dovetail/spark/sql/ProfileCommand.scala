@@ -11,15 +11,16 @@ import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.sql.{Row, SparkSession}
 
-/** `DOVETAIL PROFILE <query>`: runs the query once and tells what it took, as one row of JSON: rows, seconds, rows out of joins, shuffled bytes, join orders,
-  * and a digest of the answer. It measures plain Spark as well (spark.dovetail.enabled=false).
-  */
+/**
+ * `DOVETAIL PROFILE <query>`: runs the query once and tells what it took, as one row of JSON: rows, seconds, rows out of joins, shuffled bytes, join orders,
+ * and a digest of the answer. It measures plain Spark as well (spark.dovetail.enabled=false).
+ */
 case class ProfileCommand(query: String) extends LeafRunnableCommand {
   override val output: Seq[Attribute] = Seq(AttributeReference("profile", StringType, nullable = false)())
 
   override def run(session: SparkSession): Seq[Row] = {
-    val state  = session.sessionState
-    val parsed = state.sqlParser.parsePlan(query)
+    val state              = session.sessionState
+    val parsed             = state.sqlParser.parsePlan(query)
     val start              = System.nanoTime()
     val (execution, trace) = Trace.collecting(ProfileCommand.planned(state.executePlan(parsed)))
     val planned            = System.nanoTime()

@@ -14,11 +14,18 @@ import org.apache.spark.sql.execution.{LeafExecNode, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** A table function that reads: its rows are computed when the query runs, not when it is analyzed (Spark Connect analyzes a query several times).
-  *
-  * @param compute the rows, from the constant arguments; values are String, Long, Int, Boolean or null
-  */
-final class TableFunction(val name: String, val arguments: String, val arity: Range, val columns: Seq[(String, DataType)], val compute: (SparkSession, Seq[String]) => Seq[Seq[Any]])
+/**
+ * A table function that reads: its rows are computed when the query runs, not when it is analyzed (Spark Connect analyzes a query several times).
+ *
+ * @param compute the rows, from the constant arguments; values are String, Long, Int, Boolean or null
+ */
+final class TableFunction(
+    val name: String,
+    val arguments: String,
+    val arity: Range,
+    val columns: Seq[(String, DataType)],
+    val compute: (SparkSession, Seq[String]) => Seq[Seq[Any]]
+)
 
 object TableFunctions {
 
@@ -28,7 +35,13 @@ object TableFunctions {
     0 to 0,
     Seq("version" -> StringType, "spark_line" -> StringType, "spark_version" -> StringType, "scala_version" -> StringType, "enabled" -> BooleanType),
     (session, _) =>
-      Seq(Seq(BuildInfo.version, BuildInfo.sparkLine, SPARK_VERSION, scala.util.Properties.versionNumberString, DovetailConf.Enabled.get(session.sessionState.conf)))
+      Seq(Seq(
+        BuildInfo.version,
+        BuildInfo.sparkLine,
+        SPARK_VERSION,
+        scala.util.Properties.versionNumberString,
+        DovetailConf.Enabled.get(session.sessionState.conf)
+      ))
   )
 
   private val conf = new TableFunction(
@@ -37,13 +50,21 @@ object TableFunctions {
     0 to 0,
     Seq("key", "value", "default", "type", "range", "doc", "since").map(_ -> StringType),
     (session, _) =>
-      DovetailConf.all.map(s => Seq(s.key, s.get(session.sessionState.conf).toString, s.entry.defaultValueString, s.kind, s.range, s.entry.doc, s.entry.version))
+      DovetailConf.all.map(s =>
+        Seq(s.key, s.get(session.sessionState.conf).toString, s.entry.defaultValueString, s.kind, s.range, s.entry.doc, s.entry.version)
+      )
   )
 
   private val stats = new TableFunction("dovetail_stats", "table", 1 to 1, ShowStatistics.columns, (session, args) => ShowStatistics(session, args.head))
 
   private val explain =
-    new TableFunction("dovetail_explain", "sql [, format]", 1 to 2, Seq("explain" -> StringType), (session, args) => Seq(Seq(ExplainQuery(session, args.head, args.lift(1).getOrElse("text")))))
+    new TableFunction(
+      "dovetail_explain",
+      "sql [, format]",
+      1 to 2,
+      Seq("explain" -> StringType),
+      (session, args) => Seq(Seq(ExplainQuery(session, args.head, args.lift(1).getOrElse("text"))))
+    )
 
   val functions: Seq[TableFunction] = Seq(version, conf, stats, explain)
 
@@ -55,7 +76,10 @@ object TableFunctions {
 
   private def call(f: TableFunction, arguments: Seq[Expression]): LogicalPlan = {
     def usage = s"Usage: ${f.name}(${f.arguments})."
-    require(f.arity.contains(arguments.size), s"${f.name} takes ${f.arity.start}${if (f.arity.end > f.arity.start) s" to ${f.arity.end}" else ""} arguments, not ${arguments.size}. $usage")
+    require(
+      f.arity.contains(arguments.size),
+      s"${f.name} takes ${f.arity.start}${if (f.arity.end > f.arity.start) s" to ${f.arity.end}" else ""} arguments, not ${arguments.size}. $usage"
+    )
     val values = arguments.map { a =>
       require(a.foldable && a.dataType.isInstanceOf[StringType], s"The arguments of ${f.name} must be constant strings, not ${a.sql}. $usage")
       Option(a.eval()).map(_.toString).getOrElse(throw new IllegalArgumentException(s"The arguments of ${f.name} must not be NULL. $usage"))
@@ -86,10 +110,10 @@ case class TableFunctionExec(function: String, arguments: Seq[String], output: S
     }.toArray
   }
 
-  override def executeCollect(): Array[InternalRow]      = rows
+  override def executeCollect(): Array[InternalRow]        = rows
   override def executeTake(limit: Int): Array[InternalRow] = rows.take(limit)
   override def executeTail(limit: Int): Array[InternalRow] = rows.takeRight(limit)
-  override protected def doExecute(): RDD[InternalRow]   = sparkContext.parallelize(rows.toSeq, 1)
+  override protected def doExecute(): RDD[InternalRow]     = sparkContext.parallelize(rows.toSeq, 1)
 }
 
 object TableFunctionStrategy extends SparkStrategy {

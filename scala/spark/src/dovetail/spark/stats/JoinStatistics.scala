@@ -2,44 +2,52 @@ package org.apache.spark.sql.dovetail.stats
 
 import dovetail.kernel.estimate._
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Relation}
-import org.apache.spark.sql.catalyst.expressions.ExprId
+import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, ExprId}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.Join
-import org.apache.spark.sql.dovetail.predicates.{Conditions, JoinPredicates}
+import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, JoinPredicates}
 
-/** Size of a join that the search does not order itself: an outer, semi or anti join, or one with a hint. Its inner size comes from the same model as all
-  * others (a join graph of two relations); the rest are the formulas of [[JoinSize]].
-  */
+/**
+ * Size of a join that the search does not order itself: an outer, semi or anti join, or one with a hint. Its inner size comes from the same model as all
+ * others (a join graph of two relations); the rest are the formulas of [[JoinSize]].
+ */
 object JoinStatistics {
 
   def apply(join: Join, left: RelationProfile, right: RelationProfile): RelationProfile = {
     val profiles   = Vector(left, right)
-    val predicates = JoinPredicates(Vector(join.left.outputSet, join.right.outputSet), join.condition.toSeq)
+    // EXCEPT and INTERSECT compare null-safely: for a size, that is an equality
+    val conditions = join.condition.toSeq.flatMap(Conjuncts(_)).map { case EqualNullSafe(l, r) => EqualTo(l, r); case other => other }
+    val predicates = JoinPredicates(Vector(join.left.outputSet, join.right.outputSet), conditions)
     val relations  = profiles.zipWithIndex.map { case (p, i) => Relation(i, "", p, p.width(p.columns.keys), broadcastable = false) }
     val classes    = predicates.equivalenceClasses(profiles)
     val graph      = JoinGraph(relations, classes, predicates.joinPredicates(profiles))
-    val pairs    = new CardinalityModel(graph).estimate(Array(0, 1))
-    val local    = predicates.local.map { case (i, e) => Filters.selectivity(if (i == 0) left else right, new Conditions()(e)) }.product
-    val inner    = pairs.scaled(local)
-    val (l, r)   = (left.rows.value, right.rows.value)
-    val semi     = semiShare(classes, left, 0, inner.value)
-    val semiOfR  = semiShare(classes, right, 1, inner.value)
+    val pairs      = new CardinalityModel(graph).estimate(Array(0, 1))
+    val local      = predicates.local.map { case (i, e) => Filters.selectivity(if (i == 0) left else right, new Conditions()(e)) }.product
+    val inner      = pairs.scaled(local)
+    val (l, r)     = (left.rows.value, right.rows.value)
+    val semi       = semiShare(classes, left, 0, inner.value)
+    val semiOfR    = semiShare(classes, right, 1, inner.value)
     def rows(value: Double, upper: Double) = Estimate.of(value, upper, inner.source)
     def leftPadded(total: Double)          = padded(left, r * (1.0 - semiOfR * local), total)
     def rightPadded(total: Double)         = padded(right, l * (1.0 - semi * local), total)
     val (leftOuter, rightOuter)            = (JoinSize.leftOuter(inner.value, l), JoinSize.leftOuter(inner.value, r))
     val fullOuter                          = JoinSize.fullOuter(inner.value, l, r)
     join.joinType match {
-      case LeftSemi             => left.scaled(math.min(1.0, semi * local))
-      case LeftAnti             => left.scaled(JoinSize.antiShare(semi * local))
-      case ExistenceJoin(e)     => left.copy(columns = left.columns.updated(idOf(e.exprId), ColumnProfile(ndv = Some(2.0), domain = Some(2.0), nulls = Some(0.0), min = Some(0.0), max = Some(1.0), width = 1.0)))
+      case LeftSemi         => left.scaled(math.min(1.0, semi * local))
+      case LeftAnti         => left.scaled(JoinSize.antiShare(semi * local))
+      case ExistenceJoin(e) => left.copy(columns =
+          left.columns.updated(
+            idOf(e.exprId),
+            ColumnProfile(ndv = Some(2.0), domain = Some(2.0), nulls = Some(0.0), min = Some(0.0), max = Some(1.0), width = 1.0)
+          )
+        )
       // a row without a partner comes on top of all the rows with one
-      case LeftOuter            => joined(rows(leftOuter, inner.upper + left.rows.upper), left, rightPadded(leftOuter))
-      case RightOuter           => joined(rows(rightOuter, inner.upper + right.rows.upper), leftPadded(rightOuter), right)
-      case FullOuter            => joined(rows(fullOuter, inner.upper + left.rows.upper + right.rows.upper), leftPadded(fullOuter), rightPadded(fullOuter))
-      case _: InnerLike         => joined(inner, left, right)
+      case LeftOuter    => joined(rows(leftOuter, inner.upper + left.rows.upper), left, rightPadded(leftOuter))
+      case RightOuter   => joined(rows(rightOuter, inner.upper + right.rows.upper), leftPadded(rightOuter), right)
+      case FullOuter    => joined(rows(fullOuter, inner.upper + left.rows.upper + right.rows.upper), leftPadded(fullOuter), rightPadded(fullOuter))
+      case _: InnerLike => joined(inner, left, right)
       // LeftSingle, from Spark 4 on: a scalar subquery that may have one row for each row on the left, which is kept once
-      case _                    => joined(left.rows, left, rightPadded(l))
+      case _ => joined(left.rows, left, rightPadded(l))
     }
   }
 
@@ -59,7 +67,9 @@ object JoinStatistics {
   }
 
   private def joined(rows: Estimate, left: RelationProfile, right: RelationProfile): RelationProfile = {
-    def thinned(side: RelationProfile) = side.columns.map { case (id, c) => id -> c.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, side.rows.value, math.min(rows.value, side.rows.value)))) }
+    def thinned(side: RelationProfile) = side.columns.map { case (id, c) =>
+      id -> c.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, side.rows.value, math.min(rows.value, side.rows.value))))
+    }
     RelationProfile(rows, thinned(left) ++ thinned(right), math.max(rows.value, 1.0))
   }
 }

@@ -13,10 +13,11 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
 
-/** Rows and columns of a leaf of a plan: what the catalog, a data source or a cache says of it; else what its size says; else an assumption.
-  *
-  * Numbers are taken as they are found only if they make sense (`ColumnProfile.checked`): what does not is dropped, and one line logged.
-  */
+/**
+ * Rows and columns of a leaf of a plan: what the catalog, a data source or a cache says of it; else what its size says; else an assumption.
+ *
+ * Numbers are taken as they are found only if they make sense (`ColumnProfile.checked`): what does not is dropped, and one line logged.
+ */
 final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
 
   def apply(leaf: LeafNode): RelationProfile = {
@@ -37,7 +38,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
   }
 
   private def fromCatalog(name: String, output: Seq[Attribute], stats: CatalogStatistics): RelationProfile = {
-    val rows = stats.rowCount.get.toDouble
+    val rows                                         = stats.rowCount.get.toDouble
     def columnStat(a: Attribute): Option[ColumnStat] = stats.colStats.get(a.name).flatMap { c =>
       try Some(c.toPlanStat(a.name, a.dataType))
       catch {
@@ -51,7 +52,9 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
 
   /** Local relations, ranges, cached relations, scans of data sources. */
   private def reported(name: String, leaf: LeafNode): RelationProfile = {
-    val stats  = try leaf.stats catch { case NonFatal(_) => Statistics(BigInt(conf.defaultSizeInBytes)) }
+    val stats =
+      try leaf.stats
+      catch { case NonFatal(_) => Statistics(BigInt(conf.defaultSizeInBytes)) }
     val source = leaf match {
       case _: InMemoryRelation         => Source.Exact
       case _: DataSourceV2ScanRelation => Source.Connector
@@ -60,20 +63,25 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
     (leaf.maxRows, sensible(name, stats.rowCount)) match {
       case (Some(n), _)    => profile(name, leaf.output, n.toDouble, Source.Exact, stats.attributeStats.get)
       case (_, Some(rows)) => profile(name, leaf.output, rows.toDouble, source, stats.attributeStats.get)
-      case _               => fromSize(leaf.output, stats.sizeInBytes.min(BigInt(Long.MaxValue)).toLong, leaf match { case _: DataSourceV2ScanRelation => Assumptions.ColumnarExpansion; case _ => 1.0 })
+      case _               => fromSize(
+          leaf.output,
+          stats.sizeInBytes.min(BigInt(Long.MaxValue)).toLong,
+          leaf match { case _: DataSourceV2ScanRelation => Assumptions.ColumnarExpansion; case _ => 1.0 }
+        )
     }
   }
 
   private def profile(name: String, output: Seq[Attribute], rows: Double, source: Source, statOf: Attribute => Option[ColumnStat]): RelationProfile = {
     val columns = output.map { a =>
-      val stat = statOf(a)
+      val stat             = statOf(a)
       val (column, faults) = ColumnProfile.checked(
         ndv = stat.flatMap(_.distinctCount).map(_.toDouble),
         nulls = stat.flatMap(_.nullCount).map(_.toDouble),
         rows = Some(rows),
         min = stat.flatMap(_.min).flatMap(Values.number(_)),
         max = stat.flatMap(_.max).flatMap(Values.number(_)),
-        histogram = if (!histograms) None else stat.flatMap(_.histogram).filter(_.bins.nonEmpty).map(h => Histogram(h.bins.toVector.map(b => Bucket(b.lo, b.hi, b.ndv.toDouble)))),
+        histogram = if (!histograms) None
+        else stat.flatMap(_.histogram).filter(_.bins.nonEmpty).map(h => Histogram(h.bins.toVector.map(b => Bucket(b.lo, b.hi, b.ndv.toDouble)))),
         width = stat.flatMap(_.avgLen).map(_.toDouble).orElse(Some(a.dataType.defaultSize.toDouble))
       )
       faults.foreach(f => FailOpen.warnOnce(s"$name.${a.name} $f", s"Statistics of column ${a.name} of $name make no sense and are not used: $f"))
@@ -86,7 +94,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
   private def fromSize(output: Seq[Attribute], bytes: Long, expansion: Double): RelationProfile = {
     val columns = output.map(a => a.exprId.id -> ColumnProfile(width = a.dataType.defaultSize.toDouble)).toMap
     val width   = Assumptions.RowOverhead + output.map(_.dataType.defaultSize.toDouble).sum
-    val rows =
+    val rows    =
       if (bytes < 0L || bytes >= conf.defaultSizeInBytes) Estimate.guess(Assumptions.Rows, Source.Assumed)
       else Estimate.guess(math.max(1.0, bytes * expansion / width), Source.Size)
     RelationProfile(rows, columns, rows.value)
@@ -94,7 +102,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
 
   private def expansion(r: LogicalRelation): Double = r.relation match {
     case f: HadoopFsRelation if LeafStatistics.columnar(f.fileFormat.getClass.getSimpleName) => Assumptions.ColumnarExpansion
-    case _                                                                                     => 1.0
+    case _                                                                                   => 1.0
   }
 }
 

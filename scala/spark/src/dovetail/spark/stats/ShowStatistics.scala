@@ -34,10 +34,10 @@ object ShowStatistics {
     val trust   = if (rows.lower == rows.upper) "exact" else if (rows.source.rank <= dovetail.kernel.estimate.Source.Connector.rank) "estimated" else "guessed"
     val table   = Seq[Any](null, null, rows.value.toLong, size(plan), null, null, null, null, null, null, null, rows.source.name, trust)
     table +: plan.output.map { a =>
-      val c                          = profile.column(a.exprId.id)
-      def long(d: Option[Double])    = d.map(_.round: java.lang.Long).orNull
-      def text(d: Option[Double])    = d.map(Values.render(_, a.dataType)).orNull
-      val known                      = c.ndv.isDefined || c.nulls.isDefined || c.min.isDefined
+      val c                       = profile.column(a.exprId.id)
+      def long(d: Option[Double]) = d.map(_.round: java.lang.Long).orNull
+      def text(d: Option[Double]) = d.map(Values.render(_, a.dataType)).orNull
+      val known                   = c.ndv.isDefined || c.nulls.isDefined || c.min.isDefined
       Seq[Any](
         a.name,
         a.dataType.sql,
