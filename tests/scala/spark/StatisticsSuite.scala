@@ -1,0 +1,322 @@
+package org.apache.spark.sql.dovetail
+
+import dovetail.kernel.estimate.{Assumptions, RelationProfile, Source}
+import org.apache.spark.sql.catalyst.expressions.{And, EqualTo, Literal, Substring}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
+import org.scalatest.BeforeAndAfterAll
+
+/**
+ * Sizes of plans on analyzed, uniform data: each expectation is the formula, and where the data allow it the count that is really there.
+ *
+ * `u` has 1000 rows: id 0 to 999, ten = id % 10, hundred = id % 100, half = NULL in every second row, s a word of three letters, d 100 days.
+ * `w` has 200 rows: id 0 to 199, five = id % 5.
+ */
+class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
+  private val Rows = 1000.0
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    val u =
+      "SELECT CAST(id AS INT) id, CAST(id % 10 AS INT) ten, CAST(id % 100 AS INT) hundred, IF(id % 2 = 0, CAST(id AS INT), NULL) half, concat('s', id % 50) s, date_add(DATE'2020-01-01', CAST(id % 100 AS INT)) d FROM range(1000)"
+    spark.sql(s"CREATE TABLE u USING parquet AS $u")
+    spark.sql("CREATE TABLE w USING parquet AS SELECT CAST(id AS INT) id, CAST(id % 5 AS INT) five FROM range(200)")
+    // as u, with every fifth value of `skew` a 7
+    spark.sql("CREATE TABLE h USING parquet AS SELECT CAST(id AS INT) id, CAST(IF(id % 2 = 0, 7, id) AS INT) skew FROM range(1000)")
+    Seq("u", "w").foreach(t => spark.sql(s"ANALYZE TABLE $t COMPUTE STATISTICS FOR ALL COLUMNS"))
+    withConf(
+      "spark.sql.statistics.histogram.enabled" -> "true",
+      "spark.sql.statistics.histogram.numBins" -> "20"
+    )(spark.sql("ANALYZE TABLE h COMPUTE STATISTICS FOR ALL COLUMNS"))
+    ()
+  }
+
+  override def afterAll(): Unit =
+    try Seq("u", "w", "h").foreach(t => spark.sql(s"DROP TABLE IF EXISTS $t"))
+    finally super.afterAll()
+
+  private def profile(plan: LogicalPlan): RelationProfile = {
+    val statistics = new PlanStatistics(spark.sessionState.conf, DovetailConf.HistogramEnabled.get(spark.sessionState.conf))
+    statistics.learnFrom(plan)
+    statistics(plan)
+  }
+
+  private def rows(sql: String): Double  = profile(optimized(sql)).rows.value
+  private def count(sql: String): Double = spark.sql(s"SELECT count(*) FROM ($sql)").head().getLong(0).toDouble
+
+  /** Spark counts distinct values by HyperLogLog, with a standard error of 5 %. */
+  private val NdvError = 0.1
+
+  private def close(found: Double, expected: Double, sql: String, tolerance: Double = NdvError): Unit =
+    assert(math.abs(found - expected) <= math.max(tolerance * expected, 1.0), s"estimated $found instead of $expected for $sql")
+
+  /** The estimate is `expected`; and so is the count, if `exact`. */
+  private def estimates(sql: String, expected: Double, exact: Boolean = true, tolerance: Double = NdvError): Unit = {
+    close(rows(sql), expected, sql, tolerance)
+    if (exact) close(count(sql), expected, s"$sql (counted)", tolerance)
+  }
+
+  private def where(predicate: String, expected: Double, exact: Boolean = true, tolerance: Double = NdvError): Unit =
+    estimates(s"SELECT * FROM u WHERE $predicate", expected, exact, tolerance)
+
+  // filters
+
+  test("equality: rows / ndv within the range, none outside of it") {
+    where("ten = 3", Rows / 10)
+    where("id = 17", Rows / 1000)
+    where("d = DATE'2020-01-05'", Rows / 100)
+    where("s = 's7'", Rows / 50)
+    where("ten = 99", 0.0)
+    where("half = 4", 500.0 / 500)
+    where("ten <=> 3", Rows / 10)
+  }
+
+  test("ranges: the share of [min, max]") {
+    where("id < 250", Rows * 250 / 999)
+    where("id >= 250 AND id < 500", Rows * 250 / 999)
+    where("id BETWEEN 100 AND 299", Rows * 199 / 999)
+    where("hundred > 89", Rows * 10 / 99)
+    where("id < 0", 0.0)
+    where("id >= 0", Rows)
+    where("d < DATE'2020-01-11'", Rows * 10 / 99)
+    where("200 > id", Rows * 200 / 999)
+    where("CAST(id AS BIGINT) < 100L", Rows * 100 / 999)
+    where("half < 100", 500.0 * 100 / 998)
+  }
+
+  test("IN, and equalities joined by OR: as many values as are in the range") {
+    where("ten IN (1, 2, 3)", Rows * 3 / 10)
+    where("ten = 1 OR ten = 2", Rows * 2 / 10)
+    where("ten IN (1, 2, 77)", Rows * 2 / 10)
+    where("s IN ('s1', 's2')", Rows * 2 / 50)
+    where("id IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)", 12.0)
+    where("ten IN (1, NULL)", Rows / 10)
+  }
+
+  test("NULLs: IS NULL counts them, comparisons lose them, NOT does not find them") {
+    where("half IS NULL", Rows / 2)
+    where("half IS NOT NULL", Rows / 2)
+    where("NOT (half < 500)", Rows / 2 * 499 / 998)
+    where("half <> 4", 500.0 * 499 / 500)
+    where("half IS NULL OR ten = 3", Rows * (0.5 + 0.1 - 0.5 * 0.1))
+    where("half IS NULL AND half = 3", 0.0)
+  }
+
+  test("NOT: what is left of the non-null rows") {
+    where("NOT (ten = 3)", Rows * 9 / 10)
+    where("ten NOT IN (1, 2, 3)", Rows * 7 / 10)
+    where("NOT (id < 250)", Rows * 749 / 999)
+  }
+
+  test("AND of two columns: between independence and the more selective one; OR: inclusion and exclusion") {
+    val both = rows("SELECT * FROM u WHERE ten = 3 AND hundred < 50")
+    close(both, Rows * Assumptions.conjunction(Seq(0.1, 50.0 / 99)), "back-off")
+    assert(both >= Rows * 0.1 * 0.5 * 0.9 && both <= Rows * 0.1)
+    where("ten = 3 OR id < 500", Rows * (0.1 + 500.0 / 999 - 0.1 * 500 / 999))
+    where("(ten = 3 OR ten = 4) AND id < 500", Rows * Assumptions.conjunction(Seq(0.2, 500.0 / 999)), exact = false)
+  }
+
+  test("predicates that nobody can look into have their defaults") {
+    where("s LIKE '%1%'", Rows * Assumptions.Pattern, exact = false)
+    where("s LIKE 's1%'", Rows * Assumptions.Prefix, exact = false)
+    where("s RLIKE '1$'", Rows * Assumptions.Pattern, exact = false)
+    where("substr(s, 2, 1) = '1'", Rows * Assumptions.Equality, exact = false)
+    where("hash(s) % 7 > id % 3", Rows * Assumptions.Range, exact = false)
+    where("length(s) + ten > hundred", Rows * Assumptions.Range, exact = false)
+    where("isnan(CAST(ten AS DOUBLE))", Rows * Assumptions.Opaque, exact = false)
+  }
+
+  test("two columns compared") {
+    where("id = hundred", Rows / 1000, exact = false)
+    where("hundred < id", Rows * (1 - 99.0 / 2 / 999), exact = false)
+    where("id < ten - 20", Rows * Assumptions.Range, exact = false)
+  }
+
+  test("nested filters on two expressions that are no column do not share statistics") {
+    val table                            = optimized("SELECT * FROM u")
+    val s                                = table.output.find(_.name == "s").get
+    def first(start: Int, value: String) = EqualTo(Substring(s, Literal(start), Literal(1)), Literal(value))
+    close(profile(Filter(first(1, "s"), Filter(first(2, "1"), table))).rows.value, Rows * Assumptions.Equality * Assumptions.Equality, "nested")
+    close(
+      profile(Filter(And(first(1, "s"), first(2, "1")), table)).rows.value,
+      Rows * Assumptions.conjunction(Seq.fill(2)(Assumptions.Equality)),
+      "conjunction"
+    )
+  }
+
+  test("columns after a filter: range, distinct values, nulls") {
+    val p                    = optimized("SELECT id, ten, half FROM u WHERE id < 100 AND half > 10")
+    def column(name: String) = profile(p).column(p.output.find(_.name == name).get.exprId.id)
+    assert(column("id").max.exists(_ <= 100.0) && column("half").nulls.contains(0.0))
+    assert(column("id").ndv.exists(_ <= rows("SELECT id FROM u WHERE id < 100 AND half > 10") + 1.0))
+    assert(column("ten").ndv.exists(n => n > 8.0 && n <= 11.0))
+  }
+
+  test("histograms see what min and max do not") {
+    def skewed(predicate: String) = s"SELECT * FROM h WHERE $predicate"
+    estimates(skewed("skew = 7"), 500.0)
+    estimates(skewed("skew < 100"), 550.0)
+    estimates(skewed("skew > 800"), 100.0)
+    estimates(skewed("skew = 501"), 1.0)
+    withConf(DovetailConf.HistogramEnabled.key -> "false") {
+      assert(rows(skewed("skew = 7")) < 10.0)
+      close(rows(skewed("skew < 100")), Rows * 93 / 992, "without the histogram")
+    }
+  }
+
+  // joins
+
+  test("inner join: |L| |R| / max(ndv)") {
+    estimates("SELECT * FROM u JOIN w ON u.id = w.id", Rows * 200 / 1000)
+    // only the part of the larger range that the smaller one covers has partners
+    estimates("SELECT * FROM u JOIN w ON u.ten = w.five", (Rows * 4 / 9) * 200 / 5, tolerance = 0.15)
+    estimates("SELECT * FROM u x JOIN u y ON x.hundred = y.hundred", Rows * Rows / 100)
+    estimates("SELECT * FROM u JOIN w ON u.half = w.id", 500.0 * 200 / 500, exact = false)
+    // what is filtered is taken to lie in the common range, as far as that can hold it
+    estimates("SELECT * FROM u JOIN w ON u.id = w.id WHERE u.ten = 3", math.min(Rows / 10, Rows * 199 / 999) * 200 / 200, exact = false)
+    estimates("SELECT * FROM u CROSS JOIN w", Rows * 200)
+    estimates("SELECT * FROM u JOIN w ON u.id < w.id", Rows * 200 * Assumptions.JoinInequality, exact = false)
+  }
+
+  test("outer joins: at least the rows of the outer side") {
+    estimates("SELECT * FROM u LEFT JOIN w ON u.id = w.id", Rows)
+    estimates("SELECT * FROM w LEFT JOIN u ON u.id = w.id", 200.0)
+    estimates("SELECT * FROM u RIGHT JOIN w ON u.id = w.id", 200.0)
+    estimates("SELECT * FROM u LEFT JOIN w ON u.ten = w.five", (Rows * 4 / 9) * 200 / 5, exact = false)
+    estimates("SELECT * FROM u FULL JOIN w ON u.id = w.id", Rows)
+  }
+
+  test("the padded side of an outer join has NULLs") {
+    // w has partners for 200 of the 1000 rows of u
+    Seq(
+      "SELECT w.id AS padded FROM u LEFT JOIN w ON u.id = w.id"   -> 0.8,
+      "SELECT w.id AS padded FROM w RIGHT JOIN u ON u.id = w.id"  -> 0.8,
+      "SELECT w.id AS padded FROM u FULL JOIN w ON u.id = w.id"   -> 0.8,
+      "SELECT u.id AS padded FROM u FULL JOIN w ON u.id = w.id"   -> 0.0,
+      "SELECT u.half AS padded FROM w LEFT JOIN u ON u.id = w.id" -> 0.5
+    ).foreach { case (sql, share) =>
+      val plan  = optimized(sql)
+      val nulls = profile(plan).column(plan.output.head.exprId.id).nulls.getOrElse(0.0)
+      assert(math.abs(nulls - share) < 0.05, s"$sql: $nulls instead of $share")
+      close(count(s"$sql WHERE padded IS NULL".replace("padded IS", sql.split(' ')(1) + " IS")), share * count(sql), sql)
+    }
+  }
+
+  test("semi joins keep the share of keys that the right side has, anti joins the rest") {
+    estimates("SELECT * FROM u WHERE id IN (SELECT id FROM w)", Rows * 200 / 1000)
+    estimates("SELECT * FROM u LEFT SEMI JOIN w ON u.id = w.id AND w.five = 1", Rows * 40 / 1000)
+    estimates("SELECT * FROM u LEFT ANTI JOIN w ON u.id = w.id", Rows * 800 / 1000)
+    estimates("SELECT * FROM u WHERE NOT EXISTS (SELECT 1 FROM w WHERE w.id = u.id)", Rows * 800 / 1000)
+    estimates("SELECT * FROM w LEFT SEMI JOIN u ON u.id = w.id", 200.0)
+    estimates("SELECT * FROM w LEFT ANTI JOIN u ON u.id = w.id", 200.0 * Assumptions.AntiJoinFloor, exact = false)
+  }
+
+  // other operators
+
+  test("grouping: as many groups as keys, no more than rows") {
+    estimates("SELECT ten, count(*) FROM u GROUP BY ten", 10.0)
+    estimates("SELECT half, count(*) FROM u GROUP BY half", 501.0)
+    estimates("SELECT count(*) FROM u", 1.0)
+    estimates("SELECT DISTINCT hundred FROM u", 100.0)
+    estimates("SELECT hundred FROM u GROUP BY hundred HAVING count(*) >= 0", 100.0 * Assumptions.Range, exact = false)
+    val two = rows("SELECT ten, s FROM u GROUP BY ten, s")
+    assert(two >= 50.0 * 0.9 && two <= 500.0, s"$two: between the larger and the product; 50 in truth")
+    close(rows("SELECT ten + 1, count(*) FROM u GROUP BY ten + 1"), 10.0, "an expression has no more values than its column")
+    estimates("SELECT hundred, count(*) FROM u WHERE hundred < 20 GROUP BY hundred", 20.0)
+  }
+
+  test("limits, unions, samples, expansion, explosion, windows") {
+    estimates("SELECT * FROM u LIMIT 30", 30.0)
+    estimates("SELECT * FROM w LIMIT 3000", 200.0)
+    estimates("SELECT id FROM u UNION ALL SELECT id FROM w", Rows + 200)
+    estimates("SELECT id FROM u UNION SELECT id FROM w", Rows)
+    estimates("SELECT * FROM u TABLESAMPLE (20 PERCENT)", Rows * 0.2, tolerance = 0.25)
+    estimates(
+      "SELECT ten, five, n FROM (SELECT ten, five, count(*) n FROM u JOIN w ON u.id = w.id GROUP BY ROLLUP (ten, five))",
+      Assumptions.jointNdv(Seq(11.0, 6.0, 3.0)),
+      exact = false
+    )
+    estimates("SELECT id, e FROM u LATERAL VIEW explode(array(1, 2, 3, 4)) AS e", Rows * Assumptions.GeneratorRows)
+    estimates("SELECT id, row_number() OVER (PARTITION BY ten ORDER BY id) FROM u", Rows)
+    estimates("SELECT * FROM u ORDER BY id", Rows)
+    estimates("SELECT id + 1, upper(s) FROM u", Rows)
+    estimates("SELECT id FROM u EXCEPT SELECT id FROM w", Rows * 0.8)
+    estimates("SELECT id FROM u INTERSECT SELECT id FROM w", 200.0)
+  }
+
+  test("an aggregate is unique on its keys: what is joined with it does not grow") {
+    val sql   = "SELECT u.id, g.n FROM u JOIN (SELECT five, count(*) n FROM w GROUP BY five) g ON u.ten = g.five"
+    val found = profile(optimized(sql)).rows
+    close(found.value, Rows * 4 / 9, sql)
+    assert(count(sql) == Rows / 2)
+    assert(found.upper <= Rows, s"bounds $found")
+  }
+
+  test("renamed and cast columns keep their statistics") {
+    estimates(
+      "SELECT * FROM (SELECT id AS x, CAST(ten AS BIGINT) AS y FROM u) WHERE x < 100 AND y = 3",
+      Rows * Assumptions.conjunction(Seq(100.0 / 999, 0.1)),
+      exact = false
+    )
+    estimates(
+      "SELECT * FROM (SELECT CAST(ten AS BIGINT) AS y FROM u) v JOIN (SELECT CAST(five AS BIGINT) AS z FROM w) ON y = z",
+      (Rows * 4 / 9) * 200 / 5,
+      tolerance = 0.15
+    )
+  }
+
+  test("common table expressions that stay references have the size of their body") {
+    val sql =
+      "WITH c AS (SELECT id, rand() AS r FROM u WHERE ten = 3) SELECT x.id FROM c x JOIN u ON x.id = u.id UNION ALL SELECT y.id FROM c y JOIN u ON y.id = u.id"
+    close(profile(incoming(sql)).rows.value, 100.0 + 100.0, sql)
+    close(count(sql), 200.0, sql)
+  }
+
+  // sources
+
+  private def source(sql: String): Source = profile(optimized(sql)).rows.source
+
+  test("every number says where it comes from, the weakest input decides") {
+    assert(source("SELECT * FROM u WHERE id < 5") == Source.Catalog)
+    assert(source("SELECT * FROM VALUES (1), (2) AS v(x)") == Source.Exact)
+    assert(source("SELECT * FROM range(10)") == Source.Exact && rows("SELECT * FROM range(10)") == 10.0)
+    assert(source("SELECT * FROM u JOIN range(10) r ON u.id = r.id") == Source.Catalog)
+    withTables("bare", "unsized", "kept") {
+      spark.sql("CREATE TABLE bare USING parquet AS SELECT * FROM w")
+      assert(source("SELECT * FROM bare") == Source.Size)
+      assert(source("SELECT * FROM bare JOIN u ON bare.id = u.id") == Source.Size)
+      MemorySource.create(spark, "unsized", "id INT", Nil)
+      assert(source("SELECT * FROM unsized") == Source.Assumed && rows("SELECT * FROM unsized") == Assumptions.Rows)
+      spark.sql("CACHE TABLE kept AS SELECT * FROM u WHERE ten < 3")
+      assert(source("SELECT * FROM kept") == Source.Exact && rows("SELECT * FROM kept") == 300.0)
+      spark.sql("UNCACHE TABLE kept")
+    }
+    withDirectory { directory =>
+      spark.table("u").write.parquet(directory.resolve("u").toString)
+      val path = s"parquet.`${directory.resolve("u")}`"
+      assert(source(s"SELECT * FROM $path") == Source.Size)
+      withConf("spark.sql.sources.useV1SourceList" -> "")(assert(source(s"SELECT * FROM $path") == Source.Size))
+    }
+  }
+
+  test("numbers that are known are exact, numbers that are guessed have bounds that hold them") {
+    val table = profile(optimized("SELECT * FROM u")).rows
+    assert(table.lower == Rows && table.upper == Rows)
+    Seq(
+      "SELECT * FROM u WHERE ten = 3",
+      "SELECT * FROM u JOIN w ON u.ten = w.five",
+      "SELECT ten FROM u GROUP BY ten",
+      "SELECT * FROM u WHERE id IN (SELECT id FROM w)",
+      "SELECT * FROM u LEFT JOIN w ON u.ten = w.five",
+      "SELECT id FROM u UNION ALL SELECT id FROM w",
+      "SELECT * FROM u FULL JOIN w ON u.ten = w.five + 7",
+      "SELECT * FROM (SELECT DISTINCT id + 500 AS x FROM u) a LEFT JOIN w ON a.x = w.id + 699",
+      "SELECT id, e FROM u LATERAL VIEW explode(sequence(1, 9)) AS e"
+    ).foreach { sql =>
+      val e = profile(optimized(sql)).rows
+      val n = count(sql)
+      assert(e.lower <= n && n <= e.upper, s"$sql: $n rows, outside of $e")
+    }
+  }
+}
