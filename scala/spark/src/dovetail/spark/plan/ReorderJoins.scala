@@ -37,7 +37,8 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
     val prepared = Trace.timed("prepare")(Preparation(session, plan))
     val planner  = new Planner(conf, session.sparkContext)
     val ordering = new GroupOrdering(planner, new PlanStatistics(conf, planner.histograms))
-    ordering.statistics.learnFrom(prepared)
+    // the plan with all that Spark knew of its tables, then the one with subqueries as joins
+    Seq(plan, prepared).foreach(ordering.statistics.learnFrom)
     val result = bottomUp(prepared, ordering)
     if (result eq prepared) plan else verified(plan, result)
   }

@@ -1,16 +1,18 @@
 package org.apache.spark.sql.dovetail.stats
 
+import scala.collection.mutable
 import scala.util.control.NonFatal
 
 import dovetail.kernel.estimate._
+import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable, HiveTableRelation}
-import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, LeafNode, Statistics}
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.predicates.Values
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -20,17 +22,36 @@ import org.apache.spark.sql.internal.SQLConf
  */
 final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
 
+  // statistics of tables as they were before Spark pruned partitions: after that, the plan has no more than a size
+  private val whole = mutable.HashMap.empty[TableIdentifier, CatalogStatistics]
+
+  def learnFrom(leaf: LeafNode): Unit = leaf match {
+    case r: LogicalRelation   => learnFrom(r.catalogTable)
+    case r: HiveTableRelation => learnFrom(Some(r.tableMeta))
+    case _                    =>
+  }
+
+  private def learnFrom(table: Option[CatalogTable]): Unit = for (t <- table; s <- t.stats if s.rowCount.isDefined) whole.getOrElseUpdate(t.identifier, s)
+
   def apply(leaf: LeafNode): RelationProfile = {
     val name = LeafStatistics.name(leaf)
     leaf match {
-      case r: LogicalRelation if hasRows(name, r.catalogTable)      => fromCatalog(name, r.output, r.catalogTable.get.stats.get)
-      case r: LogicalRelation                                       => fromSize(r.output, r.relation.sizeInBytes, expansion(r))
-      case r: HiveTableRelation if hasRows(name, Some(r.tableMeta)) => fromCatalog(name, r.output, r.tableMeta.stats.get)
-      case other                                                    => reported(name, other)
+      case r: LogicalRelation   => statistics(name, r.catalogTable).fold(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))(fromCatalog(name, r.output, _))
+      case r: HiveTableRelation => statistics(name, Some(r.tableMeta)).fold(reported(name, r))(fromCatalog(name, r.output, _))
+      case other                => reported(name, other)
     }
   }
 
-  private def hasRows(name: String, table: Option[CatalogTable]): Boolean = sensible(name, table.flatMap(_.stats).flatMap(_.rowCount)).isDefined
+  /** Partition columns by which `relation` was pruned, where its rows come from the size that is left: predicates on them have been counted then. */
+  def prunedBy(relation: LogicalRelation): AttributeSet = relation.relation match {
+    case f: HadoopFsRelation if !f.location.isInstanceOf[CatalogFileIndex] && statistics("", relation.catalogTable).isEmpty =>
+      AttributeSet(relation.output.filter(a => relation.catalogTable.exists(_.partitionColumnNames.contains(a.name))))
+    case _ => AttributeSet.empty
+  }
+
+  /** Of the whole table: the predicates that pruned its partitions are still in the plan, and are estimated like others. */
+  private def statistics(name: String, table: Option[CatalogTable]): Option[CatalogStatistics] =
+    table.flatMap(t => whole.get(t.identifier).orElse(t.stats)).filter(s => sensible(name, s.rowCount).isDefined)
 
   private def sensible(name: String, rows: Option[BigInt]): Option[BigInt] = {
     rows.filter(_ < 0).foreach(n => FailOpen.warnOnce(s"$name rows", s"Statistics of $name make no sense and are not used: $n rows"))

@@ -6,9 +6,10 @@ import scala.collection.mutable
 
 import dovetail.kernel.estimate._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, And, Attribute, Expression, Literal, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.predicates.Conditions
+import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts}
+import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -21,10 +22,11 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean) {
   private val remembered = new IdentityHashMap[LogicalPlan, RelationProfile]
   private val ctes       = mutable.HashMap.empty[Long, CTERelationDef]
 
-  /** Common table expressions below `plan`, so that references to them have a size. */
+  /** Common table expressions below `plan`, so that references to them have a size, and statistics of its tables. To be told of a plan before pruning. */
   def learnFrom(plan: LogicalPlan): Unit = plan.foreach {
-    case w: WithCTE => w.cteDefs.foreach(d => ctes(d.id) = d)
-    case _          =>
+    case w: WithCTE  => w.cteDefs.foreach(d => ctes(d.id) = d)
+    case l: LeafNode => leaves.learnFrom(l)
+    case _           =>
   }
 
   def apply(plan: LogicalPlan): RelationProfile = {
@@ -40,7 +42,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean) {
   private def estimate(plan: LogicalPlan): RelationProfile = plan match {
     case r: CTERelationRef => reference(r)
     case l: LeafNode       => leaves(l)
-    case f: Filter         => filtered(apply(f.child), f.condition)
+    case f: Filter         => filtered(apply(f.child), uncounted(f))
     case p: Project        => project(p.projectList, apply(p.child))
     case a: Aggregate      => aggregate(a)
     case d: Distinct       => grouped(apply(d.child), d.output.map(_.exprId.id), d.output.map(_.exprId.id).toSet)
@@ -66,6 +68,14 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean) {
         uniqueKeys = p.uniqueKeys.filter(_.forall(names.contains)).map(_.map(names))
       )
     case None => leaves(r)
+  }
+
+  /** The condition without what the size of the pruned partitions says already. */
+  private def uncounted(f: Filter): Expression = f.child match {
+    case r: LogicalRelation =>
+      val pruned = leaves.prunedBy(r)
+      Conjuncts(f.condition).filterNot(c => c.references.nonEmpty && c.references.subsetOf(pruned)).reduceOption(And(_, _)).getOrElse(Literal.TrueLiteral)
+    case _ => f.condition
   }
 
   private def filtered(child: RelationProfile, condition: Expression): RelationProfile = {
