@@ -24,6 +24,9 @@ def builder():
     plain = plain.config("spark.sql.warehouse.dir", home)
     return plain.config("spark.driver.extraJavaOptions", f"-Dderby.system.home={home}")
 
+def say(*what):
+    print(">", *what, flush=True)
+
 def count(spark):
     joins = "range(10) a JOIN range(5) b ON a.id = b.id JOIN range(3) c ON b.id = c.id"
     return spark.sql(f"SELECT count(*) FROM {joins}").first()[0]
@@ -32,14 +35,15 @@ def refused(call):
     try:
         call()
     except dovetail.DovetailError as error:
-        print(type(error).__name__, "|", " ".join(str(error).split()))
+        say(type(error).__name__, "|", " ".join(str(error).split()))
     else:
-        print("not refused")
+        say("not refused")
 """
 
 
 def lines(done: Any) -> list[str]:
-    return [line for line in done.stdout.splitlines() if line]
+    """What the script said, without what Spark prints (4.2 logs to stdout under spark-submit)."""
+    return [line.removeprefix("> ") for line in done.stdout.splitlines() if line.startswith("> ")]
 
 
 def test_a_session_that_runs_and_a_jvm_that_stays_are_refused(run_python: Any) -> None:
@@ -77,18 +81,18 @@ def test_everything_that_is_there_stays(run_python: Any, tmp_path: Path) -> None
         + """
 b = builder().config("spark.jars", sys.argv[1]).config("spark.sql.extensions", "io.example.Absent")
 spark = dovetail.enable(b, planning_budget_ms=123, cost_model="cardWeight").getOrCreate()
-print(dovetail.status(spark).version)
-print(spark.conf.get("spark.sql.extensions"))
-print(spark.conf.get("spark.jars"))
-print(os.environ["PYSPARK_SUBMIT_ARGS"])
+say(dovetail.status(spark).version)
+say(spark.conf.get("spark.sql.extensions"))
+say(spark.conf.get("spark.jars"))
+say(os.environ["PYSPARK_SUBMIT_ARGS"])
 config = dovetail.Config.from_session(spark)
-print(config.planning_budget_ms, config.cost_model)
+say(config.planning_budget_ms, config.cost_model)
 # Once it runs, enable() changes settings only, and says nothing.
 again = dovetail.enable(builder(), card_weight=0.25).getOrCreate()
-print(again is spark, dovetail.Config.from_session(again).card_weight)
+say(again is spark, dovetail.Config.from_session(again).card_weight)
 # A stopped session can be started again: its JVM has the jar.
 spark.stop()
-print(dovetail.status(dovetail.enable(builder()).getOrCreate()).version)
+say(dovetail.status(dovetail.enable(builder()).getOrCreate()).version)
 """,
         str(tmp_path / "other.jar"),
         env={"PYSPARK_SUBMIT_ARGS": f"--jars {tmp_path / 'submitted.jar'} --name x pyspark-shell"},
@@ -112,7 +116,7 @@ def test_a_jar_of_another_spark_line_leaves_plain_spark(run_python: Any, spark_l
         + """
 b = builder().config("spark.jars", sys.argv[1]).config("spark.sql.extensions", "dovetail.DovetailExtensions")
 spark = b.getOrCreate()
-print(count(spark))
+say(count(spark))
 refused(lambda: dovetail.status(spark))
 """,
         other,
@@ -130,10 +134,10 @@ def test_wrong_settings_in_a_file_are_not_fatal(run_python: Any, tmp_path: Path)
         START
         + """
 spark = dovetail.enable(builder()).getOrCreate()
-print(spark.conf.get("spark.sql.extensions"))
-print(count(spark))
+say(spark.conf.get("spark.sql.extensions"))
+say(count(spark))
 config = dovetail.Config.from_session(spark)
-print(config.card_weight, config.enabled)
+say(config.card_weight, config.enabled)
 """,
         env={"SPARK_CONF_DIR": str(tmp_path)},
     )
@@ -160,7 +164,7 @@ refused(lambda: dovetail.explain("SELECT 1"))
 try:
     dovetail.enable("local[1]")
 except TypeError as error:
-    print(error)
+    say(error)
 from dovetail import jars
 jars.JARS = Path(sys.argv[1])
 refused(lambda: dovetail.enable(builder()))
@@ -168,7 +172,7 @@ import pyspark
 pyspark.__version__ = "4.3.0"
 refused(lambda: dovetail.enable(builder()))
 from pyspark import SparkContext
-print(SparkContext._gateway)
+say(SparkContext._gateway)
 """,
         str(tmp_path),
     )
@@ -194,9 +198,9 @@ def test_under_spark_submit_only_the_extension_is_named(run_python: Any, tmp_pat
     script.write_text(
         START
         + """
-refused(lambda: print(dovetail.status(dovetail.enable(SparkSession.builder, card_weight=0.5).getOrCreate()).version))
+refused(lambda: say(dovetail.status(dovetail.enable(SparkSession.builder, card_weight=0.5).getOrCreate()).version))
 if len(sys.argv) > 1:
-    print(SparkSession.builder.getOrCreate().conf.get("spark.sql.extensions"))
+    say(SparkSession.builder.getOrCreate().conf.get("spark.sql.extensions"))
 """
     )
     words = ["--jars", dovetail.jar_path(), "--conf", "spark.sql.extensions=io.example.Absent"] if with_jar else []

@@ -16,9 +16,12 @@ from pathlib import Path
 import pytest
 
 import dovetail
-from dovetail.jars import pyspark_version, supported_lines
+from dovetail.errors import UnsupportedSparkError
+from dovetail.jars import line_of, pyspark_version, supported_lines
 
 pytestmark = pytest.mark.wheel
+
+PYSPARK = os.environ.get("DOVETAIL_WHEEL_PYSPARK") or pyspark_version()
 
 # Building, and installing a pyspark of 450 MB; minutes where nothing is cached.
 SECONDS = 900
@@ -55,9 +58,19 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The bin directory of a new environment that has the wheel, its command line, and pyspark."""
     home = tmp_path_factory.mktemp("venv")
     venv.create(home, with_pip=True)
-    version = os.environ.get("DOVETAIL_WHEEL_PYSPARK") or pyspark_version()
-    run(home / "bin" / "pip", "install", "-q", f"pyspark=={version}", f"{wheel}[cli]", cwd=home)
+    run(home / "bin" / "pip", "install", "-q", f"pyspark=={PYSPARK}", f"{wheel}[cli]", cwd=home)
     return home / "bin"
+
+
+def supported() -> bool:
+    try:
+        line_of(PYSPARK)
+    except UnsupportedSparkError:
+        return False
+    return True
+
+
+needs_a_jar = pytest.mark.skipif(not supported(), reason=f"Dovetail has no jar for pyspark {PYSPARK}")
 
 
 def test_the_wheel_has_every_jar_and_its_types(wheel: Path) -> None:
@@ -72,6 +85,7 @@ def test_the_wheel_has_every_jar_and_its_types(wheel: Path) -> None:
     assert required == []
 
 
+@needs_a_jar
 def test_one_line_switches_it_on(installed: Path, tmp_path: Path) -> None:
     code = (
         "import dovetail, json\n"
@@ -85,6 +99,7 @@ def test_one_line_switches_it_on(installed: Path, tmp_path: Path) -> None:
     assert version["enabled"] is True
 
 
+@needs_a_jar
 def test_spark_submit_with_the_jars_path(installed: Path, tmp_path: Path) -> None:
     job = tmp_path / "job.py"
     job.write_text(
@@ -99,6 +114,26 @@ def test_spark_submit_with_the_jars_path(installed: Path, tmp_path: Path) -> Non
     assert f"job says {dovetail.__version__}" in out
 
 
+@needs_a_jar
 def test_doctor(installed: Path, tmp_path: Path) -> None:
     checks = json.loads(run(installed / "dovetail", "doctor", "--json", cwd=tmp_path))
     assert {check["name"]: check["status"] for check in checks}["session"] == "ok"
+
+
+@pytest.mark.skipif(supported(), reason=f"Dovetail has a jar for pyspark {PYSPARK}")
+def test_a_pyspark_without_a_jar_is_refused_and_goes_on_without(installed: Path, tmp_path: Path) -> None:
+    code = (
+        "import dovetail\n"
+        "from pyspark.sql import SparkSession\n"
+        "builder = SparkSession.builder.config('spark.ui.enabled', 'false')\n"
+        "try:\n"
+        "    builder = dovetail.enable(builder)\n"
+        "except dovetail.errors.UnsupportedSparkError as error:\n"
+        "    print(error)\n"
+        "print('sum', builder.getOrCreate().range(5).groupBy().sum().first()[0])\n"
+    )
+    refusal, total = run(installed / "python", "-c", code, cwd=tmp_path).splitlines()[-2:]
+    assert refusal.startswith(
+        f"Dovetail {dovetail.__version__} has no jar for Spark {PYSPARK}. Supported Spark lines: "
+    )
+    assert total == "sum 10"
