@@ -69,11 +69,20 @@ class Show:
     def summary(self, results: Mapping[str, Comparison], seconds: float) -> None:
         """The table of all queries."""
         table = Table(title="Plain Spark → Dovetail", title_justify="left")
-        table.add_column("query")
-        for title in ("join rows", "", "ratio", "shuffled", "", "seconds", "", "ratio"):
+        table.add_column("\nquery")
+        for title in (
+            "join rows\nSpark",
+            "\nDovetail",
+            "\nratio",
+            "shuffled\nSpark",
+            "\nDovetail",
+            "time\nSpark",
+            "\nDovetail",
+            "\nratio",
+        ):
             table.add_column(title, justify="right")
-        table.add_column("order")
-        table.add_column("answer")
+        table.add_column("\norder")
+        table.add_column("\nanswer")
         for name, result in results.items():
             plain, ours = result.plain, result.dovetail
             table.add_row(
