@@ -7,22 +7,21 @@ import dovetail.kernel.graph.RelSet
 
 /** The table of the dynamic program: the best plans of every connected set, filled by an enumerator. */
 final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget) extends Receiver {
-  private val plans             = new mutable.LongMap[SubPlan](1024)
-  private var count             = 0L
-  private var last              = 0L // the last joined set: pairs of one set often come in a row
-  private var lastPlan: SubPlan = null
+  // by its bits where these are few, else hashed; one of the two is null
+  private val direct = if (size <= PlanTable.DirectSize) new Array[SubPlan](1 << size) else null
+  private val hashed = if (direct == null) new mutable.LongMap[SubPlan](1024) else null
+  private var count  = 0L
 
   /** Pairs considered. */
   def pairs: Long = count
 
-  def get(set: RelSet): Option[SubPlan] = plans.get(set.bits)
-  def contains(set: RelSet): Boolean    = plans.contains(set.bits)
-  override def timeLeft: Boolean        = budget.timeLeft
-  def relation(r: Int): Unit            = plans(RelSet.single(r).bits) = sizer.leaf(r)
+  def contains(set: RelSet): Boolean = at(set) != null
+  override def timeLeft: Boolean     = budget.timeLeft
+  def relation(r: Int): Unit         = put(RelSet.single(r), sizer.leaf(r))
 
   def pair(left: RelSet, right: RelSet): Boolean = {
     count += 1
-    val (l, r) = (plans(left.bits), plans(right.bits))
+    val (l, r) = (at(left), at(right))
     val key    = l.classes & r.classes
     val equi   = key != 0L || (sizer.hasLooseEqualities && sizer.looseEquality(left.contains, right.contains))
     costs.join(l, r, planOf(left | right), key, equi)
@@ -30,19 +29,15 @@ final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget)
   }
 
   /** The plan of all relations, once the enumeration is complete. */
-  def full: SubPlan = plans(RelSet.first(size).bits)
+  def full: SubPlan = at(RelSet.first(size))
 
   private def planOf(set: RelSet): SubPlan = {
-    if (set.bits != last) {
-      last = set.bits
-      lastPlan = plans.getOrNull(set.bits)
-      if (lastPlan == null) {
-        lastPlan = sizer.join(set)
-        plans(set.bits) = lastPlan
-      }
-    }
-    lastPlan
+    val known = at(set)
+    if (known != null) known else { val plan = sizer.join(set); put(set, plan); plan }
   }
+
+  private def at(set: RelSet): SubPlan              = if (direct != null) direct(set.bits.toInt) else hashed.getOrNull(set.bits)
+  private def put(set: RelSet, plan: SubPlan): Unit = if (direct != null) direct(set.bits.toInt) = plan else hashed(set.bits) = plan
 }
 
 /** Counts the pairs of a graph without hyperedges, as far as a plan table with the same budget would go. */
@@ -56,6 +51,9 @@ final class PairCounter(budget: Budget) extends Receiver {
 }
 
 object PlanTable {
+
+  /** Relations up to which plans are found by their set's bits: an array of 2^16 references is 256 KiB. */
+  private val DirectSize = 16
 
   /** Pairs between two looks at the clock, as a bit mask: a look costs about as much as a pair. */
   private[enumerate] val ClockInterval = 255L

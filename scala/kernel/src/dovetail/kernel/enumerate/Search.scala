@@ -41,11 +41,12 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
     else {
       val edges   = Hypergraph(graph)
       val counter = new PairCounter(budget)
-      val table   = new PlanTable(graph.size, sizer, costs, budget)
       // Pairs are counted many times faster than priced: a search that will not finish is not begun.
       if (!edges.hasHyperedges && Dphyp.pairsOfClique(graph.size) > budget.pairs && !new Dphyp(edges, counter).run()) Left((0L, whyStopped(counter.pairs)))
-      else if (new Dphyp(edges, table).run()) Right((table.full, table.pairs))
-      else Left((table.pairs, whyStopped(table.pairs)))
+      else {
+        val table = new PlanTable(graph.size, sizer, costs, budget)
+        if (new Dphyp(edges, table).run()) Right((table.full, table.pairs)) else Left((table.pairs, whyStopped(table.pairs)))
+      }
     }
 
   private def whyStopped(pairs: Long): String =
