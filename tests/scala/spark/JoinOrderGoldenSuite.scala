@@ -47,7 +47,7 @@ class JoinOrderGoldenSuite extends DovetailSuite {
       }
       if (GoldenFile.rewriting) GoldenFile.write(file, written)
     } finally {
-      spark.catalog.listTables().collect().filter(_.isTemporary).foreach(v => spark.catalog.dropTempView(v.name))
+      spark.sql("SHOW VIEWS").where("isTemporary").collect().foreach(v => spark.catalog.dropTempView(v.getAs[String]("viewName")))
       tables.foreach(t => spark.sql(s"DROP TABLE IF EXISTS $t"))
     }
   }
