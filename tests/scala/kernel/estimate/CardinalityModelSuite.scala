@@ -111,6 +111,8 @@ class CardinalityModelSuite extends AnyFunSuite {
     // and a fifth: only as many as the range holds
     assert(rows(s"A 20000/100000; B 500; $ranges", "A B") === 100000.0 / 10 * 500 / (1000 / 10))
     assert(rows("A 1000; B 500; A.d:100=B.d:100; A.d min=0 max=99; B.d min=200 max=300", "A B") === 1.0)
+    // a common range of one value holds one of A's ten
+    assert(rows("A 1000; B 500; A.d:10=B.d:1; A.d min=0 max=1000; B.d min=5 max=5", "A B") === 1000.0 / 10 * 500)
     assert(rows("A 1000; B 500; A.d:100=B.d:50; A.d min=0 max=99", "A B") === 1000.0 * 500 / 100)
     assert(rows("A 1000; B 500; A.d:100=B.d:100; A.d min=0 max=99; B.d min=0 max=99", "A B") === 1000.0 * 500 / 100)
   }
