@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.{And, EqualTo, Literal, Substri
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.scalatest.BeforeAndAfterAll
 
 /**
@@ -309,8 +310,25 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
       spark.table("u").write.parquet(directory.resolve("u").toString)
       val path = s"parquet.`${directory.resolve("u")}`"
       assert(source(s"SELECT * FROM $path") == Source.Size)
-      withConf("spark.sql.sources.useV1SourceList" -> "")(assert(source(s"SELECT * FROM $path") == Source.Size))
+      withConf("spark.sql.sources.useV1SourceList" -> "") {
+        val files = spark.read.parquet(directory.resolve("u").toString).queryExecution.optimizedPlan
+        assert(files.collectLeaves().forall(_.isInstanceOf[DataSourceV2ScanRelation]) && profile(files).rows.source == Source.Size)
+      }
     }
+  }
+
+  test("what a data source of version 2 reports, and what it does not") {
+    def reporting(options: (String, String)*) = {
+      val reader = spark.read.format(classOf[ReportingSource].getName).options(options.toMap)
+      profile(reader.load().where("k < 50").queryExecution.optimizedPlan).rows
+    }
+    val known = reporting("rows" -> "1000", "distinct" -> "200", "min" -> "0", "max" -> "199")
+    assert(known.source == Source.Connector && math.abs(known.value - 1000.0 * 50 / 199) < 1.0, known)
+    assert(reporting("rows" -> "1000").value == 1000.0 * Assumptions.Range)
+    val size = reporting("bytes" -> "160000")
+    assert(size.source == Source.Size)
+    val (negative, lines) = LogCapture.of("dovetail")(reporting("rows" -> "-4"))
+    assert(negative.source == Source.Size && lines.size == 1 && lines.head.contains("-4 rows"), lines)
   }
 
   test("numbers that are known are exact, numbers that are guessed have bounds that hold them") {
