@@ -127,6 +127,17 @@ class RuleSuite extends DovetailSuite with BeforeAndAfterAll {
   private def equalities(plan: LogicalPlan): Seq[Expression] =
     plan.collect { case j: Join => j }.flatMap(_.condition.toSeq.flatMap(Conjuncts(_))).collect { case e: EqualTo => e }
 
+  test("a session that forbids cross products gets none that it did not have") {
+    withConf("spark.sql.crossJoin.enabled" -> "false", DovetailConf.MinGain.key -> "0") {
+      Seq(
+        "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 + a.w = b.k JOIN c ON c.k = f.k3 WHERE c.w = 1",
+        "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k AND a.w + b.w + f.v > 9 JOIN c ON c.k + a.w + b.w > 5 AND f.k3 = c.k WHERE c.w = 1",
+        "SELECT count(*) FROM f JOIN a ON f.k1 = a.k OR f.k2 = a.w JOIN c ON c.k = f.k3 OR c.w > a.w WHERE c.w = 1 AND f.v < 50",
+        "SELECT count(*) FROM f JOIN a ON f.k1 = a.k CROSS JOIN c JOIN b ON b.k = c.k WHERE c.w = 1 AND f.v < 50"
+      ).foreach(sameAnswer(_, reorders = false))
+    }
+  }
+
   test("planning again, and with other expression ids, gives the same plan") {
     val sql   = s"SELECT x.v, count(*) FROM ($star) x JOIN f y ON x.v = y.v JOIN a ON y.k1 = a.k JOIN b ON y.k2 = b.k AND a.w = b.w GROUP BY x.v"
     val first = optimized(sql)

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail
 
 import dovetail.kernel.estimate.{Assumptions, RelationProfile, Source}
+import org.apache.spark.sql.Encoders
 import org.apache.spark.sql.catalyst.expressions.{And, EqualTo, Literal, Substring}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.dovetail.conf.DovetailConf
@@ -169,7 +170,7 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
   test("partitions that are pruned are counted once, with statistics and without") {
     withTables("p") {
       spark.sql("CREATE TABLE p USING parquet PARTITIONED BY (part) AS SELECT id, ten, CAST(id % 20 AS INT) part FROM u")
-      val sql = "SELECT x.id, w.five FROM p x JOIN w ON x.id = w.id JOIN u ON u.id = x.id WHERE x.part = 3 AND x.ten < 8"
+      val sql          = "SELECT x.id, w.five FROM p x JOIN w ON x.id = w.id JOIN u ON u.id = x.id WHERE x.part = 3 AND x.ten < 8"
       def size: Double = traced(sql)._2.groups.head.relations.find(_.name == "p").flatMap(_.rows).get.value
       val guess        = size
       assert(guess < Rows && guess > 2.0, s"one of twenty partitions, by its size: $guess")
@@ -329,6 +330,13 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     assert(size.source == Source.Size)
     val (negative, lines) = LogCapture.of("dovetail")(reporting("rows" -> "-4"))
     assert(negative.source == Source.Size && lines.size == 1 && lines.head.contains("-4 rows"), lines)
+  }
+
+  test("user code that may make any number of rows has no bounds") {
+    val many = spark.range(10).mapPartitions(_.flatMap(i => Iterator.fill(50)(i)))(Encoders.scalaLong)
+    val rows = profile(many.queryExecution.optimizedPlan).rows
+    assert(rows.value == 10.0 && rows.lower == 0.0 && rows.upper >= many.count().toDouble)
+    assert(profile(spark.range(10).map(_ + 1)(Encoders.scalaLong).queryExecution.optimizedPlan).rows.upper == 10.0)
   }
 
   test("numbers that are known are exact, numbers that are guessed have bounds that hold them") {

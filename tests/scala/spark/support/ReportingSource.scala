@@ -35,15 +35,18 @@ final class ReportingScan(columns: StructType, options: CaseInsensitiveStringMap
 
   override def estimateStatistics(): Statistics = new Statistics {
     override def sizeInBytes: util.OptionalLong = util.OptionalLong.of(options.getLong("bytes", 1000L))
-    override def numRows: util.OptionalLong     = if (options.containsKey("rows")) util.OptionalLong.of(options.getLong("rows", 0L)) else util.OptionalLong.empty()
+    override def numRows: util.OptionalLong = if (options.containsKey("rows")) util.OptionalLong.of(options.getLong("rows", 0L)) else util.OptionalLong.empty()
     override def columnStats: util.Map[NamedReference, ColumnStatistics] = {
       val stats = new util.HashMap[NamedReference, ColumnStatistics]
-      if (options.containsKey("distinct")) stats.put(Expressions.column("k"), new ColumnStatistics {
-        override def distinctCount: util.OptionalLong = util.OptionalLong.of(options.getLong("distinct", 0L))
-        override def nullCount: util.OptionalLong     = util.OptionalLong.of(0L)
-        override def min: util.Optional[AnyRef]       = util.Optional.of(Int.box(options.getInt("min", 0)))
-        override def max: util.Optional[AnyRef]       = util.Optional.of(Int.box(options.getInt("max", 0)))
-      })
+      if (options.containsKey("distinct")) stats.put(
+        Expressions.column("k"),
+        new ColumnStatistics {
+          override def distinctCount: util.OptionalLong = util.OptionalLong.of(options.getLong("distinct", 0L))
+          override def nullCount: util.OptionalLong     = util.OptionalLong.of(0L)
+          override def min: util.Optional[AnyRef]       = util.Optional.of(Int.box(options.getInt("min", 0)))
+          override def max: util.Optional[AnyRef]       = util.Optional.of(Int.box(options.getInt("max", 0)))
+        }
+      )
       stats
     }
   }

@@ -14,7 +14,7 @@ import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, JoinPred
 object JoinStatistics {
 
   def apply(join: Join, left: RelationProfile, right: RelationProfile): RelationProfile = {
-    val profiles   = Vector(left, right)
+    val profiles = Vector(left, right)
     // EXCEPT and INTERSECT compare null-safely: for a size, that is an equality
     val conditions = join.condition.toSeq.flatMap(Conjuncts(_)).map { case EqualNullSafe(l, r) => EqualTo(l, r); case other => other }
     val predicates = JoinPredicates(Vector(join.left.outputSet, join.right.outputSet), conditions)

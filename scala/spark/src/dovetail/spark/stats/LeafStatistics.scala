@@ -36,7 +36,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
   def apply(leaf: LeafNode): RelationProfile = {
     val name = LeafStatistics.name(leaf)
     leaf match {
-      case r: LogicalRelation   => statistics(name, r.catalogTable).fold(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))(fromCatalog(name, r.output, _))
+      case r: LogicalRelation => statistics(name, r.catalogTable).fold(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))(fromCatalog(name, r.output, _))
       case r: HiveTableRelation => statistics(name, Some(r.tableMeta)).fold(reported(name, r))(fromCatalog(name, r.output, _))
       case other                => reported(name, other)
     }

@@ -55,9 +55,19 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean) {
     case s: Sample         => apply(s.child).scaled(math.max(0.0, math.min(1.0, s.upperBound - s.lowerBound)))
     case w: Window         => widened(apply(w.child), w.output)
     case w: WithCTE        => apply(w.plan)
-    case u: UnaryNode      => widened(apply(u.child), u.output)
+    case u: UnaryNode      => if (addsNoRows(u)) widened(apply(u.child), u.output) else unbounded(widened(apply(u.child), u.output))
     case other             => unknown(other)
   }
+
+  private def addsNoRows(u: UnaryNode): Boolean = u match {
+    case _: Sort | _: SubqueryAlias | _: View | _: ResolvedHint | _: Subquery | _: RepartitionOperation | _: RebalancePartitions => true
+    case _: Deduplicate | _: Offset | _: Tail | _: WindowGroupLimit | _: CollectMetrics | _: EventTimeWatermark                 => true
+    case _: SerializeFromObject | _: DeserializeToObject | _: MapElements | _: TypedFilter | _: AppendColumns | _: MapGroups     => true
+    case _                                                                                                                     => false
+  }
+
+  /** As many rows as there were, for want of a better number: the user's code (flatMap, mapInPandas, TRANSFORM) may make any number of them. */
+  private def unbounded(child: RelationProfile): RelationProfile = child.copy(rows = Estimate.guess(child.rows.value, child.rows.source), uniqueKeys = Set.empty)
 
   private def reference(r: CTERelationRef): RelationProfile = ctes.get(r.cteId) match {
     case Some(d) =>
