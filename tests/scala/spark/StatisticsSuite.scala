@@ -333,10 +333,10 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("user code that may make any number of rows has no bounds") {
-    val many = spark.range(10).mapPartitions(_.flatMap(i => Iterator.fill(50)(i)))(Encoders.scalaLong)
+    val many = spark.range(10).mapPartitions((ids: Iterator[java.lang.Long]) => ids.flatMap(i => Iterator.fill(50)(i)))(Encoders.LONG)
     val rows = profile(many.queryExecution.optimizedPlan).rows
     assert(rows.value == 10.0 && rows.lower == 0.0 && rows.upper >= many.count().toDouble)
-    assert(profile(spark.range(10).map(_ + 1)(Encoders.scalaLong).queryExecution.optimizedPlan).rows.upper == 10.0)
+    assert(profile(spark.range(10).map((i: java.lang.Long) => i)(Encoders.LONG).queryExecution.optimizedPlan).rows.upper == 10.0)
   }
 
   test("numbers that are known are exact, numbers that are guessed have bounds that hold them") {
