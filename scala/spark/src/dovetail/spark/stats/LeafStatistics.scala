@@ -44,7 +44,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
 
   /** Partition columns by which `relation` was pruned, where its rows come from the size that is left: predicates on them have been counted then. */
   def prunedBy(relation: LogicalRelation): AttributeSet = relation.relation match {
-    case f: HadoopFsRelation if !f.location.isInstanceOf[CatalogFileIndex] && statistics("", relation.catalogTable).isEmpty =>
+    case f: HadoopFsRelation if !f.location.isInstanceOf[CatalogFileIndex] && statistics(LeafStatistics.name(relation), relation.catalogTable).isEmpty =>
       AttributeSet(relation.output.filter(a => relation.catalogTable.exists(_.partitionColumnNames.contains(a.name))))
     case _ => AttributeSet.empty
   }
