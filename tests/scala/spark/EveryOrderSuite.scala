@@ -19,7 +19,7 @@ class EveryOrderSuite extends DovetailSuite {
     "chain"                               -> "SELECT a.k, b.v, c.s, d.g FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g JOIN t3 d ON c.v = d.v",
     "chain of one class"                  -> "SELECT a.v, b.v, c.v, d.v FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.k = c.k JOIN t4 d ON c.k = d.k",
     "class with two columns of one table" -> "SELECT a.v, b.v, c.v FROM t0 a JOIN t1 b ON a.k = b.k JOIN t3 c ON c.k = b.k AND c.v = a.k",
-    "star of five" -> "SELECT f.v, a.s, b.s, c.s, d.s FROM t0 f JOIN t1 a ON f.k = a.k JOIN t2 b ON f.g = b.g JOIN t4 c ON f.d = c.d JOIN t5 d ON f.s = d.s OR f.v = d.v",
+    "star of five" -> "SELECT f.v, a.s, b.s, c.s, d.s FROM t0 f JOIN t1 a ON f.k = a.k JOIN t2 b ON f.g = b.g JOIN t4 c ON f.d = c.d JOIN t2 d ON f.s = d.s OR f.v = d.v",
     "cycle"                -> "SELECT count(*), sum(a.v) FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g JOIN t4 d ON c.s = d.s AND d.d = a.d",
     "composite keys"       -> "SELECT a.s, b.s, c.s FROM t0 a JOIN t3 b ON a.k = b.k AND a.g = b.g JOIN t1 c ON b.k = c.k AND c.g = a.g AND c.v > b.v - 5",
     "implied across types" -> "SELECT a.k, b.g, c.v FROM t0 a JOIN t1 b ON a.k = b.g JOIN t2 c ON b.g = c.v JOIN t4 d ON d.g = a.k",
@@ -38,11 +38,11 @@ class EveryOrderSuite extends DovetailSuite {
   queries.foreach { case (name, sql) => test(name)(everyOrder(sql)) }
 
   private def everyOrder(sql: String): Unit = withTables(RandomTables.names: _*) {
-    RandomTables.create(spark, new Random(7L))
+    RandomTables.create(spark, new Random(7L), scale = 2)
     val expected = dovetail(on = false)(answer(sql))
     var shapes   = Vector.empty[Shape]
     withRule(new Watching(_, group => shapes = EveryOrderSuite.orders(group)))(optimized(sql))
-    assert(shapes.size >= 2)
+    assert(shapes.size >= 2 && (expected.nonEmpty || sql.contains(" t6 ")), "orders of nothing are all the same")
     shapes.foreach { shape =>
       withRule(new Taking(_, shape))(assert(answer(sql) == expected, s"in the order ${shape.render(_.toString)}"))
     }

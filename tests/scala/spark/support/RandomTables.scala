@@ -15,9 +15,9 @@ object RandomTables {
 
   val columns = "k INT, g BIGINT, s STRING, d DATE, v INT, x DOUBLE, f DECIMAL(6,2)"
 
-  def create(spark: SparkSession, random: Random): Unit = sizes.foreach { case (name, n) =>
-    MemorySource.create(spark, name, columns, Seq.fill(n)(row(random)))
-  }
+  /** @param scale of the sizes */
+  def create(spark: SparkSession, random: Random, scale: Int = 1): Unit =
+    sizes.foreach { case (name, n) => MemorySource.create(spark, name, columns, Seq.fill(n * scale)(row(random))) }
 
   private def row(random: Random): Row = {
     def orNull[A](share: Double)(value: => A): Any = if (random.nextDouble() < share) null else value
