@@ -52,10 +52,8 @@ class Request:
         if columns is not None and partitions is not None:
             raise NotAnalyzableError(
                 "columns and partitions cannot go together: Spark has no column statistics per partition. It would "
-                "ignore the partitions "
-                "and read the whole table. Call analyze(columns=...) for the columns of the whole table, and "
-                "analyze(partitions=...) for "
-                "rows and bytes of partitions."
+                "ignore the partitions and read the whole table. Call analyze(columns=...) for the columns of the "
+                "whole table, and analyze(partitions=...) for rows and bytes of partitions."
             )
         if columns is not None and noscan:
             raise NotAnalyzableError(
@@ -190,9 +188,8 @@ def partition_clause(table: Table, spec: PartitionSpec) -> str:
     if set(prefix) != set(values):
         raise PartitionNotFoundError(
             f"Spark takes partition values from the first partition column on, without a gap: {table.name} is "
-            "partitioned by "
-            f"{listing(known)}, so values for {listing(sorted(values))} alone cannot be given. Give also "
-            f"{listing(c for c in prefix if c not in values)}."
+            f"partitioned by {listing(known)}, so values for {listing(sorted(values))} alone cannot be given. Give "
+            f"also {listing(c for c in prefix if c not in values)}."
         )
     return (
         "PARTITION ("

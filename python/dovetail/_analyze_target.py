@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 from dovetail import _sql
 from dovetail._identifiers import parse_name, quote_name
-from dovetail.errors import ColumnNotFoundError, NotAnalyzableError, TargetNotFoundError, did_you_mean, listing
+from dovetail.errors import (
+    AnalyzeError,
+    ColumnNotFoundError,
+    NotAnalyzableError,
+    TargetNotFoundError,
+    did_you_mean,
+    listing,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,6 +24,9 @@ if TYPE_CHECKING:
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 ANALYZABLE_TYPES = frozenset(("boolean", *_NUMBERS, *_TIMES, "string", "char", "varchar", "binary"))
+
+# Spark's conditions for "there is no such table", whichever part of its name is wrong.
+NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE")
 
 
 @dataclass(frozen=True)
@@ -102,8 +112,8 @@ def resolve(spark: SparkSession, target: object) -> Table | Database:
     if not isinstance(target, str):
         raise NotAnalyzableError(
             f"analyze(mode='spark') takes the name of a table or database, got {type(target).__name__}. Spark's "
-            "ANALYZE keeps statistics "
-            "in the catalog, so they need a table: df.write.saveAsTable('db.name'), then analyze(spark, 'db.name')."
+            "ANALYZE keeps statistics in the catalog, so they need a table: df.write.saveAsTable('db.name'), then "
+            "analyze(spark, 'db.name')."
         )
     if target.strip().endswith(".*"):
         return database(spark, parse_name(target.strip()[:-2]))
@@ -111,14 +121,13 @@ def resolve(spark: SparkSession, target: object) -> Table | Database:
     if len(parts) == 2 and "/" in parts[1]:
         raise NotAnalyzableError(
             f"'{target}' is a path, and Spark's ANALYZE keeps statistics in the catalog, where paths have no place. "
-            "Make a table of it: "
-            f"CREATE TABLE name USING {parts[0]} LOCATION '{parts[1]}', then analyze(spark, 'name')."
+            f"Make a table: CREATE TABLE name USING {parts[0]} LOCATION '{parts[1]}', then analyze(spark, 'name')."
         )
     if len(parts) == 1 and _is_database_only(spark, parts[0]):
         return database(spark, parts)
     try:
         return table(spark, parts)
-    except TargetNotFoundError as no_table:
+    except AnalyzeError as no_table:
         try:
             return database(spark, parts)
         except TargetNotFoundError:
@@ -137,13 +146,16 @@ def table(spark: SparkSession, parts: tuple[str, ...]) -> Table:
 
     Raises:
         TargetNotFoundError: There is none of this name.
+        AnalyzeError: Spark could not describe it for another reason.
     """
     try:
         described = _sql.rows(spark, f"DESCRIBE TABLE EXTENDED {quote_name(parts)}")
     except Exception as error:
         if not _sql.is_spark_error(error):
             raise
-        raise TargetNotFoundError(_not_found(spark, parts)) from error
+        if _sql.condition(error).startswith(NOT_FOUND):
+            raise TargetNotFoundError(_not_found(spark, parts)) from error
+        raise AnalyzeError(f"Spark could not describe {'.'.join(parts)}: {_sql.reason(error)}") from error
     columns: dict[str, str] = {}
     partition_columns: list[str] = []
     section = columns_section = "columns"

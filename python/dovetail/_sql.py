@@ -26,12 +26,9 @@ ESCAPED_LITERALS_KEY = "spark.sql.parser.escapedStringLiterals"
 _UNKNOWN_FUNCTION = ("UNRESOLVABLE_TABLE_VALUED_FUNCTION", "UNRESOLVED_ROUTINE")
 _NOT_ENABLED = (
     "Dovetail is not on in this Spark session: it does not know dovetail_version(). Either the session was started "
-    "without it, or its jar "
-    "is for another Spark line and switched itself off (the driver's log has one line that says so). Start the session "
-    "with "
-    "dovetail.enable(SparkSession.builder).getOrCreate(), or spark-submit with the words that `dovetail submit-args` "
-    "prints; "
-    "`dovetail doctor` checks the installation."
+    "without it, or its jar is for another Spark line and switched itself off (the driver's log has one line that says "
+    "so). Start the session with dovetail.enable(SparkSession.builder).getOrCreate(), or spark-submit with the words "
+    "that `dovetail submit-args` prints; `dovetail doctor` checks the installation."
 )
 
 
@@ -114,12 +111,21 @@ def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
 
 
 def is_spark_error(error: BaseException) -> bool:
-    """Whether this error was raised by Spark's SQL side (classic or Connect) rather than by Python code."""
+    """Whether this error was raised by Spark (classic or Connect) rather than by Python code."""
     try:
         from pyspark.errors import PySparkException
     except ImportError:
         return False
-    return isinstance(error, PySparkException)
+    # Where pyspark has no class for an error, as for most of failed jobs, classic sessions raise py4j's.
+    return isinstance(error, PySparkException) or type(error).__name__ == "Py4JJavaError"
+
+
+def reason(error: BaseException) -> str:
+    """What an error of Spark says, in one line."""
+    lines = [line.strip(" :") for line in str(error).splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
+        return lines[1]
+    return lines[0] if lines else type(error).__name__
 
 
 def condition(error: BaseException) -> str:

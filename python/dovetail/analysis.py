@@ -35,16 +35,18 @@ CBO_KEY = "spark.sql.cbo.enabled"
 
 # Spark's conditions for "this kind of target cannot be analyzed", each with what to do about it.
 _UNANALYZABLE = {
-    "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE": "it is a table of a V2 catalog, whose statistics come from the catalog "
-    "itself; Dovetail uses what "
-    "it reports without any ANALYZE (see dovetail.stats)",
+    "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE": (
+        "it is a table of a V2 catalog, whose statistics come from the catalog itself; Dovetail uses what it reports "
+        "without any ANALYZE (see dovetail.stats)"
+    ),
     "UNSUPPORTED_FEATURE.ANALYZE_VIEW": "it is a view; analyze the tables beneath it, or CACHE TABLE it first",
-    "UNSUPPORTED_FEATURE.ANALYZE_UNCACHED_TEMP_VIEW": "it is a temporary view that is not cached; analyze the tables "
-    "beneath it, or CACHE "
-    "TABLE it first",
-    "EXPECT_PERMANENT_VIEW_NOT_TEMP": "it is a temporary view, of which Spark analyzes columns only: CACHE TABLE it "
-    "and pass columns='all', "
-    "or analyze the tables beneath it",
+    "UNSUPPORTED_FEATURE.ANALYZE_UNCACHED_TEMP_VIEW": (
+        "it is a temporary view that is not cached; analyze the tables beneath it, or CACHE TABLE it first"
+    ),
+    "EXPECT_PERMANENT_VIEW_NOT_TEMP": (
+        "it is a temporary view, of which Spark analyzes columns only: CACHE TABLE it and pass columns='all', "
+        "or analyze the tables beneath it"
+    ),
 }
 # The same condition on Spark 3.5, which had no name for it yet.
 _UNANALYZABLE["_LEGACY_ERROR_TEMP_1016"] = _UNANALYZABLE["EXPECT_PERMANENT_VIEW_NOT_TEMP"]
@@ -111,24 +113,23 @@ def analyze(
         if isinstance(found, Database):
             return _analyze_database(spark, found, request, progress)
         todo = plan(found, request)
-        _warn(spark, found, request, todo)
+        _warn(spark, found, request, todo, callers=3)
         with shown_progress("analyze", len(todo.statements), progress) as shown:
             for statement in todo.statements:
                 with shown.step(statement.label):
                     _run(spark, found, request, statement)
     result = replace(stats(spark, found.quoted), table=found.name)
-    return (
-        replace(result, partitions=partition_stats(spark, found, request.partitions)) if request.partitions else result
-    )
+    if request.partitions is None:
+        return result
+    return replace(result, partitions=partition_stats(spark, found, request.partitions))
 
 
 def _analyze_database(spark: SparkSession, database: Database, request: Request, progress: bool) -> DatabaseStats:
     """Every table in turn. One that fails does not stop the others: hours may lie behind."""
     if request.partitions is not None or isinstance(request.columns, tuple):
         raise NotAnalyzableError(
-            f"{database.name} is a database: columns takes only 'all' there, and partitions nothing, because its "
-            "tables differ. "
-            f"Call analyze per table. Tables: {listing(database.tables)}."
+            f"{database.name} is a database: its tables differ, so columns takes only 'all' there, and partitions "
+            f"nothing. Call analyze per table. Tables: {listing(database.tables)}."
         )
     done: list[TableStats] = []
     failures: dict[str, str] = {}
@@ -138,7 +139,7 @@ def _analyze_database(spark: SparkSession, database: Database, request: Request,
                 try:
                     found = table(spark, (*database.parts, name))
                     todo = plan(found, request)
-                    _warn(spark, found, request, todo)
+                    _warn(spark, found, request, todo, callers=4)
                     for statement in todo.statements:
                         _run(spark, found, request, statement)
                     done.append(replace(stats(spark, found.quoted), table=name))
@@ -174,17 +175,14 @@ def _run(spark: SparkSession, target: Table, request: Request, statement: Statem
             raise PartitionNotFoundError(
                 f"table {target.name} has no {wanted}.{hint} Partitions: {listing(known)}."
             ) from error
+        reason = _sql.reason(error)
         raise AnalyzeError(
-            f"Spark could not analyze {target.name}: {_first_line(error)} The statement was: {statement.sql}"
+            f"Spark could not analyze {target.name}: {reason} The statement was: {statement.sql}"
         ) from error
 
 
 def _first_spec(request: Request) -> dict[str, object]:
     return dict(request.partitions[0]) if isinstance(request.partitions, tuple) else {}
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def _histograms(spark: SparkSession, histogram: bool | None) -> AbstractContextManager[None]:
@@ -193,27 +191,24 @@ def _histograms(spark: SparkSession, histogram: bool | None) -> AbstractContextM
     return _sql.settings(spark, {HISTOGRAM_KEY: "true" if histogram else "false"})
 
 
-def _warn(spark: SparkSession, target: Table, request: Request, todo: Plan) -> None:
+def _warn(spark: SparkSession, target: Table, request: Request, todo: Plan, callers: int) -> None:
+    """Warns of what will be less than asked for; `callers` frames up is the call of analyze()."""
+    found = []
     if todo.skipped:
         types = listing(f"{column} ({target.columns[column]})" for column in todo.skipped)
-        _warning(f"{target.name}: Spark has no statistics for {types}; the other columns are analyzed.")
-    if _sql.setting(spark, CBO_KEY) != "true":
-        return
-    if request.noscan and not spark.version.startswith("3."):
-        _warning(
-            f"{target.name}: with {CBO_KEY}=true, NOSCAN misleads Spark's own estimator: Spark 4 stores 0 rows for a "
-            f"table without statistics. Leave noscan out, or set {CBO_KEY}=false; Dovetail does not need it."
-        )
+        found.append(f"Spark has no statistics for {types}; the other columns are analyzed.")
     timestamps = [column for column in todo.columns if target.columns[column].startswith("timestamp_ntz")]
-    if timestamps:
-        _warning(
-            f"{target.name}: with {CBO_KEY}=true, Spark's own estimator fails (MatchError: TimestampNTZType) on "
-            "queries that filter an analyzed "
-            f"TIMESTAMP_NTZ column: {listing(timestamps)}. Name the other columns, or set {CBO_KEY}=false; Dovetail "
-            "does not need it."
-        )
-
-
-def _warning(text: str) -> None:
-    # Three frames up is the caller of analyze() for a table.
-    warnings.warn(text, DovetailWarning, stacklevel=4)
+    if _sql.setting(spark, CBO_KEY) == "true":
+        if request.noscan and not spark.version.startswith("3."):
+            found.append(
+                f"with {CBO_KEY}=true, NOSCAN misleads Spark's own estimator: Spark 4 stores 0 rows for a table "
+                f"without statistics. Leave noscan out, or set {CBO_KEY}=false; Dovetail does not need it."
+            )
+        if timestamps:
+            found.append(
+                f"with {CBO_KEY}=true, Spark's own estimator fails (MatchError: TimestampNTZType) on queries that "
+                f"filter an analyzed TIMESTAMP_NTZ column: {listing(timestamps)}. Name the other columns, or set "
+                f"{CBO_KEY}=false; Dovetail does not need it."
+            )
+    for text in found:
+        warnings.warn(f"{target.name}: {text}", DovetailWarning, stacklevel=callers)

@@ -100,8 +100,7 @@ def line_of(spark_version: str) -> SparkLine:
     newer = wanted > (lines[-1].major, lines[-1].minor)
     advice = (
         f"It is newer than every Spark this Dovetail ({__version__}) was built for: upgrade dovetail-spark (pip "
-        "install -U dovetail-spark), "
-        f"or use pyspark {lines[-1].name} (pip install 'pyspark=={lines[-1].name}.*')."
+        f"install -U dovetail-spark), or use pyspark {lines[-1].name} (pip install 'pyspark=={lines[-1].name}.*')."
         if newer
         else f"Use one of the supported Spark versions (pip install 'pyspark=={lines[-1].name}.*')."
     )
@@ -123,8 +122,7 @@ def pyspark_version() -> str:
             raise
         raise PySparkMissingError(
             "pyspark is not installed, so Dovetail cannot tell which jar is needed. Install it (pip install "
-            "'dovetail-spark[spark]'), "
-            "or name the Spark version: dovetail.jar_path('4.1')."
+            "'dovetail-spark[spark]'), or name the Spark version: dovetail.jar_path('4.1')."
         ) from None
     version = getattr(pyspark, "__version__", None)
     if version:

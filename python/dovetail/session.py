@@ -131,8 +131,7 @@ def _jar(options: dict[str, str]) -> str:
             if not name.startswith(f"dovetail-spark-{line.name}_"):
                 raise UnsupportedSparkError(
                     f"spark.jars has {entry} already, which is not for the running Spark line {line.name} (pyspark "
-                    f"{version}). "
-                    "Take it out; enable() adds the right one by itself."
+                    f"{version}). Take it out; enable() adds the right one by itself."
                 )
             return entry
     return jar_path(version)
@@ -147,8 +146,8 @@ def _refuse_remote(options: dict[str, str]) -> None:
         "clients. Start it with\n"
         "  start-connect-server.sh --jars <path of the jar> --conf spark.sql.extensions=dovetail.DovetailExtensions\n"
         "where `dovetail jar-path --spark-version <version of the server>` prints the path of the jar to copy there. "
-        "Then connect without "
-        "enable(): dovetail.status(spark) shows whether it is on, and every other call works as usual."
+        "Then connect without enable(): dovetail.status(spark) shows whether it is on, and every other call works as "
+        "usual."
     )
 
 
@@ -185,19 +184,16 @@ _SUBMIT_ADVICE = (
 )
 _RUNNING = (
     "a Spark session without Dovetail runs in this process already, and Spark reads jars and extensions only when it "
-    "starts. "
-    "In a script call enable() before the first getOrCreate(). In a notebook restart the kernel and call enable() in "
-    "the first cell. "
-    "Where the platform starts the session for you (Databricks, a shared cluster), set its configuration: "
-    f"{_SUBMIT_ADVICE}."
+    "starts. In a script call enable() before the first getOrCreate(). In a notebook restart the kernel and call "
+    "enable() in the first cell. Where the platform starts the session for you (Databricks, a shared cluster), set its "
+    f"configuration: {_SUBMIT_ADVICE}."
 )
 _JVM_WITHOUT_JAR = (
     "the session was stopped, but its JVM still runs in this process, and it was started without Dovetail's jar: a new "
-    "session would not "
-    "find it. Restart Python (in a notebook: the kernel) and call enable() before the first getOrCreate()."
+    "session would not find it. Restart Python (in a notebook: the kernel) and call enable() before the first "
+    "getOrCreate()."
 )
 _SUBMITTED_WITHOUT_JAR = (
     "this job was started by spark-submit, whose JVM is older than this script and has no Dovetail jar on its class "
-    "path. "
-    f"Submit it with the jar: {_SUBMIT_ADVICE}."
+    f"path. Submit it with the jar: {_SUBMIT_ADVICE}."
 )

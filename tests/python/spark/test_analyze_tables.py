@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -85,8 +86,10 @@ def test_columns(spark: SparkSession, fresh: str) -> None:
 
 
 def test_all_columns_but_those_without_statistics(spark: SparkSession, fresh: str) -> None:
-    with pytest.warns(DovetailWarning, match=r"no statistics for tags \(array<bigint>\)"):
-        result = analyzed(spark, fresh, columns="all")
+    with pytest.warns(DovetailWarning, match=r"no statistics for tags \(array<bigint>\)") as warned:
+        result = dovetail.analyze(spark, fresh, columns="all", progress=False)
+    assert [warning.filename for warning in warned if warning.category is DovetailWarning] == [__file__]
+    assert isinstance(result, TableStats)
     assert result["g"].distinct_count == 10
     assert result["s"].distinct_count == pytest.approx(1000, rel=0.1)
     assert result["tags"].distinct_count is None
@@ -164,7 +167,9 @@ def test_names_with_catalog_and_backticks(spark: SparkSession, tables: str) -> N
 
 
 @pytest.mark.parametrize("columns", [["item_id"], None])
-def test_one_failing_table_does_not_lose_the_others(spark: SparkSession, columns: list[str] | None) -> None:
+def test_one_failing_table_does_not_lose_the_others(
+    spark: SparkSession, tmp_path: Path, columns: list[str] | None
+) -> None:
     spark.sql("DROP DATABASE IF EXISTS half CASCADE")
     spark.sql("CREATE DATABASE half")
     spark.sql("CREATE TABLE half.good USING parquet AS SELECT 1 AS a")
@@ -176,11 +181,15 @@ def test_one_failing_table_does_not_lose_the_others(spark: SparkSession, columns
         return
     spark.sql("ALTER TABLE half.lost SET TBLPROPERTIES ('x' = '1')")
     spark.sql("CREATE TABLE half.maps USING parquet AS SELECT map('a', 1) AS m")
+    (tmp_path / "junk.parquet").write_text("this is not Parquet")
+    spark.sql(f"CREATE TABLE half.junk (a INT) USING parquet LOCATION '{tmp_path}'")
     with pytest.raises(AnalyzeIncompleteError) as raised:
         dovetail.analyze(spark, "half", columns="all", progress=False)
     assert [table.table for table in raised.value.done] == ["good", "lost", "zero"]
-    assert list(raised.value.failures) == ["maps"]
-    assert "1 of 4 tables of half could not be analyzed" in str(raised.value)
+    assert list(raised.value.failures) == ["junk", "maps"]
+    assert "2 of 5 tables of half could not be analyzed" in str(raised.value)
+    assert "Spark could not analyze half.junk:" in raised.value.failures["junk"]
+    assert "The statement was: ANALYZE TABLE `half`.`junk` COMPUTE STATISTICS FOR ALL COLUMNS" in str(raised.value)
 
 
 @pytest.mark.parametrize(
