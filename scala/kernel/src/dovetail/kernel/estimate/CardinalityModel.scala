@@ -1,6 +1,6 @@
 package dovetail.kernel.estimate
 
-import dovetail.kernel.graph.JoinGraph
+import dovetail.kernel.graph.{JoinGraph, RelSet}
 
 /**
  * Rows of every sub-join of a join graph: the only way the search and explain get a size.
@@ -16,6 +16,7 @@ import dovetail.kernel.graph.JoinGraph
  *    product of the single ones. That is what makes `fact1 JOIN fact2 ON (item, ticket, customer)` come out near the smaller fact and not at one row.
  *  - Where both sides' ranges are known, only the common range counts: a date dimension of 200 years joined with 5 years of sales has a domain of 5 years.
  *    Rows are taken to lie in the common range as far as that range can hold them (people filter dimensions to what the facts have).
+ *  - Relations with samples are joined by counting ([[SampleJoins]]); the formulas then size the rest in proportion.
  *  - A member of unknown domain draws from its class's domain ([[dovetail.kernel.graph.EquivalenceClass.domain]]).
  *
  * Not thread-safe: one model serves one search.
@@ -23,7 +24,8 @@ import dovetail.kernel.graph.JoinGraph
 final class CardinalityModel(graph: JoinGraph) {
   import CardinalityModel.Huge
 
-  private val n = graph.size
+  private val n       = graph.size
+  private val samples = new SampleJoins(graph)
 
   // relations in the fixed order; `rank` is the inverse
   private val order: Array[Int] = graph.relations.indices.sortBy(r => (-graph.relations(r).profile.baseRows, r)).toArray
@@ -95,7 +97,18 @@ final class CardinalityModel(graph: JoinGraph) {
   }
 
   /** Rows of the join of `count` relations. At least 1. */
-  def rowsOf(relations: Array[Int], count: Int): Double = fold(relations, count, bounds = false)
+  def rowsOf(relations: Array[Int], count: Int): Double = sized(relations, count, bounds = false)
+
+  /** By formulas; and what can be counted on samples takes the place of its part of them. */
+  private def sized(relations: Array[Int], count: Int, bounds: Boolean): Double = {
+    val pieces  = if (count < 2 || samples.covered.isEmpty) Vector.empty else samples.pieces(RelSet(relations.take(count).toIndexedSeq: _*))
+    val counted = pieces.map { piece =>
+      fold(piece.toVector.toArray, piece.size, bounds = false)
+      math.log(samples.rowsOf(piece)) - logPairs
+    }.sum
+    val rows = fold(relations, count, bounds)
+    if (pieces.isEmpty) rows else math.max(1.0, math.min(math.exp(logPairs + logPredicates + counted), if (anyUnique) upperBound else Estimate.Ceiling))
+  }
 
   /**
    * Rows that the last join sized should not exceed: filters count for nothing, joins with what looks like a key add no rows, other joins their average
@@ -107,13 +120,17 @@ final class CardinalityModel(graph: JoinGraph) {
   def estimate(relations: Array[Int]): Estimate =
     if (relations.length == 1) graph.relations(relations.head).profile.rows
     else {
-      val value  = fold(relations, relations.length, bounds = true)
+      val value  = sized(relations, relations.length, bounds = true)
       val source = relations.map(r => graph.relations(r).profile.rows.source).reduce((a, b) => Source.weakest(a, b))
       Estimate.of(value, upperBound, source)
     }
 
-  private var upperBound = 0.0
-  private var cautious   = 0.0
+  // of the last fold: its bound, what is too risky, and, where there are samples, logarithms of the rows that its equalities leave and of the share that
+  // its other predicates keep of them
+  private var upperBound    = 0.0
+  private var cautious      = 0.0
+  private var logPairs      = 0.0
+  private var logPredicates = 0.0
 
   private def fold(relations: Array[Int], count: Int, bounds: Boolean): Double = {
     stamp += 1
@@ -124,13 +141,21 @@ final class CardinalityModel(graph: JoinGraph) {
     var scale  = 0 // the product is result * Huge^scale
     upperBound = 1.0
     cautious = 1.0
+    logPairs = 0.0
+    logPredicates = 0.0
     i = 0
     while (i < count) {
       val r = order(sorted(i))
       inSet(r) = stamp
       if ((bounds || anyUnique) && !certainlyUnique(r)) upperBound = math.min(upperBound * upper(r), Estimate.Ceiling)
       cautious = math.min(cautious * partners(r), Estimate.Ceiling)
-      result *= rows(r) * classShare(r) * predicateShare(r)
+      val pairs = rows(r) * classShare(r)
+      val share = predicateShare(r)
+      if (samples.covered.nonEmpty) {
+        logPairs += math.log(math.max(pairs, Double.MinPositiveValue))
+        logPredicates += math.log(math.max(share, Double.MinPositiveValue))
+      }
+      result *= pairs * share
       // hundreds of large relations come before the shares that make their product small again
       if (result > Huge) { result /= Huge; scale += 1 }
       else if (result < 1.0 / Huge) { result *= Huge; scale -= 1 }

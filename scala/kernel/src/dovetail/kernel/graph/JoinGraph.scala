@@ -1,14 +1,22 @@
 package dovetail.kernel.graph
 
-import dovetail.kernel.estimate.{ColumnProfile, RelationProfile}
+import dovetail.kernel.estimate.{ColumnProfile, RelationProfile, RelationSample}
 
 /**
  * One input of a join group: a table with its predicates, an aggregate, an outer join, anything the search treats as a whole.
  *
  * @param rowBytes      average bytes of one row in memory
  * @param broadcastable the engine would broadcast this input as it stands (its own size is under the engine's threshold)
+ * @param sample        some of its rows, where there are any to be had
  */
-final case class Relation(index: Int, name: String, profile: RelationProfile, rowBytes: Double, broadcastable: Boolean)
+final case class Relation(
+    index: Int,
+    name: String,
+    profile: RelationProfile,
+    rowBytes: Double,
+    broadcastable: Boolean,
+    sample: Option[RelationSample] = None
+)
 
 /** An expression over one relation that is equal to all other members of its class. `text` is for people; `columns` are the caller's column ids it reads. */
 final case class Member(relation: Int, column: ColumnProfile, columns: Set[Long], text: String)
