@@ -101,6 +101,17 @@ class CardinalityModelSuite extends AnyFunSuite {
     assert(rows("A 1000; B 500; C 20; A.x:800=B.y=C.z", "B C") === 500.0 * 20 / 500)
   }
 
+  test("unknown domains where a table meets itself: the column is no key") {
+    def twice(origins: String*) = {
+      val graph   = GraphText("A 1000; B 5000; A.x=B.y")
+      val classes = graph.classes.map(c => c.copy(members = c.members.zip(origins).map { case (m, o) => m.copy(column = m.column.copy(origin = Some(o))) }))
+      new CardinalityModel(graph.copy(classes = classes)).estimate(Array(0, 1)).value
+    }
+    assert(twice("t x", "t x") === 1000.0 * 5000 / Assumptions.AttributeNdv)
+    assert(twice("t x", "u x") === 5000.0)
+    assert(twice("t x", "t y") === 5000.0)
+  }
+
   test("only the common range of both sides counts: its values, and the rows that lie in it") {
     val ranges = "A.d:1000=B.d:100; A.d min=0 max=1000; B.d min=0 max=100"
     // a tenth of A's range, of A's 1000 values and of A's rows

@@ -48,6 +48,9 @@ object Assumptions {
   /** Distinct values of a column per row of its relation, where nothing is known and the column is grouped by: Spark and Hive use a tenth too. */
   val GroupingFraction = 0.1
 
+  /** Distinct values of a column that is no key and of which nothing is known: PostgreSQL's DEFAULT_NUM_DISTINCT. */
+  val AttributeNdv = 200.0
+
   /** EXISTS and IN keep half of the left rows where neither side's keys are known. */
   val SemiJoin = 0.5
 

@@ -9,6 +9,7 @@ package dovetail.kernel.estimate
  *                 pair of rows has equal ones: joins are estimated by domains, grouping and semi joins by NDVs.
  * @param nulls    share of NULLs, 0 to 1
  * @param width    average bytes of a value in memory
+ * @param origin   the table's column that the values come from, if they are one's: two relations with the same one are the same table twice
  */
 final case class ColumnProfile(
     ndv: Option[Double] = None,
@@ -17,7 +18,8 @@ final case class ColumnProfile(
     min: Option[Double] = None,
     max: Option[Double] = None,
     histogram: Option[Histogram] = None,
-    width: Double = Assumptions.StringBytes
+    width: Double = Assumptions.StringBytes,
+    origin: Option[String] = None
 ) {
   require(ndv.forall(_ >= 0.0), s"negative ndv $ndv")
   require(nulls.forall(n => n >= 0.0 && n <= 1.0), s"share of nulls outside 0..1: $nulls")

@@ -1,6 +1,6 @@
 package dovetail.kernel.graph
 
-import dovetail.kernel.estimate.{ColumnProfile, RelationProfile, RelationSample}
+import dovetail.kernel.estimate.{Assumptions, ColumnProfile, RelationProfile, RelationSample}
 
 /**
  * One input of a join group: a table with its predicates, an aggregate, an outer join, anything the search treats as a whole.
@@ -28,10 +28,14 @@ final case class EquivalenceClass(index: Int, members: Vector[Member]) {
 
   /**
    * NDV of the domain that the members draw from: the largest one known, else as many as the smallest relation has rows (it is taken for the one
-   * whose key this is).
+   * whose key this is). But where a table meets itself on a column, that is hardly its key: `cd1.status = cd2.status` makes many pairs.
    */
-  def domain(relations: Vector[Relation]): Double =
-    members.flatMap(_.column.domain).reduceOption(_ max _).getOrElse(members.map(m => relations(m.relation).profile.baseRows).min)
+  def domain(relations: Vector[Relation]): Double = {
+    val smallest  = members.map(m => relations(m.relation).profile.baseRows).min
+    val origins   = members.groupBy(_.relation).toVector.sortBy(_._1).flatMap(_._2.flatMap(_.column.origin).distinct)
+    val meetsSelf = origins.size > origins.distinct.size
+    members.flatMap(_.column.domain).reduceOption(_ max _).getOrElse(if (meetsSelf) math.min(smallest, Assumptions.AttributeNdv) else smallest)
+  }
 }
 
 /**

@@ -34,12 +34,14 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
   private def learnFrom(table: Option[CatalogTable]): Unit = for (t <- table; s <- t.stats if s.rowCount.isDefined) whole.getOrElseUpdate(t.identifier, s)
 
   def apply(leaf: LeafNode): RelationProfile = {
-    val name = LeafStatistics.name(leaf)
-    leaf match {
+    val name  = LeafStatistics.name(leaf)
+    val found = leaf match {
       case r: LogicalRelation => statistics(name, r.catalogTable).fold(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))(fromCatalog(name, r.output, _))
       case r: HiveTableRelation => statistics(name, Some(r.tableMeta)).fold(reported(name, r))(fromCatalog(name, r.output, _))
       case other                => reported(name, other)
     }
+    val table = LeafStatistics.identity(leaf)
+    found.copy(columns = leaf.output.map(a => a.exprId.id -> found.column(a.exprId.id).copy(origin = table.map(t => s"$t ${a.name}"))).toMap)
   }
 
   /** Partition columns by which `relation` was pruned, where its rows come from the size that is left: predicates on them have been counted then. */
@@ -129,6 +131,17 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
 
 object LeafStatistics {
   private def columnar(format: String): Boolean = format.startsWith("Parquet") || format.startsWith("Orc") || format.startsWith("Delta")
+
+  /** The table or the paths that the leaf reads. */
+  private def identity(leaf: LeafNode): Option[String] = leaf match {
+    case r: LogicalRelation => r.catalogTable.map(_.identifier.unquotedString).orElse(r.relation match {
+        case f: HadoopFsRelation => Some(f.location.rootPaths.mkString(" "))
+        case _                   => None
+      })
+    case r: HiveTableRelation        => Some(r.tableMeta.identifier.unquotedString)
+    case r: DataSourceV2ScanRelation => Some(r.relation.name)
+    case _                           => None
+  }
 
   /** What people call the leaf: its table, the last part of its path, or its kind. */
   def name(leaf: LeafNode): String = leaf match {

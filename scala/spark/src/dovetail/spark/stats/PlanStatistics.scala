@@ -132,7 +132,8 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean) {
     val shape  = output.fold(child)(project(_, child))
     shape.copy(
       rows = rows,
-      columns = shape.columns.map { case (id, c) => id -> c.copy(ndv = c.ndv.map(math.min(_, math.max(groups, 1.0)))) },
+      // a table that meets itself on what it was grouped by meets itself on a key
+      columns = shape.columns.map { case (id, c) => id -> c.copy(ndv = c.ndv.map(math.min(_, math.max(groups, 1.0))), origin = None) },
       baseRows = groups,
       uniqueKeys = if (unique.isEmpty) Set.empty else Set(unique)
     )
