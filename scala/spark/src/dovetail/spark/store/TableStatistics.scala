@@ -1,0 +1,56 @@
+package org.apache.spark.sql.dovetail.store
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types.{DataType, StructType}
+
+/**
+ * All that one collection knows of a table: made by `collect` from a pass over the data, kept by `StatisticsStore`,
+ * read by estimates through `stats.KnownTables`.
+ *
+ * Values are Catalyst's internal ones (UTF8String, Long for microseconds, Int for days, Decimal, …).
+ *
+ * @param bytes       of the files, 0 where unknown
+ * @param columns     in the order of the schema
+ * @param groups      distinct values of groups of columns
+ * @param collectedAt milliseconds since the epoch
+ * @param fresh       whether the data is still what was read
+ */
+final case class TableStatistics(
+    rows: Long,
+    bytes: Long,
+    columns: Vector[ColumnStatistics],
+    groups: Vector[GroupStatistics],
+    sample: Option[TableSample],
+    collectedAt: Long,
+    fresh: Boolean
+)
+
+/**
+ * @param min          None where unknown, not allowed (privacy), or where all values are NULL. A long string is cut, so it is a bound and not always a value
+ * @param max          as `min`; a long string is cut and then rounded up
+ * @param width        bytes of a non-NULL value in memory, on average
+ * @param quantiles    equi-depth bounds on the number line of `predicates.Values.number`, lowest and highest included; empty where there are none
+ * @param heavyHitters most frequent first, with their estimated counts
+ */
+final case class ColumnStatistics(
+    name: String,
+    dataType: DataType,
+    nulls: Long,
+    ndv: Double,
+    min: Option[Any],
+    max: Option[Any],
+    width: Double,
+    maxWidth: Long,
+    quantiles: Vector[Double],
+    heavyHitters: Vector[(Any, Long)]
+)
+
+final case class GroupStatistics(columns: Vector[String], ndv: Double)
+
+/**
+ * A uniform sample without replacement. Where `rows.length == of` it is the whole table.
+ *
+ * @param schema of the sampled columns: flat types only, and only those whose values may be kept
+ * @param of     rows of the table
+ */
+final case class TableSample(schema: StructType, rows: Array[InternalRow], of: Long)
