@@ -5,7 +5,7 @@ import org.apache.spark.sql.Encoders
 import org.apache.spark.sql.catalyst.expressions.{And, EqualTo, Literal, Substring}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.stats.PlanStatistics
+import org.apache.spark.sql.dovetail.stats.{KnownTables, PlanStatistics}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.scalatest.BeforeAndAfterAll
 
@@ -39,7 +39,7 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     finally super.afterAll()
 
   private def profile(plan: LogicalPlan): RelationProfile = {
-    val statistics = new PlanStatistics(spark.sessionState.conf, DovetailConf.HistogramEnabled.get(spark.sessionState.conf))
+    val statistics = new PlanStatistics(spark.sessionState.conf, DovetailConf.HistogramEnabled.get(spark.sessionState.conf), KnownTables.none)
     statistics.learnFrom(plan)
     statistics(plan)
   }

@@ -8,19 +8,22 @@ object Source {
   /** Counted: a literal relation, a cached relation, a materialized stage. */
   case object Exact extends Source("exact", 0)
 
+  /** Collected by Dovetail: counted, or estimated from a sample. */
+  case object Collected extends Source("dovetail", 1)
+
   /** The session catalog (ANALYZE TABLE). */
-  case object Catalog extends Source("catalog", 1)
+  case object Catalog extends Source("catalog", 2)
 
   /** Reported by a data source (DataSource V2 SupportsReportStatistics). */
-  case object Connector extends Source("connector", 2)
+  case object Connector extends Source("connector", 3)
 
   /** Derived from the size of files and the width of a row. */
-  case object Size extends Source("size", 3)
+  case object Size extends Source("size", 4)
 
   /** Nothing known: one of [[Assumptions]]. */
-  case object Assumed extends Source("assumed", 4)
+  case object Assumed extends Source("assumed", 5)
 
-  val all: Vector[Source]                   = Vector(Exact, Catalog, Connector, Size, Assumed)
+  val all: Vector[Source]                   = Vector(Exact, Collected, Catalog, Connector, Size, Assumed)
   def weakest(a: Source, b: Source): Source = if (a.rank >= b.rank) a else b
 }
 

@@ -148,7 +148,9 @@ final class SampleJoins(graph: JoinGraph) {
     val sums                    = new Array[Double](keys.count)
     var i                       = 0
     while (i < weights.length) { val g = keys.ofRow(i); if (g >= 0) sums(g) += weights(i); i += 1 }
-    if (sample.complete) Message(sums, 0.0, 0.0) else smoothed(node, sample, keys, sums)
+    val message                 = if (sample.complete) Message(sums, 0.0, 0.0) else smoothed(node, sample, keys, sums)
+    // what is known to be in the sample, and what the relation is taken to have: predicates that could not be run on the sample keep less
+    message.scaled(rows(node.relation) * sample.fraction / sample.rows)
   }
 
   private def smoothed(node: Node, sample: RelationSample, keys: KeyGroups, sums: Array[Double]): Message = {
@@ -160,8 +162,7 @@ final class SampleJoins(graph: JoinGraph) {
       val variance = keys.sizes.iterator.map(s => s * s).sum / domain - mean * mean
       val shape    = if (variance > mean) math.min(mean * mean / (variance - mean), MaxShape) else MaxShape
       val weight   = sums.sum / drawn
-      // rows drawn per row there is
-      val fraction = math.min(1.0, sample.rows / rows(node.relation))
+      val fraction = sample.fraction
       val rate     = fraction + shape * fraction / mean
       // beyond the least and the greatest of n draws lies one part in n + 1 on either side
       val beyond   = 2.0 / (drawn + 1.0) * (drawn / fraction) / math.max(domainOf(node.classes.head) - domain, domain)
@@ -187,7 +188,9 @@ private[estimate] object SampleJoins {
   }
 
   /** Combinations per key: of each key of the sample, of a key it does not hold, of one beyond its range. */
-  final case class Message(seen: Array[Double], unseen: Double, outside: Double)
+  final case class Message(seen: Array[Double], unseen: Double, outside: Double) {
+    def scaled(by: Double): Message = if (by == 1.0) this else Message(seen.map(_ * by), unseen * by, outside * by)
+  }
 
   /** No relation. */
   val NoParent = -1

@@ -47,8 +47,9 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
   private def graphOf(leaves: Vector[LogicalPlan], predicates: JoinPredicates): JoinGraph = {
     val profiles  = leaves.map(statistics(_))
     val names     = GroupOrdering.distinctNames(leaves.map(GroupOrdering.name))
+    val samples   = statistics.samples.relations(leaves, predicates)
     val relations = leaves.indices.toVector.map { i =>
-      Relation(i, names(i), profiles(i), profiles(i).width(leaves(i).output.map(_.exprId.id)), broadcast(leaves(i)))
+      Relation(i, names(i), profiles(i), profiles(i).width(leaves(i).output.map(_.exprId.id)), broadcast(leaves(i)), samples(i))
     }
     JoinGraph(relations, predicates.equivalenceClasses(profiles), predicates.joinPredicates(profiles))
   }

@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, ExprId
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.Join
 import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, JoinPredicates}
+import org.apache.spark.sql.dovetail.sample.PlanSamples
 
 /**
  * Size of a join that the search does not order itself: an outer, semi or anti join, or one with a hint. Its inner size comes from the same model as all
@@ -13,12 +14,14 @@ import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, JoinPred
  */
 object JoinStatistics {
 
-  def apply(join: Join, left: RelationProfile, right: RelationProfile): RelationProfile = {
+  def apply(join: Join, left: RelationProfile, right: RelationProfile, samples: PlanSamples): RelationProfile = {
     val profiles = Vector(left, right)
     // EXCEPT and INTERSECT compare null-safely: for a size, that is an equality
     val conditions = join.condition.toSeq.flatMap(Conjuncts(_)).map { case EqualNullSafe(l, r) => EqualTo(l, r); case other => other }
     val predicates = JoinPredicates(Vector(join.left.outputSet, join.right.outputSet), conditions)
-    val relations  = profiles.zipWithIndex.map { case (p, i) => Relation(i, "", p, p.width(p.columns.keys), broadcastable = false) }
+    // a condition on one side only picks rows of an outer join's partners, which the samples know nothing of
+    val sampled   = if (predicates.local.isEmpty) samples.relations(Vector(join.left, join.right), predicates) else Vector(None, None)
+    val relations = profiles.zipWithIndex.map { case (p, i) => Relation(i, "", p, p.width(p.columns.keys), broadcastable = false, sampled(i)) }
     val classes    = predicates.equivalenceClasses(profiles)
     val graph      = JoinGraph(relations, classes, predicates.joinPredicates(profiles))
     val pairs      = new CardinalityModel(graph).estimate(Array(0, 1))

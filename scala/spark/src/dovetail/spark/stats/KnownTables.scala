@@ -7,3 +7,7 @@ import org.apache.spark.sql.dovetail.store.TableStatistics
 trait KnownTables {
   def find(leaf: LeafNode): Option[TableStatistics]
 }
+
+object KnownTables {
+  val none: KnownTables = _ => None
+}

@@ -10,17 +10,18 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, LeafNode, Statistics}
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.predicates.Values
+import org.apache.spark.sql.dovetail.store.{ColumnStatistics, TableStatistics}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * Rows and columns of a leaf of a plan: what the catalog, a data source or a cache says of it; else what its size says; else an assumption.
+ * Rows and columns of a leaf of a plan: what Dovetail collected, or the catalog, a data source or a cache says of it; else what its size says; else an assumption.
  *
  * Numbers are taken as they are found only if they make sense (`ColumnProfile.checked`): what does not is dropped, and one line logged.
  */
-final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
+final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTables) {
 
   // statistics of tables as they were before Spark pruned partitions: after that, the plan has no more than a size
   private val whole = mutable.HashMap.empty[TableIdentifier, CatalogStatistics]
@@ -35,11 +36,11 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
 
   def apply(leaf: LeafNode): RelationProfile = {
     val name  = LeafStatistics.name(leaf)
-    val found = leaf match {
+    val found = known.find(leaf).map(collected(name, leaf.output, _)).getOrElse(leaf match {
       case r: LogicalRelation => statistics(name, r.catalogTable).fold(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))(fromCatalog(name, r.output, _))
       case r: HiveTableRelation => statistics(name, Some(r.tableMeta)).fold(reported(name, r))(fromCatalog(name, r.output, _))
       case other                => reported(name, other)
-    }
+    })
     val table = LeafStatistics.identity(leaf)
     found.copy(columns = leaf.output.map(a => a.exprId.id -> found.column(a.exprId.id).copy(origin = table.map(t => s"$t ${a.name}"))).toMap)
   }
@@ -94,23 +95,53 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
     }
   }
 
-  private def profile(name: String, output: Seq[Attribute], rows: Double, source: Source, statOf: Attribute => Option[ColumnStat]): RelationProfile = {
+  /** What Dovetail collected: counts, or where the data has changed since, guesses. */
+  private def collected(name: String, output: Seq[Attribute], table: TableStatistics): RelationProfile = {
+    val byName = table.columns.map(c => c.name -> c).toMap
+    val rows   = if (table.fresh) Estimate.exactly(table.rows.toDouble, Source.Collected) else Estimate.guess(table.rows.toDouble, Source.Collected)
+    profile(name, output, rows) { a =>
+      byName.get(a.name).map { c =>
+        ColumnProfile.checked(
+          ndv = Some(c.ndv),
+          nulls = Some(c.nulls.toDouble),
+          rows = Some(table.rows.toDouble),
+          min = c.min.flatMap(Values.number(_)),
+          max = c.max.flatMap(Values.number(_)),
+          histogram = if (histograms && c.quantiles.size > 1) Some(equiDepth(c)) else None,
+          width = Some(c.width)
+        )
+      }
+    }
+  }
+
+  private def equiDepth(c: ColumnStatistics): Histogram = {
+    val distinct = c.ndv / (c.quantiles.size - 1)
+    Histogram(c.quantiles.zip(c.quantiles.tail).map { case (low, high) => Bucket(low, high, if (low == high) 1.0 else math.max(distinct, 1.0)) })
+  }
+
+  private def profile(name: String, output: Seq[Attribute], rows: Double, source: Source, statOf: Attribute => Option[ColumnStat]): RelationProfile =
+    profile(name, output, Estimate.exactly(rows, source)) { a =>
+      statOf(a).map { stat =>
+        ColumnProfile.checked(
+          ndv = stat.distinctCount.map(_.toDouble),
+          nulls = stat.nullCount.map(_.toDouble),
+          rows = Some(rows),
+          min = stat.min.flatMap(Values.number(_)),
+          max = stat.max.flatMap(Values.number(_)),
+          histogram = if (!histograms) None
+          else stat.histogram.filter(_.bins.nonEmpty).map(h => Histogram(h.bins.toVector.map(b => Bucket(b.lo, b.hi, b.ndv.toDouble)))),
+          width = stat.avgLen.map(_.toDouble).orElse(Some(a.dataType.defaultSize.toDouble))
+        )
+      }
+    }
+
+  private def profile(name: String, output: Seq[Attribute], rows: Estimate)(of: Attribute => Option[(ColumnProfile, Seq[String])]): RelationProfile = {
     val columns = output.map { a =>
-      val stat             = statOf(a)
-      val (column, faults) = ColumnProfile.checked(
-        ndv = stat.flatMap(_.distinctCount).map(_.toDouble),
-        nulls = stat.flatMap(_.nullCount).map(_.toDouble),
-        rows = Some(rows),
-        min = stat.flatMap(_.min).flatMap(Values.number(_)),
-        max = stat.flatMap(_.max).flatMap(Values.number(_)),
-        histogram = if (!histograms) None
-        else stat.flatMap(_.histogram).filter(_.bins.nonEmpty).map(h => Histogram(h.bins.toVector.map(b => Bucket(b.lo, b.hi, b.ndv.toDouble)))),
-        width = stat.flatMap(_.avgLen).map(_.toDouble).orElse(Some(a.dataType.defaultSize.toDouble))
-      )
+      val (column, faults) = of(a).getOrElse((ColumnProfile(width = a.dataType.defaultSize.toDouble), Nil))
       faults.foreach(f => FailOpen.warnOnce(s"$name.${a.name} $f", s"Statistics of column ${a.name} of $name make no sense and are not used: $f"))
       a.exprId.id -> column
     }
-    RelationProfile(Estimate.exactly(rows, source), columns.toMap, rows)
+    RelationProfile(rows, columns.toMap, rows.value)
   }
 
   /** Rows from bytes: of files, packed `expansion` times; as good as nothing where Spark knows no size either. */

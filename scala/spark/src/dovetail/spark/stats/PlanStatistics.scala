@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.expressions.{Alias, And, Attribute, Expression, Literal, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts}
+import org.apache.spark.sql.dovetail.sample.{PlanSample, PlanSamples}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.internal.SQLConf
 
@@ -17,8 +18,10 @@ import org.apache.spark.sql.internal.SQLConf
  *
  * One object serves one run of the rule: sizes of sub-plans are remembered by identity.
  */
-final class PlanStatistics(conf: SQLConf, histograms: Boolean) {
-  private val leaves     = new LeafStatistics(conf, histograms)
+final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTables) {
+  val samples: PlanSamples = new PlanSamples(known)
+
+  private val leaves     = new LeafStatistics(conf, histograms, known)
   private val remembered = new IdentityHashMap[LogicalPlan, RelationProfile]
   private val ctes       = mutable.HashMap.empty[Long, CTERelationDef]
 
@@ -42,11 +45,11 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean) {
   private def estimate(plan: LogicalPlan): RelationProfile = plan match {
     case r: CTERelationRef => reference(r)
     case l: LeafNode       => leaves(l)
-    case f: Filter         => filtered(apply(f.child), uncounted(f))
+    case f: Filter         => filtered(f)
     case p: Project        => project(p.projectList, apply(p.child))
     case a: Aggregate      => aggregate(a)
     case d: Distinct       => grouped(apply(d.child), d.output.map(_.exprId.id), d.output.map(_.exprId.id).toSet)
-    case j: Join           => JoinStatistics(j, apply(j.left), apply(j.right))
+    case j: Join           => JoinStatistics(j, apply(j.left), apply(j.right), samples)
     case l: GlobalLimit    => limited(apply(l.child), l.maxRows)
     case l: LocalLimit     => apply(l.child)
     case u: Union          => union(u)
@@ -88,10 +91,33 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean) {
     case _ => f.condition
   }
 
-  private def filtered(child: RelationProfile, condition: Expression): RelationProfile = {
-    val kept = Filters(child, new Conditions()(condition))
+  private def filtered(f: Filter): RelationProfile = {
+    val child     = apply(f.child)
+    val condition = uncounted(f)
+    val kept      = Filters(child, new Conditions()(condition))
     // expressions that are no column have a number that another predicate gives to another expression
-    kept.copy(columns = kept.columns.filter { case (id, _) => id >= 0L })
+    val columns = kept.columns.filter { case (id, _) => id >= 0L }
+    (samples(f.child), samples(f)) match {
+      case (Some(before), Some(after)) => tried(child, condition, kept.copy(columns = columns), before, after)
+      case _                           => kept.copy(columns = columns)
+    }
+  }
+
+  /** Rows by the sample; formulas say what could not be run on it, and what becomes of the columns. */
+  private def tried(child: RelationProfile, condition: Expression, kept: RelationProfile, before: PlanSample, after: PlanSample) = {
+    val untried                   = after.untried.drop(before.untried.size)
+    def formula(c: Seq[Expression]) = c.reduceOption(And(_, _)).fold(1.0)(e => Filters.selectivity(child, new Conditions()(e)))
+    val (drawn, left)             = (before.kept.length.toDouble, after.kept.length.toDouble)
+    val counted                   =
+      if (after.complete) (if (drawn == 0.0) 0.0 else left / drawn)
+      else Sampling.share(left, drawn, formula(Conjuncts(condition).filterNot(untried.contains)))
+    val rows =
+      if (after.complete && after.untried.isEmpty) Estimate.exactly(left, child.rows.source) else child.rows.scaled(counted * formula(untried))
+    val columns = kept.columns.map { case (id, c) =>
+      val ndv = if (condition.references.exists(_.exprId.id == id)) c.ndv else child.column(id).ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value))
+      id -> c.copy(ndv = ndv.map(math.min(_, math.max(rows.value, 1.0))))
+    }
+    kept.copy(rows = rows, columns = columns)
   }
 
   /** Columns keep what is known of them; renamed ones too; computed ones have a width, and no more values than the columns they are computed from. */

@@ -1,0 +1,93 @@
+package org.apache.spark.sql.dovetail.sample
+
+import dovetail.kernel.estimate.RelationSample
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeMap, AttributeReference, BindReferences, Expression, InterpretedPredicate, Unevaluable}
+import org.apache.spark.sql.dovetail.store.TableSample
+import org.apache.spark.sql.types.StructType
+
+/**
+ * Rows of a table's sample that come through the filters and projections of a plan, not copied but by their numbers.
+ *
+ * @param table   the stored sample
+ * @param columns the plan's output as expressions over the sample's columns; what cannot be computed from them is missing
+ * @param kept    numbers of the rows that are left
+ * @param untried conjuncts that could not be computed here, and so kept all rows
+ * @param fresh   the table has not changed since
+ */
+final class PlanSample private (
+    val table: TableSample,
+    base: Seq[Attribute],
+    columns: AttributeMap[Expression],
+    val kept: Array[Int],
+    val untried: Vector[Expression],
+    fresh: Boolean
+) {
+
+  /** The sample is the table as it is now, so that its counts are facts. */
+  def complete: Boolean = fresh && table.rows.length.toLong == table.of
+
+  /** The rows for which `predicate` is true. */
+  def filtered(predicate: Expression): PlanSample =
+    bound(predicate).flatMap(condition => KeptRows(table, kept, condition)(InterpretedPredicate(condition))) match {
+      case Some(rows) => new PlanSample(table, base, columns, rows, untried, fresh)
+      case None       => new PlanSample(table, base, columns, kept, untried :+ predicate, fresh)
+    }
+
+  /** The output of a projection. */
+  def projected(list: Seq[(Attribute, Expression)]): PlanSample = {
+    val known = list.flatMap { case (a, e) => substituted(e).filter(_ => e.deterministic).map(a -> _) }
+    new PlanSample(table, base, AttributeMap(known), kept, untried, fresh)
+  }
+
+  /**
+   * The kept rows by their join keys, or None if a key cannot be computed.
+   *
+   * @param keys   by index of the class
+   * @param share  this relation is number `_1` of `_2` that read this table: each gets rows of its own, for the same rows on both sides of a join meet more
+   *               often than those of a table do
+   */
+  def keyed(keys: Map[Int, Expression], share: (Int, Int)): Option[RelationSample] = {
+    val (number, of) = if (complete) (0, 1) else share
+    val rows         = if (of == 1) kept else kept.filter(_ % of == number)
+    val columns      = keys.toVector.sortBy(_._1).map { case (c, e) => (c, bound(e), JoinKeys.of(e.dataType)) }
+    if (!columns.forall { case (_, e, key) => e.isDefined && key.isDefined } || table.of <= 0L) None
+    else
+      try
+        Some(
+          RelationSample(
+            complete,
+            rows.length,
+            math.min(1.0, table.rows.length.toDouble / of / table.of),
+            columns.map { case (c, e, key) => c -> rows.map(i => key.get.apply(e.get.eval(table.rows(i)))) }.toMap,
+            columns.collect { case (c, _, Some(key)) if key.ordered => c }.toSet
+          )
+        )
+      catch { case scala.util.control.NonFatal(_) => None } // a value that the key's cast does not take: the query will say so
+  }
+
+  private def substituted(e: Expression): Option[Expression] =
+    if (e.references.forall(columns.contains)) Some(e.transform { case a: Attribute => columns(a) }) else None
+
+  private def bound(e: Expression): Option[Expression] =
+    if (!e.deterministic) None
+    else substituted(e).map(BindReferences.bindReference(_, base)).filterNot(_.exists(_.isInstanceOf[Unevaluable]))
+}
+
+object PlanSample {
+
+  /** Of a table, whose columns are the leaf's of the same name. */
+  def apply(table: TableSample, output: Seq[Attribute], fresh: Boolean): PlanSample = {
+    val base  = attributes(table.schema)
+    val named = base.map(a => a.name -> a).toMap
+    new PlanSample(
+      table,
+      base,
+      AttributeMap(output.flatMap(a => named.get(a.name).filter(_.dataType == a.dataType).map(b => a -> (b: Expression)))),
+      Array.range(0, table.rows.length),
+      Vector.empty,
+      fresh
+    )
+  }
+
+  private def attributes(schema: StructType): Seq[Attribute] = schema.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
+}
