@@ -1,0 +1,117 @@
+package org.apache.spark.sql.dovetail
+
+import scala.util.Random
+
+import dovetail.kernel.estimate.RelationProfile
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan}
+import org.apache.spark.sql.dovetail.sample.PlanSamples
+import org.apache.spark.sql.dovetail.stats.{KnownTables, PlanStatistics}
+import org.apache.spark.sql.dovetail.store.{TableSample, TableStatistics}
+import org.apache.spark.sql.functions.udf
+import org.scalatest.BeforeAndAfterAll
+
+/**
+ * Estimates from samples, against counts. Of `t` (5000 rows) 1000 are drawn; `small` (200 rows) is drawn whole.
+ *
+ * In `t` the model determines the make, which formulas take for two independent columns; `k` joins with `small`, whose rows of one country have most of `t`.
+ */
+class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
+  private val Drawn = 1000
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    spark.sql(
+      """CREATE TABLE t USING parquet AS SELECT id, concat('make', id % 10) make, concat('model', id % 10, '-', id % 100) model,
+        |CAST(IF(id % 4 = 0, id % 200, id % 20) AS INT) k, IF(id % 7 = 0, NULL, CAST(id AS STRING)) text, date_add(DATE'2020-01-01', CAST(id % 366 AS INT)) d
+        |FROM range(5000)""".stripMargin
+    )
+    spark.sql("CREATE TABLE small USING parquet AS SELECT CAST(id AS INT) k, IF(id < 20, 'here', concat('there', id % 9)) country FROM range(200)")
+    spark.udf.register("odd", udf((s: String) => s != null && s.last.toInt % 2 == 1))
+    ()
+  }
+
+  override def afterAll(): Unit =
+    try Seq("t", "small").foreach(n => spark.sql(s"DROP TABLE IF EXISTS $n"))
+    finally super.afterAll()
+
+  /** Samples taken by hand: what the store would hold. */
+  private def known(fresh: Boolean = true): KnownTables = new KnownTables {
+    private val tables = Seq("t" -> Drawn, "small" -> 200).map { case (name, drawn) =>
+      val plan   = spark.table(name)
+      val rows   = plan.queryExecution.toRdd.map(_.copy()).collect()
+      val sample = TableSample(plan.schema, new Random(1).shuffle(rows.toVector).take(drawn).toArray[InternalRow], rows.length.toLong)
+      name -> TableStatistics(rows.length.toLong, 0L, Vector.empty, Vector.empty, Some(sample), 0L, fresh)
+    }.toMap
+    def find(leaf: LeafNode): Option[TableStatistics] = tables.get(stats.LeafStatistics.name(leaf))
+  }
+
+  private lazy val fresh                                                       = known()
+  private def profile(plan: LogicalPlan, tables: KnownTables): RelationProfile = new PlanStatistics(spark.sessionState.conf, true, tables)(plan)
+  private def rows(sql: String, tables: KnownTables = fresh): Double           = profile(optimized(sql), tables).rows.value
+  private def count(sql: String): Double                                       = spark.sql(s"SELECT count(*) FROM ($sql)").head().getLong(0).toDouble
+
+  /** Within what chance allows a sample of 1000: about three standard deviations. */
+  private def near(sql: String, tolerance: Double = 0.35): Unit = {
+    val (found, truth) = (rows(sql), count(sql))
+    assert(math.abs(found - truth) <= math.max(tolerance * truth, 10.0), s"estimated $found instead of $truth for $sql")
+  }
+
+  test("predicates of every kind are tried on the sample") {
+    Seq(
+      "text LIKE '%7%'",
+      "odd(text)",
+      "make = 'make3' AND model LIKE 'model3-%'",
+      "CASE WHEN k < 10 THEN d ELSE DATE'2020-02-01' END > DATE'2020-06-01'",
+      "substr(model, 6, 1) IN ('1', '2') OR text IS NULL",
+      "month(d) = 2 AND NOT (k BETWEEN 3 AND 15)",
+      "CAST(text AS BIGINT) % 5 = 1"
+    ).foreach(p => near(s"SELECT * FROM t WHERE $p"))
+  }
+
+  test("a table that is drawn whole: counts, with bounds that are the count") {
+    val estimate = profile(optimized("SELECT k + 1 AS k1 FROM small WHERE country LIKE 'there%' AND k % 2 = 0"), fresh).rows
+    assert(estimate.value == 90.0 && estimate.lower == 90.0 && estimate.upper == 90.0)
+    assert(rows("SELECT * FROM small WHERE country = 'nowhere'") == 0.0)
+  }
+
+  test("predicates on projected expressions, and on the output of a filter") {
+    near("SELECT * FROM (SELECT upper(make) m, k FROM t WHERE k < 15) WHERE m = 'MAKE3'")
+    near("SELECT * FROM (SELECT model, length(text) n FROM t) WHERE n = 3 AND model LIKE '%-1%'")
+  }
+
+  test("what no row of the sample shows is rare, and not impossible") {
+    val found = rows("SELECT * FROM t WHERE text = '4711'")
+    assert(found > 0.0 && found < 20.0)
+  }
+
+  test("what cannot be run on a sample is left to the formulas: subqueries, chance, values that do not cast") {
+    assert(rows("SELECT * FROM t WHERE rand() < 0.5 AND make = 'make3'") < 500.0)
+    withConf("spark.sql.ansi.enabled" -> "true") {
+      val found = rows("SELECT * FROM t WHERE CAST(model AS INT) = 3 AND k < 10")
+      assert(found > 0.0 && found < 2500.0)
+    }
+    val scalar = optimized("SELECT * FROM t WHERE k = (SELECT max(k) FROM small)")
+    assert(new PlanSamples(fresh)(scalar.collectFirst { case f: Filter => f }.get).exists(_.untried.nonEmpty))
+  }
+
+  test("a table that has changed since is not taken for what was drawn") {
+    val estimate = profile(optimized("SELECT * FROM small WHERE country = 'here'"), known(fresh = false)).rows
+    assert(estimate.lower == 0.0 && estimate.upper > 20.0 && math.abs(estimate.value - 20.0) < 5.0)
+  }
+
+  test("joins: filters meet the keys they belong to, and a table meets itself") {
+    near("SELECT t.id FROM t JOIN small ON t.k = small.k WHERE small.country = 'here'")
+    near("SELECT t.id FROM t JOIN small ON t.k = small.k WHERE small.country = 'there3'", 0.6)
+    near("SELECT a.id FROM t a JOIN t b ON a.k = b.k WHERE a.make = 'make3' AND b.model LIKE 'model3%'", 0.5)
+    near("SELECT a.id FROM t a JOIN t b ON a.make = b.make AND a.k = b.k")
+  }
+
+  test("a predicate on the same rows is run once") {
+    val calls   = spark.sparkContext.longAccumulator
+    spark.udf.register("counted", udf((s: String) => { calls.add(1L); s == "make1" }))
+    val planned = optimized("SELECT * FROM t WHERE counted(make)")
+    (1 to 3).foreach(_ => profile(planned, fresh))
+    assert(calls.value == Drawn)
+  }
+}
