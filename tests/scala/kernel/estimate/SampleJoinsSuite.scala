@@ -144,4 +144,13 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
     assert(counts.estimate(Array(0, 1)).value === 900.0 +- 1e-6)
     assert(counts.estimate(Array(0, 1, 2)).value === 900.0 +- 1.0)
   }
+
+  test("rows with a partner: counted on complete samples, likely where keys are drawn in part") {
+    val fact = Input(Vector(0), Vector.tabulate(20000)(i => Vector(if (i % 10 == 0) None else Some(i.toLong % 1000))))
+    def partnered(share: Double, right: Input) = new SampleJoins(graph(Vector(fact.copy(share = share), right))).partnered(0, 1).get
+    val some = Input(Vector(0), Vector.tabulate(8000)(i => Vector(Some(i.toLong % 250))))
+    assert(partnered(1.0, some) === 0.9 * 0.25 +- 1e-9)
+    assert(partnered(0.2, some.copy(share = 0.1)) === 0.9 * 0.25 +- 0.04)
+    assert(partnered(0.2, some.copy(share = 0.5)) === 0.9 * 0.25 +- 0.03)
+  }
 }

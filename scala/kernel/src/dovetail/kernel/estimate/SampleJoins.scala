@@ -62,6 +62,21 @@ final class SampleJoins(graph: JoinGraph) {
   /** Rows of the equality join of these relations, all of them covered. */
   def rowsOf(set: RelSet): Double = sizes.getOrElseUpdate(set.bits, if (set.size <= largest) counted(arranged(set.toVector)) else composed(set))
 
+  /** Share of the rows of `left` with a partner in `right`, if both are covered and joined. */
+  def partnered(left: Int, right: Int): Option[Double] =
+    if (!covered.contains(left) || !covered.contains(right) || !joined(left).contains(right)) None
+    else {
+      val node    = Node(right, classesOf(left).filter(classesOf(right).contains), Vector.empty)
+      val message = messageOf(node)
+      val found   = groupsOf(node).find(samples(left)).iterator.map {
+        case KeyGroups.Null    => 0.0
+        case KeyGroups.Unseen  => message.hidden
+        case KeyGroups.Outside => math.min(message.hidden, message.outside)
+        case _                 => 1.0
+      }
+      Some(found.sum / samples(left).rows)
+    }
+
   /**
    * The last relation's number of partners per combination of those before it that are nearest: those with a class in common, and what joins these. The
    * more of them are counted together, the less has to be independent.
@@ -148,14 +163,14 @@ final class SampleJoins(graph: JoinGraph) {
     val sums                    = new Array[Double](keys.count)
     var i                       = 0
     while (i < weights.length) { val g = keys.ofRow(i); if (g >= 0) sums(g) += weights(i); i += 1 }
-    val message                 = if (sample.complete) Message(sums, 0.0, 0.0) else smoothed(node, sample, keys, sums)
+    val message                 = if (sample.complete) Message(sums, 0.0, 0.0, 0.0) else smoothed(node, sample, keys, sums)
     // what is known to be in the sample, and what the relation is taken to have: predicates that could not be run on the sample keep less
     message.scaled(rows(node.relation) * sample.fraction / sample.rows)
   }
 
   private def smoothed(node: Node, sample: RelationSample, keys: KeyGroups, sums: Array[Double]): Message = {
     val drawn = keys.sizes.sum
-    if (drawn == 0.0) Message(sums, 0.0, 0.0)
+    if (drawn == 0.0) Message(sums, 0.0, 0.0, 0.0)
     else {
       val domain   = math.max(domainWithin(node, keys), keys.count.toDouble)
       val mean     = drawn / domain
@@ -166,7 +181,8 @@ final class SampleJoins(graph: JoinGraph) {
       val rate     = fraction + shape * fraction / mean
       // beyond the least and the greatest of n draws lies one part in n + 1 on either side
       val beyond   = 2.0 / (drawn + 1.0) * (drawn / fraction) / math.max(domainOf(node.classes.head) - domain, domain)
-      Message(sums.map(s => (s + shape * weight) / rate), shape * weight / rate, math.min(beyond, mean / fraction) * weight)
+      val hidden = -math.expm1(-shape * math.log1p((1.0 - fraction) / rate))
+      Message(sums.map(s => (s + shape * weight) / rate), shape * weight / rate, math.min(beyond, mean / fraction) * weight, hidden)
     }
   }
 
@@ -187,9 +203,9 @@ private[estimate] object SampleJoins {
     override val hashCode: Int = scala.runtime.ScalaRunTime._hashCode(this)
   }
 
-  /** Combinations per key: of each key of the sample, of a key it does not hold, of one beyond its range. */
-  final case class Message(seen: Array[Double], unseen: Double, outside: Double) {
-    def scaled(by: Double): Message = if (by == 1.0) this else Message(seen.map(_ * by), unseen * by, outside * by)
+  /** Combinations per key: of each key of the sample, of a key it does not hold, of one beyond its range; and the chance that a key it does not hold exists. */
+  final case class Message(seen: Array[Double], unseen: Double, outside: Double, hidden: Double) {
+    def scaled(by: Double): Message = if (by == 1.0) this else Message(seen.map(_ * by), unseen * by, outside * by, hidden)
   }
 
   /** No relation. */

@@ -28,8 +28,9 @@ object JoinStatistics {
     val local      = predicates.local.map { case (i, e) => Filters.selectivity(if (i == 0) left else right, new Conditions()(e)) }.product
     val inner      = pairs.scaled(local)
     val (l, r)     = (left.rows.value, right.rows.value)
-    val semi       = semiShare(classes, left, 0, inner.value)
-    val semiOfR    = semiShare(classes, right, 1, inner.value)
+    val partners   = new SampleJoins(graph)
+    val semi       = partners.partnered(0, 1).getOrElse(semiShare(classes, left, 0, inner.value))
+    val semiOfR    = partners.partnered(1, 0).getOrElse(semiShare(classes, right, 1, inner.value))
     def rows(value: Double, upper: Double) = Estimate.of(value, upper, inner.source)
     def leftPadded(total: Double)          = padded(left, r * (1.0 - semiOfR * local), total)
     def rightPadded(total: Double)         = padded(right, l * (1.0 - semi * local), total)
