@@ -27,14 +27,17 @@ object Collect {
   /**
    * @param parts      per part, its files as Spark names them in a task
    * @param sampleRows per part, how many rows to sample
+   * @param whole      takes in all that is found
+   * @return per part, its sketch, compressed: thousands of them would not fit into the driver's memory otherwise
    */
   def apply(
       session: SparkSession,
       relation: HadoopFsRelation,
       recipe: Recipe,
       parts: Vector[Vector[DataFile]],
-      sampleRows: Vector[Int]
-  ): Vector[TableSketch] = {
+      sampleRows: Vector[Int],
+      whole: TableSketch
+  ): Vector[Array[Byte]] = {
     val files    = parts.flatten
     val chosen   = relation.copy(location = new ChosenFiles(relation.location, files.map(_.path).toSet))(relation.sparkSession)
     val leaf     = LogicalRelation(chosen)
@@ -56,7 +59,8 @@ object Collect {
     parts.indices.toVector.map { i =>
       val sketch = new TableSketch(recipe, sampleRows(i))
       Option(gathered.remove(i)).foreach(_.foreach(b => sketch.merge(TableSketch.of(b, recipe))))
-      sketch
+      whole.merge(sketch)
+      sketch.toBytes
     }
   }
 

@@ -17,7 +17,7 @@ abstract class ColumnSketch(val column: Recipe.Column) {
   protected var nulls      = 0L
   protected var values     = 0L
   protected var distinct   = new HyperLogLog
-  protected var hitters    = new HeavyHitters(hashed)
+  protected var hitters    = new HeavyHitters(hashed, column.slotBits)
   protected var quantiles  = new Quantiles
   final protected val kept = column.values
 
@@ -84,7 +84,7 @@ abstract class ColumnSketch(val column: Recipe.Column) {
     val registers = new Array[Byte](HyperLogLog.Size)
     in.readFully(registers)
     distinct = HyperLogLog.of(registers)
-    hitters = HeavyHitters.read(in, hashed)
+    hitters = HeavyHitters.read(in, hashed, column.slotBits)
     quantiles = Quantiles.read(in)
     readValues(in)
     this

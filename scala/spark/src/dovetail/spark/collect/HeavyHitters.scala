@@ -3,19 +3,22 @@ package org.apache.spark.sql.dovetail.collect
 import java.io.{DataInput, DataOutput}
 
 /**
- * Counts of a column's most frequent values; exact, and of all values, as long as there are at most [[HeavyHitters.Capacity]] of them.
+ * Counts of a column's most frequent values; exact, and of all values, as long as there are at most half as many as there are slots.
  *
  * A value is a 64-bit key (itself, or its hash) and, where the key does not tell the value, its bytes. Beyond the capacity the smallest counts are thrown
  * out: Anderson et al., "A high-performance algorithm for identifying frequent items in data streams", IMC 2017 (Misra-Gries with a purge by the median).
  * From then on one value in [[HeavyHitters.Sampled]] is counted, with that weight: a departure that makes the count of a value that fills a share f of n rows
  * uncertain by about sqrt(8 f n), which is 1.6 % of it for one in a thousand of 30 million.
  */
-final class HeavyHitters(hashed: Boolean) {
+final class HeavyHitters(hashed: Boolean, slotBits: Int) {
   import HeavyHitters._
 
-  private val keys   = new Array[Long](Slots)
-  private val counts = new Array[Long](Slots)
-  private val values = if (hashed) new Array[Array[Byte]](Slots) else null
+  private val slots    = 1 << slotBits
+  private val capacity = capacityOf(slotBits)
+
+  private val keys   = new Array[Long](slots)
+  private val counts = new Array[Long](slots)
+  private val values = if (hashed) new Array[Array[Byte]](slots) else null
   private var used   = 0
   private var offset = 0L
   private var purged = false
@@ -50,13 +53,13 @@ final class HeavyHitters(hashed: Boolean) {
       used += 1
     }
     counts(slot) += n
-    if (used > Capacity) { purge(); val again = find(key); if (counts(again) == 0L) -1 else again }
+    if (used > capacity) { purge(); val again = find(key); if (counts(again) == 0L) -1 else again }
     else slot
   }
 
   private def find(key: Long): Int = {
-    var slot = ((key * Spread) >>> (64 - SlotBits)).toInt
-    while (counts(slot) != 0L && keys(slot) != key) slot = (slot + 1) & (Slots - 1)
+    var slot = ((key * Spread) >>> (64 - slotBits)).toInt
+    while (counts(slot) != 0L && keys(slot) != key) slot = (slot + 1) & (slots - 1)
     slot
   }
 
@@ -83,7 +86,7 @@ final class HeavyHitters(hashed: Boolean) {
   }
 
   private def entries: Vector[Entry] =
-    (0 until Slots).iterator.filter(counts(_) > 0L).map(i => Entry(keys(i), counts(i), if (hashed) values(i) else null)).toVector
+    (0 until slots).iterator.filter(counts(_) > 0L).map(i => Entry(keys(i), counts(i), if (hashed) values(i) else null)).toVector
 
   def merge(that: HeavyHitters): Unit = {
     offset += that.offset
@@ -98,7 +101,7 @@ final class HeavyHitters(hashed: Boolean) {
    */
   def frequent: Vector[Entry] = {
     val certain = if (exact) entries else entries.filter(e => e.count >= offset)
-    certain.map(e => e.copy(count = e.count + offset / 2)).sortBy(e => (-e.count, e.key)).take(if (exact) Capacity else Kept)
+    certain.map(e => e.copy(count = e.count + offset / 2)).sortBy(e => (-e.count, e.key)).take(if (exact) capacity else Kept)
   }
 
   def write(out: DataOutput): Unit = {
@@ -119,7 +122,7 @@ final class HeavyHitters(hashed: Boolean) {
   private def readFrom(in: DataInput): this.type = {
     purged = in.readBoolean()
     offset = in.readLong()
-    (0 until Bytes.count(in, Capacity)).foreach { _ => put(in.readLong(), in.readLong(), if (hashed) Bytes.read(in).orNull else null) }
+    (0 until Bytes.count(in, capacity)).foreach { _ => put(in.readLong(), in.readLong(), if (hashed) Bytes.read(in).orNull else null) }
     this
   }
 }
@@ -129,11 +132,14 @@ object HeavyHitters {
   /** @param bytes of the value; null where the key is the value, or where it was too long to keep */
   final case class Entry(key: Long, count: Long, bytes: Array[Byte])
 
-  private val SlotBits = 10
-  private val Slots    = 1 << SlotBits
+  /** Half of the slots, so that probing stays short. Of n values, one that comes more than 2 n / capacity times is never lost. */
+  def capacityOf(slotBits: Int): Int = 1 << (slotBits - 1)
 
-  /** Half of the slots, so that probing stays short. A value with 1 / 256 of the rows is never lost. */
-  val Capacity: Int = Slots / 2
+  /** 512 values and 16 to 24 KiB per column. */
+  val SlotBits = 10
+
+  /** 64 values and 2 to 3 KiB per column, where there are very many columns. */
+  val FewSlotBits = 7
 
   /** Entries of an inexact list that are stored, and shown: beyond them frequencies are too low to matter to a join. */
   private val Kept = 128
@@ -144,5 +150,5 @@ object HeavyHitters {
   /** An odd number with well mixed bits (the golden ratio times 2 to the 64th), for Fibonacci hashing of keys that are values. */
   private val Spread = 0x9e3779b97f4a7c15L
 
-  def read(in: DataInput, hashed: Boolean): HeavyHitters = new HeavyHitters(hashed).readFrom(in)
+  def read(in: DataInput, hashed: Boolean, slotBits: Int): HeavyHitters = new HeavyHitters(hashed, slotBits).readFrom(in)
 }

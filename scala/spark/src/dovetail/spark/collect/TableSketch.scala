@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.{BinaryType, StringType}
 /** All that one pass collects of a part of a table; merges with those of other parts. [[Collect]] makes one per part, the store keeps them. */
 final class TableSketch private (
     val recipe: Recipe,
-    sampleRows: Int,
+    val sampleRows: Int,
     private val columns: Array[ColumnSketch],
     private val groups: Array[HyperLogLog],
     private val sample: RowSample
