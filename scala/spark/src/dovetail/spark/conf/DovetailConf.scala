@@ -76,8 +76,55 @@ object DovetailConf {
     "Share of the estimated cost of the written order that another order must save to be taken."
   )
 
+  val StorePath: Setting[String] = text(
+    "spark.dovetail.store.path",
+    "",
+    "a path",
+    "Directory of the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop knows. Empty: .dovetail/statistics in spark.sql.warehouse.dir."
+  )
+
+  val StoreValues: Setting[Boolean] = boolean(
+    "spark.dovetail.store.values",
+    true,
+    "Whether DOVETAIL ANALYZE keeps values of the data: bounds, quantiles, frequent values, a sample of rows. When false, it keeps counts only."
+  )
+
+  val StoreWriteBack: Setting[Boolean] = boolean(
+    "spark.dovetail.store.writeBack",
+    true,
+    "Whether DOVETAIL ANALYZE also writes what Spark has a place for to Spark's catalog, for tables of the session catalog. Columns on which Spark's own " +
+      "estimator fails (TIMESTAMP_NTZ) are left out."
+  )
+
+  val SampleEnabled: Setting[Boolean] =
+    boolean("spark.dovetail.sample.enabled", true, "Whether DOVETAIL ANALYZE keeps a sample of rows, on which predicates are tried.")
+
+  val SampleRows: Setting[Long] =
+    long("spark.dovetail.sample.rows", 20000L, 1L, "Rows that DOVETAIL ANALYZE samples of a table; fewer where rows are long.", 1000000L)
+
+  val PrivateColumns: Setting[String] = text(
+    "spark.dovetail.privateColumns",
+    "",
+    "column or table.column, separated by commas",
+    "Columns of which DOVETAIL ANALYZE keeps counts but no values, in whatever table (column), or in one (table.column)."
+  )
+
   /** In the order of the documentation. */
-  val all: Seq[Setting[_]] = Seq(Enabled, CostModel, CardWeight, HistogramEnabled, MaxPlanningMs, ExactPairs, MinGain)
+  val all: Seq[Setting[_]] = Seq(
+    Enabled,
+    CostModel,
+    CardWeight,
+    HistogramEnabled,
+    MaxPlanningMs,
+    ExactPairs,
+    MinGain,
+    StorePath,
+    StoreValues,
+    StoreWriteBack,
+    SampleEnabled,
+    SampleRows,
+    PrivateColumns
+  )
 
   /** Loads this object, which registers the settings with Spark. */
   def register(): Unit = all.foreach(_.key)
@@ -91,12 +138,14 @@ object DovetailConf {
     Setting(entry(conf, default), "double", range)
   }
 
-  private def long(key: String, default: Long, low: Long, doc: String): Setting[Long] =
-    Setting(
-      entry(SQLConf.buildConf(key).doc(doc).version(Since).longConf.checkValue(_ >= low, s"$key must be at least $low."), default),
-      "long",
-      s"at least $low"
-    )
+  private def long(key: String, default: Long, low: Long, doc: String, high: Long = Long.MaxValue): Setting[Long] = {
+    val range = if (high == Long.MaxValue) s"at least $low" else s"$low to $high"
+    val conf  = SQLConf.buildConf(key).doc(doc).version(Since).longConf.checkValue(v => v >= low && v <= high, s"$key must be $range.")
+    Setting(entry(conf, default), "long", range)
+  }
+
+  private def text(key: String, default: String, range: String, doc: String): Setting[String] =
+    Setting(entry(SQLConf.buildConf(key).doc(doc).version(Since).stringConf, default), "string", range)
 
   private def choice(key: String, default: String, allowed: Seq[String], doc: String): Setting[String] =
     Setting(entry(SQLConf.buildConf(key).doc(doc).version(Since).stringConf.checkValues(allowed.toSet), default), "enum", allowed.mkString(" | "))

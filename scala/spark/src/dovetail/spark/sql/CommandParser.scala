@@ -39,7 +39,8 @@ object CommandParser {
       val (verb, remain) = body.span(!_.isWhitespace)
       Some(verb.toUpperCase(Locale.ROOT) match {
         case "PROFILE" if remain.trim.nonEmpty => ProfileCommand(remain.trim)
-        case _                                 => throw new IllegalArgumentException(s"Unknown statement 'DOVETAIL $body'. Allowed: DOVETAIL PROFILE <query>.")
+        case "ANALYZE"                         => AnalyzeCommand(AnalyzeStatement(remain.trim))
+        case _ => throw new IllegalArgumentException(s"Unknown statement 'DOVETAIL $body'. Allowed: DOVETAIL PROFILE <query>, ${AnalyzeStatement.Usage}.")
       })
     case _ => None
   }

@@ -1,0 +1,95 @@
+package org.apache.spark.sql.dovetail.collect
+
+import java.util.Locale
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.stats.LeafStatistics
+import org.apache.spark.sql.dovetail.store._
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * Collects statistics of one table of files and stores them: what DOVETAIL ANALYZE does per table.
+ *
+ * Parts of an earlier collection whose files are unchanged are kept; only the other files are read.
+ */
+final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files: HadoopFsRelation) {
+  import AnalyzeTable._
+
+  private val conf   = session.sessionState.conf
+  private val store  = StatisticsStore.of(session)
+  private val key    = TableKey(relation, files, session.sparkContext.hadoopConfiguration)
+  private val output = relation.output.toVector
+
+  val name: String = relation.catalogTable.fold(files.location.rootPaths.mkString(","))(_.identifier.unquotedString)
+
+  /** @param partitionFilters which partitions to read; those read earlier stay known */
+  def apply(columns: Option[Seq[String]], groups: Seq[Seq[String]], partitionFilters: Seq[Expression]): Result = {
+    val start = System.nanoTime()
+    store.files.checkWritable()
+    files.location.refresh()
+    val stored            = store.find(key)
+    val known             = stored.map(_.header)
+    val (recipe, skipped) = recipeOf(columns, groups, known.map(_.recipe))
+    val all               = DataFile.of(files.location)
+    val wanted            = if (partitionFilters.isEmpty) all else DataFile.of(files.location, partitionFilters)
+    val present           = all.iterator.map(_.fingerprint).toSet
+    val kept              = for (t <- stored.toVector if t.header.recipe == recipe; p <- t.header.parts if p.files.forall(present); b <- store.part(t, p))
+      yield TableFile.NewPart(p.files, p.bytes, b)
+    val keptFiles = kept.iterator.flatMap(_.files).toSet
+    val unread    = wanted.filterNot(f => keptFiles(f.fingerprint))
+    val parts     = Parts.of(unread, recipe)
+    val whole     = new TableSketch(recipe, sampleRows)
+    kept.foreach(p => whole.merge(TableSketch.of(p.sketch, recipe)))
+    val sketches = if (parts.isEmpty) Vector.empty
+    else Collect(session, files, recipe, parts, Parts.sampleRows(parts, all.map(_.length).sum, sampleRows), whole)
+    val added      = parts.zip(sketches).map { case (p, s) => TableFile.NewPart(p.map(_.fingerprint), p.map(_.length).sum, s) }
+    val everything = Parts.atMost(kept ++ added, recipe)
+    val now        = System.currentTimeMillis()
+    val unchanged  = added.isEmpty && known.exists(_.parts.size == everything.size)
+    if (!unchanged) store.write(TableFile.NewTable(key, name, now, recipe, everything, whole.toBytes))
+    val covered    = keptFiles.size + unread.size == all.size
+    val statistics = whole.result(all.map(_.length).sum, now, covered)
+    val lost       = if (partitionFilters.nonEmpty && known.exists(_.recipe != recipe)) Seq("statistics of other partitions were of other columns, and are gone") else Nil
+    val written    = if (covered) WriteBack(session, relation, statistics) else Nil
+    Result(name, whole.rowCount, recipe.columns.size, unread.size, keptFiles.size, (System.nanoTime() - start) / 1e9, skipped ++ lost ++ written)
+  }
+
+  private def sampleRows: Int = DovetailConf.SampleRows.get(conf).toInt
+
+  /** The columns asked for and those known already, with notes of what is not collected. */
+  private def recipeOf(columns: Option[Seq[String]], groups: Seq[Seq[String]], known: Option[Recipe]): (Recipe, Seq[String]) = {
+    val asked      = columns.getOrElse(output.map(_.name)).map(resolve)
+    val inGroups   = groups.map(_.map(resolve))
+    val before     = known.toVector.flatMap(_.columns).filter(c => output.exists(a => a.name == c.name && a.dataType == c.dataType)).map(_.name)
+    val names      = (asked ++ inGroups.flatten ++ before).toSet
+    val (flat, nested) = output.filter(a => names(a.name)).partition(a => Recipe.collects(a.dataType))
+    val fields     = flat.map(a => (a.name, a.dataType, mayKeep(a.name)))
+    val positions  = flat.map(_.name).zipWithIndex.toMap
+    val older      = known.toVector.flatMap(r => r.groups.map(_.map(r.columns(_).name)))
+    val grouped    = (inGroups.map(_.toVector).toVector ++ older).filter(_.forall(positions.contains)).map(_.map(positions).sorted).distinct
+    val notes      = nested.map(a => s"${a.name} is ${a.dataType.typeName}, of which no statistics are collected")
+    (Recipe.of(fields, grouped, DovetailConf.SampleEnabled.get(conf) && DovetailConf.StoreValues.get(conf)), notes)
+  }
+
+  private def resolve(name: String): String =
+    output.map(_.name).find(conf.resolver(_, name)).getOrElse(throw new IllegalArgumentException(
+      s"$name is no column of ${this.name}. Columns: ${output.map(_.name).mkString(", ")}."
+    ))
+
+  private def mayKeep(column: String): Boolean = DovetailConf.StoreValues.get(conf) && !isPrivate(conf, LeafStatistics.name(relation), column)
+}
+
+object AnalyzeTable {
+
+  final case class Result(table: String, rows: Long, columns: Int, filesRead: Int, filesKept: Int, seconds: Double, notes: Seq[String])
+
+  /** Whether spark.dovetail.privateColumns names the column, with or without its table; letter case does not matter, to be on the safe side. */
+  def isPrivate(conf: SQLConf, table: String, column: String): Boolean =
+    DovetailConf.PrivateColumns.get(conf).split(',').iterator.map(_.trim.toLowerCase(Locale.ROOT)).filter(_.nonEmpty).exists { entry =>
+      val (name, lower) = (s"$table.$column".toLowerCase(Locale.ROOT), column.toLowerCase(Locale.ROOT))
+      entry == lower || entry == name || entry.endsWith("." + name)
+    }
+}

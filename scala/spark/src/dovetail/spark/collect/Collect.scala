@@ -1,0 +1,108 @@
+package org.apache.spark.sql.dovetail.collect
+
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.collection.mutable.ArrayBuffer
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.TaskContext
+import org.apache.spark.rdd.InputFileBlockHolder
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow, XXH64}
+import org.apache.spark.sql.catalyst.plans.logical.Project
+import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation, PartitionDirectory}
+import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * The one pass over the data: a Spark job that reads the files and brings back one [[TableSketch]] per part, compressed.
+ *
+ * A part is a set of files. A task has one sketch in memory at a time, and hands it on when it comes to a file of another part; the driver merges what
+ * several tasks found of one part. What a row draws depends on its file and its place in it: the same files give the same statistics.
+ */
+object Collect {
+
+  /**
+   * @param parts      per part, its files as Spark names them in a task
+   * @param sampleRows per part, how many rows to sample
+   * @param whole      takes in all that is found
+   * @return per part, its sketch, compressed: thousands of them would not fit into the driver's memory otherwise
+   */
+  def apply(
+      session: SparkSession,
+      relation: HadoopFsRelation,
+      recipe: Recipe,
+      parts: Vector[Vector[DataFile]],
+      sampleRows: Vector[Int],
+      whole: TableSketch
+  ): Vector[Array[Byte]] = {
+    val files    = parts.flatten
+    val chosen   = relation.copy(location = new ChosenFiles(relation.location, files.map(_.path).toSet))(relation.sparkSession)
+    val leaf     = LogicalRelation(chosen)
+    val byName   = leaf.output.map(a => a.name -> a).toMap
+    val plan     = Project(recipe.columns.map(c => byName(c.name)), leaf)
+    val query    = session.sessionState.executePlan(plan)
+    val partOf   = parts.zipWithIndex.flatMap { case (p, i) => p.map(_.taskName -> i) }.toMap
+    val gathered = new ConcurrentHashMap[Int, ArrayBuffer[Array[Byte]]]()
+    SQLExecution.withNewExecutionId(query, Some("dovetail analyze")) {
+      val rows = query.toRdd
+      val task = (_: TaskContext, in: Iterator[InternalRow]) => sketches(in, recipe, partOf, sampleRows).toArray
+      session.sparkContext.runJob(
+        rows,
+        task,
+        rows.partitions.indices,
+        (_: Int, found: Array[(Int, Array[Byte])]) => found.foreach { case (part, b) => gathered.computeIfAbsent(part, _ => new ArrayBuffer[Array[Byte]]) += b }
+      )
+    }
+    parts.indices.toVector.map { i =>
+      val sketch = new TableSketch(recipe, sampleRows(i))
+      Option(gathered.remove(i)).foreach(_.foreach(b => sketch.merge(TableSketch.of(b, recipe))))
+      whole.merge(sketch)
+      sketch.toBytes
+    }
+  }
+
+  /** On an executor: the sketches of the parts that a task's rows come from. */
+  private def sketches(rows: Iterator[InternalRow], recipe: Recipe, partOf: Map[String, Int], sampleRows: Vector[Int]): Iterator[(Int, Array[Byte])] = {
+    val done                  = Vector.newBuilder[(Int, Array[Byte])]
+    val toUnsafe              = UnsafeProjection.create(recipe.schema.fields.map(_.dataType): Array[DataType])
+    var sketch: TableSketch   = null
+    var part                  = -1
+    var file: UTF8String      = null
+    var random                = 0L
+    var row                   = 0L
+    def finish(): Unit        = if (sketch != null) done += part -> sketch.toBytes
+    while (rows.hasNext) {
+      val next = rows.next()
+      val now  = InputFileBlockHolder.getInputFilePath
+      if (now ne file) {
+        file = now
+        random = XXH64.hashLong(InputFileBlockHolder.getStartOffset, XXH64.hashUTF8String(now, ColumnSketch.Seed))
+        row = 0L
+        val p = partOf.getOrElse(now.toString, throw new IllegalStateException(s"rows of a file that was not asked for: '$now'"))
+        if (p != part) { finish(); part = p; sketch = new TableSketch(recipe, sampleRows(p)) }
+      }
+      sketch.add(next match { case u: UnsafeRow => u; case other => toUnsafe(other) }, XXH64.hashLong(row, random))
+      row += 1
+    }
+    finish()
+    done.result().iterator
+  }
+}
+
+/** Some files of a table: its partitions are as they were. */
+final private class ChosenFiles(all: FileIndex, keep: Set[Path]) extends FileIndex {
+  override def rootPaths: Seq[Path] = all.rootPaths
+
+  override def listFiles(partitionFilters: Seq[Expression], dataFilters: Seq[Expression]): Seq[PartitionDirectory] =
+    all.listFiles(partitionFilters, dataFilters).map(d => d.copy(files = d.files.filter(f => keep(f.getPath)))).filter(_.files.nonEmpty)
+
+  private lazy val chosen = listFiles(Nil, Nil).flatMap(_.files)
+
+  override def inputFiles: Array[String]      = chosen.map(_.getPath.toString).toArray
+  override def refresh(): Unit                = all.refresh()
+  override def sizeInBytes: Long              = chosen.map(_.getLen).sum
+  override def partitionSchema: StructType    = all.partitionSchema
+}

@@ -1,0 +1,74 @@
+package org.apache.spark.sql.dovetail.collect
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.catalog.CatalogStatistics
+import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, Histogram, HistogramBin}
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.predicates.Values
+import org.apache.spark.sql.dovetail.store.{ColumnStatistics, TableStatistics}
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.types._
+
+/**
+ * Gives Spark's catalog what it has a place for, so that plain Spark gains as well: rows, bytes, and per column counts, bounds, widths and a histogram.
+ *
+ * Never what makes Spark's own estimator fail: it has no case for TIMESTAMP_NTZ and for intervals, and takes NaN for a bound.
+ */
+object WriteBack {
+
+  /** Notes for the user; a catalog that refuses does not fail the collection. */
+  def apply(session: SparkSession, relation: LogicalRelation, statistics: TableStatistics): Seq[String] = {
+    val conf = session.sessionState.conf
+    relation.catalogTable.filter(_ => DovetailConf.StoreWriteBack.get(conf)).toSeq.flatMap { table =>
+      val histograms = DovetailConf.HistogramEnabled.get(conf)
+      val columns    = statistics.columns.filter(fits).map(c => c.name -> columnStat(c, statistics.rows, histograms).toCatalogColumnStat(c.name, c.dataType))
+      val known      = table.stats.map(_.colStats).getOrElse(Map.empty).filterNot { case (name, _) => statistics.columns.exists(_.name == name) }
+      try {
+        session.sessionState.catalog.alterTableStats(
+          table.identifier,
+          Some(CatalogStatistics(sizeInBytes = BigInt(statistics.bytes), rowCount = Some(BigInt(statistics.rows)), colStats = known ++ columns))
+        )
+        Nil
+      } catch { case NonFatal(e) => Seq(s"Spark's catalog did not take them: ${e.getMessage}") }
+    }
+  }
+
+  private def fits(c: ColumnStatistics): Boolean = c.dataType match {
+    case FloatType | DoubleType                                => Seq(c.min, c.max).flatten.flatMap(Values.number(_)).forall(v => !v.isInfinite) && !hasNaN(c)
+    case _: NumericType | BooleanType | DateType | TimestampType => true
+    case StringType | BinaryType                               => true
+    case _                                                     => false
+  }
+
+  private def hasNaN(c: ColumnStatistics): Boolean = Seq(c.min, c.max).flatten.exists(Values.number(_).isEmpty)
+
+  private def columnStat(c: ColumnStatistics, rows: Long, histograms: Boolean): ColumnStat = {
+    val bounded = Values.ordered(c.dataType)
+    ColumnStat(
+      distinctCount = Some(BigInt(math.round(c.ndv))),
+      min = if (bounded) c.min else None,
+      max = if (bounded) c.max else None,
+      nullCount = Some(BigInt(c.nulls)),
+      avgLen = Some(math.ceil(c.width).toLong),
+      maxLen = Some(c.maxWidth),
+      histogram = if (histograms && bounded && c.dataType != BooleanType) histogram(c, rows - c.nulls) else None
+    )
+  }
+
+  /** Bins of equal height. Bins of one value have one; the others share the remaining distinct values, and have no more than their range has places for. */
+  private def histogram(c: ColumnStatistics, values: Long): Option[Histogram] = if (c.quantiles.size < 2) None
+  else {
+    val ranges  = c.quantiles.zip(c.quantiles.tail)
+    val wide    = ranges.count { case (lo, hi) => lo < hi }
+    val single  = ranges.collect { case (lo, hi) if lo == hi => lo }.distinct.size
+    val share   = if (wide == 0) 1.0 else math.max(1.0, (c.ndv - single) / wide)
+    val integer = c.dataType match { case _: IntegralType | DateType => true; case _ => false }
+    val bins    = ranges.map { case (lo, hi) =>
+      val places = if (lo == hi) 1.0 else if (integer) hi - lo + 1.0 else share
+      HistogramBin(lo, hi, math.max(1L, math.round(math.min(share, places))))
+    }
+    Some(Histogram(values.toDouble / bins.size, bins.toArray))
+  }
+}

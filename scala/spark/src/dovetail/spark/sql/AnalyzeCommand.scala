@@ -1,0 +1,102 @@
+package org.apache.spark.sql.dovetail.sql
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
+import org.apache.spark.sql.catalyst.catalog.CatalogTableType
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.dovetail.collect.AnalyzeTable
+import org.apache.spark.sql.dovetail.stats.LeafStatistics
+import org.apache.spark.sql.execution.command.LeafRunnableCommand
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.types._
+import org.apache.spark.sql.{Row, SparkSession}
+
+/**
+ * `DOVETAIL ANALYZE …`: collects statistics of a table, of the tables beneath a view, of files, or of all tables of a database, one row for each.
+ *
+ * A table that cannot be analyzed fails the statement if it was asked for by name; beneath a view and in a database it is a row with a note.
+ */
+case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableCommand {
+  override val output: Seq[Attribute] = Seq(
+    "table"      -> StringType,
+    "rows"       -> LongType,
+    "columns"    -> IntegerType,
+    "files_read" -> IntegerType,
+    "files_kept" -> IntegerType,
+    "seconds"    -> DoubleType,
+    "notes"      -> StringType
+  ).map { case (name, dataType) => AttributeReference(name, dataType)() }
+
+  override def run(session: SparkSession): Seq[Row] = {
+    val parts = session.sessionState.sqlParser.parseMultipartIdentifier(statement.name)
+    if (statement.kind == "DATABASE") database(session, parts) else relations(session, parts)
+  }
+
+  private def database(session: SparkSession, parts: Seq[String]): Seq[Row] = {
+    val catalog = session.sessionState.catalog
+    val name    = parts match {
+      case Seq(db)                                              => db
+      case Seq(c, db) if c.equalsIgnoreCase(SessionCatalogName) => db
+      case other => throw new IllegalArgumentException(s"${other.mkString(".")} is no database of the session catalog: name its tables one by one.")
+    }
+    catalog.listTables(name).filter(t => t.database.isDefined).sortBy(_.table).flatMap { t =>
+      if (catalog.getTableMetadata(t).tableType == CatalogTableType.VIEW) Nil
+      else tolerant(t.unquotedString)(relations(session, t.database.toSeq :+ t.table))
+    }
+  }
+
+  private def relations(session: SparkSession, parts: Seq[String]): Seq[Row] = {
+    val plan   = session.sessionState.executePlan(UnresolvedRelation(parts)).analyzed
+    val leaves = leavesOf(plan)
+    leaves match {
+      case Seq(leaf)                          => analyze(session, leaf)
+      case many if statement.restricted       => throw new IllegalArgumentException(
+          s"${statement.name} is a view of ${many.map(LeafStatistics.name).mkString(", ")}: PARTITION, COLUMNS and GROUPS are of one table. Analyze these by name."
+        )
+      case many => many.flatMap(leaf => tolerant(LeafStatistics.name(leaf))(analyze(session, leaf)))
+    }
+  }
+
+  private def leavesOf(plan: LogicalPlan): Seq[LeafNode] = {
+    val leaves = plan.collectWithSubqueries { case l: LeafNode => l }
+    // a table that is read twice is read once here
+    leaves.foldLeft(Vector.empty[LeafNode])((seen, l) => if (seen.exists(_.sameResult(l))) seen else seen :+ l)
+  }
+
+  private def analyze(session: SparkSession, leaf: LeafNode): Seq[Row] = {
+    val (relation, files) = leaf match {
+      case r: LogicalRelation => r.relation match { case f: HadoopFsRelation => (r, f); case _ => refuse(leaf) }
+      case _                  => refuse(leaf)
+    }
+    val r = new AnalyzeTable(session, relation, files).apply(statement.columns, statement.groups, partitionFilters(session, relation, files))
+    Seq(Row(r.table, r.rows, r.columns, r.filesRead, r.filesKept, r.seconds, r.notes.mkString("; ")))
+  }
+
+  private def refuse(leaf: LeafNode): Nothing = throw new IllegalArgumentException(
+    s"${LeafStatistics.name(leaf)} (${leaf.nodeName}) is not made of files that Spark reads itself. DOVETAIL ANALYZE takes tables, views and paths of Parquet, " +
+      "ORC, CSV, JSON and other file formats; of other sources, Dovetail uses the statistics that they report."
+  )
+
+  private def partitionFilters(session: SparkSession, relation: LogicalRelation, files: HadoopFsRelation): Seq[Expression] = statement.partition.map { case (name, text) =>
+    val conf   = session.sessionState.conf
+    val column = relation.output.find(a => conf.resolver(a.name, name) && files.partitionSchema.exists(f => conf.resolver(f.name, name))).getOrElse(
+      throw new IllegalArgumentException(s"${statement.name} is not partitioned by $name. Partition columns: ${files.partitionSchema.fieldNames.mkString(", ")}.")
+    )
+    session.sessionState.sqlParser.parseExpression(text) match {
+      case Literal(null, _) => IsNull(column)
+      case value if value.foldable => EqualTo(column, Literal.create(Cast(value, column.dataType, Some(conf.sessionLocalTimeZone)).eval(), column.dataType))
+      case _ => throw new IllegalArgumentException(s"PARTITION takes constants, and $name = $text is none.")
+    }
+  }
+
+  private def tolerant(name: String)(body: => Seq[Row]): Seq[Row] =
+    try body
+    catch {
+      case e: java.io.IOException => throw e
+      case NonFatal(e)            => Seq(Row(name, null, null, null, null, null, s"not analyzed: ${e.getMessage}"))
+    }
+
+  private val SessionCatalogName = "spark_catalog"
+}

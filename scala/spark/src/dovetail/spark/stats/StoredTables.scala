@@ -1,0 +1,98 @@
+package org.apache.spark.sql.dovetail.stats
+
+import java.util.{LinkedHashMap => LruMap}
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.collect.{DataFile, TableSketch}
+import org.apache.spark.sql.dovetail.store._
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+
+/**
+ * [[KnownTables]] of the store: statistics of exactly the files that a leaf still has.
+ *
+ * Where all of them were read and nothing else was, that is the whole table's; where some partitions are left, the merge of their parts, which is kept in
+ * memory for the next query. Where files came or changed since, the parts that still hold are scaled by bytes to what is there now, and are not fresh.
+ */
+final class StoredTables(session: SparkSession) extends KnownTables {
+
+  override def find(leaf: LeafNode): Option[TableStatistics] = leaf match {
+    case r: LogicalRelation =>
+      r.relation match {
+        case files: HadoopFsRelation => FailOpen[Option[TableStatistics]](s"reading statistics of ${LeafStatistics.name(leaf)}", _ => None)(known(r, files))
+        case _                       => None
+      }
+    case _ => None
+  }
+
+  private def known(relation: LogicalRelation, files: HadoopFsRelation): Option[TableStatistics] = {
+    val store = StatisticsStore.of(session)
+    store.find(TableKey(relation, files, session.sparkContext.hadoopConfiguration)).map { table =>
+      val now = DataFile.of(files.location)
+      StoredTables.of(store, table, now)
+    }
+  }
+}
+
+object StoredTables {
+
+  /** Merges of parts of tables that are kept in memory, at some megabytes each. */
+  private val MergesKept = 16
+
+  /** A column with at least this share of distinct values among its rows gets new ones with new rows; any other has mostly seen its own. */
+  private val KeyLike = 0.5
+
+  private val merges = new LruMap[(StoredTable, Vector[Int]), TableStatistics](MergesKept, 0.75f, true) {
+    override def removeEldestEntry(eldest: java.util.Map.Entry[(StoredTable, Vector[Int]), TableStatistics]): Boolean = size > MergesKept
+  }
+
+  private def of(store: StatisticsStore, table: StoredTable, now: Vector[DataFile]): TableStatistics = {
+    val present = now.iterator.map(_.fingerprint).toSet
+    val parts   = table.header.parts.indices.filter(i => table.header.parts(i).files.forall(present)).toVector
+    val held    = parts.iterator.map(table.header.parts(_).files.size).sum
+    val bytes   = now.map(_.length).sum
+    if (held == now.size && parts.size == table.header.parts.size) table.statistics
+    else merged(store, table, parts) match {
+      case Some(m) if held == now.size => m
+      case Some(m) if m.bytes > 0L     => scaled(m, bytes)
+      case _                           => scaled(table.statistics, bytes)
+    }
+  }
+
+  private def merged(store: StatisticsStore, table: StoredTable, parts: Vector[Int]): Option[TableStatistics] = synchronized {
+    val known = merges.get((table, parts))
+    if (known != null) Some(known)
+    else {
+      val headers = parts.map(table.header.parts(_))
+      val rows    = table.statistics.sample.fold(0)(_.rows.length)
+      val sketch  = new TableSketch(table.header.recipe, math.max(rows, 1))
+      val read    = headers.map(store.part(table, _))
+      if (read.exists(_.isEmpty)) None
+      else {
+        read.flatten.foreach(b => sketch.merge(TableSketch.of(b, table.header.recipe)))
+        val statistics = sketch.result(headers.map(_.bytes).sum, table.header.collectedAt, fresh = true)
+        merges.put((table, parts), statistics)
+        Some(statistics)
+      }
+    }
+  }
+
+  /** As if the files that were not read were like those that were. */
+  private def scaled(s: TableStatistics, bytes: Long): TableStatistics = {
+    val factor              = if (s.bytes > 0L) bytes.toDouble / s.bytes else 1.0
+    def grown(n: Long)      = math.round(n * factor)
+    val rows                = grown(s.rows)
+    def distinct(ndv: Double) = if (ndv >= KeyLike * s.rows) ndv * factor else math.min(ndv, math.max(rows.toDouble, 1.0))
+    s.copy(
+      rows = rows,
+      bytes = bytes,
+      columns = s.columns.map(c =>
+        c.copy(nulls = grown(c.nulls), ndv = distinct(c.ndv), heavyHitters = c.heavyHitters.map { case (v, n) => v -> grown(n) })
+      ),
+      groups = s.groups.map(g => g.copy(ndv = distinct(g.ndv))),
+      sample = s.sample.map(_.copy(of = rows)),
+      fresh = false
+    )
+  }
+}

@@ -1,0 +1,154 @@
+package org.apache.spark.sql.dovetail.store
+
+import java.io.{DataInputStream, IOException}
+import java.util.{Locale, LinkedHashMap => LruMap}
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.XXH64
+import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.collect.TableSketch
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * Statistics of tables that survive sessions: `DOVETAIL ANALYZE` writes them here, `stats.StoredTables` finds them.
+ *
+ * Reading never fails: a file that is missing, broken, or of a newer version is no statistics, and one warning. Tables that were read stay in memory while
+ * their file is the same, which is looked at once per [[StatisticsStore.CheckMillis]] for all tables together.
+ */
+final class StatisticsStore(val files: StoreFiles) {
+  import StatisticsStore._
+
+  private var listed   = Map.empty[String, (Long, Long)]
+  private var listedAt = Long.MinValue
+  private val read     = new LruMap[String, Cached](InitialCache, LoadFactor, true)
+  private var bytes    = 0L
+
+  /** What is stored of the table; None also where that cannot be read. */
+  def find(key: String): Option[StoredTable] = synchronized {
+    val name = fileName(key)
+    stamps().get(name) match {
+      case None        => forget(name); None
+      case Some(stamp) =>
+        val known = read.get(name)
+        if (known != null && known.stamp == stamp) known.table
+        else {
+          val table = load(name).filter(_.header.key == key)
+          remember(name, Cached(stamp, table))
+          table
+        }
+    }
+  }
+
+  /** The sketch of one part of a table; None where it cannot be read. */
+  def part(table: StoredTable, part: TableFile.Part): Option[Array[Byte]] = block(table, part.block)
+
+  def write(table: TableFile.NewTable): Unit = {
+    val name = fileName(table.key)
+    files.replace(name)(TableFile.write(_, table))
+    synchronized { forget(name); listedAt = Long.MinValue }
+  }
+
+  /** Removes what is stored of the table, and tells whether there was anything. */
+  def remove(key: String): Boolean = {
+    val removed = files.delete(fileName(key))
+    synchronized { forget(fileName(key)); listedAt = Long.MinValue }
+    removed
+  }
+
+  private def stamps(): Map[String, (Long, Long)] = {
+    val now = System.nanoTime() / 1000000L
+    if (listedAt == Long.MinValue || now - listedAt > CheckMillis) {
+      listed = reading(files.directory.toString)(files.list()).getOrElse(Map.empty)
+      listedAt = now
+    }
+    listed
+  }
+
+  private def load(name: String): Option[StoredTable] = reading(name) {
+    files.open(name) { in =>
+      val header = TableFile.readHeader(in)
+      in.seek(header.blocks + header.whole.offset)
+      val whole = TableFile.readBlock(new DataInputStream(in), header.whole)
+      new StoredTable(name, header, TableSketch.of(whole, header.recipe))
+    }
+  }
+
+  private def block(table: StoredTable, block: TableFile.Block): Option[Array[Byte]] = reading(table.file) {
+    files.open(table.file) { in =>
+      in.seek(table.header.blocks + block.offset)
+      TableFile.readBlock(new DataInputStream(in), block)
+    }
+  }
+
+  private def reading[A](what: String)(body: => A): Option[A] =
+    try Some(body)
+    catch {
+      // also what a broken file makes of arrays and numbers that its checksum did not catch
+      case NonFatal(e) =>
+        FailOpen.warnOnce(s"store ${files.directory} $what", s"Statistics in ${files.directory}/$what are not used: ${reason(e)}")
+        None
+    }
+
+  private def reason(e: Throwable): String = e match {
+    case _: java.io.EOFException => "the file ends too early. Analyze the table again"
+    case _: TableFile.NewerVersion => e.getMessage
+    case _: IOException          => s"${e.getMessage}. Analyze the table again if that is not what you expect"
+    case _                       => e.toString
+  }
+
+  private def remember(name: String, entry: Cached): Unit = {
+    forget(name)
+    read.put(name, entry)
+    bytes += entry.bytes
+    val oldest = read.entrySet.iterator
+    while (bytes > CacheBytes && read.size > 1) { bytes -= oldest.next().getValue.bytes; oldest.remove() }
+  }
+
+  private def forget(name: String): Unit = Option(read.remove(name)).foreach(bytes -= _.bytes)
+}
+
+object StatisticsStore {
+
+  final private case class Cached(stamp: (Long, Long), table: Option[StoredTable]) {
+    def bytes: Long = math.max(EntryBytes, table.fold(0L)(_.header.whole.length * Expansion))
+  }
+
+  /** How long another session's ANALYZE may stay unseen, in milliseconds: one listing serves all queries in between. This session's is seen at once. */
+  val CheckMillis = 2000L
+
+  /** Bytes of statistics of all tables that a session keeps in memory, roughly. */
+  private val CacheBytes = 256L << 20
+
+  /** A compressed sketch is a third to a half of what it takes in memory. */
+  private val Expansion = 3L
+
+  private val EntryBytes   = 1024L
+  private val InitialCache = 64
+  private val LoadFactor   = 0.75f
+
+  private val stores = new ConcurrentHashMap[String, StatisticsStore]()
+
+  /** The store of a session: one per directory in this JVM. */
+  def of(session: SparkSession): StatisticsStore = {
+    val conf      = session.sessionState.conf
+    val path      = DovetailConf.StorePath.get(conf).trim
+    val directory = if (path.nonEmpty) path else s"${conf.warehousePath}/$Default"
+    stores.computeIfAbsent(directory, d => new StatisticsStore(new StoreFiles(new Path(d), session.sessionState.newHadoopConf())))
+  }
+
+  /** In the warehouse, hidden from everything that looks for tables there; docs/internals/statistics.md says why. */
+  private val Default = ".dovetail/statistics"
+
+  /** A name that people recognize, and a hash that tells tables apart. */
+  private[store] def fileName(key: String): String = {
+    val readable = key.split("[/,]").lastOption.getOrElse("").toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9_]+", "-").take(NameLength)
+    f"$readable-${XXH64.hashUTF8String(UTF8String.fromString(key), 0L)}%016x${StoreFiles.Suffix}"
+  }
+
+  private val NameLength = 40
+}

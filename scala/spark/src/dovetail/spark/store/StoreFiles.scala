@@ -1,0 +1,118 @@
+package org.apache.spark.sql.dovetail.store
+
+import java.io.{IOException, OutputStream}
+import java.util.UUID
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs._
+import org.apache.hadoop.fs.permission.FsPermission
+
+/**
+ * The store's directory: whole files that are replaced at once, on any file system that Hadoop knows.
+ *
+ * A file is written under another name and then renamed, so a reader sees the old one or the new one, and of two writers the last one wins. Object stores
+ * have no renaming, but show a file only when it is complete: there it is written in place. On local disks only the owner may read it.
+ */
+final class StoreFiles(val directory: Path, hadoop: Configuration) {
+  import StoreFiles._
+
+  /** Local files without Hadoop's checksum files beside them: the format has checksums of its own. */
+  private lazy val fs: FileSystem = directory.getFileSystem(hadoop) match {
+    case local: LocalFileSystem => local.getRaw
+    case other                  => other
+  }
+
+  private lazy val local       = fs.getUri.getScheme == "file"
+  private lazy val objectStore = ObjectStores.contains(fs.getUri.getScheme)
+
+  /** Time of modification and length by name; empty where the directory is not there. */
+  def list(): Map[String, (Long, Long)] =
+    try fs.listStatus(directory).filter(s => s.isFile && s.getPath.getName.endsWith(Suffix)).map(s => s.getPath.getName -> ((s.getModificationTime, s.getLen))).toMap
+    catch { case _: java.io.FileNotFoundException => Map.empty }
+
+  def open[A](name: String)(read: FSDataInputStream => A): A = {
+    val in = fs.open(new Path(directory, name))
+    try read(in)
+    finally in.close()
+  }
+
+  /** Fails, in words for the user, where nothing can be written. To be called before work that would be lost. */
+  def checkWritable(): Unit =
+    try {
+      makeDirectory()
+      val probe = temporary(s"probe$Suffix")
+      create(probe).close()
+      fs.delete(probe, false)
+      ()
+    } catch { case e: IOException => throw notWritable(e) }
+
+  /** Replaces the file, or leaves it as it was. */
+  def replace(name: String)(write: OutputStream => Unit): Unit = {
+    val target = new Path(directory, name)
+    val path   = if (objectStore) target else temporary(name)
+    try {
+      makeDirectory()
+      val out = create(path)
+      try write(out)
+      finally out.close()
+      if (!objectStore) rename(path, target)
+      removeAbandoned()
+    } catch {
+      case e: IOException => discard(path); throw notWritable(e)
+      case NonFatal(e)    => discard(path); throw e
+    }
+  }
+
+  def delete(name: String): Boolean = fs.delete(new Path(directory, name), false)
+
+  private def makeDirectory(): Unit = if (!fs.exists(directory)) {
+    if (!fs.mkdirs(directory)) throw new IOException(s"$directory could not be made")
+    if (local) fs.setPermission(directory, OwnerDirectory)
+  }
+
+  private def create(path: Path): OutputStream = {
+    val out = fs.create(path, true)
+    // before there is anything in it
+    try { if (local) fs.setPermission(path, OwnerFile) }
+    catch { case NonFatal(e) => out.close(); throw e }
+    out
+  }
+
+  private def rename(from: Path, to: Path): Unit =
+    if (local) { if (!fs.rename(from, to)) throw new IOException(s"$from could not be renamed to $to") }
+    else FileContext.getFileContext(fs.getUri, hadoop).rename(from, to, Options.Rename.OVERWRITE)
+
+  private def discard(path: Path): Unit =
+    try { if (!objectStore) fs.delete(path, false); () }
+    catch { case NonFatal(_) => () }
+
+  /** Removes what writers that were killed left behind. */
+  private def removeAbandoned(): Unit =
+    try {
+      val before = System.currentTimeMillis() - AbandonedMillis
+      fs.listStatus(directory).filter(s => s.getPath.getName.endsWith(Temporary) && s.getModificationTime < before).foreach(s => fs.delete(s.getPath, false))
+    } catch { case _: IOException => () }
+
+  private def temporary(name: String): Path = new Path(directory, s".$name.${UUID.randomUUID()}$Temporary")
+
+  private def notWritable(e: IOException): IOException = new IOException(
+    s"Dovetail cannot write statistics to $directory: ${e.getMessage}. Set spark.dovetail.store.path to a directory that this user may write to.",
+    e
+  )
+}
+
+object StoreFiles {
+  val Suffix            = ".stats"
+  private val Temporary = ".tmp"
+
+  /** A day: no ANALYZE takes that long to write what it has collected. */
+  private val AbandonedMillis = 24L * 60 * 60 * 1000
+
+  private val OwnerFile      = new FsPermission("600")
+  private val OwnerDirectory = new FsPermission("700")
+
+  /** Schemes of stores where a file appears when it is complete, and renaming copies it. */
+  private val ObjectStores = Set("s3", "s3a", "s3n", "gs", "abfs", "abfss", "wasb", "wasbs", "oss", "cos", "cosn", "obs")
+}
