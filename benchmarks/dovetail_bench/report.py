@@ -20,7 +20,7 @@ RESULTS = Path(__file__).parent.parent / "results"
 GIB = 1 << 30
 
 # Options that say where things are, which decides no result and would tell about the machine.
-PLACES = ("data_dir", "results")
+PLACES = ("data_dir", "results", "tables", "query_file")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -38,8 +38,10 @@ def add_results_option(parser: argparse.ArgumentParser) -> None:
 class Page:
     """A page under construction: printed and written at the end."""
 
-    def __init__(self, name: str, title: str) -> None:
+    def __init__(self, name: str, title: str, data: str = "") -> None:
+        """Of a command; `data` tells its data sets apart in the names of the files."""
         self.name = name
+        self._suffix = f"-{data}" if data else ""
         self._parts = [f"# {title}"]
 
     def text(self, paragraph: str) -> None:
@@ -52,7 +54,7 @@ class Page:
         self._parts.append(_table(rows) if rows else "None.")
 
     def write(self, options: argparse.Namespace, data: Mapping[str, Any]) -> None:
-        """Prints the page, and writes it and its data as `<date>-<command>-sf<scale>`."""
+        """Prints the page, and writes it and its data as `<date>-<command>-sf<scale>` or `<date>-<command>-<data>`."""
         environment = machine()
         chosen = {k: v for k, v in vars(options).items() if k not in PLACES and v not in (None, [], False)}
         self.text(f"Made by `python -m dovetail_bench.{self.name}`; {_pairs(chosen)}.")
@@ -60,8 +62,8 @@ class Page:
         page = "\n\n".join(self._parts) + "\n"
         print(page)
         options.results.mkdir(parents=True, exist_ok=True)
-        scale = f"-sf{options.scale:g}" if "scale" in options else ""
-        target: Path = options.results / f"{datetime.date.today():%Y-%m-%d}-{self.name}{scale}.md"
+        suffix = f"-sf{options.scale:g}" if "scale" in options else self._suffix
+        target: Path = options.results / f"{datetime.date.today():%Y-%m-%d}-{self.name}{suffix}.md"
         target.write_text(page, encoding="utf-8")
         body = {"command": self.name, "options": chosen, "environment": environment, **data}
         target.with_suffix(".json").write_text(json.dumps(body, indent=1, default=str) + "\n", encoding="utf-8")

@@ -6,11 +6,16 @@ import dovetail.kernel.cost.Cost
 import dovetail.kernel.enumerate.{JoinTree, Outcome, Shape}
 import dovetail.kernel.estimate.Estimate
 import dovetail.kernel.graph.JoinGraph
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /** What the rule did while one query was planned: its groups, and the time by phase. Collected per thread, and only where somebody asks. */
 final class Trace {
   private val reports = mutable.ArrayBuffer.empty[GroupReport]
   private val nanos   = mutable.LinkedHashMap.empty[String, Long]
+  private var plan    = Option.empty[LogicalPlan]
+
+  /** The plan that the rule was given last: the query's own, for its subqueries come before it. */
+  def input: Option[LogicalPlan] = plan
 
   def groups: Vector[GroupReport]      = reports.toVector
   def millis: Vector[(String, Double)] = Trace.Phases.map(p => p -> nanos.getOrElse(p, 0L) / 1e6)
@@ -34,6 +39,8 @@ object Trace {
   }
 
   def record(report: => GroupReport): Unit = Option(current.get).foreach(_.reports += report)
+
+  def start(plan: LogicalPlan): Unit = Option(current.get).foreach(_.plan = Some(plan))
 
   /** Reports in this thread so far. */
   def size: Int = Option(current.get).fold(0)(_.reports.size)

@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail.plan
 import scala.util.control.NonFatal
 
 import dovetail.kernel.enumerate.Search
+import dovetail.kernel.estimate.{CardinalityModel, Estimate}
 import dovetail.kernel.graph.{JoinGraph, Relation}
 import org.apache.spark.sql.catalyst.expressions.{And, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -31,6 +32,13 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
         Trace.record(GroupReport.searched(graph, outcome, taken, gain, planner.minGain, planner.costs.name))
         if (taken) Trace.timed("rebuild")(new RebuildPlan(group, leaves, predicates)(outcome.best)) else keep(group, optimized)
     }
+  }
+
+  /** Rows of the whole group, as the search sees them. */
+  def rows(group: JoinGroup): Estimate = {
+    val predicates = JoinPredicates(group.leaves.map(_.outputSet), group.conditions)
+    val graph      = graphOf(withLocalPredicates(group.leaves, predicates), predicates)
+    new CardinalityModel(graph).estimate(graph.relations.indices.toArray)
   }
 
   private def refusal(group: JoinGroup, predicates: JoinPredicates): Option[String] =

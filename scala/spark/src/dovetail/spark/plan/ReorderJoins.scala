@@ -24,6 +24,7 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     val before = Trace.size
+    Trace.start(plan)
     FailOpen("reordering joins", (why: String) => { Trace.failed(before, why); plan }) {
       if (DovetailConf.Enabled.get(conf) && worthALook(plan)) Trace.timed("total")(reordered(plan)) else plan
     }

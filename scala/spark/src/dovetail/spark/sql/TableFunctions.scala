@@ -17,7 +17,7 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * A table function that reads: its rows are computed when the query runs, not when it is analyzed (Spark Connect analyzes a query several times).
  *
- * @param compute the rows, from the constant arguments; values are String, Long, Int, Boolean or null
+ * @param compute the rows, from the constant arguments; values are String, Long, Int, Double, Boolean or null
  */
 final class TableFunction(
     val name: String,
@@ -66,7 +66,9 @@ object TableFunctions {
       (session, args) => Seq(Seq(ExplainQuery(session, args.head, args.lift(1).getOrElse("text"))))
     )
 
-  val functions: Seq[TableFunction] = Seq(version, conf, stats, explain)
+  private val estimate = new TableFunction("dovetail_estimate", "sql", 1 to 1, EstimateQuery.columns, (session, args) => Seq(EstimateQuery(session, args.head)))
+
+  val functions: Seq[TableFunction] = Seq(version, conf, stats, explain, estimate)
 
   type Description = (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan)
 

@@ -1,0 +1,176 @@
+"""What `real_data` found, as tables: per engine orders and estimates, the targets, misses by name, every query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dovetail_bench.accuracy import Estimated, Summary, geometric_mean, summary
+from dovetail_bench.report import Page
+
+# The targets for q-errors over all sub-plans, on any data, once Dovetail has collected its statistics.
+MAX_MEDIAN = 1.5
+MAX_P95 = 12.0
+MAX_UNDER = 0.4
+
+# Times the best C_out from which a query is listed as a miss.
+MISS = 1.5
+
+# Estimates listed by name, the worst ones: enough to see a pattern.
+WORST = 20
+
+PERCENT = 100.0
+DOVETAIL_ENGINES = ("dovetail", "dovetail_bare")
+KINDS: Mapping[str, Callable[[Estimated], bool]] = {
+    "all": lambda e: True,
+    "base tables": lambda e: e.joins == 0,
+    "joins": lambda e: e.joins > 0,
+}
+
+
+@dataclass
+class Measured:
+    """One engine over all queries.
+
+    Attributes:
+        title: For the tables.
+        version: Of the engine.
+        collect_seconds: Time to collect statistics; for engines with tables of their own, to load them as well.
+        orders: query → the order that it picked.
+        couts: query → its C_out.
+        estimates: All that it has; sub-plans of unknown size are missing.
+        unknown: Sub-plans that it has no estimate of.
+        failures: query → error.
+    """
+
+    title: str
+    version: str = ""
+    collect_seconds: float = 0.0
+    orders: dict[str, str] = field(default_factory=dict)
+    couts: dict[str, float] = field(default_factory=dict)
+    estimates: list[Estimated] = field(default_factory=list)
+    unknown: int = 0
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Results:
+    """All engines.
+
+    Attributes:
+        best: query → C_out of its best order.
+        relations: query → number of its relations.
+        engines: By their names.
+    """
+
+    best: Mapping[str, float]
+    relations: Mapping[str, int]
+    engines: Mapping[str, Measured]
+
+    def ratios(self, engine: str) -> dict[str, float]:
+        """query → C_out over the best. A best of no rows at all counts as one row."""
+        return {q: max(c, 1.0) / max(self.best[q], 1.0) for q, c in self.engines[engine].couts.items()}
+
+
+def targets(results: Results, max_ratios: Mapping[str, float]) -> list[dict[str, Any]]:
+    """The targets with what was measured; ratios are targets where they are asked for."""
+    found = []
+    for name, limit in max_ratios.items():
+        ratios = results.ratios(name)
+        mean = geometric_mean(list(ratios.values())) if ratios else None
+        hit = mean is not None and mean <= limit and not results.engines[name].failures
+        found.append(_target(results.engines[name].title, f"geometric mean of C_out / best at most {limit}", mean, hit))
+    if "dovetail" in results.engines and results.engines["dovetail"].estimates:
+        measured = results.engines["dovetail"]
+        s = summary(measured.estimates)
+        complete = not measured.failures and not measured.unknown
+        under = f"{s.under * PERCENT:.0f} %"
+        title = measured.title
+        found += [
+            _target(title, f"median q-error at most {MAX_MEDIAN}", s.median, complete and s.median <= MAX_MEDIAN),
+            _target(title, f"95th percentile of q-errors at most {MAX_P95}", s.p95, complete and s.p95 <= MAX_P95),
+            _target(title, f"underestimates below {MAX_UNDER:.0%}", under, complete and s.under < MAX_UNDER),
+        ]
+    return found
+
+
+def _target(engine: str, target: str, measured: object, hit: bool) -> dict[str, Any]:
+    return {"engine": engine, "target": target, "measured": measured, "verdict": "hit" if hit else "MISS", "hit": hit}
+
+
+def write_page(page: Page, results: Results, max_ratios: Mapping[str, float]) -> None:
+    """Fills the page."""
+    page.text(
+        "C_out: true rows out of all joins of the order that an engine picks, the last join included. Best: the least "
+        "of all bushy orders without cross products. q-error: the factor by which an estimate of a sub-plan is off. "
+        "Queries are planned, not run."
+    )
+    page.table("Join orders", [_orders(results, name) for name in results.engines])
+    page.table("Estimates", [line for name in results.engines for line in _estimates(results.engines[name])])
+    page.table("Targets", [{k: v for k, v in t.items() if k != "hit"} for t in targets(results, max_ratios)])
+    for name in results.engines:
+        if name in DOVETAIL_ENGINES:
+            page.table(f"Misses of {results.engines[name].title}: over {MISS}x the best", misses(results, name))
+            page.table(f"Worst estimates of {results.engines[name].title}", worst(results.engines[name].estimates))
+    failures = [
+        {"engine": m.title, "query": q, "error": e} for m in results.engines.values() for q, e in m.failures.items()
+    ]
+    page.table("Failures", failures)
+    page.table("All queries: C_out / best", [_query(results, query) for query in results.best])
+
+
+def misses(results: Results, engine: str) -> list[dict[str, Any]]:
+    """The queries whose order is far from the best, worst first."""
+    measured = results.engines[engine]
+    far = sorted(((r, q) for q, r in results.ratios(engine).items() if r > MISS), reverse=True)
+    return [
+        {"query": q, "C_out / best": r, "C_out": int(measured.couts[q]), "best": int(results.best[q]), "order": measured.orders[q]}
+        for r, q in far
+    ]
+
+
+def worst(estimates: Sequence[Estimated]) -> list[dict[str, Any]]:
+    """The estimates that are furthest off."""
+    return [
+        {"query": e.query, "relations": e.relations.replace(",", ", "), "estimate": e.value, "true": e.true, "q-error": e.q_error}
+        for e in sorted(estimates, key=lambda e: -e.q_error)[:WORST]
+    ]
+
+
+def _orders(results: Results, engine: str) -> dict[str, Any]:
+    measured, ratios = results.engines[engine], results.ratios(engine)
+    line: dict[str, Any] = {"engine": measured.title, "version": measured.version, "queries": len(ratios)}
+    if ratios:
+        last = max(ratios, key=lambda q: ratios[q])
+        line |= {
+            "geometric mean": geometric_mean(list(ratios.values())),
+            "worst": ratios[last],
+            "worst query": last,
+            f"over {MISS}x": sum(r > MISS for r in ratios.values()),
+        }
+    return line | {"failed": len(measured.failures), "statistics s": measured.collect_seconds}
+
+
+def _estimates(measured: Measured) -> list[dict[str, Any]]:
+    lines = []
+    for kind, chosen in KINDS.items():
+        estimates = [e for e in measured.estimates if chosen(e)]
+        if estimates:
+            lines.append({"engine": measured.title, "of": kind} | _summary(summary(estimates)))
+    return lines
+
+
+def _summary(s: Summary) -> dict[str, Any]:
+    return {
+        "sub-plans": s.number,
+        "median q-error": s.median,
+        "95th percentile": s.p95,
+        "max": s.worst,
+        "underestimates": f"{s.under * PERCENT:.0f} %",
+    }
+
+
+def _query(results: Results, query: str) -> dict[str, Any]:
+    line: dict[str, Any] = {"query": query, "relations": results.relations[query], "best C_out": int(results.best[query])}
+    return line | {m.title: results.ratios(name).get(query) for name, m in results.engines.items()}

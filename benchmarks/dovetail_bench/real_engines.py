@@ -1,0 +1,195 @@
+"""What `real_data` asks of an engine, and the Spark engines: plain Spark, Spark's CBO, Dovetail with statistics and bare.
+
+The Spark engines take turns in one session, each with its settings and tables: external ones in a database of its
+own, or views over the paths where nothing is analyzed. Queries are planned, never run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from pyspark.sql import SparkSession
+
+import dovetail
+from dovetail import _sql
+from dovetail._identifiers import quote
+from dovetail.errors import DovetailError
+from dovetail_bench.join_order import Order, join, relation
+from dovetail_bench.join_query import Relations
+from dovetail_bench.query_file import RealQuery
+from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, SPARK, SPARK_CBO, Bench, Mode
+
+HISTOGRAMS = "spark.sql.statistics.histogram.enabled"
+
+
+class Engine(Protocol):
+    """A planner under measurement."""
+
+    @property
+    def version(self) -> str:
+        """Of the software, for the report."""
+
+    def order(self, query: RealQuery) -> Order:
+        """The join order that it picks."""
+
+    def estimate(self, query: RealQuery, relations: Relations) -> float | None:
+        """Rows that it expects from a sub-plan; None where it does not know."""
+
+
+@dataclass(frozen=True)
+class SparkEngine:
+    """One of Spark's planners.
+
+    Attributes:
+        spark: Its session, with the tables.
+        mode: Its settings.
+    """
+
+    spark: SparkSession
+    mode: Mode
+
+    @property
+    def version(self) -> str:
+        return str(self.spark.version)
+
+    def order(self, query: RealQuery) -> Order:
+        execution = self.spark.sql(query.sql)._jdf.queryExecution()
+        return order_of(execution.analyzed().toJSON(), execution.optimizedPlan().toJSON(), query.join.relations)
+
+    def estimate(self, query: RealQuery, relations: Relations) -> float | None:
+        text = query.join.sql(relations)
+        if self.mode in (DOVETAIL, DOVETAIL_BARE):
+            return float(_sql.function_rows(self.spark, "dovetail_estimate", text)[0]["value"])
+        rows = self.spark.sql(text)._jdf.queryExecution().optimizedPlan().stats().rowCount()
+        return float(str(rows.get())) if rows.isDefined() else None
+
+
+@contextmanager
+def plain(session: Bench, tables: Mapping[str, Path], work: Path) -> Iterator[SparkEngine]:
+    """Spark as it comes, on paths."""
+    with _on_paths(session, SPARK, tables) as engine:
+        yield engine
+
+
+@contextmanager
+def bare(session: Bench, tables: Mapping[str, Path], work: Path) -> Iterator[SparkEngine]:
+    """Dovetail on paths of which nothing has been analyzed."""
+    with _on_paths(session, DOVETAIL_BARE, tables) as engine:
+        yield engine
+
+
+@contextmanager
+def cbo(session: Bench, tables: Mapping[str, Path], work: Path) -> Iterator[SparkEngine]:
+    """Spark's cost-based optimizer with all that ANALYZE can collect."""
+    engine = _on_tables(session, SPARK_CBO, tables, work)
+    with _sql.settings(engine.spark, {HISTOGRAMS: "true"}):
+        for name in tables:
+            engine.spark.sql(f"ANALYZE TABLE {quote(name)} COMPUTE STATISTICS FOR ALL COLUMNS")
+    yield engine
+
+
+@contextmanager
+def analyzed(session: Bench, tables: Mapping[str, Path], work: Path) -> Iterator[SparkEngine]:
+    """Dovetail after its own collection."""
+    engine = _on_tables(session, DOVETAIL, tables, work)
+    for name in tables:
+        collect(engine.spark, quote(name))
+    yield engine
+
+
+def collect(spark: SparkSession, table: str) -> None:
+    """The most that `dovetail.analyze` offers: the one place that says how Dovetail's statistics are collected."""
+    dovetail.analyze(spark, table, columns="all", histogram=True, mode="spark", progress=False)
+
+
+@contextmanager
+def _on_paths(session: Bench, mode: Mode, tables: Mapping[str, Path]) -> Iterator[SparkEngine]:
+    """Temporary views, which hide the tables of a database and therefore go at the end."""
+    session.switch(mode)
+    spark = session.spark
+    for name, path in tables.items():
+        literal = _sql.text_literal(spark, path.as_posix())
+        spark.sql(f"CREATE TEMPORARY VIEW {quote(name)} USING parquet OPTIONS (path {literal})")
+    try:
+        yield SparkEngine(spark, mode)
+    finally:
+        for name in tables:
+            spark.sql(f"DROP VIEW {quote(name)}")
+
+
+def _on_tables(session: Bench, mode: Mode, tables: Mapping[str, Path], work: Path) -> SparkEngine:
+    """External tables; their location must be a folder, so that a single file gets one with a link to it."""
+    session.switch(mode)
+    spark = session.spark
+    spark.sql(f"CREATE DATABASE real_{mode.name}")
+    spark.sql(f"USE real_{mode.name}")
+    for name, path in tables.items():
+        location = path
+        if path.is_file():
+            location = work / mode.name / name
+            location.mkdir(parents=True)
+            (location / path.name).symlink_to(path)
+        literal = _sql.text_literal(spark, location.as_posix())
+        spark.sql(f"CREATE TABLE {quote(name)} USING parquet LOCATION {literal}")
+    return SparkEngine(spark, mode)
+
+
+def order_of(analyzed: str, optimized: str, relations: Relations) -> Order:
+    """The join order of an optimized plan.
+
+    Aliases are gone there; a scan is recognised by its column ids, which the analyzed plan has below the aliases.
+
+    Args:
+        analyzed: The analyzed plan, by `toJSON`: its nodes, parents before children.
+        optimized: The optimized plan, likewise.
+        relations: The aliases of the query.
+    """
+    written = {alias.lower(): alias for alias in relations}
+    aliases = {column: written.get(alias.lower(), alias) for column, alias in _aliased(json.loads(analyzed))}
+    found, _ = _subtree(json.loads(optimized), 0, aliases)
+    if found is None or found.relations != relations:
+        missing = relations - (found.relations if found else frozenset())
+        raise DovetailError(f"the optimized plan has no scan of {', '.join(sorted(missing))}")
+    return found
+
+
+def _aliased(nodes: list[dict[str, Any]]) -> list[tuple[int, str]]:
+    """Column id → alias."""
+    pairs, alias = [], ""
+    for node in nodes:
+        if _kind(node) == "SubqueryAlias":
+            # the outermost one: below it comes another with the name of the table or view
+            alias = alias or node["identifier"]["name"]
+        elif node["num-children"] == 0:
+            pairs += [(column, alias) for column in _columns(node)]
+            alias = ""
+    return pairs
+
+
+def _subtree(nodes: list[dict[str, Any]], start: int, aliases: Mapping[int, str]) -> tuple[Order | None, int]:
+    """The order below a node, and the index after its last descendant."""
+    node, end = nodes[start], start + 1
+    below = []
+    for _ in range(node["num-children"]):
+        found, end = _subtree(nodes, end, aliases)
+        if found is not None:
+            below.append(found)
+    if node["num-children"] == 0:
+        names = {aliases[column] for column in _columns(node) if column in aliases}
+        return (relation(names.pop()) if names else None), end
+    if len(below) == 2:
+        return join(below[0], below[1], crossed=not node.get("condition")), end
+    return (below[0] if below else None), end
+
+
+def _kind(node: dict[str, Any]) -> str:
+    return str(node["class"]).rpartition(".")[2]
+
+
+def _columns(node: dict[str, Any]) -> list[int]:
+    return [field[0]["exprId"]["id"] for field in node.get("output", [])]
