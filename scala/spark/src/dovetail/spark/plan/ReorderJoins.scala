@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.trees.TreePattern.{EXISTS_SUBQUERY, IN_SUBQ
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.explain.Trace
-import org.apache.spark.sql.dovetail.stats.{KnownTables, PlanStatistics}
+import org.apache.spark.sql.dovetail.stats.{PlanStatistics, StoredTables}
 
 /**
  * The rule: finds groups of joins in a logical plan and puts each into its best order.
@@ -37,7 +37,7 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   private def reordered(plan: LogicalPlan): LogicalPlan = {
     val prepared = Trace.timed("prepare")(Preparation(session, plan))
     val planner  = new Planner(conf, session.sparkContext)
-    val ordering = new GroupOrdering(planner, new PlanStatistics(conf, planner.histograms, KnownTables.none))
+    val ordering = new GroupOrdering(planner, new PlanStatistics(conf, planner.histograms, new StoredTables(session)))
     // the plan with all that Spark knew of its tables, then the one with subqueries as joins
     Seq(plan, prepared).foreach(ordering.statistics.learnFrom)
     val result = bottomUp(prepared, ordering)

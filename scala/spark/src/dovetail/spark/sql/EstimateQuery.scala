@@ -7,7 +7,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.dovetail.explain.Trace
 import org.apache.spark.sql.dovetail.plan.{GroupOrdering, JoinGroup, Planner, Preparation}
-import org.apache.spark.sql.dovetail.stats.PlanStatistics
+import org.apache.spark.sql.dovetail.stats.{PlanStatistics, StoredTables}
 import org.apache.spark.sql.execution.CommandExecutionMode
 import org.apache.spark.sql.types.{DataType, DoubleType, StringType}
 
@@ -32,7 +32,7 @@ object EstimateQuery {
   private def estimate(session: SparkSession, plan: LogicalPlan): Estimate = {
     val prepared = Preparation(session, plan)
     val planner  = new Planner(session.sessionState.conf, session.sparkContext)
-    val ordering = new GroupOrdering(planner, new PlanStatistics(session.sessionState.conf, planner.histograms))
+    val ordering = new GroupOrdering(planner, new PlanStatistics(session.sessionState.conf, planner.histograms, new StoredTables(session)))
     Seq(plan, prepared).foreach(ordering.statistics.learnFrom)
     top(prepared) match {
       case JoinGroup(group) => ordering.rows(group)

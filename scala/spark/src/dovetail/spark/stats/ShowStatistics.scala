@@ -27,7 +27,7 @@ object ShowStatistics {
   def apply(session: SparkSession, target: String): Seq[Seq[Any]] = {
     val conf       = session.sessionState.conf
     val plan       = session.table(target).queryExecution.optimizedPlan
-    val statistics = new PlanStatistics(conf, DovetailConf.HistogramEnabled.get(conf), KnownTables.none)
+    val statistics = new PlanStatistics(conf, DovetailConf.HistogramEnabled.get(conf), new StoredTables(session))
     statistics.learnFrom(plan)
     val profile = statistics(plan)
     val rows    = profile.rows
