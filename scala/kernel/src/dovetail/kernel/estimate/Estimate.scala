@@ -14,13 +14,16 @@ object Source {
   /** Reported by a data source (DataSource V2 SupportsReportStatistics). */
   case object Connector extends Source("connector", 2)
 
+  /** Footers of files (Parquet, ORC): rows, NULLs and ranges are counted, distinct values deduced from encodings. */
+  case object Footer extends Source("footer", 3)
+
   /** Derived from the size of files and the width of a row. */
-  case object Size extends Source("size", 3)
+  case object Size extends Source("size", 4)
 
   /** Nothing known: one of [[Assumptions]]. */
-  case object Assumed extends Source("assumed", 4)
+  case object Assumed extends Source("assumed", 5)
 
-  val all: Vector[Source]                   = Vector(Exact, Catalog, Connector, Size, Assumed)
+  val all: Vector[Source]                   = Vector(Exact, Catalog, Connector, Footer, Size, Assumed)
   def weakest(a: Source, b: Source): Source = if (a.rank >= b.rank) a else b
 }
 

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable, H
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, LeafNode, Statistics}
 import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.predicates.Values
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
@@ -16,7 +17,8 @@ import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRel
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * Rows and columns of a leaf of a plan: what the catalog, a data source or a cache says of it; else what its size says; else an assumption.
+ * Rows and columns of a leaf of a plan: what the catalog, a data source or a cache says of it; else what the footers of its files
+ * say; else what its size says; else an assumption.
  *
  * Numbers are taken as they are found only if they make sense (`ColumnProfile.checked`): what does not is dropped, and one line logged.
  */
@@ -24,6 +26,18 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
 
   // statistics of tables as they were before Spark pruned partitions: after that, the plan has no more than a size
   private val whole = mutable.HashMap.empty[TableIdentifier, CatalogStatistics]
+
+  private val footers = new FooterStatistics(conf, LeafStatistics.name)
+
+  /** Reads what `apply` would read of one leaf after the other: footers of files, where there is nothing better. */
+  def readAhead(leaves: Seq[LeafNode], wanted: AttributeSet): Unit = footers.readAhead(
+    leaves.filter {
+      case r: LogicalRelation          => statistics(LeafStatistics.name(r), r.catalogTable).isEmpty
+      case _: DataSourceV2ScanRelation => true
+      case _                           => false
+    },
+    wanted
+  )
 
   def learnFrom(leaf: LeafNode): Unit = leaf match {
     case r: LogicalRelation   => learnFrom(r.catalogTable)
@@ -36,7 +50,10 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
   def apply(leaf: LeafNode): RelationProfile = {
     val name = LeafStatistics.name(leaf)
     leaf match {
-      case r: LogicalRelation => statistics(name, r.catalogTable).fold(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))(fromCatalog(name, r.output, _))
+      case r: LogicalRelation =>
+        statistics(name, r.catalogTable).map(fromCatalog(name, r.output, _))
+          .orElse(footers(r))
+          .getOrElse(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))
       case r: HiveTableRelation => statistics(name, Some(r.tableMeta)).fold(reported(name, r))(fromCatalog(name, r.output, _))
       case other                => reported(name, other)
     }
@@ -77,18 +94,17 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean) {
       try leaf.stats
       catch { case NonFatal(_) => Statistics(BigInt(conf.defaultSizeInBytes)) }
     val source = leaf match {
-      case _: InMemoryRelation         => Source.Exact
-      case _: DataSourceV2ScanRelation => Source.Connector
-      case _                           => Source.Catalog
+      // until it is filled, it has the statistics of the plan that will fill it
+      case r: InMemoryRelation if r.cacheBuilder.isCachedColumnBuffersLoaded => Source.Exact
+      case _: DataSourceV2ScanRelation                                       => Source.Connector
+      case _                                                                 => Source.Catalog
     }
     (leaf.maxRows, sensible(name, stats.rowCount)) match {
       case (Some(n), _)    => profile(name, leaf.output, n.toDouble, Source.Exact, stats.attributeStats.get)
       case (_, Some(rows)) => profile(name, leaf.output, rows.toDouble, source, stats.attributeStats.get)
-      case _               => fromSize(
-          leaf.output,
-          stats.sizeInBytes.min(BigInt(Long.MaxValue)).toLong,
-          leaf match { case _: DataSourceV2ScanRelation => Assumptions.ColumnarExpansion; case _ => 1.0 }
-        )
+      case _               =>
+        val expansion = leaf match { case _: DataSourceV2ScanRelation => Assumptions.ColumnarExpansion; case _ => 1.0 }
+        footers(leaf).getOrElse(fromSize(leaf.output, stats.sizeInBytes.min(BigInt(Long.MaxValue)).toLong, expansion))
     }
   }
 
