@@ -23,6 +23,7 @@ final case class FileFooter(rows: Long, columns: Map[String, ColumnFooter]) {
  * @param kind   the line that `ends` is on: a column is only ranged by a type of the same kind
  * @param bytes  of all pages, encoded and not compressed, nested columns included
  * @param width  average bytes of a value of variable length, where the footer tells
+ * @param atMost distinct values that the compressed bytes can hold, where that says anything
  * @param chunks of some of the row groups, with what they give away of their distinct values
  */
 final case class ColumnFooter(
@@ -33,6 +34,7 @@ final case class ColumnFooter(
     ends: Option[Ends],
     bytes: Long,
     width: Option[Double] = None,
+    atMost: Option[Double] = None,
     chunks: Vector[Chunk] = Vector.empty
 )
 
@@ -75,7 +77,7 @@ case object NoDictionary extends Evidence
  * There is a dictionary page, whose header says how many entries it has.
  *
  * @param offset of the page in the file
- * @param bytes  of the chunk, encoded and not compressed
+ * @param bytes  of the chunk, encoded and not compressed, without its levels
  * @param fixed  bytes of a value outside of the dictionary, for types of fixed length
  * @param whole  whether all values are in the dictionary, where the footer says so
  */

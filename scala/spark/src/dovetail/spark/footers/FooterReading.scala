@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.footers
 
-import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import scala.util.control.NonFatal
@@ -22,7 +22,8 @@ final class FooterRequest(val format: FooterFormat, val files: Vector[FileStatus
  * ends in the cache.
  */
 final class FooterReading(maxMillis: Long) {
-  private var left = TimeUnit.MILLISECONDS.toNanos(maxMillis)
+  private lazy val allowed = TimeUnit.MILLISECONDS.toNanos(maxMillis) * (if (FooterReading.warm.getAndSet(true)) 1 else FooterReading.FirstTime)
+  private var spent        = 0L
 
   def read(requests: Seq[FooterRequest]): Unit = {
     val inTurn = for (i <- 0 until requests.map(_.files.size).foldLeft(0)(math.max); r <- requests if i < r.files.size) yield (r, r.files(i))
@@ -52,9 +53,9 @@ final class FooterReading(maxMillis: Long) {
     FailOpen.warnOnce(s"footer ${file.getPath.getParent}", s"The footer of ${file.getPath} cannot be read, and the sizes of other files stand in for it: $e")
 
   /** Runs the tasks until they are done or time is up; each gets the time at which it should stop. */
-  private def run(tasks: Seq[Long => Unit]): Unit = if (tasks.nonEmpty && left > 0L) {
+  private def run(tasks: Seq[Long => Unit]): Unit = if (tasks.nonEmpty && spent < allowed) {
     val start    = System.nanoTime()
-    val deadline = start + left
+    val deadline = start + allowed - spent
     val queue    = tasks.toVector
     val next     = new AtomicInteger
     val workers  = math.min(FooterReading.Threads, queue.size)
@@ -72,8 +73,8 @@ final class FooterReading(maxMillis: Long) {
       thread.setDaemon(true)
       thread.start()
     }
-    done.await(left, TimeUnit.NANOSECONDS)
-    left -= System.nanoTime() - start
+    done.await(allowed - spent, TimeUnit.NANOSECONDS)
+    spent += System.nanoTime() - start
   }
 }
 
@@ -81,4 +82,9 @@ object FooterReading {
 
   /** Parallel reads: enough to hide an object store's 50 ms per request behind each other; on a local disk parsing takes most of the time, and all cores. */
   private val Threads = 8
+
+  /** Loading and warming up the readers' classes takes some hundred milliseconds, once in the life of a JVM: what the first reading may take, in times of the others. */
+  private val FirstTime = 4
+
+  private val warm = new AtomicBoolean
 }

@@ -12,6 +12,7 @@ import org.apache.parquet.format.{PageType, Util}
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.metadata.{BlockMetaData, ColumnChunkMetaData, ParquetMetadata}
 import org.apache.parquet.hadoop.util.HadoopInputFile
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
 /**
@@ -21,7 +22,8 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
  * A chunk whose pages are all dictionary-encoded has as many distinct values as its dictionary has entries; the header of the dictionary's page says so,
  * in a few bytes at a known place. A writer gives a dictionary up when it grows beyond a limit (then it has a page, and plain ones follow), or when it does not
  * make the first page smaller (then there is none): for 4-byte integers that is when more than about half of 20,000 values are distinct, for longer values
- * nearly all. So a chunk without one is taken to be unique, provided that its writer does use dictionaries for such columns.
+ * nearly all. So a chunk without one is taken to be unique, provided that its writer does use dictionaries for such columns, and that it has not been compressed
+ * to less than so many values take: compressors of the LZ family repeat what there was, so each new value costs a literal and a copy.
  */
 object ParquetFooters extends FooterFormat {
 
@@ -65,6 +67,7 @@ object ParquetFooters extends FooterFormat {
         Ends.hull(chunks.filter(values(_) > 0L).map(ends)),
         bytes,
         width = None,
+        atMost(chunks),
         sampled.filter(values(_) > 0L).flatMap(c => evidence(c, tried).map(Chunk(values(c).toDouble, ends(c), _)))
       )
     }
@@ -81,20 +84,32 @@ object ParquetFooters extends FooterFormat {
   private def hasDictionary(c: ColumnChunkMetaData): Boolean = c.hasDictionaryPage || encodings(c).exists(_.usesDictionary)
 
   /**
-   * Whether a chunk without a dictionary means that one was tried: parquet-mr tries it on every column, unless it is told to use none at all; other writers
-   * have types for which they do not, so they need to have used one for the same type.
+   * Whether a chunk without a dictionary means that one was tried. parquet-mr tries it on every column, unless it is told to use none at all, and DuckDB
+   * on texts at least; of other writers one sees that they use dictionaries for a type where they have done so.
    */
   private def triesDictionaries(metadata: ParquetMetadata, all: Vector[Vector[ColumnChunkMetaData]]): ColumnChunkMetaData => Boolean = {
     def typeOf(c: ColumnChunkMetaData) = c.getPrimitiveType.getPrimitiveTypeName
     val types                          = all.flatten.filter(hasDictionary).map(typeOf).toSet
-    val onAll                          = types.nonEmpty && Option(metadata.getFileMetaData.getCreatedBy).exists(_.startsWith("parquet-mr"))
-    c => (onAll || types(typeOf(c))) && typeOf(c) != BOOLEAN
+    val writer                         = Option(metadata.getFileMetaData.getCreatedBy).getOrElse("")
+    def always(t: PrimitiveTypeName)   = (writer.startsWith("parquet-mr") && types.nonEmpty) || (writer.startsWith("DuckDB") && t == BINARY)
+    c => typeOf(c) != BOOLEAN && (types(typeOf(c)) || always(typeOf(c)))
   }
 
   private def evidence(c: ColumnChunkMetaData, tried: ColumnChunkMetaData => Boolean): Option[Evidence] =
-    if (hasDictionary(c)) Some(DictionaryAt(c.getStartingPos, c.getTotalUncompressedSize.toDouble, ParquetValues.fixedBytes(c.getPrimitiveType), whole(c)))
-    else if (tried(c)) Some(NoDictionary)
+    if (hasDictionary(c)) {
+      val levels = c.getValueCount / BitsPerByte
+      Some(DictionaryAt(c.getStartingPos, c.getTotalUncompressedSize - levels, ParquetValues.fixedBytes(c.getPrimitiveType), whole(c)))
+    } else if (tried(c) && atMost(c).forall(_ >= values(c))) Some(NoDictionary)
     else None
+
+  /** Distinct values that plain chunks have room for after compression. */
+  private def atMost(chunks: Vector[ColumnChunkMetaData]): Option[Double] = {
+    val each = chunks.map(atMost)
+    if (each.forall(_.isDefined)) Some(each.flatten.sum) else None
+  }
+
+  private def atMost(c: ColumnChunkMetaData): Option[Double] =
+    if (encodings(c).exists(e => !PlainAndLevels(e.name))) None else BytesOfNewValue.get(c.getCodec.name).map(c.getTotalSize / _)
 
   /** Whether all data pages use the dictionary. Without statistics of the encodings, version 2 pages do not tell: PLAIN may be the dictionary's own. */
   private def whole(c: ColumnChunkMetaData): Option[Boolean] = Option(c.getEncodingStats) match {
@@ -138,7 +153,7 @@ object ParquetFooters extends FooterFormat {
   private def inChunk(values: Double, at: DictionaryAt, page: DictionaryPage): Double = {
     val entries = math.min(page.entries, values)
     lazy val in = values - outside(values, at, page)
-    if (at.whole.getOrElse(in >= values * (1.0 - Rounding))) entries else DistinctHints.outgrown(entries, in, values)
+    if (at.whole.getOrElse(page.bytes < GivenUp || in >= values * (1.0 - Rounding))) entries else DistinctHints.outgrown(entries, in, values)
   }
 
   /** Values outside of the dictionary: they take the bytes that are left when each value in it takes an index. */
@@ -167,6 +182,15 @@ object ParquetFooters extends FooterFormat {
   /** Encodings of a chunk of version 1 whose values are all in the dictionary: its own, and those of levels. By name, for the first is deprecated. */
   private val DictionaryAndLevels = Set("PLAIN_DICTIONARY", "RLE", "BIT_PACKED")
 
+  /** The same for one without a dictionary. */
+  private val PlainAndLevels = Set("PLAIN", "RLE", "BIT_PACKED")
+
+  /**
+   * Compressed bytes that a value costs which has not been there before, by codec: a literal and a copy are two bytes at least in the formats of whole bytes; those
+   * with an entropy coder need less, hardly less than one. A lower bound: most values cost as many bytes as they differ in.
+   */
+  private val BytesOfNewValue = Map("SNAPPY" -> 2.0, "LZ4" -> 2.0, "LZ4_RAW" -> 2.0, "LZO" -> 2.0, "GZIP" -> 1.0, "ZSTD" -> 1.0, "BROTLI" -> 1.0)
+
   /** Row groups of one file whose dictionaries are looked at: one read each per column, which on an object store is a request. */
   private val GroupsSampled = 4
 
@@ -175,6 +199,12 @@ object ParquetFooters extends FooterFormat {
 
   /** Bytes of the length of a plain-encoded text. */
   private val LengthBytes = 4.0
+
+  /** Definition levels of a flat column take a bit. */
+  private val BitsPerByte = 8.0
+
+  /** Bytes of a dictionary below which none is given up for its size: writers' limits are a megabyte by default, and seldom set to less than this. */
+  private val GivenUp = 65536.0
 
   /** Share of values that counts as none when it comes from bytes: levels and run lengths are in them too. */
   private val Rounding = 0.05

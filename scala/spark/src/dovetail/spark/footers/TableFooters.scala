@@ -78,13 +78,15 @@ final class TableFooters private (
     val ends    = Ends.hull(ranged.map(_._2.ends)).filter(_ => ranged.forall(_._2.kind == TableFooters.kind(a.dataType)))
     val numbers = ends.collect { case n: Numbers if Values.ordered(a.dataType) => n }
     // a column that only some files have is NULL in the others; one that none has goes by another name there
-    val nulls    = if (found.isEmpty || found.exists(_._2.nulls.isEmpty)) None else Some((found.flatMap(_._2.nulls).sum + absent(read, found)) * scale)
+    val nulls    = if (found.isEmpty || found.exists(_._2.nulls.isEmpty)) None else Some((found.flatMap(_._2.nulls).sum + absent(read, found)) / math.max(counted, 1.0) * rows)
     val nonNull  = found.map(_._2.values).sum * scale
     val distinct = found.map { case (r, c) => (c, Option(r.entry.distinct.get(c.name)).flatten) }
     val parts    = distinct.collect { case (c, Some(d)) if c.values > 0L => Part(c.values.toDouble, d.ndv, c.ends) }
     val places   = numbers.flatMap(n => TableFooters.places(a.dataType, n))
-    val counts   = (if (parts.isEmpty) None else Some(DistinctHints.union(parts, nonNull))) ++ places ++ Some(nonNull)
-    val known    = parts.nonEmpty || places.isDefined || (found.nonEmpty && nonNull == 0.0)
+    val room     = if (found.nonEmpty && found.forall(_._2.atMost.isDefined)) Some(found.flatMap(_._2.atMost).sum * scale + 1.0) else None
+    val counts   = (if (parts.isEmpty) None else Some(DistinctHints.union(parts, nonNull))) ++ places ++ room ++ Some(nonNull)
+    // a few values are fewer than what an unknown column is taken to have
+    val known = parts.nonEmpty || places.isDefined || (found.nonEmpty && nonNull <= 1.0 / Assumptions.Equality)
     ColumnProfile.checked(
       ndv = if (known) Some(counts.min) else None,
       nulls = nulls,
@@ -162,7 +164,7 @@ object TableFooters {
   private def places(dataType: DataType, n: Numbers): Option[Double] = dataType match {
     case _: IntegralType | DateType | BooleanType => Some(n.high - n.low + 1.0)
     case d: DecimalType                           => Some((n.high - n.low) * math.pow(10.0, d.scale.toDouble) + 1.0)
-    case _                                        => None
+    case _                                        => if (n.high == n.low) Some(1.0) else None
   }
 
   /** Footers that are read of one table: a sample of so many, evenly spread, has its rows within a few per cent, and adding them up takes milliseconds. */
