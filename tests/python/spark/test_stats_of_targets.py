@@ -22,7 +22,7 @@ def test_an_analyzed_table(spark: SparkSession, tables: str) -> None:
 
 def test_an_unknown_column_is_unknown_not_zero(spark: SparkSession) -> None:
     spark.sql("DROP TABLE IF EXISTS unknown")
-    spark.sql("CREATE TABLE unknown USING parquet AS SELECT id AS a FROM range(10)")
+    spark.sql("CREATE TABLE unknown USING csv AS SELECT id AS a FROM range(10)")
     column = dovetail.stats(spark, "unknown")["a"]
     assert (column.distinct_count, column.null_count, column.min, column.max) == (None, None, None, None)
     assert column.source != "catalog"
@@ -32,6 +32,7 @@ def test_views_and_paths(spark: SparkSession, tmp_path: Path) -> None:
     spark.range(20).write.parquet(str(tmp_path / "it's"))
     stats = dovetail.stats(spark, f"parquet.`{tmp_path}/it's`")
     assert [column.name for column in stats.columns] == ["id"]
+    assert (stats.rows, stats.source, stats["id"].max) == (20, "footer", "19")
     assert stats.size_bytes is not None
     spark.range(20).createOrReplaceTempView("twenty")
     assert dovetail.stats(spark, "twenty").rows == 20

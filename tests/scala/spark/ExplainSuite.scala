@@ -54,6 +54,7 @@ class ExplainSuite extends DovetailSuite with BeforeAndAfterAll {
     assert(root.get("enabled").asBoolean && root.get("cost_model").asText == "physical" && root.get("version").asText == BuildInfo.version)
     assert(Set(
       "prepare",
+      "footers",
       "extract",
       "estimate",
       "search",
@@ -186,8 +187,14 @@ class ExplainSuite extends DovetailSuite with BeforeAndAfterAll {
       assert(math.abs(rows.head.getAs[Long]("rows") - 500L) <= 60L && rows(1).getString(0) == "renamed" && rows(2).getAs[Any]("max") != null)
       assert(spark.sql("SELECT rows FROM dovetail_stats('default.f') LIMIT 1").head().getLong(0) == 5000L)
       spark.sql("CREATE TABLE bare USING parquet AS SELECT * FROM a")
-      val bare = spark.sql("SELECT * FROM dovetail_stats('bare')").collect()
-      assert(bare.head.getAs[String]("confidence") == "guessed" && bare.tail.forall(r => r.isNullAt(4) && r.isNullAt(5)))
+      def bare = spark.sql("SELECT * FROM dovetail_stats('bare')").collect()
+      withConf(DovetailConf.FootersMaxMs.key -> "60000") {
+        assert(bare.map(_.getAs[String]("source")).forall(_ == "footer"))
+        assert(bare.head.getAs[String]("confidence") == "exact" && bare.tail.forall(r => !r.isNullAt(5) && r.getAs[String]("confidence") == "estimated"))
+      }
+      withConf(DovetailConf.FootersEnabled.key -> "false") {
+        assert(bare.head.getAs[String]("confidence") == "guessed" && bare.tail.forall(r => r.isNullAt(4) && r.isNullAt(5)))
+      }
     }
     withDirectory { directory =>
       spark.table("a").write.parquet(directory.resolve("files").toString)

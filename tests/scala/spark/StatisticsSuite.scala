@@ -299,8 +299,11 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     assert(source("SELECT * FROM u JOIN range(10) r ON u.id = r.id") == Source.Catalog)
     withTables("bare", "unsized", "kept") {
       spark.sql("CREATE TABLE bare USING parquet AS SELECT * FROM w")
-      assert(source("SELECT * FROM bare") == Source.Size)
-      assert(source("SELECT * FROM bare JOIN u ON bare.id = u.id") == Source.Size)
+      assert(source("SELECT * FROM bare") == Source.Footer)
+      withConf(DovetailConf.FootersEnabled.key -> "false") {
+        assert(source("SELECT * FROM bare") == Source.Size)
+        assert(source("SELECT * FROM bare JOIN u ON bare.id = u.id") == Source.Size)
+      }
       MemorySource.create(spark, "unsized", "id INT", Nil)
       assert(source("SELECT * FROM unsized") == Source.Assumed && rows("SELECT * FROM unsized") == Assumptions.Rows)
       spark.sql("CACHE TABLE kept AS SELECT * FROM u WHERE ten < 3")
@@ -310,8 +313,8 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     withDirectory { directory =>
       spark.table("u").write.parquet(directory.resolve("u").toString)
       val path = s"parquet.`${directory.resolve("u")}`"
-      assert(source(s"SELECT * FROM $path") == Source.Size)
-      withConf("spark.sql.sources.useV1SourceList" -> "") {
+      assert(source(s"SELECT * FROM $path") == Source.Footer)
+      withConf("spark.sql.sources.useV1SourceList" -> "", DovetailConf.FootersEnabled.key -> "false") {
         val files = spark.read.parquet(directory.resolve("u").toString).queryExecution.optimizedPlan
         assert(files.collectLeaves().forall(_.isInstanceOf[DataSourceV2ScanRelation]) && profile(files).rows.source == Source.Size)
       }

@@ -17,13 +17,16 @@ object Source {
   /** Reported by a data source (DataSource V2 SupportsReportStatistics). */
   case object Connector extends Source("connector", 3)
 
+  /** Footers of files (Parquet, ORC): rows, NULLs and ranges are counted, distinct values deduced from encodings. */
+  case object Footer extends Source("footer", 4)
+
   /** Derived from the size of files and the width of a row. */
-  case object Size extends Source("size", 4)
+  case object Size extends Source("size", 5)
 
   /** Nothing known: one of [[Assumptions]]. */
-  case object Assumed extends Source("assumed", 5)
+  case object Assumed extends Source("assumed", 6)
 
-  val all: Vector[Source]                   = Vector(Exact, Collected, Catalog, Connector, Size, Assumed)
+  val all: Vector[Source]                   = Vector(Exact, Collected, Catalog, Connector, Footer, Size, Assumed)
   def weakest(a: Source, b: Source): Source = if (a.rank >= b.rank) a else b
 }
 

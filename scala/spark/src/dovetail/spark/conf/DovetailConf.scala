@@ -53,6 +53,21 @@ object DovetailConf {
   val HistogramEnabled: Setting[Boolean] =
     boolean("spark.dovetail.histogram.enabled", true, "Whether equi-height histograms are used for estimates where a table has them.")
 
+  val FootersEnabled: Setting[Boolean] = boolean(
+    "spark.dovetail.footers.enabled",
+    true,
+    "Whether rows, NULLs, ranges and hints of distinct counts come from the footers of Parquet and ORC files, for tables of which nothing better is known."
+  )
+
+  val FootersMaxMs: Setting[Long] = long(
+    "spark.dovetail.footers.maxMs",
+    100L,
+    0L,
+    "Milliseconds that one query may wait for footers of files; the first of a JVM, which has to load classes, four times as long. What is read is kept for later queries, which go on where this one stopped; of a table that " +
+      "has been read in part, rows are extrapolated. The default is a delay that is not felt, and enough for some hundred files on a local disk; on an " +
+      "object store, where a read takes about 50 ms, it is enough for one of each of a dozen tables. 0 uses only what has been read already."
+  )
+
   val MaxPlanningMs: Setting[Long] = long(
     "spark.dovetail.reorder.maxPlanningMs",
     500L,
@@ -115,6 +130,8 @@ object DovetailConf {
     CostModel,
     CardWeight,
     HistogramEnabled,
+    FootersEnabled,
+    FootersMaxMs,
     MaxPlanningMs,
     ExactPairs,
     MinGain,

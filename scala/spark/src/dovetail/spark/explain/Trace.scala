@@ -24,7 +24,7 @@ final class Trace {
 object Trace {
 
   /** Phases of the rule, in order; `total` also holds what is in none of the others. */
-  val Phases: Vector[String] = Vector("prepare", "extract", "estimate", "search", "rebuild", "total")
+  val Phases: Vector[String] = Vector("prepare", "footers", "extract", "estimate", "search", "rebuild", "total")
 
   private val current = new ThreadLocal[Trace]
 

@@ -40,6 +40,7 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
     val ordering = new GroupOrdering(planner, new PlanStatistics(conf, planner.histograms, new StoredTables(session)))
     // the plan with all that Spark knew of its tables, then the one with subqueries as joins
     Seq(plan, prepared).foreach(ordering.statistics.learnFrom)
+    Trace.timed("footers")(ordering.statistics.readAhead(prepared))
     val result = bottomUp(prepared, ordering)
     if (result eq prepared) plan else verified(plan, result)
   }

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable, H
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, LeafNode, Statistics}
 import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.predicates.Values
 import org.apache.spark.sql.dovetail.store.{ColumnStatistics, TableStatistics}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
@@ -17,7 +18,8 @@ import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRel
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * Rows and columns of a leaf of a plan: what Dovetail collected, or the catalog, a data source or a cache says of it; else what its size says; else an assumption.
+ * Rows and columns of a leaf of a plan: what Dovetail collected, or the catalog, a data source or a cache says of it; else what the footers of its files
+ * say; else what its size says; else an assumption.
  *
  * Numbers are taken as they are found only if they make sense (`ColumnProfile.checked`): what does not is dropped, and one line logged.
  */
@@ -25,6 +27,18 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
 
   // statistics of tables as they were before Spark pruned partitions: after that, the plan has no more than a size
   private val whole = mutable.HashMap.empty[TableIdentifier, CatalogStatistics]
+
+  private val footers = new FooterStatistics(conf, LeafStatistics.name)
+
+  /** Reads what `apply` would read of one leaf after the other: footers of files, where there is nothing better. */
+  def readAhead(leaves: Seq[LeafNode], wanted: AttributeSet): Unit = footers.readAhead(
+    leaves.filter {
+      case r: LogicalRelation          => statistics(LeafStatistics.name(r), r.catalogTable).isEmpty && known.find(r).isEmpty
+      case _: DataSourceV2ScanRelation => true
+      case _                           => false
+    },
+    wanted
+  )
 
   def learnFrom(leaf: LeafNode): Unit = leaf match {
     case r: LogicalRelation   => learnFrom(r.catalogTable)
@@ -37,7 +51,10 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   def apply(leaf: LeafNode): RelationProfile = {
     val name  = LeafStatistics.name(leaf)
     val found = known.find(leaf).map(collected(name, leaf.output, _)).getOrElse(leaf match {
-      case r: LogicalRelation => statistics(name, r.catalogTable).fold(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))(fromCatalog(name, r.output, _))
+      case r: LogicalRelation =>
+        statistics(name, r.catalogTable).map(fromCatalog(name, r.output, _))
+          .orElse(footers(r))
+          .getOrElse(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))
       case r: HiveTableRelation => statistics(name, Some(r.tableMeta)).fold(reported(name, r))(fromCatalog(name, r.output, _))
       case other                => reported(name, other)
     })
@@ -47,10 +64,13 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
 
   /** Partition columns by which `relation` was pruned, where its rows come from the size that is left: predicates on them have been counted then. */
   def prunedBy(relation: LogicalRelation): AttributeSet = relation.relation match {
-    case f: HadoopFsRelation if !f.location.isInstanceOf[CatalogFileIndex] && statistics(LeafStatistics.name(relation), relation.catalogTable).isEmpty =>
+    case f: HadoopFsRelation if !f.location.isInstanceOf[CatalogFileIndex] && ofWhatIsLeft(relation) =>
       AttributeSet(relation.output.filter(a => relation.catalogTable.exists(_.partitionColumnNames.contains(a.name))))
     case _ => AttributeSet.empty
   }
+
+  private def ofWhatIsLeft(relation: LogicalRelation): Boolean =
+    known.find(relation).isDefined || statistics(LeafStatistics.name(relation), relation.catalogTable).isEmpty
 
   /** Of the whole table: the predicates that pruned its partitions are still in the plan, and are estimated like others. */
   private def statistics(name: String, table: Option[CatalogTable]): Option[CatalogStatistics] =
@@ -80,18 +100,17 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
       try leaf.stats
       catch { case NonFatal(_) => Statistics(BigInt(conf.defaultSizeInBytes)) }
     val source = leaf match {
-      case _: InMemoryRelation         => Source.Exact
-      case _: DataSourceV2ScanRelation => Source.Connector
-      case _                           => Source.Catalog
+      // until it is filled, it has the statistics of the plan that will fill it
+      case r: InMemoryRelation if r.cacheBuilder.isCachedColumnBuffersLoaded => Source.Exact
+      case _: DataSourceV2ScanRelation                                       => Source.Connector
+      case _                                                                 => Source.Catalog
     }
     (leaf.maxRows, sensible(name, stats.rowCount)) match {
       case (Some(n), _)    => profile(name, leaf.output, n.toDouble, Source.Exact, stats.attributeStats.get)
       case (_, Some(rows)) => profile(name, leaf.output, rows.toDouble, source, stats.attributeStats.get)
-      case _               => fromSize(
-          leaf.output,
-          stats.sizeInBytes.min(BigInt(Long.MaxValue)).toLong,
-          leaf match { case _: DataSourceV2ScanRelation => Assumptions.ColumnarExpansion; case _ => 1.0 }
-        )
+      case _               =>
+        val expansion = leaf match { case _: DataSourceV2ScanRelation => Assumptions.ColumnarExpansion; case _ => 1.0 }
+        footers(leaf).getOrElse(fromSize(leaf.output, stats.sizeInBytes.min(BigInt(Long.MaxValue)).toLong, expansion))
     }
   }
 

@@ -6,7 +6,7 @@ import scala.collection.mutable
 
 import dovetail.kernel.estimate._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
-import org.apache.spark.sql.catalyst.expressions.{Alias, And, Attribute, Expression, Literal, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, And, Attribute, AttributeSet, Expression, Literal, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts}
 import org.apache.spark.sql.dovetail.sample.{PlanSample, PlanSamples}
@@ -31,6 +31,9 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
     case l: LeafNode => leaves.learnFrom(l)
     case _           =>
   }
+
+  /** Reads the footers of all files of the plan at once, which otherwise are read when a leaf is asked for. */
+  def readAhead(plan: LogicalPlan): Unit = leaves.readAhead(plan.collectLeaves().collect { case l: LeafNode => l }, AttributeSet(plan.flatMap(_.references)))
 
   def apply(plan: LogicalPlan): RelationProfile = {
     val known = remembered.get(plan)
@@ -64,13 +67,14 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
 
   private def addsNoRows(u: UnaryNode): Boolean = u match {
     case _: Sort | _: SubqueryAlias | _: View | _: ResolvedHint | _: Subquery | _: RepartitionOperation | _: RebalancePartitions => true
-    case _: Deduplicate | _: Offset | _: Tail | _: WindowGroupLimit | _: CollectMetrics | _: EventTimeWatermark                 => true
+    case _: Deduplicate | _: Offset | _: Tail | _: WindowGroupLimit | _: CollectMetrics | _: EventTimeWatermark                  => true
     case _: SerializeFromObject | _: DeserializeToObject | _: MapElements | _: TypedFilter | _: AppendColumns | _: MapGroups     => true
-    case _                                                                                                                     => false
+    case _                                                                                                                       => false
   }
 
   /** As many rows as there were, for want of a better number: the user's code (flatMap, mapInPandas, TRANSFORM) may make any number of them. */
-  private def unbounded(child: RelationProfile): RelationProfile = child.copy(rows = Estimate.guess(child.rows.value, child.rows.source), uniqueKeys = Set.empty)
+  private def unbounded(child: RelationProfile): RelationProfile =
+    child.copy(rows = Estimate.guess(child.rows.value, child.rows.source), uniqueKeys = Set.empty)
 
   private def reference(r: CTERelationRef): RelationProfile = ctes.get(r.cteId) match {
     case Some(d) =>

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.stats
 
+import dovetail.kernel.estimate.Source
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.predicates.Values
@@ -31,7 +32,9 @@ object ShowStatistics {
     statistics.learnFrom(plan)
     val profile = statistics(plan)
     val rows    = profile.rows
-    val trust   = if (rows.lower == rows.upper) "exact" else if (rows.source.rank <= dovetail.kernel.estimate.Source.Connector.rank) "estimated" else "guessed"
+    val trust   = if (rows.lower == rows.upper) "exact" else if (rows.source.rank <= Source.Footer.rank) "estimated" else "guessed"
+    // footers count rows; the distinct values of a column are deduced
+    val trustOfColumns = if (rows.source == Source.Footer) "estimated" else trust
     val table   = Seq[Any](null, null, rows.value.toLong, size(plan), null, null, null, null, null, null, null, rows.source.name, trust)
     table +: plan.output.map { a =>
       val c                       = profile.column(a.exprId.id)
@@ -50,8 +53,8 @@ object ShowStatistics {
         if (known) c.width.round: java.lang.Long else null,
         null,
         c.histogram.map(_.buckets.size: java.lang.Integer).orNull,
-        if (known) rows.source.name else dovetail.kernel.estimate.Source.Assumed.name,
-        if (known) trust else "guessed"
+        if (known) rows.source.name else Source.Assumed.name,
+        if (known) trustOfColumns else "guessed"
       )
     }
   }

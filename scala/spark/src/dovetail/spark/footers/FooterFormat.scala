@@ -1,0 +1,38 @@
+package org.apache.spark.sql.dovetail.footers
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.FileStatus
+import org.apache.spark.sql.execution.datasources.FileFormat
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.execution.datasources.v2.FileScan
+import org.apache.spark.sql.execution.datasources.v2.orc.OrcScan
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
+
+/** A file format whose footers have statistics. Both methods read a file, and throw what comes. */
+trait FooterFormat {
+  def footer(file: FileStatus, conf: Configuration): FileFooter
+
+  /**
+   * Distinct values of those of `columns` that the file gives away something of; None where it does not.
+   *
+   * @param goOn asked before each further read
+   */
+  def distinct(file: FileStatus, conf: Configuration, columns: Seq[ColumnFooter], goOn: () => Boolean): Seq[(String, Option[Distinct])]
+}
+
+object FooterFormat {
+
+  /** Delta and others read Parquet by a format of their own, which extends Spark's. */
+  def of(format: FileFormat): Option[FooterFormat] = format match {
+    case _: ParquetFileFormat => Some(ParquetFooters)
+    case _: OrcFileFormat     => Some(OrcFooters)
+    case _                    => None
+  }
+
+  def of(scan: FileScan): Option[(FooterFormat, Configuration)] = scan match {
+    case p: ParquetScan => Some(ParquetFooters -> p.hadoopConf)
+    case o: OrcScan     => Some(OrcFooters -> o.hadoopConf)
+    case _              => None
+  }
+}

@@ -1,0 +1,49 @@
+package org.apache.spark.sql.dovetail.footers
+
+import java.util.IdentityHashMap
+
+import scala.util.control.NonFatal
+
+import dovetail.kernel.estimate.RelationProfile
+import org.apache.spark.sql.catalyst.expressions.AttributeSet
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * What the footers of files say of the leaves of a plan, for `stats.LeafStatistics`. One object serves one run of the rule, and waits for files no longer than
+ * the settings allow.
+ *
+ * @param name what to call a leaf
+ */
+final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
+  private val enabled = DovetailConf.FootersEnabled.get(conf)
+  private val reading = new FooterReading(DovetailConf.FootersMaxMs.get(conf))
+  private val listed  = new IdentityHashMap[LeafNode, Option[TableFooters]]
+
+  /**
+   * Reads for all leaves at once, in parallel and sharing the time.
+   *
+   * @param wanted columns that the plan looks at: hints of distinct values of others are not read
+   */
+  def readAhead(leaves: Seq[LeafNode], wanted: AttributeSet): Unit = reading.read(leaves.filterNot(listed.containsKey).flatMap(list).map(_.request(wanted)))
+
+  /** None for other leaves than files, and where no footer could be read. */
+  def apply(leaf: LeafNode): Option[RelationProfile] = {
+    if (!listed.containsKey(leaf)) readAhead(Seq(leaf), leaf.outputSet)
+    listed.get(leaf).flatMap(_.profile)
+  }
+
+  private def list(leaf: LeafNode): Option[TableFooters] = {
+    val files =
+      try if (enabled) TableFooters.of(name(leaf), leaf, conf.caseSensitiveAnalysis) else None
+      catch {
+        case NonFatal(e) =>
+          FailOpen.warnOnce(s"listing ${name(leaf)}", s"The files of ${name(leaf)} cannot be listed for their footers, and its size stands in for them: $e")
+          None
+      }
+    listed.put(leaf, files)
+    files
+  }
+}

@@ -1,0 +1,172 @@
+package org.apache.spark.sql.dovetail.footers
+
+import dovetail.kernel.estimate._
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.FileStatus
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.predicates.Values
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation, PartitionDirectory}
+import org.apache.spark.sql.types._
+
+/**
+ * Rows and columns of a relation over Parquet or ORC files from their footers.
+ *
+ * @param output  of the leaf
+ * @param plain   whether the format is Spark's own: others may leave out rows of a file (Delta's deletion vectors), so a footer's count is a bound for them
+ * @param schema  of the partition columns, with one row of values per file
+ */
+final class TableFooters private (
+    name: String,
+    output: Seq[Attribute],
+    format: FooterFormat,
+    plain: Boolean,
+    schema: StructType,
+    directories: Seq[PartitionDirectory],
+    hadoop: => Configuration,
+    caseSensitive: Boolean
+) {
+  private val all: Vector[(FileStatus, InternalRow)] = directories.toVector.flatMap(d => d.files.map(f => f.fileStatus -> d.values)).filter(_._1.getLen > 0L)
+
+  // the sample of a table of many files, in the order in which it is read
+  private val files: Vector[(FileStatus, InternalRow)] = Spread(all.size).take(TableFooters.FilesPerTable).map(all).toVector
+
+  private val partition: Map[String, Int] = schema.fieldNames.zipWithIndex.toMap
+
+  /** What reading is worth the time for, for a query that looks at the columns `wanted`. */
+  def request(wanted: AttributeSet): FooterRequest = {
+    val names = output.filter(a => wanted.contains(a) && !partition.contains(a.name)).map(_.name)
+    new FooterRequest(format, files.map(_._1), hadoop, footer => names.flatMap(footer.column(_, caseSensitive)))
+  }
+
+  /** From the footers that are in the cache; None if there are none. */
+  def profile: Option[RelationProfile] = {
+    val read = files.flatMap { case (file, values) => FooterCache.get(FileKey(file)).flatMap(e => e.footer.map(TableFooters.FileRead(file, values, e, _))) }
+    if (all.isEmpty) Some(relation(Estimate.exactly(0.0, Source.Footer), read))
+    else if (read.isEmpty) None
+    else Some(relation(rows(read), read))
+  }
+
+  private def rows(read: Vector[TableFooters.FileRead]): Estimate = {
+    val counted = read.map(_.footer.rows).sum.toDouble
+    if (read.size == all.size) if (plain) Estimate.exactly(counted, Source.Footer) else Estimate.of(counted, counted, Source.Footer)
+    else {
+      val share = read.map(_.file.getLen).sum.toDouble / all.map(_._1.getLen).sum
+      Estimate(counted / share, if (plain) counted else 0.0, Estimate.Ceiling, Source.Footer)
+    }
+  }
+
+  private def relation(rows: Estimate, read: Vector[TableFooters.FileRead]): RelationProfile = {
+    val counted = read.map(_.footer.rows).sum.toDouble
+    val columns = output.map { a =>
+      val (column, faults) = partition.get(a.name).fold(ofFiles(a, rows.value, counted, read))(ofPartitions(a, _, rows.value, read))
+      faults.foreach(f => FailOpen.warnOnce(s"$name.${a.name} footer $f", s"Footers of $name say of column ${a.name} what makes no sense and is not used: $f"))
+      a.exprId.id -> column
+    }
+    RelationProfile(rows, columns.toMap, rows.value)
+  }
+
+  private def ofFiles(a: Attribute, rows: Double, counted: Double, read: Vector[TableFooters.FileRead]): (ColumnProfile, Seq[String]) = {
+    val found   = read.flatMap(r => r.footer.column(a.name, caseSensitive).map(r -> _))
+    val scale   = if (counted > 0.0) rows / counted else 1.0
+    val ranged  = found.filter(_._2.values > 0L)
+    val ends    = Ends.hull(ranged.map(_._2.ends)).filter(_ => ranged.forall(_._2.kind == TableFooters.kind(a.dataType)))
+    val numbers = ends.collect { case n: Numbers if Values.ordered(a.dataType) => n }
+    // a column that only some files have is NULL in the others; one that none has goes by another name there
+    val nulls    = if (found.isEmpty || found.exists(_._2.nulls.isEmpty)) None else Some((found.flatMap(_._2.nulls).sum + absent(read, found)) / math.max(counted, 1.0) * rows)
+    val nonNull  = found.map(_._2.values).sum * scale
+    val distinct = found.map { case (r, c) => (c, Option(r.entry.distinct.get(c.name)).flatten) }
+    val parts    = distinct.collect { case (c, Some(d)) if c.values > 0L => Part(c.values.toDouble, d.ndv, c.ends) }
+    val places   = numbers.flatMap(n => TableFooters.places(a.dataType, n))
+    val room     = if (found.nonEmpty && found.forall(_._2.atMost.isDefined)) Some(found.flatMap(_._2.atMost).sum * scale + 1.0) else None
+    val counts   = (if (parts.isEmpty) None else Some(DistinctHints.union(parts, nonNull))) ++ places ++ room ++ Some(nonNull)
+    // a few values are fewer than what an unknown column is taken to have
+    val known = parts.nonEmpty || places.isDefined || (found.nonEmpty && nonNull <= 1.0 / Assumptions.Equality)
+    ColumnProfile.checked(
+      ndv = if (known) Some(counts.min) else None,
+      nulls = nulls,
+      rows = Some(rows),
+      min = numbers.map(_.low),
+      max = numbers.map(_.high),
+      histogram = None,
+      width = Some(width(a.dataType, distinct).getOrElse(a.dataType.defaultSize.toDouble))
+    )
+  }
+
+  private def absent(read: Vector[TableFooters.FileRead], found: Vector[(TableFooters.FileRead, ColumnFooter)]): Long =
+    read.map(_.footer.rows).sum - found.map(_._1.footer.rows).sum
+
+  /** Average bytes of the values of a type of variable length. */
+  private def width(dataType: DataType, columns: Vector[(ColumnFooter, Option[Distinct])]): Option[Double] = dataType match {
+    case StringType | BinaryType =>
+      val known = columns.flatMap { case (c, d) => c.width.orElse(d.flatMap(_.width)).map(c.values.toDouble -> _) }
+      if (known.map(_._1).sum > 0.0) Some(known.map { case (n, w) => n * w }.sum / known.map(_._1).sum) else None
+    case _ => None
+  }
+
+  /** Every partition is known, read or not; only the share of the rows that each has is not. */
+  private def ofPartitions(a: Attribute, i: Int, rows: Double, read: Vector[TableFooters.FileRead]): (ColumnProfile, Seq[String]) = {
+    val values  = all.map(_._2.get(i, a.dataType)).distinct
+    val numbers = values.flatMap(v => Option(v)).flatMap(Values.number(_))
+    val nulls   = read.filter(_.values.isNullAt(i)).map(_.footer.rows).sum.toDouble / math.max(read.map(_.footer.rows).sum, 1L)
+    ColumnProfile.checked(
+      ndv = Some(values.count(_ != null).toDouble),
+      nulls = Some(nulls * rows),
+      rows = Some(rows),
+      min = numbers.reduceOption(_ min _),
+      max = numbers.reduceOption(_ max _),
+      histogram = None,
+      width = Some(a.dataType.defaultSize.toDouble)
+    )
+  }
+}
+
+object TableFooters {
+
+  /** @param values of the partition columns */
+  final private case class FileRead(file: FileStatus, values: InternalRow, entry: FooterEntry, footer: FileFooter)
+
+  /** The leaf's files, if it is one of Parquet or ORC files: listed, as the query will do anyway, and not read yet. */
+  def of(name: String, leaf: LeafNode, caseSensitive: Boolean): Option[TableFooters] = leaf match {
+    case r: LogicalRelation => r.relation match {
+        case f: HadoopFsRelation =>
+          def conf  = f.sparkSession.sessionState.newHadoopConfWithOptions(f.options)
+          val plain = Set[Class[_]](classOf[ParquetFileFormat], classOf[OrcFileFormat])(f.fileFormat.getClass)
+          FooterFormat.of(f.fileFormat).map(
+            new TableFooters(name, r.output, _, plain, f.partitionSchema, f.location.listFiles(Nil, Nil), conf, caseSensitive)
+          )
+        case _ => None
+      }
+    case r: DataSourceV2ScanRelation => r.scan match {
+        // what is not in the files is an aggregate that was pushed into the scan
+        case s: FileScan if r.output.forall(a => (s.dataSchema.fieldNames ++ s.fileIndex.partitionSchema.fieldNames).contains(a.name)) =>
+          FooterFormat.of(s).map { case (format, conf) =>
+            new TableFooters(name, r.output, format, true, s.fileIndex.partitionSchema, s.fileIndex.listFiles(s.partitionFilters, Nil), conf, caseSensitive)
+          }
+        case _ => None
+      }
+    case _ => None
+  }
+
+  private def kind(dataType: DataType): Kind = dataType match {
+    case DateType                         => Kind.Date
+    case TimestampType | TimestampNTZType => Kind.Timestamp
+    case _: NumericType | BooleanType     => Kind.Number
+    case _                                => Kind.Other
+  }
+
+  /** Values that there are from one end to the other, for types whose values lie at even distances. */
+  private def places(dataType: DataType, n: Numbers): Option[Double] = dataType match {
+    case _: IntegralType | DateType | BooleanType => Some(n.high - n.low + 1.0)
+    case d: DecimalType                           => Some((n.high - n.low) * math.pow(10.0, d.scale.toDouble) + 1.0)
+    case _                                        => if (n.high == n.low) Some(1.0) else None
+  }
+
+  /** Footers that are read of one table: a sample of so many, evenly spread, has its rows within a few per cent, and adding them up takes milliseconds. */
+  private val FilesPerTable = 512
+}
