@@ -13,7 +13,7 @@ import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.predicates.Values
 import org.apache.spark.sql.dovetail.store.{ColumnStatistics, TableStatistics}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileTable}
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -189,8 +189,12 @@ object LeafStatistics {
         case _                   => None
       })
     case r: HiveTableRelation        => Some(r.tableMeta.identifier.unquotedString)
-    case r: DataSourceV2ScanRelation => Some(r.relation.name)
-    case _                           => None
+    // a table of no catalog has a name that may say no more than its kind
+    case r: DataSourceV2ScanRelation => r.relation.identifier.map(_.toString).orElse(r.relation.table match {
+        case f: FileTable => Some(f.name)
+        case _            => None
+      })
+    case _ => None
   }
 
   /** What people call the leaf: its table, the last part of its path, or its kind. */
