@@ -50,7 +50,14 @@ class FooterSuite extends DovetailSuite {
 
   private def parquetAt(p: Path): DataFrame = spark.read.parquet(p.toString)
 
-  private def write(data: DataFrame, to: Path, format: String = "parquet", files: Int = 1, mode: String = "append", options: Map[String, String] = Map.empty): Unit =
+  private def write(
+      data: DataFrame,
+      to: Path,
+      format: String = "parquet",
+      files: Int = 1,
+      mode: String = "append",
+      options: Map[String, String] = Map.empty
+  ): Unit =
     data.coalesce(files).write.format(format).options(options).mode(mode).save(to.toString)
 
   private def dataFiles(directory: Path): Vector[Path] = {
@@ -69,7 +76,7 @@ class FooterSuite extends DovetailSuite {
         val data = spark.read.format(format).load(path.toString)
         val p    = profile(data)
         assert(p.rows.source == Source.Footer && p.rows.lower == Rows && p.rows.upper == Rows && p.baseRows == Rows)
-        def range(name: String) = { val c = column(data, name); (c.min, c.max) }
+        def range(name: String)                                               = { val c = column(data, name); (c.min, c.max) }
         def from(low: Double, high: Double): (Option[Double], Option[Double]) = (Some(low), Some(high))
         assert(range("id") == from(0, 999) && range("ten") == from(0, 9) && range("half") == from(0, 998))
         assert(range("d") == from(18262, 18361))
@@ -146,7 +153,11 @@ class FooterSuite extends DovetailSuite {
     withDirectory { directory =>
       Seq("parquet", "orc").foreach { format =>
         val path = directory.resolve(format)
-        rows().selectExpr("*", "IF(id < 100, NULL, id % 4) AS part", "concat('p', id % 5) AS text").coalesce(1).write.format(format).partitionBy("part", "text").save(path.toString)
+        rows().selectExpr(
+          "*",
+          "IF(id < 100, NULL, id % 4) AS part",
+          "concat('p', id % 5) AS text"
+        ).coalesce(1).write.format(format).partitionBy("part", "text").save(path.toString)
         val data = spark.read.format(format).load(path.toString)
         assert(profile(data).rows.value == Rows)
         val part = column(data, "part")
@@ -189,7 +200,9 @@ class FooterSuite extends DovetailSuite {
     withDirectory { directory =>
       val names = Seq("a", "b", "c")
       withConf(Patient) {
-        names.zipWithIndex.foreach { case (n, i) => write(rows(0, 100L * (i + 1)), directory.resolve(n)); parquetAt(directory.resolve(n)).createOrReplaceTempView(n) }
+        names.zipWithIndex.foreach { case (n, i) =>
+          write(rows(0, 100L * (i + 1)), directory.resolve(n)); parquetAt(directory.resolve(n)).createOrReplaceTempView(n)
+        }
         withTables(names: _*) {
           val relations = traced("SELECT a.name FROM a JOIN b ON a.id = b.id JOIN c ON b.half = c.id")._2.groups.head.relations
           assert(relations.map(r => r.name -> r.rows.map(_.source)) == names.map(_ -> Some(Source.Footer)))
@@ -231,9 +244,9 @@ class FooterSuite extends DovetailSuite {
     withDirectory { directory =>
       val path = directory.resolve("t")
       (0 until 40).foreach(i => write(rows(i * 100L, (i + 1) * 100L), path))
-      val data                  = parquetAt(path)
-      val plan                  = data.queryExecution.optimizedPlan
-      def read(maxMs: String)   = withConf(DovetailConf.FootersMaxMs.key -> maxMs)(profile(plan)).rows
+      val data                = parquetAt(path)
+      val plan                = data.queryExecution.optimizedPlan
+      def read(maxMs: String) = withConf(DovetailConf.FootersMaxMs.key -> maxMs)(profile(plan)).rows
       FooterCache.clear()
       assert(read("0").source == Source.Size, "no time, nothing read")
       val attempts = Iterator.continually(read("1")).take(2000).takeWhile(r => r.lower < r.upper).filter(_.source == Source.Footer).toVector

@@ -108,7 +108,7 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("a predicate on the same rows is run once") {
-    val calls   = spark.sparkContext.longAccumulator
+    val calls = spark.sparkContext.longAccumulator
     spark.udf.register("counted", udf((s: String) => { calls.add(1L); s == "make1" }))
     val planned = optimized("SELECT * FROM t WHERE counted(make)")
     (1 to 3).foreach(_ => profile(planned, fresh))

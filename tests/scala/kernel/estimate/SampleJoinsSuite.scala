@@ -14,9 +14,9 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
   private case class Input(classes: Vector[Int], rows: Table, share: Double = 1.0)
 
   private def graph(inputs: Vector[Input], seed: Int = 1): JoinGraph = {
-    val random                           = new Random(seed)
-    def profile(values: Vector[Long])    = { val d = Some(values.distinct.size.toDouble); ColumnProfile(ndv = d, domain = d) }
-    val relations                        = inputs.zipWithIndex.map { case (in, i) =>
+    val random                        = new Random(seed)
+    def profile(values: Vector[Long]) = { val d = Some(values.distinct.size.toDouble); ColumnProfile(ndv = d, domain = d) }
+    val relations                     = inputs.zipWithIndex.map { case (in, i) =>
       val drawn = random.shuffle(in.rows).take(math.round(in.rows.size * in.share).toInt)
       val keys  = in.classes.zipWithIndex.map { case (c, k) => c -> drawn.map(_(k).getOrElse(RelationSample.NullKey)).toArray }.toMap
       val rows  = Estimate.exactly(in.rows.size.toDouble, Source.Exact)
@@ -33,10 +33,11 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
       assert(c == i, "classes are numbered from 0")
       EquivalenceClass(
         c,
-        inputs.zipWithIndex.collect { case (in, r) if in.classes.contains(c) =>
-          val values = in.rows.flatMap(_(in.classes.indexOf(c)))
-          val column = profile(values).copy(nulls = Some(1.0 - values.size / math.max(in.rows.size.toDouble, 1.0)))
-          Member(r, column, Set(c.toLong), s"r$r.c$c")
+        inputs.zipWithIndex.collect {
+          case (in, r) if in.classes.contains(c) =>
+            val values = in.rows.flatMap(_(in.classes.indexOf(c)))
+            val column = profile(values).copy(nulls = Some(1.0 - values.size / math.max(in.rows.size.toDouble, 1.0)))
+            Member(r, column, Set(c.toLong), s"r$r.c$c")
         }
       )
     }
@@ -146,9 +147,9 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
   }
 
   test("rows with a partner: counted on complete samples, likely where keys are drawn in part") {
-    val fact = Input(Vector(0), Vector.tabulate(20000)(i => Vector(if (i % 10 == 0) None else Some(i.toLong % 1000))))
+    val fact                                   = Input(Vector(0), Vector.tabulate(20000)(i => Vector(if (i % 10 == 0) None else Some(i.toLong % 1000))))
     def partnered(share: Double, right: Input) = new SampleJoins(graph(Vector(fact.copy(share = share), right))).partnered(0, 1).get
-    val some = Input(Vector(0), Vector.tabulate(8000)(i => Vector(Some(i.toLong % 250))))
+    val some                                   = Input(Vector(0), Vector.tabulate(8000)(i => Vector(Some(i.toLong % 250))))
     assert(partnered(1.0, some) === 0.9 * 0.25 +- 1e-9)
     assert(partnered(0.2, some.copy(share = 0.1)) === 0.9 * 0.25 +- 0.04)
     assert(partnered(0.2, some.copy(share = 0.5)) === 0.9 * 0.25 +- 0.03)

@@ -53,8 +53,8 @@ final class SampleJoins(graph: JoinGraph) {
 
   /** Relations of the largest sets that are counted as a whole; larger ones are put together from such. */
   private val largest: Int = {
-    val n       = covered.size
-    val average = covered.toVector.map(samples(_).rows.toDouble).sum / math.max(n, 1)
+    val n                 = covered.size
+    val average           = covered.toVector.map(samples(_).rows.toDouble).sum / math.max(n, 1)
     def visits(upTo: Int) = (2 to upTo).map(k => (0 until k).map(i => (n - i).toDouble / (i + 1)).product * average).sum
     (2 to math.max(n, 2)).takeWhile(k => k == 2 || visits(k) <= MaxVisits).last
   }
@@ -163,7 +163,7 @@ final class SampleJoins(graph: JoinGraph) {
     val sums                    = new Array[Double](keys.count)
     var i                       = 0
     while (i < weights.length) { val g = keys.ofRow(i); if (g >= 0) sums(g) += weights(i); i += 1 }
-    val message                 = if (sample.complete) Message(sums, 0.0, 0.0, 0.0) else smoothed(node, sample, keys, sums)
+    val message = if (sample.complete) Message(sums, 0.0, 0.0, 0.0) else smoothed(node, sample, keys, sums)
     // what is known to be in the sample, and what the relation is taken to have: predicates that could not be run on the sample keep less
     message.scaled(rows(node.relation) * sample.fraction / sample.rows)
   }
@@ -180,7 +180,7 @@ final class SampleJoins(graph: JoinGraph) {
       val fraction = sample.fraction
       val rate     = fraction + shape * fraction / mean
       // beyond the least and the greatest of n draws lies one part in n + 1 on either side
-      val beyond   = 2.0 / (drawn + 1.0) * (drawn / fraction) / math.max(domainOf(node.classes.head) - domain, domain)
+      val beyond = 2.0 / (drawn + 1.0) * (drawn / fraction) / math.max(domainOf(node.classes.head) - domain, domain)
       val hidden = -math.expm1(-shape * math.log1p((1.0 - fraction) / rate))
       Message(sums.map(s => (s + shape * weight) / rate), shape * weight / rate, math.min(beyond, mean / fraction) * weight, hidden)
     }

@@ -18,13 +18,13 @@ private[sample] object JoinKeys {
 
   /** None for types that have no cheap equality: nested ones, and strings with a collation of their own. */
   def of(dataType: DataType): Option[JoinKeys] = dataType match {
-    case BooleanType                                                         => Some(new JoinKeys(true, v => if (v.asInstanceOf[Boolean]) 1L else 0L))
-    case _: IntegralType | DateType | TimestampType | TimestampNTZType       => Some(new JoinKeys(true, _.asInstanceOf[Number].longValue))
-    case _: DayTimeIntervalType | _: YearMonthIntervalType                   => Some(new JoinKeys(true, _.asInstanceOf[Number].longValue))
-    case _: FloatType | _: DoubleType                                        => Some(new JoinKeys(false, v => bits(v.asInstanceOf[Number].doubleValue)))
-    case _: DecimalType                                                      => Some(new JoinKeys(false, v => v.asInstanceOf[Decimal].toJavaBigDecimal.stripTrailingZeros.hashCode.toLong))
-    case StringType                                                          => Some(new JoinKeys(false, v => text(v.asInstanceOf[UTF8String])))
-    case BinaryType                                                          =>
+    case BooleanType                                                   => Some(new JoinKeys(true, v => if (v.asInstanceOf[Boolean]) 1L else 0L))
+    case _: IntegralType | DateType | TimestampType | TimestampNTZType => Some(new JoinKeys(true, _.asInstanceOf[Number].longValue))
+    case _: DayTimeIntervalType | _: YearMonthIntervalType             => Some(new JoinKeys(true, _.asInstanceOf[Number].longValue))
+    case _: FloatType | _: DoubleType                                  => Some(new JoinKeys(false, v => bits(v.asInstanceOf[Number].doubleValue)))
+    case _: DecimalType => Some(new JoinKeys(false, v => v.asInstanceOf[Decimal].toJavaBigDecimal.stripTrailingZeros.hashCode.toLong))
+    case StringType     => Some(new JoinKeys(false, v => text(v.asInstanceOf[UTF8String])))
+    case BinaryType     =>
       Some(new JoinKeys(false, v => { val b = v.asInstanceOf[Array[Byte]]; XXH64.hashUnsafeBytes(b, Platform.BYTE_ARRAY_OFFSET, b.length, Seed) }))
     case _ => None
   }

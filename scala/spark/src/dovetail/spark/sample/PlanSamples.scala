@@ -62,6 +62,6 @@ object PlanSamples {
 
   private def keepsRows(u: UnaryNode): Boolean = u match {
     case _: SubqueryAlias | _: ResolvedHint | _: Sort | _: RepartitionOperation | _: RebalancePartitions => true
-    case _                                                                                                => false
+    case _                                                                                               => false
   }
 }

@@ -188,7 +188,7 @@ object LeafStatistics {
         case f: HadoopFsRelation => Some(f.location.rootPaths.mkString(" "))
         case _                   => None
       })
-    case r: HiveTableRelation        => Some(r.tableMeta.identifier.unquotedString)
+    case r: HiveTableRelation => Some(r.tableMeta.identifier.unquotedString)
     // a table of no catalog has a name that may say no more than its kind
     case r: DataSourceV2ScanRelation => r.relation.identifier.map(_.toString).orElse(r.relation.table match {
         case f: FileTable => Some(f.name)

@@ -109,16 +109,17 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
 
   /** Rows by the sample; formulas say what could not be run on it, and what becomes of the columns. */
   private def tried(child: RelationProfile, condition: Expression, kept: RelationProfile, before: PlanSample, after: PlanSample) = {
-    val untried                   = after.untried.drop(before.untried.size)
+    val untried                     = after.untried.drop(before.untried.size)
     def formula(c: Seq[Expression]) = c.reduceOption(And(_, _)).fold(1.0)(e => Filters.selectivity(child, new Conditions()(e)))
-    val (drawn, left)             = (before.kept.length.toDouble, after.kept.length.toDouble)
-    val counted                   =
+    val (drawn, left)               = (before.kept.length.toDouble, after.kept.length.toDouble)
+    val counted                     =
       if (after.complete) (if (drawn == 0.0) 0.0 else left / drawn)
       else Sampling.share(left, drawn, formula(Conjuncts(condition).filterNot(untried.contains)))
     val rows =
       if (after.complete && after.untried.isEmpty) Estimate.exactly(left, child.rows.source) else child.rows.scaled(counted * formula(untried))
     val columns = kept.columns.map { case (id, c) =>
-      val ndv = if (condition.references.exists(_.exprId.id == id)) c.ndv else child.column(id).ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value))
+      val ndv =
+        if (condition.references.exists(_.exprId.id == id)) c.ndv else child.column(id).ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value))
       id -> c.copy(ndv = ndv.map(math.min(_, math.max(rows.value, 1.0))))
     }
     kept.copy(rows = rows, columns = columns)

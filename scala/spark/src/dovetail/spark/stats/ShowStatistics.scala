@@ -35,7 +35,7 @@ object ShowStatistics {
     val trust   = if (rows.lower == rows.upper) "exact" else if (rows.source.rank <= Source.Footer.rank) "estimated" else "guessed"
     // footers count rows; the distinct values of a column are deduced
     val trustOfColumns = if (rows.source == Source.Footer) "estimated" else trust
-    val table   = Seq[Any](null, null, rows.value.toLong, size(plan), null, null, null, null, null, null, null, rows.source.name, trust)
+    val table          = Seq[Any](null, null, rows.value.toLong, size(plan), null, null, null, null, null, null, null, rows.source.name, trust)
     table +: plan.output.map { a =>
       val c                       = profile.column(a.exprId.id)
       def long(d: Option[Double]) = d.map(_.round: java.lang.Long).orNull
