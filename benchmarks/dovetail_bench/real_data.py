@@ -48,7 +48,11 @@ def run(options: argparse.Namespace) -> Results:
     tables = find(options.tables)
     queries = read_complete(options.query_file, tables)
     measured: dict[str, Measured] = {}
-    with views(tables) as connection, tempfile.TemporaryDirectory(prefix="dovetail-real-") as work, ExitStack() as stack:
+    with (
+        views(tables) as connection,
+        tempfile.TemporaryDirectory(prefix="dovetail-real-") as work,
+        ExitStack() as stack,
+    ):
         truth = TrueSizes(connection)
         starts = {name: (title, start) for name, (title, start) in OTHER_ENGINES.items()}
         if any(name in SPARK_ENGINES for name in options.engines):
@@ -95,7 +99,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--engines", type=_engines, default=DEFAULT_ENGINES, metavar="NAME,…", help=f"of {', '.join(ENGINES)}"
     )
     parser.add_argument(
-        "--max-ratio", type=_max_ratio, action="append", default=[], metavar="ENGINE=RATIO",
+        "--max-ratio",
+        type=_max_ratio,
+        action="append",
+        default=[],
+        metavar="ENGINE=RATIO",
         help="a target: the geometric mean of C_out / best that an engine may have",
     )
     parser.add_argument("--gate", action="store_true", help="exit code 1 if a target is missed")

@@ -40,7 +40,7 @@ object ParquetValues {
     case b: Binary =>
       val (start, rest) = b.getBytes.splitAt(TextBytes)
       Some(new String(start, ISO_8859_1) + (if (rest.isEmpty) "" else MurmurHash3.bytesHash(rest).toHexString))
-    case _         => None
+    case _ => None
   }
 
   private def number(t: PrimitiveType, value: Any): Option[Double] = (value, t.getLogicalTypeAnnotation) match {

@@ -78,7 +78,8 @@ final class TableFooters private (
     val ends    = Ends.hull(ranged.map(_._2.ends)).filter(_ => ranged.forall(_._2.kind == TableFooters.kind(a.dataType)))
     val numbers = ends.collect { case n: Numbers if Values.ordered(a.dataType) => n }
     // a column that only some files have is NULL in the others; one that none has goes by another name there
-    val nulls    = if (found.isEmpty || found.exists(_._2.nulls.isEmpty)) None else Some((found.flatMap(_._2.nulls).sum + absent(read, found)) / math.max(counted, 1.0) * rows)
+    val nulls = if (found.isEmpty || found.exists(_._2.nulls.isEmpty)) None
+    else Some((found.flatMap(_._2.nulls).sum + absent(read, found)) / math.max(counted, 1.0) * rows)
     val nonNull  = found.map(_._2.values).sum * scale
     val distinct = found.map { case (r, c) => (c, Option(r.entry.distinct.get(c.name)).flatten) }
     val parts    = distinct.collect { case (c, Some(d)) if c.values > 0L => Part(c.values.toDouble, d.ndv, c.ends) }

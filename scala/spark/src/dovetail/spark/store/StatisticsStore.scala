@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.store
 
 import java.io.{DataInputStream, IOException}
-import java.util.{Locale, LinkedHashMap => LruMap}
+import java.util.{LinkedHashMap => LruMap, Locale}
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.util.control.NonFatal
@@ -95,10 +95,10 @@ final class StatisticsStore(val files: StoreFiles) {
     }
 
   private def reason(e: Throwable): String = e match {
-    case _: java.io.EOFException => "the file ends too early. Analyze the table again"
+    case _: java.io.EOFException   => "the file ends too early. Analyze the table again"
     case _: TableFile.NewerVersion => e.getMessage
-    case _: IOException          => s"${e.getMessage}. Analyze the table again if that is not what you expect"
-    case _                       => e.toString
+    case _: IOException            => s"${e.getMessage}. Analyze the table again if that is not what you expect"
+    case _                         => e.toString
   }
 
   private def remember(name: String, entry: Cached): Unit = {
