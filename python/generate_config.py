@@ -88,7 +88,7 @@ def _range(kind: str, text: str) -> tuple[float | None, float | None, tuple[str,
     number = r"(-?[\d.]+(?:[eE]-?\d+)?)"
     if kind == "enum":
         return None, None, tuple(choice.strip() for choice in text.split("|"))
-    if kind == "bool" or not text:
+    if kind in ("bool", "str") or not text:
         return None, None, ()
     read = int if kind == "int" else float
     if match := re.fullmatch(f"{number} to {number}", text):
@@ -186,8 +186,9 @@ def render_docs(keys: Sequence[Key]) -> str:
     ]
     for key in keys:
         values = key.range.replace("|", "\\|")
-        default = str(key.default).lower() if isinstance(key.default, bool) else str(key.default)
-        lines.append(f"| [`{key.key}`](#{_anchor(key.key)}) | `{default}` | {values} | `{key.name}` | {key.since} |")
+        default = f"`{str(key.default).lower() if isinstance(key.default, bool) else key.default}`"
+        shown = "empty" if key.default == "" else default
+        lines.append(f"| [`{key.key}`](#{_anchor(key.key)}) | {shown} | {values} | `{key.name}` | {key.since} |")
     for key in keys:
         lines += ["", f"## {key.key}", "", key.doc]
     return "\n".join(lines) + "\n"

@@ -27,28 +27,61 @@ class Config(ConfigBase):
             and rows produced. 'cardWeight': Spark's formula weight * rows + (1 - weight) * bytes.
         card_weight: Weight of the rows against the bytes when spark.dovetail.cost.model is 'cardWeight'.
         histograms: Whether equi-height histograms are used for estimates where a table has them.
+        footers_enabled: Whether rows, NULLs, ranges and hints of distinct counts come from the footers of Parquet and
+            ORC files, for tables of which nothing better is known.
+        footers_max_ms: Milliseconds that one query may wait for footers of files; the first of a JVM, which has to load
+            classes, four times as long. What is read is kept for later queries, which go on where this one stopped; of
+            a table that has been read in part, rows are extrapolated. The default is a delay that is not felt, and
+            enough for some hundred files on a local disk; on an object store, where a read takes about 50 ms, it is
+            enough for one of each of a dozen tables. 0 uses only what has been read already.
         planning_budget_ms: Milliseconds that the search for one group of joins may take. Then the exact search gives
             way to the greedy one.
         exact_pairs: Pairs of sub-plans that the exact search may consider for one group of joins; beyond them the
             greedy one takes over. 0 is always greedy. A star of 16 relations has 245760 pairs, a clique of 12 has
             261625.
         min_gain: Share of the estimated cost of the written order that another order must save to be taken.
+        store_path: Directory of the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop knows.
+            Empty: .dovetail/statistics in spark.sql.warehouse.dir.
+        store_values: Whether DOVETAIL ANALYZE keeps values of the data: bounds, quantiles, frequent values, a sample of
+            rows. When false, it keeps counts only.
+        store_write_back: Whether DOVETAIL ANALYZE also writes what Spark has a place for to Spark's catalog, for tables
+            of the session catalog. Columns on which Spark's own estimator fails (TIMESTAMP_NTZ) are left out.
+        sample_enabled: Whether DOVETAIL ANALYZE keeps a sample of rows, on which predicates are tried.
+        sample_rows: Rows that DOVETAIL ANALYZE samples of a table; fewer where rows are long.
+        private_columns: Columns of which DOVETAIL ANALYZE keeps counts but no values, in whatever table (column), or in
+            one (table.column).
     """
 
     enabled: bool = True
     cost_model: Literal["physical", "cardWeight"] = "physical"
     card_weight: float = 0.7
     histograms: bool = True
+    footers_enabled: bool = True
+    footers_max_ms: int = 100
     planning_budget_ms: int = 500
     exact_pairs: int = 300000
     min_gain: float = 0.1
+    store_path: str = ""
+    store_values: bool = True
+    store_write_back: bool = True
+    sample_enabled: bool = True
+    sample_rows: int = 20000
+    private_columns: str = ""
 
     SETTINGS: ClassVar[tuple[Setting, ...]] = (
         Setting("enabled", "spark.dovetail.enabled", "bool", True),
         Setting("cost_model", "spark.dovetail.cost.model", "enum", "physical", choices=("physical", "cardWeight")),
         Setting("card_weight", "spark.dovetail.cost.cardWeight", "float", 0.7, low=0.0, high=1.0),
         Setting("histograms", "spark.dovetail.histogram.enabled", "bool", True),
+        Setting("footers_enabled", "spark.dovetail.footers.enabled", "bool", True),
+        Setting("footers_max_ms", "spark.dovetail.footers.maxMs", "int", 100, low=0),
         Setting("planning_budget_ms", "spark.dovetail.reorder.maxPlanningMs", "int", 500, low=1),
         Setting("exact_pairs", "spark.dovetail.reorder.exactPairs", "int", 300000, low=0),
         Setting("min_gain", "spark.dovetail.reorder.minGain", "float", 0.1, low=0.0, high=1.0),
+        Setting("store_path", "spark.dovetail.store.path", "str", ""),
+        Setting("store_values", "spark.dovetail.store.values", "bool", True),
+        Setting("store_write_back", "spark.dovetail.store.writeBack", "bool", True),
+        Setting("sample_enabled", "spark.dovetail.sample.enabled", "bool", True),
+        Setting("sample_rows", "spark.dovetail.sample.rows", "int", 20000, low=1, high=1000000),
+        Setting("private_columns", "spark.dovetail.privateColumns", "str", ""),
     )
