@@ -88,6 +88,17 @@ class CardinalityModelSuite extends AnyFunSuite {
     assert(rows("A 1e6; B 1e6; A.x:100=B.x:10; A.y:5=B.y:50", "A B") === 1e12 / Assumptions.jointNdv(Seq(100.0, 5.0)))
   }
 
+  test("a composite key whose distinct values were counted: that number, in place of back-off") {
+    val graph                                          = GraphText("A 100000; B 5000; A.x:1000=B.x:500; A.y:100=B.y:100")
+    def counted(relation: Int, ndv: Double): JoinGraph = {
+      val columns = graph.classes.flatMap(_.members.filter(_.relation == relation).flatMap(_.columns)).toSet
+      graph.copy(relations = graph.relations.map(r => if (r.index == relation) r.copy(profile = r.profile.copy(groups = Map(columns -> ndv))) else r))
+    }
+    assert(new CardinalityModel(counted(0, 20000.0)).estimate(Array(0, 1)).value === 100000.0 * 5000 / 20000)
+    // no more than the single domains allow
+    assert(new CardinalityModel(counted(0, 1e9)).estimate(Array(0, 1)).value === 100000.0 * 5000 / (1000 * 100))
+  }
+
   test("a composite key beside a third relation: the bundle and the single class multiply") {
     val text = "A 1e6; B 1e5; C 1e3; A.x:100=B.x:100; A.y:50=B.y:50; B.z:1000=C.z:1000"
     assert(rows(text, "A B C") === 1e11 / Assumptions.jointNdv(Seq(100.0, 50.0)) * 1e3 / 1e3)

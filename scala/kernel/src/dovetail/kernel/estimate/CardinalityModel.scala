@@ -282,15 +282,19 @@ final class CardinalityModel(graph: JoinGraph) {
       val bundle = cs.indices.filter(k => !assigned(cs(k)) && holds(cs(k), q))
       bundle.foreach(k => assigned(cs(k)) = true)
       val single = bundle.map(k => math.max(mine(cs(k)), theirs(cs(k)))).product
-      val joint  = math.max(
-        math.min(Assumptions.jointNdv(bundle.map(k => mine(cs(k)))), baseRows(r)),
-        math.min(Assumptions.jointNdv(bundle.map(k => theirs(cs(k)))), baseRows(q))
-      )
+      val joint  = math.max(jointNdv(r, bundle.map(cs(_)), mine), jointNdv(q, bundle.map(cs(_)), theirs))
       correction *= single / math.max(joint, 1.0)
       q = mostShared(r)
     }
     math.max(correction, 1.0)
   }
+
+  /** Joint NDV of a relation's keys in several classes: as counted, as far as the single domains still allow it; else by back-off. */
+  private def jointNdv(r: Int, bundle: Seq[Int], domains: Array[Double]): Double =
+    graph.groupNdv(r, bundle) match {
+      case Some(counted) => math.min(counted, bundle.map(domains(_)).product)
+      case None          => math.min(Assumptions.jointNdv(bundle.map(domains(_))), baseRows(r))
+    }
 
   private def holds(c: Int, q: Int): Boolean = { var i = 0; while (i < classCount(c)) { if (classMembers(c)(i) == q) return true; i += 1 }; false }
 

@@ -78,8 +78,15 @@ object ColumnProfile {
  *
  * @param baseRows rows before this relation's own predicates: the domain that key columns of unknown NDV are drawn from
  * @param uniqueKeys sets of columns that are certainly unique (grouping columns of an aggregate), not merely so by count
+ * @param groups   distinct values of several columns together, before predicates, where somebody counted them
  */
-final case class RelationProfile(rows: Estimate, columns: Map[Long, ColumnProfile], baseRows: Double, uniqueKeys: Set[Set[Long]] = Set.empty) {
+final case class RelationProfile(
+    rows: Estimate,
+    columns: Map[Long, ColumnProfile],
+    baseRows: Double,
+    uniqueKeys: Set[Set[Long]] = Set.empty,
+    groups: Map[Set[Long], Double] = Map.empty
+) {
   def column(id: Long): ColumnProfile    = columns.getOrElse(id, ColumnProfile())
   def width(ids: Iterable[Long]): Double = Assumptions.RowOverhead + ids.iterator.map(id => column(id).width).sum
 

@@ -191,7 +191,7 @@ final class SampleJoins(graph: JoinGraph) {
     val table  = math.max(graph.relations(node.relation).profile.baseRows, 1.0)
     val domain =
       if (node.classes.size == 1) domainOf(node.classes.head)
-      else math.min(Assumptions.jointNdv(node.classes.map(domainOf(_))), math.max(table, keys.count.toDouble))
+      else graph.groupNdv(node.relation, node.classes).getOrElse(math.min(Assumptions.jointNdv(node.classes.map(domainOf(_))), table))
     keys.line.fold(domain) { case (low, high) => math.min(domain, high.toDouble - low.toDouble + 1.0) }
   }
 }

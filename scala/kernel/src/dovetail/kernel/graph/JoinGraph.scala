@@ -66,6 +66,12 @@ final case class JoinGraph(relations: Vector[Relation], classes: Vector[Equivale
 
   def size: Int = relations.size
 
+  /** Distinct values of a relation's members of several classes together, where somebody counted them. */
+  def groupNdv(relation: Int, of: Iterable[Int]): Option[Double] = {
+    val columns = of.flatMap(c => classes(c).members.find(_.relation == relation)).map(_.columns)
+    if (columns.forall(_.size == 1)) relations(relation).profile.groups.get(columns.flatten.toSet) else None
+  }
+
   /** Hyperedges with more than one relation on a side. */
   val hyperedges: Vector[(Vector[Int], Vector[Int])] = predicates.flatMap(_.sides).filter { case (l, r) => l.size + r.size > 2 }
 

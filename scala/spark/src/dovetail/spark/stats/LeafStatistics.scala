@@ -118,6 +118,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   private def collected(name: String, output: Seq[Attribute], table: TableStatistics): RelationProfile = {
     val byName = table.columns.map(c => c.name -> c).toMap
     val rows   = if (table.fresh) Estimate.exactly(table.rows.toDouble, Source.Collected) else Estimate.guess(table.rows.toDouble, Source.Collected)
+    val ids    = output.map(a => a.name -> a.exprId.id).toMap
+    val groups = table.groups.filter(_.columns.forall(ids.contains)).map(g => g.columns.map(ids).toSet -> g.ndv).toMap
     profile(name, output, rows) { a =>
       byName.get(a.name).map { c =>
         ColumnProfile.checked(
@@ -130,7 +132,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
           width = Some(c.width)
         )
       }
-    }
+    }.copy(groups = groups)
   }
 
   private def equiDepth(c: ColumnStatistics): Histogram = {
