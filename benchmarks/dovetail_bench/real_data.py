@@ -22,7 +22,9 @@ from typing import Any
 from dovetail.errors import DovetailError
 from dovetail_bench import real_engines, report
 from dovetail_bench.accuracy import Estimated
+from dovetail_bench.duckdb_engine import duckdb_engine
 from dovetail_bench.join_order import cout
+from dovetail_bench.postgresql_engine import postgresql_engine
 from dovetail_bench.progress import say
 from dovetail_bench.query_file import RealQuery, key, read_complete
 from dovetail_bench.real_data_report import DOVETAIL_ENGINES, Measured, Results, targets, write_page
@@ -36,9 +38,13 @@ SPARK_ENGINES = {
     "spark": ("Spark", real_engines.plain),
     "dovetail_bare": ("Dovetail, nothing analyzed", real_engines.bare),
     "spark_cbo": ("Spark CBO", real_engines.cbo),
+    "spark_cbo_histograms": ("Spark CBO, histograms", real_engines.cbo_histograms),
     "dovetail": ("Dovetail", real_engines.analyzed),
 }
-OTHER_ENGINES: dict[str, tuple[str, Callable[..., Any]]] = {}
+OTHER_ENGINES = {
+    "postgresql": ("PostgreSQL", postgresql_engine),
+    "duckdb": ("DuckDB", duckdb_engine),
+}
 ENGINES = (*SPARK_ENGINES, *OTHER_ENGINES)
 DEFAULT_ENGINES = tuple(name for name in ENGINES if name != "spark")
 
