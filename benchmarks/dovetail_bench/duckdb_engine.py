@@ -55,7 +55,7 @@ class DuckdbEngine:
         return float(node["extra_info"]["Estimated Cardinality"])
 
     def _sources(self, query: RealQuery) -> dict[str, str]:
-        """alias → a table that no other alias of the query reads."""
+        """Alias → a table that no other alias of the query reads."""
         sources: dict[str, str] = {}
         for alias, table in query.join.tables.items():
             number = sum(used == table for a, used in query.join.tables.items() if a in sources)

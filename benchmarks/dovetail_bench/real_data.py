@@ -13,12 +13,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from dovetail import _sql
 from dovetail.errors import DovetailError
 from dovetail_bench import real_engines, report
 from dovetail_bench.accuracy import Estimated
@@ -33,7 +34,9 @@ from dovetail_bench.session import add_session_options, bench
 from dovetail_bench.tables import find, views
 from dovetail_bench.true_sizes import TrueSizes
 
-# Engine → title and start, in the order of their runs: `dovetail_bare` before anything is collected.
+Start = Callable[[Mapping[str, Path], Path], AbstractContextManager[Engine]]
+
+# Engine → title and start: `dovetail_bare` before anything is collected.
 SPARK_ENGINES = {
     "spark": ("Spark", real_engines.plain),
     "dovetail_bare": ("Dovetail, nothing analyzed", real_engines.bare),
@@ -41,7 +44,7 @@ SPARK_ENGINES = {
     "spark_cbo_histograms": ("Spark CBO, histograms", real_engines.cbo_histograms),
     "dovetail": ("Dovetail", real_engines.analyzed),
 }
-OTHER_ENGINES = {
+OTHER_ENGINES: dict[str, tuple[str, Start]] = {
     "postgresql": ("PostgreSQL", postgresql_engine),
     "duckdb": ("DuckDB", duckdb_engine),
 }
@@ -54,13 +57,18 @@ def run(options: argparse.Namespace) -> Results:
     tables = find(options.tables)
     queries = read_complete(options.query_file, tables)
     measured: dict[str, Measured] = {}
-    with views(tables) as connection, tempfile.TemporaryDirectory(prefix="dovetail-real-") as work, ExitStack() as stack:
+    with (
+        views(tables) as connection,
+        tempfile.TemporaryDirectory(prefix="dovetail-real-") as work,
+        ExitStack() as stack,
+    ):
         truth = TrueSizes(connection)
-        starts = {name: (title, start) for name, (title, start) in OTHER_ENGINES.items()}
+        starts: dict[str, tuple[str, Start]] = dict(OTHER_ENGINES)
         if any(name in SPARK_ENGINES for name in options.engines):
             session = stack.enter_context(bench(options))
             starts |= {name: (title, partial(start, session)) for name, (title, start) in SPARK_ENGINES.items()}
-        for name in (name for name in ENGINES if name in options.engines):
+        # What may be missing on this machine comes first: then the run ends at once, and not after Spark's minutes.
+        for name in (name for name in (*OTHER_ENGINES, *SPARK_ENGINES) if name in options.engines):
             title, start = starts[name]
             say(f"{name}: reading the tables")
             started = time.monotonic()
@@ -69,7 +77,11 @@ def run(options: argparse.Namespace) -> Results:
                 for query in queries:
                     _measure(engine, query, truth, measured[name])
             say(f"{name}: {len(measured[name].couts)} orders, {len(measured[name].estimates)} estimates")
-    return Results({q.name: q.best for q in queries}, {q.name: len(q.join.tables) for q in queries}, measured)
+    return Results(
+        {q.name: q.best for q in queries},
+        {q.name: len(q.join.tables) for q in queries},
+        {name: measured[name] for name in ENGINES if name in measured},
+    )
 
 
 def _measure(engine: Engine, query: RealQuery, truth: TrueSizes, result: Measured) -> None:
@@ -77,7 +89,7 @@ def _measure(engine: Engine, query: RealQuery, truth: TrueSizes, result: Measure
         order = engine.order(query)
         values = {relations: engine.estimate(query, relations) for relations in query.sizes}
     except Exception as failed:  # of the engine: a finding about this query, not the end of the run
-        result.failures[query.name] = str(failed).strip().splitlines()[0]
+        result.failures[query.name] = _sql.reason(failed)
         return
     result.orders[query.name] = str(order)
     result.couts[query.name] = cout(order, partial(truth.of_order, query))
@@ -101,7 +113,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--engines", type=_engines, default=DEFAULT_ENGINES, metavar="NAME,…", help=f"of {', '.join(ENGINES)}"
     )
     parser.add_argument(
-        "--max-ratio", type=_max_ratio, action="append", default=[], metavar="ENGINE=RATIO",
+        "--max-ratio",
+        type=_max_ratio,
+        action="append",
+        default=[],
+        metavar="ENGINE=RATIO",
         help="a target: the geometric mean of C_out / best that an engine may have",
     )
     parser.add_argument("--gate", action="store_true", help="exit code 1 if a target is missed")
@@ -132,8 +148,8 @@ def _engines(text: str) -> tuple[str, ...]:
 def _max_ratio(text: str) -> tuple[str, float]:
     name, _, ratio = text.partition("=")
     try:
-        return (*_engines(name), float(ratio))[0], float(ratio)
-    except ValueError as error:
+        return _engines(name)[0], float(ratio)
+    except (IndexError, ValueError) as error:
         raise argparse.ArgumentTypeError(f"{text!r} is not ENGINE=RATIO, e.g. dovetail=1.15") from error
 
 

@@ -69,7 +69,7 @@ class Results:
     engines: Mapping[str, Measured]
 
     def ratios(self, engine: str) -> dict[str, float]:
-        """query → C_out over the best. A best of no rows at all counts as one row."""
+        """Query → C_out over the best. A best of no rows at all counts as one row."""
         return {q: max(c, 1.0) / max(self.best[q], 1.0) for q, c in self.engines[engine].couts.items()}
 
 
@@ -125,7 +125,13 @@ def misses(results: Results, engine: str) -> list[dict[str, Any]]:
     measured = results.engines[engine]
     far = sorted(((r, q) for q, r in results.ratios(engine).items() if r > MISS), reverse=True)
     return [
-        {"query": q, "C_out / best": r, "C_out": int(measured.couts[q]), "best": int(results.best[q]), "order": measured.orders[q]}
+        {
+            "query": q,
+            "C_out / best": r,
+            "C_out": int(measured.couts[q]),
+            "best": int(results.best[q]),
+            "order": measured.orders[q],
+        }
         for r, q in far
     ]
 
@@ -133,7 +139,13 @@ def misses(results: Results, engine: str) -> list[dict[str, Any]]:
 def worst(estimates: Sequence[Estimated]) -> list[dict[str, Any]]:
     """The estimates that are furthest off."""
     return [
-        {"query": e.query, "relations": e.relations.replace(",", ", "), "estimate": e.value, "true": e.true, "q-error": e.q_error}
+        {
+            "query": e.query,
+            "relations": e.relations.replace(",", ", "),
+            "estimate": e.value,
+            "true": e.true,
+            "q-error": e.q_error,
+        }
         for e in sorted(estimates, key=lambda e: -e.q_error)[:WORST]
     ]
 
@@ -172,5 +184,9 @@ def _summary(s: Summary) -> dict[str, Any]:
 
 
 def _query(results: Results, query: str) -> dict[str, Any]:
-    line: dict[str, Any] = {"query": query, "relations": results.relations[query], "best C_out": int(results.best[query])}
+    line: dict[str, Any] = {
+        "query": query,
+        "relations": results.relations[query],
+        "best C_out": int(results.best[query]),
+    }
     return line | {m.title: results.ratios(name).get(query) for name, m in results.engines.items()}

@@ -1,4 +1,4 @@
-"""What `real_data` asks of an engine, and the Spark engines: plain Spark, Spark's CBO, Dovetail with statistics and bare.
+"""What `real_data` asks of an engine, and the Spark engines: plain Spark, Spark's CBO, Dovetail with and without.
 
 The Spark engines take turns in one session, each with its settings and tables: external ones in a database of its
 own, or views over the paths where nothing is analyzed. Queries are planned, never run.

@@ -25,7 +25,9 @@ def test_q_errors(value: float, true: int, error: float, under: bool) -> None:
 
 
 def test_summary_of_estimates() -> None:
-    found = summary([Estimated("q", "a", 0, float(10 * n), 10) for n in range(1, 22)] + [Estimated("q", "b", 0, 5.0, 10)])
+    found = summary(
+        [Estimated("q", "a", 0, float(10 * n), 10) for n in range(1, 22)] + [Estimated("q", "b", 0, 5.0, 10)]
+    )
     assert (found.number, found.median, found.worst) == (22, 10.5, 21.0)
     assert found.p95 == pytest.approx(19.95)
     assert found.under == pytest.approx(1 / 22)

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from dovetail_bench.join_order import Order, best_and_worst, cout, join, relation
 from dovetail_bench.join_query import Relations
 
-CHAIN: dict[Relations, int] = {frozenset(k): v for k, v in {"a": 9, "b": 9, "c": 9, "ab": 100, "bc": 5, "abc": 7}.items()}
+CHAIN: dict[Relations, int] = {
+    frozenset(k): v for k, v in {"a": 9, "b": 9, "c": 9, "ab": 100, "bc": 5, "abc": 7}.items()
+}
 
 
 def test_c_out_is_the_rows_of_all_joins_with_the_last_one() -> None:

@@ -7,7 +7,10 @@ import pytest
 from dovetail.errors import DovetailError
 from dovetail_bench.join_query import parse
 
-CHAIN = "SELECT count(*) FROM r a, r AS b, c WHERE a.x = b.x AND b.x = c.y AND a.z BETWEEN 1 AND 2 AND c.t = 'it''s AND b.q'"
+CHAIN = (
+    "SELECT count(*) FROM r a, r AS b, c "
+    "WHERE a.x = b.x AND b.x = c.y AND a.z BETWEEN 1 AND 2 AND c.t = 'it''s AND b.q'"
+)
 
 
 def test_relations_predicates_and_texts_of_sub_plans() -> None:
