@@ -26,16 +26,16 @@ def _results(ours: dict[str, float], values: list[float], failures: dict[str, st
 def test_targets_are_judged_by_means_and_q_errors() -> None:
     good = _results({"near": 100.0, "far": 11.0, "none": 0.0}, [100.0, 120.0])
     assert good.ratios("dovetail") == {"near": 1.0, "far": 1.1, "none": 1.0}
-    assert [t["hit"] for t in targets(good, {"dovetail": 1.15})] == [True] * 4
+    assert [t["hit"] for t in targets(good, {"dovetail": 1.15})] == [True] * 7
     assert not misses(good, "dovetail")
     bad = _results({"near": 100.0, "far": 90.0, "none": 0.0}, [1.0, 1.0])
-    assert [t["hit"] for t in targets(bad, {"dovetail": 1.15})] == [False] * 4
+    assert [t["hit"] for t in targets(bad, {"dovetail": 1.15})] == [False] * 7
     assert [(line["query"], line["C_out / best"]) for line in misses(bad, "dovetail")] == [("far", 9.0)]
 
 
 def test_a_failure_misses_every_target_and_is_named() -> None:
     failed = _results({"near": 100.0, "none": 0.0}, [100.0], {"far": "boom"})
-    assert [t["hit"] for t in targets(failed, {"dovetail": 1.15})] == [False] * 4
+    assert [t["hit"] for t in targets(failed, {"dovetail": 1.15})] == [False] * 7
     page = Page("real_data", "Title", "x")
     write_page(page, failed, {"dovetail": 1.15})
     text = "\n".join(page._parts)
