@@ -1,9 +1,13 @@
-"""Dovetail's benchmarks: plain Spark, Spark's own CBO and Dovetail in turns in one session, on generated data.
+"""Dovetail's benchmarks: plain Spark, Spark's own CBO and Dovetail in turns in one session.
 
 Commands, each `python -m dovetail_bench.<name>`:
   answers     every query gives the rows of plain Spark, and of DuckDB where asked for: the gate
   join_rows   rows out of joins, seconds, shuffled bytes, planning time, per query and mode
   planning    time of the join-order search on synthetic join graphs
+  real_data   join orders and estimates on real data against the truth, with PostgreSQL and DuckDB beside
+  true_sizes  makes the query files of real_data from SQL texts; nycflights13 writes an example's tables
 
 The flow: queries (texts), dovetail.demo.data (tables) → session (modes) → metrics, rows, verdict → report (tables).
+Of real data: join_query, query_file (texts, truth), tables → real_engines, postgresql_engine, duckdb_engine (orders,
+estimates) → join_order, accuracy (C_out, q-errors) → real_data_report.
 """

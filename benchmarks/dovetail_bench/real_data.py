@@ -13,16 +13,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from dovetail import _sql
 from dovetail.errors import DovetailError
 from dovetail_bench import real_engines, report
 from dovetail_bench.accuracy import Estimated
+from dovetail_bench.duckdb_engine import duckdb_engine
 from dovetail_bench.join_order import cout
+from dovetail_bench.postgresql_engine import postgresql_engine
 from dovetail_bench.progress import say
 from dovetail_bench.query_file import RealQuery, key, read_complete
 from dovetail_bench.real_data_report import DOVETAIL_ENGINES, Measured, Results, targets, write_page
@@ -31,14 +34,20 @@ from dovetail_bench.session import add_session_options, bench
 from dovetail_bench.tables import find, views
 from dovetail_bench.true_sizes import TrueSizes
 
-# Engine → title and start, in the order of their runs: `dovetail_bare` before anything is collected.
+Start = Callable[[Mapping[str, Path], Path], AbstractContextManager[Engine]]
+
+# Engine → title and start: `dovetail_bare` before anything is collected.
 SPARK_ENGINES = {
     "spark": ("Spark", real_engines.plain),
     "dovetail_bare": ("Dovetail, nothing analyzed", real_engines.bare),
     "spark_cbo": ("Spark CBO", real_engines.cbo),
+    "spark_cbo_histograms": ("Spark CBO, histograms", real_engines.cbo_histograms),
     "dovetail": ("Dovetail", real_engines.analyzed),
 }
-OTHER_ENGINES: dict[str, tuple[str, Callable[..., Any]]] = {}
+OTHER_ENGINES: dict[str, tuple[str, Start]] = {
+    "postgresql": ("PostgreSQL", postgresql_engine),
+    "duckdb": ("DuckDB", duckdb_engine),
+}
 ENGINES = (*SPARK_ENGINES, *OTHER_ENGINES)
 DEFAULT_ENGINES = tuple(name for name in ENGINES if name != "spark")
 
@@ -54,11 +63,12 @@ def run(options: argparse.Namespace) -> Results:
         ExitStack() as stack,
     ):
         truth = TrueSizes(connection)
-        starts = {name: (title, start) for name, (title, start) in OTHER_ENGINES.items()}
+        starts: dict[str, tuple[str, Start]] = dict(OTHER_ENGINES)
         if any(name in SPARK_ENGINES for name in options.engines):
             session = stack.enter_context(bench(options))
             starts |= {name: (title, partial(start, session)) for name, (title, start) in SPARK_ENGINES.items()}
-        for name in (name for name in ENGINES if name in options.engines):
+        # What may be missing on this machine comes first: then the run ends at once, and not after Spark's minutes.
+        for name in (name for name in (*OTHER_ENGINES, *SPARK_ENGINES) if name in options.engines):
             title, start = starts[name]
             say(f"{name}: reading the tables")
             started = time.monotonic()
@@ -67,7 +77,11 @@ def run(options: argparse.Namespace) -> Results:
                 for query in queries:
                     _measure(engine, query, truth, measured[name])
             say(f"{name}: {len(measured[name].couts)} orders, {len(measured[name].estimates)} estimates")
-    return Results({q.name: q.best for q in queries}, {q.name: len(q.join.tables) for q in queries}, measured)
+    return Results(
+        {q.name: q.best for q in queries},
+        {q.name: len(q.join.tables) for q in queries},
+        {name: measured[name] for name in ENGINES if name in measured},
+    )
 
 
 def _measure(engine: Engine, query: RealQuery, truth: TrueSizes, result: Measured) -> None:
@@ -75,7 +89,7 @@ def _measure(engine: Engine, query: RealQuery, truth: TrueSizes, result: Measure
         order = engine.order(query)
         values = {relations: engine.estimate(query, relations) for relations in query.sizes}
     except Exception as failed:  # of the engine: a finding about this query, not the end of the run
-        result.failures[query.name] = str(failed).strip().splitlines()[0]
+        result.failures[query.name] = _sql.reason(failed)
         return
     result.orders[query.name] = str(order)
     result.couts[query.name] = cout(order, partial(truth.of_order, query))
@@ -134,8 +148,8 @@ def _engines(text: str) -> tuple[str, ...]:
 def _max_ratio(text: str) -> tuple[str, float]:
     name, _, ratio = text.partition("=")
     try:
-        return (*_engines(name), float(ratio))[0], float(ratio)
-    except ValueError as error:
+        return _engines(name)[0], float(ratio)
+    except (IndexError, ValueError) as error:
         raise argparse.ArgumentTypeError(f"{text!r} is not ENGINE=RATIO, e.g. dovetail=1.15") from error
 
 

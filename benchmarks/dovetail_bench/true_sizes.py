@@ -2,8 +2,8 @@
 
     python -m dovetail_bench.true_sizes --tables DIR --queries FILE
 
-FILE is a JSON list of {"name", "sql"}; what `query_file` describes is added to it, in place or into --output. Counted
-by DuckDB, every connected sub-plan of every query: a sub-plan of billions of rows takes its time.
+FILE is a JSON list of {"name", "sql"}; what `query_file` describes is added to it, in place or into --output. Every
+connected sub-plan of every query is counted by DuckDB: one of billions of rows takes its time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.apache.spark.sql.Row
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.scalatest.BeforeAndAfterAll
 
@@ -132,6 +133,31 @@ class ExplainSuite extends DovetailSuite with BeforeAndAfterAll {
     assert(intercept[Exception](text("SELEC 1")).getMessage.contains("SELEC"))
   }
 
+  // dovetail_estimate
+
+  private def estimated(query: String): Row = spark.sql(s"SELECT * FROM dovetail_estimate('${quoted(query)}')").head()
+
+  test("dovetail_estimate: of a table, of two that the search leaves alone, of more what the search took") {
+    val table = estimated("SELECT * FROM f")
+    assert(table.schema.fieldNames.toSeq == Seq("value", "lower", "upper", "source"))
+    assert(table == Row(5000.0, 5000.0, 5000.0, "catalog"))
+    assert(estimated("SELECT * FROM c WHERE w = 1").getDouble(0) == 2.0)
+    assert(estimated("SELECT f.v + 1, c.w FROM f, c WHERE f.k3 = c.k AND c.w = 1").getDouble(0) == 500.0)
+    val joins = items(json(star).at("/groups/0/after/joins"))
+    assert(estimated(star).getDouble(0) == joins.last.at("/rows/value").asDouble)
+    assert(estimated("SELECT count(*) FROM f").getDouble(0) == 1.0)
+    assert(dovetail(on = false)(estimated("SELECT * FROM f, a WHERE f.k1 = a.k")).getDouble(0) == 5000.0)
+  }
+
+  test("dovetail_estimate does not run the statement, and has no bound where none is known") {
+    withTables("bare") {
+      spark.sql("CREATE TABLE bare (v INT) USING parquet")
+      val row = estimated("INSERT INTO bare SELECT v FROM f")
+      assert(spark.table("bare").count() == 0 && row.getString(3).nonEmpty)
+      assert(estimated("SELECT * FROM bare").isNullAt(2))
+    }
+  }
+
   // the other functions
 
   test("dovetail_version") {
@@ -222,6 +248,8 @@ class ExplainSuite extends DovetailSuite with BeforeAndAfterAll {
       "SELECT * FROM dovetail_explain('SELECT 1', 'json', 'x')" -> "1 to 2 arguments",
       "SELECT * FROM dovetail_explain(1)"                       -> "constant strings",
       "SELECT * FROM dovetail_explain(NULL)"                    -> "constant strings",
+      "SELECT * FROM dovetail_estimate()"                       -> "dovetail_estimate(sql)",
+      "SELECT * FROM dovetail_estimate('SELECT * FROM nope')"   -> "nope",
       "SELECT * FROM dovetail_stats()"                          -> "dovetail_stats(table)",
       "SELECT * FROM dovetail_stats('nowhere')"                 -> "nowhere",
       "SELECT * FROM dovetail_version('x')"                     -> "dovetail_version",

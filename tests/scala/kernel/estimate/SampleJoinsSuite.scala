@@ -154,4 +154,18 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
     assert(partnered(0.2, some.copy(share = 0.1)) === 0.9 * 0.25 +- 0.04)
     assert(partnered(0.2, some.copy(share = 0.5)) === 0.9 * 0.25 +- 0.03)
   }
+
+  test("cautious rows: the count, if the samples are the tables; else more by doubt, and no fewer than samples can show") {
+    val many = Input(Vector(0), Vector.tabulate(4000)(i => Vector(Some(i.toLong % 400))))
+    val few  = Input(Vector(0), Vector.tabulate(4000)(i => Vector(Some(i.toLong % 3 + 400 * 1000))))
+    def cautious(share: Double, right: Input) = {
+      val model = new CardinalityModel(graph(Vector(many.copy(share = share), right.copy(share = share))))
+      (model.rowsOf(Array(0, 1), 2), model.cautiousRows)
+    }
+    val (exact, sure) = cautious(1.0, many)
+    assert(exact === 40000.0 +- 1e-3 && sure === 40000.0 +- 1e-3)
+    val (found, doubted) = cautious(0.25, many)
+    assert(doubted >= found * 2 && doubted <= 4000.0 * 4000.0)
+    assert(cautious(0.25, few)._2 >= 3 * 16)
+  }
 }

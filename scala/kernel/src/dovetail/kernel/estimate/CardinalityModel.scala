@@ -107,12 +107,13 @@ final class CardinalityModel(graph: JoinGraph) {
       math.log(samples.rowsOf(piece)) - logPairs
     }.sum
     val rows = fold(relations, count, bounds)
+    if (pieces.size == 1 && pieces.head.size == count) cautious = math.min(cautious, samples.cautiousRowsOf(pieces.head))
     if (pieces.isEmpty) rows else math.max(1.0, math.min(math.exp(logPairs + logPredicates + counted), if (anyUnique) upperBound else Estimate.Ceiling))
   }
 
   /**
    * Rows that the last join sized should not exceed: filters count for nothing, joins with what looks like a key add no rows, other joins their average
-   * number of partners. Not a bound, for keys are recognised by their counts; it decides what is too risky to broadcast.
+   * number of partners; or what counts on samples leave possible, if that is less. Not a bound, for keys are recognised by their counts; it decides what is too risky to broadcast.
    */
   def cautiousRows: Double = cautious
 

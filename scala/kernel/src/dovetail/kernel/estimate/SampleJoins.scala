@@ -62,6 +62,16 @@ final class SampleJoins(graph: JoinGraph) {
   /** Rows of the equality join of these relations, all of them covered. */
   def rowsOf(set: RelSet): Double = sizes.getOrElseUpdate(set.bits, if (set.size <= largest) counted(arranged(set.toVector)) else composed(set))
 
+  /**
+   * Rows that the join should not exceed. A count on complete samples is one; samples in part may be off by [[Doubt]], and do not see joins of fewer rows than
+   * three per chance that one was drawn (of n rows of which none was seen, at most three are there: the rule of three, at 95 %).
+   */
+  def cautiousRowsOf(set: RelSet): Double = {
+    val partial = set.toVector.filterNot(samples(_).complete)
+    if (partial.isEmpty) rowsOf(set)
+    else math.min(Estimate.Ceiling, rowsOf(set) * Doubt + 3.0 * partial.map(1.0 / samples(_).fraction).product)
+  }
+
   /** Share of the rows of `left` with a partner in `right`, if both are covered and joined. */
   def partnered(left: Int, right: Int): Option[Double] =
     if (!covered.contains(left) || !covered.contains(right) || !joined(left).contains(right)) None
@@ -210,6 +220,9 @@ private[estimate] object SampleJoins {
 
   /** No relation. */
   val NoParent = -1
+
+  /** How many times too low a count on samples of a part may be: the largest factor measured on real joins of up to eight relations was 19, 95 % were within 4. */
+  val Doubt = 8.0
 
   /** Rows visited for the sizes of one join group: some 50 milliseconds. */
   val MaxVisits = 1.5e7
