@@ -7,6 +7,7 @@ pyspark is imported inside the functions, so that `import dovetail` works withou
 from __future__ import annotations
 
 import json
+import uuid
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +109,25 @@ def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
                 spark.conf.unset(key)
             else:
                 spark.conf.set(key, old)
+
+
+@contextmanager
+def cancellable(spark: SparkSession) -> Iterator[None]:
+    """Cancels the jobs that the body of a `with` started where it is interrupted (Ctrl-C), and no others."""
+    tag = f"dovetail-{uuid.uuid4().hex}"
+    # Classic sessions have tags of their own from 4.0 on, and those of their context before.
+    tagged, cancel = "addTag", "interruptTag"
+    tags: Any = spark
+    if not hasattr(tags, tagged):
+        tags, tagged, cancel = spark.sparkContext, "addJobTag", "cancelJobsWithTag"
+    getattr(tags, tagged)(tag)
+    try:
+        yield
+    except KeyboardInterrupt:
+        getattr(tags, cancel)(tag)
+        raise
+    finally:
+        getattr(tags, tagged.replace("add", "remove"))(tag)
 
 
 def is_spark_error(error: BaseException) -> bool:
