@@ -1,7 +1,8 @@
 """`analyze`: collects statistics, with Dovetail's one pass or with Spark's own ANALYZE, and returns what is known then.
 
-Dovetail's is in _collect.py. The flow of Spark's, every variant of it: check how the arguments go together (_analyze_sql.Request) → what is the target (_analyze_target.resolve) →
-the statements (_analyze_sql.plan) → run them with progress, histograms switched for the call only → `stats`.
+Dovetail's is in _collect.py. The flow of Spark's, every variant of it: check how the arguments go together
+(_analyze_sql.Request) → what is the target (_analyze_target.resolve) → the statements (_analyze_sql.plan) → run them
+with progress, histograms switched for the call only → `stats`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""analyze in its default mode: one pass per target, kept by Dovetail, seen in the statement's own answer and in stats."""
+"""analyze in its default mode: one pass per target, kept by Dovetail, seen in the statement's answer and in stats."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_an_interrupt_cancels_the_job_and_leaves_the_store(spark: SparkSession, 
     dovetail.analyze(spark, f"parquet.`{pieces}`", progress=False)
 
     def interrupt() -> None:
-        signal.raise_signal(signal.SIGINT)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     # pyspark's own handler would cancel every job of the context; what is shown here is what `cancellable` does.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
