@@ -156,6 +156,8 @@ class CollectSuite extends DovetailSuite {
     val small = statistics(sketch(recipe(), rows.take(50))).sample.get
     assert(small.rows.length == 50 && small.of == 50)
     assert(small.rows.map(_.getInt(3)).toSet == (0 until 50).toSet)
+    val fixed = statistics(sketch(recipe(Seq("key" -> LongType)), (0 until 5000).map(i => Seq(i.toLong)))).sample.get
+    assert(fixed.rows.map(_.getLong(0)).distinct.length == 1000, "rows of one width, which share a buffer")
   }
 
   test("the merge of parts is what one pass gives, also through bytes") {
