@@ -129,8 +129,21 @@ class StoreSuite extends DovetailSuite {
           "TABLE t NONSENSE"               -> "",
           "t"                              -> "TABLE, PATH or DATABASE is missing"
         ).foreach { case (wrong, said) => assert(intercept[Exception](analyze(wrong)).getMessage.contains(said), wrong) }
+        spark.sql("CREATE OR REPLACE TEMPORARY VIEW v AS WITH c AS (SELECT * FROM t) SELECT * FROM c WHERE id > (SELECT min(id) FROM n)")
+        assert(spark.sql("DOVETAIL ANALYZE TABLE v").collect().map(_.getString(0)).toSet == Set("spark_catalog.default.t", "spark_catalog.default.n"))
         spark.sql("CREATE OR REPLACE TEMPORARY VIEW v AS SELECT * FROM range(5)")
         assert(intercept[IllegalArgumentException](analyze("TABLE v")).getMessage.contains("not made of files"))
+      }
+    }
+  }
+
+  test("an empty table has no rows, and one that was filled since is unknown, not empty") {
+    withStore { _ =>
+      withTables("t") {
+        spark.sql("CREATE TABLE t (id BIGINT) USING parquet")
+        assert(analyze("TABLE t").getLong(1) == 0 && known("SELECT * FROM t").exists(s => s.fresh && s.rows == 0))
+        spark.sql("INSERT INTO t VALUES (1)")
+        assert(known("SELECT * FROM t").isEmpty)
       }
     }
   }
