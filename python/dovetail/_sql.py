@@ -15,7 +15,7 @@ from dovetail._identifiers import string_literal
 from dovetail.errors import NotEnabledError, StatementError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, Row, SparkSession
 
@@ -115,19 +115,23 @@ def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
 def cancellable(spark: SparkSession) -> Iterator[None]:
     """Cancels the jobs that the body of a `with` started where it is interrupted (Ctrl-C), and no others."""
     tag = f"dovetail-{uuid.uuid4().hex}"
-    # Classic sessions have tags of their own from 4.0 on, and those of their context before.
-    tagged, cancel = "addTag", "interruptTag"
-    tags: Any = spark
-    if not hasattr(tags, tagged):
-        tags, tagged, cancel = spark.sparkContext, "addJobTag", "cancelJobsWithTag"
-    getattr(tags, tagged)(tag)
+    cancel: Callable[[str], object]
+    forget: Callable[[str], object]
+    try:
+        spark.addTag(tag)
+        cancel, forget = spark.interruptTag, spark.removeTag
+    except RuntimeError:
+        # Classic sessions of Spark 3.5 say that they have no tags; their context has.
+        context = spark.sparkContext
+        context.addJobTag(tag)
+        cancel, forget = context.cancelJobsWithTag, context.removeJobTag
     try:
         yield
     except KeyboardInterrupt:
-        getattr(tags, cancel)(tag)
+        cancel(tag)
         raise
     finally:
-        getattr(tags, tagged.replace("add", "remove"))(tag)
+        forget(tag)
 
 
 def is_spark_error(error: BaseException) -> bool:
