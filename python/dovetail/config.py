@@ -33,6 +33,16 @@ class Config(ConfigBase):
             greedy one takes over. 0 is always greedy. A star of 16 relations has 245760 pairs, a clique of 12 has
             261625.
         min_gain: Share of the estimated cost of the written order that another order must save to be taken.
+        store_path: Directory of the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop knows.
+            Empty: .dovetail/statistics in spark.sql.warehouse.dir.
+        store_values: Whether DOVETAIL ANALYZE keeps values of the data: bounds, quantiles, frequent values, a sample of
+            rows. When false, it keeps counts only.
+        store_write_back: Whether DOVETAIL ANALYZE also writes what Spark has a place for to Spark's catalog, for tables
+            of the session catalog. Columns on which Spark's own estimator fails (TIMESTAMP_NTZ) are left out.
+        sample_enabled: Whether DOVETAIL ANALYZE keeps a sample of rows, on which predicates are tried.
+        sample_rows: Rows that DOVETAIL ANALYZE samples of a table; fewer where rows are long.
+        private_columns: Column or table.column, separated by commas: columns of which DOVETAIL ANALYZE keeps counts but
+            no values, in whatever table (column), or in one (table.column).
     """
 
     enabled: bool = True
@@ -42,6 +52,12 @@ class Config(ConfigBase):
     planning_budget_ms: int = 500
     exact_pairs: int = 300000
     min_gain: float = 0.1
+    store_path: str = ""
+    store_values: bool = True
+    store_write_back: bool = True
+    sample_enabled: bool = True
+    sample_rows: int = 20000
+    private_columns: str = ""
 
     SETTINGS: ClassVar[tuple[Setting, ...]] = (
         Setting("enabled", "spark.dovetail.enabled", "bool", True),
@@ -51,4 +67,10 @@ class Config(ConfigBase):
         Setting("planning_budget_ms", "spark.dovetail.reorder.maxPlanningMs", "int", 500, low=1),
         Setting("exact_pairs", "spark.dovetail.reorder.exactPairs", "int", 300000, low=0),
         Setting("min_gain", "spark.dovetail.reorder.minGain", "float", 0.1, low=0.0, high=1.0),
+        Setting("store_path", "spark.dovetail.store.path", "str", ""),
+        Setting("store_values", "spark.dovetail.store.values", "bool", True),
+        Setting("store_write_back", "spark.dovetail.store.writeBack", "bool", True),
+        Setting("sample_enabled", "spark.dovetail.sample.enabled", "bool", True),
+        Setting("sample_rows", "spark.dovetail.sample.rows", "int", 20000, low=1, high=1000000),
+        Setting("private_columns", "spark.dovetail.privateColumns", "str", ""),
     )
