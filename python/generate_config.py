@@ -185,9 +185,9 @@ def render_docs(keys: Sequence[Key]) -> str:
         "|---|---|---|---|---|",
     ]
     for key in keys:
-        values = key.range.replace("|", "\\|")
-        default = f"`{str(key.default).lower() if isinstance(key.default, bool) else key.default}`"
-        shown = "empty" if key.default == "" else default
+        values = key.range.replace("|", "\\|") or "text"
+        default = str(key.default).lower() if isinstance(key.default, bool) else str(key.default)
+        shown = f"`{default}`" if default else "empty"
         lines.append(f"| [`{key.key}`](#{_anchor(key.key)}) | {shown} | {values} | `{key.name}` | {key.since} |")
     for key in keys:
         lines += ["", f"## {key.key}", "", key.doc]

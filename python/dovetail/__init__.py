@@ -5,7 +5,7 @@
 
     spark = dovetail.enable(SparkSession.builder).getOrCreate()
     print(dovetail.status(spark))                      # is it on?
-    dovetail.analyze(spark, "db.sales", columns="all") # statistics, by Spark's own ANALYZE
+    dovetail.analyze(spark, "db.sales")                # statistics, in one pass over the data
     print(dovetail.explain("SELECT ...", spark))       # join order before and after, and why
     print(dovetail.compare(spark, "SELECT ..."))       # with and without, same answer checked
 

@@ -63,16 +63,21 @@ class Request:
             raise NotAnalyzableError(
                 "histogram=True needs columns: histograms are kept per column. Add columns='all' or a list of names."
             )
-        specs = _partition_specs(partitions)
+        specs = partition_specs(partitions)
         if isinstance(specs, tuple) and not noscan and any(None in spec.values() for spec in specs):
             raise NotAnalyzableError(
                 "a NULL partition cannot be analyzed by its value: Spark stores its bytes, but does not count its "
                 "rows. Pass partitions='all' (or only the columns before it), or add noscan=True if bytes are enough."
             )
-        return cls(_column_names(columns), specs, histogram, noscan)
+        return cls(column_names(columns), specs, histogram, noscan)
 
 
-def _column_names(columns: Columns) -> Literal["all"] | tuple[str, ...] | None:
+def column_names(columns: Columns) -> Literal["all"] | tuple[str, ...] | None:
+    """The columns that a caller named, as a tuple.
+
+    Raises:
+        NotAnalyzableError: Neither "all", None nor names.
+    """
     if columns is None or columns == ALL:
         return ALL if columns == ALL else None
     names = (columns,) if isinstance(columns, str) else tuple(columns)
@@ -84,7 +89,12 @@ def _column_names(columns: Columns) -> Literal["all"] | tuple[str, ...] | None:
     return names
 
 
-def _partition_specs(partitions: Partitions) -> Literal["all"] | tuple[PartitionSpec, ...] | None:
+def partition_specs(partitions: Partitions) -> Literal["all"] | tuple[PartitionSpec, ...] | None:
+    """The partitions that a caller named, as a tuple of specifications.
+
+    Raises:
+        NotAnalyzableError: Neither "all", None nor specifications.
+    """
     if partitions is None or partitions == ALL:
         return ALL if partitions == ALL else None
     specs: tuple[object, ...] = (partitions,) if isinstance(partitions, (Mapping, str)) else tuple(partitions)

@@ -7,6 +7,7 @@ pyspark is imported inside the functions, so that `import dovetail` works withou
 from __future__ import annotations
 
 import json
+import uuid
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from dovetail._identifiers import string_literal
 from dovetail.errors import NotEnabledError, StatementError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, Row, SparkSession
 
@@ -108,6 +109,29 @@ def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
                 spark.conf.unset(key)
             else:
                 spark.conf.set(key, old)
+
+
+@contextmanager
+def cancellable(spark: SparkSession) -> Iterator[None]:
+    """Cancels the jobs that the body of a `with` started where it is interrupted (Ctrl-C), and no others."""
+    tag = f"dovetail-{uuid.uuid4().hex}"
+    cancel: Callable[[str], object]
+    forget: Callable[[str], object]
+    try:
+        spark.addTag(tag)
+        cancel, forget = spark.interruptTag, spark.removeTag
+    except RuntimeError:
+        # Classic sessions of Spark 3.5 say that they have no tags; their context has.
+        context = spark.sparkContext
+        context.addJobTag(tag)
+        cancel, forget = context.cancelJobsWithTag, context.removeJobTag
+    try:
+        yield
+    except KeyboardInterrupt:
+        cancel(tag)
+        raise
+    finally:
+        forget(tag)
 
 
 def is_spark_error(error: BaseException) -> bool:

@@ -1,7 +1,8 @@
-"""`analyze`: collects statistics with Spark's own ANALYZE TABLE, every variant of it, and returns what is known then.
+"""`analyze`: collects statistics, with Dovetail's one pass or with Spark's own ANALYZE, and returns what is known then.
 
-The flow: check how the arguments go together (_analyze_sql.Request) → what is the target (_analyze_target.resolve) →
-the statements (_analyze_sql.plan) → run them with progress, histograms switched for the call only → `stats`.
+Dovetail's is in _collect.py. The flow of Spark's, every variant of it: check how the arguments go together
+(_analyze_sql.Request) → what is the target (_analyze_target.resolve) → the statements (_analyze_sql.plan) → run them
+with progress, histograms switched for the call only → `stats`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING
 from dovetail import _sql
 from dovetail._analyze_sql import Columns, Partitions, Plan, Request, Statement, plan
 from dovetail._analyze_target import Database, Table, resolve, table
+from dovetail._collect import Groups, collect
+from dovetail._collect import Request as CollectRequest
 from dovetail._partitions import partition_stats, partitions_of
 from dovetail.errors import (
     AnalyzeError,
@@ -28,7 +31,7 @@ from dovetail.progress import progress as shown_progress
 from dovetail.statistics import DatabaseStats, TableStats, stats
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 HISTOGRAM_KEY = "spark.sql.statistics.histogram.enabled"
 CBO_KEY = "spark.sql.cbo.enabled"
@@ -54,32 +57,40 @@ _UNANALYZABLE["_LEGACY_ERROR_TEMP_1016"] = _UNANALYZABLE["EXPECT_PERMANENT_VIEW_
 
 def analyze(
     spark: SparkSession,
-    target: str,
+    target: str | DataFrame,
     columns: Columns = None,
     partitions: Partitions = None,
     histogram: bool | None = None,
-    mode: str = "spark",
+    mode: str = "dovetail",
     progress: bool = True,
     *,
+    groups: Groups = (),
     noscan: bool = False,
 ) -> TableStats | DatabaseStats:
-    """Collects statistics of a table, of some of its columns or partitions, or of every table of a database.
+    """Collects statistics of a table, a view's tables, files, a DataFrame's files, or every table of a database.
+
+    By default one pass over the data collects everything of all columns, Dovetail keeps it per file (see
+    `spark.dovetail.store.path`), and the next call reads only files that are new or changed. Interrupting it (Ctrl-C)
+    cancels its job and leaves what was known before.
 
     Args:
         spark: A session with Dovetail, classic or Connect.
-        target: A table (`db.t`, `catalog.db.t`; backticks around parts that hold dots), or a database (`db`, or `db.*`
-            where a table has that name too).
-        columns: None collects rows and bytes; a list of names adds statistics of these columns; "all" adds those of all
-            columns whose types Spark has statistics for (a `DovetailWarning` names the others).
-        partitions: Rows and bytes of partitions: `{"year": 2024}` (all partitions beneath it), a list of such, or
-            "all". None as a value is the NULL partition, with noscan only. Not together with columns: Spark would
-            ignore the partitions.
-        histogram: True builds an equi-height histogram per column (a second scan of the data), False builds none; None
-            leaves it to `spark.sql.statistics.histogram.enabled`. The setting is put back after the call.
-        mode: "spark", Spark's ANALYZE TABLE.
+        target: A table (`db.t`, `catalog.db.t`; backticks around parts that hold dots), a view, files
+            (``parquet.`/data/t` ``), a DataFrame, or a database (`db`, or `db.*` where a table has that name too).
+            mode="spark" takes tables and databases.
+        columns: Names of columns, or "all". None is all columns; with mode="spark" it is none of them, and rows and
+            bytes only. A `DovetailWarning` names columns of types without statistics.
+        partitions: `{"year": 2024}` (all partitions beneath it), a list of such, or "all". None as a value is the NULL
+            partition. With mode="spark", rows and bytes of these partitions, and not together with columns.
+        histogram: For mode="spark": True builds an equi-height histogram per column (a second scan of the data), False
+            builds none; None leaves it to `spark.sql.statistics.histogram.enabled`, which is put back after the call.
+            mode="dovetail" always has quantiles.
+        mode: "dovetail", or "spark" for Spark's ANALYZE TABLE.
         progress: Shows progress on stderr: a bar with rich in a terminal or notebook, else one line per table.
-        noscan: Only bytes, from the file system; the data is not read. For a table without statistics Spark 4 stores
-            0 rows along with them, which Dovetail reads as unknown, but Spark's own CBO takes for true.
+        groups: Groups of columns whose distinct combinations are counted as well, those of joins on several columns:
+            `[["item_id", "ticket"]]`. Not with mode="spark".
+        noscan: For mode="spark": only bytes, from the file system; the data is not read. For a table without statistics
+            Spark 4 stores 0 rows along with them, which Dovetail reads as unknown, but Spark's own CBO takes for true.
 
     Returns:
         What is known afterwards: `TableStats` for a table, `DatabaseStats` for a database.
@@ -89,23 +100,29 @@ def analyze(
         TargetNotFoundError: No such table or database.
         ColumnNotFoundError: No such column, or none that Spark has statistics for.
         PartitionNotFoundError: No such partition or partition column.
-        NotAnalyzableError: Spark's ANALYZE does not take this kind of target or this combination of arguments.
+        NotAnalyzableError: This kind of target or this combination of arguments cannot be analyzed.
         AnalyzeIncompleteError: Some tables of a database failed; the statistics of the others are in its `done`.
         AnalyzeError: Spark failed for another reason, which is the error's cause.
 
     Example::
 
-        dovetail.analyze(spark, "tpcds.store_sales", columns=["ss_item_sk", "ss_sold_date_sk"], histogram=True)
+        dovetail.analyze(spark, "tpcds.store_sales", groups=[["ss_item_sk", "ss_ticket_number"]])
         dovetail.analyze(spark, "sales", partitions={"year": 2024})
-        dovetail.analyze(spark, "tpcds", columns="all")  # every table of a database
+        dovetail.analyze(spark, "parquet.`/data/sales`")
+        dovetail.analyze(spark, "tpcds")  # every table of a database
+        dovetail.analyze(spark, "tpcds.store_sales", columns="all", histogram=True, mode="spark")
     """
+    if mode == "dovetail":
+        wanted = CollectRequest.of(columns, partitions, histogram, noscan, groups)
+        _sql.require_dovetail(spark)
+        return collect(spark, target, wanted, progress, callers=3)
     if mode != "spark":
-        known = "Only mode='spark' (Spark's ANALYZE TABLE) is available in this version"
         raise NotAnalyzableError(
-            f"mode='sketch' is not available in this version of Dovetail. {known}."
-            if mode == "sketch"
-            else f"there is no mode '{mode}'. {known}."
+            f"there is no mode '{mode}'. Allowed: 'dovetail' (one pass, kept by Dovetail) and 'spark' (Spark's ANALYZE "
+            "TABLE)."
         )
+    if groups:
+        raise NotAnalyzableError("groups are not known to Spark's ANALYZE. Leave out mode='spark'.")
     request = Request.of(columns, partitions, histogram, noscan)
     _sql.require_dovetail(spark)
     found = resolve(spark, target)

@@ -48,8 +48,8 @@ class Config(ConfigBase):
             of the session catalog. Columns on which Spark's own estimator fails (TIMESTAMP_NTZ) are left out.
         sample_enabled: Whether DOVETAIL ANALYZE keeps a sample of rows, on which predicates are tried.
         sample_rows: Rows that DOVETAIL ANALYZE samples of a table; fewer where rows are long.
-        private_columns: Columns of which DOVETAIL ANALYZE keeps counts but no values, in whatever table (column), or in
-            one (table.column).
+        private_columns: Column or table.column, separated by commas: columns of which DOVETAIL ANALYZE keeps counts but
+            no values, in whatever table (column), or in one (table.column).
     """
 
     enabled: bool = True

@@ -53,13 +53,22 @@ def test_settings(spark: SparkSession) -> None:
 
 
 def test_analyze_and_stats(spark: SparkSession) -> None:
-    result = dovetail.analyze(spark, "f", columns=["k"], histogram=True, progress=False)
+    result = dovetail.analyze(spark, "f", columns=["k"], histogram=True, mode="spark", progress=False)
     assert isinstance(result, dovetail.TableStats)
     assert (result.rows, result["k"].histogram_bins) == (20000, 254)
     assert spark.conf.get(HISTOGRAM_KEY, None) is None
     assert dovetail.stats(spark, "f").to_dict()["columns"] == result.to_dict()["columns"]
-    every = dovetail.analyze(spark, "default", columns="all", progress=False)
+    every = dovetail.analyze(spark, "default", columns="all", mode="spark", progress=False)
     assert [table.table for table in every] == ["d", "f", "s"]  # type: ignore[union-attr]
+
+
+def test_analyze_in_one_pass(spark: SparkSession) -> None:
+    every = dovetail.analyze(spark, "default", progress=False)
+    assert [table.table for table in every] == ["d", "f", "s"]  # type: ignore[union-attr]
+    frame = dovetail.analyze(spark, spark.table("f").where("k > 1"), progress=False)
+    assert isinstance(frame, dovetail.TableStats)
+    (row,) = spark.sql("DOVETAIL ANALYZE TABLE f").collect()
+    assert (row["rows"], row["files_read"]) == (20000, 0)
 
 
 def test_errors_keep_their_types(spark: SparkSession) -> None:
@@ -69,7 +78,7 @@ def test_errors_keep_their_types(spark: SparkSession) -> None:
         dovetail.stats(spark, "nosuch")
     spark.range(5).createOrReplaceTempView("five")
     with pytest.raises(NotAnalyzableError, match="not cached"):
-        dovetail.analyze(spark, "five", columns="all", progress=False)
+        dovetail.analyze(spark, "five", columns="all", mode="spark", progress=False)
     with pytest.raises(AnalysisException, match="nosuch"):
         dovetail.explain("SELECT * FROM nosuch", spark)
 

@@ -41,7 +41,7 @@ def fresh(spark: SparkSession) -> str:
 
 
 def analyzed(spark: SparkSession, table: str, **arguments: object) -> TableStats:
-    result = dovetail.analyze(spark, table, progress=False, **arguments)  # type: ignore[arg-type]
+    result = dovetail.analyze(spark, table, mode="spark", progress=False, **arguments)  # type: ignore[arg-type]
     assert isinstance(result, TableStats)
     return result
 
@@ -87,7 +87,7 @@ def test_columns(spark: SparkSession, fresh: str) -> None:
 
 def test_all_columns_but_those_without_statistics(spark: SparkSession, fresh: str) -> None:
     with pytest.warns(DovetailWarning, match=r"no statistics for tags \(array<bigint>\)") as warned:
-        result = dovetail.analyze(spark, fresh, columns="all", progress=False)
+        result = dovetail.analyze(spark, fresh, columns="all", progress=False, mode="spark")
     assert [warning.filename for warning in warned if warning.category is DovetailWarning] == [__file__]
     assert isinstance(result, TableStats)
     assert result["g"].distinct_count == 10
@@ -139,7 +139,7 @@ def test_the_null_partition_and_special_characters(spark: SparkSession) -> None:
 
 
 def test_a_database(spark: SparkSession, tables: str, capsys: pytest.CaptureFixture[str]) -> None:
-    result = dovetail.analyze(spark, tables, columns="all")
+    result = dovetail.analyze(spark, tables, columns="all", mode="spark")
     assert isinstance(result, DatabaseStats)
     assert [(table.table, table.rows) for table in result] == [("item", 100), ("sales", 10000), ("store", 10)]
     assert result["item"]["item_id"].distinct_count == pytest.approx(100, rel=0.05)
@@ -155,8 +155,8 @@ def test_a_table_hides_a_database_of_its_name(spark: SparkSession, tables: str) 
     spark.sql("DROP TABLE IF EXISTS star")
     spark.sql("CREATE TABLE star USING parquet AS SELECT 1 AS one")
     try:
-        assert isinstance(dovetail.analyze(spark, "star", progress=False), TableStats)
-        assert isinstance(dovetail.analyze(spark, "star.*", progress=False), DatabaseStats)
+        assert isinstance(dovetail.analyze(spark, "star", progress=False, mode="spark"), TableStats)
+        assert isinstance(dovetail.analyze(spark, "star.*", progress=False, mode="spark"), DatabaseStats)
     finally:
         spark.sql("DROP TABLE star")
 
@@ -177,14 +177,14 @@ def test_one_failing_table_does_not_lose_the_others(
     spark.sql("CREATE TABLE half.zero USING parquet AS SELECT 2 AS a")
     if columns is not None:
         with pytest.raises(NotAnalyzableError, match=r"half is a database.*Tables: good, lost, zero"):
-            dovetail.analyze(spark, "half", columns=columns, progress=False)
+            dovetail.analyze(spark, "half", columns=columns, progress=False, mode="spark")
         return
     spark.sql("ALTER TABLE half.lost SET TBLPROPERTIES ('x' = '1')")
     spark.sql("CREATE TABLE half.maps USING parquet AS SELECT map('a', 1) AS m")
     (tmp_path / "junk.parquet").write_text("this is not Parquet")
     spark.sql(f"CREATE TABLE half.junk (a INT) USING parquet LOCATION '{tmp_path}'")
     with pytest.raises(AnalyzeIncompleteError) as raised:
-        dovetail.analyze(spark, "half", columns="all", progress=False)
+        dovetail.analyze(spark, "half", columns="all", progress=False, mode="spark")
     assert [table.table for table in raised.value.done] == ["good", "lost", "zero"]
     assert list(raised.value.failures) == ["junk", "maps"]
     assert "2 of 5 tables of half could not be analyzed" in str(raised.value)
@@ -204,31 +204,31 @@ def test_one_failing_table_does_not_lose_the_others(
 )
 def test_a_wrong_name_says_what_there_is(spark: SparkSession, tables: str, target: str, said: str) -> None:
     with pytest.raises(TargetNotFoundError, match=said):
-        dovetail.analyze(spark, target)
+        dovetail.analyze(spark, target, mode="spark")
 
 
 def test_a_wrong_partition_lists_those_there_are(spark: SparkSession, tables: str) -> None:
     with pytest.raises(PartitionNotFoundError, match=r"Did you mean year=202.* Partitions: year=2023/month=m0"):
-        dovetail.analyze(spark, "star.sales", partitions={"year": 2022}, progress=False)
+        dovetail.analyze(spark, "star.sales", partitions={"year": 2022}, progress=False, mode="spark")
     with pytest.raises(PartitionNotFoundError, match=r"not partitioned by 'item_id'"):
-        dovetail.analyze(spark, "star.sales", partitions={"item_id": 1}, progress=False)
+        dovetail.analyze(spark, "star.sales", partitions={"item_id": 1}, progress=False, mode="spark")
 
 
 def test_targets_without_a_place_in_the_catalog(spark: SparkSession, tables: str) -> None:
     with pytest.raises(NotAnalyzableError, match=r"is a path.*CREATE TABLE name USING parquet LOCATION '/data/x'"):
-        dovetail.analyze(spark, "parquet.`/data/x`")
+        dovetail.analyze(spark, "parquet.`/data/x`", mode="spark")
     with pytest.raises(NotAnalyzableError, match=r"got DataFrame.*saveAsTable"):
-        dovetail.analyze(spark, spark.range(3))  # type: ignore[arg-type]
+        dovetail.analyze(spark, spark.range(3), mode="spark")  # type: ignore[arg-type]
     with pytest.raises(NotAnalyzableError, match="it is a view"):
-        dovetail.analyze(spark, "star.names", progress=False)
+        dovetail.analyze(spark, "star.names", progress=False, mode="spark")
 
 
 def test_temporary_views(spark: SparkSession) -> None:
     spark.range(50).createOrReplaceTempView("fifty")
     with pytest.raises(NotAnalyzableError, match=r"temporary view, of which Spark analyzes columns only"):
-        dovetail.analyze(spark, "fifty", progress=False)
+        dovetail.analyze(spark, "fifty", progress=False, mode="spark")
     with pytest.raises(NotAnalyzableError, match="not cached"):
-        dovetail.analyze(spark, "fifty", columns="all", progress=False)
+        dovetail.analyze(spark, "fifty", columns="all", progress=False, mode="spark")
     spark.sql("CACHE TABLE fifty")
     try:
         assert analyzed(spark, "fifty", columns=["id"]).rows == 50
@@ -240,16 +240,16 @@ def test_a_table_of_a_v2_catalog(spark: SparkSession) -> None:
     spark.sql("CREATE NAMESPACE IF NOT EXISTS v2.S")
     spark.sql("CREATE TABLE v2.S.T (A INT)")
     with pytest.raises(NotAnalyzableError, match="a table of a V2 catalog"):
-        dovetail.analyze(spark, "v2.S.T", progress=False)
+        dovetail.analyze(spark, "v2.S.T", progress=False, mode="spark")
     with pytest.raises(AnalyzeIncompleteError, match="1 of 1 tables"):
-        dovetail.analyze(spark, "v2.S", progress=False)
+        dovetail.analyze(spark, "v2.S", progress=False, mode="spark")
 
 
-def test_sketches_are_not_there_yet(spark: SparkSession) -> None:
-    with pytest.raises(NotAnalyzableError, match=r"mode='sketch' is not available in this version"):
-        dovetail.analyze(spark, "t", mode="sketch")
-    with pytest.raises(NotAnalyzableError, match=r"no mode 'fast'\. Only mode='spark'"):
+def test_modes(spark: SparkSession) -> None:
+    with pytest.raises(NotAnalyzableError, match=r"no mode 'fast'\. Allowed: 'dovetail'"):
         dovetail.analyze(spark, "t", mode="fast")
+    with pytest.raises(NotAnalyzableError, match="groups are not known to Spark"):
+        dovetail.analyze(spark, "t", mode="spark", groups=[["a", "b"]])
 
 
 def test_a_column_on_which_sparks_own_estimator_fails_is_warned_of(spark: SparkSession) -> None:

@@ -28,7 +28,7 @@ def bad(spark: SparkSession) -> Iterator[str]:
     spark.sql("CREATE TABLE bad.sold USING parquet AS SELECT id AS o, id % 100 AS k FROM range(20000)")
     spark.sql("CREATE TABLE bad.day USING parquet AS SELECT id % 100 AS k, id AS v FROM range(1000)")
     spark.sql("CREATE TABLE bad.pick USING parquet AS SELECT id AS o, id % 2000 AS x FROM range(20000)")
-    dovetail.analyze(spark, "bad", columns="all", progress=False)
+    dovetail.analyze(spark, "bad", columns="all", mode="spark", progress=False)
     yield BAD
     spark.sql("DROP DATABASE bad CASCADE")
 

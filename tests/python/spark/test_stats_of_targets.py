@@ -12,7 +12,7 @@ from dovetail.errors import StatementError, TargetNotFoundError
 
 
 def test_an_analyzed_table(spark: SparkSession, tables: str) -> None:
-    dovetail.analyze(spark, "star.store", columns="all", progress=False)
+    dovetail.analyze(spark, "star.store", columns="all", mode="spark", progress=False)
     stats = dovetail.stats(spark, "star.store")
     assert (stats.table, stats.rows, stats.source) == ("star.store", 10, "catalog")
     assert [column.name for column in stats.columns] == ["store_id", "region"]

@@ -46,7 +46,8 @@ final class TableSketch private (
       i += 1
     }
     val priority = random >>> 1
-    if (sample.wants(priority)) sample.add(priority, toSample(row).getBytes)
+    // a projection writes every row to the same place
+    if (sample.wants(priority)) sample.add(priority, toSample(row).copy().getBytes)
   }
 
   /** A combination with a NULL does not count: it joins with nothing. */

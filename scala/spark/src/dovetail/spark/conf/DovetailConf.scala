@@ -93,8 +93,6 @@ object DovetailConf {
 
   val StorePath: Setting[String] = text(
     "spark.dovetail.store.path",
-    "",
-    "a path",
     "Directory of the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop knows. Empty: .dovetail/statistics in spark.sql.warehouse.dir."
   )
 
@@ -119,9 +117,7 @@ object DovetailConf {
 
   val PrivateColumns: Setting[String] = text(
     "spark.dovetail.privateColumns",
-    "",
-    "column or table.column, separated by commas",
-    "Columns of which DOVETAIL ANALYZE keeps counts but no values, in whatever table (column), or in one (table.column)."
+    "Column or table.column, separated by commas: columns of which DOVETAIL ANALYZE keeps counts but no values, in whatever table (column), or in one (table.column)."
   )
 
   /** In the order of the documentation. */
@@ -161,8 +157,8 @@ object DovetailConf {
     Setting(entry(conf, default), "long", range)
   }
 
-  private def text(key: String, default: String, range: String, doc: String): Setting[String] =
-    Setting(entry(SQLConf.buildConf(key).doc(doc).version(Since).stringConf, default), "string", range)
+  /** Any text, none by default. */
+  private def text(key: String, doc: String): Setting[String] = Setting(entry(SQLConf.buildConf(key).doc(doc).version(Since).stringConf, ""), "string", "")
 
   private def choice(key: String, default: String, allowed: Seq[String], doc: String): Setting[String] =
     Setting(entry(SQLConf.buildConf(key).doc(doc).version(Since).stringConf.checkValues(allowed.toSet), default), "enum", allowed.mkString(" | "))

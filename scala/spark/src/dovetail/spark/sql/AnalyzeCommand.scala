@@ -5,7 +5,7 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
 import org.apache.spark.sql.catalyst.catalog.CatalogTableType
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LeafNode, LogicalPlan, OneRowRelation}
 import org.apache.spark.sql.dovetail.collect.AnalyzeTable
 import org.apache.spark.sql.dovetail.stats.LeafStatistics
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
@@ -51,9 +51,9 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
     val plan   = session.sessionState.executePlan(UnresolvedRelation(parts)).analyzed
     val leaves = leavesOf(plan)
     leaves match {
-      case Seq(leaf)                    => analyze(session, leaf)
-      case many if statement.restricted =>
-        throw new IllegalArgumentException(
+      case Seq()                              => throw new IllegalArgumentException(s"${statement.name} reads no table: there is nothing to analyze.")
+      case Seq(leaf)                          => analyze(session, leaf)
+      case many if statement.restricted       => throw new IllegalArgumentException(
           s"${statement.name} is a view of ${many.map(LeafStatistics.name).mkString(", ")}: PARTITION, COLUMNS and GROUPS are of one table. Analyze these by name."
         )
       case many => many.flatMap(leaf => tolerant(LeafStatistics.name(leaf))(analyze(session, leaf)))
@@ -61,7 +61,7 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
   }
 
   private def leavesOf(plan: LogicalPlan): Seq[LeafNode] = {
-    val leaves = plan.collectWithSubqueries { case l: LeafNode => l }
+    val leaves = plan.collectWithSubqueries { case l: LeafNode => l }.filter { case _: CTERelationRef | _: OneRowRelation => false; case _ => true }
     // a table that is read twice is read once here
     leaves.foldLeft(Vector.empty[LeafNode])((seen, l) => if (seen.exists(_.sameResult(l))) seen else seen :+ l)
   }

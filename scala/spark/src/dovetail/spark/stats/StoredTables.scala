@@ -2,6 +2,8 @@ package org.apache.spark.sql.dovetail.stats
 
 import java.util.{LinkedHashMap => LruMap}
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.FailOpen
@@ -20,18 +22,22 @@ final class StoredTables(session: SparkSession) extends KnownTables {
   override def find(leaf: LeafNode): Option[TableStatistics] = leaf match {
     case r: LogicalRelation =>
       r.relation match {
-        case files: HadoopFsRelation => FailOpen[Option[TableStatistics]](s"reading statistics of ${LeafStatistics.name(leaf)}", _ => None)(known(r, files))
-        case _                       => None
+        case files: HadoopFsRelation =>
+          try known(r, files)
+          catch {
+            case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] =>
+              val name = LeafStatistics.name(leaf)
+              FailOpen.warnOnce(s"stored statistics $name $e", s"Statistics of $name that were collected earlier are not used: $e")
+              None
+          }
+        case _ => None
       }
     case _ => None
   }
 
   private def known(relation: LogicalRelation, files: HadoopFsRelation): Option[TableStatistics] = {
     val store = StatisticsStore.of(session)
-    store.find(TableKey(relation, files, session.sparkContext.hadoopConfiguration)).map { table =>
-      val now = DataFile.of(files.location)
-      StoredTables.of(store, table, now)
-    }
+    store.find(TableKey(relation, files, session.sparkContext.hadoopConfiguration)).flatMap(StoredTables.of(store, _, DataFile.of(files.location)))
   }
 }
 
@@ -47,16 +53,17 @@ object StoredTables {
     override def removeEldestEntry(eldest: java.util.Map.Entry[(StoredTable, Vector[Int]), TableStatistics]): Boolean = size > MergesKept
   }
 
-  private def of(store: StatisticsStore, table: StoredTable, now: Vector[DataFile]): TableStatistics = {
+  /** None where nothing of what is there was read, nor anything that was there before. */
+  private def of(store: StatisticsStore, table: StoredTable, now: Vector[DataFile]): Option[TableStatistics] = {
     val present = now.iterator.map(_.fingerprint).toSet
     val parts   = table.header.parts.indices.filter(i => table.header.parts(i).files.forall(present)).toVector
     val held    = parts.iterator.map(table.header.parts(_).files.size).sum
     val bytes   = now.map(_.length).sum
-    if (held == now.size && parts.size == table.header.parts.size) table.statistics
+    if (held == now.size && parts.size == table.header.parts.size) Some(table.statistics)
     else merged(store, table, parts) match {
-      case Some(m) if held == now.size => m
-      case Some(m) if m.bytes > 0L     => scaled(m, bytes)
-      case _                           => scaled(table.statistics, bytes)
+      case Some(m) if held == now.size => Some(m)
+      case Some(m) if m.bytes > 0L     => Some(scaled(m, bytes))
+      case _                           => Some(table.statistics).filter(_.bytes > 0L).map(scaled(_, bytes))
     }
   }
 
@@ -80,9 +87,9 @@ object StoredTables {
 
   /** As if the files that were not read were like those that were. */
   private def scaled(s: TableStatistics, bytes: Long): TableStatistics = {
-    val factor                = if (s.bytes > 0L) bytes.toDouble / s.bytes else 1.0
-    def grown(n: Long)        = math.round(n * factor)
-    val rows                  = grown(s.rows)
+    val factor              = bytes.toDouble / s.bytes
+    def grown(n: Long)      = math.round(n * factor)
+    val rows                = grown(s.rows)
     def distinct(ndv: Double) = if (ndv >= KeyLike * s.rows) ndv * factor else math.min(ndv, math.max(rows.toDouble, 1.0))
     s.copy(
       rows = rows,

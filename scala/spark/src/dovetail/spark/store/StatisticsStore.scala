@@ -63,7 +63,7 @@ final class StatisticsStore(val files: StoreFiles) {
   private def stamps(): Map[String, (Long, Long)] = {
     val now = System.nanoTime() / 1000000L
     if (listedAt == Long.MinValue || now - listedAt > CheckMillis) {
-      listed = reading(files.directory.toString)(files.list()).getOrElse(Map.empty)
+      listed = reading("the listing")(files.list()).getOrElse(Map.empty)
       listedAt = now
     }
     listed
@@ -90,14 +90,14 @@ final class StatisticsStore(val files: StoreFiles) {
     catch {
       // also what a broken file makes of arrays and numbers that its checksum did not catch
       case NonFatal(e) =>
-        FailOpen.warnOnce(s"store ${files.directory} $what", s"Statistics in ${files.directory}/$what are not used: ${reason(e)}")
+        FailOpen.warnOnce(s"store ${files.directory} $what ${reason(e)}", s"Statistics in $what of ${files.directory} are not used: ${reason(e)}")
         None
     }
 
   private def reason(e: Throwable): String = e match {
     case _: java.io.EOFException   => "the file ends too early. Analyze the table again"
     case _: TableFile.NewerVersion => e.getMessage
-    case _: IOException            => s"${e.getMessage}. Analyze the table again if that is not what you expect"
+    case _: IOException            => s"${e.getMessage}. Analyze the table again"
     case _                         => e.toString
   }
 

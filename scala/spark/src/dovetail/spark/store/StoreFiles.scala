@@ -1,13 +1,14 @@
 package org.apache.spark.sql.dovetail.store
 
 import java.io.{IOException, OutputStream}
+import java.nio.file.attribute.PosixFilePermissions
+import java.nio.file.{Paths, Files => JavaFiles}
 import java.util.UUID
 
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
-import org.apache.hadoop.fs.permission.FsPermission
 
 /**
  * The store's directory: whole files that are replaced at once, on any file system that Hadoop knows.
@@ -44,6 +45,7 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
   def checkWritable(): Unit =
     try {
       makeDirectory()
+      removeAbandoned()
       val probe = temporary(s"probe$Suffix")
       create(probe).close()
       fs.delete(probe, false)
@@ -60,7 +62,6 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
       try write(out)
       finally out.close()
       if (!objectStore) rename(path, target)
-      removeAbandoned()
     } catch {
       case e: IOException => discard(path); throw notWritable(e)
       case NonFatal(e)    => discard(path); throw e
@@ -71,16 +72,21 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
 
   private def makeDirectory(): Unit = if (!fs.exists(directory)) {
     if (!fs.mkdirs(directory)) throw new IOException(s"$directory could not be made")
-    if (local) fs.setPermission(directory, OwnerDirectory)
+    if (local) permit(directory, "rwx------")
   }
 
   private def create(path: Path): OutputStream = {
     val out = fs.create(path, true)
     // before there is anything in it
-    try { if (local) fs.setPermission(path, OwnerFile) }
+    try { if (local) permit(path, "rw-------") }
     catch { case NonFatal(e) => out.close(); throw e }
     out
   }
+
+  /** By Java, because Hadoop without its native library runs a command for each. */
+  private def permit(path: Path, permissions: String): Unit =
+    try { JavaFiles.setPosixFilePermissions(Paths.get(path.toUri.getPath), PosixFilePermissions.fromString(permissions)); () }
+    catch { case _: UnsupportedOperationException => () }
 
   private def rename(from: Path, to: Path): Unit =
     if (local) { if (!fs.rename(from, to)) throw new IOException(s"$from could not be renamed to $to") }
@@ -111,9 +117,6 @@ object StoreFiles {
 
   /** A day: no ANALYZE takes that long to write what it has collected. */
   private val AbandonedMillis = 24L * 60 * 60 * 1000
-
-  private val OwnerFile      = new FsPermission("600")
-  private val OwnerDirectory = new FsPermission("700")
 
   /** Schemes of stores where a file appears when it is complete, and renaming copies it. */
   private val ObjectStores = Set("s3", "s3a", "s3n", "gs", "abfs", "abfss", "wasb", "wasbs", "oss", "cos", "cosn", "obs")

@@ -1,0 +1,129 @@
+"""analyze in its default mode: one pass per target, kept by Dovetail, seen in the statement's answer and in stats."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+from pyspark.sql import Row, SparkSession
+
+import dovetail
+from dovetail import DatabaseStats, DovetailWarning, TableStats, _sql
+from dovetail.errors import (
+    AnalyzeError,
+    ColumnNotFoundError,
+    NotAnalyzableError,
+    PartitionNotFoundError,
+    TargetNotFoundError,
+)
+
+
+def files(spark: SparkSession, target: str) -> tuple[int, int]:
+    """Files that an analyze now would read, and those it knows."""
+    row: Row = spark.sql(f"DOVETAIL ANALYZE {target}").collect()[0]
+    return row["files_read"], row["files_kept"]
+
+
+@pytest.fixture
+def pieces(spark: SparkSession, tmp_path: Path) -> str:
+    """A path with four files."""
+    path = str(tmp_path / "pieces")
+    spark.range(0, 1000, 1, 4).selectExpr("id", "id % 10 AS g").write.parquet(path)
+    return path
+
+
+def test_a_table(spark: SparkSession, tables: str) -> None:
+    result = dovetail.analyze(spark, "star.item", progress=False)
+    assert isinstance(result, TableStats)
+    assert (result.table, result.rows) == ("star.item", 100)
+    assert (result["item_id"].distinct_count, result["item_id"].min, result["item_id"].max) == (100, "0", "99")
+    assert files(spark, "TABLE star.item")[0] == 0
+
+
+def test_a_path_and_a_frame(spark: SparkSession, pieces: str) -> None:
+    result = dovetail.analyze(spark, f"parquet.`{pieces}`", groups=[["id", "g"]], progress=False)
+    assert isinstance(result, TableStats)
+    assert result.table == f"parquet.`{pieces}`"
+    assert files(spark, f"PATH parquet.`{pieces}`") == (0, 4)
+    spark.range(5).selectExpr("id", "id AS g").write.mode("append").parquet(pieces)
+    frame = spark.read.parquet(pieces).where("g > 1")
+    again = dovetail.analyze(spark, frame, progress=False)
+    assert isinstance(again, TableStats)
+    assert again.table == "DataFrame"
+    assert files(spark, f"PATH parquet.`{pieces}`")[0] == 0
+    assert [row for row in spark.sql("SHOW VIEWS").collect() if "dovetail" in row["viewName"]] == []
+
+
+def test_a_view_a_database_and_partitions(spark: SparkSession, tables: str) -> None:
+    dovetail.analyze(spark, "star.names", progress=False)
+    dovetail.analyze(spark, "star.sales", partitions=[{"year": 2023}, {"month": "m1"}], progress=False)
+    read, kept = files(spark, "TABLE star.sales")
+    assert read > 0
+    assert kept > 0
+    every = dovetail.analyze(spark, "star.*", progress=False)
+    assert isinstance(every, DatabaseStats)
+    assert [table.table for table in every] == ["item", "sales", "store"]
+    assert every["sales"].rows == 10000
+
+
+def test_notes_are_warnings_at_the_callers_line(spark: SparkSession) -> None:
+    spark.sql("DROP TABLE IF EXISTS nested")
+    spark.sql("CREATE TABLE nested USING parquet AS SELECT 1 AS id, array(1) AS list")
+    with pytest.warns(DovetailWarning, match="list is array") as warned:
+        dovetail.analyze(spark, "nested", progress=False)
+    assert [warning.filename for warning in warned if warning.category is DovetailWarning] == [__file__]
+
+
+def test_progress_goes_to_stderr(spark: SparkSession, tables: str, capsys: pytest.CaptureFixture[str]) -> None:
+    dovetail.analyze(spark, "star")
+    assert "analyze star: sales (2 of 3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("target", "arguments", "error", "said"),
+    [
+        ("star.nosuch", {}, TargetNotFoundError, "Tables of database star"),
+        ("star.item", {"columns": ["nmae"]}, ColumnNotFoundError, "Did you mean name"),
+        ("star.item", {"groups": [["item_id", "nmae"]]}, ColumnNotFoundError, "Did you mean name"),
+        ("star.item", {"groups": [["item_id"]]}, NotAnalyzableError, "two or more columns"),
+        ("star.sales", {"partitions": {"item_id": 1}}, PartitionNotFoundError, "Partition columns: year, month"),
+        ("star", {"columns": ["item_id"]}, NotAnalyzableError, "Call analyze per table"),
+        ("star.item", {"noscan": True}, NotAnalyzableError, "mode='spark'"),
+        ("star.item", {"histogram": False}, NotAnalyzableError, "mode='spark'"),
+        ("parquet.`/nonexistent/dovetail`", {}, AnalyzeError, "nonexistent"),
+        (7, {}, NotAnalyzableError, "not <class 'int'>"),
+    ],
+)
+def test_refusals(
+    spark: SparkSession, tables: str, target: object, arguments: dict[str, object], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        dovetail.analyze(spark, target, progress=False, **arguments)  # type: ignore[arg-type]
+
+
+def test_an_interrupt_cancels_the_job_and_leaves_the_store(spark: SparkSession, pieces: str) -> None:
+    dovetail.analyze(spark, f"parquet.`{pieces}`", progress=False)
+
+    def interrupt() -> None:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    # pyspark's own handler would cancel every job of the context; what is shown here is what `cancellable` does.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(2, interrupt)
+    slow = "SELECT count(*) FROM range(1000000000) WHERE hash(id, uuid()) = 1"
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt), _sql.cancellable(spark):
+            _sql.rows(spark, slow)
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+    tracker = spark.sparkContext.statusTracker()
+    for _ in range(100):
+        if not tracker.getActiveJobsIds():
+            break
+        threading.Event().wait(0.1)
+    assert tracker.getActiveJobsIds() == []
+    assert files(spark, f"PATH parquet.`{pieces}`") == (0, 4)

@@ -1,0 +1,303 @@
+package org.apache.spark.sql.dovetail
+
+import java.nio.file.attribute.PosixFilePermissions
+import java.nio.file.{Files, Path, StandardOpenOption}
+
+import org.apache.hadoop.fs.{Path => HadoopPath}
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.dovetail.stats.StoredTables
+import org.apache.spark.sql.dovetail.store._
+
+/** DOVETAIL ANALYZE on tables of files, what is found afterwards, and what can happen to the store. */
+class StoreSuite extends DovetailSuite {
+
+  /** A store of its own. */
+  private def withStore[A](body: Path => A): A = withDirectory { d =>
+    val directory = d.resolve("store")
+    withConf("spark.dovetail.store.path" -> directory.toString)(body(directory))
+  }
+
+  private def table(name: String, rows: Long, files: Int = 2, partitioned: String = ""): Unit = {
+    spark.range(0, rows, 1, files).selectExpr("id", "CAST(id % 10 AS INT) ten", "concat('w', id % 50) word", "CAST(timestamp_seconds(id) AS TIMESTAMP_NTZ) at", "CAST(id % 4 AS INT) p")
+      .write.format("parquet").partitionBy(Option(partitioned).filter(_.nonEmpty).toSeq: _*).saveAsTable(name)
+  }
+
+  private def analyze(what: String): Row                        = spark.sql(s"DOVETAIL ANALYZE $what").head()
+  private def leaf(sql: String): LeafNode                       = optimized(sql).collectFirst { case l: LeafNode => l }.get
+  private def known(sql: String): Option[TableStatistics]       = new StoredTables(spark).find(leaf(sql))
+  private def stored(directory: Path): Seq[Path]                = {
+    val list = Files.list(directory)
+    try list.toArray.toSeq.map(_.asInstanceOf[Path]).sortBy(_.toString)
+    finally list.close()
+  }
+
+  /** Makes other sessions' changes visible at once. */
+  private def look(): Unit = Thread.sleep(StatisticsStore.CheckMillis + 100)
+
+  test("all columns in one pass: what is stored is what is there") {
+    withStore { directory =>
+      withTables("t") {
+        table("t", 30000)
+        val r = analyze("TABLE t GROUPS ((ten, word))")
+        assert((r.getString(0), r.getLong(1), r.getInt(2), r.getInt(3), r.getInt(4), r.getString(6)) == (("spark_catalog.default.t", 30000L, 5, 2, 0, "")))
+        val s = known("SELECT * FROM t").get
+        assert(s.rows == 30000 && s.fresh && s.columns.map(_.name) == Vector("id", "ten", "word", "at", "p"))
+        assert(s.sample.get.rows.length == 20000 && s.sample.get.of == 30000)
+        assert(s.groups == Vector(GroupStatistics(Vector("ten", "word"), s.groups.head.ndv)) && math.abs(s.groups.head.ndv - 50) < 1)
+        assert(s.bytes > 0 && stored(directory).size == 1)
+        assert(known("SELECT * FROM range(5)").isEmpty)
+      }
+    }
+  }
+
+  test("a file that came is all that is read; one that went is dropped") {
+    withStore { _ =>
+      withTables("t") {
+        table("t", 10000, files = 4)
+        assert(analyze("TABLE t").getInt(3) == 4)
+        spark.range(10000, 11000, 1, 1).selectExpr("id", "CAST(11 AS INT) ten", "'new' word", "CAST(timestamp_seconds(id) AS TIMESTAMP_NTZ) at", "CAST(0 AS INT) p")
+          .write.mode("append").insertInto("t")
+        val stale = known("SELECT * FROM t").get
+        assert(!stale.fresh && stale.rows > 10000, stale.rows)
+        val r = analyze("TABLE t")
+        assert((r.getLong(1), r.getInt(3), r.getInt(4)) == ((11000L, 1, 4)))
+        val s = known("SELECT * FROM t").get
+        assert(s.fresh && s.rows == 11000 && s.columns(1).ndv == 11)
+        assert((analyze("TABLE t").getInt(3), analyze("TABLE t").getInt(4)) == ((0, 5)))
+
+        val gone = new java.io.File(spark.table("t").inputFiles.head.stripPrefix("file:").replaceFirst("^/+", "/"))
+        assert(gone.delete())
+        spark.catalog.refreshTable("t")
+        val rows = spark.table("t").count()
+        assert(known("SELECT * FROM t").exists(k => k.fresh && k.rows == rows))
+        val after = analyze("TABLE t")
+        assert((after.getLong(1), after.getInt(3), after.getInt(4)) == ((rows, 0, 4)))
+      }
+    }
+  }
+
+  test("what is known of a table is known of its path, and the other way round") {
+    withStore { _ =>
+      withDirectory { d =>
+        spark.range(1000).selectExpr("id", "id % 7 AS seven").write.parquet(d.resolve("x").toString)
+        assert(analyze(s"PATH parquet.`${d.resolve("x")}`").getLong(1) == 1000)
+        assert(known(s"SELECT * FROM parquet.`${d.resolve("x")}`").exists(_.rows == 1000))
+        withTables("x") {
+          spark.sql(s"CREATE TABLE x USING parquet LOCATION '${d.resolve("x")}'")
+          assert(known("SELECT * FROM x").exists(_.fresh))
+        }
+      }
+    }
+  }
+
+  test("partitions: one analyzed alone, and a pruned query has those that are left") {
+    withStore { _ =>
+      withTables("t") {
+        table("t", 8000, files = 2, partitioned = "p")
+        val one = analyze("TABLE t PARTITION (p = 1)")
+        assert((one.getLong(1), one.getInt(3)) == ((2000L, 2)))
+        assert(known("SELECT * FROM t WHERE p = 1").exists(s => s.fresh && s.rows == 2000))
+        val scaled = known("SELECT * FROM t").get
+        assert(!scaled.fresh && math.abs(scaled.rows - 8000) < 800, scaled.rows)
+        val rest = analyze("TABLE t")
+        assert((rest.getLong(1), rest.getInt(3), rest.getInt(4)) == ((8000L, 6, 2)))
+        val pruned = known("SELECT * FROM t WHERE p IN (1, 2)").get
+        assert(pruned.fresh && pruned.rows == 4000 && pruned.columns.find(_.name == "p").get.ndv == 2)
+        assert(known("SELECT * FROM t WHERE p IN (1, 2)").get eq pruned, "the merge is kept")
+        assert(intercept[IllegalArgumentException](analyze("TABLE t PARTITION (id = 1)")).getMessage.contains("Partition columns: p"))
+      }
+    }
+  }
+
+  test("views, databases, unknown columns, nested types, sources that are no files") {
+    withStore { _ =>
+      withTables("v", "t", "n") {
+        table("t", 100)
+        spark.sql("CREATE TABLE n USING parquet AS SELECT 1 AS id, array(1) AS list, named_struct('a', 1) AS s")
+        spark.sql("CREATE OR REPLACE TEMPORARY VIEW v AS SELECT a.id FROM t a JOIN t b ON a.id = b.id JOIN n ON n.id = a.id")
+        val names = spark.sql("DOVETAIL ANALYZE TABLE v").collect().map(_.getString(0))
+        assert(names.toSeq == Seq("spark_catalog.default.t", "spark_catalog.default.n"))
+        val nested = analyze("TABLE n")
+        assert(nested.getInt(2) == 1 && nested.getString(6).contains("list is array") && nested.getString(6).contains("s is struct"))
+        assert(spark.sql("DOVETAIL ANALYZE DATABASE default").collect().map(_.getString(0)).toSet.contains("spark_catalog.default.t"))
+        Seq(
+          "TABLE t COLUMNS (nope)"         -> "Columns: id, ten, word, at, p",
+          "TABLE v COLUMNS (id)"           -> "PARTITION, COLUMNS and GROUPS are of one table",
+          "TABLE t COLUMNS id"             -> "a parenthesis is missing",
+          "TABLE t GROUPS ((id))"          -> "two or more columns",
+          "TABLE t NONSENSE"               -> "",
+          "t"                              -> "TABLE, PATH or DATABASE is missing"
+        ).foreach { case (wrong, said) => assert(intercept[Exception](analyze(wrong)).getMessage.contains(said), wrong) }
+        spark.sql("CREATE OR REPLACE TEMPORARY VIEW v AS WITH c AS (SELECT * FROM t) SELECT * FROM c WHERE id > (SELECT min(id) FROM n)")
+        assert(spark.sql("DOVETAIL ANALYZE TABLE v").collect().map(_.getString(0)).toSet == Set("spark_catalog.default.t", "spark_catalog.default.n"))
+        spark.sql("CREATE OR REPLACE TEMPORARY VIEW v AS SELECT * FROM range(5)")
+        assert(intercept[IllegalArgumentException](analyze("TABLE v")).getMessage.contains("not made of files"))
+      }
+    }
+  }
+
+  test("an empty table has no rows, and one that was filled since is unknown, not empty") {
+    withStore { _ =>
+      withTables("t") {
+        spark.sql("CREATE TABLE t (id BIGINT) USING parquet")
+        assert(analyze("TABLE t").getLong(1) == 0 && known("SELECT * FROM t").exists(s => s.fresh && s.rows == 0))
+        spark.sql("INSERT INTO t VALUES (1)")
+        assert(known("SELECT * FROM t").isEmpty)
+      }
+    }
+  }
+
+  test("columns asked for join those that are known") {
+    withStore { _ =>
+      withTables("t") {
+        table("t", 100)
+        assert(analyze("TABLE t COLUMNS (id)").getInt(2) == 1)
+        val r = analyze("TABLE t COLUMNS (`ten`) GROUPS ((id, word))")
+        assert(r.getInt(2) == 3 && r.getInt(3) == 2)
+        assert(analyze("TABLE t COLUMNS (id)").getInt(3) == 0)
+        assert(known("SELECT * FROM t").get.columns.map(_.name) == Vector("id", "ten", "word"))
+      }
+    }
+  }
+
+  test("Spark's catalog gets what fits, and queries on TIMESTAMP_NTZ still run under Spark's own estimator") {
+    withStore { _ =>
+      withTables("t") {
+        table("t", 1000)
+        analyze("TABLE t")
+        val stats = spark.sessionState.catalog.getTableMetadata(spark.sessionState.sqlParser.parseTableIdentifier("t")).stats.get
+        assert(stats.rowCount.contains(BigInt(1000)) && stats.colStats.keySet == Set("id", "ten", "word", "p"))
+        assert(stats.colStats("ten").distinctCount.contains(BigInt(10)) && stats.colStats("id").histogram.isDefined)
+        withConf("spark.sql.cbo.enabled" -> "true", "spark.dovetail.enabled" -> "false") {
+          assert(spark.sql("SELECT * FROM t WHERE id < 100 AND at > TIMESTAMP_NTZ'1970-01-01 00:00:10'").queryExecution.optimizedPlan.stats.rowCount.isDefined)
+        }
+        withTables("u") {
+          table("u", 10)
+          withConf("spark.dovetail.store.writeBack" -> "false")(analyze("TABLE u"))
+          assert(spark.sessionState.catalog.getTableMetadata(spark.sessionState.sqlParser.parseTableIdentifier("u")).stats.forall(_.rowCount.isEmpty))
+        }
+      }
+    }
+  }
+
+  test("private columns, and no values at all") {
+    withStore { directory =>
+      withTables("t") {
+        table("t", 1000)
+        withConf("spark.dovetail.privateColumns" -> "WORD, other.id", "spark.dovetail.store.writeBack" -> "false") {
+          analyze("TABLE t")
+          val s = known("SELECT * FROM t").get
+          assert(s.columns.find(_.name == "word").exists(c => c.min.isEmpty && c.heavyHitters.isEmpty && math.abs(c.ndv - 50) < 2))
+          assert(s.columns.find(_.name == "id").exists(_.max.contains(999L)))
+          assert(s.sample.get.schema.fieldNames.toSeq == Seq("id", "ten", "at", "p"))
+        }
+        withConf("spark.dovetail.sample.enabled" -> "false")(analyze("TABLE t"))
+        assert(known("SELECT * FROM t").exists(s => s.sample.isEmpty && s.columns.forall(_.max.isDefined)))
+        withConf("spark.dovetail.store.values" -> "false")(analyze("TABLE t"))
+        assert(known("SELECT * FROM t").exists(s => s.sample.isEmpty && s.columns.forall(c => c.max.isEmpty && c.quantiles.isEmpty)))
+        assert(PosixFilePermissions.toString(Files.getPosixFilePermissions(directory)) == "rwx------")
+        stored(directory).foreach(f => assert(PosixFilePermissions.toString(Files.getPosixFilePermissions(f)) == "rw-------"))
+      }
+    }
+  }
+
+  test("a broken, truncated or newer file is one warning, fails no query, and can be replaced") {
+    withStore { directory =>
+      withTables("t") {
+        table("t", 500)
+        analyze("TABLE t")
+        val file  = stored(directory).head
+        val bytes = Files.readAllBytes(file)
+        def flipped(i: Int) = bytes.updated(i, (bytes(i) ^ 0x55).toByte)
+        val broken = Seq(
+          "truncated"     -> bytes.take(bytes.length / 2),
+          "empty"         -> Array.empty[Byte],
+          "foreign"       -> flipped(0),
+          "in the header" -> flipped(60),
+          "in a block"    -> flipped(bytes.length - 10),
+          "no version"    -> bytes.updated(11, 0.toByte)
+        )
+        broken.foreach { case (how, content) =>
+          Files.write(file, content)
+          look()
+          assert(known("SELECT * FROM t").isEmpty, how)
+          assert(spark.sql("SELECT count(*) FROM t").head().getLong(0) == 500)
+        }
+        Files.write(file, bytes.updated(11, 9.toByte))
+        look()
+        val (_, warnings) = LogCapture.of("dovetail") { known("SELECT * FROM t"); look(); known("SELECT * FROM t") }
+        assert(warnings.size == 1 && warnings.head.contains("version 9"), warnings)
+        assert(analyze("TABLE t").getInt(3) == 2)
+        assert(known("SELECT * FROM t").exists(_.fresh))
+      }
+    }
+  }
+
+  test("a writer that is killed before its file is renamed leaves what was there") {
+    withStore { directory =>
+      withTables("t") {
+        table("t", 500)
+        analyze("TABLE t")
+        val before = Files.readAllBytes(stored(directory).head)
+        val files  = new StoreFiles(new HadoopPath(directory.toString), spark.sessionState.newHadoopConf())
+        intercept[IllegalStateException](files.replace(stored(directory).head.getFileName.toString) { out =>
+          out.write(1)
+          throw new IllegalStateException("killed")
+        })
+        Files.write(directory.resolve(s".${stored(directory).head.getFileName}.dead.tmp"), Array[Byte](1), StandardOpenOption.CREATE)
+        look()
+        assert(Files.readAllBytes(stored(directory).last).sameElements(before) && known("SELECT * FROM t").exists(_.fresh))
+      }
+    }
+  }
+
+  test("two writers at once: one of them wins, wholly") {
+    withStore { directory =>
+      withTables("t") {
+        table("t", 2000)
+        val runs = Seq("COLUMNS (id)", "COLUMNS (id, ten)", "COLUMNS (id)", "COLUMNS (id, ten)").par(c => analyze(s"TABLE t $c"))
+        assert(runs.forall(_.getLong(1) == 2000))
+        look()
+        assert(stored(directory).size == 1)
+        assert(known("SELECT * FROM t").exists(s => s.fresh && s.rows == 2000 && Set(1, 2)(s.columns.size)))
+      }
+    }
+  }
+
+  implicit private class Parallel[A](items: Seq[A]) {
+    def par[B](f: A => B): Seq[B] = {
+      val results = new java.util.concurrent.ConcurrentLinkedQueue[Either[Throwable, B]]()
+      val threads = items.map(i => new Thread(() => { results.add(try Right(f(i)) catch { case e: Throwable => Left(e) }); () }))
+      threads.foreach(_.start())
+      threads.foreach(_.join())
+      results.toArray.toSeq.map(_.asInstanceOf[Either[Throwable, B]].fold(throw _, identity))
+    }
+  }
+
+  test("where nothing can be written, ANALYZE says so before it reads, and queries run") {
+    withDirectory { d =>
+      val file = Files.write(d.resolve("file"), Array[Byte](1))
+      withConf("spark.dovetail.store.path" -> file.resolve("store").toString) {
+        withTables("t") {
+          table("t", 10)
+          val e = intercept[java.io.IOException](analyze("TABLE t"))
+          assert(e.getMessage.contains("cannot write statistics") && e.getMessage.contains("spark.dovetail.store.path"))
+          assert(known("SELECT * FROM t").isEmpty && spark.sql("SELECT count(*) FROM t").head().getLong(0) == 10)
+        }
+      }
+    }
+  }
+
+  test("a thousand tables in one store") {
+    withStore { directory =>
+      val store = StatisticsStore.of(spark)
+      val sketch = new collect.TableSketch(collect.Recipe.of(Vector(("a", org.apache.spark.sql.types.LongType, true)), Vector.empty, sampled = true), 10)
+      (0 until 1000).foreach(i => store.write(TableFile.NewTable(s"file:/t/$i", s"t$i", 0L, sketch.recipe, Vector.empty, sketch.toBytes)))
+      assert(stored(directory).size == 1000)
+      val start = System.nanoTime()
+      assert((0 until 1000).forall(i => store.find(s"file:/t/$i").exists(_.header.name == s"t$i")))
+      assert((System.nanoTime() - start) / 1e9 < 30)
+    }
+  }
+}
