@@ -174,7 +174,12 @@ class ExplainSuite extends DovetailSuite with Tolerance with BeforeAndAfterAll {
     assert(rows.map(_.getString(0)).toSeq == DovetailConf.all.map(_.key))
     rows.foreach { r =>
       assert(r.getString(0).startsWith("spark.dovetail.") && Set("boolean", "int", "long", "double", "string", "enum")(r.getString(3)))
-      assert((1 to 6).forall(i => !r.isNullAt(i) && (r.getString(i).nonEmpty || (i != 5 && i != 6 && r.getString(3) == "string"))) && r.getString(1) == r.getString(2), r)
+      assert(
+        (1 to 6).forall(i => !r.isNullAt(i) && (r.getString(i).nonEmpty || (i != 5 && i != 6 && r.getString(3) == "string"))) && r.getString(1) == r.getString(
+          2
+        ),
+        r
+      )
     }
     withConf(DovetailConf.MinGain.key -> "0.25") {
       assert(spark.sql(s"SELECT value, default FROM dovetail_conf() WHERE key = '${DovetailConf.MinGain.key}'").head().getString(0) == "0.25")

@@ -2,7 +2,7 @@ package dovetail.kernel.estimate
 
 import scala.util.Random
 
-import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Member, RelSet, Relation}
+import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Member, Relation, RelSet}
 import org.scalactic.Tolerance
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -156,8 +156,8 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
   }
 
   test("cautious rows: the count, if the samples are the tables; else more by doubt, and no fewer than samples can show") {
-    val many = Input(Vector(0), Vector.tabulate(4000)(i => Vector(Some(i.toLong % 400))))
-    val few  = Input(Vector(0), Vector.tabulate(4000)(i => Vector(Some(i.toLong % 3 + 400 * 1000))))
+    val many                              = Input(Vector(0), Vector.tabulate(4000)(i => Vector(Some(i.toLong % 400))))
+    val few                               = Input(Vector(0), Vector.tabulate(4000)(i => Vector(Some(i.toLong % 3 + 400 * 1000))))
     def both(share: Double, right: Input) = new SampleJoins(graph(Vector(many.copy(share = share), right.copy(share = share))))
     assert(both(1.0, many).cautiousRowsOf(RelSet(0, 1)) === 40000.0 +- 1e-3)
     val part = both(0.25, many)

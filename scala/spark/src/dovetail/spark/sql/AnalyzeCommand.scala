@@ -51,9 +51,10 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
     val plan   = session.sessionState.executePlan(UnresolvedRelation(parts)).analyzed
     val leaves = leavesOf(plan)
     leaves match {
-      case Seq()                              => throw new IllegalArgumentException(s"${statement.name} reads no table: there is nothing to analyze.")
-      case Seq(leaf)                          => analyze(session, leaf)
-      case many if statement.restricted       => throw new IllegalArgumentException(
+      case Seq()                        => throw new IllegalArgumentException(s"${statement.name} reads no table: there is nothing to analyze.")
+      case Seq(leaf)                    => analyze(session, leaf)
+      case many if statement.restricted =>
+        throw new IllegalArgumentException(
           s"${statement.name} is a view of ${many.map(LeafStatistics.name).mkString(", ")}: PARTITION, COLUMNS and GROUPS are of one table. Analyze these by name."
         )
       case many => many.flatMap(leaf => tolerant(LeafStatistics.name(leaf))(analyze(session, leaf)))

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.store
 
 import java.io.{IOException, OutputStream}
 import java.nio.file.attribute.PosixFilePermissions
-import java.nio.file.{Paths, Files => JavaFiles}
+import java.nio.file.{Files => JavaFiles, Paths}
 import java.util.UUID
 
 import scala.util.control.NonFatal
