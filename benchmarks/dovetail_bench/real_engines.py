@@ -115,7 +115,7 @@ def analyzed(session: Bench, tables: Mapping[str, Path], work: Path) -> Iterator
 
 def collect(spark: SparkSession, table: str) -> None:
     """The most that `dovetail.analyze` offers: the one place that says how Dovetail's statistics are collected."""
-    dovetail.analyze(spark, table, columns="all", histogram=True, mode="spark", progress=False)
+    dovetail.analyze(spark, table, progress=False)
 
 
 @contextmanager

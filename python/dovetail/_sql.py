@@ -111,17 +111,22 @@ def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
                 spark.conf.set(key, old)
 
 
+def is_connect(spark: SparkSession) -> bool:
+    """Whether the session is a client of Spark Connect, which has no context."""
+    return "connect" in type(spark).__module__
+
+
 @contextmanager
 def cancellable(spark: SparkSession) -> Iterator[None]:
     """Cancels the jobs that the body of a `with` started where it is interrupted (Ctrl-C), and no others."""
     tag = f"dovetail-{uuid.uuid4().hex}"
     cancel: Callable[[str], object]
     forget: Callable[[str], object]
-    try:
+    if is_connect(spark):
         spark.addTag(tag)
         cancel, forget = spark.interruptTag, spark.removeTag
-    except RuntimeError:
-        # Classic sessions of Spark 3.5 say that they have no tags; their context has.
+    else:
+        # not the session's tags, which belong to the calling thread of the JVM: after Ctrl-C that is another one
         context = spark.sparkContext
         context.addJobTag(tag)
         cancel, forget = context.cancelJobsWithTag, context.removeJobTag

@@ -218,7 +218,7 @@ def test_targets_without_a_place_in_the_catalog(spark: SparkSession, tables: str
     with pytest.raises(NotAnalyzableError, match=r"is a path.*CREATE TABLE name USING parquet LOCATION '/data/x'"):
         dovetail.analyze(spark, "parquet.`/data/x`", mode="spark")
     with pytest.raises(NotAnalyzableError, match=r"got DataFrame.*saveAsTable"):
-        dovetail.analyze(spark, spark.range(3), mode="spark")  # type: ignore[arg-type]
+        dovetail.analyze(spark, spark.range(3), mode="spark")
     with pytest.raises(NotAnalyzableError, match="it is a view"):
         dovetail.analyze(spark, "star.names", progress=False, mode="spark")
 
@@ -253,16 +253,16 @@ def test_modes(spark: SparkSession) -> None:
 
 
 def test_a_column_on_which_sparks_own_estimator_fails_is_warned_of(spark: SparkSession) -> None:
-    spark.sql("DROP TABLE IF EXISTS ntz")
-    spark.sql("CREATE TABLE ntz USING parquet AS SELECT TIMESTAMP_NTZ'2024-01-01 00:00:00' AS at, 1 AS a")
+    spark.sql("DROP TABLE IF EXISTS instants")
+    spark.sql("CREATE TABLE instants USING parquet AS SELECT TIMESTAMP_NTZ'2024-01-01 00:00:00' AS at, 1 AS a")
     spark.conf.set(CBO_KEY, "true")
     try:
         with pytest.warns(DovetailWarning, match=r"MatchError: TimestampNTZType.*at"):
-            analyzed(spark, "ntz", columns="all")
+            analyzed(spark, "instants", columns="all")
         # The warning is true: without Dovetail in the way, Spark fails.
         spark.conf.set("spark.dovetail.enabled", "false")
         with pytest.raises(Exception, match=r"TimestampNTZType|INTERNAL_ERROR"):
-            spark.sql("SELECT * FROM ntz WHERE at > TIMESTAMP_NTZ'2023-01-01 00:00:00'").explain(mode="cost")
+            spark.sql("SELECT * FROM instants WHERE at > TIMESTAMP_NTZ'2023-01-01 00:00:00'").explain(mode="cost")
     finally:
         spark.conf.unset(CBO_KEY)
         spark.conf.unset("spark.dovetail.enabled")

@@ -12,9 +12,12 @@ from dovetail.errors import StatementError, TargetNotFoundError
 
 
 def test_an_analyzed_table(spark: SparkSession, tables: str) -> None:
-    dovetail.analyze(spark, "star.store", columns="all", mode="spark", progress=False)
-    stats = dovetail.stats(spark, "star.store")
-    assert (stats.table, stats.rows, stats.source) == ("star.store", 10, "catalog")
+    spark.sql("DROP TABLE IF EXISTS star.shops")
+    spark.sql("CREATE TABLE star.shops USING parquet AS SELECT * FROM star.store")
+    dovetail.analyze(spark, "star.shops", columns="all", mode="spark", progress=False)
+    stats = dovetail.stats(spark, "star.shops")
+    spark.sql("DROP TABLE star.shops")
+    assert (stats.table, stats.rows, stats.source) == ("star.shops", 10, "catalog")
     assert [column.name for column in stats.columns] == ["store_id", "region"]
     assert (stats["region"].distinct_count, stats["region"].min, stats["region"].max) == (3, "0", "2")
     assert stats["region"].source == "catalog"
