@@ -171,6 +171,11 @@ object DovetailConf {
     new TypedConfigBuilder[T](conf.parent, parse, conf.stringConverter).createWithDefault(default)
   }
 
-  /** Asked only about wrong values. Spark does not say where a value comes from, and the call stack does. */
-  private def buildingSession: Boolean = Thread.currentThread.getStackTrace.exists(_.getClassName.endsWith("SessionStateBuilder"))
+  /**
+   * Asked only about wrong values. Spark does not say where a value comes from, and the call stack does: configuration files and options of a builder are
+   * merged in while the session's state is built, and from Spark 4.2 on, when the session's settings are first asked for.
+   */
+  private def buildingSession: Boolean = Thread.currentThread.getStackTrace.exists { f =>
+    f.getClassName.endsWith("SessionStateBuilder") || (f.getClassName.endsWith(".SQLConf$") && f.getMethodName.contains("merge"))
+  }
 }
