@@ -115,16 +115,20 @@ def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
 def cancellable(spark: SparkSession) -> Iterator[None]:
     """Cancels the jobs that the body of a `with` started where it is interrupted (Ctrl-C), and no others."""
     tag = f"dovetail-{uuid.uuid4().hex}"
+    add: Callable[[str], object]
     cancel: Callable[[str], object]
     forget: Callable[[str], object]
     try:
-        spark.addTag(tag)
-        cancel, forget = spark.interruptTag, spark.removeTag
-    except RuntimeError:
-        # Classic sessions of Spark 3.5 say that they have no tags; their context has.
+        # The context's tags, not the session's: an interrupted call leaves pyspark another thread in the JVM, and a
+        # classic session remembers its tags by thread.
         context = spark.sparkContext
-        context.addJobTag(tag)
-        cancel, forget = context.cancelJobsWithTag, context.removeJobTag
+        add, cancel, forget = context.addJobTag, context.cancelJobsWithTag, context.removeJobTag
+    except Exception as error:
+        if not is_spark_error(error):
+            raise
+        # Connect has no context.
+        add, cancel, forget = spark.addTag, spark.interruptTag, spark.removeTag
+    add(tag)
     try:
         yield
     except KeyboardInterrupt:

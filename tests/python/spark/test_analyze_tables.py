@@ -218,7 +218,7 @@ def test_targets_without_a_place_in_the_catalog(spark: SparkSession, tables: str
     with pytest.raises(NotAnalyzableError, match=r"is a path.*CREATE TABLE name USING parquet LOCATION '/data/x'"):
         dovetail.analyze(spark, "parquet.`/data/x`", mode="spark")
     with pytest.raises(NotAnalyzableError, match=r"got DataFrame.*saveAsTable"):
-        dovetail.analyze(spark, spark.range(3), mode="spark")  # type: ignore[arg-type]
+        dovetail.analyze(spark, spark.range(3), mode="spark")
     with pytest.raises(NotAnalyzableError, match="it is a view"):
         dovetail.analyze(spark, "star.names", progress=False, mode="spark")
 
