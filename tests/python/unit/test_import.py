@@ -56,8 +56,8 @@ def test_every_public_name_is_documented() -> None:
 def test_signatures_are_the_contract() -> None:
     assert str(inspect.signature(dovetail.analyze)).startswith(
         "(spark: 'SparkSession', target: 'str | DataFrame', columns: 'Columns' = None, "
-        "partitions: 'Partitions' = None, histogram: 'bool | None' = None, mode: 'str' = 'dovetail', progress: 'bool' = True, "
-        "*, groups: 'Groups' = (), noscan: 'bool' = False)"
+        "partitions: 'Partitions' = None, histogram: 'bool | None' = None, mode: 'str' = 'dovetail', "
+        "progress: 'bool' = True, *, groups: 'Groups' = (), noscan: 'bool' = False)"
     )
     assert list(inspect.signature(dovetail.explain).parameters) == ["df_or_sql", "spark", "format"]
     assert list(inspect.signature(dovetail.enable).parameters) == ["builder", "config"]
