@@ -43,7 +43,7 @@ class CollectSuite extends DovetailSuite {
     val n                 = random.nextInt(5000)
     def or(value: => Any) = if (random.nextInt(10) == 0) null else value
     Seq[Any](
-      or(n % 2 == 0),
+      or(n  % 2 == 0),
       or((n % 100).toByte),
       or((n % 3000).toShort),
       i,
@@ -78,15 +78,15 @@ class CollectSuite extends DovetailSuite {
     val random = new Random(7)
     (0 until Rows).map(values(_, random))
   }
-  private lazy val all  = sketch(recipe(groups = Vector(Vector(1, 12), Vector(3, 4))), rows)
+  private lazy val all = sketch(recipe(groups = Vector(Vector(1, 12), Vector(3, 4))), rows)
 
   private def statistics(s: TableSketch): TableStatistics = s.result(0L, 0L, fresh = true)
   private def column(name: String): ColumnStatistics      = statistics(all).columns.find(_.name == name).get
 
   private def exact(name: String): Seq[Any] = rows.map(_(types.indexWhere(_._1 == name))).filter(_ != null).map {
-    case d: Double if d == 0.0  => 0.0
-    case bytes: Array[Byte]     => new String(bytes, "UTF-8")
-    case other                  => other
+    case d: Double if d == 0.0 => 0.0
+    case bytes: Array[Byte]    => new String(bytes, "UTF-8")
+    case other                 => other
   }
 
   test("rows and NULLs are exact, distinct values within four standard errors, and exact where there are few") {
@@ -147,8 +147,8 @@ class CollectSuite extends DovetailSuite {
   }
 
   test("the sample is uniform, and the whole table where that is small") {
-    val s       = statistics(all).sample.get
-    val ids     = s.rows.map(_.getInt(3)).toSeq
+    val s   = statistics(all).sample.get
+    val ids = s.rows.map(_.getInt(3)).toSeq
     assert(s.of == Rows && ids.size == 1000 && ids.distinct.size == 1000)
     val quarter = ids.count(_ < Rows / 4)
     // four standard deviations of a binomial count
@@ -178,9 +178,9 @@ class CollectSuite extends DovetailSuite {
   private def text(bound: Option[Any]): String = bound.fold("none") { case b: Array[Byte] => new String(b, "UTF-8"); case other => other.toString }
 
   test("bounds of long strings are cut, and still bounds") {
-    val words = Seq("a" * 100 + "x", "m", "ä" * 60, "\ud83d\ude00" * 40).map(UTF8String.fromString)
-    val s     = statistics(sketch(recipe(Seq("s" -> StringType)), words.map(Seq(_)))).columns.head
-    val (min, max) = (s.min.get.asInstanceOf[UTF8String], s.max.get.asInstanceOf[UTF8String])
+    val words                                = Seq("a" * 100 + "x", "m", "ä" * 60, "\ud83d\ude00" * 40).map(UTF8String.fromString)
+    val s                                    = statistics(sketch(recipe(Seq("s" -> StringType)), words.map(Seq(_)))).columns.head
+    val (min, max)                           = (s.min.get.asInstanceOf[UTF8String], s.max.get.asInstanceOf[UTF8String])
     def atMost(a: UTF8String, b: UTF8String) = java.util.Arrays.compareUnsigned(a.getBytes, b.getBytes) <= 0
     words.foreach(w => assert(atMost(min, w) && atMost(w, max), w))
     Seq(min, max).foreach(b => assert(b.numBytes <= BytesSketch.BoundBytes + 4 && b.toString.getBytes("UTF-8").sameElements(b.getBytes)))

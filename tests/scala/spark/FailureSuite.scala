@@ -185,11 +185,11 @@ class FailureSuite extends DovetailSuite with BeforeAndAfterAll {
 
   /** Extensions that remember what is injected: the lookup in a function registry differs between the lines. */
   private class Recording extends SparkSessionExtensions {
-    var injected: Set[String] = Set.empty
+    var injected: Set[String]                                                  = Set.empty
     override def injectTableFunction(function: TableFunctionDescription): Unit = injected += function._1.funcName
-    override def injectPreCBORule(builder: RuleBuilder): Unit = injected += "rule"
-    override def injectPlannerStrategy(builder: StrategyBuilder): Unit = injected += "strategy"
-    override def injectParser(builder: ParserBuilder): Unit = injected += "parser"
+    override def injectPreCBORule(builder: RuleBuilder): Unit                  = injected += "rule"
+    override def injectPlannerStrategy(builder: StrategyBuilder): Unit         = injected += "strategy"
+    override def injectParser(builder: ParserBuilder): Unit                    = injected += "parser"
   }
 
   test("whatever fails while hooking in costs nobody the session") {

@@ -19,14 +19,19 @@ class StoreSuite extends DovetailSuite {
   }
 
   private def table(name: String, rows: Long, files: Int = 2, partitioned: String = ""): Unit = {
-    spark.range(0, rows, 1, files).selectExpr("id", "CAST(id % 10 AS INT) ten", "concat('w', id % 50) word", "CAST(timestamp_seconds(id) AS TIMESTAMP_NTZ) at", "CAST(id % 4 AS INT) p")
+    spark.range(
+      0,
+      rows,
+      1,
+      files
+    ).selectExpr("id", "CAST(id % 10 AS INT) ten", "concat('w', id % 50) word", "CAST(timestamp_seconds(id) AS TIMESTAMP_NTZ) at", "CAST(id % 4 AS INT) p")
       .write.format("parquet").partitionBy(Option(partitioned).filter(_.nonEmpty).toSeq: _*).saveAsTable(name)
   }
 
-  private def analyze(what: String): Row                        = spark.sql(s"DOVETAIL ANALYZE $what").head()
-  private def leaf(sql: String): LeafNode                       = optimized(sql).collectFirst { case l: LeafNode => l }.get
-  private def known(sql: String): Option[TableStatistics]       = new StoredTables(spark).find(leaf(sql))
-  private def stored(directory: Path): Seq[Path]                = {
+  private def analyze(what: String): Row                  = spark.sql(s"DOVETAIL ANALYZE $what").head()
+  private def leaf(sql: String): LeafNode                 = optimized(sql).collectFirst { case l: LeafNode => l }.get
+  private def known(sql: String): Option[TableStatistics] = new StoredTables(spark).find(leaf(sql))
+  private def stored(directory: Path): Seq[Path]          = {
     val list = Files.list(directory)
     try list.toArray.toSeq.map(_.asInstanceOf[Path]).sortBy(_.toString)
     finally list.close()
@@ -56,7 +61,12 @@ class StoreSuite extends DovetailSuite {
       withTables("t") {
         table("t", 10000, files = 4)
         assert(analyze("TABLE t").getInt(3) == 4)
-        spark.range(10000, 11000, 1, 1).selectExpr("id", "CAST(11 AS INT) ten", "'new' word", "CAST(timestamp_seconds(id) AS TIMESTAMP_NTZ) at", "CAST(0 AS INT) p")
+        spark.range(
+          10000,
+          11000,
+          1,
+          1
+        ).selectExpr("id", "CAST(11 AS INT) ten", "'new' word", "CAST(timestamp_seconds(id) AS TIMESTAMP_NTZ) at", "CAST(0 AS INT) p")
           .write.mode("append").insertInto("t")
         val stale = known("SELECT * FROM t").get
         assert(!stale.fresh && stale.rows > 10000, stale.rows)
@@ -122,12 +132,12 @@ class StoreSuite extends DovetailSuite {
         assert(nested.getInt(2) == 1 && nested.getString(6).contains("list is array") && nested.getString(6).contains("s is struct"))
         assert(spark.sql("DOVETAIL ANALYZE DATABASE default").collect().map(_.getString(0)).toSet.contains("spark_catalog.default.t"))
         Seq(
-          "TABLE t COLUMNS (nope)"         -> "Columns: id, ten, word, at, p",
-          "TABLE v COLUMNS (id)"           -> "PARTITION, COLUMNS and GROUPS are of one table",
-          "TABLE t COLUMNS id"             -> "a parenthesis is missing",
-          "TABLE t GROUPS ((id))"          -> "two or more columns",
-          "TABLE t NONSENSE"               -> "",
-          "t"                              -> "TABLE, PATH or DATABASE is missing"
+          "TABLE t COLUMNS (nope)" -> "Columns: id, ten, word, at, p",
+          "TABLE v COLUMNS (id)"   -> "PARTITION, COLUMNS and GROUPS are of one table",
+          "TABLE t COLUMNS id"     -> "a parenthesis is missing",
+          "TABLE t GROUPS ((id))"  -> "two or more columns",
+          "TABLE t NONSENSE"       -> "",
+          "t"                      -> "TABLE, PATH or DATABASE is missing"
         ).foreach { case (wrong, said) => assert(intercept[Exception](analyze(wrong)).getMessage.contains(said), wrong) }
         spark.sql("CREATE OR REPLACE TEMPORARY VIEW v AS WITH c AS (SELECT * FROM t) SELECT * FROM c WHERE id > (SELECT min(id) FROM n)")
         assert(spark.sql("DOVETAIL ANALYZE TABLE v").collect().map(_.getString(0)).toSet == Set("spark_catalog.default.t", "spark_catalog.default.n"))
@@ -207,10 +217,10 @@ class StoreSuite extends DovetailSuite {
       withTables("t") {
         table("t", 500)
         analyze("TABLE t")
-        val file  = stored(directory).head
-        val bytes = Files.readAllBytes(file)
+        val file            = stored(directory).head
+        val bytes           = Files.readAllBytes(file)
         def flipped(i: Int) = bytes.updated(i, (bytes(i) ^ 0x55).toByte)
-        val broken = Seq(
+        val broken          = Seq(
           "truncated"     -> bytes.take(bytes.length / 2),
           "empty"         -> Array.empty[Byte],
           "foreign"       -> flipped(0),
@@ -268,7 +278,12 @@ class StoreSuite extends DovetailSuite {
   implicit private class Parallel[A](items: Seq[A]) {
     def par[B](f: A => B): Seq[B] = {
       val results = new java.util.concurrent.ConcurrentLinkedQueue[Either[Throwable, B]]()
-      val threads = items.map(i => new Thread(() => { results.add(try Right(f(i)) catch { case e: Throwable => Left(e) }); () }))
+      val threads = items.map(i =>
+        new Thread(() => {
+          results.add(try Right(f(i))
+          catch { case e: Throwable => Left(e) }); ()
+        })
+      )
       threads.foreach(_.start())
       threads.foreach(_.join())
       results.toArray.toSeq.map(_.asInstanceOf[Either[Throwable, B]].fold(throw _, identity))
@@ -291,7 +306,7 @@ class StoreSuite extends DovetailSuite {
 
   test("a thousand tables in one store") {
     withStore { directory =>
-      val store = StatisticsStore.of(spark)
+      val store  = StatisticsStore.of(spark)
       val sketch = new collect.TableSketch(collect.Recipe.of(Vector(("a", org.apache.spark.sql.types.LongType, true)), Vector.empty, sampled = true), 10)
       (0 until 1000).foreach(i => store.write(TableFile.NewTable(s"file:/t/$i", s"t$i", 0L, sketch.recipe, Vector.empty, sketch.toBytes)))
       assert(stored(directory).size == 1000)

@@ -14,8 +14,8 @@ import org.apache.spark.unsafe.types.UTF8String
  */
 final class BytesSketch(column: Recipe.Column) extends ColumnSketch(column) {
   import BytesSketch._
-  private val text    = column.dataType != BinaryType
-  private val ordered = kept && (column.dataType == StringType || column.dataType == BinaryType)
+  private val text             = column.dataType != BinaryType
+  private val ordered          = kept && (column.dataType == StringType || column.dataType == BinaryType)
   private var min: Array[Byte] = _
   private var max: Array[Byte] = _
   private var cut              = false

@@ -66,14 +66,14 @@ object Collect {
 
   /** On an executor: the sketches of the parts that a task's rows come from. */
   private def sketches(rows: Iterator[InternalRow], recipe: Recipe, partOf: Map[String, Int], sampleRows: Vector[Int]): Iterator[(Int, Array[Byte])] = {
-    val done                  = Vector.newBuilder[(Int, Array[Byte])]
-    val toUnsafe              = UnsafeProjection.create(recipe.schema.fields.map(_.dataType): Array[DataType])
-    var sketch: TableSketch   = null
-    var part                  = -1
-    var file: UTF8String      = null
-    var random                = 0L
-    var row                   = 0L
-    def finish(): Unit        = if (sketch != null) done += part -> sketch.toBytes
+    val done                = Vector.newBuilder[(Int, Array[Byte])]
+    val toUnsafe            = UnsafeProjection.create(recipe.schema.fields.map(_.dataType): Array[DataType])
+    var sketch: TableSketch = null
+    var part                = -1
+    var file: UTF8String    = null
+    var random              = 0L
+    var row                 = 0L
+    def finish(): Unit      = if (sketch != null) done += part -> sketch.toBytes
     while (rows.hasNext) {
       val next = rows.next()
       val now  = InputFileBlockHolder.getInputFilePath
@@ -101,8 +101,8 @@ final private class ChosenFiles(all: FileIndex, keep: Set[Path]) extends FileInd
 
   private lazy val chosen = listFiles(Nil, Nil).flatMap(_.files)
 
-  override def inputFiles: Array[String]      = chosen.map(_.getPath.toString).toArray
-  override def refresh(): Unit                = all.refresh()
-  override def sizeInBytes: Long              = chosen.map(_.getLen).sum
-  override def partitionSchema: StructType    = all.partitionSchema
+  override def inputFiles: Array[String]   = chosen.map(_.getPath.toString).toArray
+  override def refresh(): Unit             = all.refresh()
+  override def sizeInBytes: Long           = chosen.map(_.getLen).sum
+  override def partitionSchema: StructType = all.partitionSchema
 }

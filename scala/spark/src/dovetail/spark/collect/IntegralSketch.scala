@@ -12,10 +12,10 @@ final class IntegralSketch(column: Recipe.Column) extends ColumnSketch(column) {
   private var max = Long.MinValue
 
   private val bytes: Int = column.dataType match {
-    case BooleanType | ByteType                                => 1
-    case ShortType                                             => 2
-    case IntegerType | DateType | _: YearMonthIntervalType     => 4
-    case _                                                     => 8
+    case BooleanType | ByteType                            => 1
+    case ShortType                                         => 2
+    case IntegerType | DateType | _: YearMonthIntervalType => 4
+    case _                                                 => 8
   }
 
   private val unit: Double = column.dataType match {
@@ -48,12 +48,12 @@ final class IntegralSketch(column: Recipe.Column) extends ColumnSketch(column) {
     case other => throw unlike(this, other)
   }
 
-  override protected def bounds: (Option[Any], Option[Any])                    = (Some(internal(min)), Some(internal(max)))
-  override protected def averageWidth: Double                                  = column.dataType.defaultSize.toDouble
-  override protected def maxWidth: Long                                        = column.dataType.defaultSize.toLong
-  override protected def value(entry: HeavyHitters.Entry): Option[Any]         = Some(internal(entry.key))
-  override protected def writeValues(out: DataOutput): Unit                    = { out.writeLong(min); out.writeLong(max) }
-  override protected def readValues(in: DataInput): Unit                       = { min = in.readLong(); max = in.readLong() }
+  override protected def bounds: (Option[Any], Option[Any])            = (Some(internal(min)), Some(internal(max)))
+  override protected def averageWidth: Double                          = column.dataType.defaultSize.toDouble
+  override protected def maxWidth: Long                                = column.dataType.defaultSize.toLong
+  override protected def value(entry: HeavyHitters.Entry): Option[Any] = Some(internal(entry.key))
+  override protected def writeValues(out: DataOutput): Unit            = { out.writeLong(min); out.writeLong(max) }
+  override protected def readValues(in: DataInput): Unit               = { min = in.readLong(); max = in.readLong() }
 
   private def internal(v: Long): Any = column.dataType match {
     case BooleanType                                       => v != 0L
@@ -67,5 +67,7 @@ final class IntegralSketch(column: Recipe.Column) extends ColumnSketch(column) {
 
 object IntegralSketch {
   def unlike(a: ColumnSketch, b: ColumnSketch): IllegalArgumentException =
-    new IllegalArgumentException(s"statistics of ${a.column.name} (${a.column.dataType.sql}) cannot take in those of ${b.column.name} (${b.column.dataType.sql})")
+    new IllegalArgumentException(
+      s"statistics of ${a.column.name} (${a.column.dataType.sql}) cannot take in those of ${b.column.name} (${b.column.dataType.sql})"
+    )
 }

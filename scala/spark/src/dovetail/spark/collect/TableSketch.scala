@@ -18,8 +18,8 @@ final class TableSketch private (
   import TableSketch._
   private var rows = 0L
 
-  private val members     = recipe.groups.map(_.toArray).toArray
-  private val hashes      = new Array[Long](columns.length)
+  private val members       = recipe.groups.map(_.toArray).toArray
+  private val hashes        = new Array[Long](columns.length)
   private lazy val toSample = sampleProjection(recipe)
 
   def this(recipe: Recipe, sampleRows: Int) = this(
@@ -107,8 +107,10 @@ object TableSketch {
     val rows       = in.readLong()
     val sampleRows = Bytes.count(in, RowSample.MaxRows)
     val columns    = recipe.columns.map(ColumnSketch.read(in, _)).toArray
-    val groups     = recipe.groups.map { _ => val r = new Array[Byte](HyperLogLog.Size); in.readFully(r); HyperLogLog.of(r) }.toArray
-    val sketch     = new TableSketch(recipe, sampleRows, columns, groups, RowSample.read(in, if (recipe.sampleColumns.nonEmpty) sampleRows else 0))
+    val groups     = recipe.groups.map { _ =>
+      val r = new Array[Byte](HyperLogLog.Size); in.readFully(r); HyperLogLog.of(r)
+    }.toArray
+    val sketch = new TableSketch(recipe, sampleRows, columns, groups, RowSample.read(in, if (recipe.sampleColumns.nonEmpty) sampleRows else 0))
     sketch.rows = rows
     sketch
   }

@@ -36,10 +36,10 @@ object WriteBack {
   }
 
   private def fits(c: ColumnStatistics): Boolean = c.dataType match {
-    case FloatType | DoubleType                                => Seq(c.min, c.max).flatten.flatMap(Values.number(_)).forall(v => !v.isInfinite) && !hasNaN(c)
+    case FloatType | DoubleType                                  => Seq(c.min, c.max).flatten.flatMap(Values.number(_)).forall(v => !v.isInfinite) && !hasNaN(c)
     case _: NumericType | BooleanType | DateType | TimestampType => true
-    case StringType | BinaryType                               => true
-    case _                                                     => false
+    case StringType | BinaryType                                 => true
+    case _                                                       => false
   }
 
   private def hasNaN(c: ColumnStatistics): Boolean = Seq(c.min, c.max).flatten.exists(Values.number(_).isEmpty)

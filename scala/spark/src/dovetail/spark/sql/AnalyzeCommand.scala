@@ -51,9 +51,10 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
     val plan   = session.sessionState.executePlan(UnresolvedRelation(parts)).analyzed
     val leaves = leavesOf(plan)
     leaves match {
-      case Seq()                              => throw new IllegalArgumentException(s"${statement.name} reads no table: there is nothing to analyze.")
-      case Seq(leaf)                          => analyze(session, leaf)
-      case many if statement.restricted       => throw new IllegalArgumentException(
+      case Seq()                        => throw new IllegalArgumentException(s"${statement.name} reads no table: there is nothing to analyze.")
+      case Seq(leaf)                    => analyze(session, leaf)
+      case many if statement.restricted =>
+        throw new IllegalArgumentException(
           s"${statement.name} is a view of ${many.map(LeafStatistics.name).mkString(", ")}: PARTITION, COLUMNS and GROUPS are of one table. Analyze these by name."
         )
       case many => many.flatMap(leaf => tolerant(LeafStatistics.name(leaf))(analyze(session, leaf)))
@@ -80,17 +81,20 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
       "ORC, CSV, JSON and other file formats; of other sources, Dovetail uses the statistics that they report."
   )
 
-  private def partitionFilters(session: SparkSession, relation: LogicalRelation, files: HadoopFsRelation): Seq[Expression] = statement.partition.map { case (name, text) =>
-    val conf   = session.sessionState.conf
-    val column = relation.output.find(a => conf.resolver(a.name, name) && files.partitionSchema.exists(f => conf.resolver(f.name, name))).getOrElse(
-      throw new IllegalArgumentException(s"${statement.name} is not partitioned by $name. Partition columns: ${files.partitionSchema.fieldNames.mkString(", ")}.")
-    )
-    session.sessionState.sqlParser.parseExpression(text) match {
-      case Literal(null, _) => IsNull(column)
-      case value if value.foldable => EqualTo(column, Literal.create(Cast(value, column.dataType, Some(conf.sessionLocalTimeZone)).eval(), column.dataType))
-      case _ => throw new IllegalArgumentException(s"PARTITION takes constants, and $name = $text is none.")
+  private def partitionFilters(session: SparkSession, relation: LogicalRelation, files: HadoopFsRelation): Seq[Expression] =
+    statement.partition.map { case (name, text) =>
+      val conf   = session.sessionState.conf
+      val column = relation.output.find(a => conf.resolver(a.name, name) && files.partitionSchema.exists(f => conf.resolver(f.name, name))).getOrElse(
+        throw new IllegalArgumentException(
+          s"${statement.name} is not partitioned by $name. Partition columns: ${files.partitionSchema.fieldNames.mkString(", ")}."
+        )
+      )
+      session.sessionState.sqlParser.parseExpression(text) match {
+        case Literal(null, _)        => IsNull(column)
+        case value if value.foldable => EqualTo(column, Literal.create(Cast(value, column.dataType, Some(conf.sessionLocalTimeZone)).eval(), column.dataType))
+        case _                       => throw new IllegalArgumentException(s"PARTITION takes constants, and $name = $text is none.")
+      }
     }
-  }
 
   private def tolerant(name: String)(body: => Seq[Row]): Seq[Row] =
     try body

@@ -80,7 +80,7 @@ object AnalyzeStatement {
 
   private def partition(text: String, words: Vector[Word]): (String, String) = words match {
     case name +: equals +: value if equals.is("=") && value.nonEmpty => unquoted(name.text) -> text.substring(value.head.start, value.last.end)
-    case _ => wrong(text, s"a partition is column = value, not '${words.map(_.text).mkString(" ")}'")
+    case _                                                           => wrong(text, s"a partition is column = value, not '${words.map(_.text).mkString(" ")}'")
   }
 
   private def unquoted(name: String): String = if (name.startsWith("`")) name.drop(1).dropRight(1).replace("``", "`") else name

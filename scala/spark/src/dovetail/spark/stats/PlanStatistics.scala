@@ -61,13 +61,14 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean) {
 
   private def addsNoRows(u: UnaryNode): Boolean = u match {
     case _: Sort | _: SubqueryAlias | _: View | _: ResolvedHint | _: Subquery | _: RepartitionOperation | _: RebalancePartitions => true
-    case _: Deduplicate | _: Offset | _: Tail | _: WindowGroupLimit | _: CollectMetrics | _: EventTimeWatermark                 => true
+    case _: Deduplicate | _: Offset | _: Tail | _: WindowGroupLimit | _: CollectMetrics | _: EventTimeWatermark                  => true
     case _: SerializeFromObject | _: DeserializeToObject | _: MapElements | _: TypedFilter | _: AppendColumns | _: MapGroups     => true
-    case _                                                                                                                     => false
+    case _                                                                                                                       => false
   }
 
   /** As many rows as there were, for want of a better number: the user's code (flatMap, mapInPandas, TRANSFORM) may make any number of them. */
-  private def unbounded(child: RelationProfile): RelationProfile = child.copy(rows = Estimate.guess(child.rows.value, child.rows.source), uniqueKeys = Set.empty)
+  private def unbounded(child: RelationProfile): RelationProfile =
+    child.copy(rows = Estimate.guess(child.rows.value, child.rows.source), uniqueKeys = Set.empty)
 
   private def reference(r: CTERelationRef): RelationProfile = ctes.get(r.cteId) match {
     case Some(d) =>

@@ -87,9 +87,9 @@ object StoredTables {
 
   /** As if the files that were not read were like those that were. */
   private def scaled(s: TableStatistics, bytes: Long): TableStatistics = {
-    val factor              = bytes.toDouble / s.bytes
-    def grown(n: Long)      = math.round(n * factor)
-    val rows                = grown(s.rows)
+    val factor                = bytes.toDouble / s.bytes
+    def grown(n: Long)        = math.round(n * factor)
+    val rows                  = grown(s.rows)
     def distinct(ndv: Double) = if (ndv >= KeyLike * s.rows) ndv * factor else math.min(ndv, math.max(rows.toDouble, 1.0))
     s.copy(
       rows = rows,

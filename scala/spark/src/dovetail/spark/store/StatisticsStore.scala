@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.store
 
 import java.io.{DataInputStream, IOException}
-import java.util.{Locale, LinkedHashMap => LruMap}
+import java.util.{LinkedHashMap => LruMap, Locale}
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.util.control.NonFatal

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.store
 
 import java.io.{IOException, OutputStream}
 import java.nio.file.attribute.PosixFilePermissions
-import java.nio.file.{Paths, Files => JavaFiles}
+import java.nio.file.{Files => JavaFiles, Paths}
 import java.util.UUID
 
 import scala.util.control.NonFatal
@@ -30,7 +30,9 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
 
   /** Time of modification and length by name; empty where the directory is not there. */
   def list(): Map[String, (Long, Long)] =
-    try fs.listStatus(directory).filter(s => s.isFile && s.getPath.getName.endsWith(Suffix)).map(s => s.getPath.getName -> ((s.getModificationTime, s.getLen))).toMap
+    try fs.listStatus(directory).filter(s => s.isFile && s.getPath.getName.endsWith(Suffix)).map(s =>
+        s.getPath.getName -> ((s.getModificationTime, s.getLen))
+      ).toMap
     catch { case _: java.io.FileNotFoundException => Map.empty }
 
   def open[A](name: String)(read: FSDataInputStream => A): A = {

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.store
 
-import java.io.{DataInput, DataInputStream, DataOutput, DataOutputStream, IOException, InputStream, OutputStream}
+import java.io.{DataInput, DataInputStream, DataOutput, DataOutputStream, InputStream, IOException, OutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.zip.CRC32
 
@@ -44,7 +44,9 @@ object TableFile {
 
   /** A file that a newer Dovetail wrote. */
   final class NewerVersion(version: Int)
-      extends IOException(s"it has version $version of the format, and this version of Dovetail reads up to $Version: analyze the table again, or use the newer one")
+      extends IOException(
+        s"it has version $version of the format, and this version of Dovetail reads up to $Version: analyze the table again, or use the newer one"
+      )
 
   val Version = 1
 
@@ -60,10 +62,10 @@ object TableFile {
   private val Longest = 1 << 30
 
   def write(to: OutputStream, table: NewTable): Unit = {
-    val sketches   = if (table.parts.size == 1) Vector(table.whole) else table.parts.map(_.sketch) :+ table.whole
-    val offsets    = sketches.scanLeft(0L)(_ + _.length)
-    val blocks     = sketches.zip(offsets).map { case (b, offset) => Block(offset, b.length, checksum(b)) }
-    val header     = Bytes.compressed { out =>
+    val sketches = if (table.parts.size == 1) Vector(table.whole) else table.parts.map(_.sketch) :+ table.whole
+    val offsets  = sketches.scanLeft(0L)(_ + _.length)
+    val blocks   = sketches.zip(offsets).map { case (b, offset) => Block(offset, b.length, checksum(b)) }
+    val header   = Bytes.compressed { out =>
       Seq(table.key, table.name).foreach(text => Bytes.write(out, Some(text.getBytes(UTF_8))))
       out.writeLong(table.collectedAt)
       table.recipe.write(out)
@@ -93,9 +95,9 @@ object TableFile {
     in.readFully(magic)
     if (!java.util.Arrays.equals(magic, Magic)) throw new IOException("it is no statistics file of Dovetail")
     in.readInt() match {
-      case Version                          => readVersion1(in)
-      case newer if newer > Version         => throw new NewerVersion(newer)
-      case unknown                          => throw new IOException(s"its format has version $unknown, which there never was")
+      case Version                  => readVersion1(in)
+      case newer if newer > Version => throw new NewerVersion(newer)
+      case unknown                  => throw new IOException(s"its format has version $unknown, which there never was")
     }
   }
 
@@ -103,10 +105,10 @@ object TableFile {
     val length = Bytes.count(in, Longest)
     val bytes  = readBlock(in, Block(0L, length, in.readLong()))
     Bytes.uncompressed(bytes) { h =>
-      def text          = new String(Bytes.read(h).getOrElse(throw new IOException("it names no table")), UTF_8)
-      val (key, name)   = (text, text)
-      val (at, recipe)  = (h.readLong(), Recipe.read(h))
-      val parts         = Vector.fill(Bytes.count(h, Most))(Part(Vector.fill(Bytes.count(h, Most))(h.readLong()), h.readLong(), readPlace(h)))
+      def text         = new String(Bytes.read(h).getOrElse(throw new IOException("it names no table")), UTF_8)
+      val (key, name)  = (text, text)
+      val (at, recipe) = (h.readLong(), Recipe.read(h))
+      val parts        = Vector.fill(Bytes.count(h, Most))(Part(Vector.fill(Bytes.count(h, Most))(h.readLong()), h.readLong(), readPlace(h)))
       Header(key, name, at, recipe, parts, readPlace(h), Preamble.toLong + length)
     }
   }
