@@ -3,6 +3,8 @@ package org.apache.spark.sql.dovetail
 import java.nio.file.attribute.PosixFilePermissions
 import java.nio.file.{Files, Path, StandardOpenOption}
 
+import scala.util.Try
+
 import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
@@ -266,7 +268,7 @@ class StoreSuite extends DovetailSuite {
     withStore { directory =>
       withTables("t") {
         table("t", 2000)
-        val runs = Seq("COLUMNS (id)", "COLUMNS (id, ten)", "COLUMNS (id)", "COLUMNS (id, ten)").par(c => analyze(s"TABLE t $c"))
+        val runs = together(Seq("COLUMNS (id)", "COLUMNS (id, ten)", "COLUMNS (id)", "COLUMNS (id, ten)"))(c => analyze(s"TABLE t $c"))
         assert(runs.forall(_.getLong(1) == 2000))
         look()
         assert(stored(directory).size == 1)
@@ -275,19 +277,13 @@ class StoreSuite extends DovetailSuite {
     }
   }
 
-  implicit private class Parallel[A](items: Seq[A]) {
-    def par[B](f: A => B): Seq[B] = {
-      val results = new java.util.concurrent.ConcurrentLinkedQueue[Either[Throwable, B]]()
-      val threads = items.map(i =>
-        new Thread(() => {
-          results.add(try Right(f(i))
-          catch { case e: Throwable => Left(e) }); ()
-        })
-      )
-      threads.foreach(_.start())
-      threads.foreach(_.join())
-      results.toArray.toSeq.map(_.asInstanceOf[Either[Throwable, B]].fold(throw _, identity))
-    }
+  /** Runs `body` on all items at once, each in a thread of its own. */
+  private def together[A, B](items: Seq[A])(body: A => B): Seq[B] = {
+    val results = new java.util.concurrent.ConcurrentLinkedQueue[Either[Throwable, B]]()
+    val threads = items.map(i => new Thread(() => { results.add(Try(body(i)).toEither); () }))
+    threads.foreach(_.start())
+    threads.foreach(_.join())
+    results.toArray.toSeq.map(_.asInstanceOf[Either[Throwable, B]].fold(throw _, identity))
   }
 
   test("where nothing can be written, ANALYZE says so before it reads, and queries run") {
