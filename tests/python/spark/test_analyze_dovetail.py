@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -103,27 +105,35 @@ def test_refusals(
         dovetail.analyze(spark, target, progress=False, **arguments)  # type: ignore[arg-type]
 
 
+def wait_for(condition: Callable[[], bool]) -> Callable[[], None]:
+    """Waits until the condition holds, for at most 20 seconds."""
+
+    def wait() -> None:
+        deadline = time.monotonic() + 20
+        while not condition() and time.monotonic() < deadline:
+            time.sleep(0.1)
+
+    return wait
+
+
 def test_an_interrupt_cancels_the_job_and_leaves_the_store(spark: SparkSession, pieces: str) -> None:
     dovetail.analyze(spark, f"parquet.`{pieces}`", progress=False)
 
+    tracker = spark.sparkContext.statusTracker()
+    running = wait_for(lambda: bool(tracker.getActiveJobsIds()))
+
     def interrupt() -> None:
+        running()
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     # pyspark's own handler would cancel every job of the context; what is shown here is what `cancellable` does.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(2, interrupt)
-    slow = "SELECT count(*) FROM range(1000000000) WHERE hash(id, uuid()) = 1"
     try:
-        timer.start()
+        threading.Thread(target=interrupt).start()
         with pytest.raises(KeyboardInterrupt), _sql.cancellable(spark):
-            _sql.rows(spark, slow)
+            _sql.rows(spark, "SELECT count(*) FROM range(1000000000) WHERE hash(id, uuid()) = 1")
     finally:
-        timer.cancel()
         signal.signal(signal.SIGINT, before)
-    tracker = spark.sparkContext.statusTracker()
-    for _ in range(100):
-        if not tracker.getActiveJobsIds():
-            break
-        threading.Event().wait(0.1)
+    wait_for(lambda: not tracker.getActiveJobsIds())()
     assert tracker.getActiveJobsIds() == []
     assert files(spark, f"PATH parquet.`{pieces}`") == (0, 4)

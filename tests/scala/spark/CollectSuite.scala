@@ -130,6 +130,26 @@ class CollectSuite extends DovetailSuite {
     assert(column("word").quantiles.isEmpty)
   }
 
+  test("quantiles that another Spark line wrote are read, and what is written here carries the flag that Spark 3.5 asks for") {
+    // 1 to 30, by versions 3.3.0 and 6.2.0 of the library; the latter with the flag
+    val head  = "05010f08080008001e0000000000000008000300090000001300000013000000000000000000f03f0000000000003e40"
+    val high  = (30 to 20 by -1).map(hex)
+    val lines = Seq(head + high.mkString + Seq(4, 8, 11, 15, 20).map(hex).mkString, head + high.mkString + Seq(3, 7, 12, 16, 20).map(hex).mkString)
+    lines.foreach { line =>
+      val bytes = line.grouped(2).map(Integer.parseInt(_, 16).toByte).toArray
+      val read  = Bytes.uncompressed(Bytes.compressed(Bytes.write(_, Some(bytes))))(Quantiles.read)
+      assert(read.bounds.head == 1.0 && read.bounds.last == 30.0)
+      val again = Bytes.uncompressed(Bytes.compressed(read.write))(in => Bytes.read(in).get)
+      assert((again(3) & 8) == 8 && Bytes.uncompressed(Bytes.compressed(read.write))(Quantiles.read).bounds == read.bounds)
+    }
+  }
+
+  /** A whole number as a double, low byte first. */
+  private def hex(n: Int): String = {
+    val bits = java.lang.Double.doubleToLongBits(n.toDouble)
+    (0 until 8).map(i => f"${(bits >>> (8 * i)) & 0xff}%02x").mkString
+  }
+
   test("frequent values: all and exact where there are few, else those that are frequent") {
     val tiny = column("tiny").heavyHitters
     assert(tiny == exact("tiny").groupBy(identity).map { case (v, vs) => v -> vs.size.toLong }.toVector.sortBy { case (v, n) => (-n, v.asInstanceOf[Byte]) })
