@@ -120,7 +120,6 @@ def is_connect(spark: SparkSession) -> bool:
 def cancellable(spark: SparkSession) -> Iterator[None]:
     """Cancels the jobs that the body of a `with` started where it is interrupted (Ctrl-C), and no others."""
     tag = f"dovetail-{uuid.uuid4().hex}"
-    add: Callable[[str], object]
     cancel: Callable[[str], object]
     forget: Callable[[str], object]
     if is_connect(spark):
@@ -129,13 +128,8 @@ def cancellable(spark: SparkSession) -> Iterator[None]:
     else:
         # not the session's tags, which belong to the calling thread of the JVM: after Ctrl-C that is another one
         context = spark.sparkContext
-        add, cancel, forget = context.addJobTag, context.cancelJobsWithTag, context.removeJobTag
-    except Exception as error:
-        if not is_spark_error(error):
-            raise
-        # Connect has no context.
-        add, cancel, forget = spark.addTag, spark.interruptTag, spark.removeTag
-    add(tag)
+        context.addJobTag(tag)
+        cancel, forget = context.cancelJobsWithTag, context.removeJobTag
     try:
         yield
     except KeyboardInterrupt:
