@@ -3,8 +3,6 @@ package org.apache.spark.sql.dovetail
 import java.nio.file.attribute.PosixFilePermissions
 import java.nio.file.{Files, Path, StandardOpenOption}
 
-import scala.util.Try
-
 import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
