@@ -135,6 +135,14 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
     }
   }
 
+  test("many relations whose hub comes last: what it leaves behind is in pieces, and still has a size") {
+    val n     = 20
+    val hub   = Input((0 until n).toVector, Vector.fill(8000)(Vector.fill(n)(Some(1L))))
+    val dims  = Vector.tabulate(n)(c => Input(Vector(c), Vector.tabulate(25)(i => Vector(Some(i.toLong)))))
+    val found = new CardinalityModel(graph(dims :+ hub)).estimate((0 to n).toArray).value
+    assert(found >= 1.0 && !found.isNaN && found <= Estimate.Ceiling)
+  }
+
   test("a relation without a sample is sized by formulas, in proportion to what was counted") {
     val fact   = Input(Vector(0, 1), Vector.tabulate(1000)(i => Vector(Some(if (i % 10 == 0) i.toLong else 7L), Some(i % 20L))))
     val dim    = Input(Vector(0), Vector(Vector(Some(7L))))

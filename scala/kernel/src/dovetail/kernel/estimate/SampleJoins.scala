@@ -101,8 +101,11 @@ final class SampleJoins(graph: JoinGraph) {
       more = wider.bits != near.bits
       near = wider
     }
-    val base = rowsOf(near)
-    if (near.isEmpty) rowsOf(rest) * rows(last) else if (base <= 0.0) 0.0 else rowsOf(rest) * rowsOf(near | RelSet.single(last)) / base
+    if (near.isEmpty) rowsOf(rest) * rows(last)
+    else {
+      val base = rowsOf(near)
+      if (base <= 0.0) 0.0 else rowsOf(rest) * rowsOf(near | RelSet.single(last)) / base
+    }
   }
 
   private def limited(set: RelSet): RelSet = RelSet(set.toVector.take(largest - 1): _*)
