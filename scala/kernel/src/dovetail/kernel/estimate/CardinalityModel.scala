@@ -24,8 +24,10 @@ import dovetail.kernel.graph.{JoinGraph, RelSet}
 final class CardinalityModel(graph: JoinGraph) {
   import CardinalityModel.Huge
 
-  private val n       = graph.size
-  private val samples = new SampleJoins(graph)
+  /** What is counted on the relations' samples. */
+  val samples: SampleJoins = new SampleJoins(graph)
+
+  private val n = graph.size
 
   // relations in the fixed order; `rank` is the inverse
   private val order: Array[Int] = graph.relations.indices.sortBy(r => (-graph.relations(r).profile.baseRows, r)).toArray

@@ -24,13 +24,13 @@ object JoinStatistics {
     val relations = profiles.zipWithIndex.map { case (p, i) => Relation(i, "", p, p.width(p.columns.keys), broadcastable = false, sampled(i)) }
     val classes   = predicates.equivalenceClasses(profiles)
     val graph     = JoinGraph(relations, classes, predicates.joinPredicates(profiles))
-    val pairs     = new CardinalityModel(graph).estimate(Array(0, 1))
+    val model     = new CardinalityModel(graph)
+    val pairs     = model.estimate(Array(0, 1))
     val local     = predicates.local.map { case (i, e) => Filters.selectivity(if (i == 0) left else right, new Conditions()(e)) }.product
     val inner     = pairs.scaled(local)
     val (l, r)    = (left.rows.value, right.rows.value)
-    val partners  = new SampleJoins(graph)
-    val semi      = partners.partnered(0, 1).getOrElse(semiShare(classes, left, 0, inner.value))
-    val semiOfR   = partners.partnered(1, 0).getOrElse(semiShare(classes, right, 1, inner.value))
+    val semi      = model.samples.partnered(0, 1).getOrElse(semiShare(classes, left, 0, inner.value))
+    val semiOfR   = model.samples.partnered(1, 0).getOrElse(semiShare(classes, right, 1, inner.value))
     def rows(value: Double, upper: Double) = Estimate.of(value, upper, inner.source)
     def leftPadded(total: Double)          = padded(left, r * (1.0 - semiOfR * local), total)
     def rightPadded(total: Double)         = padded(right, l * (1.0 - semi * local), total)

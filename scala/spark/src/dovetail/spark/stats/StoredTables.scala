@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.stats
 
-import java.util.{LinkedHashMap => LruMap}
+import java.util.{IdentityHashMap, LinkedHashMap => LruMap}
 
 import scala.util.control.NonFatal
 
@@ -16,10 +16,15 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
  *
  * Where all of them were read and nothing else was, that is the whole table's; where some partitions are left, the merge of their parts, which is kept in
  * memory for the next query. Where files came or changed since, the parts that still hold are scaled by bytes to what is there now, and are not fresh.
+ *
+ * One object serves one planning run, which asks for a leaf several times: its files are listed once.
  */
 final class StoredTables(session: SparkSession) extends KnownTables {
+  private val found = new IdentityHashMap[LeafNode, Option[TableStatistics]]
 
-  override def find(leaf: LeafNode): Option[TableStatistics] = leaf match {
+  override def find(leaf: LeafNode): Option[TableStatistics] = found.computeIfAbsent(leaf, lookUp(_))
+
+  private def lookUp(leaf: LeafNode): Option[TableStatistics] = leaf match {
     case r: LogicalRelation =>
       r.relation match {
         case files: HadoopFsRelation =>
