@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from dovetail import _sql
+from dovetail._analyze_database import every_table
 from dovetail._analyze_sql import ALL, Columns, Partitions, PartitionSpec, column_names, partition_specs
 from dovetail._analyze_target import Database, Table, resolve
 from dovetail._identifiers import literal, parse_name, quote, quote_name
 from dovetail.errors import (
     AnalyzeError,
-    AnalyzeIncompleteError,
     DovetailWarning,
     NotAnalyzableError,
     PartitionNotFoundError,
@@ -150,33 +150,18 @@ def _one(
 
 
 def _database(spark: SparkSession, database: Database, request: Request, progress: bool, callers: int) -> DatabaseStats:
-    """Every table in turn. One that fails does not stop the others: hours may lie behind."""
     if request.restricted:
         raise NotAnalyzableError(
             f"{database.name} is a database: its tables differ, so columns, partitions and groups cannot be given. "
             f"Call analyze per table. Tables: {listing(database.tables)}."
         )
-    done: list[TableStats] = []
-    failures: dict[str, str] = {}
-    with shown_progress(f"analyze {database.name}", len(database.tables), progress) as shown:
-        for name in database.tables:
-            with shown.step(name):
-                quoted = quote_name((*database.parts, name))
-                try:
-                    _run(spark, name, _statement("TABLE", quoted, "", request), callers + 1)
-                    done.append(replace(stats(spark, quoted), table=name))
-                except AnalyzeError as error:
-                    failures[name] = str(error)
-    result = DatabaseStats(database.name, tuple(done))
-    if failures:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
-        raise AnalyzeIncompleteError(
-            f"{len(failures)} of {len(database.tables)} tables of {database.name} could not be analyzed ({reasons}). "
-            "The others were; their statistics are in this error's `done`.",
-            result,
-            failures,
-        )
-    return result
+
+    def one(name: str) -> TableStats:
+        quoted = quote_name((*database.parts, name))
+        _run(spark, name, _statement("TABLE", quoted, "", request), callers + 3)
+        return stats(spark, quoted)
+
+    return every_table(database, one, progress)
 
 
 def _statement(kind: str, quoted: str, partition: str, request: Request) -> str:

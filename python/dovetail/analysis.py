@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dovetail import _sql
+from dovetail._analyze_database import every_table
 from dovetail._analyze_sql import Columns, Partitions, Plan, Request, Statement, plan
 from dovetail._analyze_target import Database, Table, resolve, table
 from dovetail._collect import Groups, collect
@@ -20,7 +21,6 @@ from dovetail._collect import Request as CollectRequest
 from dovetail._partitions import partition_stats, partitions_of
 from dovetail.errors import (
     AnalyzeError,
-    AnalyzeIncompleteError,
     DovetailWarning,
     NotAnalyzableError,
     PartitionNotFoundError,
@@ -142,36 +142,21 @@ def analyze(
 
 
 def _analyze_database(spark: SparkSession, database: Database, request: Request, progress: bool) -> DatabaseStats:
-    """Every table in turn. One that fails does not stop the others: hours may lie behind."""
     if request.partitions is not None or isinstance(request.columns, tuple):
         raise NotAnalyzableError(
             f"{database.name} is a database: its tables differ, so columns takes only 'all' there, and partitions "
             f"nothing. Call analyze per table. Tables: {listing(database.tables)}."
         )
-    done: list[TableStats] = []
-    failures: dict[str, str] = {}
-    with shown_progress(f"analyze {database.name}", len(database.tables), progress) as shown:
-        for name in database.tables:
-            with shown.step(name):
-                try:
-                    found = table(spark, (*database.parts, name))
-                    todo = plan(found, request)
-                    _warn(spark, found, request, todo, callers=4)
-                    for statement in todo.statements:
-                        _run(spark, found, request, statement)
-                    done.append(replace(stats(spark, found.quoted), table=name))
-                except AnalyzeError as error:
-                    failures[name] = str(error)
-    result = DatabaseStats(database.name, tuple(done))
-    if failures:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
-        raise AnalyzeIncompleteError(
-            f"{len(failures)} of {len(database.tables)} tables of {database.name} could not be analyzed ({reasons}). "
-            "The others were; their statistics are in this error's `done`.",
-            result,
-            failures,
-        )
-    return result
+
+    def one(name: str) -> TableStats:
+        found = table(spark, (*database.parts, name))
+        todo = plan(found, request)
+        _warn(spark, found, request, todo, callers=6)
+        for statement in todo.statements:
+            _run(spark, found, request, statement)
+        return stats(spark, found.quoted)
+
+    return every_table(database, one, progress)
 
 
 def _run(spark: SparkSession, target: Table, request: Request, statement: Statement) -> None:
