@@ -39,30 +39,59 @@ final case class EquivalenceClass(index: Int, members: Vector[Member]) {
 }
 
 /**
- * A join predicate that is not an equality between two relations' expressions.
+ * A predicate of inner joins, or of a filter above joins, that is not a member of an equivalence class.
  *
- * @param relations   all it reads, ascending; two or more
+ * @param relations   all it reads, ascending; two or more, or one that the closed side of an operator below the predicate holds (`WHERE b.x IS NULL`
+ *                    above a left outer join)
  * @param selectivity share of the pairs it keeps
  * @param sides       for an equality between expressions over several relations (`a.x + b.y = c.z`): the relations of each side. A hash join can use it,
  *                    and the search sees a hyperedge.
+ * @param scope       in a graph with operators: the relations below the place where it was written, ascending; the operators among these were joined
+ *                    before it. None: it stood above all of them.
  */
-final case class JoinPredicate(index: Int, relations: Vector[Int], selectivity: Double, sides: Option[(Vector[Int], Vector[Int])], text: String) {
-  require(relations.size >= 2 && relations == relations.distinct.sorted, s"relations of a join predicate: $relations")
+final case class JoinPredicate(
+    index: Int,
+    relations: Vector[Int],
+    selectivity: Double,
+    sides: Option[(Vector[Int], Vector[Int])],
+    text: String,
+    scope: Option[Vector[Int]] = None
+) {
+  require(relations.nonEmpty && relations == relations.distinct.sorted, s"relations of a join predicate: $relations")
+  require(scope.forall(s => relations.forall(s.contains)), s"a predicate reads $relations, of which not all are in its scope $scope")
   require(selectivity >= 0.0 && selectivity <= 1.0, s"selectivity $selectivity")
   require(sides.forall { case (l, r) => l.nonEmpty && r.nonEmpty && (l ++ r).sorted == relations }, s"sides $sides do not split the relations $relations")
 }
 
 /**
- * A group of relations connected by inner joins: what the search orders. Any number of relations.
+ * A group of relations connected by joins: what the search orders. Any number of relations. Inner joins are classes and predicates; `operators` are the
+ * other joins, bottom-up in the order they were written, and decide what may be joined with what ([[ConflictRules]], [[Joinable]]).
  *
  * Edges (who can be joined with whom without a cross product) are all pairs within an equivalence class, the pairs of two-relation predicates, and the
  * hyperedges of equalities over several relations. A predicate over three or more relations that is no equality connects nothing: it is applied where
  * its last relation joins.
  */
-final case class JoinGraph(relations: Vector[Relation], classes: Vector[EquivalenceClass], predicates: Vector[JoinPredicate]) {
+final case class JoinGraph(
+    relations: Vector[Relation],
+    classes: Vector[EquivalenceClass],
+    predicates: Vector[JoinPredicate],
+    operators: Vector[Operator] = Vector.empty
+) {
   require(relations.nonEmpty && relations.zipWithIndex.forall { case (r, i) => r.index == i }, "relations are numbered from 0")
   require(classes.zipWithIndex.forall { case (c, i) => c.index == i }, "classes are numbered from 0")
   require((classes.flatMap(_.relations) ++ predicates.flatMap(_.relations)).forall(relations.indices.contains), "an edge names an unknown relation")
+  require(operators.zipWithIndex.forall { case (o, i) => o.index == i && o.relations.forall(relations.indices.contains) }, "operators are numbered from 0")
+  require(operators.indices.forall(i => operators.take(i).forall(nests(_, operators(i)))), "operators come bottom-up and lie in one side of those above them")
+
+  private def nests(below: Operator, above: Operator) =
+    below.relations.forall(above.left.contains) || below.relations.forall(above.right.contains) || !below.relations.exists(above.relations.contains)
+
+  val levels: Levels = new Levels(operators)
+  require(classes.forall(_.relations.map(levels.of(_)).distinct.size == 1), "a class has members on both sides of an operator that does not let its equality through")
+  require(
+    predicates.forall(p => p.relations.size > 1 || !levels.pure(p.relations, p.scope.getOrElse(relations.indices.toVector))),
+    "a predicate over one relation that no operator comes before belongs to the relation"
+  )
 
   def size: Int = relations.size
 
