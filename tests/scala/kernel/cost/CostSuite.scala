@@ -178,7 +178,7 @@ class CostSuite extends AnyFunSuite {
       val edges         = if (seed % 2 == 0) Graphs.shared(n, random) else Graphs.sized(n, Graphs.connected(n, n / 2, random), random)
       val (plan, model) = table(GraphText(edges + "; Z 50; A~Z 0.1"), costs)
       (0 until plan.alternatives).flatMap { i =>
-        val tree = JoinTree.of(plan, i, model, costs)
+        val tree = JoinTree.of(plan, i, sizer, costs)
         assert(tree.joins.map(_.own.total).sum === plan.cost(i), s"seed $seed, ${costs.name}, alternative $i")
         assert(tree.cost.total === plan.cost(i), s"seed $seed, ${costs.name}, alternative $i")
         tree.joins.map(_.method)

@@ -15,10 +15,10 @@ class GreedySuite extends AnyFunSuite {
   private val physical = new PhysicalCosts(CostConstants(), ClusterFacts())
 
   private def greedy(graph: JoinGraph, costs: CostModel): (JoinTree, Long) = {
-    val model = new CardinalityModel(graph)
-    val goo   = new Greedy(graph, new Sizer(graph, model), costs)
-    val plan  = goo.run()
-    (JoinTree.of(plan, plan.best, model, costs), goo.pairs)
+    val sizer = new Sizer(graph, new CardinalityModel(graph))
+    val goo   = new Greedy(graph, sizer, costs)
+    val plan  = goo.run().get
+    (JoinTree.of(plan, plan.best, sizer, costs), goo.pairs)
   }
 
   private def order(text: String): String = { val g = GraphText(text); greedy(g, rowsOnly)._1.shape.render(g.relations(_).name) }

@@ -5,15 +5,21 @@ trait CostModel {
   def name: String
 
   /**
-   * Offers the ways of joining `left` and `right` to `out`.
+   * Offers the ways of joining `left` and `right` to `out` by an inner join.
    *
    * @param key  classes that the two have in common: the hash key, as a partitioning mask; 0 where there is none or it has no class
    * @param equi there is an equality to hash or sort by
    */
   def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean): Unit
 
-  /** The parts of the cost of the join itself, without its inputs, as `join` added them up for alternative `i` of `out`. */
+  /** Offers the ways of joining `left` and `right` to `out` by an operator, whose left side `left` is. */
+  def join(left: SubPlan, right: SubPlan, out: SubPlan, operator: OperatorJoin): Unit
+
+  /** The parts of the cost of an inner join itself, without its inputs, as `join` added them up for alternative `i` of `out`. */
   def parts(out: SubPlan, i: Int): Cost
+
+  /** The same for the join of an operator. */
+  def parts(out: SubPlan, i: Int, operator: OperatorJoin): Cost
 }
 
 /**
@@ -28,7 +34,10 @@ final class CardWeightCosts(weight: Double) extends CostModel {
   def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean): Unit =
     out.offer(left.cost(0) + right.cost(0) + own(out), 0L, JoinMethod.Unspecified, left, 0, right, 0, 0.0)
 
-  def parts(out: SubPlan, i: Int): Cost = Cost(output = own(out))
+  def join(left: SubPlan, right: SubPlan, out: SubPlan, operator: OperatorJoin): Unit = join(left, right, out, 0L, operator.equi)
+
+  def parts(out: SubPlan, i: Int): Cost                         = Cost(output = own(out))
+  def parts(out: SubPlan, i: Int, operator: OperatorJoin): Cost = parts(out, i)
 
   private def own(out: SubPlan) = weight * out.rows + (1.0 - weight) * out.bytes
 }

@@ -10,6 +10,7 @@ import dovetail.kernel.cost.JoinMethod._
  * needs neither exchange nor sort.
  */
 final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends CostModel {
+  import PhysicalCosts._
   import constants._
 
   val name = "physical"
@@ -19,14 +20,33 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     val output      = outputOf(out)
     if (!equi) {
       val (l, r) = (left.best, right.best)
-      out.offer(left.cost(l) + right.cost(r) + nestedLoop(left, right) + output, 0L, NestedLoop, left, l, right, r, repartition)
+      out.offer(left.cost(l) + right.cost(r) + nestedLoop(left, right, smaller(left, right)) + output, 0L, NestedLoop, left, l, right, r, repartition)
     } else {
       if (canBroadcast(right)) broadcasts(left, right, out, BroadcastRight, output, repartition)
       if (canBroadcast(left)) broadcasts(right, left, out, BroadcastLeft, output, repartition)
       // where the engine broadcasts by itself there is no shuffled join to choose
-      if (!left.broadcast && !right.broadcast) shuffled(left, right, out, key, output, repartition)
+      if (!left.broadcast && !right.broadcast) shuffled(left, right, out, key, key, key, SwapEither, output, repartition)
     }
   }
+
+  /** Spark broadcasts the right side of these joins or none, as does adaptive execution; and a nested loop copies the right side, but for a full outer join. */
+  def join(left: SubPlan, right: SubPlan, out: SubPlan, operator: OperatorJoin): Unit = {
+    val repartition = exchange(out) + sort(out)
+    val output      = outputOf(out)
+    if (!operator.equi) {
+      val (l, r) = (left.best, right.best)
+      out.offer(left.cost(l) + right.cost(r) + nestedLoop(left, right, looped(left, right, operator)) + output, 0L, NestedLoop, left, l, right, r, repartition)
+    } else {
+      if (operator.broadcastsRight && canBroadcast(right)) broadcasts(left, right, out, BroadcastRight, output, repartition)
+      if (!(operator.broadcastsRight && right.broadcast)) {
+        val swap = if (operator.broadcastsRight) SwapRight else SwapNone
+        shuffled(left, right, out, operator.leftKey, operator.rightKey, operator.partitioning, swap, output, repartition)
+      }
+    }
+  }
+
+  private def looped(left: SubPlan, right: SubPlan, operator: OperatorJoin): SubPlan = if (operator.broadcastsRight) right else smaller(left, right)
+  private def smaller(left: SubPlan, right: SubPlan): SubPlan                        = if (left.bytes <= right.bytes) left else right
 
   private def canBroadcast(p: SubPlan): Boolean =
     p.broadcast || (p.bytes <= facts.staticBytes && p.cautious <= facts.staticBytes * ClusterFacts.RiskFactor)
@@ -43,19 +63,29 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     }
   }
 
-  private def shuffled(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, output: Double, repartition: Double): Unit = {
-    val (l, r) = (cheapestAt(left, key), cheapestAt(right, key))
+  private def shuffled(
+      left: SubPlan,
+      right: SubPlan,
+      out: SubPlan,
+      leftKey: Long,
+      rightKey: Long,
+      outKey: Long,
+      swap: Int,
+      output: Double,
+      repartition: Double
+  ): Unit = {
+    val (l, r) = (cheapestAt(left, leftKey), cheapestAt(right, rightKey))
     val inputs = left.cost(l) + right.cost(r)
-    val small  = math.min(left.bytes, right.bytes)
-    val lost   = missing(left, l, key)
-    val lost2  = missing(right, r, key)
+    val lost   = missing(left, l, leftKey)
+    val lost2  = missing(right, r, rightKey)
     val moved  = (if (lost) exchange(left) else 0.0) + (if (lost2) exchange(right) else 0.0)
     val sorted = (if (lost) sort(left) else 0.0) + (if (lost2) sort(right) else 0.0)
     // Adaptive execution swaps the join only where both exchanges are its own: a reused partitioning is not given up.
-    if (lost && lost2 && small <= facts.broadcastBytes) {
-      val (b, s) = if (left.bytes <= right.bytes) (left, right) else (right, left)
+    val b = if (swap == SwapRight) right else smaller(left, right)
+    if (lost && lost2 && swap != SwapNone && b.bytes <= facts.broadcastBytes) {
+      val s = if (b eq right) left else right
       out.offer(inputs + moved + broadcast(b) + probe(s) + output, 0L, ShuffledThenBroadcast, left, l, right, r, repartition)
-    } else out.offer(inputs + moved + sorted + joinSorted(left, right) + output, key, Shuffled, left, l, right, r, repartition)
+    } else out.offer(inputs + moved + sorted + joinSorted(left, right) + output, outKey, Shuffled, left, l, right, r, repartition)
   }
 
   private def missing(p: SubPlan, i: Int, key: Long): Boolean = key == 0L || p.partitioning(i) != key
@@ -72,20 +102,24 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     best
   }
 
-  def parts(out: SubPlan, i: Int): Cost = {
+  def parts(out: SubPlan, i: Int): Cost = partsOf(out, i, out.partitioning(i), out.partitioning(i), smaller(out.left(i), out.right(i)))
+
+  def parts(out: SubPlan, i: Int, operator: OperatorJoin): Cost =
+    partsOf(out, i, operator.leftKey, operator.rightKey, looped(out.left(i), out.right(i), operator))
+
+  /** @param copied the side that is broadcast where the method does not say which */
+  private def partsOf(out: SubPlan, i: Int, leftKey: Long, rightKey: Long, copied: SubPlan): Cost = {
     val (left, right) = (out.left(i), out.right(i))
     val output        = outputOf(out)
     out.method(i) match {
       case BroadcastRight => Cost(hash = probe(left), broadcast = broadcast(right), output = output)
       case BroadcastLeft  => Cost(hash = probe(right), broadcast = broadcast(left), output = output)
       case NestedLoop     =>
-        Cost(hash = left.rows * right.rows * nestedLoopPair, broadcast = broadcast(if (left.bytes <= right.bytes) left else right), output = output)
+        Cost(hash = left.rows * right.rows * nestedLoopPair, broadcast = broadcast(copied), output = output)
       case ShuffledThenBroadcast =>
-        val (b, s) = if (left.bytes <= right.bytes) (left, right) else (right, left)
-        Cost(exchange = exchange(left) + exchange(right), hash = probe(s), broadcast = broadcast(b), output = output)
+        Cost(exchange = exchange(left) + exchange(right), hash = probe(if (copied eq right) left else right), broadcast = broadcast(copied), output = output)
       case _ =>
-        val key    = out.partitioning(i)
-        val (l, r) = (missing(left, out.leftAlternative(i), key), missing(right, out.rightAlternative(i), key))
+        val (l, r) = (missing(left, out.leftAlternative(i), leftKey), missing(right, out.rightAlternative(i), rightKey))
         Cost(
           exchange = (if (l) exchange(left) else 0.0) + (if (r) exchange(right) else 0.0),
           sort = (if (l) sort(left) else 0.0) + (if (r) sort(right) else 0.0) + (if (facts.preferSortMerge) joinSorted(left, right) else 0.0),
@@ -95,15 +129,24 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     }
   }
 
-  private def exchange(p: SubPlan): Double               = p.rows * exchangeRow + p.bytes * exchangeByte
-  private def sort(p: SubPlan): Double                   = if (facts.preferSortMerge) p.rows * sortCompare * p.halvings else 0.0
-  private def probe(p: SubPlan): Double                  = p.rows * hashProbe
-  private def outputOf(p: SubPlan): Double               = p.rows * rowProduced
-  private def broadcast(p: SubPlan): Double              = (p.rows * hashBuild + p.bytes * broadcastByte) * (1.0 + facts.executors)
-  private def nestedLoop(l: SubPlan, r: SubPlan): Double = l.rows * r.rows * nestedLoopPair + broadcast(if (l.bytes <= r.bytes) l else r)
+  private def exchange(p: SubPlan): Double  = p.rows * exchangeRow + p.bytes * exchangeByte
+  private def sort(p: SubPlan): Double      = if (facts.preferSortMerge) p.rows * sortCompare * p.halvings else 0.0
+  private def probe(p: SubPlan): Double     = p.rows * hashProbe
+  private def outputOf(p: SubPlan): Double  = p.rows * rowProduced
+  private def broadcast(p: SubPlan): Double = (p.rows * hashBuild + p.bytes * broadcastByte) * (1.0 + facts.executors)
+
+  private def nestedLoop(l: SubPlan, r: SubPlan, copied: SubPlan): Double = l.rows * r.rows * nestedLoopPair + broadcast(copied)
 
   /** Merging two sorted inputs, or building and probing a hash table per partition. */
   private def joinSorted(l: SubPlan, r: SubPlan): Double =
     if (facts.preferSortMerge) (l.rows + r.rows) * merge
     else { val (b, s) = if (l.bytes <= r.bytes) (l, r) else (r, l); b.rows * hashBuild + s.rows * hashProbe }
+}
+
+object PhysicalCosts {
+
+  // which side adaptive execution may broadcast instead of sorting both
+  private val SwapNone   = 0
+  private val SwapRight  = 1
+  private val SwapEither = 2
 }

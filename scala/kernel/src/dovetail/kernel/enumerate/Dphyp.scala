@@ -8,7 +8,8 @@ import dovetail.kernel.graph.{Hypergraph, RelSet}
  * Moerkotte and Neumann, "Dynamic Programming Strikes Back", SIGMOD 2008, §3. The names of the paper stand at the methods. Work is proportional to the
  * number of pairs (chain of n: (n³-n)/6, star: (n-1)·2ⁿ⁻², clique: (3ⁿ-2ⁿ⁺¹+1)/2), never to the number of subsets.
  *
- * Where we depart: a graph without hyperedges skips the look-ups whether a grown set is connected, because a set grown by neighbours always is.
+ * Where we depart: a graph of nothing but edges between two relations that may always be joined skips the look-ups whether a grown set is connected,
+ * because a set grown by neighbours always is.
  */
 final class Dphyp(graph: Hypergraph, receiver: Receiver) {
   private var stopped = false
@@ -28,8 +29,8 @@ final class Dphyp(graph: Hypergraph, receiver: Receiver) {
     !stopped
   }
 
-  private def isSubgraph(s: RelSet): Boolean = !graph.hasHyperedges || {
-    // With hyperedges, most grown sets may be unconnected, and nobody hears of them: time can pass without a pair.
+  private def isSubgraph(s: RelSet): Boolean = !graph.hasGaps || {
+    // With hyperedges and conflicts, most grown sets may be unconnected, and nobody hears of them: time can pass without a pair.
     looks += 1
     if ((looks & Dphyp.ClockInterval) == 0L && !receiver.timeLeft) stopped = true
     receiver.contains(s)

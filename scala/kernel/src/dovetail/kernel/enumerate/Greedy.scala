@@ -5,7 +5,7 @@ import java.util.{Comparator, PriorityQueue}
 import scala.collection.mutable
 
 import dovetail.kernel.cost.{CostModel, SubPlan}
-import dovetail.kernel.graph.JoinGraph
+import dovetail.kernel.graph.{JoinGraph, Step}
 
 /**
  * Greedy operator ordering: joins, again and again, the two connected clusters whose join has the fewest rows.
@@ -22,7 +22,7 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel) {
     val neighbors: mutable.LinkedHashSet[Cluster] = mutable.LinkedHashSet.empty
   }
 
-  final private class Candidate(val a: Cluster, val b: Cluster, val plan: SubPlan, val relations: Array[Int])
+  final private class Candidate(val a: Cluster, val b: Cluster, val step: Step, val plan: SubPlan, val relations: Array[Int])
 
   private val byRows: Comparator[Candidate] = new Comparator[Candidate] {
     def compare(x: Candidate, y: Candidate): Int = {
@@ -38,17 +38,21 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel) {
   /** Pairs considered. */
   def pairs: Long = count
 
-  def run(): SubPlan = {
+  /** The plan found; none if what was joined first leaves nothing that the graph's operators allow to be joined. */
+  def run(): Option[SubPlan] = {
     val clusters = graph.relations.map(r => new Cluster(Array(r.index), sizer.leaf(r.index))).toArray
-    for (a <- clusters; b <- graph.neighbors(a.first)) a.neighbors += clusters(b)
+    val partners = if (sizer.innerOnly) graph.neighbors else graph.edges.near
+    for (a <- clusters; b <- partners(a.first)) a.neighbors += clusters(b)
     for (a <- clusters; b <- a.neighbors if a.first < b.first) consider(a, b)
     var alive = clusters.toVector
-    while (alive.size > 1) {
-      val next = poll().getOrElse(farther(alive))
-      val c    = merge(next)
-      alive = alive.filter(_.alive) :+ c
+    var stuck = false
+    while (alive.size > 1 && !stuck) poll().orElse(farther(alive)) match {
+      case Some(next) =>
+        val c = merge(next)
+        alive = alive.filter(_.alive) :+ c
+      case None => stuck = true
     }
-    alive.head.plan
+    if (stuck) None else Some(alive.head.plan)
   }
 
   private def poll(): Option[Candidate] = {
@@ -57,19 +61,26 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel) {
     Option(c)
   }
 
-  private def consider(x: Cluster, y: Cluster): Unit = queue.add(candidate(x, y))
+  private def consider(x: Cluster, y: Cluster): Unit = candidate(x, y).foreach(queue.add)
 
-  private def candidate(x: Cluster, y: Cluster): Candidate = {
-    val (a, b)    = if (x.first < y.first) (x, y) else (y, x)
-    val relations = (a.relations ++ b.relations).sorted
-    new Candidate(a, b, sizer.join(relations), relations)
+  private def candidate(x: Cluster, y: Cluster): Option[Candidate] = {
+    val (a, b) = if (x.first < y.first) (x, y) else (y, x)
+    val step   = if (sizer.innerOnly) Some(Step.Inner) else graph.joinable.between(a.members, b.members)
+    step.map { s =>
+      val relations = (a.relations ++ b.relations).sorted
+      new Candidate(a, b, s, sizer.join(relations), relations)
+    }
   }
 
   private def merge(c: Candidate): Cluster = {
     count += 1
     val (l, r) = (c.a.plan, c.b.plan)
-    val key    = l.classes & r.classes
-    costs.join(l, r, c.plan, key, key != 0L || sizer.looseEquality(c.a.members, c.b.members))
+    c.step.operator match {
+      case Some(o) => if (c.step.swapped) costs.join(r, l, c.plan, sizer.operators(o.index)) else costs.join(l, r, c.plan, sizer.operators(o.index))
+      case None    =>
+        val key = l.classes & r.classes
+        costs.join(l, r, c.plan, key, key != 0L || sizer.looseEquality(c.a.members, c.b.members))
+    }
     val joined = new Cluster(c.relations, c.plan)
     c.a.alive = false
     c.b.alive = false
@@ -83,16 +94,17 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel) {
     joined
   }
 
-  /** No edge is left: an equality over several relations that now has both sides, else the two smallest clusters. */
-  private def farther(alive: Vector[Cluster]): Candidate = {
+  /** No edge is left: an equality over several relations that now has both sides, else the two smallest clusters that may be joined. */
+  private def farther(alive: Vector[Cluster]): Option[Candidate] = {
     val bySides = for {
       (l, r) <- graph.hyperedges.iterator
       a      <- alive.iterator if l.forall(a.members)
       b      <- alive.iterator if (b ne a) && r.forall(b.members)
-    } yield candidate(a, b)
-    bySides.toVector.sortWith((x, y) => byRows.compare(x, y) < 0).headOption.getOrElse {
-      val smallest = alive.sortBy(c => (c.plan.rows, c.first))
-      candidate(smallest(0), smallest(1))
+      c      <- candidate(a, b)
+    } yield c
+    bySides.toVector.sortWith((x, y) => byRows.compare(x, y) < 0).headOption.orElse {
+      val bySize = alive.sortBy(c => (c.plan.rows, c.first))
+      (for (i <- bySize.indices.iterator; j <- (0 until i).iterator; c <- candidate(bySize(j), bySize(i))) yield c).take(1).toVector.headOption
     }
   }
 }

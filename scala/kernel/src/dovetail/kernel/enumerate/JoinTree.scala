@@ -1,7 +1,8 @@
 package dovetail.kernel.enumerate
 
 import dovetail.kernel.cost.{Cost, CostModel, JoinMethod, SubPlan}
-import dovetail.kernel.estimate.{CardinalityModel, Estimate}
+import dovetail.kernel.estimate.Estimate
+import dovetail.kernel.graph.{JoinKind, Operator}
 
 /** The result of a search: a tree of joins over relations, with the size and the price of each node. Relations are named by their index. */
 sealed trait JoinTree {
@@ -31,28 +32,44 @@ object JoinTree {
     val cost: Cost             = Cost.zero
   }
 
-  /** @param own the cost of this join without its inputs */
-  final case class Join(left: JoinTree, right: JoinTree, rows: Estimate, bytes: Double, method: JoinMethod, own: Cost) extends JoinTree {
+  /**
+   * @param own      the cost of this join without its inputs
+   * @param operator the operator of the graph that this join is, `left` its left side; none for an inner join
+   */
+  final case class Join(left: JoinTree, right: JoinTree, rows: Estimate, bytes: Double, method: JoinMethod, own: Cost, operator: Option[Operator] = None)
+      extends JoinTree {
+    def kind: JoinKind         = operator.fold[JoinKind](JoinKind.Inner)(_.kind)
     val relations: Vector[Int] = (left.relations ++ right.relations).sorted
     val cost: Cost             = left.cost + right.cost + own
   }
 
-  /** Reads alternative `i` of `plan` back into a tree. The larger input stands on the left, as people write it (of equals, the one with the first relation). */
-  def of(plan: SubPlan, i: Int, model: CardinalityModel, costs: CostModel): JoinTree =
-    if (plan.relation >= 0) Leaf(plan.relation, model.estimate(Array(plan.relation)))
+  /**
+   * Reads alternative `i` of `plan` back into a tree. The larger input of an inner join stands on the left, as people write it (of equals, the one with the
+   * first relation); other joins keep their sides.
+   */
+  def of(plan: SubPlan, i: Int, sizer: Sizer, costs: CostModel): JoinTree =
+    if (plan.relation >= 0) Leaf(plan.relation, sizer.model.estimate(Array(plan.relation)))
     else {
-      val left   = of(plan.left(i), plan.leftAlternative(i), model, costs)
-      val right  = of(plan.right(i), plan.rightAlternative(i), model, costs)
-      val flip   = plan.right(i).rows > plan.left(i).rows || (plan.right(i).rows == plan.left(i).rows && right.relations.head < left.relations.head)
-      val (l, r) = if (flip) (right, left) else (left, right)
-      val method = if (!flip) plan.method(i)
-      else plan.method(i) match {
-        case JoinMethod.BroadcastLeft  => JoinMethod.BroadcastRight
-        case JoinMethod.BroadcastRight => JoinMethod.BroadcastLeft
-        case other                     => other
+      val left  = of(plan.left(i), plan.leftAlternative(i), sizer, costs)
+      val right = of(plan.right(i), plan.rightAlternative(i), sizer, costs)
+      val rows  = sizer.model.estimate((left.relations ++ right.relations).toArray)
+      sizer.step(left.relations, right.relations).flatMap(_.operator) match {
+        case Some(o) => Join(left, right, rows, plan.bytes, plan.method(i), costs.parts(plan, i, sizer.operators(o.index)), Some(o))
+        case None    => inner(plan, i, left, right, rows, costs)
       }
-      Join(l, r, model.estimate((l.relations ++ r.relations).toArray), plan.bytes, method, costs.parts(plan, i))
     }
+
+  private def inner(plan: SubPlan, i: Int, left: JoinTree, right: JoinTree, rows: Estimate, costs: CostModel): Join = {
+    val flip   = plan.right(i).rows > plan.left(i).rows || (plan.right(i).rows == plan.left(i).rows && right.relations.head < left.relations.head)
+    val (l, r) = if (flip) (right, left) else (left, right)
+    val method = if (!flip) plan.method(i)
+    else plan.method(i) match {
+      case JoinMethod.BroadcastLeft  => JoinMethod.BroadcastRight
+      case JoinMethod.BroadcastRight => JoinMethod.BroadcastLeft
+      case other                     => other
+    }
+    Join(l, r, rows, plan.bytes, method, costs.parts(plan, i))
+  }
 }
 
 /** The bare shape of a join tree. */

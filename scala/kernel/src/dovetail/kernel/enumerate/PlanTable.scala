@@ -3,7 +3,7 @@ package dovetail.kernel.enumerate
 import scala.collection.mutable
 
 import dovetail.kernel.cost.{CostModel, SubPlan}
-import dovetail.kernel.graph.RelSet
+import dovetail.kernel.graph.{RelSet, Step}
 
 /** The table of the dynamic program: the best plans of every connected set, filled by an enumerator. */
 final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget) extends Receiver {
@@ -21,14 +21,25 @@ final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget)
 
   def pair(left: RelSet, right: RelSet): Boolean = {
     count += 1
+    if (sizer.innerOnly) inner(left, right) else sizer.between(left, right).foreach(join(left, right, _))
+    count <= budget.pairs && ((count & PlanTable.ClockInterval) != 0L || budget.timeLeft)
+  }
+
+  private def join(left: RelSet, right: RelSet, step: Step): Unit = step.operator match {
+    case None    => inner(left, right)
+    case Some(o) =>
+      val (l, r) = if (step.swapped) (right, left) else (left, right)
+      costs.join(at(l), at(r), planOf(left | right), sizer.operators(o.index))
+  }
+
+  private def inner(left: RelSet, right: RelSet): Unit = {
     val (l, r) = (at(left), at(right))
     val key    = l.classes & r.classes
     val equi   = key != 0L || (sizer.hasLooseEqualities && sizer.looseEquality(left.contains, right.contains))
     costs.join(l, r, planOf(left | right), key, equi)
-    count <= budget.pairs && ((count & PlanTable.ClockInterval) != 0L || budget.timeLeft)
   }
 
-  /** The plan of all relations, once the enumeration is complete. */
+  /** The plan of all relations, once the enumeration is complete; null if conflicts left no way to join them along edges. */
   def full: SubPlan = at(RelSet.first(size))
 
   private def planOf(set: RelSet): SubPlan = {
@@ -40,13 +51,13 @@ final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget)
   private def put(set: RelSet, plan: SubPlan): Unit = if (direct != null) direct(set.bits.toInt) = plan else hashed(set.bits) = plan
 }
 
-/** Counts the pairs of a graph without hyperedges, as far as a plan table with the same budget would go. */
+/** Counts the pairs of a graph whose edges always join, as far as a plan table with the same budget would go. */
 final class PairCounter(budget: Budget) extends Receiver {
   private var count = 0L
 
   def pairs: Long                                = count
   def relation(r: Int): Unit                     = ()
-  def contains(set: RelSet): Boolean             = throw new UnsupportedOperationException("a counter keeps no sets: it is for graphs without hyperedges")
+  def contains(set: RelSet): Boolean             = throw new UnsupportedOperationException("a counter keeps no sets: it is for graphs whose edges always join")
   def pair(left: RelSet, right: RelSet): Boolean = { count += 1; count <= budget.pairs && ((count & PlanTable.ClockInterval) != 0L || budget.timeLeft) }
 }
 

@@ -2,14 +2,14 @@ package dovetail.kernel.enumerate
 
 import dovetail.kernel.cost.{CostModel, SubPlan}
 import dovetail.kernel.estimate.CardinalityModel
-import dovetail.kernel.graph.{Hypergraph, JoinGraph, RelSet}
+import dovetail.kernel.graph.{Hypergraph, JoinGraph, RelSet, Step}
 
 /**
  * What a search found.
  *
  * @param best      the cheapest tree found; it may be the original one
  * @param original  the tree as it was written, priced by the same model
- * @param algorithm `dphyp` (exact) or `goo` (greedy)
+ * @param algorithm `dphyp` (exact), `goo` (greedy), or `written` where conflicts left the greedy search no way
  * @param pairs     pairs of sub-plans considered, by all algorithms that ran
  * @param note      why the exact search did not finish, if it did not
  */
@@ -29,12 +29,12 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
   def run(written: Shape): Outcome = {
     require(written.leaves.sorted == graph.relations.indices.toVector, "the written order names every relation once")
     val original                        = price(written)
-    val (found, algorithm, pairs, note) = exact().fold({ case (tried, why) => greedy(tried, why) }, { case (plan, n) => (plan, "dphyp", n, None) })
+    val (found, algorithm, pairs, note) = exact().fold({ case (tried, why) => greedy(original, tried, why) }, { case (plan, n) => (plan, "dphyp", n, None) })
     val best                            = if (original.cost(original.best) <= found.cost(found.best) * Search.Tie) original else found
     Outcome(tree(best, if (best eq original) asWritten else costs), tree(original, asWritten), algorithm, pairs, note)
   }
 
-  private def tree(p: SubPlan, by: CostModel) = JoinTree.of(p, p.best, model, by)
+  private def tree(p: SubPlan, by: CostModel) = JoinTree.of(p, p.best, sizer, by)
 
   private def exact(): Either[(Long, String), (SubPlan, Long)] =
     if (graph.size > RelSet.MaxSize) Left((0L, s"${graph.size} relations: more than ${RelSet.MaxSize} are ordered greedily"))
@@ -42,20 +42,24 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
       val edges   = Hypergraph(graph)
       val counter = new PairCounter(budget)
       // Pairs are counted many times faster than priced: a search that will not finish is not begun.
-      if (!edges.hasHyperedges && Dphyp.pairsOfClique(graph.size) > budget.pairs && !new Dphyp(edges, counter).run()) Left((0L, whyStopped(counter.pairs)))
+      if (!edges.hasGaps && Dphyp.pairsOfClique(graph.size) > budget.pairs && !new Dphyp(edges, counter).run()) Left((0L, whyStopped(counter.pairs)))
       else {
         val table = new PlanTable(graph.size, sizer, costs, budget)
-        if (new Dphyp(edges, table).run()) Right((table.full, table.pairs)) else Left((table.pairs, whyStopped(table.pairs)))
+        if (!new Dphyp(edges, table).run()) Left((table.pairs, whyStopped(table.pairs)))
+        else if (table.full == null) Left((table.pairs, "conflict rules leave no order along edges"))
+        else Right((table.full, table.pairs))
       }
     }
 
   private def whyStopped(pairs: Long): String =
     if (pairs > budget.pairs) s"the exact search would take more than ${budget.pairs} pairs" else "the exact search ran out of time"
 
-  private def greedy(tried: Long, why: String): (SubPlan, String, Long, Option[String]) = {
-    val goo  = new Greedy(graph, sizer, costs)
-    val plan = goo.run()
-    (plan, "goo", tried + goo.pairs, Some(why))
+  private def greedy(original: SubPlan, tried: Long, why: String): (SubPlan, String, Long, Option[String]) = {
+    val goo = new Greedy(graph, sizer, costs)
+    goo.run() match {
+      case Some(plan) => (plan, "goo", tried + goo.pairs, Some(why))
+      case None       => (original, "written", tried + goo.pairs, Some(s"$why; the greedy search ran into a conflict"))
+    }
   }
 
   /** The plans of the tree as written: the cheapest ways to execute exactly these joins. */
@@ -65,8 +69,15 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
       val (left, right) = (price(l), price(r))
       val (ls, rs)      = (l.leaves, r.leaves)
       val out           = sizer.join((ls ++ rs).toArray)
-      val key           = left.classes & right.classes
-      asWritten.join(left, right, out, key, key != 0L || sizer.looseEquality(ls.toSet, rs.toSet))
+      sizer.step(ls, rs) match {
+        case Some(Step(_, Some(o), swapped)) =>
+          if (swapped) asWritten.join(right, left, out, sizer.operators(o.index)) else asWritten.join(left, right, out, sizer.operators(o.index))
+        case Some(_) =>
+          val key = left.classes & right.classes
+          asWritten.join(left, right, out, key, key != 0L || sizer.looseEquality(ls.toSet, rs.toSet))
+        case None =>
+          throw new IllegalArgumentException(s"the written order joins $ls and $rs, which the graph's operators do not allow: $shape is not its tree")
+      }
       out
   }
 }

@@ -1,11 +1,13 @@
 package dovetail.kernel.enumerate
 
-import dovetail.kernel.cost.SubPlan
-import dovetail.kernel.estimate.{Assumptions, CardinalityModel}
-import dovetail.kernel.graph.{JoinGraph, RelSet}
+import scala.collection.immutable.BitSet
 
-/** Makes the sized, yet unpriced [[SubPlan]] of a relation or of a join: the one place where a search asks for sizes. */
-final class Sizer(graph: JoinGraph, model: CardinalityModel) {
+import dovetail.kernel.cost.{OperatorJoin, SubPlan}
+import dovetail.kernel.estimate.{Assumptions, CardinalityModel}
+import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, RelSet, Step}
+
+/** Makes the sized, yet unpriced [[SubPlan]] of a relation or of a join: the one place where a search asks for sizes, keys, and what may be joined. */
+final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
   private val classMasks: Array[Long] =
     graph.relations.map(r => graph.classes.filter(_.relations.contains(r.index)).foldLeft(0L)((m, c) => m | SubPlan.classBit(c.index))).toArray
   private val widths: Array[Double] = graph.relations.map(_.rowBytes).toArray
@@ -33,12 +35,50 @@ final class Sizer(graph: JoinGraph, model: CardinalityModel) {
 
   private def joinOf(n: Int): SubPlan = {
     val rows  = model.rowsOf(buffer, n)
-    var width = Assumptions.RowOverhead
+    var width = Assumptions.RowOverhead + (if (innerOnly) 0.0 else testedWidth(n))
     var mask  = 0L
     var i     = 0
     while (i < n) { width += widths(buffer(i)) - Assumptions.RowOverhead; mask |= classMasks(buffer(i)); i += 1 }
     new SubPlan(-1, rows, rows * width, mask, broadcast = false, model.cautiousRows * width)
   }
+
+  /** What semi, anti and existence joins in the first `n` of the buffer take off a row, less the flag of an existence join. */
+  private def testedWidth(n: Int): Double = {
+    val set  = buffer.take(n).toSet
+    val done = tests.filter { case (_, needs) => needs.subsetOf(set) }
+    val gone = done.flatMap { case (o, _) => o.right.filter(set) }.distinct
+    done.count { case (o, _) => o.kind == JoinKind.Existence } * Assumptions.FlagBytes - gone.map(r => widths(r) - Assumptions.RowOverhead).sum
+  }
+
+  private val tests = if (innerOnly) Vector.empty
+  else graph.operators.filter(_.kind.testsOnly).map(o => o -> (graph.joinable.conflicts.operators(o.index).all: collection.Set[Int]))
+
+  /** There are only inner joins: all may be joined with all. */
+  def innerOnly: Boolean = graph.operators.isEmpty
+
+  /** How two sets are joined, if they may be. */
+  def between(left: RelSet, right: RelSet): Option[Step] = graph.joinable.between(left, right)
+
+  /** The same for graphs of any size. */
+  def step(left: Iterable[Int], right: Iterable[Int]): Option[Step] =
+    if (innerOnly) Some(Step.Inner) else graph.joinable.between(BitSet(left.toSeq: _*), BitSet(right.toSeq: _*))
+
+  /** Per operator what a cost model has to know of it. */
+  val operators: Vector[OperatorJoin] = {
+    // a key that is no member of a class gets a bit of its own behind those of the classes: other operators may have the same one
+    val own                  = graph.operators.flatMap(_.equalities.flatMap { case (l, r) => Vector(l, r) }.map(keyOf)).distinct.zipWithIndex.toMap
+    def bit(m: Member): Long = {
+      val c = graph.classes.find(_.members.exists(keyOf(_) == keyOf(m)))
+      SubPlan.classBit(c.fold(graph.classes.size + own(keyOf(m)))(_.index))
+    }
+    graph.operators.map { o =>
+      // where an equality over several relations is part of the key, no single columns are the key
+      val keys = if (o.wideEquality) Vector.empty else o.equalities
+      OperatorJoin(o.kind, keys.foldLeft(0L)((k, e) => k | bit(e._1)), keys.foldLeft(0L)((k, e) => k | bit(e._2)), o.equi)
+    }
+  }
+
+  private def keyOf(m: Member) = (m.relation, m.columns, m.text)
 
   val hasLooseEqualities: Boolean = equalities.nonEmpty
 

@@ -75,6 +75,9 @@ object Assumptions {
   /** Bytes of a row beyond its columns (UnsafeRow: null bits and offsets), as in Spark's EstimationUtils. */
   val RowOverhead = 8.0
 
+  /** Bytes of the column that an existence join adds: a boolean's. */
+  val FlagBytes = 1.0
+
   /** Bytes of a string of which no length is known: Spark's default size of StringType. */
   val StringBytes = 20.0
 

@@ -1,5 +1,7 @@
 package dovetail.kernel.estimate
 
+import scala.collection.immutable.BitSet
+
 import dovetail.kernel.graph.{JoinGraph, RelSet}
 
 /**
@@ -18,6 +20,8 @@ import dovetail.kernel.graph.{JoinGraph, RelSet}
  *    Rows are taken to lie in the common range as far as that range can hold them (people filter dimensions to what the facts have).
  *  - Relations with samples are joined by counting ([[SampleJoins]]); the formulas then size the rest in proportion.
  *  - A member of unknown domain draws from its class's domain ([[dovetail.kernel.graph.EquivalenceClass.domain]]).
+ *
+ * Outer, semi, anti and existence joins are sized above this, by [[OperatorSizes]].
  *
  * Not thread-safe: one model serves one search.
  */
@@ -48,13 +52,16 @@ final class CardinalityModel(graph: JoinGraph) {
   private val composite: Array[Boolean] =
     Array.tabulate(n)(r => classesOf(r).toSeq.flatMap(graph.classes(_).relations.filter(_ != r)).groupBy(identity).exists(_._2.size > 1))
 
+  // what has to be there for a predicate to be applied: in a graph without operators, what it reads
+  private val predicateRelations: Array[Array[Int]] =
+    graph.predicates.map(p => if (graph.operators.isEmpty) p.relations.toArray else graph.joinable.conflicts.predicates(p.index).all.toArray).toArray
+
   // per relation: the predicates whose last relation, in the fixed order, it is
   private val predicatesAt: Array[Array[Int]] = {
     val lists = Array.fill(n)(Vector.newBuilder[Int])
-    graph.predicates.foreach(p => lists(p.relations.maxBy(r => rank(r))) += p.index)
+    graph.predicates.foreach(p => lists(predicateRelations(p.index).maxBy(r => rank(r))) += p.index)
     lists.map(_.result().toArray)
   }
-  private val predicateRelations: Array[Array[Int]] = graph.predicates.map(_.relations.toArray).toArray
 
   // the range of each member, NaN where it is not known, and whether its domain is known and as large as the relation: a key
   private val lowOf: Array[Array[Double]]    = Array.tabulate(n)(r => classesOf(r).map(c => member(r, c).column.min.getOrElse(Double.NaN)))
@@ -98,8 +105,22 @@ final class CardinalityModel(graph: JoinGraph) {
     }
   }
 
+  private val operators: Option[OperatorSizes] = if (graph.operators.isEmpty) None
+  else
+    Some(new OperatorSizes(
+      graph,
+      samples,
+      set => { val rows = sized(set.toArray, set.size, bounds = true); OperatorSizes.Size(rows, cautious, math.max(rows, upperBound)) }
+    ))
+
   /** Rows of the join of `count` relations. At least 1. */
-  def rowsOf(relations: Array[Int], count: Int): Double = sized(relations, count, bounds = false)
+  def rowsOf(relations: Array[Int], count: Int): Double = operators match {
+    case None        => sized(relations, count, bounds = false)
+    case Some(sizes) =>
+      val size = sizes.of(BitSet(relations.take(count).toIndexedSeq: _*))
+      cautious = size.cautious
+      size.rows
+  }
 
   /** By formulas; and what can be counted on samples takes the place of its part of them. */
   private def sized(relations: Array[Int], count: Int, bounds: Boolean): Double = {
@@ -123,9 +144,11 @@ final class CardinalityModel(graph: JoinGraph) {
   def estimate(relations: Array[Int]): Estimate =
     if (relations.length == 1) graph.relations(relations.head).profile.rows
     else {
-      val value  = sized(relations, relations.length, bounds = true)
       val source = relations.map(r => graph.relations(r).profile.rows.source).reduce((a, b) => Source.weakest(a, b))
-      Estimate.of(value, upperBound, source)
+      operators match {
+        case None        => val value = sized(relations, relations.length, bounds = true); Estimate.of(value, upperBound, source)
+        case Some(sizes) => val size = sizes.of(BitSet(relations.toIndexedSeq: _*)); Estimate.of(size.rows, size.upper, source)
+      }
     }
 
   // of the last fold: its bound, what is too risky, and, where there are samples, logarithms of the rows that its equalities leave and of the share that

@@ -6,7 +6,8 @@ package dovetail.kernel.estimate
  * @param complete the sample is the whole table: counts are counts and not estimates
  * @param rows     rows kept
  * @param fraction share of the table's rows that were drawn, above 0 to 1
- * @param keys     by index of the equivalence class, one key per row: equal values have equal keys, [[RelationSample.NullKey]] has no partner
+ * @param keys     by index of the equivalence class, one key per row: equal values have equal keys, [[RelationSample.NullKey]] has no partner. Behind the
+ *                 classes come the equalities of the operators, numbered on in the order of the graph
  * @param ordered  classes whose keys are the values themselves, whole numbers on a line (integers, dates, timestamps)
  */
 final case class RelationSample(complete: Boolean, rows: Int, fraction: Double, keys: Map[Int, Array[Long]], ordered: Set[Int]) {

@@ -3,7 +3,7 @@ package dovetail.kernel.estimate
 import scala.collection.mutable
 
 import dovetail.kernel.estimate.SampleJoins._
-import dovetail.kernel.graph.{JoinGraph, RelSet}
+import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Operator, RelSet}
 
 /**
  * Sizes of equality joins, counted on samples of the relations: below [[CardinalityModel]], which has formulas for what has no sample.
@@ -22,12 +22,16 @@ import dovetail.kernel.graph.{JoinGraph, RelSet}
 final class SampleJoins(graph: JoinGraph) {
   private val samples: Array[RelationSample] = graph.relations.map(_.sample.filter(_.rows > 0).orNull).toArray
   private val classesOf: Array[Vector[Int]]  = graph.relations.map(r => graph.classes.filter(_.relations.contains(r.index)).map(_.index)).toArray
-  private val domainOf: Array[Double]        = graph.classes.map(_.domain(graph.relations)).toArray
-  private val rows: Array[Double]            = graph.relations.map(_.profile.rows.value).toArray
-  private val groups                         = mutable.HashMap.empty[(Int, Vector[Int]), KeyGroups]
-  private val found                          = mutable.HashMap.empty[(Int, Int, Vector[Int]), Array[Int]]
-  private val messages                       = mutable.HashMap.empty[Node, Message]
-  private val sizes                          = new mutable.LongMap[Double]
+  // of the classes, then of the operators' equalities, which are numbered behind them
+  private val domainOf: Array[Double] =
+    (graph.classes.map(_.domain(graph.relations)) ++ graph.operators.flatMap(_.equalities).map { case (a, b) =>
+      EquivalenceClass(0, Vector(a, b)).domain(graph.relations)
+    }).toArray
+  private val rows: Array[Double] = graph.relations.map(_.profile.rows.value).toArray
+  private val groups              = mutable.HashMap.empty[(Int, Vector[Int]), KeyGroups]
+  private val found               = mutable.HashMap.empty[(Int, Int, Vector[Int]), Array[Int]]
+  private val messages            = mutable.HashMap.empty[Node, Message]
+  private val sizes               = new mutable.LongMap[Double]
 
   /** Relations with samples. Beyond the size of a [[RelSet]] there are only formulas. */
   val covered: RelSet = if (graph.size > RelSet.MaxSize) RelSet.empty else RelSet(graph.relations.indices.filter(samples(_) != null): _*)
@@ -72,20 +76,34 @@ final class SampleJoins(graph: JoinGraph) {
     else math.min(Estimate.Ceiling, rowsOf(set) * Doubt + 3.0 * partial.map(1.0 / samples(_).fraction).product)
   }
 
-  /** Share of the rows of `left` with a partner in `right`, if both are covered and joined. */
+  /** Share of the rows of `left` with a partner in `right`, if both are covered and joined by classes. */
   def partnered(left: Int, right: Int): Option[Double] =
     if (!covered.contains(left) || !covered.contains(right) || !joined(left).contains(right)) None
-    else {
-      val node    = Node(right, classesOf(left).filter(classesOf(right).contains), Vector.empty)
-      val message = messageOf(node)
-      val found   = groupsOf(node).find(samples(left)).iterator.map {
-        case KeyGroups.Null    => 0.0
-        case KeyGroups.Unseen  => message.hidden
-        case KeyGroups.Outside => math.min(message.hidden, message.outside)
-        case _                 => 1.0
-      }
-      Some(found.sum / samples(left).rows)
+    else Some(partnered(left, right, classesOf(left).filter(classesOf(right).contains)))
+
+  /**
+   * The same by the equalities of an operator, whose keys the samples have under the numbers behind those of the classes ([[RelationSample]]).
+   *
+   * @param mirrored `left` is the operator's right side
+   */
+  def partnered(left: Int, right: Int, operator: Operator, mirrored: Boolean): Option[Double] = {
+    val first = graph.classes.size + graph.operators.take(operator.index).map(_.equalities.size).sum
+    val keys  = operator.equalities.indices.map(first + _).toVector
+    val there = keys.nonEmpty && covered.contains(left) && covered.contains(right) && Seq(left, right).forall(r => keys.forall(samples(r).keys.contains))
+    if (there) Some(partnered(left, right, keys)) else None
+  }
+
+  private def partnered(left: Int, right: Int, keys: Vector[Int]): Double = {
+    val node    = Node(right, keys, Vector.empty)
+    val message = messageOf(node)
+    val found   = groupsOf(node).find(samples(left)).iterator.map {
+      case KeyGroups.Null    => 0.0
+      case KeyGroups.Unseen  => message.hidden
+      case KeyGroups.Outside => math.min(message.hidden, message.outside)
+      case _                 => 1.0
     }
+    found.sum / samples(left).rows
+  }
 
   /**
    * The last relation's number of partners per combination of those before it that are nearest: those with a class in common, and what joins these. The
@@ -199,12 +217,15 @@ final class SampleJoins(graph: JoinGraph) {
     }
   }
 
+  private def countedTogether(node: Node): Option[Double] =
+    if (node.classes.forall(graph.classes.indices.contains)) graph.groupNdv(node.relation, node.classes) else None
+
   /** Keys that other relations may ask for, as far as they lie within the range of those drawn. */
   private def domainWithin(node: Node, keys: KeyGroups): Double = {
     val table  = math.max(graph.relations(node.relation).profile.baseRows, 1.0)
     val domain =
       if (node.classes.size == 1) domainOf(node.classes.head)
-      else graph.groupNdv(node.relation, node.classes).getOrElse(math.min(Assumptions.jointNdv(node.classes.map(domainOf(_))), table))
+      else countedTogether(node).getOrElse(math.min(Assumptions.jointNdv(node.classes.map(domainOf(_))), table))
     keys.line.fold(domain) { case (low, high) => math.min(domain, high.toDouble - low.toDouble + 1.0) }
   }
 }

@@ -1,10 +1,15 @@
 package dovetail.kernel.graph
 
-/** The edges of a join graph of at most 64 nodes as bit masks: what the exact search walks. */
-final class Hypergraph(val size: Int, simple: Array[Long], hyper: Array[(RelSet, RelSet)]) {
+/**
+ * The edges of a join graph of at most 64 nodes as bit masks: what the exact search walks.
+ *
+ * @param restricted an edge between two sets does not always mean that they may be joined
+ */
+final class Hypergraph(val size: Int, simple: Array[Long], hyper: Array[(RelSet, RelSet)], restricted: Boolean = false) {
   require(size <= RelSet.MaxSize && simple.length == size)
 
-  def hasHyperedges: Boolean = hyper.nonEmpty
+  /** A set grown by neighbours may be one that cannot be joined. */
+  def hasGaps: Boolean = hyper.nonEmpty || restricted
 
   /**
    * Relations that a simple edge connects with `s`, outside of `s` and `excluded`; of a hyperedge's far side only its least relation, which stands for
@@ -49,8 +54,18 @@ object Hypergraph {
    * The edges of `graph`. Components that no edge connects are joined by hyperedges between whole components, so that a cross product is only made of
    * complete components, and only where there is no other way.
    */
-  def apply(graph: JoinGraph): Hypergraph = {
-    def set(rs: Vector[Int]) = RelSet(rs: _*)
+  def apply(graph: JoinGraph): Hypergraph = if (graph.operators.isEmpty) ofInnerJoins(graph) else ofAllJoins(graph)
+
+  private def set(rs: Vector[Int]) = RelSet(rs: _*)
+
+  private def ofAllJoins(graph: JoinGraph): Hypergraph = {
+    val (simple, hyper) = graph.edges.all.partition { case (l, r) => l.size == 1 && r.size == 1 }
+    val neighbors       = new Array[Long](graph.size)
+    simple.foreach { case (l, r) => neighbors(l.head) |= set(r).bits; neighbors(r.head) |= set(l).bits }
+    new Hypergraph(graph.size, neighbors, hyper.map { case (l, r) => (set(l), set(r)) }.toArray, restricted = true)
+  }
+
+  private def ofInnerJoins(graph: JoinGraph): Hypergraph = {
     // an edge serves all supersets of its sides: those between single components also join unions of them
     val crossings = for (a <- graph.components; b <- graph.components if a.head < b.head) yield (set(a), set(b))
     new Hypergraph(

@@ -87,13 +87,22 @@ final case class JoinGraph(
     below.relations.forall(above.left.contains) || below.relations.forall(above.right.contains) || !below.relations.exists(above.relations.contains)
 
   val levels: Levels = new Levels(operators)
-  require(classes.forall(_.relations.map(levels.of(_)).distinct.size == 1), "a class has members on both sides of an operator that does not let its equality through")
+  require(
+    classes.forall(_.relations.map(levels.of(_)).distinct.size == 1),
+    "a class has members on both sides of an operator that does not let its equality through"
+  )
   require(
     predicates.forall(p => p.relations.size > 1 || !levels.pure(p.relations, p.scope.getOrElse(relations.indices.toVector))),
     "a predicate over one relation that no operator comes before belongs to the relation"
   )
 
   def size: Int = relations.size
+
+  /** What may be joined with what. */
+  lazy val joinable: Joinable = new Joinable(this)
+
+  /** The edges of a graph with operators. */
+  lazy val edges: Edges = new Edges(this)
 
   /** Distinct values of a relation's members of several classes together, where somebody counted them. */
   def groupNdv(relation: Int, of: Iterable[Int]): Option[Double] = {

@@ -1,0 +1,110 @@
+package dovetail.kernel.graph
+
+import scala.collection.immutable.BitSet
+
+/**
+ * What must be joined before what: the conflict detector CD-C of Moerkotte, Fender and Eich, "On the Correct and Complete Enumeration of the Core Search
+ * Space", SIGMOD 2013, §5. A join may be made once its total eligibility set is there, on its two sides, and none of its conflict rules `if any of
+ * these, then all of those` is broken. The rules come from the tables of [[Reorderings]], for every pair of joins of which one was written below the other.
+ *
+ * Where we depart:
+ *
+ *  - Inner joins are no operators: their predicates are filters that are applied where their set is complete. A predicate that belongs to one level with
+ *    all it reads ([[Levels]]) commutes with the operators of that level and has no rules. One that reads a closed side of an operator below it has those
+ *    of an inner join above that operator.
+ *  - What inner joins, predicates or not, bring together inside a closed side has to be there before its operator joins: both rules of an inner join
+ *    below such a side always hold, so all of it goes into the total eligibility set at once. This also covers cross products, which read nothing.
+ *  - A condition that reads nothing of one side gets that side whole (the paper's degenerate predicates).
+ */
+final class ConflictRules(graph: JoinGraph) {
+  import ConflictRules._
+
+  private val levels = graph.levels
+  private val all    = BitSet(graph.relations.indices: _*)
+  private val left   = graph.operators.map(o => BitSet(o.left: _*))
+  private val right  = graph.operators.map(o => BitSet(o.right: _*))
+  private val scopes = graph.predicates.map(_.scope.fold(all)(s => BitSet(s: _*)))
+
+  /** Whether a predicate commutes with all operators of its level. */
+  val pure: Vector[Boolean] = graph.predicates.map(p => levels.pure(p.relations, scopes(p.index)))
+
+  /** What inner joins may bring together on each level: its relations, and its full outer joins as a whole. */
+  val items: Map[Int, Vector[BitSet]] = {
+    val relations = graph.relations.map(r => levels.of(r.index) -> BitSet(r.index))
+    val full      = graph.operators.filter(_.kind == JoinKind.FullOuter).map(o => levels.of(o.relations) -> BitSet(o.relations: _*))
+    (relations ++ full).groupBy(_._1).map { case (level, found) => level -> found.map(_._2) }
+  }
+
+  /** What an operator's condition reads; all of a side of which it reads nothing. The paper's SES. */
+  private val reads: Vector[BitSet] = graph.operators.map { o =>
+    val rs                 = BitSet(o.reads: _*)
+    def atLeast(s: BitSet) = if ((rs & s).isEmpty) s else rs & s
+    atLeast(left(o.index)) | atLeast(right(o.index))
+  }
+
+  /** Per predicate all that has to be there when it is applied, and its rules. */
+  val predicates: Vector[Needs] = graph.predicates.map { p =>
+    if (pure(p.index)) Needs(BitSet(p.relations: _*), Vector.empty) else closed(BitSet(p.relations: _*), rulesAbove(scopes(p.index)))
+  }
+
+  /** Per operator all that has to be there when it joins, the paper's TES, and its rules. */
+  val operators: Vector[Needs] = graph.operators.map { o =>
+    val inside = closedSides(o).flatMap { level =>
+      val joined   = items.getOrElse(level, Vector.empty)
+      val filtered = graph.predicates.filter(p => !pure(p.index) && levels.of(scopes(p.index)) == level).map(p => predicates(p.index).all)
+      (if (joined.size > 1) joined else Vector.empty) ++ filtered
+    }
+    closed(inside.foldLeft(reads(o.index))(_ | _), rulesOf(o))
+  }
+
+  /** What an expression of a predicate needs of one side: all of it has to be joined before the predicate can join it with the other side. */
+  def side(predicate: JoinPredicate, relations: Vector[Int]): BitSet =
+    if (pure(predicate.index)) BitSet(relations: _*) else closed(BitSet(relations: _*), rulesAbove(scopes(predicate.index))).all
+
+  private def closedSides(o: Operator): Vector[Int] =
+    if (o.kind == JoinKind.FullOuter) Vector(Levels.left(o.index), Levels.right(o.index)) else Vector(Levels.right(o.index))
+
+  private def below(side: BitSet): Vector[Operator] = graph.operators.filter(_.relations.forall(side))
+
+  private def rejects(o: Operator, side: BitSet): Boolean = o.rejectsNulls.exists(side)
+
+  /** The part of an operator's side that its condition reads: as good a witness as all of it. */
+  private def witness(o: Operator, side: BitSet): BitSet = side & reads(o.index)
+
+  private def rulesOf(b: Operator): Vector[Rule] = {
+    val underLeft = below(left(b.index)).flatMap { a =>
+      val (l, r) = (left(a.index), right(a.index))
+      rule(Reorderings.holds(Reorderings.Assoc, a.kind, b.kind, rejects(a, r), rejects(b, r)), r, witness(a, l)) ++
+        rule(Reorderings.holds(Reorderings.LeftAsscom, a.kind, b.kind, rejects(a, l), rejects(b, l)), l, witness(a, r))
+    }
+    val underRight = below(right(b.index)).flatMap { a =>
+      val (l, r) = (left(a.index), right(a.index))
+      rule(Reorderings.holds(Reorderings.Assoc, b.kind, a.kind, rejects(b, l), rejects(a, l)), l, witness(a, r)) ++
+        rule(Reorderings.holds(Reorderings.RightAsscom, b.kind, a.kind, rejects(b, r), rejects(a, r)), r, witness(a, l))
+    }
+    underLeft ++ underRight
+  }
+
+  /** The rules of an inner join above the operators of `scope`, on whichever side of it they are: an inner join has no sides. */
+  private def rulesAbove(scope: BitSet): Vector[Rule] = below(scope).flatMap { a =>
+    val (l, r) = (left(a.index), right(a.index))
+    rule(Reorderings.holds(Reorderings.Assoc, a.kind, JoinKind.Inner, firstRejects = false, secondRejects = false), r, witness(a, l)) ++
+      rule(Reorderings.holds(Reorderings.LeftAsscom, a.kind, JoinKind.Inner, firstRejects = false, secondRejects = false), l, witness(a, r))
+  }
+
+  private def rule(free: Boolean, ifAny: BitSet, thenAll: BitSet): Vector[Rule] = if (free) Vector.empty else Vector(Rule(ifAny, thenAll))
+
+  private def closed(start: BitSet, rules: Vector[Rule]): Needs = {
+    val grown = rules.foldLeft(start)((set, r) => if ((r.ifAny & set).isEmpty) set else set | r.thenAll)
+    if (grown == start) Needs(start, rules.filterNot(_.thenAll.subsetOf(start))) else closed(grown, rules)
+  }
+}
+
+object ConflictRules {
+
+  /** A set of relations that holds any of the first has to hold all of the second. */
+  final case class Rule(ifAny: BitSet, thenAll: BitSet)
+
+  /** @param rules those that `all` does not satisfy by itself */
+  final case class Needs(all: BitSet, rules: Vector[Rule])
+}

@@ -1,0 +1,66 @@
+package dovetail.kernel.graph
+
+/**
+ * The edges of a graph with operators: pairs of sets of relations that something joins. They lead the enumerators; whether two sets that an edge connects
+ * may be joined is for [[Joinable]] to say.
+ *
+ * An operator is an edge between the two sides of what it needs, a predicate one between what its sides need, a class one between any two members. Where
+ * these leave a side of an operator, or all of the graph, in pieces, hyperedges between whole pieces connect them: cross products, made of complete pieces.
+ */
+final class Edges(graph: JoinGraph) {
+  private type Edge = (Set[Int], Set[Int])
+
+  private val conflicts = graph.joinable.conflicts
+
+  private val written: Vector[Edge] = {
+    val classes    = for (c <- graph.classes; a <- c.relations; b <- c.relations if a < b) yield (Set(a), Set(b))
+    val predicates = for {
+      p      <- graph.predicates
+      (l, r) <- p.sides.orElse(if (p.relations.size == 2) Some((p.relations.take(1), p.relations.drop(1))) else None).toVector
+      (a, b) = (conflicts.side(p, l).toSet[Int], conflicts.side(p, r).toSet[Int])
+      // else it is a filter above an operator, and joins nothing
+      if !a.exists(b)
+    } yield (a, b)
+    val operators = graph.operators.map { o =>
+      val needs = conflicts.operators(o.index).all
+      (o.left.filter(needs).toSet, o.right.filter(needs).toSet)
+    }
+    (classes ++ predicates ++ operators).distinct
+  }
+
+  /** All of them, cross products last. */
+  val all: Vector[(Vector[Int], Vector[Int])] = {
+    val regions = graph.operators.flatMap(o => Vector(o.left, o.right)) :+ graph.relations.indices.toVector
+    val edges   = regions.foldLeft(written) { (known, region) =>
+      val pieces = piecesOf(region, known)
+      known ++ (for (a <- pieces; b <- pieces if a.head < b.head) yield (a.toSet, b.toSet))
+    }
+    edges.distinct.map { case (a, b) => (a.toVector.sorted, b.toVector.sorted) }
+  }
+
+  /** Per relation those that some edge names together with it, ascending: who may become its partner. */
+  lazy val near: Vector[Vector[Int]] = {
+    val sets = Vector.fill(graph.size)(scala.collection.mutable.BitSet.empty)
+    all.foreach { case (l, r) => val both = l ++ r; for (a <- both; b <- both if a != b) sets(a) += b }
+    sets.map(_.toVector)
+  }
+
+  /** The relations of a region by connected piece, as [[JoinGraph.components]]. */
+  private def piecesOf(region: Vector[Int], edges: Vector[Edge]): Vector[Vector[Int]] = {
+    val inside = region.toSet
+    var left   = edges.filter { case (l, r) => l.forall(inside) && r.forall(inside) }
+    val parent = Array.range(0, graph.size)
+
+    def find(i: Int): Int         = { var r = i; while (parent(r) != r) { parent(r) = parent(parent(r)); r = parent(r) }; r }
+    def within(rs: Iterable[Int]) = rs.forall(find(_) == find(rs.head))
+
+    var grown = true
+    while (grown) {
+      val (usable, not) = left.partition { case (l, r) => within(l) && within(r) }
+      usable.foreach { case (l, r) => val (x, y) = (find(l.head), find(r.head)); if (x != y) parent(math.max(x, y)) = math.min(x, y) }
+      grown = usable.nonEmpty
+      left = not
+    }
+    region.groupBy(find).toVector.sortBy(_._1).map(_._2)
+  }
+}
