@@ -157,11 +157,11 @@ class CostSuite extends AnyFunSuite {
     assert(found.best.joins.map(_.own.exchange).sum === each)
   }
 
-  private def table(graph: JoinGraph, costs: CostModel): (SubPlan, CardinalityModel) = {
-    val model = new CardinalityModel(graph)
-    val plans = new PlanTable(graph.size, new Sizer(graph, model), costs, Budget.unlimited)
+  private def table(graph: JoinGraph, costs: CostModel): (SubPlan, Sizer) = {
+    val sizer = new Sizer(graph, new CardinalityModel(graph))
+    val plans = new PlanTable(graph.size, sizer, costs, Budget.unlimited)
     assert(new Dphyp(Hypergraph(graph), plans).run())
-    (plans.full, model)
+    (plans.full, sizer)
   }
 
   test("the parts of all joins of a tree add up to the cost that the search compared, for every alternative kept") {
@@ -176,7 +176,7 @@ class CostSuite extends AnyFunSuite {
       val random        = new Random(seed)
       val n             = 2 + random.nextInt(7)
       val edges         = if (seed % 2 == 0) Graphs.shared(n, random) else Graphs.sized(n, Graphs.connected(n, n / 2, random), random)
-      val (plan, model) = table(GraphText(edges + "; Z 50; A~Z 0.1"), costs)
+      val (plan, sizer) = table(GraphText(edges + "; Z 50; A~Z 0.1"), costs)
       (0 until plan.alternatives).flatMap { i =>
         val tree = JoinTree.of(plan, i, sizer, costs)
         assert(tree.joins.map(_.own.total).sum === plan.cost(i), s"seed $seed, ${costs.name}, alternative $i")
