@@ -12,8 +12,9 @@ import scala.collection.immutable.BitSet
  *  - Inner joins are no operators: their predicates are filters that are applied where their set is complete. A predicate that belongs to one level with
  *    all it reads ([[Levels]]) commutes with the operators of that level and has no rules. One that reads a closed side of an operator below it has those
  *    of an inner join above that operator.
- *  - What inner joins, predicates or not, bring together inside a closed side has to be there before its operator joins: both rules of an inner join
- *    below such a side always hold, so all of it goes into the total eligibility set at once. This also covers cross products, which read nothing.
+ *  - The inner joins below an operator count by level: what they bring together inside a closed side, predicates or not, has to be there before anything
+ *    that reads of it joins by this operator, for no table lets an inner join out of such a side. This also covers cross products, which read nothing,
+ *    and filters, which are inner joins with one row.
  *  - A condition that reads nothing of one side gets that side whole (the paper's degenerate predicates).
  */
 final class ConflictRules(graph: JoinGraph) {
@@ -49,20 +50,23 @@ final class ConflictRules(graph: JoinGraph) {
 
   /** Per operator all that has to be there when it joins, the paper's TES, and its rules. */
   val operators: Vector[Needs] = graph.operators.map { o =>
-    val inside = closedSides(o).flatMap { level =>
-      val joined   = items.getOrElse(level, Vector.empty)
-      val filtered = graph.predicates.filter(p => !pure(p.index) && levels.of(scopes(p.index)) == level).map(p => predicates(p.index).all)
-      (if (joined.size > 1) joined else Vector.empty) ++ filtered
-    }
-    closed(inside.foldLeft(reads(o.index))(_ | _), rulesOf(o))
+    closed(reads(o.index), closedSides(o).flatMap(joinedInside) ++ rulesOf(o))
   }
 
   /** What an expression of a predicate needs of one side: all of it has to be joined before the predicate can join it with the other side. */
   def side(predicate: JoinPredicate, relations: Vector[Int]): BitSet =
     if (pure(predicate.index)) BitSet(relations: _*) else closed(BitSet(relations: _*), rulesAbove(scopes(predicate.index))).all
 
-  private def closedSides(o: Operator): Vector[Int] =
-    if (o.kind == JoinKind.FullOuter) Vector(Levels.left(o.index), Levels.right(o.index)) else Vector(Levels.right(o.index))
+  private def closedSides(o: Operator): Vector[BitSet] =
+    if (o.kind == JoinKind.FullOuter) Vector(left(o.index), right(o.index)) else Vector(right(o.index))
+
+  /** Whatever is read of a closed side, or of one inside of it: what inner joins bring together there, and what filters there need. */
+  private def joinedInside(side: BitSet): Vector[Rule] = {
+    val levelsInside = graph.operators.filter(o => o.relations.forall(side)).flatMap(closedSides) :+ side
+    val joined       = levelsInside.map(s => s -> items.getOrElse(levels.of(s), Vector.empty)).filter(_._2.size > 1)
+    val filtered     = graph.predicates.indices.filter(p => !pure(p) && scopes(p).subsetOf(side)).toVector
+    joined.map { case (s, found) => Rule(s, found.reduce(_ | _)) } ++ filtered.map(p => Rule(scopes(p), predicates(p).all))
+  }
 
   private def below(side: BitSet): Vector[Operator] = graph.operators.filter(_.relations.forall(side))
 
