@@ -11,10 +11,10 @@ object Bags {
 
   /** @param width per relation (or flag) in it the number of its columns */
   final case class Bag(width: Map[Int, Int], rows: Vector[Row]) {
-    def nulls: Row                                    = width.map { case (k, n) => k -> Vector.fill(n)(Option.empty[Int]) }
+    def nulls: Row                                   = width.map { case (k, n) => k -> Vector.fill(n)(Option.empty[Int]) }
     def filter(conditions: Iterable[Condition]): Bag = copy(rows = rows.filter(row => conditions.forall(_.isTrue(row))))
-    def same(that: Bag): Boolean                      = width == that.width && counts == that.counts
-    private def counts                                = rows.groupBy(identity).map { case (r, same) => r -> same.size }
+    def same(that: Bag): Boolean                     = width == that.width && counts == that.counts
+    private def counts                               = rows.groupBy(identity).map { case (r, same) => r -> same.size }
   }
 
   /** The flag of an existence join, by the number of its operator. */

@@ -37,9 +37,12 @@ final class PlanGraph(val written: Written, random: Random) {
 
   /** All relations that a condition reads; of a flag, the right side of its operator. */
   private def reads(keys: Set[Int]): Vector[Int] =
-    keys.toVector.flatMap(k => if (k < flag(0)) Vector(k) else nodes.find(j => j.kind == JoinKind.Existence && flag(j.operator) == k).get.right.relations).distinct.sorted
+    keys.toVector.flatMap(k =>
+      if (k < flag(0)) Vector(k) else nodes.find(j => j.kind == JoinKind.Existence && flag(j.operator) == k).get.right.relations
+    ).distinct.sorted
 
-  private def member(c: Column) = Member(c.of, ColumnProfile(ndv = Some(10.0), domain = Some(10.0)), Set(c.of * 2L + c.number), s"${GraphText.name(c.of)}.c${c.number}")
+  private def member(c: Column) =
+    Member(c.of, ColumnProfile(ndv = Some(10.0), domain = Some(10.0)), Set(c.of * 2L + c.number), s"${GraphText.name(c.of)}.c${c.number}")
 
   val operators: Vector[Operator] = nodes.filter(_.kind != JoinKind.Inner).map { j =>
     val equalities = j.on.collect { case Equal(a, b) if a.of < flag(0) && b.of < flag(0) => (a, b) }.flatMap { case (a, b) =>
@@ -73,9 +76,10 @@ final class PlanGraph(val written: Written, random: Random) {
   private val (equal, others)   = joining.partition { case (c, scope) => c.isInstanceOf[Equal] && c.reads.size == 2 && pure(c, scope) }
 
   /** Columns that equalities of one level make equal. */
-  private val classes: Vector[Vector[Column]] = equal.map(_._1).collect { case Equal(a, b) => Vector(a, b) }.foldLeft(Vector.empty[Vector[Column]]) { (found, e) =>
-    val (touching, apart) = found.partition(_.exists(e.contains)); apart :+ (touching.flatten ++ e).distinct
-  }
+  private val classes: Vector[Vector[Column]] =
+    equal.map(_._1).collect { case Equal(a, b) => Vector(a, b) }.foldLeft(Vector.empty[Vector[Column]]) { (found, e) =>
+      val (touching, apart) = found.partition(_.exists(e.contains)); apart :+ (touching.flatten ++ e).distinct
+    }
 
   val predicates: Vector[Condition] = others.map(_._1)
 
@@ -87,10 +91,10 @@ final class PlanGraph(val written: Written, random: Random) {
     classes.zipWithIndex.map { case (cs, i) => EquivalenceClass(i, cs.map(member)) },
     others.zipWithIndex.map { case ((c, scope), i) =>
       val sides = c match {
-        case NullSafeEqual(a, b) if reads(Set(a.of)).intersect(reads(Set(b.of))).isEmpty => Some((reads(Set(a.of)), reads(Set(b.of))))
-        case Equal(a, b) if reads(Set(a.of)).intersect(reads(Set(b.of))).isEmpty         => Some((reads(Set(a.of)), reads(Set(b.of))))
+        case NullSafeEqual(a, b) if reads(Set(a.of)).intersect(reads(Set(b.of))).isEmpty     => Some((reads(Set(a.of)), reads(Set(b.of))))
+        case Equal(a, b) if reads(Set(a.of)).intersect(reads(Set(b.of))).isEmpty             => Some((reads(Set(a.of)), reads(Set(b.of))))
         case SumIs(sum, t) if reads(sum.map(_.of).toSet).intersect(reads(Set(t.of))).isEmpty => Some((reads(sum.map(_.of).toSet), reads(Set(t.of))))
-        case _                                                                           => None
+        case _                                                                               => None
       }
       JoinPredicate(i, reads(c.reads), 0.3, sides, c.toString, Some(scope))
     },
@@ -100,7 +104,7 @@ final class PlanGraph(val written: Written, random: Random) {
   /** Rows of the plan as written. */
   def run(tables: Vector[Bag]): Bag = {
     def of(w: Written): Bag = w match {
-      case Scan(r)                             => tables(r)
+      case Scan(r)                            => tables(r)
       case Joined(kind, o, l, r, on, filters) => join(kind, o, of(l), of(r), on).filter(filters)
     }
     of(written)
@@ -130,7 +134,7 @@ object RandomPlans {
 
   /** A plan over `n` relations. */
   def apply(n: Int, random: Random, kinds: Vector[JoinKind] = JoinKind.all): PlanGraph = {
-    var operators = 0
+    var operators                            = 0
     def plan(from: Int, until: Int): Written =
       if (until - from == 1) Scan(from)
       else {

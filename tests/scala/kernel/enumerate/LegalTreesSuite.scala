@@ -47,12 +47,16 @@ class LegalTreesSuite extends AnyFunSuite {
       if (shapes.exists(!_.sameJoins(plan.written.shape))) moved += 1
       for (shape <- plan.written.shape +: shapes; i <- ts.indices) {
         val found = plan.run(shape, ts(i))
-        assert(found.same(truth(i)), s"seed $seed\n${describe(plan)}\nas ${shape.render(graph.relations(_).name)}\nof ${ts(i).map(_.rows)}\n$found\ninstead of\n${truth(i)}")
+        assert(
+          found.same(truth(i)),
+          s"seed $seed\n${describe(plan)}\nas ${shape.render(graph.relations(_).name)}\nof ${ts(i).map(_.rows)}\n$found\ninstead of\n${truth(i)}"
+        )
       }
     }
     // a test that moves nothing, or of empty results, would show nothing
     assert(moved > plans / 2 && filled > plans * tables / 4, s"$moved plans of $plans came out in other orders, $filled of ${plans * tables} results have rows")
   }
 
-  private def describe(p: PlanGraph) = s"${p.written}\n${p.graph.operators.mkString("\n")}\n${p.graph.predicates.mkString("\n")}\n${p.graph.classes.map(_.members.map(_.text))}"
+  private def describe(p: PlanGraph) =
+    s"${p.written}\n${p.graph.operators.mkString("\n")}\n${p.graph.predicates.mkString("\n")}\n${p.graph.classes.map(_.members.map(_.text))}"
 }

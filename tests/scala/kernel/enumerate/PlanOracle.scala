@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import dovetail.kernel.cost.{ClusterFacts, CostConstants}
 import dovetail.kernel.estimate.Assumptions
-import dovetail.kernel.graph.JoinGraph
+import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator, RelSet}
 
 /**
  * The cheapest plan of a small graph by looking at all of them: every bushy tree without a needless cross product and, for the physical model, every
@@ -25,8 +25,14 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
   private val others =
     graph.predicates.flatMap(p => p.sides.orElse(if (p.relations.size == 2) Some((Vector(p.relations(0)), Vector(p.relations(1)))) else None))
   private def mask(rs: Vector[Int]) = rs.foldLeft(0L)((m, r) => m | 1L << r)
-  private val csgs                  = new CsgCmpOracle(n, simple ++ others.map { case (l, r) => (mask(l), mask(r)) })
-  require(csgs.connected(full), "the oracle leaves out cross products: its graphs are connected")
+  private val edges                 =
+    if (graph.operators.isEmpty) simple ++ others.map { case (l, r) => (mask(l), mask(r)) } else graph.edges.all.map { case (l, r) => (mask(l), mask(r)) }
+  private def step(a: Long, b: Long) = graph.joinable.between(new RelSet(a), new RelSet(b))
+  private val csgs                   = new CsgCmpOracle(n, edges, step(_, _).isDefined)
+
+  /** Some tree along edges joins all relations. Without operators that is no question: the oracle leaves out cross products, its graphs are connected. */
+  val complete: Boolean = csgs.connected(full)
+  require(complete || graph.operators.nonEmpty, "the graph is not connected")
 
   /** Rows of a set: the product of all rows; of each class the smallest domain over the product of domains; of each predicate its selectivity. */
   def rows(s: Long): Double = known.getOrElseUpdate(s, sizes.fold(byFormula(s))(_(members(s))))
@@ -47,7 +53,21 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
 
   private def width(s: Long): Double =
     if (members(s).size == 1) graph.relations(members(s).head).rowBytes
-    else members(s).map(graph.relations(_).rowBytes - Assumptions.RowOverhead).sum + Assumptions.RowOverhead
+    else {
+      val tested = graph.operators.filter(o => o.kind.testsOnly && o.relations.exists(members(s).contains) && applied(o, s))
+      val kept   = members(s).filterNot(r => tested.exists(_.right.contains(r)))
+      kept.map(graph.relations(_).rowBytes - Assumptions.RowOverhead).sum + Assumptions.RowOverhead + tested.count(_.kind == JoinKind.Existence)
+    }
+
+  private def applied(o: Operator, s: Long) = graph.joinable.conflicts.operators(o.index).all.subsetOf(members(s).toSet)
+
+  /** What an operator's key column is hash partitioned by: its class, or else the column itself. */
+  private def column(m: Member): Int = graph.classes
+    .find(_.members.exists(x => x.relation == m.relation && x.text == m.text))
+    .fold(graph.classes.size + graph.operators.flatMap(o => o.equalities.flatMap(e => Vector(e._1, e._2))).map(x => (x.relation, x.text)).indexOf((
+      m.relation,
+      m.text
+    )))(_.index)
 
   private def splits(s: Long) = csgs.pairs.filter { case (a, b) => (a | b) == s }
 
@@ -86,7 +106,25 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
       val key    = classesOf(a) & classesOf(b)
       val inputs = p.cost + q.cost
       val output = r(a | b) * k.rowProduced
-      if (key.isEmpty && !equality(a, b)) Seq(Plan(inputs + r(a) * r(b) * k.nestedLoopPair + broadcast(small(a, b)._1) + output, Set.empty))
+      val joined = step(a, b).get
+      if (joined.operator.isDefined) {
+        val o                               = joined.operator.get
+        val ((l, lp), (m, mp))              = if (joined.swapped) ((b, q), (a, p)) else ((a, p), (b, q))
+        val (leftKey, rightKey)             = (o.equalities.map(e => column(e._1)).toSet, o.equalities.map(e => column(e._2)).toSet)
+        val copied                          = if (o.kind == JoinKind.FullOuter) small(l, m)._1 else m
+        def lost(plan: Plan, key: Set[Int]) = key.isEmpty || plan.partitioning != key
+        val moved                           = Seq(l).filter(_ => lost(lp, leftKey)) ++ Seq(m).filter(_ => lost(mp, rightKey))
+        val byBroadcast                     = inputs + broadcast(copied) + r(l) * k.hashProbe + output
+        if (!o.equi) Seq(Plan(inputs + r(l) * r(m) * k.nestedLoopPair + broadcast(copied) + output, Set.empty))
+        else {
+          val swapped  = moved.size == 2 && o.kind != JoinKind.FullOuter && w(m) <= facts.broadcastBytes
+          val shuffled =
+            if (swapped) Plan(moved.map(exchange).sum + byBroadcast, Set.empty)
+            else Plan(inputs + moved.map(s => exchange(s) + sort(s)).sum + merge(l, m) + output, if (o.kind == JoinKind.FullOuter) Set.empty else leftKey)
+          val copies = if (o.kind != JoinKind.FullOuter && broadcastable(m)) Seq(Plan(byBroadcast, lp.partitioning)) else Nil
+          if (copies.nonEmpty && flagged(m)) copies else copies :+ shuffled
+        }
+      } else if (key.isEmpty && !equality(a, b)) Seq(Plan(inputs + r(a) * r(b) * k.nestedLoopPair + broadcast(small(a, b)._1) + output, Set.empty))
       else {
         val broadcasts = Seq((a, p, b), (b, q, a)).collect {
           case (stream, plan, build) if broadcastable(build) =>

@@ -43,9 +43,33 @@ class ReorderingsSuite extends AnyFunSuite {
   )
 
   private val laws = Seq(
-    Law("assoc", Reorderings.Assoc, 1, (0, 1), (1, 2), (f, g, e, p, q) => b(g, a(f, e(0), e(1), p), e(2), q), (f, g, e, p, q) => a(f, e(0), b(g, e(1), e(2), q), p)),
-    Law("l-asscom", Reorderings.LeftAsscom, 0, (0, 1), (0, 2), (f, g, e, p, q) => b(g, a(f, e(0), e(1), p), e(2), q), (f, g, e, p, q) => a(f, b(g, e(0), e(2), q), e(1), p)),
-    Law("r-asscom", Reorderings.RightAsscom, 2, (0, 2), (1, 2), (f, g, e, p, q) => a(f, e(0), b(g, e(1), e(2), q), p), (f, g, e, p, q) => b(g, e(1), a(f, e(0), e(2), p), q))
+    Law(
+      "assoc",
+      Reorderings.Assoc,
+      1,
+      (0, 1),
+      (1, 2),
+      (f, g, e, p, q) => b(g, a(f, e(0), e(1), p), e(2), q),
+      (f, g, e, p, q) => a(f, e(0), b(g, e(1), e(2), q), p)
+    ),
+    Law(
+      "l-asscom",
+      Reorderings.LeftAsscom,
+      0,
+      (0, 1),
+      (0, 2),
+      (f, g, e, p, q) => b(g, a(f, e(0), e(1), p), e(2), q),
+      (f, g, e, p, q) => a(f, b(g, e(0), e(2), q), e(1), p)
+    ),
+    Law(
+      "r-asscom",
+      Reorderings.RightAsscom,
+      2,
+      (0, 2),
+      (1, 2),
+      (f, g, e, p, q) => a(f, e(0), b(g, e(1), e(2), q), p),
+      (f, g, e, p, q) => b(g, e(1), a(f, e(0), e(2), p), q)
+    )
   )
 
   /** A predicate reads what a semi, anti or existence join below it does not hand on: the law cannot be written down. */

@@ -61,7 +61,8 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel) {
     Option(c)
   }
 
-  private def consider(x: Cluster, y: Cluster): Unit = candidate(x, y).foreach(queue.add)
+  private def consider(x: Cluster, y: Cluster): Unit =
+    if (sizer.innerOnly || graph.edges.connect(x.members, y.members)) candidate(x, y).foreach(queue.add)
 
   private def candidate(x: Cluster, y: Cluster): Option[Candidate] = {
     val (a, b) = if (x.first < y.first) (x, y) else (y, x)

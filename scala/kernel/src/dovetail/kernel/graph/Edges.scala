@@ -45,6 +45,16 @@ final class Edges(graph: JoinGraph) {
     sets.map(_.toVector)
   }
 
+  // by the first relation of either side, that side first
+  private lazy val starting: Vector[Vector[(Vector[Int], Vector[Int])]] = {
+    val lists = Vector.fill(graph.size)(Vector.newBuilder[(Vector[Int], Vector[Int])])
+    all.foreach { case (l, r) => lists(l.head) += ((l, r)); lists(r.head) += ((r, l)) }
+    lists.map(_.result())
+  }
+
+  /** Some edge leads from `a` to `b`. */
+  def connect(a: collection.BitSet, b: collection.BitSet): Boolean = a.exists(starting(_).exists { case (u, v) => u.forall(a) && v.forall(b) })
+
   /** The relations of a region by connected piece, as [[JoinGraph.components]]. */
   private def piecesOf(region: Vector[Int], edges: Vector[Edge]): Vector[Vector[Int]] = {
     val inside = region.toSet

@@ -1,0 +1,126 @@
+package dovetail.kernel.enumerate
+
+import scala.util.Random
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import dovetail.kernel.{PlanGraph, RandomPlans}
+import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, CostModel, PhysicalCosts}
+import dovetail.kernel.estimate.CardinalityModel
+import dovetail.kernel.graph.{JoinGraph, RelSet}
+
+/**
+ * The search over all kinds of joins finds what an exhaustive one finds, and always finds something. `DOVETAIL_GRAPHS` is the number of random graphs for a
+ * longer run.
+ */
+class OperatorSearchSuite extends AnyFunSuite {
+  private val graphs     = sys.env.get("DOVETAIL_GRAPHS").fold(300)(_.toInt)
+  private val cardWeight = new CardWeightCosts(0.7)
+  private val constants  = CostConstants()
+  private val noSwap     = ClusterFacts(broadcastBytes = 0.0)
+
+  private def search(plan: PlanGraph, costs: CostModel): Outcome = new Search(plan.graph, costs, Budget.unlimited).run(plan.written.shape)
+
+  /** With an operator at least. */
+  private def plan(seed: Int, most: Int): PlanGraph = {
+    val random = new Random(seed)
+    Iterator.continually(RandomPlans(2 + random.nextInt(most - 1), random)).find(_.graph.operators.nonEmpty).get
+  }
+
+  private def oracle(graph: JoinGraph): PlanOracle = {
+    val model                        = new CardinalityModel(graph)
+    def rows(set: Vector[Int])       = if (set.size == 1) math.max(1.0, graph.relations(set.head).profile.rows.value) else model.rowsOf(set.toArray, set.size)
+    def cautiously(set: Vector[Int]) =
+      if (set.size == 1) math.max(1.0, graph.relations(set.head).profile.rows.upper) else { model.rowsOf(set.toArray, set.size); model.cautiousRows }
+    new PlanOracle(graph, Some(rows(_)), cautiously(_))
+  }
+
+  /** The cost found by that of the cheapest tree; the written tree, which may have cross products that no edge leads to, is always one of them. */
+  private def ratio(p: PlanGraph, costs: CostModel, cheapest: PlanOracle => Double): Double = {
+    val (found, all) = (search(p, costs), oracle(p.graph))
+    assert((found.algorithm == "dphyp") == all.complete, "found along edges what can be found along edges")
+    if (all.complete) found.best.cost.total / math.min(cheapest(all), found.original.cost.total) else 1.0
+  }
+
+  test("cardWeight: the cheapest of all trees that the conflict rules allow") {
+    for (seed <- 1 to graphs) {
+      val r = ratio(plan(seed, 8), cardWeight, _.cheapestByCardWeight(0.7))
+      assert(math.abs(r - 1.0) < 1e-8, s"seed $seed")
+    }
+  }
+
+  /** name, facts */
+  private val physicals = Seq(
+    ("sort merge", noSwap),
+    ("shuffled hash, two executors", noSwap.copy(preferSortMerge = false, executors = 2)),
+    ("small results broadcast", noSwap.copy(staticBytes = 1e5)),
+    ("joins that turn into broadcasts", ClusterFacts())
+  )
+
+  for ((name, facts) <- physicals) test(s"physical, $name: the cheapest of all ways to execute all trees that the conflict rules allow") {
+    val ratios = for (seed <- 1 to graphs / 2) yield ratio(plan(seed, 6), new PhysicalCosts(constants, facts), _.cheapestPhysical(constants, facts))
+    // SubPlan.offer says which hair is missing
+    assert(ratios.forall(r => r > 1 - 1e-8 && r < 1.02), ratios.max)
+    assert(ratios.count(_ > 1 + 1e-8) <= graphs / 100, ratios.filter(_ > 1 + 1e-8))
+  }
+
+  test("the parts of the joins add up to the cost of the tree, and operators keep their sides") {
+    val costs = new PhysicalCosts(constants, ClusterFacts())
+    for (seed <- 1 to 200; p = plan(seed, 8); tree <- { val o = search(p, costs); Seq(o.best, o.original) }) {
+      assert(math.abs(tree.joins.map(_.own.total).sum / tree.cost.total - 1.0) < 1e-9)
+      assert(tree.joins.flatMap(_.operator).map(_.index).sorted == p.graph.operators.indices.toVector, s"seed $seed: every operator once")
+      for (j <- tree.joins; o <- j.operator) {
+        assert(o.reads.filter(o.left.contains).forall(j.left.relations.contains) && o.reads.filter(o.right.contains).forall(j.right.relations.contains))
+        assert(j.kind == o.kind && (!j.method.buildsLeft))
+      }
+    }
+  }
+
+  test("greedily: a tree that the conflict rules allow, never cheaper than the exact one, whether it fits into 64 bits or not") {
+    var (found, stuck) = (0, 0)
+    for (seed <- 1 to 300; size <- Seq(8, if (seed % 10 == 0) 90 else 12)) {
+      val random = new Random(seed)
+      val p      = RandomPlans(size, random)
+      val sizer  = new Sizer(p.graph, new CardinalityModel(p.graph))
+      new Greedy(p.graph, sizer, cardWeight).run() match {
+        case None       => stuck += 1
+        case Some(plan) =>
+          found += 1
+          val tree = JoinTree.of(plan, plan.best, sizer, cardWeight)
+          assert(tree.joins.forall(j => p.graph.joinable.between(bits(j.left), bits(j.right)).exists(_.operator == j.operator)), s"seed $seed")
+          assert(tree.relations == p.graph.relations.indices.toVector, s"seed $seed")
+          if (size == 8 && search(p, cardWeight).algorithm == "dphyp")
+            assert(tree.cost.total >= search(p, cardWeight).best.cost.total * (1 - 1e-9), s"seed $seed")
+      }
+      val all = new Search(p.graph, cardWeight, Budget(1, 60000)).run(p.written.shape)
+      assert(all.best.relations == p.graph.relations.indices.toVector && all.best.cost.total <= all.original.cost.total * (1 + 1e-9), s"seed $seed")
+    }
+    assert(found > 20 * stuck, s"$found found, $stuck left to the written order")
+  }
+
+  private def bits(t: JoinTree) = scala.collection.immutable.BitSet(t.relations: _*)
+
+  test("sets of 64 relations and of words answer alike") {
+    for (seed <- 1 to 200) {
+      val random = new Random(seed)
+      val graph  = plan(seed, 7).graph
+      for (_ <- 1 to 40) {
+        val a              = RelSet((0 until graph.size).filter(_ => random.nextInt(3) == 0): _*)
+        val b              = RelSet((0 until graph.size).filter(r => !a.contains(r) && random.nextBoolean()): _*)
+        def set(s: RelSet) = scala.collection.mutable.BitSet(s.toVector: _*)
+        assert(graph.joinable.between(a, b) == graph.joinable.between(set(a), set(b)))
+        val (there, back) = (graph.joinable.between(a, b), graph.joinable.between(b, a))
+        assert(there.map(s => (s.kind, s.operator)) == back.map(s => (s.kind, s.operator)), "either way round")
+        assert(there.forall(s => s.operator.isEmpty || back.exists(_.swapped != s.swapped)))
+      }
+    }
+  }
+
+  test("a written tree that is not the graph's is refused by name") {
+    val p      = Iterator.from(1).map(plan(_, 6)).find(x => x.graph.size > 3 && x.graph.operators.exists(_.right.size > 1)).get
+    val leaves = p.graph.relations.indices.reverse.map(Shape.Leaf(_): Shape)
+    val wrong  = leaves.permutations.take(200).map(_.reduceLeft((l, r) => Shape.Join(l, r)))
+    val errors = wrong.flatMap(s => scala.util.Try(new Search(p.graph, cardWeight, Budget.unlimited).run(s)).failed.toOption).toVector
+    assert(errors.nonEmpty && errors.forall(e => e.isInstanceOf[IllegalArgumentException] && e.getMessage.contains("the graph's operators do not allow")))
+  }
+}
