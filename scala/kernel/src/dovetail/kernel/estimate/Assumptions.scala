@@ -54,6 +54,12 @@ object Assumptions {
   /** EXISTS and IN keep half of the left rows where neither side's keys are known. */
   val SemiJoin = 0.5
 
+  /**
+   * A filter on what an outer join may have filled with NULLs (`b.x IS NULL`), or on whether there was a partner (`EXISTS (…) OR …`): how many rows had none
+   * is not known, and these are what it asks for.
+   */
+  val LateFilter = 0.5
+
   /** An anti join always keeps something: containment says zero whenever every key may have a partner, which is seldom the truth. */
   val AntiJoinFloor = 0.05
 

@@ -39,7 +39,7 @@ object ReportJson {
       val n         = joins.addObject()
       val relations = n.putArray("relations")
       j.relations.foreach(relations.add(_: String))
-      n.put("condition", j.condition).set[ObjectNode]("rows", estimate(j.rows))
+      n.put("kind", j.kind).put("condition", j.condition).set[ObjectNode]("rows", estimate(j.rows))
       n.put("method", j.method).set[ObjectNode]("cost", cost(j.cost))
     }
     o

@@ -9,7 +9,7 @@ object ReportText {
     val head = s"Dovetail $version${if (enabled) "" else " (switched off: spark.dovetail.enabled=false)"}"
     val time = trace.millis.map { case (phase, ms) => f"$phase $ms%.1f" }.mkString("planning ms: ", ", ", "")
     val body =
-      if (trace.groups.isEmpty) Vector("No group of three or more inner joins: nothing to reorder.")
+      if (trace.groups.isEmpty) Vector("No group of three or more relations: nothing to reorder.")
       else trace.groups.zipWithIndex.flatMap { case (g, i) => group(g, i + 1) }
     (head +: body :+ time).mkString("\n")
   }
@@ -27,7 +27,9 @@ object ReportText {
   }
 
   private def tree(label: String, t: TreeReport): Vector[String] = {
-    val table = t.joins.map(j => f"    ${rows(j.rows)}%-44s ${j.method}%-24s cost ${j.cost.total}%.2e  {${j.relations.mkString(" ")}}  ${j.condition}")
+    val table = t.joins.map(j =>
+      f"    ${rows(j.rows)}%-44s ${j.method}%-24s cost ${j.cost.total}%.2e  {${j.relations.mkString(" ")}}  ${if (j.kind == "inner") "" else s"${j.kind}: "}${j.condition}"
+    )
     f"  $label%-8s ${t.order}  cost ${t.cost.total}%.2e" +: table
   }
 

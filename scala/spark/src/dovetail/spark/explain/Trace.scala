@@ -83,7 +83,7 @@ final case class GroupReport(
 
 final case class RelationReport(name: String, rows: Option[Estimate], bytes: Option[Double])
 final case class TreeReport(order: String, cost: Cost, joins: Vector[JoinReport])
-final case class JoinReport(relations: Vector[String], condition: String, rows: Estimate, method: String, cost: Cost)
+final case class JoinReport(kind: String, relations: Vector[String], condition: String, rows: Estimate, method: String, cost: Cost)
 
 object GroupReport {
 
@@ -115,7 +115,7 @@ object GroupReport {
     TreeReport(
       order(graph, t.shape),
       t.cost,
-      t.joins.map(j => JoinReport(names(j.relations), condition(graph, j), j.rows, j.method.name, j.own))
+      t.joins.map(j => JoinReport(j.kind.name, names(j.relations), condition(graph, j), j.rows, j.method.name, j.own))
     )
   }
 
@@ -125,7 +125,8 @@ object GroupReport {
   private def condition(graph: JoinGraph, j: JoinTree.Join): String = {
     val (l, r) = (j.left.relations.toSet, j.right.relations.toSet)
     val keys = graph.classes.flatMap(c => for (a <- c.members.find(m => l(m.relation)); b <- c.members.find(m => r(m.relation))) yield s"${a.text} = ${b.text}")
-    val rest = graph.predicates.filter(p => p.relations.forall(x => l(x) || r(x)) && p.relations.exists(l) && p.relations.exists(r)).map(_.text)
-    if (keys.isEmpty && rest.isEmpty) "cross product" else (keys ++ rest).mkString(" AND ")
+    val rest = graph.joinable.predicatesAt(j.left.relations, j.right.relations).map(_.text)
+    val on   = j.operator.toVector.map(_.text).filter(_.nonEmpty) ++ keys
+    if (on.isEmpty && rest.isEmpty) "cross product" else (on ++ rest).mkString(" AND ")
   }
 }

@@ -1,11 +1,9 @@
 package org.apache.spark.sql.dovetail.plan
 
-import scala.util.control.NonFatal
-
 import dovetail.kernel.enumerate.Search
 import dovetail.kernel.estimate.{CardinalityModel, Estimate}
-import dovetail.kernel.graph.{JoinGraph, Relation}
-import org.apache.spark.sql.catalyst.expressions.{And, AttributeSet}
+import dovetail.kernel.graph.JoinGraph
+import org.apache.spark.sql.catalyst.expressions.{And, AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, JoinType}
 import org.apache.spark.sql.dovetail.explain.{GroupReport, Trace}
@@ -17,56 +15,49 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
 
   /** @param optimized the group's leaves, with the groups inside of them ordered */
   def apply(group: JoinGroup, optimized: Vector[LogicalPlan]): LogicalPlan = {
-    val predicates = Trace.timed("extract")(JoinPredicates(group.leaves.map(_.outputSet), group.conditions))
+    val predicates = Trace.timed("extract")(JoinPredicates(group.outputs, group.conditions))
     refusal(group, predicates) match {
       case Some(reason) =>
         // a marked group was reported when it was ordered: with the subquery it came from
         if (group.leaves.size > 2 && !group.marked) Trace.record(GroupReport.leftAlone(group.leaves.map(GroupOrdering.name), reason))
         keep(group, optimized)
       case None =>
-        val leaves  = withLocalPredicates(optimized, predicates)
-        val graph   = Trace.timed("estimate")(graphOf(leaves, predicates))
+        val leaves  = complete(group, optimized, predicates)
+        val graph   = Trace.timed("estimate")(graphOf(group, leaves, predicates))
         val outcome = Trace.timed("search")(new Search(graph, planner.costs, planner.budget(), planner.costsAsWritten).run(group.shape))
         val gain    = 1.0 - outcome.best.cost.total / math.max(outcome.original.cost.total, Double.MinPositiveValue)
         val taken   = gain > 0.0 && gain >= planner.minGain
         Trace.record(GroupReport.searched(graph, outcome, taken, gain, planner.minGain, planner.costs.name))
-        if (taken) Trace.timed("rebuild")(new RebuildPlan(group, leaves, predicates)(outcome.best)) else keep(group, optimized)
+        if (taken) Trace.timed("rebuild")(new RebuildPlan(group, leaves, predicates, graph)(outcome.best)) else keep(group, optimized)
     }
   }
 
   /** Rows of the whole group, as the search sees them. */
   def rows(group: JoinGroup): Estimate = {
-    val predicates = JoinPredicates(group.leaves.map(_.outputSet), group.conditions)
-    val graph      = graphOf(withLocalPredicates(group.leaves, predicates), predicates)
+    val predicates = JoinPredicates(group.outputs, group.conditions)
+    val graph      = graphOf(group, complete(group, group.leaves, predicates), predicates)
     new CardinalityModel(graph).estimate(graph.relations.indices.toArray)
   }
 
-  private def refusal(group: JoinGroup, predicates: JoinPredicates): Option[String] =
+  private def refusal(group: JoinGroup, predicates: JoinPredicates): Option[String] = {
+    def known(e: Expression) = e.references.forall(a => group.outputs.exists(_.contains(a)))
+    val foreign              = predicates.foreign ++ group.operators.flatMap(_.condition).filterNot(known)
     if (group.leaves.size < 3) Some("two relations have only one order")
     else if (group.marked) Some("already ordered by Dovetail")
-    else if (predicates.foreign.nonEmpty) Some(s"a predicate reads columns of an outer query: ${ExpressionText(predicates.foreign.head)}")
-    else if (group.leaves.map(_.outputSet.size).sum != AttributeSet(group.leaves.flatMap(_.output)).size) Some("two inputs have a column in common")
+    else if (foreign.nonEmpty) Some(s"a predicate reads columns of an outer query: ${ExpressionText(foreign.head)}")
+    else if (group.outputs.map(_.size).sum != AttributeSet(group.outputs.flatten).size) Some("two inputs have a column in common")
+    else if (group.operators.nonEmpty && predicates.constant.nonEmpty) Some("a predicate without columns beside outer, semi or anti joins")
     else None
-
-  private def withLocalPredicates(leaves: Vector[LogicalPlan], predicates: JoinPredicates): Vector[LogicalPlan] = leaves.zipWithIndex.map { case (leaf, i) =>
-    predicates.local.collect { case (`i`, e) => e }.reduceOption(And(_, _)).fold(leaf)(Filter(_, leaf))
   }
 
-  private def graphOf(leaves: Vector[LogicalPlan], predicates: JoinPredicates): JoinGraph = {
-    val profiles  = leaves.map(statistics(_))
-    val names     = GroupOrdering.distinctNames(leaves.map(GroupOrdering.name))
-    val samples   = statistics.samples.relations(leaves, predicates)
-    val relations = leaves.indices.toVector.map { i =>
-      Relation(i, names(i), profiles(i), profiles(i).width(leaves(i).output.map(_.exprId.id)), broadcast(leaves(i)), samples(i))
+  /** The leaves with all that can be computed and filtered before the first join. */
+  private def complete(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates): Vector[LogicalPlan] =
+    group.withComputed(leaves).zipWithIndex.map { case (leaf, i) =>
+      predicates.local.collect { case (`i`, e) => e }.reduceOption(And(_, _)).fold(leaf)(Filter(_, leaf))
     }
-    JoinGraph(relations, predicates.equivalenceClasses(profiles), predicates.joinPredicates(profiles))
-  }
 
-  /** Spark's own decision, by Spark's own size: it is the one that will be made when the join is planned. */
-  private def broadcast(leaf: LogicalPlan): Boolean =
-    planner.broadcastThreshold >= 0L &&
-      (try leaf.stats.sizeInBytes <= planner.broadcastThreshold
-      catch { case NonFatal(_) | _: MatchError => false })
+  private def graphOf(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates): JoinGraph =
+    new GroupGraph(group, leaves, predicates, statistics, planner.broadcastThreshold).graph
 
   /** The group as written, over its optimized leaves. Where Spark's own cost-based reordering is on, the joins are marked: the order was decided here. */
   private def keep(group: JoinGroup, optimized: Vector[LogicalPlan]): LogicalPlan = {

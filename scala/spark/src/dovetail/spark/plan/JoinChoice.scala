@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.plan
 import dovetail.kernel.cost.JoinMethod
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
-import org.apache.spark.sql.catalyst.plans.Inner
+import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.dovetail.FailOpen
@@ -23,12 +23,20 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = FailOpen("choosing how to join", (_: String) => Seq.empty[SparkPlan])(choice(plan))
 
   private def choice(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case j: Join if DovetailConf.Enabled.get(j.conf) && j.joinType == Inner && !hasStrategy(j.hint) && !isBroadcast(j.left) && !isBroadcast(j.right) =>
-      j.getTagValue(JoinChoice.Tag).filter(side => !provenLarge(if (side == BuildLeft) j.left else j.right)).toSeq.flatMap { side =>
-        val broadcast = Some(HintInfo(strategy = Some(BROADCAST)))
-        session.sessionState.planner.JoinSelection(j.copy(hint = if (side == BuildLeft) JoinHint(broadcast, None) else JoinHint(None, broadcast)))
+    case j: Join if DovetailConf.Enabled.get(j.conf) && !hasStrategy(j.hint) && !isBroadcast(j.left) && !isBroadcast(j.right) =>
+      j.getTagValue(JoinChoice.Tag).filter(allowed(j.joinType, _)).filter(side => !provenLarge(if (side == BuildLeft) j.left else j.right)).toSeq.flatMap {
+        side =>
+          val broadcast = Some(HintInfo(strategy = Some(BROADCAST)))
+          session.sessionState.planner.JoinSelection(j.copy(hint = if (side == BuildLeft) JoinHint(broadcast, None) else JoinHint(None, broadcast)))
       }
     case _ => Nil
+  }
+
+  /** The side whose rows come out, partner or not, cannot be the one that is broadcast. */
+  private def allowed(joinType: JoinType, side: BuildSide): Boolean = joinType match {
+    case Inner                                              => true
+    case LeftOuter | LeftSemi | LeftAnti | ExistenceJoin(_) => side == BuildRight
+    case _                                                  => false
   }
 
   private def hasStrategy(hint: JoinHint): Boolean = (hint.leftHint ++ hint.rightHint).exists(_.strategy.isDefined)

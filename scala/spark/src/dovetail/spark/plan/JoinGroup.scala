@@ -1,26 +1,48 @@
 package org.apache.spark.sql.dovetail.plan
 
 import dovetail.kernel.enumerate.Shape
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
-import org.apache.spark.sql.catalyst.plans.{Cross, InnerLike}
+import dovetail.kernel.graph.JoinKind
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.plans.Cross
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.predicates.Movable
+import org.apache.spark.sql.dovetail.predicates.{Movable, Placed}
 
 /**
- * A maximal group of inner joins: first step from a logical plan to a join graph.
+ * A maximal group of joins: first step from a logical plan to a join graph.
  *
- * Transparent are inner and cross joins without a strategy hint, projections of plain columns between them, and filters on top of them. All else is a
- * leaf of the group: outer, semi and anti joins, aggregates, limits, joins with a hint, and joins and
- * filters whose predicate must stay where it is ([[Movable]]).
+ * Transparent are joins of all kinds without a strategy hint, filters on top of them, and projections between them, as far as what these compute reads one
+ * input. All else is a leaf of the group: aggregates, windows, limits, unions, joins with a hint, and joins, filters and projections whose expressions must
+ * stay where they are ([[Movable]]).
  *
  * @param top        the plan that the group takes the place of
  * @param leaves     in order of appearance, which makes duplicated bodies of a common table expression come out equal
- * @param conditions join conditions and filters of the group
+ * @param conditions of inner joins, and filters
+ * @param operators  joins of other kinds, bottom-up
+ * @param computed   what projections between the joins compute, with the leaf it is computed from, those first that others read
  * @param shape      the joins as written
  * @param crossed    some join is written as CROSS JOIN
  * @param marked     every join carries Dovetail's mark: the group is ordered already
  */
-final case class JoinGroup(top: LogicalPlan, leaves: Vector[LogicalPlan], conditions: Vector[Expression], shape: Shape, crossed: Boolean, marked: Boolean)
+final case class JoinGroup(
+    top: LogicalPlan,
+    leaves: Vector[LogicalPlan],
+    conditions: Vector[Placed],
+    operators: Vector[WrittenJoin],
+    computed: Vector[(Int, Alias)],
+    shape: Shape,
+    crossed: Boolean,
+    marked: Boolean
+) {
+
+  /** Per leaf what the group's expressions call its columns: its own, those computed from it, and the flag of an existence join that it is tested by. */
+  val outputs: Vector[AttributeSet] = leaves.indices.toVector.map { i =>
+    AttributeSet(leaves(i).output ++ computed.collect { case (`i`, a) => a.toAttribute } ++ operators.filter(_.right.head == i).flatMap(_.flag))
+  }
+
+  /** The leaves, or what took their places, with the columns that the projections between the joins computed. */
+  def withComputed(plans: Vector[LogicalPlan]): Vector[LogicalPlan] =
+    computed.foldLeft(plans) { case (ps, (i, a)) => ps.updated(i, Project(ps(i).output :+ a, ps(i))) }
+}
 
 object JoinGroup {
 
@@ -29,44 +51,78 @@ object JoinGroup {
 
   def isMark(hint: JoinHint): Boolean = hint.leftHint.exists(_.strategy.isEmpty) && hint.rightHint.isEmpty
 
-  def unapply(plan: LogicalPlan): Option[JoinGroup] =
-    if (!transparent(plan) || !leadsToJoin(plan)) None
-    else {
-      val (shape, leaves, conditions) = flatten(plan, 0)
-      val joins                       = joinsOf(plan)
-      Some(JoinGroup(plan, leaves, conditions, shape, joins.exists(_.joinType == Cross), joins.forall(j => isMark(j.hint))))
+  /** What a projection computes on top of all joins stays there. */
+  def unapply(plan: LogicalPlan): Option[JoinGroup] = plan match {
+    case Project(list, _) if !list.forall(_.isInstanceOf[Attribute]) => None
+    case _                                                           =>
+      val all = part(plan, 0)
+      if (all.joins.isEmpty) None
+      else {
+        val (crossed, marked) = (all.joins.exists(_.joinType == Cross), all.joins.forall(j => isMark(j.hint)))
+        Some(JoinGroup(plan, all.leaves, all.conditions, all.operators, all.computed, all.shape, crossed, marked))
+      }
+  }
+
+  /** @param open leaves whose rows come out as they are, or multiplied: not those that an outer join fills with NULLs, nor those only looked at */
+  final private case class Part(
+      shape: Shape,
+      leaves: Vector[LogicalPlan],
+      first: Int,
+      open: Set[Int],
+      conditions: Vector[Placed] = Vector.empty,
+      operators: Vector[WrittenJoin] = Vector.empty,
+      computed: Vector[(Int, Alias)] = Vector.empty,
+      joins: Vector[Join] = Vector.empty
+  ) {
+    def numbers: Vector[Int] = leaves.indices.toVector.map(first + _)
+
+    def filtered(condition: Expression): Part = copy(conditions = conditions :+ Placed(condition, numbers, open))
+
+    def joined(that: Part, join: Join): Part = {
+      val both = Part(
+        Shape.Join(shape, that.shape),
+        leaves ++ that.leaves,
+        first,
+        open ++ that.open,
+        conditions ++ that.conditions,
+        operators ++ that.operators,
+        computed ++ that.computed,
+        (joins ++ that.joins) :+ join
+      )
+      WrittenJoin(join, numbers, that.numbers) match {
+        case Some(o) =>
+          both.copy(open = if (o.kind == JoinKind.FullOuter) Set.empty else if (o.left == numbers) open else that.open, operators = both.operators :+ o)
+        case None => join.condition.fold(both)(both.filtered)
+      }
     }
 
-  private def flatten(plan: LogicalPlan, first: Int): (Shape, Vector[LogicalPlan], Vector[Expression]) = plan match {
-    case Join(l, r, _, condition, _) if transparent(plan) =>
-      val (ls, ll, lc) = flatten(l, first)
-      val (rs, rl, rc) = flatten(r, first + ll.size)
-      (Shape.Join(ls, rs), ll ++ rl, lc ++ rc ++ condition)
-    case Filter(c, child) if transparent(plan) && leadsToJoin(child) =>
-      val (s, ls, cs) = flatten(child, first)
-      (s, ls, cs :+ c)
-    case Project(_, child) if transparent(plan) && leadsToJoin(child) => flatten(child, first)
-    case leaf                                                         => (Shape.Leaf(first), Vector(leaf), Vector.empty)
+    /** With the columns of a projection, if all that it computes can be computed from one leaf before the joins. */
+    def projected(list: Seq[NamedExpression]): Option[Part] = list.foldLeft(Option(this)) {
+      case (part, _: Attribute) => part
+      case (part, a: Alias)     => part.flatMap(p => p.leafOf(a).map(i => p.copy(computed = p.computed :+ (i -> a))))
+      case _                    => None
+    }
+
+    private def leafOf(a: Alias): Option[Int] = {
+      def has(i: Int) = a.references.forall(r => leaves(i - first).outputSet.contains(r) || computed.exists { case (l, c) => l == i && c.exprId == r.exprId })
+      if (a.references.nonEmpty && Movable(a.child) && Movable.cheap(a.child)) numbers.find(i => open(i) && has(i)) else None
+    }
   }
 
-  private def joinsOf(plan: LogicalPlan): Vector[Join] = plan match {
-    case j: Join if transparent(j)                              => j +: (joinsOf(j.left) ++ joinsOf(j.right))
-    case u: UnaryNode if transparent(u) && leadsToJoin(u.child) => joinsOf(u.child)
-    case _                                                      => Vector.empty
+  private def part(plan: LogicalPlan, first: Int): Part = {
+    def leaf                     = Part(Shape.Leaf(first), Vector(plan), first, Set(first))
+    def over(child: LogicalPlan) = Some(part(child, first)).filter(_.joins.nonEmpty)
+    plan match {
+      case j: Join if transparent(j) =>
+        val left = part(j.left, first)
+        left.joined(part(j.right, first + left.leaves.size), j)
+      case Filter(c, child) if Movable(c) => over(child).fold(leaf)(_.filtered(c))
+      case Project(list, child)           => over(child).flatMap(_.projected(list)).getOrElse(leaf)
+      case _                              => leaf
+    }
   }
 
-  private def transparent(plan: LogicalPlan): Boolean = plan match {
-    case Join(_, _, _: InnerLike, condition, hint) => !hasStrategy(hint) && condition.forall(Movable(_))
-    case Filter(c, _)                              => Movable(c)
-    case Project(list, _)                          => list.forall(_.isInstanceOf[Attribute])
-    case _                                         => false
-  }
-
-  private def leadsToJoin(plan: LogicalPlan): Boolean = plan match {
-    case j: Join                        => transparent(j)
-    case u: UnaryNode if transparent(u) => leadsToJoin(u.child)
-    case _                              => false
-  }
+  private def transparent(j: Join): Boolean = WrittenJoin.known(j.joinType) && !hasStrategy(j.hint) && j.condition.forall(Movable(_))
 
   private def hasStrategy(hint: JoinHint): Boolean = hint.leftHint.exists(_.strategy.isDefined) || hint.rightHint.exists(_.strategy.isDefined)
 }

@@ -1,7 +1,10 @@
 package org.apache.spark.sql.dovetail.plan
 
+import scala.collection.immutable.BitSet
+
 import dovetail.kernel.enumerate.{JoinTree, Shape}
-import org.apache.spark.sql.catalyst.expressions.{And, EqualTo, Expression}
+import dovetail.kernel.graph.{JoinGraph, Step}
+import org.apache.spark.sql.catalyst.expressions.{And, AttributeMap, AttributeReference, EqualTo, Expression}
 import org.apache.spark.sql.catalyst.optimizer.BuildSide
 import org.apache.spark.sql.catalyst.plans.{Cross, Inner}
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -9,13 +12,14 @@ import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
 
 /**
- * Join tree → logical plan: each predicate at the lowest join that has all its columns, one equality per equivalence class and join (a written one where
- * there is one, else an implied one), the mark on every join, and the group's output unchanged.
+ * Join tree → logical plan: each predicate at the lowest join that has all it needs, one equality per equivalence class and join (a written one where
+ * there is one, else an implied one), the mark on every join, and the group's output unchanged. Joins that are not inner keep their condition whole; what
+ * is applied where they join becomes a filter above them.
  *
  * The predicates of a class that are left out are implied: within each input the members of the class are equal already (by the joins below, or by the
  * local predicates that [[JoinPredicates]] adds to a relation with two members), so one equality across makes all of them equal.
  */
-final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates) {
+final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates, graph: JoinGraph) {
 
   /** The plan of a search's result, with its broadcasts. */
   def apply(tree: JoinTree): LogicalPlan = {
@@ -28,7 +32,7 @@ final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicate
 
   private def rebuilt(shape: Shape, broadcast: Set[Int] => Option[BuildSide]): LogicalPlan = {
     val joined   = build(shape, broadcast)
-    val filtered = predicates.constant.reduceOption(And(_, _)).fold(joined)(Filter(_, joined))
+    val filtered = predicates.constant.map(_.expression).reduceOption(And(_, _)).fold(joined)(Filter(_, joined))
     if (filtered.output == group.top.output) filtered else Project(group.top.output, filtered)
   }
 
@@ -36,23 +40,44 @@ final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicate
     case Shape.Leaf(r)    => leaves(r)
     case Shape.Join(l, r) =>
       val (left, right) = (l.leaves.toSet, r.leaves.toSet)
-      val condition     = conditions(left, right).reduceOption(And(_, _))
-      val join          = Join(build(l, broadcast), build(r, broadcast), if (condition.isEmpty && group.crossed) Cross else Inner, condition, JoinGroup.Mark)
+      val (a, b)        = (build(l, broadcast), build(r, broadcast))
+      val step          = if (graph.operators.isEmpty) Step.Inner else graph.joinable.between(BitSet(l.leaves: _*), BitSet(r.leaves: _*)).get
+      val join          = step.operator match {
+        case None    => inner(a, b, links(left, right) ++ others(left, right))
+        case Some(o) => if (step.swapped) operator(group.operators(o.index), b, a) else operator(group.operators(o.index), a, b)
+      }
       broadcast(left ++ right).foreach(join.setTagValue(JoinChoice.Tag, _))
-      join
+      if (step.operator.isEmpty) join else filtered(others(left, right), join)
   }
 
-  private def conditions(left: Set[Int], right: Set[Int]): Vector[Expression] = {
-    val links = predicates.members.indices.toVector.flatMap { c =>
-      val written = predicates.originals(c).find(e => across(e.left.relation, e.right.relation, left, right)).map(_.expression)
-      def implied = for (a <- memberIn(c, left); b <- memberIn(c, right)) yield EqualTo(a.expression, b.expression)
-      written.orElse(implied)
-    }
-    val others = predicates.complex.filter { p =>
-      p.relations.forall(r => left(r) || right(r)) && p.relations.exists(left) && p.relations.exists(right)
-    }
-    links ++ others.map(_.expression)
+  private def inner(left: LogicalPlan, right: LogicalPlan, conditions: Vector[Expression]): Join = {
+    val condition = conditions.reduceOption(And(_, _)).map(over(_, left, right))
+    Join(left, right, if (condition.isEmpty && group.crossed) Cross else Inner, condition, JoinGroup.Mark)
   }
+
+  private def operator(o: WrittenJoin, left: LogicalPlan, right: LogicalPlan): Join =
+    Join(left, right, o.joinType, o.condition.map(over(_, left, right)), JoinGroup.Mark)
+
+  private def filtered(conditions: Vector[Expression], plan: LogicalPlan): LogicalPlan =
+    conditions.reduceOption(And(_, _)).fold(plan)(c => Filter(over(c, plan), plan))
+
+  /** Where outer joins move, a column may be NULL at a place where it was not. */
+  private def over(e: Expression, inputs: LogicalPlan*): Expression =
+    if (graph.operators.isEmpty) e
+    else {
+      val nullable = AttributeMap(inputs.flatMap(_.output).map(a => a -> a.nullable))
+      e.transform { case a: AttributeReference => a.withNullability(nullable.getOrElse(a, a.nullable)) }
+    }
+
+  private def links(left: Set[Int], right: Set[Int]): Vector[Expression] = predicates.members.indices.toVector.flatMap { c =>
+    val written = predicates.originals(c).find(e => across(e.left.relation, e.right.relation, left, right)).map(_.expression)
+    def implied = for (a <- memberIn(c, left); b <- memberIn(c, right)) yield EqualTo(a.expression, b.expression)
+    written.orElse(implied)
+  }
+
+  /** The other predicates that have all they need here and not below. */
+  private def others(left: Set[Int], right: Set[Int]): Vector[Expression] =
+    graph.joinable.predicatesAt(left.toVector.sorted, right.toVector.sorted).map(p => predicates.complex(p.index).expression)
 
   private def memberIn(c: Int, relations: Set[Int]): Option[ClassMember] = predicates.members(c).find(m => relations(m.relation))
 

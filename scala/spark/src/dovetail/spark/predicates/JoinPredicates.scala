@@ -2,28 +2,35 @@ package org.apache.spark.sql.dovetail.predicates
 
 import scala.collection.mutable
 
-import dovetail.kernel.estimate.{ColumnProfile, RelationProfile}
+import dovetail.kernel.estimate.{Assumptions, ColumnProfile, RelationProfile}
 import dovetail.kernel.graph.{EquivalenceClass, JoinPredicate, Member}
 import org.apache.spark.sql.catalyst.expressions._
 
 /**
- * The conjuncts of a group of joins, sorted by what they connect. Relations are numbered by their place in `outputs`.
+ * The conjuncts of a group's inner joins and filters, sorted by what they connect. Relations are numbered by their place in `outputs`.
+ *
+ * Only a conjunct that is [[Placed.pure]] belongs to a relation or to an equivalence class; one that reads what an outer join below it may have filled with
+ * NULLs has to wait for that join, however few relations it reads.
  *
  * Equalities between expressions of two relations make equivalence classes; only such of the very same type do, so that the implied equalities need no
  * cast, and transitivity holds (`=` of one type, or one collation, is an equivalence; across types it is not).
  */
-final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Expression]) {
+final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Placed]) {
   import JoinPredicates._
 
-  private val relationsByConjunct = conjuncts.map(c => c -> relationsOf(c))
+  private val (known, unknown) = conjuncts.partition(_.expression.references.forall(a => outputs.exists(_.contains(a))))
 
   /** Predicates with columns that no relation has (an outer query's). */
-  val foreign: Vector[Expression] = conjuncts.filterNot(c => c.references.forall(a => outputs.exists(_.contains(a))))
+  val foreign: Vector[Expression] = unknown.map(_.expression)
+
+  private val (everywhere, placed) = known.map(p => p -> relationsOf(p.expression)).partition(_._2.isEmpty)
 
   /** Predicates over no relation. */
-  val constant: Vector[Expression] = relationsByConjunct.collect { case (c, rs) if rs.isEmpty && !foreign.contains(c) => c }
+  val constant: Vector[Placed] = everywhere.map(_._1)
 
-  private val equalities: Vector[Equality] = relationsByConjunct.flatMap { case (c, _) => equality(c) }
+  private val (pure, late) = placed.partition { case (p, rs) => p.pure(rs) }
+
+  private val equalities: Vector[Equality] = pure.flatMap { case (p, _) => equality(p.expression) }
 
   // members of all classes, and the class of each: a union-find over the members in order of appearance
   private val (allMembers, classOf): (Vector[ClassMember], Vector[Int]) = {
@@ -45,48 +52,46 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Expr
   /** Per equivalence class the equalities as they were written. */
   val originals: Vector[Vector[Equality]] = members.map(ms => equalities.filter(e => ms.contains(e.left)))
 
-  /** Predicates over two or more relations that belong to no class. */
-  val complex: Vector[Complex] = relationsByConjunct.collect {
-    case (c, rs) if rs.size >= 2 && !equalities.exists(_.expression eq c) && !foreign.contains(c) => Complex(c, rs, sides(c))
-  }
+  /** Predicates over two or more relations that belong to no class, and those that wait for an outer join. */
+  val complex: Vector[Complex] =
+    pure.collect { case (p, rs) if rs.size >= 2 && !equalities.exists(_.expression eq p.expression) => Complex(p, rs, sides(p.expression), late = false) } ++
+      late.map { case (p, rs) => Complex(p, rs, sides(p.expression), late = true) }
 
   /** Predicates over one relation; also those that a class implies between two expressions of one relation. */
   val local: Vector[(Int, Expression)] = {
-    val written = relationsByConjunct.collect { case (c, rs) if rs.size == 1 && !foreign.contains(c) => rs.head -> c }
+    val written = pure.collect { case (p, Vector(r)) => r -> p.expression }
     val implied = members.flatMap(_.groupBy(_.relation).toVector.sortBy(_._1).flatMap { case (r, ms) =>
       ms.tail.map(m => r -> EqualTo(ms.head.expression, m.expression))
     })
     written ++ implied
   }
 
-  def equivalenceClasses(profiles: Vector[RelationProfile]): Vector[EquivalenceClass] = members.zipWithIndex.map { case (ms, i) =>
-    val conditions = new Conditions
-    EquivalenceClass(
-      i,
-      ms.map { m =>
-        val column = conditions.column(m.expression)
-        Member(m.relation, column.map(profiles(m.relation).column).getOrElse(ColumnProfile()), column.toSet, ExpressionText(m.expression))
-      }
-    )
-  }
+  def equivalenceClasses(profiles: Vector[RelationProfile]): Vector[EquivalenceClass] =
+    members.zipWithIndex.map { case (ms, i) => EquivalenceClass(i, ms.map(member(_, profiles))) }
 
   def joinPredicates(profiles: Vector[RelationProfile]): Vector[JoinPredicate] = {
     val selectivity = new PredicateSelectivity(profiles, relationsOf)
-    complex.zipWithIndex.map { case (c, i) => JoinPredicate(i, c.relations, selectivity(c.expression), c.sides, ExpressionText(c.expression)) }
+    complex.zipWithIndex.map { case (c, i) =>
+      val e    = c.expression
+      val kept = if (c.late && c.relations.size == 1) Assumptions.LateFilter else selectivity(e)
+      JoinPredicate(i, c.relations, kept, c.sides, ExpressionText(e), if (c.placed.scope.size == outputs.size) None else Some(c.placed.scope))
+    }
   }
 
-  private def relationsOf(e: Expression): Vector[Int] = outputs.indices.filter(i => e.references.exists(outputs(i).contains)).toVector
+  /** Relations that an expression reads, ascending. */
+  def relationsOf(e: Expression): Vector[Int] = outputs.indices.filter(i => e.references.exists(outputs(i).contains)).toVector
 
   private def equality(e: Expression): Option[Equality] = e match {
     case eq @ EqualTo(l, r) if l.dataType == r.dataType =>
       (relationsOf(l), relationsOf(r)) match {
-        case (Vector(a), Vector(b)) if a != b && covered(e) => Some(Equality(eq, ClassMember(a, l), ClassMember(b, r)))
-        case _                                              => None
+        case (Vector(a), Vector(b)) if a != b => Some(Equality(eq, ClassMember(a, l), ClassMember(b, r)))
+        case _                                => None
       }
     case _ => None
   }
 
-  private def sides(e: Expression): Option[(Vector[Int], Vector[Int])] = {
+  /** For an equality, the relations of its two sides if they are disjoint. */
+  def sides(e: Expression): Option[(Vector[Int], Vector[Int])] = {
     def disjoint(l: Expression, r: Expression) = {
       val (a, b) = (relationsOf(l), relationsOf(r))
       if (a.nonEmpty && b.nonEmpty && a.intersect(b).isEmpty) Some((a, b)) else None
@@ -97,8 +102,18 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Expr
       case _                   => None
     }
   }
+}
 
-  private def covered(e: Expression): Boolean = e.references.forall(a => outputs.exists(_.contains(a)))
+/**
+ * A condition of an inner join, or a filter between joins, and what it sees from there.
+ *
+ * @param scope relations below the place where it was written, ascending
+ * @param open  those of them that it sees as they are: none that an outer join below it may have filled with NULLs, or a semi join only looked at
+ */
+final case class Placed(expression: Expression, scope: Vector[Int], open: Set[Int]) {
+
+  /** A predicate over these relations commutes with all outer, semi and anti joins below its place. */
+  def pure(relations: Iterable[Int]): Boolean = relations.forall(open)
 }
 
 object JoinPredicates {
@@ -114,16 +129,35 @@ object JoinPredicates {
   }
   object ClassMember { def apply(relation: Int, expression: Expression): ClassMember = new ClassMember(relation, expression) }
 
+  /** For the kernel. */
+  def member(m: ClassMember, profiles: Vector[RelationProfile]): Member = {
+    val column = new Conditions().column(m.expression)
+    Member(m.relation, column.map(profiles(m.relation).column).getOrElse(ColumnProfile()), column.toSet, ExpressionText(m.expression))
+  }
+
   final case class Equality(expression: EqualTo, left: ClassMember, right: ClassMember)
 
-  /** @param sides for an equality, the relations of its two sides if they are disjoint */
-  final case class Complex(expression: Expression, relations: Vector[Int], sides: Option[(Vector[Int], Vector[Int])])
+  /**
+   * @param sides for an equality, the relations of its two sides if they are disjoint
+   * @param late  it waits for an outer join
+   */
+  final case class Complex(placed: Placed, relations: Vector[Int], sides: Option[(Vector[Int], Vector[Int])], late: Boolean) {
+    def expression: Expression = placed.expression
+  }
 
   /** The conjuncts of `conditions`, each once. */
-  def apply(outputs: Vector[AttributeSet], conditions: Seq[Expression]): JoinPredicates = {
-    val seen      = mutable.LinkedHashMap.empty[Expression, Expression]
-    val conjuncts = conditions.flatMap(Conjuncts(_))
-    conjuncts.foreach(c => seen.getOrElseUpdate(c.canonicalized, c))
+  def apply(outputs: Vector[AttributeSet], conditions: Seq[Placed]): JoinPredicates = {
+    val seen = mutable.LinkedHashMap.empty[(Expression, Set[Int]), Placed]
+    for (p <- conditions; c <- Conjuncts(p.expression)) {
+      // of one level, whatever joins stand between them, are those that see the same relations as they are
+      val sees = outputs.indices.filter(i => c.references.exists(outputs(i).contains)).toSet
+      val key  = c.canonicalized -> (if (p.pure(sees)) Set.empty[Int] else p.scope.toSet)
+      seen.getOrElseUpdate(key, p.copy(expression = c))
+    }
     new JoinPredicates(outputs, seen.values.toVector)
   }
+
+  /** Of one join by itself. */
+  def ofJoin(left: AttributeSet, right: AttributeSet, conditions: Seq[Expression]): JoinPredicates =
+    JoinPredicates(Vector(left, right), conditions.map(Placed(_, Vector(0, 1), Set(0, 1))))
 }

@@ -19,6 +19,9 @@ object Movable {
     case other                 => fails(other)
   }
 
+  /** Evaluating it on more rows than written costs little: none of the user's own code. */
+  def cheap(e: Expression): Boolean = !e.exists(_.isInstanceOf[UserDefinedExpression])
+
   private def fails(e: Expression): Boolean = e match {
     case d: DivModLike   => SQLConf.get.ansiEnabled && !d.right.foldable
     case c: Cast         => c.evalMode == EvalMode.ANSI && narrows(c.child.dataType, c.dataType)

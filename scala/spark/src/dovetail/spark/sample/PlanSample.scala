@@ -43,13 +43,15 @@ final class PlanSample private (
    * The kept rows by their join keys, or None if a key cannot be computed.
    *
    * @param keys   by index of the class
+   * @param others keys to leave out where they cannot be computed
    * @param share  this relation is number `_1` of `_2` that read this table: each gets rows of its own, for the same rows on both sides of a join meet more
    *               often than those of a table do
    */
-  def keyed(keys: Map[Int, Expression], share: (Int, Int)): Option[RelationSample] = {
-    val (number, of) = if (complete) (0, 1) else share
-    val rows         = if (of == 1) kept else kept.filter(_ % of == number)
-    val columns      = keys.toVector.sortBy(_._1).map { case (c, e) => (c, bound(e), JoinKeys.of(e.dataType)) }
+  def keyed(keys: Map[Int, Expression], others: Map[Int, Expression], share: (Int, Int)): Option[RelationSample] = {
+    val (number, of)                         = if (complete) (0, 1) else share
+    val rows                                 = if (of == 1) kept else kept.filter(_ % of == number)
+    def computed(keys: Map[Int, Expression]) = keys.toVector.sortBy(_._1).map { case (c, e) => (c, bound(e), JoinKeys.of(e.dataType)) }
+    val columns                              = computed(keys) ++ computed(others).filter { case (_, e, key) => e.isDefined && key.isDefined }
     if (!columns.forall { case (_, e, key) => e.isDefined && key.isDefined } || table.of <= 0L) None
     else
       try

@@ -7,6 +7,7 @@ import scala.collection.mutable
 import dovetail.kernel.estimate.RelationSample
 import org.apache.spark.sql.catalyst.expressions.{Alias, DynamicPruning, Expression}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates}
 import org.apache.spark.sql.dovetail.stats.KnownTables
 
@@ -41,8 +42,11 @@ final class PlanSamples(known: KnownTables) {
   private def filtered(child: PlanSample, condition: Expression): PlanSample =
     Conjuncts(condition).filterNot(_.isInstanceOf[DynamicPruning]).foldLeft(child)(_ filtered _)
 
-  /** The samples of a group's relations, by the keys they are joined by. */
-  def relations(leaves: Vector[LogicalPlan], predicates: JoinPredicates): Vector[Option[RelationSample]] = {
+  /**
+   * The samples of a group's relations, by the keys they are joined by: those of the classes, and behind them `others`, where they can be computed.
+   */
+  def relations(leaves: Vector[LogicalPlan], predicates: JoinPredicates, others: Vector[Vector[ClassMember]] = Vector.empty): Vector[Option[RelationSample]] = {
+    val first  = predicates.members.size
     val found  = leaves.map(apply(_))
     val copies = mutable.HashMap.empty[Int, Int]
     val tables = found.map(_.map(s => System.identityHashCode(s.table)))
@@ -50,8 +54,9 @@ final class PlanSamples(known: KnownTables) {
       found(i).flatMap { sample =>
         val number = copies.getOrElse(tables(i).get, 0)
         copies(tables(i).get) = number + 1
-        val keys = predicates.members.zipWithIndex.flatMap { case (ms, c) => ms.find(_.relation == i).map(m => c -> m.expression) }.toMap
-        sample.keyed(keys, (number, tables.count(_ == tables(i))))
+        def of(keys: Vector[Vector[ClassMember]], from: Int) =
+          keys.zipWithIndex.flatMap { case (ms, c) => ms.find(_.relation == i).map(m => (from + c) -> m.expression) }.toMap
+        sample.keyed(of(predicates.members, 0), of(others, first), (number, tables.count(_ == tables(i))))
       }
     }
   }

@@ -1,0 +1,88 @@
+package org.apache.spark.sql.dovetail.plan
+
+import scala.util.control.NonFatal
+
+import dovetail.kernel.graph.{JoinGraph, Member, Operator, Relation}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.dovetail.predicates._
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
+
+/**
+ * The kernel's join graph of a group: relations with their sizes, predicates, and the joins that are not inner.
+ *
+ * @param leaves     the group's leaves, with all that is pushed down to them
+ * @param predicates of its inner joins and filters
+ */
+final class GroupGraph(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates, statistics: PlanStatistics, broadcastThreshold: Long) {
+  private val profiles    = leaves.map(statistics(_))
+  private val selectivity = new PredicateSelectivity(profiles, predicates.relationsOf)
+  private val keys        = group.operators.map(o => GroupGraph.keys(o, predicates))
+
+  def graph: JoinGraph = {
+    val names     = GroupOrdering.distinctNames(leaves.map(GroupOrdering.name))
+    val samples   = statistics.samples.relations(leaves, predicates, keys.flatten.map { case (l, r) => Vector(l, r) })
+    val relations = leaves.indices.toVector.map { i =>
+      Relation(i, names(i), profiles(i), profiles(i).width(leaves(i).output.map(_.exprId.id)), broadcast(leaves(i)), samples(i))
+    }
+    JoinGraph(
+      relations,
+      predicates.equivalenceClasses(profiles),
+      predicates.joinPredicates(profiles),
+      group.operators.zipWithIndex.map { case (o, i) => operator(o, i) }
+    )
+  }
+
+  private def operator(o: WrittenJoin, index: Int): Operator = {
+    val condition  = o.condition.toVector.flatMap(Conjuncts(_))
+    val equalities = keys(index).map { case (l, r) => (member(l), member(r)) }
+    val rest       = condition.filter(GroupGraph.key(_, o, predicates).isEmpty)
+    val reads      = condition.flatMap(predicates.relationsOf).distinct.sorted
+    Operator(
+      index,
+      o.kind,
+      o.left,
+      o.right,
+      equalities,
+      reads,
+      if (rest.isEmpty) 1.0 else selectivity(rest.reduce(And(_, _))),
+      reads.filter(r => condition.exists(NullRejection(_, predicates.relationsOf, r))),
+      rest.exists(e => predicates.sides(e).exists { case (l, r) => GroupGraph.across(l, r, o) }),
+      o.condition.fold("")(ExpressionText(_))
+    )
+  }
+
+  private def member(m: JoinPredicates.ClassMember): Member = JoinPredicates.member(m, profiles)
+
+  /** Spark's own decision, by Spark's own size: it is the one that will be made when the join is planned. */
+  private def broadcast(leaf: LogicalPlan): Boolean =
+    broadcastThreshold >= 0L &&
+      (try leaf.stats.sizeInBytes <= broadcastThreshold
+      catch { case NonFatal(_) | _: MatchError => false })
+}
+
+private object GroupGraph {
+  import JoinPredicates.ClassMember
+
+  /** What a join can be hashed by, left side first. */
+  def keys(o: WrittenJoin, predicates: JoinPredicates): Vector[(ClassMember, ClassMember)] =
+    o.condition.toVector.flatMap(Conjuncts(_)).flatMap(key(_, o, predicates))
+
+  /** An equality of one relation on each side; also as NOT IN has it, where a comparison with NULL counts as a partner, and null-safe as EXCEPT has it. */
+  def key(e: Expression, o: WrittenJoin, predicates: JoinPredicates): Option[(ClassMember, ClassMember)] = e match {
+    case EqualTo(l, r)                                                     => pair(l, r, o, predicates)
+    case EqualNullSafe(l, r)                                               => pair(l, r, o, predicates)
+    case Or(eq @ EqualTo(_, _), IsNull(again)) if eq.semanticEquals(again) => key(eq, o, predicates)
+    case _                                                                 => None
+  }
+
+  private def pair(l: Expression, r: Expression, o: WrittenJoin, predicates: JoinPredicates): Option[(ClassMember, ClassMember)] =
+    (predicates.relationsOf(l), predicates.relationsOf(r)) match {
+      case (Vector(a), Vector(b)) if o.left.contains(a) && o.right.contains(b) => Some((ClassMember(a, l), ClassMember(b, r)))
+      case (Vector(a), Vector(b)) if o.left.contains(b) && o.right.contains(a) => Some((ClassMember(b, r), ClassMember(a, l)))
+      case _                                                                   => None
+    }
+
+  def across(l: Vector[Int], r: Vector[Int], o: WrittenJoin): Boolean =
+    (l.forall(o.left.contains) && r.forall(o.right.contains)) || (l.forall(o.right.contains) && r.forall(o.left.contains))
+}
