@@ -1,13 +1,12 @@
 package org.apache.spark.sql.dovetail
 
+import scala.collection.immutable.BitSet
 import scala.util.Random
 
 import dovetail.kernel.enumerate.Shape
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.And
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
-import org.apache.spark.sql.dovetail.plan.{GroupOrdering, JoinGroup, RebuildPlan, ReorderJoins}
-import org.apache.spark.sql.dovetail.predicates.JoinPredicates
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.dovetail.plan.{GroupOrdering, JoinGroup, PreparedGroup, ReorderJoins}
 
 /**
  * Every join order that the search could choose, not only the cheapest, is built, run, and gives the rows of the query as it was written: all shapes,
@@ -35,7 +34,29 @@ class EveryOrderSuite extends DovetailSuite {
     "a filter between joins" -> "SELECT x.k, c.v FROM (SELECT a.k, b.g, a.v + b.v AS w FROM t0 a JOIN t1 b ON a.k = b.k WHERE a.v > 2 OR b.v > 2) x JOIN t2 c ON x.g = c.g JOIN t4 d ON d.k = x.k"
   )
 
-  queries.foreach { case (name, sql) => test(name)(everyOrder(sql)) }
+  /** Joins that are not inner, and what stands between joins. */
+  private val operators: Seq[(String, String)] = Seq(
+    "left outer above and below" -> "SELECT a.k, b.v, c.s, d.g FROM t0 a LEFT JOIN t1 b ON a.k = b.k JOIN t2 c ON a.g = c.g LEFT JOIN t4 d ON b.g = d.g AND d.v > 2",
+    "right outer and inner"  -> "SELECT a.k, b.v, c.s FROM t0 a RIGHT JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g LEFT JOIN t3 d ON c.k = d.k",
+    "full outer"             -> "SELECT a.k, b.v, c.s FROM t0 a FULL JOIN t1 b ON a.k = b.k FULL JOIN t4 c ON b.k = c.k AND b.g = c.g",
+    "full outer, then inner" -> "SELECT a.k, b.v, c.s FROM t0 a FULL JOIN t1 b ON a.k = b.k JOIN t2 c ON coalesce(a.g, b.g) = c.g JOIN t4 d ON c.k = d.k",
+    "inner joins in the outer side" -> "SELECT a.k, b.v, c.s FROM t0 a LEFT JOIN (t1 b JOIN t2 c ON b.g = c.g) ON a.k = b.k JOIN t4 d ON a.v = d.v",
+    "filters on padded rows"        -> "SELECT a.k, a.v FROM t0 a LEFT JOIN t1 b ON a.k = b.k JOIN t2 c ON a.g = c.g WHERE b.v IS NULL OR b.v > c.v",
+    "semi and anti"                 ->
+      """SELECT a.k, b.v FROM t0 a JOIN t1 b ON a.k = b.k JOIN t4 e ON e.g = b.g WHERE EXISTS (SELECT 1 FROM t2 c WHERE c.g = a.g AND c.v > a.v)
+        |AND NOT EXISTS (SELECT 1 FROM t3 d WHERE d.k = b.k AND d.v = b.v)""".stripMargin,
+    "NOT IN" -> "SELECT a.k, b.v FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g WHERE a.v NOT IN (SELECT v FROM t4 WHERE v IS NOT NULL AND v > 3)",
+    "NOT IN with NULLs" -> "SELECT count(*) FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g WHERE a.v NOT IN (SELECT v FROM t4 WHERE t4.k = a.k)",
+    "EXISTS under OR"   ->
+      "SELECT a.k, b.v, c.s FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g WHERE EXISTS (SELECT 1 FROM t4 d WHERE d.k = b.k) OR a.v > c.v",
+    "joins below EXISTS"        -> "SELECT a.k, b.v FROM t0 a JOIN t1 b ON a.k = b.k WHERE a.g IN (SELECT c.g FROM t2 c JOIN t4 d ON c.k = d.k WHERE d.v > 1)",
+    "expressions between joins" ->
+      "SELECT x.k, x.w, c.v FROM (SELECT a.k, upper(a.s) AS w, b.g + 1 AS h FROM t0 a JOIN t1 b ON a.k = b.k) x LEFT JOIN t2 c ON x.h = c.g JOIN t4 d ON x.w = upper(d.s)",
+    "expressions of a padded side" ->
+      "SELECT x.k, x.w, c.v FROM (SELECT a.k, a.g, coalesce(b.v, 0) AS w FROM t0 a LEFT JOIN t1 b ON a.k = b.k) x JOIN t2 c ON x.g = c.g JOIN t4 d ON x.w = d.v"
+  )
+
+  (queries ++ operators).foreach { case (name, sql) => test(name)(everyOrder(sql)) }
 
   private def everyOrder(sql: String): Unit = withTables(RandomTables.names: _*) {
     RandomTables.create(spark, new Random(7L), scale = 2)
@@ -49,9 +70,9 @@ class EveryOrderSuite extends DovetailSuite {
     info(s"${shapes.size} orders, ${expected.size} rows")
   }
 
-  private class Watching(session: SparkSession, see: JoinGroup => Unit) extends ReorderJoins(session) {
+  private class Watching(session: SparkSession, see: PreparedGroup => Unit) extends ReorderJoins(session) {
     override protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan = {
-      if (group.leaves.size > 2 && !group.marked) see(group)
+      if (group.leaves.size > 2 && !group.marked) see(ordering.prepared(group, group.leaves))
       super.reorder(group, ordering)
     }
   }
@@ -59,28 +80,25 @@ class EveryOrderSuite extends DovetailSuite {
   /** Joins in the order `shape`, whatever it costs. */
   private class Taking(session: SparkSession, shape: Shape) extends ReorderJoins(session) {
     override protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan =
-      if (group.leaves.size <= 2 || group.marked) super.reorder(group, ordering)
-      else {
-        val predicates = JoinPredicates(group.leaves.map(_.outputSet), group.conditions)
-        val leaves     = group.leaves.zipWithIndex.map { case (leaf, i) =>
-          predicates.local.collect { case (`i`, e) => e }.reduceOption(And(_, _)).fold(leaf)(Filter(_, leaf))
-        }
-        new RebuildPlan(group, leaves, predicates)(shape)
-      }
+      if (group.leaves.size <= 2 || group.marked) super.reorder(group, ordering) else ordering.prepared(group, group.leaves).rebuild(shape)
   }
 }
 
 object EveryOrderSuite {
 
   /** All join trees of a group, one of each two mirror images; a cross product only where the predicates leave no tree without. */
-  def orders(group: JoinGroup): Vector[Shape] = {
-    val predicates                                   = JoinPredicates(group.leaves.map(_.outputSet), group.conditions)
-    def connected(l: Set[Int], r: Set[Int]): Boolean =
+  def orders(prepared: PreparedGroup): Vector[Shape] = {
+    val (predicates, graph)                          = (prepared.predicates, prepared.graph)
+    def set(relations: Set[Int])                     = BitSet(relations.toSeq: _*)
+    def legal(l: Set[Int], r: Set[Int]): Boolean     = graph.operators.isEmpty || graph.joinable.between(set(l), set(r)).isDefined
+    def connected(l: Set[Int], r: Set[Int]): Boolean = legal(l, r) && (
       predicates.members.exists(ms => ms.exists(m => l(m.relation)) && ms.exists(m => r(m.relation))) ||
-        predicates.complex.exists(p => p.relations.forall(x => l(x) || r(x)) && p.relations.exists(l) && p.relations.exists(r))
-    val all     = group.leaves.indices.toSet
+        predicates.complex.exists(p => p.relations.forall(x => l(x) || r(x)) && p.relations.exists(l) && p.relations.exists(r)) ||
+        graph.operators.nonEmpty && graph.edges.connect(set(l), set(r))
+    )
+    val all     = prepared.leaves.indices.toSet
     val without = trees(all, connected)
-    if (without.nonEmpty) without else trees(all, (_, _) => true)
+    if (without.nonEmpty) without else trees(all, legal)
   }
 
   private def trees(relations: Set[Int], allowed: (Set[Int], Set[Int]) => Boolean): Vector[Shape] =

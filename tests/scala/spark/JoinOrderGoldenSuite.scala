@@ -9,7 +9,7 @@ import dovetail.kernel.estimate.Estimate
 import org.apache.spark.sql.catalyst.catalog.CatalogColumnStat
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.explain.{GroupReport, Trace, TreeReport}
-import org.apache.spark.sql.dovetail.plan.{GroupOrdering, JoinGroup, ReorderJoins}
+import org.apache.spark.sql.dovetail.plan.{GroupOrdering, JoinGroup, ReorderJoins, WrittenJoin}
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.{DataType, StructType}
@@ -117,7 +117,7 @@ class JoinOrderGoldenSuite extends DovetailSuite {
     val head   = s"${report.status}${report.algorithm.fold("")(a => s" [$a, ${report.pairs} pairs]")}$why"
     val inputs = report.relations.zipWithIndex.map { case (r, i) => s"  ${letter(i)} ${names(i)}${r.rows.fold("")(e => s"  ${rows(e)}")}" }
     val trees  = report.before.toVector.flatMap(tree("written", report, _)) ++ report.after.toVector.flatMap(tree("chosen", report, _))
-    head +: (inputs ++ edges(JoinPredicates(group.leaves.map(_.outputSet), group.conditions)) ++ trees)
+    head +: (inputs ++ edges(JoinPredicates(group.outputs, group.conditions)) ++ group.operators.map(operator) ++ trees)
   }
 
   /** What connects the inputs: written equalities, those that a class of equal columns implies, and all else. */
@@ -134,9 +134,12 @@ class JoinOrderGoldenSuite extends DovetailSuite {
       s"  ${set(c.relations)}: ${ExpressionText(c.expression)}$hyper"
     }
     val local    = p.local.map { case (r, e) => s"  ${letter(r)}: ${ExpressionText(e)}" }
-    val constant = p.constant.map(e => s"  -: ${ExpressionText(e)}")
+    val constant = p.constant.map(e => s"  -: ${ExpressionText(e.expression)}")
     "edges" +: (written ++ implied ++ complex ++ local ++ constant)
   }
+
+  private def operator(o: WrittenJoin): String =
+    s"  ${o.left.map(letter).mkString}-${o.right.map(letter).mkString}: ${o.kind.name}${o.condition.fold("")(c => s" ${ExpressionText(c)}")}"
 
   /** Orders by letters, with the rows out of each join: bounds and costs stay out of golden files. */
   private def tree(label: String, report: GroupReport, t: TreeReport): Vector[String] = {

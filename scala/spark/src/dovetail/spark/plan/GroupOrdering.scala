@@ -22,21 +22,27 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
         if (group.leaves.size > 2 && !group.marked) Trace.record(GroupReport.leftAlone(group.leaves.map(GroupOrdering.name), reason))
         keep(group, optimized)
       case None =>
-        val leaves  = complete(group, optimized, predicates)
-        val graph   = Trace.timed("estimate")(graphOf(group, leaves, predicates))
-        val outcome = Trace.timed("search")(new Search(graph, planner.costs, planner.budget(), planner.costsAsWritten).run(group.shape))
+        val ready   = Trace.timed("estimate")(prepared(group, optimized, predicates))
+        val outcome = Trace.timed("search")(new Search(ready.graph, planner.costs, planner.budget(), planner.costsAsWritten).run(group.shape))
         val gain    = 1.0 - outcome.best.cost.total / math.max(outcome.original.cost.total, Double.MinPositiveValue)
         val taken   = gain > 0.0 && gain >= planner.minGain
-        Trace.record(GroupReport.searched(graph, outcome, taken, gain, planner.minGain, planner.costs.name))
-        if (taken) Trace.timed("rebuild")(new RebuildPlan(group, leaves, predicates, graph)(outcome.best)) else keep(group, optimized)
+        Trace.record(GroupReport.searched(ready.graph, outcome, taken, gain, planner.minGain, planner.costs.name))
+        if (taken) Trace.timed("rebuild")(ready.rebuild(outcome.best)) else keep(group, optimized)
     }
   }
 
   /** Rows of the whole group, as the search sees them. */
   def rows(group: JoinGroup): Estimate = {
-    val predicates = JoinPredicates(group.outputs, group.conditions)
-    val graph      = graphOf(group, complete(group, group.leaves, predicates), predicates)
+    val graph = prepared(group, group.leaves).graph
     new CardinalityModel(graph).estimate(graph.relations.indices.toArray)
+  }
+
+  /** The group as the search takes it, with `plans` in the places of its leaves. */
+  def prepared(group: JoinGroup, plans: Vector[LogicalPlan]): PreparedGroup = prepared(group, plans, JoinPredicates(group.outputs, group.conditions))
+
+  private def prepared(group: JoinGroup, plans: Vector[LogicalPlan], predicates: JoinPredicates): PreparedGroup = {
+    val leaves = complete(group, plans, predicates)
+    PreparedGroup(group, leaves, predicates, new GroupGraph(group, leaves, predicates, statistics, planner.broadcastThreshold).graph)
   }
 
   private def refusal(group: JoinGroup, predicates: JoinPredicates): Option[String] = {
@@ -56,9 +62,6 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
       predicates.local.collect { case (`i`, e) => e }.reduceOption(And(_, _)).fold(leaf)(Filter(_, leaf))
     }
 
-  private def graphOf(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates): JoinGraph =
-    new GroupGraph(group, leaves, predicates, statistics, planner.broadcastThreshold).graph
-
   /** The group as written, over its optimized leaves. Where Spark's own cost-based reordering is on, the joins are marked: the order was decided here. */
   private def keep(group: JoinGroup, optimized: Vector[LogicalPlan]): LogicalPlan = {
     val replacement = new java.util.IdentityHashMap[LogicalPlan, LogicalPlan]
@@ -72,6 +75,11 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
         }
     put(group.top)
   }
+}
+
+/** A group with all that the search needs of it. */
+final case class PreparedGroup(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates, graph: JoinGraph) {
+  def rebuild: RebuildPlan = new RebuildPlan(group, leaves, predicates, graph)
 }
 
 object GroupOrdering {
