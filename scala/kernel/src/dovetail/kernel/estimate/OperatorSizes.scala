@@ -68,12 +68,13 @@ final private[estimate] class OperatorSizes(graph: JoinGraph, samples: SampleJoi
   }
 
   private def joined(j: Operation, leftSet: Array[Long], rightSet: Array[Long]): Size = {
-    val o        = j.operator
-    val (l, r)   = (of(leftSet), of(rightSet))
-    val pairs    = math.min(l.rows * r.rows * j.keys * o.selectivity, Estimate.Ceiling)
-    val alone    = Words.count(rightSet) == 1
-    val counts   = alone && Words.count(leftSet) == 1 && !o.wideEquality
-    def matched  = partnered(o, if (counts) samples.partnered(Words.first(leftSet), Words.first(rightSet), o, mirrored = false) else None, j.forward, l, r, pairs)
+    val o       = j.operator
+    val (l, r)  = (of(leftSet), of(rightSet))
+    val pairs   = math.min(l.rows * r.rows * j.keys * o.selectivity, Estimate.Ceiling)
+    val alone   = Words.count(rightSet) == 1
+    val counts  = alone && Words.count(leftSet) == 1 && !o.wideEquality
+    def matched =
+      partnered(o, if (counts) samples.partnered(Words.first(leftSet), Words.first(rightSet), o, mirrored = false) else None, j.forward, l, r, pairs)
     def matchedR = partnered(o, if (counts) samples.partnered(Words.first(rightSet), Words.first(leftSet), o, mirrored = true) else None, j.back, r, l, pairs)
     o.kind match {
       case JoinKind.Semi      => l.kept(matched)

@@ -86,7 +86,7 @@ final case class JoinGraph(
   require(nested, "operators come bottom-up, and each lies in one side of those above it")
 
   private def nested: Boolean = {
-    val (lefts, rights) = (operators.map(o => BitSet(o.left: _*)), operators.map(o => BitSet(o.right: _*)))
+    val (lefts, rights)       = (operators.map(o => BitSet(o.left: _*)), operators.map(o => BitSet(o.right: _*)))
     def apart(b: Int, a: Int) = {
       val below = lefts(b) | rights(b)
       below.subsetOf(lefts(a)) || below.subsetOf(rights(a)) || ((below & lefts(a)).isEmpty && (below & rights(a)).isEmpty)

@@ -38,10 +38,11 @@ final class Joinable(graph: JoinGraph) {
     new Link(words, o, needs, words.of(needs.all & BitSet(o.left: _*)), words.of(needs.all & BitSet(o.right: _*)))
   }.toArray
   // those of one level need nothing but what they read, and have no rules
-  private val filters: Array[Limits] = graph.predicates.filterNot(p => conflicts.pure(p.index)).map(p => new Limits(words, conflicts.predicates(p.index))).toArray
+  private val filters: Array[Limits] =
+    graph.predicates.filterNot(p => conflicts.pure(p.index)).map(p => new Limits(words, conflicts.predicates(p.index))).toArray
   // by the relations that they need
-  private val operatorsOf: Array[Array[Link]] = Array.tabulate(graph.size)(r => operators.filter(_.needs(r)))
-  private val filtersOf: Array[Array[Limits]] = Array.tabulate(graph.size)(r => filters.filter(_.needs(r)))
+  private val operatorsOf: Array[Array[Link]]   = Array.tabulate(graph.size)(r => operators.filter(_.needs(r)))
+  private val filtersOf: Array[Array[Limits]]   = Array.tabulate(graph.size)(r => filters.filter(_.needs(r)))
   private val levels: Array[Array[Array[Long]]] =
     conflicts.items.toVector.sortBy(_._1).map(_._2).filter(_.size > 1).map(_.map(words.of(_)).toArray).toArray
 
@@ -115,7 +116,8 @@ object Joinable {
       Words.within(all, both) && !Words.within(all, left) && !Words.within(all, right)
   }
 
-  final private class Link(words: Words, operator: Operator, limits: ConflictRules.Needs, val left: Array[Long], val right: Array[Long]) extends Limits(words, limits) {
+  final private class Link(words: Words, operator: Operator, limits: ConflictRules.Needs, val left: Array[Long], val right: Array[Long])
+      extends Limits(words, limits) {
     val straight: Option[Step] = Some(Step(operator.kind, Some(operator), swapped = false))
     val swapped: Option[Step]  = Some(Step(operator.kind, Some(operator), swapped = true))
   }

@@ -19,11 +19,11 @@ final private[kernel] class Words(relations: Int) {
 }
 
 private[kernel] object Words {
-  def within(a: Array[Long], b: Array[Long]): Boolean  = { var i = 0; while (i < a.length) { if ((a(i) & ~b(i)) != 0L) return false; i += 1 }; true }
-  def overlap(a: Array[Long], b: Array[Long]): Boolean = { var i = 0; while (i < a.length) { if ((a(i) & b(i)) != 0L) return true; i += 1 }; false }
-  def count(a: Array[Long]): Int                       = { var n = 0; var i = 0; while (i < a.length) { n += java.lang.Long.bitCount(a(i)); i += 1 }; n }
-  def union(a: Array[Long], b: Array[Long]): Array[Long] = { val u = a.clone(); var i = 0; while (i < u.length) { u(i) |= b(i); i += 1 }; u }
-  def common(a: Array[Long], b: Array[Long]): Array[Long] = { val c = a.clone(); var i = 0; while (i < c.length) { c(i) &= b(i); i += 1 }; c }
+  def within(a: Array[Long], b: Array[Long]): Boolean      = { var i = 0; while (i < a.length) { if ((a(i) & ~b(i)) != 0L) return false; i += 1 }; true }
+  def overlap(a: Array[Long], b: Array[Long]): Boolean     = { var i = 0; while (i < a.length) { if ((a(i) & b(i)) != 0L) return true; i += 1 }; false }
+  def count(a: Array[Long]): Int                           = { var n = 0; var i = 0; while (i < a.length) { n += java.lang.Long.bitCount(a(i)); i += 1 }; n }
+  def union(a: Array[Long], b: Array[Long]): Array[Long]   = { val u = a.clone(); var i = 0; while (i < u.length) { u(i) |= b(i); i += 1 }; u }
+  def common(a: Array[Long], b: Array[Long]): Array[Long]  = { val c = a.clone(); var i = 0; while (i < c.length) { c(i) &= b(i); i += 1 }; c }
   def without(a: Array[Long], b: Array[Long]): Array[Long] = { val d = a.clone(); var i = 0; while (i < d.length) { d(i) &= ~b(i); i += 1 }; d }
 
   /** The first relation of a set that is not empty. */
