@@ -132,11 +132,12 @@ final class PlanGraph(val written: Written, random: Random) {
 
 object RandomPlans {
 
-  /** A plan over `n` relations. */
+  /** A plan over `n` relations, numbered in no order. */
   def apply(n: Int, random: Random, kinds: Vector[JoinKind] = JoinKind.all): PlanGraph = {
+    val number                               = random.shuffle((0 until n).toVector)
     var operators                            = 0
     def plan(from: Int, until: Int): Written =
-      if (until - from == 1) Scan(from)
+      if (until - from == 1) Scan(number(from))
       else {
         val middle        = from + 1 + random.nextInt(until - from - 1)
         val (left, right) = (plan(from, middle), plan(middle, until))

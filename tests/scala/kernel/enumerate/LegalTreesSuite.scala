@@ -1,12 +1,10 @@
 package dovetail.kernel.enumerate
 
-import scala.collection.mutable
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
 import dovetail.kernel.{PlanGraph, RandomPlans}
-import dovetail.kernel.graph.{JoinGraph, RelSet}
 
 /**
  * All that the search may do with plans of all kinds of joins, carried out: every tree that the conflict rules allow gives the rows of the plan as it was
@@ -18,32 +16,17 @@ class LegalTreesSuite extends AnyFunSuite {
   /** Trees per plan that are carried out, and tables that they are run on. */
   private val (trees, tables) = (12, 4)
 
-  /** Per set the pairs that may be joined to it; cross products and all. */
-  private class Legal(graph: JoinGraph) {
-    private val splits = mutable.Map.empty[Long, Vector[(RelSet, RelSet)]]
-    for (bits <- 1L until (1L << graph.size); set = new RelSet(bits) if set.size > 1) {
-      val halves = Iterator.iterate(set.nextSubset(RelSet.empty))(set.nextSubset).takeWhile(_.bits != bits).filter(_.contains(set.min)).toVector
-      splits(bits) = halves.map(a => (a, set - a)).filter { case (a, b) => made(a) && made(b) && graph.joinable.between(a, b).isDefined }
-    }
-    def made(s: RelSet): Boolean = s.size == 1 || splits(s.bits).nonEmpty
-
-    def random(s: RelSet, random_ : Random): Shape =
-      if (s.size == 1) Shape.Leaf(s.min)
-      else { val (a, b) = splits(s.bits)(random_.nextInt(splits(s.bits).size)); Shape.Join(random(a, random_), random(b, random_)) }
-  }
-
   test("every tree that the conflict rules allow gives the rows of the plan as written") {
     var (moved, filled) = (0, 0)
     for (seed <- 1 to plans) {
       val random = new Random(seed)
       val plan   = RandomPlans(2 + random.nextInt(6), random)
       val graph  = plan.graph
-      val legal  = new Legal(graph)
-      val all    = RelSet.first(graph.size)
+      val legal  = new LegalTrees(graph, crossed = true)
       val ts     = Vector.fill(tables)(Vector.tabulate(graph.size)(RandomPlans.table(_, random)))
       val truth  = ts.map(plan.run(_))
       filled += truth.count(_.rows.nonEmpty)
-      val shapes = Vector.fill(trees)(legal.random(all, random)).distinct
+      val shapes = Vector.fill(trees)(legal.any(random)).distinct
       if (shapes.exists(!_.sameJoins(plan.written.shape))) moved += 1
       for (shape <- plan.written.shape +: shapes; i <- ts.indices) {
         val found = plan.run(shape, ts(i))

@@ -54,7 +54,8 @@ final class SubPlan(
    * the best plan and exchange its output (`repartition`). Of equal offers the first stays, so the result depends on the order of enumeration only.
    *
    * Two hairs from the optimum: a broadcast join that multiplies the rows makes the exchange dearer after the choice was made, and a join on the
-   * partitioning's key may have been cheaper without it, as a broadcast while it runs. On random graphs, one in a thousand loses up to 1 %.
+   * partitioning's key may have been cheaper without it, as a broadcast while it runs. On random graphs, one in a thousand loses up to 1 %;
+   * with outer joins, which multiply rows more often, the worst of 5000 graphs lost 7 %.
    */
   def offer(cost: Double, partitioning: Long, method: JoinMethod, left: SubPlan, leftAlt: Int, right: SubPlan, rightAlt: Int, repartition: Double): Unit = {
     var i = 0

@@ -11,7 +11,8 @@ import dovetail.kernel.graph.{JoinGraph, Step}
  * Greedy operator ordering: joins, again and again, the two connected clusters whose join has the fewest rows.
  *
  * Fegaras, "A New Heuristic for Optimizing Large Queries", DEXA 1998. Any number of relations, bushy trees, O(e log e) estimates for e edges. Clusters
- * that no edge connects are joined last, the smallest first. Ties go to the cluster with the first relation, so the result is deterministic.
+ * that no edge connects are joined last, the smallest first. With operators only pairs that may be joined are candidates, and it can come to an end before
+ * all is joined. Ties go to the cluster with the first relation, so the result is deterministic.
  */
 final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel) {
 

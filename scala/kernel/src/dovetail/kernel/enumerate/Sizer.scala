@@ -4,7 +4,7 @@ import scala.collection.immutable.BitSet
 
 import dovetail.kernel.cost.{OperatorJoin, SubPlan}
 import dovetail.kernel.estimate.{Assumptions, CardinalityModel}
-import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, RelSet, Step}
+import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, RelSet, Step, Words}
 
 /** Makes the sized, yet unpriced [[SubPlan]] of a relation or of a join: the one place where a search asks for sizes, keys, and what may be joined. */
 final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
@@ -44,14 +44,32 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
 
   /** What semi, anti and existence joins in the first `n` of the buffer take off a row, less the flag of an existence join. */
   private def testedWidth(n: Int): Double = {
-    val set  = buffer.take(n).toSet
-    val done = tests.filter { case (_, needs) => needs.subsetOf(set) }
-    val gone = done.flatMap { case (o, _) => o.right.filter(set) }.distinct
-    done.count { case (o, _) => o.kind == JoinKind.Existence } * Assumptions.FlagBytes - gone.map(r => widths(r) - Assumptions.RowOverhead).sum
+    val set   = words.of(buffer, n)
+    val gone  = new Array[Long](set.length)
+    var flags = 0
+    var i     = 0
+    while (i < tests.length) {
+      val (kind, needs, right) = tests(i)
+      if (Words.within(needs, set)) {
+        var w = 0
+        while (w < gone.length) { gone(w) |= right(w) & set(w); w += 1 }
+        if (kind == JoinKind.Existence) flags += 1
+      }
+      i += 1
+    }
+    var width = flags * Assumptions.FlagBytes
+    i = 0
+    while (i < n) { if ((gone(buffer(i) >> 6) >>> buffer(i) & 1L) != 0L) width -= widths(buffer(i)) - Assumptions.RowOverhead; i += 1 }
+    width
   }
 
-  private val tests = if (innerOnly) Vector.empty
-  else graph.operators.filter(_.kind.testsOnly).map(o => o -> (graph.joinable.conflicts.operators(o.index).all: collection.Set[Int]))
+  private val words = new Words(graph.size)
+  private val tests = if (innerOnly) Array.empty[(JoinKind, Array[Long], Array[Long])]
+  else
+    graph.operators
+      .filter(_.kind.testsOnly)
+      .map(o => (o.kind, words.of(graph.joinable.conflicts.operators(o.index).all), words.of(BitSet(o.right: _*))))
+      .toArray
 
   /** There are only inner joins: all may be joined with all. */
   def innerOnly: Boolean = graph.operators.isEmpty

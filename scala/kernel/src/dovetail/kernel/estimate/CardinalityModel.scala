@@ -1,7 +1,5 @@
 package dovetail.kernel.estimate
 
-import scala.collection.immutable.BitSet
-
 import dovetail.kernel.graph.{JoinGraph, RelSet}
 
 /**
@@ -110,14 +108,14 @@ final class CardinalityModel(graph: JoinGraph) {
     Some(new OperatorSizes(
       graph,
       samples,
-      set => { val rows = sized(set.toArray, set.size, bounds = true); OperatorSizes.Size(rows, cautious, math.max(rows, upperBound)) }
+      set => { val rows = sized(set, set.length, bounds = true); OperatorSizes.Size(rows, cautious, math.max(rows, upperBound)) }
     ))
 
   /** Rows of the join of `count` relations. At least 1. */
   def rowsOf(relations: Array[Int], count: Int): Double = operators match {
     case None        => sized(relations, count, bounds = false)
     case Some(sizes) =>
-      val size = sizes.of(BitSet(relations.take(count).toIndexedSeq: _*))
+      val size = sizes.of(relations, count)
       cautious = size.cautious
       size.rows
   }
@@ -147,7 +145,7 @@ final class CardinalityModel(graph: JoinGraph) {
       val source = relations.map(r => graph.relations(r).profile.rows.source).reduce((a, b) => Source.weakest(a, b))
       operators match {
         case None        => val value = sized(relations, relations.length, bounds = true); Estimate.of(value, upperBound, source)
-        case Some(sizes) => val size = sizes.of(BitSet(relations.toIndexedSeq: _*)); Estimate.of(size.rows, size.upper, source)
+        case Some(sizes) => val size = sizes.of(relations, relations.length); Estimate.of(size.rows, size.upper, source)
       }
     }
 

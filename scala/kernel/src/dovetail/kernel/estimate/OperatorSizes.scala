@@ -3,7 +3,7 @@ package dovetail.kernel.estimate
 import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
-import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator}
+import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator, Words}
 
 /**
  * Rows of sets of relations with outer, semi, anti and existence joins in them: above the sizes of inner joins in [[CardinalityModel]].
@@ -21,46 +21,74 @@ import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator}
  *
  * @param inner sizes of inner joins
  */
-final private[estimate] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, inner: BitSet => OperatorSizes.Size) {
+final private[estimate] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, inner: Array[Int] => OperatorSizes.Size) {
   import OperatorSizes._
 
+  private val words     = new Words(graph.size)
   private val conflicts = graph.joinable.conflicts
-  private val known     = mutable.HashMap.empty[BitSet, Size]
-  private val rights    = graph.operators.map(o => BitSet(o.right: _*))
-  private val needs     = graph.operators.map(o => conflicts.operators(o.index).all)
-  private val filters   = graph.predicates.map(p => conflicts.predicates(p.index).all)
+  private val filters   = graph.predicates.map(p => words.of(conflicts.predicates(p.index).all)).toArray
+  private val joins     = graph.operators.map(new Operation(_)).toArray
+  private val single    = new mutable.LongMap[Size] // sets of one word
+  private val several   = mutable.HashMap.empty[BitSet, Size]
 
-  def of(set: BitSet): Size = known.getOrElse(set, { val size = sized(set); known(set) = size; size })
+  /** What the size of an operator's join takes from the operator alone. */
+  private class Operation(val operator: Operator) {
+    val needs: Array[Long]      = words.of(conflicts.operators(operator.index).all)
+    val right: Array[Long]      = words.of(BitSet(operator.right: _*))
+    val keys: Double            = math.min(1.0, shareOfPairs(operator))
+    val forward: Array[Partner] = operator.equalities.map { case (m, t) => partner(m, t) }.toArray
+    val back: Array[Partner]    = operator.equalities.map { case (m, t) => partner(t, m) }.toArray
+  }
 
-  private def sized(set: BitSet): Size = {
-    val last = graph.operators.lastIndexWhere(o => needs(o.index).subsetOf(set))
-    if (last < 0) inner(set)
+  def of(relations: Array[Int], count: Int): Size = of(words.of(relations, count))
+
+  private def of(set: Array[Long]): Size =
+    if (set.length == 1) {
+      var size = single.getOrNull(set(0))
+      if (size == null) { size = sized(set); single(set(0)) = size }
+      size
+    } else {
+      if (several.size > MostKept) several.clear()
+      several.getOrElse(Words.key(set), { val size = sized(set); several(Words.key(set)) = size; size })
+    }
+
+  private def sized(set: Array[Long]): Size = {
+    var last = joins.length - 1
+    while (last >= 0 && !Words.within(joins(last).needs, set)) last -= 1
+    if (last < 0) inner(Words.toArray(set))
     else {
-      val (l, r) = (set &~ rights(last), set & rights(last))
-      val above  = graph.predicates.indices.filter(p => filters(p).subsetOf(set) && !filters(p).subsetOf(l) && !filters(p).subsetOf(r))
-      joined(graph.operators(last), l, r).kept(Assumptions.conjunction(above.map(graph.predicates(_).selectivity)))
+      val (l, r) = (Words.without(set, joins(last).right), Words.common(set, joins(last).right))
+      val size   = joined(joins(last), l, r)
+      if (filters.isEmpty) size
+      else {
+        val above = filters.indices.filter(p => Words.within(filters(p), set) && !Words.within(filters(p), l) && !Words.within(filters(p), r))
+        size.kept(Assumptions.conjunction(above.map(graph.predicates(_).selectivity)))
+      }
     }
   }
 
-  private def joined(o: Operator, leftSet: BitSet, rightSet: BitSet): Size = {
-    val (l, r)   = (of(leftSet), of(rightSet))
-    val keys     = math.min(1.0, shareOfPairs(o))
-    val pairs    = math.min(l.rows * r.rows * keys * o.selectivity, Estimate.Ceiling)
-    val matched  = partnered(o, leftSet, rightSet, l.rows, r.rows, pairs, mirrored = false)
-    def matchedR = partnered(o, rightSet, leftSet, r.rows, l.rows, pairs, mirrored = true)
-    val outer    = math.max(l.rows, pairs + l.rows * (1.0 - matched))
-    val most     = l.rows * r.rows
-    val one      = rightIsKey(o, rightSet)
+  private def joined(j: Operation, leftSet: Array[Long], rightSet: Array[Long]): Size = {
+    val o       = j.operator
+    val (l, r)  = (of(leftSet), of(rightSet))
+    val pairs   = math.min(l.rows * r.rows * j.keys * o.selectivity, Estimate.Ceiling)
+    val alone   = Words.count(rightSet) == 1
+    val counts  = alone && Words.count(leftSet) == 1 && !o.wideEquality
+    def matched =
+      partnered(o, if (counts) samples.partnered(Words.first(leftSet), Words.first(rightSet), o, mirrored = false) else None, j.forward, l, r, pairs)
+    def matchedR = partnered(o, if (counts) samples.partnered(Words.first(rightSet), Words.first(leftSet), o, mirrored = true) else None, j.back, r, l, pairs)
     o.kind match {
       case JoinKind.Semi      => l.kept(matched)
       case JoinKind.Anti      => l.kept(JoinSize.antiShare(matched))
       case JoinKind.Existence => l
       case JoinKind.LeftOuter =>
-        val upper = if (one) l.upper else l.upper * r.upper
-        Size(math.min(outer, most), l.cautious * (if (one || likelyKey(o, rightSet)) 1.0 else r.cautious), upper).capped
+        val outer    = math.max(l.rows, pairs + l.rows * (1.0 - matched))
+        val upper    = if (alone && rightIsKey(o)) l.upper else l.upper * r.upper
+        val cautious = l.cautious * (if (alone && likelyKey(o)) 1.0 else r.cautious)
+        Size(math.min(outer, l.rows * r.rows), cautious, upper).capped
       case _ =>
-        val rows = math.max(math.max(l.rows, r.rows), pairs + l.rows * (1.0 - matched) + r.rows * (1.0 - matchedR))
-        Size(math.min(rows, math.max(most, l.rows + r.rows)), l.cautious * r.cautious + l.cautious + r.cautious, l.upper * r.upper + l.upper + r.upper).capped
+        val outer = math.max(math.max(l.rows, r.rows), pairs + l.rows * (1.0 - matched) + r.rows * (1.0 - matchedR))
+        val most  = math.max(l.rows * r.rows, l.rows + r.rows)
+        Size(math.min(outer, most), l.cautious * r.cautious + l.cautious + r.cautious, l.upper * r.upper + l.upper + r.upper).capped
     }
   }
 
@@ -90,46 +118,49 @@ final private[estimate] class OperatorSizes(graph: JoinGraph, samples: SampleJoi
   private def classDomain(a: Member, b: Member): Double =
     (a.column.domain ++ b.column.domain).reduceOption(_ max _).getOrElse(math.max(1.0, math.min(profile(a).baseRows, profile(b).baseRows)))
 
+  private def partner(m: Member, t: Member): Partner =
+    Partner(m.column.nonNull, math.max(domainOf(m, m, t), domainOf(t, m, t)), t.column.ndv, math.max(profile(t).rows.value, 1.0))
+
   /**
    * Share of the rows of one side with a partner on the other one: the most selective key decides, for keys of one relation go together; what the rest of
    * the condition keeps of the pairs has to keep one of each row's.
    */
-  private def partnered(o: Operator, mine: BitSet, other: BitSet, rows: Double, otherRows: Double, pairs: Double, mirrored: Boolean): Double = {
-    val keys    = if (mirrored) o.equalities.map(_.swap) else o.equalities
-    val matched = counted(o, mine, other, mirrored).getOrElse {
-      keys.map { case (m, t) =>
-        val left = t.column.copy(ndv = ndvAmong(t, otherRows), domain = Some(domainOf(t, m, t)))
-        m.column.nonNull * JoinSize.semiShare(Some(domainOf(m, m, t)), left)
-      }.reduceOption(_ min _).getOrElse(1.0)
-    }
+  private def partnered(o: Operator, counted: Option[Double], keys: Array[Partner], mine: Size, other: Size, pairs: Double): Double = {
+    var matched = counted.getOrElse(1.0)
+    var i       = 0
+    while (counted.isEmpty && i < keys.length) { matched = math.min(matched, keys(i).share(other.rows)); i += 1 }
     // partners of a row that has any, before the rest of the condition
-    val partners = if (o.selectivity <= 0.0 || matched <= 0.0) 1.0 else math.max(1.0, pairs / o.selectivity / (rows * matched))
+    val partners = if (o.selectivity <= 0.0 || matched <= 0.0) 1.0 else math.max(1.0, pairs / o.selectivity / (mine.rows * matched))
     val some     = if (o.selectivity >= 1.0) 1.0 else -math.expm1(math.log1p(-o.selectivity) * partners)
     math.max(0.0, math.min(1.0, matched * some))
   }
 
-  /** Distinct values of a key that are left among so many rows of its side. */
-  private def ndvAmong(m: Member, rows: Double): Option[Double] = {
-    val own = math.max(profile(m).rows.value, 1.0)
-    m.column.ndv.map(Assumptions.distinctAfter(_, own, math.min(rows, own)))
-  }
-
-  private def counted(o: Operator, mine: BitSet, other: BitSet, mirrored: Boolean): Option[Double] =
-    if (mine.size == 1 && other.size == 1 && !o.wideEquality) samples.partnered(mine.head, other.head, o, mirrored) else None
-
-  /** Each row of the left side has at most one partner, for certain: its equalities hold a unique key of the one relation on the right. */
-  private def rightIsKey(o: Operator, right: BitSet): Boolean = right.size == 1 && {
+  /** Each row of the left side has at most one partner, for certain: the equalities hold a unique key of the one relation on the right. */
+  private def rightIsKey(o: Operator): Boolean = {
     val columns = o.equalities.collect { case (_, m) if m.columns.size == 1 => m.columns.head }.toSet
-    graph.relations(right.head).profile.uniqueKeys.exists(_.subsetOf(columns))
+    o.equalities.headOption.exists { case (_, m) => profile(m).uniqueKeys.exists(_.subsetOf(columns)) }
   }
 
-  /** The same, by counts. */
-  private def likelyKey(o: Operator, right: BitSet): Boolean = right.size == 1 && o.equalities.exists { case (_, m) =>
-    m.column.domain.exists(_ >= Assumptions.UniqueNdvShare * profile(m).baseRows)
-  }
+  /** The same, for certain or by counts. */
+  private def likelyKey(o: Operator): Boolean =
+    rightIsKey(o) || o.equalities.exists { case (_, m) => m.column.domain.exists(_ >= Assumptions.UniqueNdvShare * profile(m).baseRows) }
 }
 
 private[estimate] object OperatorSizes {
+
+  /** Sizes kept of graphs beyond 64 relations: some 100 bytes each and more, a few tens of megabytes. */
+  private val MostKept = 100000
+
+  /**
+   * An equality, seen from one side: its share of non-NULLs, and, of the other side's key, the domain that both draw from, the distinct values, and the
+   * rows of its relation.
+   */
+  final private case class Partner(nonNull: Double, domain: Double, ndv: Option[Double], rows: Double) {
+
+    /** Share of the rows of this side that find their key among so many rows of the other one (containment). */
+    def share(among: Double): Double =
+      nonNull * (if (ndv.isEmpty) Assumptions.SemiJoin else math.min(1.0, Assumptions.distinctAfter(ndv.get, rows, math.min(among, rows)) / domain))
+  }
 
   /** @param cautious rows that the set should not exceed, as [[CardinalityModel.cautiousRows]]; @param upper rows that it cannot exceed */
   final case class Size(rows: Double, cautious: Double, upper: Double) {

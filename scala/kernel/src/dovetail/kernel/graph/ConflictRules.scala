@@ -62,13 +62,13 @@ final class ConflictRules(graph: JoinGraph) {
 
   /** Whatever is read of a closed side, or of one inside of it: what inner joins bring together there, and what filters there need. */
   private def joinedInside(side: BitSet): Vector[Rule] = {
-    val levelsInside = graph.operators.filter(o => o.relations.forall(side)).flatMap(closedSides) :+ side
+    val levelsInside = below(side).flatMap(closedSides) :+ side
     val joined       = levelsInside.map(s => s -> items.getOrElse(levels.of(s), Vector.empty)).filter(_._2.size > 1)
     val filtered     = graph.predicates.indices.filter(p => !pure(p) && scopes(p).subsetOf(side)).toVector
     joined.map { case (s, found) => Rule(s, found.reduce(_ | _)) } ++ filtered.map(p => Rule(scopes(p), predicates(p).all))
   }
 
-  private def below(side: BitSet): Vector[Operator] = graph.operators.filter(_.relations.forall(side))
+  private def below(side: BitSet): Vector[Operator] = graph.operators.filter(o => left(o.index).subsetOf(side) && right(o.index).subsetOf(side))
 
   private def rejects(o: Operator, side: BitSet): Boolean = o.rejectsNulls.exists(side)
 

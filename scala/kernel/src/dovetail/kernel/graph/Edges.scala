@@ -53,7 +53,10 @@ final class Edges(graph: JoinGraph) {
   }
 
   /** Some edge leads from `a` to `b`. */
-  def connect(a: collection.BitSet, b: collection.BitSet): Boolean = a.exists(starting(_).exists { case (u, v) => u.forall(a) && v.forall(b) })
+  def connect(a: collection.BitSet, b: collection.BitSet): Boolean = {
+    val (few, many) = if (a.size <= b.size) (a, b) else (b, a)
+    few.exists(starting(_).exists { case (u, v) => u.forall(few) && v.forall(many) })
+  }
 
   /** The relations of a region by connected piece, as [[JoinGraph.components]]. */
   private def piecesOf(region: Vector[Int], edges: Vector[Edge]): Vector[Vector[Int]] = {

@@ -1,5 +1,7 @@
 package dovetail.kernel.graph
 
+import scala.collection.immutable.BitSet
+
 import dovetail.kernel.estimate.{Assumptions, ColumnProfile, RelationProfile, RelationSample}
 
 /**
@@ -81,10 +83,16 @@ final case class JoinGraph(
   require(classes.zipWithIndex.forall { case (c, i) => c.index == i }, "classes are numbered from 0")
   require((classes.flatMap(_.relations) ++ predicates.flatMap(_.relations)).forall(relations.indices.contains), "an edge names an unknown relation")
   require(operators.zipWithIndex.forall { case (o, i) => o.index == i && o.relations.forall(relations.indices.contains) }, "operators are numbered from 0")
-  require(operators.indices.forall(i => operators.take(i).forall(nests(_, operators(i)))), "operators come bottom-up and lie in one side of those above them")
+  require(nested, "operators come bottom-up, and each lies in one side of those above it")
 
-  private def nests(below: Operator, above: Operator) =
-    below.relations.forall(above.left.contains) || below.relations.forall(above.right.contains) || !below.relations.exists(above.relations.contains)
+  private def nested: Boolean = {
+    val (lefts, rights)       = (operators.map(o => BitSet(o.left: _*)), operators.map(o => BitSet(o.right: _*)))
+    def apart(b: Int, a: Int) = {
+      val below = lefts(b) | rights(b)
+      below.subsetOf(lefts(a)) || below.subsetOf(rights(a)) || ((below & lefts(a)).isEmpty && (below & rights(a)).isEmpty)
+    }
+    operators.indices.forall(a => (0 until a).forall(apart(_, a)))
+  }
 
   val levels: Levels = new Levels(operators)
   require(

@@ -27,26 +27,30 @@ object Step {
  */
 final class Joinable(graph: JoinGraph) {
   import Joinable._
+  import Words._
 
   val conflicts: ConflictRules = new ConflictRules(graph)
 
-  private val length                        = (graph.size + 63) / 64
-  private def words(s: BitSet): Array[Long] = java.util.Arrays.copyOf(s.toBitMask, length)
+  private val words = new Words(graph.size)
 
   private val operators: Array[Link] = graph.operators.map { o =>
     val needs = conflicts.operators(o.index)
-    new Link(o, needs, words(needs.all & BitSet(o.left: _*)), words(needs.all & BitSet(o.right: _*)))
+    new Link(words, o, needs, words.of(needs.all & BitSet(o.left: _*)), words.of(needs.all & BitSet(o.right: _*)))
   }.toArray
   // those of one level need nothing but what they read, and have no rules
-  private val filters: Array[Limits] = graph.predicates.filterNot(p => conflicts.pure(p.index)).map(p => new Limits(conflicts.predicates(p.index))).toArray
+  private val filters: Array[Limits] =
+    graph.predicates.filterNot(p => conflicts.pure(p.index)).map(p => new Limits(words, conflicts.predicates(p.index))).toArray
+  // by the relations that they need
+  private val operatorsOf: Array[Array[Link]]   = Array.tabulate(graph.size)(r => operators.filter(_.needs(r)))
+  private val filtersOf: Array[Array[Limits]]   = Array.tabulate(graph.size)(r => filters.filter(_.needs(r)))
   private val levels: Array[Array[Array[Long]]] =
-    conflicts.items.toVector.sortBy(_._1).map(_._2).filter(_.size > 1).map(_.map(words).toArray).toArray
+    conflicts.items.toVector.sortBy(_._1).map(_._2).filter(_.size > 1).map(_.map(words.of(_)).toArray).toArray
 
   def between(left: RelSet, right: RelSet): Option[Step] = if (free) Inner else step(Array(left.bits), Array(right.bits))
 
   /** For graphs of any size. */
   def between(left: collection.BitSet, right: collection.BitSet): Option[Step] =
-    if (free) Inner else step(java.util.Arrays.copyOf(left.toBitMask, length), java.util.Arrays.copyOf(right.toBitMask, length))
+    if (free) Inner else step(words.of(left), words.of(right))
 
   /** The predicates that are applied where `left` and `right` join: above the join if an operator joins them, else as its condition. */
   def predicatesAt(left: Iterable[Int], right: Iterable[Int]): Vector[JoinPredicate] = {
@@ -62,15 +66,29 @@ final class Joinable(graph: JoinGraph) {
   private def step(left: Array[Long], right: Array[Long]): Option[Step] = {
     val both          = union(left, right)
     var joining: Link = null
-    var i             = 0
-    while (i < operators.length) {
-      val o = operators(i)
-      if (o.completedBy(left, right, both)) { if (joining != null) return None; joining = o }
-      i += 1
+    // whatever the pair completes has something of the smaller set, and is looked at once: with the first relation that it has of it
+    val small  = if (count(left) <= count(right)) left else right
+    var broken = false
+    var w      = 0
+    while (w < words.length && !broken) {
+      var bits = small(w)
+      while (bits != 0L && !broken) {
+        val r  = w * 64 + java.lang.Long.numberOfTrailingZeros(bits)
+        val os = operatorsOf(r)
+        var i  = 0
+        while (i < os.length) {
+          if (os(i).completedBy(left, right, both) && os(i).firstOf(small) == r) { if (joining == null) joining = os(i) else broken = true }
+          i += 1
+        }
+        val fs = filtersOf(r)
+        i = 0
+        while (i < fs.length) { if (fs(i).completedBy(left, right, both) && !fs(i).allows(both)) broken = true; i += 1 }
+        bits &= bits - 1
+      }
+      w += 1
     }
-    i = 0
-    while (i < filters.length) { if (filters(i).completedBy(left, right, both) && !filters(i).allows(both)) return None; i += 1 }
-    if (joining == null) { if (sameLevel(left, right)) Inner else None }
+    if (broken) None
+    else if (joining == null) { if (sameLevel(left, right)) Inner else None }
     else if (!joining.allows(both)) None
     else if (within(joining.left, left) && within(joining.right, right)) joining.straight
     else if (within(joining.left, right) && within(joining.right, left)) joining.swapped
@@ -84,23 +102,23 @@ final class Joinable(graph: JoinGraph) {
 object Joinable {
   private val Inner: Option[Step] = Some(Step.Inner)
 
-  private class Limits(needs: ConflictRules.Needs) {
-    private val all                     = needs.all.toBitMask
-    private val rules                   = needs.rules.map(r => (r.ifAny.toBitMask, r.thenAll.toBitMask)).toArray
-    def allows(s: Array[Long]): Boolean = rules.forall { case (ifAny, thenAll) => !overlap(ifAny, s) || within(thenAll, s) }
+  private class Limits(words: Words, limits: ConflictRules.Needs) {
+    private val all                     = words.of(limits.all)
+    private val rules                   = limits.rules.map(r => (words.of(r.ifAny), words.of(r.thenAll))).toArray
+    def allows(s: Array[Long]): Boolean = rules.forall { case (ifAny, thenAll) => !Words.overlap(ifAny, s) || Words.within(thenAll, s) }
 
-    def completedBy(left: Array[Long], right: Array[Long], both: Array[Long]): Boolean = within(all, both) && !within(all, left) && !within(all, right)
+    def needs(relation: Int): Boolean = limits.all(relation)
+
+    /** The first relation that it needs of those in `s`. */
+    def firstOf(s: Array[Long]): Int = Words.first(Words.common(all, s))
+
+    def completedBy(left: Array[Long], right: Array[Long], both: Array[Long]): Boolean =
+      Words.within(all, both) && !Words.within(all, left) && !Words.within(all, right)
   }
 
-  final private class Link(operator: Operator, needs: ConflictRules.Needs, val left: Array[Long], val right: Array[Long]) extends Limits(needs) {
+  final private class Link(words: Words, operator: Operator, limits: ConflictRules.Needs, val left: Array[Long], val right: Array[Long])
+      extends Limits(words, limits) {
     val straight: Option[Step] = Some(Step(operator.kind, Some(operator), swapped = false))
     val swapped: Option[Step]  = Some(Step(operator.kind, Some(operator), swapped = true))
-  }
-
-  // sets as words of 64 relations; the first of two may have fewer words
-  private def within(a: Array[Long], b: Array[Long]): Boolean    = { var i = 0; while (i < a.length) { if ((a(i) & ~b(i)) != 0L) return false; i += 1 }; true }
-  private def overlap(a: Array[Long], b: Array[Long]): Boolean   = { var i = 0; while (i < a.length) { if ((a(i) & b(i)) != 0L) return true; i += 1 }; false }
-  private def union(a: Array[Long], b: Array[Long]): Array[Long] = {
-    val u = new Array[Long](a.length); var i = 0; while (i < u.length) { u(i) = a(i) | b(i); i += 1 }; u
   }
 }

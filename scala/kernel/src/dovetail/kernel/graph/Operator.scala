@@ -3,9 +3,6 @@ package dovetail.kernel.graph
 /** The kinds of joins. A right outer join is a left outer one with its sides exchanged, a cross join an inner one without predicates. */
 sealed abstract class JoinKind(val name: String) {
 
-  /** Rows of the left side come out with NULLs, a flag or nothing beside them when they have no partner, and no row of the right side comes out alone. */
-  def keepsLeftApart: Boolean = this != JoinKind.Inner && this != JoinKind.FullOuter
-
   /** At most one row comes out per row of the left side, and nothing of the right side but, perhaps, whether there was a partner. */
   def testsOnly: Boolean = this == JoinKind.Semi || this == JoinKind.Anti || this == JoinKind.Existence
 }

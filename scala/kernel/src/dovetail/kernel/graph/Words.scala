@@ -1,0 +1,46 @@
+package dovetail.kernel.graph
+
+import scala.collection.immutable.BitSet
+
+/** Sets of relations of graphs of any size, as words of 64 bits: what is asked for every pair and every set of a graph with operators. */
+final private[kernel] class Words(relations: Int) {
+  val length: Int = (relations + 63) / 64
+
+  // a BitSet's mask may have words to spare
+  def of(set: collection.BitSet): Array[Long] = java.util.Arrays.copyOf(set.toBitMask, length)
+
+  /** The first `count` of `relations`. */
+  def of(relations: Array[Int], count: Int): Array[Long] = {
+    val words = new Array[Long](length)
+    var i     = 0
+    while (i < count) { words(relations(i) >> 6) |= 1L << relations(i); i += 1 }
+    words
+  }
+}
+
+private[kernel] object Words {
+  def within(a: Array[Long], b: Array[Long]): Boolean      = { var i = 0; while (i < a.length) { if ((a(i) & ~b(i)) != 0L) return false; i += 1 }; true }
+  def overlap(a: Array[Long], b: Array[Long]): Boolean     = { var i = 0; while (i < a.length) { if ((a(i) & b(i)) != 0L) return true; i += 1 }; false }
+  def count(a: Array[Long]): Int                           = { var n = 0; var i = 0; while (i < a.length) { n += java.lang.Long.bitCount(a(i)); i += 1 }; n }
+  def union(a: Array[Long], b: Array[Long]): Array[Long]   = { val u = a.clone(); var i = 0; while (i < u.length) { u(i) |= b(i); i += 1 }; u }
+  def common(a: Array[Long], b: Array[Long]): Array[Long]  = { val c = a.clone(); var i = 0; while (i < c.length) { c(i) &= b(i); i += 1 }; c }
+  def without(a: Array[Long], b: Array[Long]): Array[Long] = { val d = a.clone(); var i = 0; while (i < d.length) { d(i) &= ~b(i); i += 1 }; d }
+
+  /** The first relation of a set that is not empty. */
+  def first(a: Array[Long]): Int = { var i = 0; while (a(i) == 0L) i += 1; i * 64 + java.lang.Long.numberOfTrailingZeros(a(i)) }
+
+  def toArray(a: Array[Long]): Array[Int] = {
+    val out = new Array[Int](count(a))
+    var n   = 0
+    var i   = 0
+    while (i < a.length) {
+      var bits = a(i)
+      while (bits != 0L) { out(n) = i * 64 + java.lang.Long.numberOfTrailingZeros(bits); n += 1; bits &= bits - 1 }
+      i += 1
+    }
+    out
+  }
+
+  /** A key for maps. */
+  def key(a: Array[Long]): BitSet = BitSet.fromBitMaskNoCopy(a)
+}
