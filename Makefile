@@ -11,7 +11,7 @@ SOURCES  := $(shell find scala project -name '*.scala' -o -name '*.sbt' -o -name
 VENV      = .venv/$(1)
 BIN       = .venv/$(PRIMARY)/bin
 
-.PHONY: help demo test test-scala test-lines test-python lint format generate wheel jars clean require
+.PHONY: help demo test test-scala test-lines test-python test-iceberg lint format generate wheel jars clean require
 .SECONDARY:
 
 help:
@@ -50,6 +50,17 @@ test-lines: .build/jars $(LINES:%=.venv/%/ready) ## rules, answers and Python on
 
 test-python: .build/jars .venv/$(PRIMARY)/ready ## Python suite on Spark 4.1
 	$(BIN)/pytest -q tests/python
+
+# a release of Iceberg, and the newest Spark line it has a runtime for
+ICEBERG      := 1.10.0
+ICEBERG_LINE := 4.0
+ICEBERG_JAR   = .build/iceberg-spark-runtime-$(ICEBERG_LINE)_2.13-$(ICEBERG).jar
+
+$(ICEBERG_JAR): | require
+	mvn -q -B dependency:copy -Dartifact=org.apache.iceberg:iceberg-spark-runtime-$(ICEBERG_LINE)_2.13:$(ICEBERG) -DoutputDirectory=.build
+
+test-iceberg: .build/jars .venv/$(ICEBERG_LINE)/ready $(ICEBERG_JAR) ## joins of Iceberg tables; not part of `make test`, for it fetches 47 MB
+	DOVETAIL_ICEBERG_JAR=$(CURDIR)/$(ICEBERG_JAR) .venv/$(ICEBERG_LINE)/bin/pytest -q -m iceberg tests/python/iceberg
 
 lint: .venv/$(PRIMARY)/ready ## formatters in check mode, ruff, mypy
 	./sbt kernel$(ROW)/scalafmtCheckAll spark$(ROW)/scalafmtCheckAll bench/scalafmtCheckAll

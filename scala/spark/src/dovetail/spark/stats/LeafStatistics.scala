@@ -141,7 +141,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   }
 
   private def profile(name: String, output: Seq[Attribute], rows: Double, source: Source, statOf: Attribute => Option[ColumnStat]): RelationProfile =
-    profile(name, output, Estimate.exactly(rows, source)) { a =>
+    // a data source counts what is in its files, and some of that may be deleted by others (Iceberg's delete files)
+    profile(name, output, if (source == Source.Connector) Estimate.of(rows, rows, source) else Estimate.exactly(rows, source)) { a =>
       statOf(a).map { stat =>
         ColumnProfile.checked(
           ndv = stat.distinctCount.map(_.toDouble),
