@@ -19,6 +19,7 @@ import org.apache.spark.sql.types._
  *
  * @param output  of the leaf
  * @param plain   whether the format is Spark's own: others may leave out rows of a file (Delta's deletion vectors), so a footer's count is a bound for them
+ * @param columns that a file has: each takes room in the cache
  * @param schema  of the partition columns, with one row of values per file
  */
 final class TableFooters private (
@@ -26,6 +27,7 @@ final class TableFooters private (
     output: Seq[Attribute],
     format: FooterFormat,
     plain: Boolean,
+    columns: Int,
     schema: StructType,
     directories: Seq[PartitionDirectory],
     hadoop: => Configuration,
@@ -34,7 +36,7 @@ final class TableFooters private (
   private val all: Vector[(FileStatus, InternalRow)] = directories.toVector.flatMap(d => d.files.map(f => f.fileStatus -> d.values)).filter(_._1.getLen > 0L)
 
   // the sample of a table of many files, in the order in which it is read
-  private val files: Vector[(FileStatus, InternalRow)] = Spread(all.size).take(TableFooters.FilesPerTable).map(all).toVector
+  private val files: Vector[(FileStatus, InternalRow)] = Spread(all.size).take(TableFooters.filesOf(columns)).map(all).toVector
 
   private val partition: Map[String, Int] = schema.fieldNames.zipWithIndex.toMap
 
@@ -139,7 +141,7 @@ object TableFooters {
           def conf  = f.sparkSession.sessionState.newHadoopConfWithOptions(f.options)
           val plain = Set[Class[_]](classOf[ParquetFileFormat], classOf[OrcFileFormat])(f.fileFormat.getClass)
           FooterFormat.of(f.fileFormat).map(
-            new TableFooters(name, r.output, _, plain, f.partitionSchema, f.location.listFiles(Nil, Nil), conf, caseSensitive)
+            new TableFooters(name, r.output, _, plain, f.dataSchema.size, f.partitionSchema, f.location.listFiles(Nil, Nil), conf, caseSensitive)
           )
         case _ => None
       }
@@ -147,7 +149,17 @@ object TableFooters {
         // what is not in the files is an aggregate that was pushed into the scan
         case s: FileScan if r.output.forall(a => (s.dataSchema.fieldNames ++ s.fileIndex.partitionSchema.fieldNames).contains(a.name)) =>
           FooterFormat.of(s).map { case (format, conf) =>
-            new TableFooters(name, r.output, format, true, s.fileIndex.partitionSchema, s.fileIndex.listFiles(s.partitionFilters, Nil), conf, caseSensitive)
+            new TableFooters(
+              name,
+              r.output,
+              format,
+              true,
+              s.dataSchema.size,
+              s.fileIndex.partitionSchema,
+              s.fileIndex.listFiles(s.partitionFilters, Nil),
+              conf,
+              caseSensitive
+            )
           }
         case _ => None
       }
@@ -168,6 +180,15 @@ object TableFooters {
     case _                                        => if (n.high == n.low) Some(1.0) else None
   }
 
-  /** Footers that are read of one table: a sample of so many, evenly spread, has its rows within a few per cent, and adding them up takes milliseconds. */
+  /** Files of a table whose footers are read: where they have many columns fewer, so that a query's tables are in the cache together. */
+  private def filesOf(columns: Int): Int = math.max(LeastFiles, math.min(FilesPerTable, FooterCache.MaxColumns / TablesPerQuery / math.max(columns, 1)))
+
+  /** A sample of so many files, evenly spread, has a table's rows within a few per cent, and adding them up takes milliseconds. */
   private val FilesPerTable = 512
+
+  /** Files that are read however many columns they have: fewer are no sample. Of 5,000 columns they fill the cache. */
+  private val LeastFiles = 16
+
+  /** Tables of more than FilesPerTable files that a query reads at the same time: a star's facts; most queries have one or two. */
+  private val TablesPerQuery = 8
 }
