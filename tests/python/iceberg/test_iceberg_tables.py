@@ -1,4 +1,4 @@
-"""Iceberg tables in a Hadoop catalog: the rows that Iceberg reports are used, and answers are the same with and without.
+"""Iceberg tables in a Hadoop catalog: rows that Iceberg reports are used; answers are the same with and without.
 
 Needs Iceberg's runtime jar for this Spark line, named by DOVETAIL_ICEBERG_JAR: `make test-iceberg` fetches it.
 """
@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 
 JAR = os.environ.get("DOVETAIL_ICEBERG_JAR")
 
@@ -98,7 +97,5 @@ print("passed")
 )
 
 
-def test_rows_columns_and_answers(
-    run_python: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
+def test_rows_columns_and_answers(run_python: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
     assert run_python(CODE, str(JAR), str(tmp_path)).stdout.strip().endswith("passed")

@@ -1,4 +1,4 @@
-"""Footers of files that Arrow wrote: what they say of rows, NULLs, ends and distinct values is the truth, or nothing."""
+"""Footers of files that Arrow wrote: of rows, NULLs, ends and distinct values they say the truth, or nothing."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ def test_parquet(spark: SparkSession, tmp_path: Path, how: str) -> None:
 def test_orc(spark: SparkSession, tmp_path: Path) -> None:
     orc = pytest.importorskip("pyarrow.orc")
     for part in range(PARTS):
-        orc.write_table(table(part * ROWS // PARTS).drop_columns(["unsigned"]), str(tmp_path / f"{part}.orc"))
+        # Spark has no name for ORC's unsigned numbers and instants
+        columns = table(part * ROWS // PARTS).drop_columns(["unsigned", "at"])
+        orc.write_table(columns, str(tmp_path / f"{part}.orc"))
     check(spark, f"orc.`{tmp_path}`", statistics=True)
 
 
@@ -82,14 +84,14 @@ def check(spark: SparkSession, target: str, statistics: bool) -> None:
         values, distinct, low, high = truth[4 * i : 4 * i + 4]
         column = found[name]
         said = f"{column}, of {values} values, {distinct} of them distinct, from {low} to {high}"
-        assert column.null_count in ((ROWS - values,) if statistics else (None, ROWS - values)), said
+        assert column.null_count in (None, ROWS - values), said
         for end, told in ((low, column.min), (high, column.max)):
             assert told is None or same(end, told), said
         if statistics and name in ("id", "tiny", "half", "price", "day"):
-            assert column.min is not None, said
-        # a hint: right within a factor, or none
+            assert None not in (column.null_count, column.min, column.max), said
+        # a hint: none, or right within a factor; without ranges nobody knows what files have in common
         if column.distinct_count is not None:
-            assert distinct / 2 <= column.distinct_count <= max(2 * distinct, 1), said
+            assert distinct / (2 if statistics else PARTS) <= column.distinct_count <= max(2 * distinct, 1), said
 
 
 def same(value: Any, text: str) -> bool:
