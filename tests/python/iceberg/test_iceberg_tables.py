@@ -43,7 +43,7 @@ spark.sparkContext.setLogLevel("OFF")
 
 
 def inputs(sql):
-    return {r["name"]: r["rows"] for g in dovetail.explain(sql, spark).data["groups"] for r in g["relations"]}
+    return {r["name"]: r["rows"] for g in dovetail.explain(sql, spark).to_dict()["groups"] for r in g["relations"]}
 """
 
 # One process for all: starting a JVM takes longer than what it does here.
@@ -63,7 +63,7 @@ assert rows["sales"]["value"] == 5000 and rows["sales"]["source"] == "connector"
 assert rows["item"]["value"] == 100 and rows["item"]["source"] == "connector", rows
 same = dovetail.compare(spark, query)
 assert same.same_answer, same
-assert dovetail.explain(query, spark).data["groups"][0]["status"] == "reordered"
+assert dovetail.explain(query, spark).reordered
 
 table = dovetail.stats(spark, "ice.db.sales")
 assert (table.rows, table.source) == (20000, "connector"), table
