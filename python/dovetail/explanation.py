@@ -70,7 +70,7 @@ class Explanation:
         Raises:
             StatementError: There is no such format.
         """
-        return _RENDER[_checked(format)](self)
+        return _RENDER[checked_format(format)](self)
 
     def save(self, path: str | Path, format: str | None = None) -> Path:
         """Writes it to a file.
@@ -86,13 +86,7 @@ class Explanation:
             StatementError: No format is given, and the name does not tell.
         """
         file = Path(path)
-        chosen = format or _FORMAT_OF_SUFFIX.get(file.suffix.lower())
-        if chosen is None:
-            endings = ", ".join(_FORMAT_OF_SUFFIX)
-            raise StatementError(
-                f"'{file.name}' does not tell the format. End it in one of {endings}, or pass format=."
-            )
-        file.write_text(self.render(chosen), encoding="utf-8")
+        file.write_text(self.render(format or format_of(file)), encoding="utf-8")
         return file
 
     def __str__(self) -> str:
@@ -133,7 +127,7 @@ def explain(df_or_sql: DataFrame | str, spark: SparkSession | None = None, forma
         dovetail.explain("SELECT ...", spark).save("order.html")
         dovetail.explain("SELECT ...", spark).to_dict()["groups"][0]["status"]
     """
-    _checked(format)
+    checked_format(format)
     if isinstance(df_or_sql, str):
         return Explanation(df_or_sql, format, _fetched(_sql.session_or_active(spark), df_or_sql))
     if not hasattr(df_or_sql, "createOrReplaceTempView"):
@@ -153,7 +147,25 @@ def _fetched(spark: SparkSession, query: str) -> dict[str, Any]:
     return found
 
 
-def _checked(format: str) -> str:
+def checked_format(format: str) -> str:
+    """The format, where it is one.
+
+    Raises:
+        StatementError: It is none.
+    """
     if format not in _RENDER:
         raise StatementError(f"format={format!r} is not available. Formats: {', '.join(map(repr, _RENDER))}.")
     return format
+
+
+def format_of(file: Path) -> str:
+    """The format that a file's name ends in.
+
+    Raises:
+        StatementError: It ends in none.
+    """
+    found = _FORMAT_OF_SUFFIX.get(file.suffix.lower())
+    if found is None:
+        endings = ", ".join(_FORMAT_OF_SUFFIX)
+        raise StatementError(f"'{file.name}' does not tell the format. End it in one of {endings}, or name the format.")
+    return found
