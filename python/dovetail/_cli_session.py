@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,9 @@ _FORMATS = {".parquet": "parquet", ".orc": "orc", ".json": "json", ".csv": "csv"
 
 # A command's output is the answer alone: no log but errors, no progress bar of Spark's, no user interface.
 _QUIET = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false", "spark.ui.enabled": "false"}
+
+# pyspark 4 writes every error of a query to stderr through this logger, before it raises it.
+_QUERY_ERRORS = "SQLQueryContextLogger"
 
 Remote = Annotated[
     str | None, typer.Option(help="Spark Connect server, sc://host:15002, instead of a session of its own.")
@@ -133,6 +137,7 @@ def _reported() -> Iterator[None]:
 def _session(
     remote: str | None, master: str, conf: list[str] | None, views: list[str] | None
 ) -> Iterator[SparkSession]:
+    logging.getLogger(_QUERY_ERRORS).disabled = True
     files = _pairs(views, "--view", "sales=/data/sales.parquet")
     spark = _start(remote, master, _pairs(conf, "--conf", "spark.sql.shuffle.partitions=8"))
     try:

@@ -14,7 +14,7 @@ QUERY = "SELECT count(*) FROM f JOIN d ON f.k = d.k JOIN p ON f.o = p.o WHERE p.
 
 # All in one process, for the sake of one JVM: each command starts a session of its own in it.
 COMMANDS = """
-import json, sys
+import json, os, sys
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 import dovetail
@@ -34,7 +34,7 @@ def run(*words, input=None):
     return [done.exit_code, done.stdout, done.stderr]
 
 print("found:" + json.dumps({
-    "analyze": run("analyze", "parquet.`f.parquet`", "--json"),
+    "analyze": run("analyze", f"parquet.`{os.getcwd()}/f.parquet`", "--json"),
     "explain": run("explain", "-", *views, input=query),
     "html": run("explain", query, "--output", "order.html", *views),
     "compare": run("compare", query, "--no-warmup", "--json", *views),
@@ -63,7 +63,7 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
     for name in ("no table", "no target"):
         assert found[name][1] == ""
         assert "nosuch" in found[name][2]
-        assert found[name][2].count("\n") == 1
+        assert found[name][2].count("\n") == 1, found[name]
 
 
 @pytest.mark.parametrize(
