@@ -68,7 +68,7 @@ wheel: .build/jars .venv/$(PRIMARY)/ready ## dist/dovetail_spark-*.whl, with the
 	$(BIN)/python -m build --wheel -o dist .
 
 docs: .venv/docs/ready ## the documentation site, into .build/site; fails on a broken link
-	.venv/docs/bin/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --strict
 
 .venv/docs/ready: pyproject.toml | require
 	@test -d .venv/docs || $(PYTHON) -m venv .venv/docs

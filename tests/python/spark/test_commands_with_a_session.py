@@ -45,6 +45,7 @@ print("found:" + json.dumps({
 """
 
 
+@pytest.mark.primary
 def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     done = run_python(COMMANDS, QUERY)
     found = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("found:"))[len("found:") :])

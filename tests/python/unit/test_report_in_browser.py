@@ -23,6 +23,7 @@ CONTRAST = 4.5
 MEASURE = Path(__file__).with_name("measure_page.js")
 
 
+@pytest.mark.primary
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH: apt-get install chromium")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "made"), [(1300, "bushy"), (480, "bushy"), (1300, "star")])
