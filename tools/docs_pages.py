@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -32,3 +33,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         listing += f"* [{title}](results/{report.name}) ({report.stem})\n"
     files.append(File.generated(config, "benchmarks.md", content=listing))
     return files
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Docstrings introduce examples as reStructuredText does, with two colons; the page shows one."""
+    return html.replace("<p>Example::</p>", "<p>Example:</p>")
