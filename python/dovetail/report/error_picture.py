@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from dovetail.report import numbers
-from dovetail.report.markup import dot, label, line, picture
+from dovetail.report.markup import HALF_LETTER, dot, label, line, picture
 from dovetail.report.model import Tree
 
 # In pixels.
@@ -40,7 +40,7 @@ def draw(tree: Tree) -> str:
             line(x(0), y(power), x(top), y(power), class_="grid"),
         ]
         marks.append(label(x(power), y(0) + 16, tick, class_="rows", text_anchor="middle"))
-        marks.append(label(x(0) - 6, y(power) + 4, tick, class_="rows", text_anchor="end"))
+        marks.append(label(x(0) - 6, y(power) + HALF_LETTER, tick, class_="rows", text_anchor="end"))
     marks.append(line(x(0), y(0), x(top), y(top), class_="right"))
     marks.append(line(x(0), y(1), x(top - 1), y(top), class_="tenfold"))
     marks.append(line(x(1), y(0), x(top), y(top - 1), class_="tenfold"))

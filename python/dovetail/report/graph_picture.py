@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from dovetail.report import numbers
-from dovetail.report.markup import dot, label, line, picture, tag, text
+from dovetail.report.markup import HALF_LETTER, dot, label, line, picture, tag, text
 from dovetail.report.model import Group
 
 # All in pixels.
@@ -24,7 +24,10 @@ HUB = 4.0
 GAP = 8.0
 # Relations from which names are written along the radius: side by side they would touch.
 CROWDED = 14
+# Characters of a name.
 LONGEST_NAME = 34
+# Cosine below which a relation counts as at the top or at the bottom: its name goes above or below it.
+UPRIGHT = 0.2
 
 
 def draw(group: Group) -> str:
@@ -80,7 +83,7 @@ def _center(group: Group, names: list[str]) -> str | None:
 def _edge(ends: list[tuple[float, float]], condition: str) -> list[str]:
     tooltip = tag("title", text(condition))
     if len(ends) == 2:
-        return [tag("line", tooltip, x1=ends[0][0], y1=ends[0][1], x2=ends[1][0], y2=ends[1][1])]
+        return [line(*ends[0], *ends[1], tooltip)]
     if len(ends) < 2:
         return []
     hub = (sum(x for x, _ in ends) / len(ends), sum(y for _, y in ends) / len(ends))
@@ -88,22 +91,22 @@ def _edge(ends: list[tuple[float, float]], condition: str) -> list[str]:
 
 
 def _name(name: str, x: float, y: float, size: float, angle: float | None, crowded: bool) -> str:
-    short = _short(name)
+    short, away = _short(name), size + GAP
     if angle is None:
-        return label(x, y + size + GAP + 6, short, class_="name halo", text_anchor="middle")
-    right = math.cos(angle) > -1e-9
-    if crowded:
-        turn = math.degrees(angle) + (0 if right else 180)
-        away = size + GAP if right else -size - GAP
-        anchor = "start" if right else "end"
-        return label(
-            x + away, y + 4, short, class_="name", text_anchor=anchor, transform=f"rotate({turn:.1f} {x:.1f} {y:.1f})"
-        )
-    if abs(math.cos(angle)) < 0.2:
+        return label(x, y + away + HALF_LETTER, short, class_="name halo", text_anchor="middle")
+    if abs(math.cos(angle)) < UPRIGHT and not crowded:
         above = math.sin(angle) < 0
-        return label(x, y + (-size - GAP if above else size + GAP + 6), short, class_="name", text_anchor="middle")
-    away = size + GAP if right else -size - GAP
-    return label(x + away, y + 4, short, class_="name", text_anchor="start" if right else "end")
+        return label(x, y + (-away if above else away + HALF_LETTER), short, class_="name", text_anchor="middle")
+    right = math.cos(angle) >= 0
+    turn = math.degrees(angle) + (0 if right else 180)
+    return label(
+        x + away if right else x - away,
+        y + HALF_LETTER,
+        short,
+        class_="name",
+        text_anchor="start" if right else "end",
+        transform=f"rotate({turn:.1f} {x:.1f} {y:.1f})" if crowded else None,
+    )
 
 
 def _short(name: str) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import html
 
+# Pixels from the middle of a letter to its foot: what moves a label down by this is centered on its y.
+HALF_LETTER = 4.0
+
 
 def text(value: object) -> str:
     """A value as text between tags.
@@ -31,9 +34,9 @@ def picture(width: float, height: float, label: str, *children: str) -> str:
     return tag("svg", *children, role="img", aria_label=label, xmlns="http://www.w3.org/2000/svg", **box)
 
 
-def line(x1: float, y1: float, x2: float, y2: float, **attributes: object) -> str:
-    """A straight line."""
-    return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, **attributes)
+def line(x1: float, y1: float, x2: float, y2: float, *children: str, **attributes: object) -> str:
+    """A straight line. Gray where a viewer of notebooks drops the style sheet: without one, SVG draws no line."""
+    return tag("line", *children, x1=x1, y1=y1, x2=x2, y2=y2, stroke="gray", **attributes)
 
 
 def label(x: float, y: float, words: str, **attributes: object) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from dovetail.report import numbers
-from dovetail.report.markup import dot, label, line, picture
+from dovetail.report.markup import HALF_LETTER, dot, label, line, picture
 from dovetail.report.model import Group, Join, Tree
 
 # All in pixels.
@@ -21,6 +21,8 @@ STEP, STEP_IF_DEEP = 70, 52
 # Joins one above the other from which a tree is deep, and gets the width of the page to itself.
 DEEP = 8
 SMALLEST, LARGEST = 9.0, 16.0
+# From a name to its line.
+GAP = 6
 # Characters of a name.
 LONGEST_NAME = 34
 
@@ -39,12 +41,12 @@ def draw(tree: Tree, group: Group, title: str) -> str:
     depth = depths(tree)
     step = STEP if max(depth) < DEEP else STEP_IF_DEEP
     y: dict[str | int, float] = {name: MARGIN + (at + 0.5) * LINE for at, name in enumerate(leaves)}
-    x: dict[str | int, float] = dict.fromkeys(leaves, left + 6)
+    x: dict[str | int, float] = dict.fromkeys(leaves, left + GAP)
     lines, marks = [], []
     for name in leaves:
-        marks.append(label(left, y[name] + 4, names[name], class_="name", text_anchor="end"))
+        marks.append(label(left, y[name] + HALF_LETTER, names[name], class_="name", text_anchor="end"))
     for join in tree.joins:
-        here = x[join.number] = left + 6 + depth[join.number - 1] * step
+        here = x[join.number] = left + GAP + depth[join.number - 1] * step
         y[join.number] = sum(y[node] for node in join.inputs) / len(join.inputs)
         lines += [line(x[node], y[node], here, y[node]) for node in join.inputs]
         lines.append(line(here, min(y[node] for node in join.inputs), here, max(y[node] for node in join.inputs)))
@@ -78,8 +80,8 @@ def _mark(join: Join, tree: Tree, x: float, y: float) -> list[str]:
     told += f"{numbers.share(join.cost, tree.cost) or '?'} of the cost\non {join.condition}"
     return [
         dot(x, y, radius, told, class_="join costly" if share >= COSTLY else "join"),
-        label(x, y + 3.5, str(join.number), class_="number", text_anchor="middle"),
-        label(x + radius + 2, y - 4, numbers.count(rows), class_="rows"),
+        label(x, y + HALF_LETTER, str(join.number), class_="number", text_anchor="middle"),
+        label(x + radius + 2, y - HALF_LETTER, numbers.count(rows), class_="rows"),
     ]
 
 
