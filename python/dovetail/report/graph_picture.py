@@ -62,10 +62,15 @@ def draw(group: Group) -> str:
 
 
 def _circle(group: Group) -> list[str]:
-    """The relations in the order of the plan, which has neighbours next to each other."""
+    """The relations in the order of the plan, which has neighbours side by side; but first by the point they meet in.
+
+    Else the points of two classes, each in the midst of its relations, would fall together in the middle of the circle.
+    """
     leaves = group.plan.leaves() if group.plan is not None else []
     known = [relation.name for relation in group.relations]
-    return leaves if sorted(leaves) == sorted(known) else known
+    hubs = [edge.relations for edge in group.edges if len(edge.relations) > 2]
+    first = {name: next((at for at, hub in enumerate(hubs) if name in hub), len(hubs)) for name in known}
+    return sorted(leaves if sorted(leaves) == sorted(known) else known, key=first.__getitem__)
 
 
 def _center(group: Group, names: list[str]) -> str | None:

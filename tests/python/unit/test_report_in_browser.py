@@ -20,6 +20,9 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 # WCAG 2.2 AA, for text of ordinary size.
 CONTRAST = 4.5
 
+# One line, longer than any window.
+QUERY = "SELECT * FROM a" + " JOIN b USING (k)" * 30
+
 MEASURE = Path(__file__).with_name("measure_page.js")
 
 
@@ -29,7 +32,7 @@ MEASURE = Path(__file__).with_name("measure_page.js")
 @pytest.mark.parametrize(("width", "made"), [(1300, "bushy"), (480, "bushy"), (1300, "star")])
 def test_report_can_be_read(tmp_path: Path, scheme: str, width: int, made: str) -> None:
     data = explained.bushy() if made == "bushy" else explained.star(30)
-    found = in_browser(tmp_path, Explanation("SELECT 1", "html", data).text, scheme, width)
+    found = in_browser(tmp_path, Explanation(QUERY, "html", data).text, scheme, width)
     assert found == {
         "dim": [],
         "covered": [],
