@@ -11,7 +11,7 @@ SOURCES  := $(shell find scala project -name '*.scala' -o -name '*.sbt' -o -name
 VENV      = .venv/$(1)
 BIN       = .venv/$(PRIMARY)/bin
 
-.PHONY: help demo test test-scala test-lines test-python test-iceberg lint format generate wheel jars clean require
+.PHONY: help demo test test-scala test-lines test-python test-iceberg lint format generate wheel docs jars clean require
 .SECONDARY:
 
 help:
@@ -77,6 +77,14 @@ generate: .build/jars .venv/$(PRIMARY)/ready ## Python Config and docs/reference
 
 wheel: .build/jars .venv/$(PRIMARY)/ready ## dist/dovetail_spark-*.whl, with the jar of every Spark line
 	$(BIN)/python -m build --wheel -o dist .
+
+docs: .venv/docs/ready ## the documentation site, into .build/site; fails on a broken link
+	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --strict
+
+.venv/docs/ready: pyproject.toml | require
+	@test -d .venv/docs || $(PYTHON) -m venv .venv/docs
+	@.venv/docs/bin/pip install -q --disable-pip-version-check -e '.[docs]'
+	@touch $@
 
 clean: ## removes what was built, not what was downloaded
 	rm -rf dist .build/jars python/dovetail/jars scala/*/target benchmarks/jmh/target target project/target

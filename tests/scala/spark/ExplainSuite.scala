@@ -78,6 +78,9 @@ class ExplainSuite extends DovetailSuite with Tolerance with BeforeAndAfterAll {
       assert(r.get("bytes").asDouble > 0.0)
     }
     assert(relations.last.at("/rows/value").asDouble == 2.0, "w = 1 keeps 2 of 20")
+    val edges = items(group.get("edges"))
+    assert(edges.map(e => strings(e.get("relations")).toSet).toSet == Set(Set("f", "a"), Set("f", "b"), Set("f", "c")))
+    assert(edges.exists(_.get("condition").asText.contains("f.k3")))
     Seq("before", "after").foreach { side =>
       val tree  = group.get(side)
       val joins = items(tree.get("joins"))
