@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from dovetail import _sql
+from dovetail._query import query_text
 from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
@@ -65,18 +65,8 @@ def explain(
     """
     if format not in ("text", "json"):
         raise StatementError(f"format={format!r} is not available. Formats: 'text', 'json'.")
-    if isinstance(df_or_sql, str):
-        return _explained(_sql.session_or_active(spark), df_or_sql, format)
-    if not hasattr(df_or_sql, "createOrReplaceTempView"):
-        raise StatementError(f"explain takes a DataFrame or the text of a query, got {type(df_or_sql).__name__}.")
-    session = _sql.session_of(df_or_sql)
-    # A name no one else has: a view of the user's must never be replaced.
-    view = f"__dovetail_explain_{uuid.uuid4().hex}"
-    df_or_sql.createOrReplaceTempView(view)
-    try:
-        return _explained(session, f"SELECT * FROM {view}", format)  # noqa: S608 - the name is ours
-    finally:
-        _sql.rows(session, f"DROP VIEW IF EXISTS {view}")
+    with query_text(df_or_sql, spark, "explain") as (session, query):
+        return _explained(session, query, format)
 
 
 def _explained(spark: SparkSession, query: str, format: str) -> Explanation:

@@ -51,7 +51,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     val unchanged  = added.isEmpty && known.exists(_.parts.size == everything.size)
     if (!unchanged) store.write(TableFile.NewTable(key, name, now, recipe, everything, whole.toBytes))
     val covered    = keptFiles.size + unread.size == all.size
-    val statistics = whole.result(all.map(_.length).sum, now, covered)
+    val statistics = whole.result(all.map(_.length).sum, now)
     val lost       =
       if (partitionFilters.nonEmpty && known.exists(_.recipe != recipe)) Seq("statistics of other partitions were of other columns, and are gone") else Nil
     val written = if (covered) WriteBack(session, relation, statistics) else Nil

@@ -185,7 +185,7 @@ object LeafStatistics {
   private def columnar(format: String): Boolean = format.startsWith("Parquet") || format.startsWith("Orc") || format.startsWith("Delta")
 
   /** The table or the paths that the leaf reads. */
-  private def identity(leaf: LeafNode): Option[String] = leaf match {
+  def identity(leaf: LeafNode): Option[String] = leaf match {
     case r: LogicalRelation => r.catalogTable.map(_.identifier.unquotedString).orElse(r.relation match {
         case f: HadoopFsRelation => Some(f.location.rootPaths.mkString(" "))
         case _                   => None

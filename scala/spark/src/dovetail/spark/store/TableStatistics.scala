@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
  * @param columns     in the order of the schema
  * @param groups      distinct values of groups of columns
  * @param collectedAt milliseconds since the epoch
- * @param fresh       whether the data is still what was read
+ * @param unread      what is there now and was not read, where the data is no longer what was read
  */
 final case class TableStatistics(
     rows: Long,
@@ -22,8 +22,19 @@ final case class TableStatistics(
     groups: Vector[GroupStatistics],
     sample: Option[TableSample],
     collectedAt: Long,
-    fresh: Boolean
-)
+    unread: Option[Unread] = None
+) {
+
+  /** Whether the data is still what was read. */
+  def fresh: Boolean = unread.isEmpty
+}
+
+/**
+ * Files that came or changed since a table was read.
+ *
+ * @param share of the bytes that are there now, 0 to 1
+ */
+final case class Unread(files: Int, share: Double)
 
 /**
  * @param min          None where unknown, not allowed (privacy), or where all values are NULL. A long string is cut, so it is a bound and not always a value
@@ -31,6 +42,7 @@ final case class TableStatistics(
  * @param width        bytes of a non-NULL value in memory, on average
  * @param quantiles    equi-depth bounds on the number line of `predicates.Values.number`, lowest and highest included; empty where there are none
  * @param heavyHitters most frequent first, with their estimated counts
+ * @param complete     every value is among the heavy hitters, with its exact count
  */
 final case class ColumnStatistics(
     name: String,
@@ -42,7 +54,8 @@ final case class ColumnStatistics(
     width: Double,
     maxWidth: Long,
     quantiles: Vector[Double],
-    heavyHitters: Vector[(Any, Long)]
+    heavyHitters: Vector[(Any, Long)],
+    complete: Boolean
 )
 
 final case class GroupStatistics(columns: Vector[String], ndv: Double)
