@@ -10,8 +10,8 @@ import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates}
 /**
  * Which columns of its leaves the sizes of a plan's joins depend on: first step of [[AdviseQuery]], after `Preparation`.
  *
- * These are join keys, columns of filters and of groupings below a join; and as groups, keys of several columns and columns that are compared to constants
- * together. What is not below a join decides nothing, and is left out.
+ * These are join keys, columns of filters and of groupings below a join; and as groups, keys of several columns, and columns of a table that are compared to
+ * constants together or grouped by together. What is not below a join decides nothing, and is left out.
  */
 final class LookedAt private {
   import LookedAt._
@@ -58,7 +58,9 @@ final class LookedAt private {
         case In(a: Attribute, list) if list.forall(_.foldable) => a
         case InSet(a: Attribute, _)                            => a
       })
-    case a: Aggregate => a.groupingExpressions.foreach(mention)
+    case a: Aggregate =>
+      a.groupingExpressions.foreach(mention)
+      if (a.child.collectLeaves().size == 1) group(a.groupingExpressions)
     case _            =>
   }
 

@@ -72,7 +72,7 @@ object JoinStatistics {
 
   private def joined(rows: Estimate, left: RelationProfile, right: RelationProfile): RelationProfile = {
     def thinned(side: RelationProfile) = side.columns.map { case (id, c) =>
-      id -> c.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, side.rows.value, math.min(rows.value, side.rows.value))))
+      id -> c.multiplied.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, side.rows.value, math.min(rows.value, side.rows.value))))
     }
     RelationProfile(rows, thinned(left) ++ thinned(right), math.max(rows.value, 1.0))
   }
