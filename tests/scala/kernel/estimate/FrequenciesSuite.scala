@@ -12,7 +12,7 @@ import dovetail.kernel.graph._
 
 /** Frequent values in filters and joins, and bounds by degrees, against data that is generated and counted. */
 class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
-  implicit private val tolerance: org.scalactic.Equality[Double] = TolerantNumerics.tolerantDoubleEquality(1e-9)
+  implicit private val tolerance: org.scalactic.Equality[Double]          = TolerantNumerics.tolerantDoubleEquality(1e-9)
   implicit override val generatorDrivenConfig: PropertyCheckConfiguration = PropertyCheckConfiguration(minSuccessful = 200)
 
   /** What a sketch would say of the values: all frequencies up to `most` of them, and the highest for certain where there are no more. */
@@ -75,23 +75,30 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("degrees bound joins of several relations, from columns and from complete samples") {
-    val shapes = Gen.oneOf(Vector(Vector(0, 1, 2)), Vector(Vector(0, 1), Vector(1, 2)), Vector(Vector(0, 1), Vector(0, 1), Vector(1, 2)), Vector(Vector(0, 1), Vector(1, 2), Vector(0, 2)))
-    val table  = Gen.choose(1, 12).flatMap(n => Gen.listOfN(n, Gen.listOfN(3, Gen.choose(0L, 3L)))).map(_.map(_.toVector).toVector)
+    val shapes = Gen.oneOf(
+      Vector(Vector(0, 1, 2)),
+      Vector(Vector(0, 1), Vector(1, 2)),
+      Vector(Vector(0, 1), Vector(0, 1), Vector(1, 2)),
+      Vector(Vector(0, 1), Vector(1, 2), Vector(0, 2))
+    )
+    val table = Gen.choose(1, 12).flatMap(n => Gen.listOfN(n, Gen.listOfN(3, Gen.choose(0L, 3L)))).map(_.map(_.toVector).toVector)
     forAll(shapes, Gen.listOfN(3, table), Gen.choose(1, 4), Gen.oneOf(true, false)) { (shape, tables, most, sampled) =>
       whenever(tables.size == 3 && tables.forall(t => t.nonEmpty && t.forall(_.size == 3))) {
-        def id(r: Int, c: Int)                = (10 * r + c).toLong
-        def profile(r: Int, c: Int)           = { val p = column(tables(r).map(_(c)), most); if (sampled) p.copy(degree = None) else p }
-        def sample(r: Int)                    = {
+        def id(r: Int, c: Int)      = (10 * r + c).toLong
+        def profile(r: Int, c: Int) = { val p = column(tables(r).map(_(c)), most); if (sampled) p.copy(degree = None) else p }
+        def sample(r: Int)          = {
           val keys = shape.indices.filter(shape(_).contains(r)).map(c => c -> tables(r).map(_(c)).toArray).toMap
           if (sampled) Some(RelationSample(complete = true, tables(r).size, 1.0, keys, Set.empty)) else None
         }
         val relations = tables.indices.toVector.map(r => relation(r, (0 to 2).map(c => id(r, c) -> profile(r, c)).toMap, tables(r).size, sample(r)))
         val classes   = shape.zipWithIndex.map { case (rs, c) => EquivalenceClass(c, rs.map(r => Member(r, profile(r, c), Set(id(r, c)), s"$r.$c"))) }
-        val truth     = (for (x <- tables(0); y <- tables(1); z <- tables(2); rows = Vector(x, y, z) if shape.zipWithIndex.forall { case (rs, c) =>
-          rs.map(rows(_)(c)).distinct.size == 1
-        }) yield 1).size
-        val model     = new CardinalityModel(JoinGraph(relations, classes, Vector.empty))
-        val estimate  = model.estimate(Array(0, 1, 2))
+        val truth     = (for (
+          x <- tables(0); y <- tables(1); z <- tables(2); rows = Vector(x, y, z) if shape.zipWithIndex.forall { case (rs, c) =>
+            rs.map(rows(_)(c)).distinct.size == 1
+          }
+        ) yield 1).size
+        val model    = new CardinalityModel(JoinGraph(relations, classes, Vector.empty))
+        val estimate = model.estimate(Array(0, 1, 2))
         assert(estimate.upper >= truth && estimate.value <= estimate.upper, s"$truth rows, $estimate")
         assert(model.rowsOf(Array(2, 0, 1), 3) == estimate.value)
       }
@@ -99,10 +106,10 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   // 100 rows: 3 forty times, 7 twenty times, then 40 others of which 10 are known to be frequent
-  private val data                               = Vector.fill(40)(3L) ++ Vector.fill(20)(7L) ++ (0 until 10).flatMap(i => Vector.fill(2)(100L + i)) ++ (0 until 20).map(200L + _)
-  private def of(c: ColumnProfile)               = RelationProfile(Estimate.exactly(data.size.toDouble, Source.Collected), Map(1L -> c), data.size.toDouble)
+  private val data = Vector.fill(40)(3L) ++ Vector.fill(20)(7L) ++ (0 until 10).flatMap(i => Vector.fill(2)(100L + i)) ++ (0 until 20).map(200L + _)
+  private def of(c: ColumnProfile)                  = RelationProfile(Estimate.exactly(data.size.toDouble, Source.Collected), Map(1L -> c), data.size.toDouble)
   private def share(c: ColumnProfile, p: Condition) = Filters.selectivity(of(c), p)
-  private val (all, some)                        = (column(data, 100), column(data, 12))
+  private val (all, some)                           = (column(data, 100), column(data, 12))
 
   test("equality and IN take a frequent value's count; others share the rest") {
     assert(share(some, Equals(1, Some(3))) === 0.4 && share(some, In(1, Vector(3, 7, 100), 3)) === 0.62)
@@ -118,7 +125,8 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("values without a place on the number line are found by their keys") {
-    val text = ColumnProfile(ndv = Some(50.0), frequent = Some(Frequencies(Vector(FrequentValue(11, None, 0.5), FrequentValue(12, None, 0.3)), complete = false)))
+    val text =
+      ColumnProfile(ndv = Some(50.0), frequent = Some(Frequencies(Vector(FrequentValue(11, None, 0.5), FrequentValue(12, None, 0.3)), complete = false)))
     assert(share(text, Equals(1, None, Some(11))) === 0.5 && share(text, Equals(1, None, Some(99))) === 0.2 / 48)
     assert(share(text, In(1, Vector.empty, 2, Vector(12, 99))) === 0.3 + 0.2 / 48)
     assert(share(text, And(In(1, Vector.empty, 2, Vector(11, 12)), Equals(1, None, Some(12)))) === 0.3)

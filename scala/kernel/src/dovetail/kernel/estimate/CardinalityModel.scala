@@ -88,7 +88,7 @@ final class CardinalityModel(graph: JoinGraph) {
   private val boundStamp   = new Array[Int](graph.classes.size)
   private var boundRound   = 0
   // frequent values of two members of a class against each other, by relation, class and first relation
-  private val matches      = mutable.HashMap.empty[(Int, Int, Int), Option[Matches]]
+  private val matches = mutable.HashMap.empty[(Int, Int, Int), Option[Matches]]
   // domains of the relation that is being added and of those before it, per class, within the common range
   private val mine   = new Array[Double](graph.classes.size)
   private val theirs = new Array[Double](graph.classes.size)
@@ -195,8 +195,8 @@ final class CardinalityModel(graph: JoinGraph) {
     var bound = 1.0
     var i     = from
     while (i >= 0 && i < count) {
-      val r  = order(sorted(i))
-      val cs = classesOf(r)
+      val r    = order(sorted(i))
+      val cs   = classesOf(r)
       var most = upper(r)
       var k    = 0
       while (k < cs.length) {

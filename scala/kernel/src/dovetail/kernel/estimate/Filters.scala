@@ -64,8 +64,8 @@ object Filters {
    * what the ones that do not exist would have had.
    */
   private def together(relation: RelationProfile, ranges: Vector[(Long, Interval)]): Vector[Double] = {
-    val pinned = ranges.collect { case (id, i) if i.pinned && relation.column(id).ndv.isDefined => id }.toSet
-    val group  = relation.groups.keys.filter(_.subsetOf(pinned)).toVector.sortBy(g => (-g.size, g.min, g.max)).headOption.getOrElse(Set.empty[Long])
+    val pinned    = ranges.collect { case (id, i) if i.pinned && relation.column(id).ndv.isDefined => id }.toSet
+    val group     = relation.groups.keys.filter(_.subsetOf(pinned)).toVector.sortBy(g => (-g.size, g.min, g.max)).headOption.getOrElse(Set.empty[Long])
     val (in, out) = ranges.map { case (id, i) => (id, i.share(relation.column(id))) }.partition(r => group(r._1))
     if (in.isEmpty) out.map(_._2)
     else {
@@ -103,10 +103,10 @@ object Filters {
 
   private def sameColumn(l: Condition, r: Condition): Boolean = {
     def equalities(c: Condition): Option[Set[Long]] = c match {
-      case Or(a, b)      => for (x <- equalities(a); y <- equalities(b)) yield x ++ y
+      case Or(a, b)         => for (x <- equalities(a); y <- equalities(b)) yield x ++ y
       case Equals(id, _, _) => Some(Set(id))
       case In(id, _, _, _)  => Some(Set(id))
-      case _             => None
+      case _                => None
     }
     (for (a <- equalities(l); b <- equalities(r)) yield a.size == 1 && a == b).getOrElse(false)
   }

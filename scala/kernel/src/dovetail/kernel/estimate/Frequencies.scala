@@ -26,8 +26,8 @@ final case class Frequencies(values: Vector[FrequentValue], complete: Boolean) {
   /** Every value is here, at its place on the number line: shares of ranges are sums. */
   val onLine: Boolean = complete && values.forall(_.number.isDefined)
 
-  def at(key: Long): Option[Double]              = byKey.get(key)
-  def at(number: Double): Option[FrequentValue]  = byNumber.get(number)
+  def at(key: Long): Option[Double]             = byKey.get(key)
+  def at(number: Double): Option[FrequentValue] = byNumber.get(number)
 
   /** Share of a value that is not here, of which there are `ndv` less those that are. */
   def other(ndv: Double): Double = if (complete) 0.0 else (1.0 - total) / math.max(ndv - values.size, 1.0)

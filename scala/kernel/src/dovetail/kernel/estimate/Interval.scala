@@ -12,9 +12,9 @@ final private[estimate] case class Interval(
     high: Double = Double.PositiveInfinity,
     highIncluded: Boolean = true,
     points: Option[Vector[Double]] = None,
-    equalities: Option[Int] = None,     // number of constants, where they have no place on the number line
+    equalities: Option[Int] = None,    // number of constants, where they have no place on the number line
     keys: Option[Vector[Long]] = None, // and their keys, where they have some
-    openRanges: Int = 0                 // range predicates with such constants
+    openRanges: Int = 0                // range predicates with such constants
 ) {
   private def inside(v: Double): Boolean = (v > low || (v == low && lowIncluded)) && (v < high || (v == high && highIncluded))
   private def bounded: Boolean           = low != Double.NegativeInfinity || high != Double.PositiveInfinity
@@ -24,11 +24,11 @@ final private[estimate] case class Interval(
   def pinned: Boolean = points.nonEmpty || equalities.nonEmpty
 
   def and(c: Condition): Interval = c match {
-    case Compare(_, Less, Some(v))             => if (v <= high) copy(high = v, highIncluded = false) else this
-    case Compare(_, LessOrEqual, Some(v))      => if (v < high) copy(high = v, highIncluded = true) else this
-    case Compare(_, Greater, Some(v))          => if (v >= low) copy(low = v, lowIncluded = false) else this
-    case Compare(_, GreaterOrEqual, Some(v))   => if (v > low) copy(low = v, lowIncluded = true) else this
-    case Compare(_, _, None)                   => copy(openRanges = openRanges + 1)
+    case Compare(_, Less, Some(v))                => if (v <= high) copy(high = v, highIncluded = false) else this
+    case Compare(_, LessOrEqual, Some(v))         => if (v < high) copy(high = v, highIncluded = true) else this
+    case Compare(_, Greater, Some(v))             => if (v >= low) copy(low = v, lowIncluded = false) else this
+    case Compare(_, GreaterOrEqual, Some(v))      => if (v > low) copy(low = v, lowIncluded = true) else this
+    case Compare(_, _, None)                      => copy(openRanges = openRanges + 1)
     case Equals(_, Some(v), _)                    => copy(points = Some(points.fold(Vector(v))(_.filter(_ == v))))
     case Equals(_, None, key)                     => copy(equalities = Some(1), keys = narrowed(key.toVector))
     case In(_, vs, n, _) if vs.distinct.size == n => copy(points = Some(points.fold(vs.distinct.sorted)(_.filter(vs.toSet))))
@@ -107,11 +107,11 @@ final private[estimate] case class Interval(
   /** Frequent values after the predicate. Of several constants only those that are known as frequent are, so they are dropped unless all are. */
   private def frequentAfter(c: ColumnProfile): Option[Frequencies] = c.frequent.flatMap { f =>
     (points, keys) match {
-      case (Some(vs), _)                         => f.restricted(_.number.exists(vs.toSet), share(c)).filter(r => vs.forall(r.at(_).isDefined) || f.complete)
-      case (_, Some(ks))                         => f.restricted(v => ks.contains(v.key), share(c)).filter(r => ks.forall(r.at(_).isDefined) || f.complete)
+      case (Some(vs), _) => f.restricted(_.number.exists(vs.toSet), share(c)).filter(r => vs.forall(r.at(_).isDefined) || f.complete)
+      case (_, Some(ks)) => f.restricted(v => ks.contains(v.key), share(c)).filter(r => ks.forall(r.at(_).isDefined) || f.complete)
       case _ if equalities.nonEmpty || openRanges > 0 => None
-      case _ if bounded                          => f.restricted(_.number.exists(inside), share(c)).filter(_ => f.values.forall(_.number.isDefined))
-      case _                                     => Some(f)
+      case _ if bounded                               => f.restricted(_.number.exists(inside), share(c)).filter(_ => f.values.forall(_.number.isDefined))
+      case _                                          => Some(f)
     }
   }
 

@@ -61,7 +61,7 @@ final class LookedAt private {
     case a: Aggregate =>
       a.groupingExpressions.foreach(mention)
       if (a.child.collectLeaves().size == 1) group(a.groupingExpressions)
-    case _            =>
+    case _ =>
   }
 
   private def mention(e: Expression): Unit = sources(e).foreach(c => of(c.leaf).foreach(_.add(c.name)))

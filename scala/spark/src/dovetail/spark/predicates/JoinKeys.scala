@@ -31,10 +31,10 @@ object JoinKeys {
 
   /** Whether a value that is cast from one of the types to the other keeps its key, and no two come to have one. */
   def same(from: DataType, to: DataType): Boolean = of(from).isDefined && ((from, to) match {
-    case (_: IntegralType, _: IntegralType)                 => true
-    case (_: DecimalType, _: DecimalType)                   => true
-    case (FloatType, DoubleType) => true
-    case _                                                  => from == to
+    case (_: IntegralType, _: IntegralType) => true
+    case (_: DecimalType, _: DecimalType)   => true
+    case (FloatType, DoubleType)            => true
+    case _                                  => from == to
   })
 
   private def text(s: UTF8String): Long = XXH64.hashUnsafeBytes(s.getBaseObject, s.getBaseOffset, s.numBytes, Seed)
