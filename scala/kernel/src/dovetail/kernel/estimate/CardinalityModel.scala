@@ -88,7 +88,7 @@ final class CardinalityModel(graph: JoinGraph) {
   private val boundStamp   = new Array[Int](graph.classes.size)
   private var boundRound   = 0
   // frequent values of two members of a class against each other, by relation, class and first relation
-  private val matches = mutable.HashMap.empty[(Int, Int, Int), Option[Matches]]
+  private val matches = new mutable.LongMap[Option[Matches]]
   // domains of the relation that is being added and of those before it, per class, within the common range
   private val mine   = new Array[Double](graph.classes.size)
   private val theirs = new Array[Double](graph.classes.size)
@@ -127,7 +127,8 @@ final class CardinalityModel(graph: JoinGraph) {
 
   /**
    * Rows that the last join sized should not exceed: filters count for nothing, joins with what looks like a key add no rows, other joins their average
-   * number of partners; or what counts on samples leave possible, if that is less. Not a bound, for keys are recognised by their counts; it decides what is too risky to broadcast.
+   * number of partners; or what counts on samples or the upper bound leave possible, if that is less. Not a bound, for keys are recognised by their counts; it
+   * decides what is too risky to broadcast.
    */
   def cautiousRows: Double = cautious
 
@@ -176,6 +177,7 @@ final class CardinalityModel(graph: JoinGraph) {
       enter(r)
       i += 1
     }
+    if (bounded) cautious = math.min(cautious, upperBound)
     while (scale > 0 && result <= Estimate.Ceiling) { result *= Huge; scale -= 1 }
     // without certain keys the bound is a product of no less than the rows, and says nothing
     if (scale < 0) 1.0 else math.max(1.0, math.min(result, if (bounded) upperBound else Estimate.Ceiling))
@@ -300,7 +302,7 @@ final class CardinalityModel(graph: JoinGraph) {
 
   private def matchesOf(r: Int, c: Int, q: Int): Option[Matches] =
     if (!frequentOf(c)) None
-    else matches.getOrElseUpdate((r, c, q), for (a <- member(r, c).column.frequent; b <- member(q, c).column.frequent) yield a.matching(b))
+    else matches.getOrElseUpdate((c.toLong * n + r) * n + q, for (a <- member(r, c).column.frequent; b <- member(q, c).column.frequent) yield a.matching(b))
 
   private def alongside(r: Int, k: Int, c: Int): Double = if (partOfMine(r, k, c) <= restriction) 1.0 else restricted(domainOf(r)(k), r)
 

@@ -17,8 +17,8 @@ final case class FrequentValue(key: Long, number: Option[Double], share: Double)
  * @param complete there are no others
  */
 final case class Frequencies(values: Vector[FrequentValue], complete: Boolean) {
-  private val byKey    = values.iterator.map(v => v.key -> v.share).toMap
-  private val byNumber = values.iterator.flatMap(v => v.number.map(_ -> v)).toMap
+  private lazy val byKey    = values.iterator.map(v => v.key -> v.share).toMap
+  private lazy val byNumber = values.iterator.flatMap(v => v.number.map(_ -> v)).toMap
 
   /** Share of all the values here; what a sketch counts may come out above all there is. */
   val total: Double = math.min(1.0, values.iterator.map(_.share).sum)

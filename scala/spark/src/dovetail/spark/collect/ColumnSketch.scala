@@ -60,6 +60,7 @@ abstract class ColumnSketch(val column: Recipe.Column) {
       name = column.name,
       dataType = column.dataType,
       nulls = nulls,
+      values = values,
       ndv = if (kept && hitters.exact) hitters.distinct.toDouble else math.min(distinct.estimate, values.toDouble),
       min = min,
       max = max,

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, LeafNode, Statistics}
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
-import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values}
+import org.apache.spark.sql.dovetail.predicates.Values
 import org.apache.spark.sql.dovetail.store.{ColumnStatistics, TableStatistics}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileTable}
@@ -133,18 +133,11 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
         ) match {
           case (column, faults) =>
             val degree = c.heavyHitters.headOption.filter(_ => c.complete && table.fresh).map(_._2.toDouble)
-            (column.copy(frequent = frequencies(a, c, table), degree = degree, unseen = table.unread.fold(0.0)(_.share)), faults)
+            (column.copy(frequent = if (a.dataType == c.dataType) c.frequencies else None, degree = degree, unseen = table.unread.fold(0.0)(_.share)), faults)
         }
       }
     }.copy(groups = groups)
   }
-
-  private def frequencies(a: Attribute, c: ColumnStatistics, table: TableStatistics): Option[Frequencies] =
-    for (keys <- JoinKeys.of(a.dataType) if c.heavyHitters.nonEmpty && a.dataType == c.dataType)
-      yield {
-        val values = math.max(table.rows - c.nulls, 1L).toDouble
-        Frequencies(c.heavyHitters.map { case (v, n) => FrequentValue(keys(v), Values.number(v), math.min(1.0, n / values)) }, c.complete)
-      }
 
   private def equiDepth(c: ColumnStatistics): Histogram = {
     val distinct = c.ndv / (c.quantiles.size - 1)

@@ -134,11 +134,13 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
     child.copy(columns = columns, uniqueKeys = child.uniqueKeys.filter(_.forall(renamed.contains)).map(_.map(renamed)))
   }
 
-  private def computed(e: Expression, child: RelationProfile): ColumnProfile =
-    new Conditions().column(e).flatMap(child.columns.get).map(c => if (new Conditions().sameValues(e)) c else c.recoded).getOrElse {
+  private def computed(e: Expression, child: RelationProfile): ColumnProfile = {
+    val conditions = new Conditions
+    conditions.column(e).flatMap(child.columns.get).map(c => if (conditions.sameValues(e)) c else c.recoded).getOrElse {
       val ndv = if (e.deterministic && !e.exists(_.isInstanceOf[AggregateExpression])) knownDistinct(e, child) else None
       ColumnProfile(ndv = ndv, domain = ndv, width = e.dataType.defaultSize.toDouble)
     }
+  }
 
   private def aggregate(a: Aggregate): RelationProfile = {
     val child = apply(a.child)

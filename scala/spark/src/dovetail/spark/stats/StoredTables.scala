@@ -105,7 +105,13 @@ object StoredTables {
       rows = rows,
       bytes = bytes,
       columns = s.columns.map(c =>
-        c.copy(nulls = grown(c.nulls), ndv = distinct(c.ndv), heavyHitters = c.heavyHitters.map { case (v, n) => v -> grown(n) }, complete = false)
+        c.copy(
+          nulls = grown(c.nulls),
+          values = grown(c.values),
+          ndv = distinct(c.ndv),
+          heavyHitters = c.heavyHitters.map { case (v, n) => v -> grown(n) },
+          complete = false
+        )
       ),
       groups = s.groups.map(g => g.copy(ndv = distinct(g.ndv))),
       sample = s.sample.map(_.copy(of = rows)),

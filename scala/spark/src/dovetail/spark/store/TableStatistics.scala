@@ -1,6 +1,8 @@
 package org.apache.spark.sql.dovetail.store
 
+import dovetail.kernel.estimate.{Frequencies, FrequentValue}
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values}
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
@@ -37,6 +39,7 @@ final case class TableStatistics(
 final case class Unread(files: Int, share: Double)
 
 /**
+ * @param values       rows with a value that is not NULL
  * @param min          None where unknown, not allowed (privacy), or where all values are NULL. A long string is cut, so it is a bound and not always a value
  * @param max          as `min`; a long string is cut and then rounded up
  * @param width        bytes of a non-NULL value in memory, on average
@@ -48,6 +51,7 @@ final case class ColumnStatistics(
     name: String,
     dataType: DataType,
     nulls: Long,
+    values: Long,
     ndv: Double,
     min: Option[Any],
     max: Option[Any],
@@ -56,7 +60,13 @@ final case class ColumnStatistics(
     quantiles: Vector[Double],
     heavyHitters: Vector[(Any, Long)],
     complete: Boolean
-)
+) {
+
+  /** The heavy hitters as estimates use them; None where there are none, or the type has no keys. */
+  lazy val frequencies: Option[Frequencies] = JoinKeys.of(dataType).filter(_ => heavyHitters.nonEmpty).map { keys =>
+    Frequencies(heavyHitters.map { case (v, n) => FrequentValue(keys(v), Values.number(v), math.min(1.0, n.toDouble / math.max(values, 1L))) }, complete)
+  }
+}
 
 final case class GroupStatistics(columns: Vector[String], ndv: Double)
 
