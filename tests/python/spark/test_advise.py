@@ -11,7 +11,9 @@ from pyspark.sql import SparkSession
 import dovetail
 from dovetail.errors import StatementError
 
-FIRST = "SELECT count(*) FROM adv.a JOIN adv.b ON a.k = b.k AND a.t = b.t JOIN adv.c ON a.k = c.k WHERE c.name LIKE 'n1%'"
+FIRST = (
+    "SELECT count(*) FROM adv.a JOIN adv.b ON a.k = b.k AND a.t = b.t JOIN adv.c ON a.k = c.k WHERE c.name LIKE 'n1%'"
+)
 SECOND = "SELECT count(*) FROM adv.a JOIN adv.c ON a.k = c.k WHERE a.shop = 3"
 
 

@@ -88,7 +88,7 @@ final class CardinalityModel(graph: JoinGraph) {
   private val boundStamp   = new Array[Int](graph.classes.size)
   private var boundRound   = 0
   // frequent values of two members of a class against each other, by relation, class and first relation
-  private val matches = new mutable.LongMap[Option[Matches]]
+  private val matches = new mutable.LongMap[Option[Overlap]]
   // domains of the relation that is being added and of those before it, per class, within the common range
   private val mine   = new Array[Double](graph.classes.size)
   private val theirs = new Array[Double](graph.classes.size)
@@ -300,7 +300,7 @@ final class CardinalityModel(graph: JoinGraph) {
     }
   }
 
-  private def matchesOf(r: Int, c: Int, q: Int): Option[Matches] =
+  private def matchesOf(r: Int, c: Int, q: Int): Option[Overlap] =
     if (!frequentOf(c)) None
     else matches.getOrElseUpdate((c.toLong * n + r) * n + q, for (a <- member(r, c).column.frequent; b <- member(q, c).column.frequent) yield a.matching(b))
 

@@ -43,13 +43,13 @@ final case class Frequencies(values: Vector[FrequentValue], complete: Boolean) {
   }
 
   /** How these meet those of another column. */
-  def matching(that: Frequencies): Matches = {
+  def matching(that: Frequencies): Overlap = {
     val (mine, theirs) = (values.filter(v => that.byKey.contains(v.key)), that.values.filter(v => byKey.contains(v.key)))
-    Matches(
+    Overlap(
       pairs = mine.iterator.map(v => v.share * that.byKey(v.key)).sum,
       count = mine.size,
-      left = Matches.Side(values.size, math.max(0.0, total - mine.iterator.map(_.share).sum), if (complete) 0.0 else 1.0 - total),
-      right = Matches.Side(that.values.size, math.max(0.0, that.total - theirs.iterator.map(_.share).sum), if (that.complete) 0.0 else 1.0 - that.total)
+      left = Overlap.Side(values.size, math.max(0.0, total - mine.iterator.map(_.share).sum), if (complete) 0.0 else 1.0 - total),
+      right = Overlap.Side(that.values.size, math.max(0.0, that.total - theirs.iterator.map(_.share).sum), if (that.complete) 0.0 else 1.0 - that.total)
     )
   }
 }
@@ -60,7 +60,7 @@ final case class Frequencies(values: Vector[FrequentValue], complete: Boolean) {
  * @param pairs share of the pairs of rows that are of a value which is frequent on both sides
  * @param count such values
  */
-final case class Matches(pairs: Double, count: Int, left: Matches.Side, right: Matches.Side) {
+final case class Overlap(pairs: Double, count: Int, left: Overlap.Side, right: Overlap.Side) {
 
   /**
    * Share of the pairs of rows with equal values: what is frequent on both sides value by value, what is frequent on one side against the other's average, and
@@ -70,10 +70,10 @@ final case class Matches(pairs: Double, count: Int, left: Matches.Side, right: M
    * @param within share of the pairs of rows that lie in both columns' ranges
    */
   def share(leftNdv: Double, rightNdv: Double, within: Double = 1.0): Double =
-    math.min(1.0, pairs + within * math.min(Matches.beyond(left, right, rightNdv, count), Matches.beyond(right, left, leftNdv, count)))
+    math.min(1.0, pairs + within * math.min(Overlap.beyond(left, right, rightNdv, count), Overlap.beyond(right, left, leftNdv, count)))
 }
 
-object Matches {
+object Overlap {
 
   /**
    * @param values  frequent values
