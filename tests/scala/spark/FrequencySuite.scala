@@ -78,6 +78,7 @@ class FrequencySuite extends DovetailSuite with BeforeAndAfterAll {
       "SELECT * FROM (SELECT l.k FROM freq_l l JOIN freq_l m ON l.k = m.k LIMIT 1000) x JOIN freq_s s ON x.k = s.k",
       "SELECT * FROM (SELECT k, w, count(*) FROM freq_s s GROUP BY k, w) x JOIN freq_l l ON x.k = l.k",
       "SELECT * FROM (SELECT k, w, count(*) FROM freq_s s GROUP BY CUBE (k, w)) x JOIN freq_l l ON x.k = l.k",
+      "SELECT * FROM (SELECT IF(k = 3, NULL, k) AS k FROM freq_s) x LEFT JOIN (SELECT IF(k = 3, NULL, k) AS k FROM freq_l) y ON x.k <=> y.k",
       "SELECT * FROM freq_s s LEFT JOIN freq_l l ON s.k = l.k",
       "SELECT * FROM freq_s s FULL JOIN freq_l l ON s.k = l.k AND s.w = l.w"
     ).foreach { sql =>
