@@ -14,7 +14,9 @@ class FrequencySuite extends DovetailSuite with BeforeAndAfterAll {
         |CAST(IF(id % 5 = 0, 1, id % 300) AS DECIMAL(10, 2)) d, DATE'2020-01-01' + CAST(id % 30 AS INT) day, IF(id % 2 = 0, CAST(id * id AS DOUBLE), 0.0D) wide,
         |concat('make', id % 10) make, concat('model', id % 100) model FROM range(2000)""".stripMargin
     )
-    spark.sql("CREATE TABLE freq_l USING parquet AS SELECT CAST(IF(id % 3 = 0, 3, id % 200) AS BIGINT) k, concat('w', IF(id % 2 = 0, 1, id % 90)) w FROM range(300)")
+    spark.sql(
+      "CREATE TABLE freq_l USING parquet AS SELECT CAST(IF(id % 3 = 0, 3, id % 200) AS BIGINT) k, concat('w', IF(id % 2 = 0, 1, id % 90)) w FROM range(300)"
+    )
     spark.sql("CREATE TABLE freq_c (id INT, code CHAR(4)) USING parquet")
     spark.sql("INSERT INTO freq_c SELECT id, IF(id < 90, 'ab', concat('x', id)) FROM range(100)")
     withConf(settings: _*) {
