@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dovetail import _sql
+from dovetail._query import query_text
 from dovetail.errors import StatementError
 from dovetail.report import mermaid, model, page, text
 
@@ -128,18 +128,8 @@ def explain(df_or_sql: DataFrame | str, spark: SparkSession | None = None, forma
         dovetail.explain("SELECT ...", spark).to_dict()["groups"][0]["status"]
     """
     checked_format(format)
-    if isinstance(df_or_sql, str):
-        return Explanation(df_or_sql, format, _fetched(_sql.session_or_active(spark), df_or_sql))
-    if not hasattr(df_or_sql, "createOrReplaceTempView"):
-        raise StatementError(f"explain takes a DataFrame or the text of a query, got {type(df_or_sql).__name__}.")
-    session = _sql.session_of(df_or_sql)
-    # A name no one else has: a view of the user's must never be replaced.
-    view = f"__dovetail_explain_{uuid.uuid4().hex}"
-    df_or_sql.createOrReplaceTempView(view)
-    try:
-        return Explanation(None, format, _fetched(session, f"SELECT * FROM {view}"))  # noqa: S608 - the name is ours
-    finally:
-        _sql.rows(session, f"DROP VIEW IF EXISTS {view}")
+    with query_text(df_or_sql, spark, "explain") as (session, query):
+        return Explanation(query if isinstance(df_or_sql, str) else None, format, _fetched(session, query))
 
 
 def _fetched(spark: SparkSession, query: str) -> dict[str, Any]:

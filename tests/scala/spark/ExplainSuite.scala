@@ -205,7 +205,15 @@ class ExplainSuite extends DovetailSuite with Tolerance with BeforeAndAfterAll {
       "max_length",
       "histogram_bins",
       "source",
-      "confidence"
+      "confidence",
+      "kind",
+      "group_columns",
+      "frequent_values",
+      "top_values",
+      "sample_rows",
+      "collected_at",
+      "fresh",
+      "unread_files"
     ))
     assert(table.isNullAt(0) && table.getAs[Long]("rows") == 5000L && table.getAs[Long]("size_bytes") > 0L && table.getAs[String]("source") == "catalog")
     assert(columns.map(_.getString(0)).toSeq == Seq("k1", "k2", "k3", "v", "t"))

@@ -72,6 +72,11 @@ final class SampleJoins(graph: JoinGraph) {
     else math.min(Estimate.Ceiling, rowsOf(set) * Doubt + 3.0 * partial.map(1.0 / samples(_).fraction).product)
   }
 
+  /** Rows of one key of a class at most, where the relation's sample is all of it. */
+  def degree(relation: Int, of: Int): Option[Double] =
+    if (!covered.contains(relation) || !samples(relation).complete || !classesOf(relation).contains(of)) None
+    else Some(groupsOf(Node(relation, Vector(of), Vector.empty)).sizes.foldLeft(1.0)(math.max))
+
   /** Share of the rows of `left` with a partner in `right`, if both are covered and joined. */
   def partnered(left: Int, right: Int): Option[Double] =
     if (!covered.contains(left) || !covered.contains(right) || !joined(left).contains(right)) None

@@ -55,7 +55,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
       TableFile.NewTable(key, name, now, recipe, held, whole.toBytes)
     }
     val covered    = held.iterator.flatMap(_.files).toSet == present
-    val statistics = whole.result(all.map(_.length).sum, now, covered)
+    val statistics = whole.result(all.map(_.length).sum, now)
     val lost       =
       if (partitionFilters.nonEmpty && known.exists(_.recipe != recipe)) Seq("statistics of other partitions were of other columns, and are gone") else Nil
     val replaced = newer.map(v => s"statistics that a newer version of Dovetail wrote (format $v, which this one cannot read) were replaced").toSeq

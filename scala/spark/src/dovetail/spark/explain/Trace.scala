@@ -83,7 +83,8 @@ final case class GroupReport(
     costModel: Option[String]
 )
 
-final case class RelationReport(name: String, rows: Option[Estimate], bytes: Option[Double])
+/** @param tables what the leaves beneath it read, by `LeafStatistics.identity` */
+final case class RelationReport(name: String, rows: Option[Estimate], bytes: Option[Double], tables: Vector[String] = Vector.empty)
 final case class EdgeReport(relations: Vector[String], condition: String)
 final case class TreeReport(order: String, cost: Cost, joins: Vector[JoinReport])
 final case class JoinReport(relations: Vector[String], condition: String, rows: Estimate, method: String, cost: Cost)
@@ -93,7 +94,15 @@ object GroupReport {
   def leftAlone(names: Vector[String], reason: String): GroupReport =
     GroupReport("left_alone", reason, None, 0L, names.map(RelationReport(_, None, None)), Vector.empty, None, None, None)
 
-  def searched(graph: JoinGraph, outcome: Outcome, taken: Boolean, gain: Double, minGain: Double, costModel: String): GroupReport = {
+  def searched(
+      graph: JoinGraph,
+      tables: Vector[Vector[String]],
+      outcome: Outcome,
+      taken: Boolean,
+      gain: Double,
+      minGain: Double,
+      costModel: String
+  ): GroupReport = {
     val sameOrder = outcome.best.shape.sameJoins(outcome.original.shape)
     val percent   = f"${gain * 100}%.1f %%"
     val reason    =
@@ -106,7 +115,7 @@ object GroupReport {
       (reason +: outcome.note.toVector).mkString("; "),
       Some(outcome.algorithm),
       outcome.pairs,
-      graph.relations.map(r => RelationReport(r.name, Some(r.profile.rows), Some(r.profile.rows.value * r.rowBytes))),
+      graph.relations.map(r => RelationReport(r.name, Some(r.profile.rows), Some(r.profile.rows.value * r.rowBytes), tables(r.index))),
       edges(graph),
       Some(tree(graph, outcome.original)),
       if (taken) Some(tree(graph, outcome.best)) else None,

@@ -68,7 +68,8 @@ final class TableFooters private (
     val columns = output.map { a =>
       val (column, faults) = partition.get(a.name).fold(ofFiles(a, rows.value, counted, read))(ofPartitions(a, _, rows.value, read))
       faults.foreach(f => FailOpen.warnOnce(s"$name.${a.name} footer $f", s"Footers of $name say of column ${a.name} what makes no sense and is not used: $f"))
-      a.exprId.id -> column
+      // ranges are of the files read
+      a.exprId.id -> column.copy(unseen = if (rows.value > counted) 1.0 - counted / rows.value else 0.0)
     }
     RelationProfile(rows, columns.toMap, rows.value)
   }

@@ -64,8 +64,9 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Expr
     EquivalenceClass(
       i,
       ms.map { m =>
-        val column = conditions.column(m.expression)
-        Member(m.relation, column.map(profiles(m.relation).column).getOrElse(ColumnProfile()), column.toSet, ExpressionText(m.expression))
+        val column  = conditions.column(m.expression)
+        val profile = column.map(profiles(m.relation).column).getOrElse(ColumnProfile())
+        Member(m.relation, if (conditions.sameValues(m.expression)) profile else profile.recoded, column.toSet, ExpressionText(m.expression))
       }
     )
   }
