@@ -44,6 +44,9 @@ final class CardinalityModel(graph: JoinGraph) {
   private val uniqueOn: Array[Vector[Set[Int]]] = Array.tabulate(n)(uniqueClassSets)
   private val anyUnique: Boolean                = uniqueOn.exists(_.nonEmpty)
 
+  // per relation: how far it repeats the values of each of its classes
+  private val repeatedOf: Array[Array[Double]] = Array.tabulate(n)(r => domainOf(r).map(Assumptions.repetition(_, baseRows(r))))
+
   // per relation: some other one shares two classes or more with it
   private val composite: Array[Boolean] =
     Array.tabulate(n)(r => classesOf(r).toSeq.flatMap(graph.classes(_).relations.filter(_ != r)).groupBy(identity).exists(_._2.size > 1))
@@ -72,6 +75,7 @@ final class CardinalityModel(graph: JoinGraph) {
   private val classHigh    = new Array[Double](graph.classes.size)
   private val classPart    = new Array[Double](graph.classes.size) // share of its domain that counts, because a member is restricted by another key
   private val classFirst   = new Array[Double](graph.classes.size) // share of non-nulls of a class's first member
+  private val repeated     = new Array[Double](graph.classes.size) // how far its members repeat its values, added up
   private val classMembers = graph.classes.map(c => new Array[Int](c.relations.size)).toArray
   private val classCount   = new Array[Int](graph.classes.size)
   private val shared       = new Array[Int](n)
@@ -203,6 +207,7 @@ final class CardinalityModel(graph: JoinGraph) {
         classLow(c) = lowOf(r)(k)
         classHigh(c) = highOf(r)(k)
         classFirst(c) = nonNullOf(r)(k)
+        repeated(c) = 0.0
         classCount(c) = 0
       } else {
         classPart(c) *= alongside(r, k, c)
@@ -210,6 +215,7 @@ final class CardinalityModel(graph: JoinGraph) {
         if (classLow(c).isNaN || lowOf(r)(k) > classLow(c)) classLow(c) = lowOf(r)(k)
         if (classHigh(c).isNaN || highOf(r)(k) < classHigh(c)) classHigh(c) = highOf(r)(k)
       }
+      repeated(c) += repeatedOf(r)(k)
       classMembers(c)(classCount(c)) = r
       classCount(c) += 1
       k += 1
@@ -233,6 +239,7 @@ final class CardinalityModel(graph: JoinGraph) {
       if (open(c)) {
         share *= withinCommonRange(r, k, c) * nonNullOf(r)(k) / math.max(mine(c), theirs(c))
         if (classCount(c) == 1) share *= classFirst(c) // the first member's NULLs fall out with the first equality
+        share *= Assumptions.busyKeysMeet(repeatedOf(r)(k), repeated(c))
       }
       k += 1
     }
@@ -285,11 +292,14 @@ final class CardinalityModel(graph: JoinGraph) {
       val bundle = cs.indices.filter(k => !assigned(cs(k)) && holds(cs(k), q))
       bundle.foreach(k => assigned(cs(k)) = true)
       val single = bundle.map(k => math.max(mine(cs(k)), theirs(cs(k)))).product
-      val joint  = math.max(jointNdv(r, bundle.map(cs(_)), mine), jointNdv(q, bundle.map(cs(_)), theirs))
-      correction *= single / math.max(joint, 1.0)
+      val (a, b) = (jointNdv(r, bundle.map(cs(_)), mine), jointNdv(q, bundle.map(cs(_)), theirs))
+      // how far busy keys meet was counted by single columns
+      val alone  = bundle.map(k => Assumptions.busyKeysMeet(repeatedOf(r)(k), repeated(cs(k)))).product
+      val both   = Assumptions.busyKeysMeet(Assumptions.repetition(a, baseRows(r)), Assumptions.repetition(b, baseRows(q)))
+      correction *= single / math.max(math.max(a, b), 1.0) * both / alone
       q = mostShared(r)
     }
-    math.max(correction, 1.0)
+    correction
   }
 
   /** Joint NDV of a relation's keys in several classes: as counted, as far as the single domains still allow it; else by back-off. */

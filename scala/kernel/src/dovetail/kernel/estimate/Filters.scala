@@ -55,8 +55,13 @@ object Filters {
     val values           = ofValues.flatMap(_._2)
     val columns          = (ranges.map(_._1) ++ values.flatMap(_._1)).distinct
     val nullAndNot       = rest.exists { case (IsNull(id), _) => columns.contains(id); case _ => false }
-    val shares           = ranges.map { case (id, i) => i.share(relation.column(id)) } ++ values.map(_._2) ++ rest.map(c => selectivity(relation, c._1))
+    val shares           = ranges.map { case (id, i) => share(relation, id, i) } ++ values.map(_._2) ++ rest.map(c => selectivity(relation, c._1))
     if (nullAndNot) 0.0 else columns.map(relation.column(_).nonNull).product * Assumptions.conjunction(shares)
+  }
+
+  private def share(relation: RelationProfile, id: Long, interval: Interval): Double = {
+    val column = relation.column(id)
+    interval.share(column, column.ndv.fold(0.0)(Assumptions.repetition(_, relation.rows.value * column.nonNull)))
   }
 
   /** A predicate that looks at the values of columns and is true only where they are not NULL: these columns, and the share of such rows it keeps. */
@@ -71,7 +76,7 @@ object Filters {
     case Not(IsNotNull(_))              => None
     case Not(child)                     => valueShare(relation, child).map { case (columns, share) => (columns, 1.0 - share) }
     case _: Equals | _: In | _: Compare =>
-      Interval.collect(Vector(p))._1.headOption.map { case (id, i) => (Vector(id), i.share(relation.column(id))) }
+      Interval.collect(Vector(p))._1.headOption.map { case (id, i) => (Vector(id), share(relation, id, i)) }
     case _ => None
   }
 

@@ -32,30 +32,34 @@ final private[estimate] case class Interval(
     case _                                     => this
   }
 
-  /** Share of the column's values (NULLs apart) that are in the interval. */
-  def share(c: ColumnProfile): Double = {
-    val byCount  = equalities.fold(1.0)(n => math.min(1.0, n * c.ndv.fold(Assumptions.Equality)(1.0 / math.max(_, 1.0))))
+  /**
+   * Share of the column's values (NULLs apart) that are in the interval.
+   *
+   * @param repetition how far the column repeats its values (`Assumptions.repetition`)
+   */
+  def share(c: ColumnProfile, repetition: Double): Double = {
+    val byCount  = equalities.fold(1.0)(n => math.min(1.0, n * c.ndv.fold(Assumptions.Equality)(Assumptions.oneOf(_, repetition))))
     val byOpen   = if (openRanges == 0) 1.0 else if (openRanges == 1) Assumptions.Range else Assumptions.Between
-    val byPoints = points.fold(1.0)(vs => math.min(1.0, possible(vs, c).map(equalTo(c, _)).sum))
+    val byPoints = points.fold(1.0)(vs => math.min(1.0, possible(vs, c).map(equalTo(c, _, repetition)).sum))
     // the constants of one column are predicates on the same values: the strictest says it all, but for constants off the number line
-    math.min(byCount, byOpen) * math.min(byPoints, range(c))
+    math.min(byCount, byOpen) * math.min(byPoints, range(c, repetition))
   }
 
   /** Those of the values that are in the interval and in the column's range. */
   private def possible(values: Vector[Double], c: ColumnProfile): Vector[Double] =
     values.filter(v => inside(v) && c.min.forall(_ <= v) && c.max.forall(_ >= v))
 
-  private def equalTo(c: ColumnProfile, v: Double): Double =
-    c.histogram.map(_.equalTo(v)).orElse(c.ndv.map(d => 1.0 / math.max(d, 1.0))).getOrElse(Assumptions.Equality)
+  private def equalTo(c: ColumnProfile, v: Double, repetition: Double): Double =
+    c.histogram.map(_.equalTo(v)).orElse(c.ndv.map(Assumptions.oneOf(_, repetition))).getOrElse(Assumptions.Equality)
 
-  private def range(c: ColumnProfile): Double =
+  private def range(c: ColumnProfile, repetition: Double): Double =
     if (!bounded) 1.0
     else if (empty) 0.0
     else if (low == high)
       // one value, which is never more than each of the two ends lets through
-      (possible(Vector(low), c).map(equalTo(c, _)).sum :: copy(low =
+      (possible(Vector(low), c).map(equalTo(c, _, repetition)).sum :: copy(low =
         Double.NegativeInfinity
-      ).range(c) :: copy(high = Double.PositiveInfinity).range(c) :: Nil).min
+      ).range(c, repetition) :: copy(high = Double.PositiveInfinity).range(c, repetition) :: Nil).min
     else
       c.histogram match {
         case Some(h) => h.between(low, high, lowIncluded, highIncluded)
@@ -66,7 +70,7 @@ final private[estimate] case class Interval(
               if (from > to || (from == to && !inside(from))) 0.0
               else if (hi == lo) 1.0
               // a range that touches a single value still holds that value
-              else math.max(Interval.part(from, to, lo, hi), c.ndv.fold(0.0)(d => 1.0 / math.max(d, 1.0)))
+              else math.max(Assumptions.between(from, to, lo, hi, c.ndv, repetition), c.ndv.fold(0.0)(d => 1.0 / math.max(d, 1.0)))
             case _ => if (low != Double.NegativeInfinity && high != Double.PositiveInfinity) Assumptions.Between else Assumptions.Range
           }
       }
@@ -91,7 +95,7 @@ final private[estimate] case class Interval(
     if ((for (a <- lo; b <- hi) yield a > b).getOrElse(false)) c.copy(ndv = Some(0.0), min = None, max = None, histogram = None)
     else {
       val fromHistogram = c.histogram.map(_.ndvBetween(low, high, lowIncluded, highIncluded))
-      val fromRange     = c.ndv.map(d => if (c.min.isEmpty || c.max.isEmpty) d else math.max(1.0, d * range(c)))
+      val fromRange     = c.ndv.map(d => if (c.min.isEmpty || c.max.isEmpty) d else math.max(1.0, d * range(c, repetition = 0.0)))
       val ndv           = (fromHistogram.orElse(fromRange) ++ c.ndv).reduceOption(_ min _)
       c.copy(ndv = ndv, min = lo, max = hi, histogram = c.histogram.flatMap(_.restrictedTo(low, high, lowIncluded, highIncluded)))
     }
