@@ -59,7 +59,12 @@ class FooterTruthSuite extends DovetailSuite {
     val names      = data.columns.toVector
     val truth: Row = data.select(
       names.flatMap(n =>
-        Seq[Column](count(col(n)), size(collect_set(col(n))).cast("long"), if (n == "binary") lit(null) else min(col(n)), if (n == "binary") lit(null) else max(col(n)))
+        Seq[Column](
+          count(col(n)),
+          size(collect_set(col(n))).cast("long"),
+          if (n == "binary") lit(null) else min(col(n)),
+          if (n == "binary") lit(null) else max(col(n))
+        )
       ): _*
     ).head()
     val rows = data.count()

@@ -49,6 +49,9 @@ final class CardinalityModel(graph: JoinGraph) {
     Array.tabulate(n)(r => classesOf(r).map(c => (member(r, c).column.degree ++ samples.degree(r, c)).reduceOption(_ min _).getOrElse(Double.PositiveInfinity)))
   private val bounded: Boolean = uniqueOn.exists(_.nonEmpty) || degreeOf.exists(_.exists(_ < Double.PositiveInfinity))
 
+  // per relation: how far it repeats the values of each of its classes, nobody knows how evenly
+  private val repeatedOf: Array[Array[Double]] = Array.tabulate(n)(r => classesOf(r).map(c => member(r, c).column.repetition))
+
   // per relation: some other one shares two classes or more with it
   private val composite: Array[Boolean] =
     Array.tabulate(n)(r => classesOf(r).toSeq.flatMap(graph.classes(_).relations.filter(_ != r)).groupBy(identity).exists(_._2.size > 1))
@@ -80,6 +83,7 @@ final class CardinalityModel(graph: JoinGraph) {
   private val classHigh    = new Array[Double](graph.classes.size)
   private val classPart    = new Array[Double](graph.classes.size) // share of its domain that counts, because a member is restricted by another key
   private val classFirst   = new Array[Double](graph.classes.size) // share of non-nulls of a class's first member
+  private val repeated     = new Array[Double](graph.classes.size) // how far its members repeat its values, added up
   private val classMembers = graph.classes.map(c => new Array[Int](c.relations.size)).toArray
   private val classCount   = new Array[Int](graph.classes.size)
   private val shared       = new Array[Int](n)
@@ -92,6 +96,8 @@ final class CardinalityModel(graph: JoinGraph) {
   // domains of the relation that is being added and of those before it, per class, within the common range
   private val mine   = new Array[Double](graph.classes.size)
   private val theirs = new Array[Double](graph.classes.size)
+  // what busy keys of the relation that is being added make beyond the average
+  private val met = new Array[Double](graph.classes.size)
   // share of the relation that is being added that lies within the common ranges
   private var restriction = 1.0
 
@@ -243,6 +249,7 @@ final class CardinalityModel(graph: JoinGraph) {
         classLow(c) = lowOf(r)(k)
         classHigh(c) = highOf(r)(k)
         classFirst(c) = nonNullOf(r)(k)
+        repeated(c) = 0.0
         classCount(c) = 0
       } else {
         classPart(c) *= alongside(r, k, c)
@@ -250,6 +257,7 @@ final class CardinalityModel(graph: JoinGraph) {
         if (classLow(c).isNaN || lowOf(r)(k) > classLow(c)) classLow(c) = lowOf(r)(k)
         if (classHigh(c).isNaN || highOf(r)(k) < classHigh(c)) classHigh(c) = highOf(r)(k)
       }
+      repeated(c) += repeatedOf(r)(k)
       classMembers(c)(classCount(c)) = r
       classCount(c) += 1
       k += 1
@@ -274,7 +282,8 @@ final class CardinalityModel(graph: JoinGraph) {
         val within = withinCommonRange(r, k, c)
         // of a second member the frequent values are known against those of the first
         val matched = if (classCount(c) == 1) matchesOf(r, c, classMembers(c)(0)) else None
-        share *= nonNullOf(r)(k) * matched.fold(within / math.max(mine(c), theirs(c)))(_.share(mine(c), theirs(c), within))
+        met(c) = if (matched.isEmpty) Assumptions.busyKeysMeet(repeatedOf(r)(k), repeated(c)) else 1.0
+        share *= nonNullOf(r)(k) * matched.fold(met(c) * within / math.max(mine(c), theirs(c)))(_.share(mine(c), theirs(c), within))
         if (classCount(c) == 1) share *= classFirst(c) // the first member's NULLs fall out with the first equality
       }
       k += 1
@@ -332,11 +341,14 @@ final class CardinalityModel(graph: JoinGraph) {
       val bundle = cs.indices.filter(k => !assigned(cs(k)) && holds(cs(k), q))
       bundle.foreach(k => assigned(cs(k)) = true)
       val single = bundle.map(k => math.max(mine(cs(k)), theirs(cs(k)))).product
-      val joint  = math.max(jointNdv(r, bundle.map(cs(_)), mine), jointNdv(q, bundle.map(cs(_)), theirs))
-      correction *= single / math.max(joint, 1.0)
+      val (a, b) = (jointNdv(r, bundle.map(cs(_)), mine), jointNdv(q, bundle.map(cs(_)), theirs))
+      // how far busy keys meet was counted by single columns
+      val alone = bundle.map(k => met(cs(k))).product
+      val both  = if (alone == 1.0) 1.0 else Assumptions.busyKeysMeet(Assumptions.repetition(a, baseRows(r)), Assumptions.repetition(b, baseRows(q)))
+      correction *= single / math.max(math.max(a, b), 1.0) * both / alone
       q = mostShared(r)
     }
-    math.max(correction, 1.0)
+    correction
   }
 
   /** Joint NDV of a relation's keys in several classes: as counted, as far as the single domains still allow it; else by back-off. */

@@ -45,7 +45,8 @@ final private[estimate] case class Interval(
    * there before, these rows are a column of which nothing is known but its NDV.
    */
   def share(c: ColumnProfile): Double =
-    if (c.unseen > 0.0 && reachesBeyond(c)) (1.0 - c.unseen) * seenShare(c) + c.unseen * seenShare(Interval.blind(c)) else seenShare(c)
+    if (c.unseen > 0.0 && reachesBeyond(c)) (1.0 - c.unseen) * seenShare(c) + c.unseen * seenShare(Interval.blind(c))
+    else seenShare(c)
 
   /** Whether values that the column did not have would be in the interval. */
   private def reachesBeyond(c: ColumnProfile): Boolean = {
@@ -55,7 +56,7 @@ final private[estimate] case class Interval(
   }
 
   private def seenShare(c: ColumnProfile): Double = {
-    val byCount  = equalities.fold(1.0)(n => byKeys(c).getOrElse(math.min(1.0, n * c.ndv.fold(Assumptions.Equality)(1.0 / math.max(_, 1.0)))))
+    val byCount  = equalities.fold(1.0)(n => byKeys(c).getOrElse(math.min(1.0, n * c.ndv.fold(Assumptions.Equality)(Assumptions.oneOf(_, c.repetition)))))
     val byOpen   = if (openRanges == 0) 1.0 else if (openRanges == 1) Assumptions.Range else Assumptions.Between
     val byPoints = points.fold(1.0)(vs => math.min(1.0, possible(vs, c).map(equalTo(c, _)).sum))
     // the constants of one column are predicates on the same values: the strictest says it all, but for constants off the number line
@@ -74,7 +75,7 @@ final private[estimate] case class Interval(
     (for (f <- c.frequent; d <- c.ndv) yield f.at(v).fold(f.other(d))(_.share)).getOrElse(byDensity(c, v))
 
   private def byDensity(c: ColumnProfile, v: Double): Double =
-    c.histogram.map(_.equalTo(v)).orElse(c.ndv.map(d => 1.0 / math.max(d, 1.0))).getOrElse(Assumptions.Equality)
+    c.histogram.map(_.equalTo(v)).orElse(c.ndv.map(Assumptions.oneOf(_, c.repetition))).getOrElse(Assumptions.Equality)
 
   private def range(c: ColumnProfile): Double =
     if (!bounded) 1.0
@@ -95,7 +96,7 @@ final private[estimate] case class Interval(
               if (from > to || (from == to && !inside(from))) 0.0
               else if (hi == lo) 1.0
               // a range that touches a single value still holds that value
-              else math.max(Interval.part(from, to, lo, hi), c.ndv.fold(0.0)(d => 1.0 / math.max(d, 1.0)))
+              else math.max(Assumptions.between(from, to, lo, hi, c.ndv, c.repetition), c.ndv.fold(0.0)(d => 1.0 / math.max(d, 1.0)))
             case _ => if (low != Double.NegativeInfinity && high != Double.PositiveInfinity) Assumptions.Between else Assumptions.Range
           }
       }
@@ -134,7 +135,7 @@ final private[estimate] case class Interval(
     if ((for (a <- lo; b <- hi) yield a > b).getOrElse(false)) c.copy(ndv = Some(0.0), min = None, max = None, histogram = None)
     else {
       val fromHistogram = c.histogram.map(_.ndvBetween(low, high, lowIncluded, highIncluded))
-      val fromRange     = c.ndv.map(d => if (c.min.isEmpty || c.max.isEmpty) d else math.max(1.0, d * range(c)))
+      val fromRange     = c.ndv.map(d => if (c.min.isEmpty || c.max.isEmpty) d else math.max(1.0, d * range(c.copy(repetition = 0.0))))
       val ndv           = (fromHistogram.orElse(fromRange) ++ c.ndv).reduceOption(_ min _)
       c.copy(ndv = ndv, min = lo, max = hi, histogram = c.histogram.flatMap(_.restrictedTo(low, high, lowIncluded, highIncluded)))
     }

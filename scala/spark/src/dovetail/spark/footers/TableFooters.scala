@@ -90,8 +90,8 @@ final class TableFooters private (
     val room     = if (found.nonEmpty && found.forall(_._2.atMost.isDefined)) Some(found.flatMap(_._2.atMost).sum * scale + 1.0) else None
     val counts   = (if (parts.isEmpty) None else Some(DistinctHints.union(parts, nonNull))) ++ places ++ room ++ Some(nonNull)
     // a few values are fewer than what an unknown column is taken to have
-    val known = parts.nonEmpty || places.isDefined || (found.nonEmpty && nonNull <= 1.0 / Assumptions.Equality)
-    ColumnProfile.checked(
+    val known            = parts.nonEmpty || places.isDefined || (found.nonEmpty && nonNull <= 1.0 / Assumptions.Equality)
+    val (column, faults) = ColumnProfile.checked(
       ndv = if (known) Some(counts.min) else None,
       nulls = nulls,
       rows = Some(rows),
@@ -100,6 +100,8 @@ final class TableFooters private (
       histogram = None,
       width = Some(width(a.dataType, distinct).getOrElse(a.dataType.defaultSize.toDouble))
     )
+    // how evenly the values are spread, no footer says
+    (column.copy(repetition = column.ndv.fold(0.0)(Assumptions.repetition(_, nonNull))), faults)
   }
 
   private def absent(read: Vector[TableFooters.FileRead], found: Vector[(TableFooters.FileRead, ColumnFooter)]): Long =
