@@ -60,7 +60,10 @@ final class SampleJoins(graph: JoinGraph) {
   }
 
   /** Rows of the equality join of these relations, all of them covered. */
-  def rowsOf(set: RelSet): Double = sizes.getOrElseUpdate(set.bits, if (set.size <= largest) counted(arranged(set.toVector)) else composed(set))
+  def rowsOf(set: RelSet): Double = sizes.getOrElseUpdate(
+    set.bits,
+    if (set.size > largest) composed(set) else counted(arranged(set.toVector)) * (if (set.toVector.forall(samples(_).complete)) 1.0 else Lean)
+  )
 
   /**
    * Rows that the join should not exceed. A count on complete samples is one; samples in part may be off by [[Doubt]], and do not see joins of fewer rows than
@@ -228,6 +231,12 @@ private[estimate] object SampleJoins {
 
   /** No relation. */
   val NoParent = -1
+
+  /**
+   * Where a count hangs on samples in part, it is taken to be this much higher: too low an estimate costs more than one that is too high by the same factor
+   * (it chooses plans that rely on few rows), so a middling count leans to the safe side, by less than it is usually off.
+   */
+  val Lean = 1.05
 
   /** How many times too low a count on samples of a part may be: the largest factor measured on real joins of up to eight relations was 19, 95 % were within 4. */
   val Doubt = 8.0
