@@ -11,7 +11,7 @@ SOURCES  := $(shell find scala project -name '*.scala' -o -name '*.sbt' -o -name
 VENV      = .venv/$(1)
 BIN       = .venv/$(PRIMARY)/bin
 
-.PHONY: help demo test test-scala test-lines test-python lint format generate wheel jars clean require
+.PHONY: help demo test test-scala test-lines test-python test-iceberg lint format generate wheel docs jars clean require
 .SECONDARY:
 
 help:
@@ -51,6 +51,17 @@ test-lines: .build/jars $(LINES:%=.venv/%/ready) ## rules, answers and Python on
 test-python: .build/jars .venv/$(PRIMARY)/ready ## Python suite on Spark 4.1
 	$(BIN)/pytest -q tests/python
 
+# a release of Iceberg, and the newest Spark line it has a runtime for
+ICEBERG      := 1.10.0
+ICEBERG_LINE := 4.0
+ICEBERG_JAR   = .build/iceberg-spark-runtime-$(ICEBERG_LINE)_2.13-$(ICEBERG).jar
+
+$(ICEBERG_JAR): | require
+	mvn -q -B dependency:copy -Dartifact=org.apache.iceberg:iceberg-spark-runtime-$(ICEBERG_LINE)_2.13:$(ICEBERG) -DoutputDirectory=.build
+
+test-iceberg: .build/jars .venv/$(ICEBERG_LINE)/ready $(ICEBERG_JAR) ## joins of Iceberg tables; not part of `make test`, for it fetches 47 MB
+	DOVETAIL_ICEBERG_JAR=$(CURDIR)/$(ICEBERG_JAR) .venv/$(ICEBERG_LINE)/bin/pytest -q -m iceberg tests/python/iceberg
+
 lint: .venv/$(PRIMARY)/ready ## formatters in check mode, ruff, mypy
 	./sbt kernel$(ROW)/scalafmtCheckAll spark$(ROW)/scalafmtCheckAll bench/scalafmtCheckAll
 	$(BIN)/ruff check .
@@ -66,6 +77,14 @@ generate: .build/jars .venv/$(PRIMARY)/ready ## Python Config and docs/reference
 
 wheel: .build/jars .venv/$(PRIMARY)/ready ## dist/dovetail_spark-*.whl, with the jar of every Spark line
 	$(BIN)/python -m build --wheel -o dist .
+
+docs: .venv/docs/ready ## the documentation site, into .build/site; fails on a broken link
+	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --strict
+
+.venv/docs/ready: pyproject.toml | require
+	@test -d .venv/docs || $(PYTHON) -m venv .venv/docs
+	@.venv/docs/bin/pip install -q --disable-pip-version-check -e '.[docs]'
+	@touch $@
 
 clean: ## removes what was built, not what was downloaded
 	rm -rf dist .build/jars python/dovetail/jars scala/*/target benchmarks/jmh/target target project/target

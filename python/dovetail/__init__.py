@@ -6,6 +6,7 @@
     spark = dovetail.enable(SparkSession.builder).getOrCreate()
     print(dovetail.status(spark))                      # is it on?
     dovetail.analyze(spark, "db.sales")                # statistics, in one pass over the data
+    print(dovetail.advise(spark, ["SELECT ..."]))      # what to analyze for these queries
     print(dovetail.explain("SELECT ...", spark))       # join order before and after, and why
     print(dovetail.compare(spark, "SELECT ..."))       # with and without, same answer checked
 
@@ -14,6 +15,7 @@ Everything here speaks SQL to the session, so it works over Spark Connect as wel
 
 from dovetail import errors
 from dovetail._version import __version__
+from dovetail.advice import Advice, TableAdvice, advise
 from dovetail.analysis import analyze
 from dovetail.comparison import Comparison, Run, compare
 from dovetail.config import Config
@@ -25,6 +27,7 @@ from dovetail.session import enable
 from dovetail.statistics import ColumnStats, DatabaseStats, PartitionStats, TableStats, stats
 
 __all__ = [
+    "Advice",
     "ColumnStats",
     "Comparison",
     "Config",
@@ -36,8 +39,10 @@ __all__ = [
     "PartitionStats",
     "Run",
     "Status",
+    "TableAdvice",
     "TableStats",
     "__version__",
+    "advise",
     "analyze",
     "compare",
     "enable",

@@ -145,7 +145,7 @@ def _one(
     with shown_progress("analyze", len(partitions), progress) as shown:
         for partition in partitions:
             with shown.step(f"{label} {partition}".strip()):
-                _run(spark, label, _statement(kind, quoted, partition, request), callers + 1)
+                _run(spark, label, statement(kind, quoted, partition, request), callers + 1)
     return stats(spark, quoted)
 
 
@@ -158,13 +158,14 @@ def _database(spark: SparkSession, database: Database, request: Request, progres
 
     def one(name: str) -> TableStats:
         quoted = quote_name((*database.parts, name))
-        _run(spark, name, _statement("TABLE", quoted, "", request), callers + 3)
+        _run(spark, name, statement("TABLE", quoted, "", request), callers + 3)
         return stats(spark, quoted)
 
     return every_table(database, one, progress)
 
 
-def _statement(kind: str, quoted: str, partition: str, request: Request) -> str:
+def statement(kind: str, quoted: str, partition: str, request: Request) -> str:
+    """`DOVETAIL ANALYZE` of one table or path, whose name and partition clause are SQL already."""
     words = [f"DOVETAIL ANALYZE {kind} {quoted}", partition]
     if request.columns is not None:
         words.append(f"COLUMNS ({_names(request.columns)})")

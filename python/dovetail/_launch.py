@@ -82,10 +82,26 @@ def _settings(words: list[str], key: str) -> Iterator[tuple[int, str, str]]:
 
 def defaults_value(key: str, environ: Mapping[str, str] = os.environ) -> str | None:
     """The value of a key in the properties file that spark-submit will read, None where it has none."""
+    return _defaults(environ).get(key)
+
+
+def configured(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """All that PYSPARK_SUBMIT_ARGS and the properties file beneath it give a session."""
+    found = _defaults(environ)
+    words = shlex.split(environ.get(SUBMIT_ARGS, ""))
+    named = [word.removeprefix("--conf=").partition("=")[0].strip() for word in words]
+    for key in (*_OPTION_OF_KEY, *(key for key in named if key.startswith("spark."))):
+        value = submit_args_value(key, environ)
+        if value is not None:
+            found[key] = value
+    return found
+
+
+def _defaults(environ: Mapping[str, str]) -> dict[str, str]:
     file = _defaults_file(environ)
     if file is None or not file.is_file():
-        return None
-    return parse_properties(file.read_text(encoding="utf-8", errors="replace")).get(key)
+        return {}
+    return parse_properties(file.read_text(encoding="utf-8", errors="replace"))
 
 
 def _defaults_file(environ: Mapping[str, str]) -> Path | None:

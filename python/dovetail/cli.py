@@ -1,4 +1,4 @@
-"""The command line: `dovetail demo | doctor | jar-path | submit-args`.
+"""The command line: `dovetail explain | analyze | compare | demo | doctor | jar-path | submit-args | init-script`.
 
 Needs the extra `cli`; __main__.py says so where it is missing. What is to be read by another program (a path, words for
 spark-submit, JSON) goes to stdout alone and unstyled; everything else to stderr.
@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dovetail import _launch, doctor, jars
+from dovetail import _cli_session, _launch, doctor, init_script, jars
 from dovetail._version import __version__
-from dovetail.errors import DovetailError
+from dovetail.errors import DovetailError, StatementError
 from dovetail.session import EXTENSION, EXTENSIONS_KEY
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Dovetail: better join orders for Apache Spark SQL.")
@@ -46,6 +46,9 @@ def _common(
     """Options of the command itself."""
 
 
+_cli_session.register(app)
+
+
 @app.command("jar-path")
 def jar_path(spark_version: SparkVersion = None) -> None:
     """Print the path of the bundled jar, for spark-submit --jars $(dovetail jar-path)."""
@@ -63,6 +66,34 @@ def submit_args(spark_version: SparkVersion = None) -> None:
     else:
         advice = f"Where you have --jars or {EXTENSIONS_KEY} already, append with a comma, {EXTENSION} last."
     typer.echo(advice, err=True)
+
+
+@app.command("init-script")
+def init_script_(
+    platform: Annotated[str, typer.Option(help=f"One of: {', '.join(init_script.PLATFORMS)}.")],
+    volume: Annotated[
+        str, typer.Option(help="Directory of the cluster that will hold jar and script.")
+    ] = init_script.DEFAULT_VOLUME,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Directory to write script, jar and configuration to.")
+    ] = None,
+    spark_version: SparkVersion = None,
+) -> None:
+    """Print a cluster init script that brings the jar to a managed platform, and say what else to set there."""
+    if platform not in init_script.PLATFORMS:
+        raise _stop(
+            StatementError(f"--platform {platform} is not known. Platforms: {', '.join(init_script.PLATFORMS)}.")
+        )
+    try:
+        made = init_script.databricks(volume, spark_version)
+    except DovetailError as error:
+        raise _stop(error) from error
+    if output is None:
+        typer.echo(made.script, nl=False)
+    else:
+        for file in made.write(output):
+            typer.echo(f"wrote {file}", err=True)
+    typer.echo(made.steps(), err=True)
 
 
 @app.command("doctor")

@@ -12,13 +12,14 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
+import zipfile
 from pathlib import Path
-from typing import Any, Literal
 
-from dovetail import _launch
+from dovetail import _launch, _surroundings
+from dovetail._check import Check as Check  # for those who take the checks from here
 from dovetail.errors import DovetailError, PySparkMissingError, UnsupportedSparkError
-from dovetail.jars import jar_path, line_of, pyspark_version, supported_lines
+from dovetail.jars import jar_path, line_of, parse_line, pyspark_version, supported_lines
+from dovetail.session import EXTENSION
 
 OLDEST_PYTHON = (3, 10)
 
@@ -42,37 +43,14 @@ spark.stop()
 """
 
 
-@dataclass(frozen=True)
-class Check:
-    """One thing looked at.
-
-    Attributes:
-        name: What, "java".
-        status: "ok"; "warning" where it may work; "failed"; "skipped" where an earlier failure leaves nothing to look
-            at.
-        found: What was found.
-        fix: What to do about it, empty where nothing needs to be done.
-    """
-
-    name: str
-    status: Literal["ok", "warning", "failed", "skipped"]
-    found: str
-    fix: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as a plain dictionary."""
-        return asdict(self)
-
-
 def examine(session: bool = True) -> list[Check]:
     """All checks, in the order in which one builds on the other.
 
     Args:
         session: Whether to start a session; the other checks take no time.
     """
-    checks: list[Check] = []
-    for check in (_python, _pyspark, _java, _spark_home, _jar):
-        checks.append(check())
+    checks = [check() for check in (_python, _pyspark, _java, _spark_home, _jar)]
+    checks += _surroundings.examine()
     if not session:
         return checks
     broken = [check.name for check in checks if check.status == "failed"]
@@ -161,13 +139,17 @@ def _spark_home() -> Check:
             f"{home} has no jars/spark-core_*.jar",
             "unset SPARK_HOME, or point it to a Spark installation",
         )
-    release = core.stem.split("-", 2)[-1]
+    _, scala, release = re.split("[_-]", core.stem.removeprefix("spark-"), maxsplit=2)
     try:
-        same = line_of(release) == line_of(pyspark_version())
+        line = line_of(pyspark_version())
+        same = parse_line(release) == (line.major, line.minor)
     except DovetailError:
-        same = False
+        return Check("spark home", "skipped", f"{home} is Spark {release}; pyspark's line is not known")
+    if same and scala != line.scala_binary:
+        fix = f"use the Spark {line.name} built with Scala {line.scala_binary}: a jar is for one Scala version only"
+        return Check("spark home", "failed", f"{home} is built with Scala {scala}", fix)
     if same:
-        return Check("spark home", "ok", f"{home} (Spark {release})")
+        return Check("spark home", "ok", f"{home} (Spark {release}, Scala {scala})")
     fix = "unset SPARK_HOME, or install the pyspark of that Spark: the jar is chosen by pyspark's version"
     return Check("spark home", "failed", f"{home} is Spark {release}, another line than pyspark's", fix)
 
@@ -175,11 +157,21 @@ def _spark_home() -> Check:
 def _jar() -> Check:
     try:
         lines = ", ".join(line.name for line in supported_lines())
-        return Check("jar", "ok", f"{jar_path()} (lines in this package: {lines})")
+        jar = jar_path()
     except (PySparkMissingError, UnsupportedSparkError) as error:
         return Check("jar", "skipped", f"no jar to look for: {str(error).split('.')[0]}")
     except DovetailError as error:
         return Check("jar", "failed", "missing", str(error))
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            archive.getinfo(EXTENSION.replace(".", "/") + ".class")
+            broken = archive.testzip()
+    except (OSError, zipfile.BadZipFile, KeyError) as error:
+        broken = str(error)
+    if broken:
+        fix = "install the package again: pip install --force-reinstall dovetail-spark; in a clone: `./sbt bundleJars`"
+        return Check("jar", "failed", f"{jar} is broken: {broken}", fix)
+    return Check("jar", "ok", f"{jar} (lines in this package: {lines})")
 
 
 def _session() -> Check:

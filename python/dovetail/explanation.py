@@ -1,57 +1,120 @@
-"""`explain`: what Dovetail does to a query's joins, without running it."""
+"""`explain`: what Dovetail does to a query's joins, without running it. `report` shows it in its various forms."""
 
 from __future__ import annotations
 
 import json
-import uuid
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dovetail import _sql
+from dovetail._query import query_text
 from dovetail.errors import StatementError
+from dovetail.report import mermaid, model, page, text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+Format = Literal["text", "html", "json", "mermaid"]
+
+_RENDER: Mapping[str, Callable[[Explanation], str]] = {
+    "text": lambda found: text.render(found._report),
+    "html": lambda found: page.page(found._report, found.sql),
+    "json": lambda found: json.dumps(found._data, indent=2),
+    "mermaid": lambda found: mermaid.render(found._report),
+}
+_FORMAT_OF_SUFFIX = {".txt": "text", ".html": "html", ".htm": "html", ".json": "json", ".mmd": "mermaid"}
+
 
 @dataclass(frozen=True)
 class Explanation:
-    """Join order before and after, with the estimates and costs behind it. `print` shows it.
+    """Join order before and after, with the estimates and costs behind it. `print` shows it; a notebook draws it.
 
     Attributes:
-        text: What `print` shows: text for people, or indented JSON, as asked for.
+        sql: The query's text, None for a DataFrame.
+        format: How `print` shows it: "text", "html", "json" or "mermaid".
     """
 
-    text: str
+    sql: str | None
+    format: str
     _data: dict[str, Any] = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """What `print` shows."""
+        return self.render(self.format)
 
     @property
     def reordered(self) -> bool:
         """Whether the order of any join group was changed."""
-        return any(group["status"] == "reordered" for group in self._data["groups"])
+        return any(group.status == "reordered" for group in self._report.groups)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in the text, and more, as plain dictionaries, lists, strings and numbers.
 
         `groups` holds one entry per group of inner joins: its `status` ("reordered", "kept" or "left_alone") and
-        `reason`, its `relations` with their estimated rows, and the plan `before` and `after`.
+        `reason`, its `relations` with their estimated rows, and the plan `before` and `after`. `schema()` has it all.
         """
         copy: dict[str, Any] = json.loads(json.dumps(self._data))
         return copy
 
+    def render(self, format: str) -> str:
+        """The explanation in a form of its own.
+
+        Args:
+            format: "text" for a terminal; "html", a document with pictures that needs nothing else; "json", by
+                `schema()`; "mermaid", a flowchart.
+
+        Raises:
+            StatementError: There is no such format.
+        """
+        return _RENDER[checked_format(format)](self)
+
+    def save(self, path: str | Path, format: str | None = None) -> Path:
+        """Writes it to a file.
+
+        Args:
+            path: The file; it is replaced.
+            format: As for `render`; by default what the name ends in: .txt, .html, .json or .mmd.
+
+        Returns:
+            The path.
+
+        Raises:
+            StatementError: No format is given, and the name does not tell.
+        """
+        file = Path(path)
+        file.write_text(self.render(format or format_of(file)), encoding="utf-8")
+        return file
+
     def __str__(self) -> str:
         return self.text
 
+    def _repr_html_(self) -> str:
+        return page.fragment(self._report)
 
-def explain(
-    df_or_sql: DataFrame | str, spark: SparkSession | None = None, format: Literal["text", "json"] = "text"
-) -> Explanation:
+    @property
+    def _report(self) -> model.Report:
+        return model.read(self._data)
+
+    @staticmethod
+    def schema() -> dict[str, Any]:
+        """The JSON Schema (2020-12) of `to_dict()`, of format="json", and of `dovetail_explain('…', 'json')` in SQL."""
+        file = resources.files("dovetail.report").joinpath("explain.schema.json")
+        loaded: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        return loaded
+
+
+def explain(df_or_sql: DataFrame | str, spark: SparkSession | None = None, format: Format = "text") -> Explanation:
     """Explains how Dovetail orders the joins of a query. The query is planned, not run.
 
     Args:
         df_or_sql: A DataFrame, or the text of a query.
         spark: The session for a query's text; by default the active one.
-        format: What `print` shows, "text" or "json". `to_dict` is there with both.
+        format: What `print` shows: "text", "html", "json" or "mermaid". `render`, `save` and `to_dict` are there with
+            all of them, and in a notebook the value of a cell is drawn.
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
@@ -61,26 +124,38 @@ def explain(
     Example::
 
         print(dovetail.explain(orders.join(lines, "order_id").join(items, "item_id")))
+        dovetail.explain("SELECT ...", spark).save("order.html")
         dovetail.explain("SELECT ...", spark).to_dict()["groups"][0]["status"]
     """
-    if format not in ("text", "json"):
-        raise StatementError(f"format={format!r} is not available. Formats: 'text', 'json'.")
-    if isinstance(df_or_sql, str):
-        return _explained(_sql.session_or_active(spark), df_or_sql, format)
-    if not hasattr(df_or_sql, "createOrReplaceTempView"):
-        raise StatementError(f"explain takes a DataFrame or the text of a query, got {type(df_or_sql).__name__}.")
-    session = _sql.session_of(df_or_sql)
-    # A name no one else has: a view of the user's must never be replaced.
-    view = f"__dovetail_explain_{uuid.uuid4().hex}"
-    df_or_sql.createOrReplaceTempView(view)
-    try:
-        return _explained(session, f"SELECT * FROM {view}", format)  # noqa: S608 - the name is ours
-    finally:
-        _sql.rows(session, f"DROP VIEW IF EXISTS {view}")
+    checked_format(format)
+    with query_text(df_or_sql, spark, "explain") as (session, query):
+        return Explanation(query if isinstance(df_or_sql, str) else None, format, _fetched(session, query))
 
 
-def _explained(spark: SparkSession, query: str, format: str) -> Explanation:
-    data = json.loads(_sql.function_rows(spark, "dovetail_explain", query, "json")[0]["explain"])
-    if format == "json":
-        return Explanation(json.dumps(data, indent=2), data)
-    return Explanation(_sql.function_rows(spark, "dovetail_explain", query)[0]["explain"], data)
+def _fetched(spark: SparkSession, query: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(_sql.function_rows(spark, "dovetail_explain", query, "json")[0]["explain"])
+    return found
+
+
+def checked_format(format: str) -> str:
+    """The format, where it is one.
+
+    Raises:
+        StatementError: It is none.
+    """
+    if format not in _RENDER:
+        raise StatementError(f"format={format!r} is not available. Formats: {', '.join(map(repr, _RENDER))}.")
+    return format
+
+
+def format_of(file: Path) -> str:
+    """The format that a file's name ends in.
+
+    Raises:
+        StatementError: It ends in none.
+    """
+    found = _FORMAT_OF_SUFFIX.get(file.suffix.lower())
+    if found is None:
+        endings = ", ".join(_FORMAT_OF_SUFFIX)
+        raise StatementError(f"'{file.name}' does not tell the format. End it in one of {endings}, or name the format.")
+    return found

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import datetime
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dovetail import _sql
@@ -11,7 +13,7 @@ from dovetail._table_text import table_text
 from dovetail.errors import TargetNotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
@@ -32,6 +34,12 @@ class ColumnStats:
         histogram_bins: Number of bins of the equi-height histogram, None where there is no histogram.
         source: Where the numbers came from, e.g. "catalog".
         confidence: How far they can be trusted, e.g. "exact".
+        frequent_values: Number of values that are known with their counts, None where Dovetail collected none.
+        top_values: The most frequent of them with their counts, most frequent first; empty for private columns.
+        sample_rows: Rows of the sample that the column is in, None where it is in none.
+        collected_at: When Dovetail collected it; None for other sources.
+        fresh: Whether the data is still what was read then.
+        unread_files: Files that came or changed since.
     """
 
     name: str
@@ -45,6 +53,29 @@ class ColumnStats:
     histogram_bins: int | None
     source: str | None
     confidence: str | None
+    frequent_values: int | None = None
+    top_values: Mapping[str, int] = field(default_factory=dict)
+    sample_rows: int | None = None
+    collected_at: datetime.datetime | None = None
+    fresh: bool | None = None
+    unread_files: int | None = None
+
+
+@dataclass(frozen=True)
+class GroupStats:
+    """Distinct values of several columns together, as collected for `groups=` of `analyze`.
+
+    Attributes:
+        columns: The columns.
+        distinct_count: Number of distinct combinations without a NULL; an estimate.
+        collected_at: When Dovetail collected it.
+        fresh: Whether the data is still what was read then.
+    """
+
+    columns: tuple[str, ...]
+    distinct_count: int
+    collected_at: datetime.datetime
+    fresh: bool
 
 
 @dataclass(frozen=True)
@@ -74,6 +105,11 @@ class TableStats:
         confidence: How far they can be trusted.
         columns: One entry per column, in the table's order.
         partitions: After `analyze(partitions=...)` the partitions analyzed (the first of them); else empty.
+        groups: Groups of columns that were counted together.
+        sample_rows: Rows of the sample that Dovetail drew, None where there is none.
+        collected_at: When Dovetail collected it, of several tables the oldest; None for other sources.
+        fresh: Whether the data is still what was read then; None for other sources.
+        unread_files: Files that came or changed since.
     """
 
     table: str
@@ -83,6 +119,11 @@ class TableStats:
     confidence: str | None
     columns: tuple[ColumnStats, ...] = ()
     partitions: tuple[PartitionStats, ...] = ()
+    groups: tuple[GroupStats, ...] = ()
+    sample_rows: int | None = None
+    collected_at: datetime.datetime | None = None
+    fresh: bool | None = None
+    unread_files: int | None = None
 
     def __getitem__(self, column: str) -> ColumnStats:
         """Statistics of one column by name, case-insensitively where that is unambiguous.
@@ -98,18 +139,32 @@ class TableStats:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain dictionaries, lists, strings and numbers (JSON-ready)."""
-        return {
-            **asdict(self),
-            "columns": [asdict(c) for c in self.columns],
-            "partitions": [asdict(p) for p in self.partitions],
-        }
+        plain: dict[str, Any] = _plain(asdict(self))
+        return plain
 
     def __str__(self) -> str:
         origin = f"{self.source or 'unknown'}, {self.confidence or 'unknown'}"
         parts = [f"{self.table}: {_count(self.rows)} rows, {_count(self.size_bytes)} bytes ({origin})"]
+        if self.collected_at is not None:
+            parts.append(_age(self.collected_at, self.fresh, self.unread_files, self.sample_rows))
         if self.columns:
-            names = ("column", "type", "distinct", "nulls", "min", "max", "avg len", "bins", "source", "confidence")
+            names = (
+                "column",
+                "type",
+                "distinct",
+                "nulls",
+                "min",
+                "max",
+                "avg len",
+                "bins",
+                "source",
+                "confidence",
+                "frequent",
+            )
             parts.append(table_text(names, [_cells(column) for column in self.columns], right={2, 3, 6, 7}))
+        if self.groups:
+            of_groups = [(", ".join(g.columns), _count(g.distinct_count)) for g in self.groups]
+            parts.append(table_text(("group", "distinct"), of_groups, right={1}))
         if self.partitions:
             cells_ = [(p.partition, _count(p.rows), _count(p.size_bytes)) for p in self.partitions]
             parts.append(table_text(("partition", "rows", "bytes"), cells_, right={1, 2}))
@@ -161,7 +216,8 @@ def stats(spark: SparkSession, target: str) -> TableStats:
         target: A table (`db.t`), a temporary view, or a path (``parquet.`/data/t` ``).
 
     Returns:
-        Rows and bytes of the table, and per column distinct values, NULLs, bounds, lengths and histogram bins.
+        Rows and bytes of the table, and per column distinct values, NULLs, bounds, lengths, histogram bins and frequent
+        values; groups of columns; and of what Dovetail collected, when that was and whether the data has changed since.
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
@@ -174,7 +230,7 @@ def stats(spark: SparkSession, target: str) -> TableStats:
         dovetail.stats(spark, "tpcds.store")["s_store_sk"].distinct_count
     """
     try:
-        table, *columns = _sql.function_rows(spark, "dovetail_stats", quote_name(parse_name(target)))
+        table, *others = _sql.function_rows(spark, "dovetail_stats", quote_name(parse_name(target)))
     except Exception as error:
         if _sql.is_spark_error(error) and _sql.condition(error).startswith(
             ("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND")
@@ -190,8 +246,17 @@ def stats(spark: SparkSession, target: str) -> TableStats:
         size_bytes=table["size_bytes"],
         source=table["source"],
         confidence=table["confidence"],
-        columns=tuple(_column(row) for row in columns),
+        columns=tuple(_column(row) for row in others if row["kind"] == "column"),
+        groups=tuple(_group(row) for row in others if row["kind"] == "group"),
+        sample_rows=table["sample_rows"],
+        collected_at=table["collected_at"],
+        fresh=table["fresh"],
+        unread_files=table["unread_files"],
     )
+
+
+def _group(row: Mapping[str, Any]) -> GroupStats:
+    return GroupStats(tuple(row["group_columns"]), row["distinct_count"], row["collected_at"], row["fresh"])
 
 
 def _column(row: Mapping[str, Any]) -> ColumnStats:
@@ -207,14 +272,37 @@ def _column(row: Mapping[str, Any]) -> ColumnStats:
         histogram_bins=row["histogram_bins"],
         source=row["source"],
         confidence=row["confidence"],
+        frequent_values=row["frequent_values"],
+        top_values=row["top_values"] or {},
+        sample_rows=row["sample_rows"],
+        collected_at=row["collected_at"],
+        fresh=row["fresh"],
+        unread_files=row["unread_files"],
     )
+
+
+def _age(collected_at: datetime.datetime, fresh: bool | None, unread: int | None, sample_rows: int | None) -> str:
+    state = "unchanged since" if fresh else f"stale: {_count(unread)} files came or changed since"
+    sample = "no sample" if sample_rows is None else f"a sample of {sample_rows:,} rows"
+    return f"collected {collected_at:%Y-%m-%d %H:%M}, {state}; {sample}"
+
+
+def _plain(value: object) -> Any:
+    """Times as ISO texts, and tuples as lists."""
+    if isinstance(value, datetime.datetime):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def _cells(column: ColumnStats) -> tuple[str | None, ...]:
     counts = (_count(column.distinct_count), _count(column.null_count))
     bins = None if column.histogram_bins is None else str(column.histogram_bins)
     sizes = (_count(column.avg_length), bins)
-    return (column.name, column.data_type, *counts, column.min, column.max, *sizes, column.source, column.confidence)
+    origin = (column.source, column.confidence)
+    top = ", ".join(f"{value} {count:,}" for value, count in column.top_values.items())
+    return (column.name, column.data_type, *counts, column.min, column.max, *sizes, *origin, top or None)
 
 
 def _count(number: int | None) -> str:

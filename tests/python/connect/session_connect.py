@@ -71,6 +71,15 @@ def test_analyze_in_one_pass(spark: SparkSession) -> None:
     assert (row["rows"], row["files_read"]) == (20000, 0)
 
 
+def test_advise(spark: SparkSession) -> None:
+    spark.sql("CREATE TABLE g USING parquet AS SELECT id AS o FROM range(10)").collect()
+    advice = dovetail.advise(spark, [QUERY, spark.table("g").join(spark.table("f"), "o")])
+    assert "g" in [one.table.split(".")[-1] for one in advice]
+    assert all(one.fresh for one in advice.run(spark, progress=False))
+    assert dovetail.advise(spark, QUERY).tables == ()
+    spark.sql("DROP TABLE g").collect()
+
+
 def test_errors_keep_their_types(spark: SparkSession) -> None:
     with pytest.raises(TargetNotFoundError, match="Tables of the current database: d, f, s"):
         dovetail.analyze(spark, "nosuch")

@@ -262,9 +262,11 @@ def test_a_column_on_which_sparks_own_estimator_fails_is_warned_of(spark: SparkS
         # The warning is true: without Dovetail in the way, Spark fails.
         spark.conf.set("spark.dovetail.enabled", "false")
         with pytest.raises(Exception, match=r"TimestampNTZType|INTERNAL_ERROR"):
-            # a join, because its planning asks for the filter's size; explain(mode="cost") asks outside of planning, under
-            # the settings of whatever session the JVM's thread met last
-            spark.sql("SELECT * FROM instants JOIN range(3) ON a = id WHERE at > TIMESTAMP_NTZ'2023-01-01 00:00:00'").collect()
+            # a join, because its planning asks for the filter's size; explain(mode="cost") asks outside of planning,
+            # under the settings of whatever session the JVM's thread met last
+            spark.sql(
+                "SELECT * FROM instants JOIN range(3) ON a = id WHERE at > TIMESTAMP_NTZ'2023-01-01 00:00:00'"
+            ).collect()
     finally:
         spark.conf.unset(CBO_KEY)
         spark.conf.unset("spark.dovetail.enabled")

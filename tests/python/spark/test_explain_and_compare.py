@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from chispa import assert_df_equality
+from jsonschema import Draft202012Validator as Validator
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
 import dovetail
 from dovetail import _sql
 from dovetail.errors import StatementError
+
+# Characters of a line that a terminal on a full screen has.
+TERMINAL = 180
 
 # Each item is sold 100 times a day, each order holds one row of `pick`: joining `pick` first leaves 10 rows, last
 # 100,000.
@@ -54,6 +59,32 @@ def test_explain_json_is_the_same_as_text(spark: SparkSession, bad: str) -> None
     assert json.loads(str(found)) == found.to_dict()
 
 
+def test_explain_in_every_format_by_its_schema(spark: SparkSession, bad: str, tmp_path: Path) -> None:
+    found = dovetail.explain(bad, spark)
+    Validator(found.schema()).validate(found.to_dict())
+    html = found.save(tmp_path / "order.html").read_text(encoding="utf-8")
+    assert html.startswith("<!DOCTYPE html>")
+    assert html.count("<svg") == 3  # written, chosen, join graph
+    assert "pick p ON f.o = p.o WHERE p.x = 1" in html
+    assert found._repr_html_().count("<svg") == 3
+    assert found.render("mermaid").count("-->") == 4
+    with pytest.raises(StatementError, match=r"'order\.pdf' does not tell the format\. End it in one of \.txt"):
+        found.save(tmp_path / "order.pdf")
+
+
+def test_explain_of_thirty_relations_can_be_read(spark: SparkSession, bad: str) -> None:
+    joins = " ".join(f"JOIN bad.day d{number} ON f.k = d{number}.k" for number in range(29))
+    found = dovetail.explain(f"SELECT count(*) FROM bad.sold f {joins} WHERE d7.v = 1", spark)
+    Validator(found.schema()).validate(found.to_dict())
+    (group,) = found.to_dict()["groups"]
+    assert len(group["relations"]) == 30
+    lines = str(found).splitlines()
+    assert max(map(len, lines)) <= TERMINAL
+    plan = group["after"] or group["before"]
+    assert len(plan["joins"]) == 29
+    assert len([line for line in lines if " join " in line]) >= 29
+
+
 def test_explain_of_a_dataframe_leaves_no_view_behind(spark: SparkSession, bad: str) -> None:
     before = {row["viewName"] for row in spark.sql("SHOW VIEWS").collect()}
     found = dovetail.explain(spark.sql(bad))
@@ -87,8 +118,8 @@ def test_sparks_own_errors_pass_through(spark: SparkSession) -> None:
 
 
 def test_wrong_arguments(spark: SparkSession) -> None:
-    with pytest.raises(StatementError, match=r"format='html' is not available\. Formats: 'text', 'json'"):
-        dovetail.explain("SELECT 1", spark, format="html")  # type: ignore[arg-type]
+    with pytest.raises(StatementError, match=r"format='pdf' is not available\. Formats: 'text', 'html', 'json'"):
+        dovetail.explain("SELECT 1", spark, format="pdf")  # type: ignore[arg-type]
     with pytest.raises(StatementError, match="DataFrame or the text of a query, got int"):
         dovetail.explain(1)  # type: ignore[arg-type]
     with pytest.raises(StatementError, match="repeat=0"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,24 @@ def test_a_target_that_is_not_there(spark: SparkSession, tables: str, target: st
 def test_a_target_that_is_no_name(spark: SparkSession) -> None:
     with pytest.raises(StatementError, match="not a table name"):
         dovetail.stats(spark, "a..b")
+
+
+def test_what_was_collected_has_an_age(spark: SparkSession) -> None:
+    spark.sql("DROP TABLE IF EXISTS aged")
+    spark.sql("CREATE TABLE aged USING parquet AS SELECT id % 3 AS a, concat('w', id % 2) AS `b, c` FROM range(1000)")
+    stats = dovetail.analyze(spark, "aged", groups=[["a", "b, c"]], progress=False)
+    assert isinstance(stats, dovetail.TableStats)
+    assert (stats.fresh, stats.unread_files, stats.sample_rows) == (True, 0, 1000)
+    assert stats["b, c"].top_values == {"w0": 500, "w1": 500}
+    assert (stats["b, c"].frequent_values, stats["b, c"].min, stats["b, c"].max) == (2, "w0", "w1")
+    assert [(group.columns, group.distinct_count) for group in stats.groups] == [(("a", "b, c"), 6)]
+    assert "unchanged since; a sample of 1,000 rows" in str(stats)
+    assert "w0 500, w1 500" in str(stats)
+    plain = stats.to_dict()
+    assert json.loads(json.dumps(plain)) == plain
+    spark.sql("INSERT INTO aged VALUES (7, 'x')")
+    later = dovetail.stats(spark, "aged")
+    assert later.fresh is False
+    assert later.collected_at == stats.collected_at
+    assert "stale" in str(later)
+    spark.sql("DROP TABLE aged")

@@ -63,5 +63,5 @@ def test_doctor_fails_where_a_check_fails(monkeypatch: pytest.MonkeyPatch, statu
 
 def test_help_lists_the_commands() -> None:
     text = run(app, ["--help"]).stdout
-    for command in ("demo", "doctor", "jar-path", "submit-args"):
+    for command in ("explain", "analyze", "compare", "demo", "doctor", "jar-path", "submit-args", "init-script"):
         assert command in text

@@ -9,20 +9,27 @@ import pkgutil
 import pytest
 
 import dovetail
+from dovetail import report
 
-MODULES = sorted(module.name for module in pkgutil.iter_modules(dovetail.__path__) if not module.ispkg)
+PACKAGES = (dovetail, report)
+MODULES = sorted(
+    f"{package.__name__}.{module.name}"
+    for package in PACKAGES
+    for module in pkgutil.iter_modules(package.__path__)
+    if not module.ispkg and module.name != "__main__"
+)
 
 # Of all modules together, so that a change which makes doctest find none is seen.
-LEAST_EXAMPLES = 20
+LEAST_EXAMPLES = 30
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name != "__main__"])
+@pytest.mark.parametrize("name", MODULES)
 def test_examples(name: str) -> None:
-    result = doctest.testmod(importlib.import_module(f"dovetail.{name}"))
+    result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0
 
 
 def test_there_are_examples() -> None:
     finder = doctest.DocTestFinder()
-    modules = [importlib.import_module(f"dovetail.{name}") for name in MODULES if name != "__main__"]
+    modules = [importlib.import_module(name) for name in MODULES]
     assert sum(len(test.examples) for module in modules for test in finder.find(module)) >= LEAST_EXAMPLES

@@ -17,10 +17,10 @@ TABLE = TableStats("db.item", 18000, 1_500_000, "catalog", "exact", (ITEM, NAME)
 def test_a_table_prints_as_a_table() -> None:
     assert str(TABLE).splitlines() == [
         "db.item: 18,000 rows, 1,500,000 bytes (catalog, exact)",
-        "column     type    distinct  nulls  min  max    avg len  bins  source   confidence",
-        "---------  ------  --------  -----  ---  -----  -------  ----  -------  ----------",
-        "i_item_sk  int       18,000      0  1    18000        4   254  catalog  exact",
-        "i_name     string         ?      ?  -    -            ?     -  -        -",
+        "column     type    distinct  nulls  min  max    avg len  bins  source   confidence  frequent",
+        "---------  ------  --------  -----  ---  -----  -------  ----  -------  ----------  --------",
+        "i_item_sk  int       18,000      0  1    18000        4   254  catalog  exact       -",
+        "i_name     string         ?      ?  -    -            ?     -  -        -           -",
         "partition  rows  bytes",
         "---------  ----  -----",
         "p=1           ?     10",

@@ -80,7 +80,7 @@ class CollectSuite extends DovetailSuite {
   }
   private lazy val all = sketch(recipe(groups = Vector(Vector(1, 12), Vector(3, 4))), rows)
 
-  private def statistics(s: TableSketch): TableStatistics = s.result(0L, 0L, fresh = true)
+  private def statistics(s: TableSketch): TableStatistics = s.result(0L, 0L)
   private def column(name: String): ColumnStatistics      = statistics(all).columns.find(_.name == name).get
 
   private def exact(name: String): Seq[Any] = rows.map(_(types.indexWhere(_._1 == name))).filter(_ != null).map {

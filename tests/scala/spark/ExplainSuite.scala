@@ -78,6 +78,9 @@ class ExplainSuite extends DovetailSuite with Tolerance with BeforeAndAfterAll {
       assert(r.get("bytes").asDouble > 0.0)
     }
     assert(relations.last.at("/rows/value").asDouble == 2.0, "w = 1 keeps 2 of 20")
+    val edges = items(group.get("edges"))
+    assert(edges.map(e => strings(e.get("relations")).toSet).toSet == Set(Set("f", "a"), Set("f", "b"), Set("f", "c")))
+    assert(edges.exists(_.get("condition").asText.contains("f.k3")))
     Seq("before", "after").foreach { side =>
       val tree  = group.get(side)
       val joins = items(tree.get("joins"))
@@ -202,7 +205,15 @@ class ExplainSuite extends DovetailSuite with Tolerance with BeforeAndAfterAll {
       "max_length",
       "histogram_bins",
       "source",
-      "confidence"
+      "confidence",
+      "kind",
+      "group_columns",
+      "frequent_values",
+      "top_values",
+      "sample_rows",
+      "collected_at",
+      "fresh",
+      "unread_files"
     ))
     assert(table.isNullAt(0) && table.getAs[Long]("rows") == 5000L && table.getAs[Long]("size_bytes") > 0L && table.getAs[String]("source") == "catalog")
     assert(columns.map(_.getString(0)).toSeq == Seq("k1", "k2", "k3", "v", "t"))

@@ -40,7 +40,7 @@ class RuleSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("a plan whose groups have two relations each is the very same plan") {
     untouched(incoming(
-      "SELECT count(*) FROM (SELECT k1, count(*) n FROM f JOIN a ON f.k1 = a.k GROUP BY k1) x LEFT JOIN (SELECT f.k2 FROM f JOIN b ON f.k2 = b.k) y ON x.k1 = y.k2"
+      "SELECT count(*) FROM (SELECT k1, count(*) n FROM f JOIN a ON f.k1 = a.k GROUP BY k1) x LEFT JOIN (SELECT f.k2, count(*) FROM f JOIN b ON f.k2 = b.k GROUP BY f.k2) y ON x.k1 = y.k2"
     ))
   }
 

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan}
 import org.apache.spark.sql.dovetail.sample.PlanSamples
 import org.apache.spark.sql.dovetail.stats.{KnownTables, PlanStatistics}
-import org.apache.spark.sql.dovetail.store.{TableSample, TableStatistics}
+import org.apache.spark.sql.dovetail.store.{TableSample, TableStatistics, Unread}
 import org.apache.spark.sql.functions.udf
 import org.scalatest.BeforeAndAfterAll
 
@@ -41,7 +41,7 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
       val plan   = spark.table(name)
       val rows   = plan.queryExecution.toRdd.map(_.copy()).collect()
       val sample = TableSample(plan.schema, new Random(1).shuffle(rows.toVector).take(drawn).toArray[InternalRow], rows.length.toLong)
-      name -> TableStatistics(rows.length.toLong, 0L, Vector.empty, Vector.empty, Some(sample), 0L, fresh)
+      name -> TableStatistics(rows.length.toLong, 0L, Vector.empty, Vector.empty, Some(sample), 0L, if (fresh) None else Some(Unread(1, 0.5)))
     }.toMap
     def find(leaf: LeafNode): Option[TableStatistics] = tables.get(stats.LeafStatistics.name(leaf))
   }

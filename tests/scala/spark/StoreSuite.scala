@@ -289,30 +289,4 @@ class StoreSuite extends DovetailSuite {
       results.toArray.toSeq.map(_.asInstanceOf[Either[Throwable, B]].fold(throw _, identity))
     }
   }
-
-  test("where nothing can be written, ANALYZE says so before it reads, and queries run") {
-    withDirectory { d =>
-      val file = Files.write(d.resolve("file"), Array[Byte](1))
-      withConf("spark.dovetail.store.path" -> file.resolve("store").toString) {
-        withTables("t") {
-          table("t", 10)
-          val e = intercept[java.io.IOException](analyze("TABLE t"))
-          assert(e.getMessage.contains("cannot write statistics") && e.getMessage.contains("spark.dovetail.store.path"))
-          assert(known("SELECT * FROM t").isEmpty && spark.sql("SELECT count(*) FROM t").head().getLong(0) == 10)
-        }
-      }
-    }
-  }
-
-  test("a thousand tables in one store") {
-    withStore { directory =>
-      val store  = StatisticsStore.of(spark)
-      val sketch = new collect.TableSketch(collect.Recipe.of(Vector(("a", org.apache.spark.sql.types.LongType, true)), Vector.empty, sampled = true), 10)
-      (0 until 1000).foreach(i => store.write(TableFile.NewTable(s"file:/t/$i", s"t$i", 0L, sketch.recipe, Vector.empty, sketch.toBytes)))
-      assert(stored(directory).size == 1000)
-      val start = System.nanoTime()
-      assert((0 until 1000).forall(i => store.find(s"file:/t/$i").exists(_.header.name == s"t$i")))
-      assert((System.nanoTime() - start) / 1e9 < 30)
-    }
-  }
 }

@@ -1,5 +1,7 @@
 package dovetail.kernel.estimate
 
+import scala.collection.mutable
+
 import dovetail.kernel.graph.{JoinGraph, RelSet}
 
 /**
@@ -44,7 +46,13 @@ final class CardinalityModel(graph: JoinGraph) {
   private val domainOf: Array[Array[Double]]    = Array.tabulate(n)(r => classesOf(r).map(c => memberDomain(r, c)))
   private val nonNullOf: Array[Array[Double]]   = Array.tabulate(n)(r => classesOf(r).map(c => member(r, c).column.nonNull))
   private val uniqueOn: Array[Vector[Set[Int]]] = Array.tabulate(n)(uniqueClassSets)
-  private val anyUnique: Boolean                = uniqueOn.exists(_.nonEmpty)
+  // per relation and class: rows of one key at most, infinite where that is not certain
+  private val degreeOf: Array[Array[Double]] =
+    Array.tabulate(n)(r => classesOf(r).map(c => (member(r, c).column.degree ++ samples.degree(r, c)).reduceOption(_ min _).getOrElse(Double.PositiveInfinity)))
+  private val bounded: Boolean = uniqueOn.exists(_.nonEmpty) || degreeOf.exists(_.exists(_ < Double.PositiveInfinity))
+
+  // per relation: how far it repeats the values of each of its classes, nobody knows how evenly
+  private val repeatedOf: Array[Array[Double]] = Array.tabulate(n)(r => classesOf(r).map(c => member(r, c).column.repetition))
 
   // per relation: some other one shares two classes or more with it
   private val composite: Array[Boolean] =
@@ -68,6 +76,9 @@ final class CardinalityModel(graph: JoinGraph) {
   private val keyOf: Array[Array[Boolean]]   =
     Array.tabulate(n)(r => classesOf(r).map(c => member(r, c).column.domain.exists(_ >= Assumptions.UniqueNdvShare * baseRows(r))))
 
+  // classes of which two members or more have frequent values
+  private val frequentOf: Array[Boolean] = graph.classes.map(_.members.count(_.column.frequent.nonEmpty) > 1).toArray
+
   // state of one fold, stamped so that nothing needs to be cleared
   private var stamp        = 0
   private val inSet        = new Array[Int](n)
@@ -77,14 +88,21 @@ final class CardinalityModel(graph: JoinGraph) {
   private val classHigh    = new Array[Double](graph.classes.size)
   private val classPart    = new Array[Double](graph.classes.size) // share of its domain that counts, because a member is restricted by another key
   private val classFirst   = new Array[Double](graph.classes.size) // share of non-nulls of a class's first member
+  private val repeated     = new Array[Double](graph.classes.size) // how far its members repeat its values, added up
   private val classMembers = graph.classes.map(c => new Array[Int](c.relations.size)).toArray
   private val classCount   = new Array[Int](graph.classes.size)
   private val shared       = new Array[Int](n)
   private val assigned     = new Array[Boolean](graph.classes.size)
   private val sorted       = new Array[Int](n)
+  private val boundStamp   = new Array[Int](graph.classes.size)
+  private var boundRound   = 0
+  // frequent values of two members of a class against each other, by relation, class and first relation
+  private val matches = new mutable.LongMap[Option[Overlap]]
   // domains of the relation that is being added and of those before it, per class, within the common range
   private val mine   = new Array[Double](graph.classes.size)
   private val theirs = new Array[Double](graph.classes.size)
+  // what busy keys of the relation that is being added make beyond the average
+  private val met = new Array[Double](graph.classes.size)
   // share of the relation that is being added that lies within the common ranges
   private var restriction = 1.0
 
@@ -129,12 +147,13 @@ final class CardinalityModel(graph: JoinGraph) {
     }.sum
     val rows = fold(relations, count, bounds)
     if (pieces.size == 1 && pieces.head.size == count) cautious = math.min(cautious, samples.cautiousRowsOf(pieces.head))
-    if (pieces.isEmpty) rows else math.max(1.0, math.min(math.exp(logPairs + logPredicates + counted), if (anyUnique) upperBound else Estimate.Ceiling))
+    if (pieces.isEmpty) rows else math.max(1.0, math.min(math.exp(logPairs + logPredicates + counted), if (bounded) upperBound else Estimate.Ceiling))
   }
 
   /**
    * Rows that the last join sized should not exceed: filters count for nothing, joins with what looks like a key add no rows, other joins their average
-   * number of partners; or what counts on samples leave possible, if that is less. Not a bound, for keys are recognised by their counts; it decides what is too risky to broadcast.
+   * number of partners; or what counts on samples or the upper bound leave possible, if that is less. Not a bound, for keys are recognised by their counts; it
+   * decides what is too risky to broadcast.
    */
   def cautiousRows: Double = cautious
 
@@ -163,7 +182,7 @@ final class CardinalityModel(graph: JoinGraph) {
     java.util.Arrays.sort(sorted, 0, count)
     var result = 1.0
     var scale  = 0 // the product is result * Huge^scale
-    upperBound = 1.0
+    upperBound = if (bounds || bounded) boundOf(count) else 1.0
     cautious = 1.0
     logPairs = 0.0
     logPredicates = 0.0
@@ -171,7 +190,6 @@ final class CardinalityModel(graph: JoinGraph) {
     while (i < count) {
       val r = order(sorted(i))
       inSet(r) = stamp
-      if ((bounds || anyUnique) && !certainlyUnique(r)) upperBound = math.min(upperBound * upper(r), Estimate.Ceiling)
       cautious = math.min(cautious * partners(r), Estimate.Ceiling)
       val pairs = rows(r) * classShare(r)
       val share = predicateShare(r)
@@ -186,15 +204,43 @@ final class CardinalityModel(graph: JoinGraph) {
       enter(r)
       i += 1
     }
+    if (bounded) cautious = math.min(cautious, upperBound)
     while (scale > 0 && result <= Estimate.Ceiling) { result *= Huge; scale -= 1 }
     // without certain keys the bound is a product of no less than the rows, and says nothing
-    if (scale < 0) 1.0 else math.max(1.0, math.min(result, if (anyUnique) upperBound else Estimate.Ceiling))
+    if (scale < 0) 1.0 else math.max(1.0, math.min(result, if (bounded) upperBound else Estimate.Ceiling))
   }
 
   private def open(c: Int): Boolean = classStamp(c) == stamp
 
-  /** A key of `r` that is unique beyond doubt is bound by the relations before it: `r` adds no rows. */
-  private def certainlyUnique(r: Int): Boolean = uniqueOn(r).exists(_.forall(open))
+  /**
+   * Rows that the join of the relations in `sorted` cannot exceed: all rows of the first one, and for each further one as many as it has of one key at most
+   * (its degree; Atserias, Grohe and Marx, FOCS 2008; Cai, Balazinska and Suciu, "Pessimistic cardinality estimation", SIGMOD 2019). Any order gives a bound; we
+   * take the lower one of two, largest and smallest first.
+   */
+  private def boundOf(count: Int): Double = math.min(boundAlong(count, 0, 1), boundAlong(count, count - 1, -1))
+
+  private def boundAlong(count: Int, from: Int, step: Int): Double = {
+    boundRound += 1
+    var bound = 1.0
+    var i     = from
+    while (i >= 0 && i < count) {
+      val r    = order(sorted(i))
+      val cs   = classesOf(r)
+      var most = upper(r)
+      var k    = 0
+      while (k < cs.length) {
+        if (boundStamp(cs(k)) == boundRound) most = math.min(most, degreeOf(r)(k))
+        k += 1
+      }
+      // a key that is unique beyond doubt, bound by the relations before: `r` adds no rows
+      if (uniqueOn(r).exists(_.forall(boundStamp(_) == boundRound))) most = math.min(most, 1.0)
+      k = 0
+      while (k < cs.length) { boundStamp(cs(k)) = boundRound; k += 1 }
+      bound = math.min(bound * most, Estimate.Ceiling)
+      i += step
+    }
+    bound
+  }
 
   /** Rows of `r` per row before it, without its own predicates. */
   private def partners(r: Int): Double = {
@@ -224,6 +270,7 @@ final class CardinalityModel(graph: JoinGraph) {
         classLow(c) = lowOf(r)(k)
         classHigh(c) = highOf(r)(k)
         classFirst(c) = nonNullOf(r)(k)
+        repeated(c) = 0.0
         classCount(c) = 0
       } else {
         classPart(c) *= alongside(r, k, c)
@@ -231,6 +278,7 @@ final class CardinalityModel(graph: JoinGraph) {
         if (classLow(c).isNaN || lowOf(r)(k) > classLow(c)) classLow(c) = lowOf(r)(k)
         if (classHigh(c).isNaN || highOf(r)(k) < classHigh(c)) classHigh(c) = highOf(r)(k)
       }
+      repeated(c) += repeatedOf(r)(k)
       classMembers(c)(classCount(c)) = r
       classCount(c) += 1
       k += 1
@@ -252,7 +300,11 @@ final class CardinalityModel(graph: JoinGraph) {
     while (k < cs.length && crossing > 0) {
       val c = cs(k)
       if (open(c)) {
-        share *= withinCommonRange(r, k, c) * nonNullOf(r)(k) / math.max(mine(c), theirs(c))
+        val within = withinCommonRange(r, k, c)
+        // of a second member the frequent values are known against those of the first
+        val matched = if (classCount(c) == 1) matchesOf(r, c, classMembers(c)(0)) else None
+        met(c) = if (matched.isEmpty) Assumptions.busyKeysMeet(repeatedOf(r)(k), repeated(c)) else 1.0
+        share *= nonNullOf(r)(k) * matched.fold(met(c) * within / math.max(mine(c), theirs(c)))(_.share(mine(c), theirs(c), within))
         if (classCount(c) == 1) share *= classFirst(c) // the first member's NULLs fall out with the first equality
       }
       k += 1
@@ -277,6 +329,10 @@ final class CardinalityModel(graph: JoinGraph) {
       math.min(1.0, baseRows(r) * a / rows(r)) * math.min(1.0, baseRows(q) * b / rows(q))
     }
   }
+
+  private def matchesOf(r: Int, c: Int, q: Int): Option[Overlap] =
+    if (!frequentOf(c)) None
+    else matches.getOrElseUpdate((c.toLong * n + r) * n + q, for (a <- member(r, c).column.frequent; b <- member(q, c).column.frequent) yield a.matching(b))
 
   private def alongside(r: Int, k: Int, c: Int): Double = if (partOfMine(r, k, c) <= restriction) 1.0 else restricted(domainOf(r)(k), r)
 
@@ -306,11 +362,14 @@ final class CardinalityModel(graph: JoinGraph) {
       val bundle = cs.indices.filter(k => !assigned(cs(k)) && holds(cs(k), q))
       bundle.foreach(k => assigned(cs(k)) = true)
       val single = bundle.map(k => math.max(mine(cs(k)), theirs(cs(k)))).product
-      val joint  = math.max(jointNdv(r, bundle.map(cs(_)), mine), jointNdv(q, bundle.map(cs(_)), theirs))
-      correction *= single / math.max(joint, 1.0)
+      val (a, b) = (jointNdv(r, bundle.map(cs(_)), mine), jointNdv(q, bundle.map(cs(_)), theirs))
+      // how far busy keys meet was counted by single columns
+      val alone = bundle.map(k => met(cs(k))).product
+      val both  = if (alone == 1.0) 1.0 else Assumptions.busyKeysMeet(Assumptions.repetition(a, baseRows(r)), Assumptions.repetition(b, baseRows(q)))
+      correction *= single / math.max(math.max(a, b), 1.0) * both / alone
       q = mostShared(r)
     }
-    math.max(correction, 1.0)
+    correction
   }
 
   /** Joint NDV of a relation's keys in several classes: as counted, as far as the single domains still allow it; else by back-off. */

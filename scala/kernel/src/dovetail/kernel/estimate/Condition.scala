@@ -10,11 +10,11 @@ object Condition {
   case object Greater        extends Comparison
   case object GreaterOrEqual extends Comparison
 
-  /** `column = constant`; `value` is None for a constant that has no place on the number line (a string). */
-  final case class Equals(column: Long, value: Option[Double]) extends Condition
+  /** `column = constant`; `value` is None for a constant that has no place on the number line (a string), which may have a `key` ([[FrequentValue]]). */
+  final case class Equals(column: Long, value: Option[Double], key: Option[Long] = None) extends Condition
 
-  /** `column IN (constants)`, without NULLs; `distinct` of them, `values` those with a place on the number line. */
-  final case class In(column: Long, values: Vector[Double], distinct: Int) extends Condition
+  /** `column IN (constants)`, without NULLs; `distinct` of them, `values` those with a place on the number line, else `keys`. */
+  final case class In(column: Long, values: Vector[Double], distinct: Int, keys: Vector[Long] = Vector.empty) extends Condition
 
   /** `column op constant`; `value` as in [[Equals]]. */
   final case class Compare(column: Long, op: Comparison, value: Option[Double]) extends Condition

@@ -55,8 +55,23 @@ object Filters {
     val values           = ofValues.flatMap(_._2)
     val columns          = (ranges.map(_._1) ++ values.flatMap(_._1)).distinct
     val nullAndNot       = rest.exists { case (IsNull(id), _) => columns.contains(id); case _ => false }
-    val shares           = ranges.map { case (id, i) => i.share(relation.column(id)) } ++ values.map(_._2) ++ rest.map(c => selectivity(relation, c._1))
+    val shares           = together(relation, ranges) ++ values.map(_._2) ++ rest.map(c => selectivity(relation, c._1))
     if (nullAndNot) 0.0 else columns.map(relation.column(_).nonNull).product * Assumptions.conjunction(shares)
+  }
+
+  /**
+   * Shares of the intervals of several columns. Where columns that are held to single values have been counted together, each combination that exists gets
+   * what the ones that do not exist would have had.
+   */
+  private def together(relation: RelationProfile, ranges: Vector[(Long, Interval)]): Vector[Double] = {
+    val pinned    = ranges.collect { case (id, i) if i.pinned && relation.column(id).ndv.isDefined => id }.toSet
+    val group     = relation.groups.keys.filter(_.subsetOf(pinned)).toVector.sortBy(g => (-g.size, g.min, g.max)).headOption.getOrElse(Set.empty[Long])
+    val (in, out) = ranges.map { case (id, i) => (id, i.share(relation.column(id))) }.partition(r => group(r._1))
+    if (in.isEmpty) out.map(_._2)
+    else {
+      val possible = group.toVector.sorted.map(relation.column(_).ndv.get).product
+      math.min(in.map(_._2).min, in.map(_._2).product * math.max(1.0, possible / math.max(relation.groups(group), 1.0))) +: out.map(_._2)
+    }
   }
 
   /** A predicate that looks at the values of columns and is true only where they are not NULL: these columns, and the share of such rows it keeps. */
@@ -88,10 +103,10 @@ object Filters {
 
   private def sameColumn(l: Condition, r: Condition): Boolean = {
     def equalities(c: Condition): Option[Set[Long]] = c match {
-      case Or(a, b)      => for (x <- equalities(a); y <- equalities(b)) yield x ++ y
-      case Equals(id, _) => Some(Set(id))
-      case In(id, _, _)  => Some(Set(id))
-      case _             => None
+      case Or(a, b)         => for (x <- equalities(a); y <- equalities(b)) yield x ++ y
+      case Equals(id, _, _) => Some(Set(id))
+      case In(id, _, _, _)  => Some(Set(id))
+      case _                => None
     }
     (for (a <- equalities(l); b <- equalities(r)) yield a.size == 1 && a == b).getOrElse(false)
   }

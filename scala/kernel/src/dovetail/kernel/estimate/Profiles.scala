@@ -10,6 +10,11 @@ package dovetail.kernel.estimate
  * @param nulls    share of NULLs, 0 to 1
  * @param width    average bytes of a value in memory
  * @param origin   the table's column that the values come from, if they are one's: two relations with the same one are the same table twice
+ * @param frequent its most frequent values, where they are known
+ * @param degree   rows of any one value at most, where that is certain: a bound, which filters leave as it is, and joins do not
+ * @param repetition how far it repeats its values, 0 for a key to 1, where nobody knows how evenly ([[Assumptions.oneOf]]); 0 also where a statistic stands for all
+ *                 that is to be known, and values are taken as equally frequent
+ * @param unseen   share of the rows that came after this was collected, whose values may be outside of all that is known
  */
 final case class ColumnProfile(
     ndv: Option[Double] = None,
@@ -19,12 +24,24 @@ final case class ColumnProfile(
     max: Option[Double] = None,
     histogram: Option[Histogram] = None,
     width: Double = Assumptions.StringBytes,
-    origin: Option[String] = None
+    origin: Option[String] = None,
+    frequent: Option[Frequencies] = None,
+    degree: Option[Double] = None,
+    unseen: Double = 0.0,
+    repetition: Double = 0.0
 ) {
   require(ndv.forall(_ >= 0.0), s"negative ndv $ndv")
   require(nulls.forall(n => n >= 0.0 && n <= 1.0), s"share of nulls outside 0..1: $nulls")
   require((for (a <- min; b <- max) yield a <= b).getOrElse(true), s"min $min above max $max")
   require(width >= 0.0, s"negative width $width")
+  require(unseen >= 0.0 && unseen <= 1.0, s"share of rows not seen outside 0..1: $unseen")
+  require(repetition >= 0.0 && repetition <= 1.0, s"repetition outside 0..1: $repetition")
+
+  /** Of rows that may come more often than they did: what bounds them is gone. */
+  def multiplied: ColumnProfile = copy(degree = None)
+
+  /** Of other values, made from these: what knows single values is gone. */
+  def recoded: ColumnProfile = copy(frequent = None, degree = None)
 
   def nonNull: Double = 1.0 - nulls.getOrElse(Assumptions.NullFraction)
 }

@@ -31,31 +31,56 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     store.files.checkWritable()
     files.location.refresh()
     val stored            = store.find(key)
+    val newer             = if (stored.isEmpty) store.newerVersion(key) else None
     val known             = stored.map(_.header)
     val (recipe, skipped) = recipeOf(columns, groups, known.map(_.recipe))
     val all               = DataFile.of(files.location)
     val wanted            = if (partitionFilters.isEmpty) all else DataFile.of(files.location, partitionFilters)
     val present           = all.iterator.map(_.fingerprint).toSet
-    val kept              = for (t <- stored.toVector if t.header.recipe == recipe; p <- t.header.parts if p.files.forall(present); b <- store.part(t, p))
-      yield TableFile.NewPart(p.files, p.bytes, b)
-    val keptFiles = kept.iterator.flatMap(_.files).toSet
-    val unread    = wanted.filterNot(f => keptFiles(f.fingerprint))
-    val parts     = Parts.of(unread, recipe)
-    val whole     = new TableSketch(recipe, sampleRows)
+    val kept              = stored.toVector.flatMap(partsOf(_, recipe)(_.files.forall(present)))
+    val keptFiles         = kept.iterator.flatMap(_.files).toSet
+    val unread            = wanted.filterNot(f => keptFiles(f.fingerprint))
+    val parts             = Parts.of(unread, recipe)
+    val whole             = new TableSketch(recipe, sampleRows)
     kept.foreach(p => whole.merge(TableSketch.of(p.sketch, recipe)))
     val sketches = if (parts.isEmpty) Vector.empty
     else Collect(session, files, recipe, parts, Parts.sampleRows(parts, all.map(_.length).sum, sampleRows), whole)
-    val added      = parts.zip(sketches).map { case (p, s) => TableFile.NewPart(p.map(_.fingerprint), p.map(_.length).sum, s) }
-    val everything = Parts.atMost(kept ++ added, recipe)
-    val now        = System.currentTimeMillis()
-    val unchanged  = added.isEmpty && known.exists(_.parts.size == everything.size)
-    if (!unchanged) store.write(TableFile.NewTable(key, name, now, recipe, everything, whole.toBytes))
-    val covered    = keptFiles.size + unread.size == all.size
-    val statistics = whole.result(all.map(_.length).sum, now, covered)
+    val added = parts.zip(sketches).map { case (p, s) => TableFile.NewPart(p.map(_.fingerprint), p.map(_.length).sum, s) }
+    val now   = System.currentTimeMillis()
+    var held  = kept ++ added
+    if (added.nonEmpty || !known.exists(_.parts.size == kept.size)) store.update(key) { latest =>
+      val others = latest.toVector.flatMap(addedSince(_, known, recipe, held))
+      others.foreach(p => whole.merge(TableSketch.of(p.sketch, recipe)))
+      held = Parts.atMost(held ++ others, recipe)
+      TableFile.NewTable(key, name, now, recipe, held, whole.toBytes)
+    }
+    val covered    = held.iterator.flatMap(_.files).toSet == present
+    val statistics = whole.result(all.map(_.length).sum, now)
     val lost       =
       if (partitionFilters.nonEmpty && known.exists(_.recipe != recipe)) Seq("statistics of other partitions were of other columns, and are gone") else Nil
-    val written = if (covered) WriteBack(session, relation, statistics) else Nil
-    Result(name, whole.rowCount, recipe.columns.size, unread.size, keptFiles.size, (System.nanoTime() - start) / 1e9, skipped ++ lost ++ written)
+    val replaced = newer.map(v => s"statistics that a newer version of Dovetail wrote (format $v, which this one cannot read) were replaced").toSeq
+    val written  = if (covered) WriteBack(session, relation, statistics) else Nil
+    Result(
+      name,
+      whole.rowCount,
+      recipe.columns.size,
+      unread.size,
+      keptFiles.size,
+      (System.nanoTime() - start) / 1e9,
+      skipped ++ lost ++ replaced ++ written
+    )
+  }
+
+  /** Parts of what is stored, with their sketches, as far as they were collected by this recipe. */
+  private def partsOf(table: StoredTable, recipe: Recipe)(wanted: TableFile.Part => Boolean): Vector[TableFile.NewPart] =
+    if (table.header.recipe != recipe) Vector.empty
+    else table.header.parts.filter(wanted).flatMap(p => store.part(table, p).map(TableFile.NewPart(p.files, p.bytes, _)))
+
+  /** What another session has stored of other files, of another partition perhaps, while this one was reading. */
+  private def addedSince(table: StoredTable, known: Option[TableFile.Header], recipe: Recipe, own: Vector[TableFile.NewPart]): Vector[TableFile.NewPart] = {
+    val before = known.toVector.flatMap(_.parts).flatMap(_.files).toSet
+    val mine   = own.iterator.flatMap(_.files).toSet
+    partsOf(table, recipe)(!_.files.exists(f => before(f) || mine(f)))
   }
 
   private def sampleRows: Int = DovetailConf.SampleRows.get(conf).toInt

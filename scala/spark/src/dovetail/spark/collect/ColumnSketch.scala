@@ -55,17 +55,20 @@ abstract class ColumnSketch(val column: Recipe.Column) {
 
   final def result: ColumnStatistics = {
     val (min, max) = if (kept && values > 0L) bounds else (None, None)
+    val frequent   = hitters.frequent.flatMap(e => value(e).map(_ -> e.count))
     ColumnStatistics(
       name = column.name,
       dataType = column.dataType,
       nulls = nulls,
+      values = values,
       ndv = if (kept && hitters.exact) hitters.distinct.toDouble else math.min(distinct.estimate, values.toDouble),
       min = min,
       max = max,
       width = if (values > 0L) averageWidth else column.dataType.defaultSize.toDouble,
       maxWidth = if (values > 0L) maxWidth else 0L,
       quantiles = quantiles.bounds,
-      heavyHitters = hitters.frequent.flatMap(e => value(e).map(_ -> e.count))
+      heavyHitters = frequent,
+      complete = kept && hitters.exact && frequent.size == hitters.distinct
     )
   }
 

@@ -71,14 +71,13 @@ final class TableSketch private (
     sample.merge(that.sample)
   }
 
-  def result(bytes: Long, collectedAt: Long, fresh: Boolean): TableStatistics = TableStatistics(
+  def result(bytes: Long, collectedAt: Long): TableStatistics = TableStatistics(
     rows = rows,
     bytes = bytes,
     columns = columns.toVector.map(_.result),
     groups = recipe.groups.zip(groups).map { case (g, d) => GroupStatistics(g.map(recipe.columns(_).name), math.min(d.estimate, rows.toDouble)) },
     sample = if (recipe.sampleColumns.isEmpty) None else Some(TableSample(recipe.sampleSchema, sample.result.map(unsafeRow), rows)),
-    collectedAt = collectedAt,
-    fresh = fresh
+    collectedAt = collectedAt
   )
 
   private def unsafeRow(bytes: Array[Byte]): InternalRow = {

@@ -28,6 +28,13 @@ object ReportJson {
       r.rows.fold[Any](n.putNull("rows"))(e => n.set[ObjectNode]("rows", estimate(e)))
       r.bytes.fold(n.putNull("bytes"))(b => n.put("bytes", b))
     }
+    val edges = o.putArray("edges")
+    g.edges.foreach { e =>
+      val n     = edges.addObject()
+      val names = n.putArray("relations")
+      e.relations.foreach(names.add(_: String))
+      n.put("condition", e.condition)
+    }
     Seq("before" -> g.before, "after" -> g.after).foreach { case (name, t) => t.fold[Any](o.putNull(name))(x => o.set[ObjectNode](name, tree(x))) }
     o
   }

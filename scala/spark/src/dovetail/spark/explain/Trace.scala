@@ -67,6 +67,7 @@ object Trace {
  *
  * @param status    `reordered`, `kept` (the written order is as good, or the gain too small) or `left_alone` (not searched)
  * @param relations with sizes; without where the group was left alone
+ * @param edges     what connects them: per equivalence class and per predicate the relations it touches
  * @param before    the written order, priced
  * @param after     the plan chosen, where it is another one: another order, or other broadcasts
  */
@@ -76,21 +77,32 @@ final case class GroupReport(
     algorithm: Option[String],
     pairs: Long,
     relations: Vector[RelationReport],
+    edges: Vector[EdgeReport],
     before: Option[TreeReport],
     after: Option[TreeReport],
     costModel: Option[String]
 )
 
-final case class RelationReport(name: String, rows: Option[Estimate], bytes: Option[Double])
+/** @param tables what the leaves beneath it read, by `LeafStatistics.identity` */
+final case class RelationReport(name: String, rows: Option[Estimate], bytes: Option[Double], tables: Vector[String] = Vector.empty)
+final case class EdgeReport(relations: Vector[String], condition: String)
 final case class TreeReport(order: String, cost: Cost, joins: Vector[JoinReport])
 final case class JoinReport(kind: String, relations: Vector[String], condition: String, rows: Estimate, method: String, cost: Cost)
 
 object GroupReport {
 
   def leftAlone(names: Vector[String], reason: String): GroupReport =
-    GroupReport("left_alone", reason, None, 0L, names.map(RelationReport(_, None, None)), None, None, None)
+    GroupReport("left_alone", reason, None, 0L, names.map(RelationReport(_, None, None)), Vector.empty, None, None, None)
 
-  def searched(graph: JoinGraph, outcome: Outcome, taken: Boolean, gain: Double, minGain: Double, costModel: String): GroupReport = {
+  def searched(
+      graph: JoinGraph,
+      tables: Vector[Vector[String]],
+      outcome: Outcome,
+      taken: Boolean,
+      gain: Double,
+      minGain: Double,
+      costModel: String
+  ): GroupReport = {
     val sameOrder = outcome.best.shape.sameJoins(outcome.original.shape)
     val percent   = f"${gain * 100}%.1f %%"
     val reason    =
@@ -103,7 +115,8 @@ object GroupReport {
       (reason +: outcome.note.toVector).mkString("; "),
       Some(outcome.algorithm),
       outcome.pairs,
-      graph.relations.map(r => RelationReport(r.name, Some(r.profile.rows), Some(r.profile.rows.value * r.rowBytes))),
+      graph.relations.map(r => RelationReport(r.name, Some(r.profile.rows), Some(r.profile.rows.value * r.rowBytes), tables(r.index))),
+      edges(graph),
       Some(tree(graph, outcome.original)),
       if (taken) Some(tree(graph, outcome.best)) else None,
       Some(costModel)
@@ -117,6 +130,13 @@ object GroupReport {
       t.cost,
       t.joins.map(j => JoinReport(j.kind.name, names(j.relations), condition(graph, j), j.rows, j.method.name, j.own))
     )
+  }
+
+  /** The join graph for people. A class of three or more members is one edge, not one per pair: `a.x = b.y = c.z`. */
+  private def edges(graph: JoinGraph): Vector[EdgeReport] = {
+    val all = graph.classes.map(c => c.relations -> c.members.map(_.text).mkString(" = ")) ++ graph.predicates.map(p => p.relations -> p.text) ++
+      graph.operators.map(o => o.reads -> s"${o.kind.name}: ${o.text}")
+    all.collect { case (relations, text) if relations.size > 1 => EdgeReport(relations.map(graph.relations(_).name), text) }
   }
 
   def order(graph: JoinGraph, shape: Shape): String = shape.render(graph.relations(_).name)

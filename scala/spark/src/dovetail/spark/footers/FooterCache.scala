@@ -33,5 +33,5 @@ object FooterCache {
   private def weightOf(entry: FooterEntry): Long = 1L + entry.footer.fold(0L)(_.columns.size.toLong)
 
   /** Columns of files that are kept: at about half a kilobyte each, 50 megabytes of the driver at most. 4,000 files of 25 columns. */
-  private val MaxColumns = 100000L
+  private[footers] val MaxColumns = 100000
 }

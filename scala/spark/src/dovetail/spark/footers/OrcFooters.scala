@@ -47,7 +47,8 @@ object OrcFooters extends FooterFormat {
       case d: DoubleColumnStatistics  => (Kind.Number, numbers(d.getMinimum, d.getMaximum))
       case d: DecimalColumnStatistics =>
         (Kind.Number, for (l <- Option(d.getMinimum); h <- Option(d.getMaximum); n <- numbers(l.doubleValue, h.doubleValue)) yield n)
-      case d: DateColumnStatistics      => (Kind.Date, numbers(d.getMinimumDayOfEpoch.toDouble, d.getMaximumDayOfEpoch.toDouble))
+      case d: DateColumnStatistics =>
+        (Kind.Date, numbers(d.getMinimumDayOfEpoch.toDouble, d.getMaximumDayOfEpoch.toDouble).filter(_ => d.getMinimumDayOfEpoch >= GregorianDay))
       case t: TimestampColumnStatistics =>
         def micros(v: java.sql.Timestamp) = DateTimeUtils.fromJavaTimestamp(v).toDouble
         (Kind.Timestamp, for (l <- Option(t.getMinimum); h <- Option(t.getMaximum); n <- numbers(micros(l), micros(h))) yield n)
@@ -56,4 +57,7 @@ object OrcFooters extends FooterFormat {
       case _ => (Kind.Other, None)
     }
   }
+
+  /** 15 October 1582, in days since the epoch: earlier dates are those of another calendar in some files, and in statistics it is not said in which. */
+  private val GregorianDay = -141427L
 }

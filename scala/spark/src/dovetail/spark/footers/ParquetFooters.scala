@@ -73,9 +73,12 @@ object ParquetFooters extends FooterFormat {
     }
   }
 
-  private def nulls(c: ColumnChunkMetaData): Option[Long] = Option(c.getStatistics).filter(_.isNumNullsSet).map(_.getNumNulls)
-  private def values(c: ColumnChunkMetaData): Long        = c.getValueCount - nulls(c).getOrElse(0L)
-  private def ends(c: ColumnChunkMetaData): Option[Ends]  = Option(c.getStatistics).flatMap(ParquetValues.ends(c.getPrimitiveType, _))
+  /** Arrow writes row groups without rows, of which it counts nothing. */
+  private def nulls(c: ColumnChunkMetaData): Option[Long] =
+    if (c.getValueCount == 0L) Some(0L) else Option(c.getStatistics).filter(_.isNumNullsSet).map(_.getNumNulls)
+
+  private def values(c: ColumnChunkMetaData): Long       = c.getValueCount - nulls(c).getOrElse(0L)
+  private def ends(c: ColumnChunkMetaData): Option[Ends] = Option(c.getStatistics).flatMap(ParquetValues.ends(c.getPrimitiveType, _))
 
   // distinct values
 

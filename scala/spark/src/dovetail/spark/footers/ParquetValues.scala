@@ -3,8 +3,6 @@ package org.apache.spark.sql.dovetail.footers
 import java.math.BigInteger
 import java.nio.charset.StandardCharsets.ISO_8859_1
 
-import scala.util.hashing.MurmurHash3
-
 import org.apache.parquet.column.statistics.Statistics
 import org.apache.parquet.io.api.Binary
 import org.apache.parquet.schema.LogicalTypeAnnotation._
@@ -37,10 +35,8 @@ object ParquetValues {
   }
 
   private def text(value: Any): Option[String] = value match {
-    case b: Binary =>
-      val (start, rest) = b.getBytes.splitAt(TextBytes)
-      Some(new String(start, ISO_8859_1) + (if (rest.isEmpty) "" else MurmurHash3.bytesHash(rest).toHexString))
-    case _ => None
+    case b: Binary if b.length < CutBytes => Some(new String(b.getBytes, ISO_8859_1))
+    case _                                => None
   }
 
   private def number(t: PrimitiveType, value: Any): Option[Double] = (value, t.getLogicalTypeAnnotation) match {
@@ -58,6 +54,6 @@ object ParquetValues {
 
   private val MicrosPer: Map[TimeUnit, Double] = Map(TimeUnit.MILLIS -> 1e3, TimeUnit.MICROS -> 1.0, TimeUnit.NANOS -> 1e-3)
 
-  /** Bytes of a text that are kept, with a hash of the others: ends are compared, not shown. */
-  private val TextBytes = 32
+  /** Bytes from which on a text may be cut by its writer (Arrow for Rust and parquet-mr's indexes cut there): then parts that begin alike would look the same. */
+  private val CutBytes = 64
 }

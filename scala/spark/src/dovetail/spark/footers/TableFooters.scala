@@ -19,6 +19,7 @@ import org.apache.spark.sql.types._
  *
  * @param output  of the leaf
  * @param plain   whether the format is Spark's own: others may leave out rows of a file (Delta's deletion vectors), so a footer's count is a bound for them
+ * @param columns that a file has: each takes room in the cache
  * @param schema  of the partition columns, with one row of values per file
  */
 final class TableFooters private (
@@ -26,6 +27,7 @@ final class TableFooters private (
     output: Seq[Attribute],
     format: FooterFormat,
     plain: Boolean,
+    columns: Int,
     schema: StructType,
     directories: Seq[PartitionDirectory],
     hadoop: => Configuration,
@@ -34,7 +36,7 @@ final class TableFooters private (
   private val all: Vector[(FileStatus, InternalRow)] = directories.toVector.flatMap(d => d.files.map(f => f.fileStatus -> d.values)).filter(_._1.getLen > 0L)
 
   // the sample of a table of many files, in the order in which it is read
-  private val files: Vector[(FileStatus, InternalRow)] = Spread(all.size).take(TableFooters.FilesPerTable).map(all).toVector
+  private val files: Vector[(FileStatus, InternalRow)] = Spread(all.size).take(TableFooters.filesOf(columns)).map(all).toVector
 
   private val partition: Map[String, Int] = schema.fieldNames.zipWithIndex.toMap
 
@@ -66,7 +68,8 @@ final class TableFooters private (
     val columns = output.map { a =>
       val (column, faults) = partition.get(a.name).fold(ofFiles(a, rows.value, counted, read))(ofPartitions(a, _, rows.value, read))
       faults.foreach(f => FailOpen.warnOnce(s"$name.${a.name} footer $f", s"Footers of $name say of column ${a.name} what makes no sense and is not used: $f"))
-      a.exprId.id -> column
+      // ranges are of the files read
+      a.exprId.id -> column.copy(unseen = if (rows.value > counted) 1.0 - counted / rows.value else 0.0)
     }
     RelationProfile(rows, columns.toMap, rows.value)
   }
@@ -87,8 +90,8 @@ final class TableFooters private (
     val room     = if (found.nonEmpty && found.forall(_._2.atMost.isDefined)) Some(found.flatMap(_._2.atMost).sum * scale + 1.0) else None
     val counts   = (if (parts.isEmpty) None else Some(DistinctHints.union(parts, nonNull))) ++ places ++ room ++ Some(nonNull)
     // a few values are fewer than what an unknown column is taken to have
-    val known = parts.nonEmpty || places.isDefined || (found.nonEmpty && nonNull <= 1.0 / Assumptions.Equality)
-    ColumnProfile.checked(
+    val known            = parts.nonEmpty || places.isDefined || (found.nonEmpty && nonNull <= 1.0 / Assumptions.Equality)
+    val (column, faults) = ColumnProfile.checked(
       ndv = if (known) Some(counts.min) else None,
       nulls = nulls,
       rows = Some(rows),
@@ -97,6 +100,8 @@ final class TableFooters private (
       histogram = None,
       width = Some(width(a.dataType, distinct).getOrElse(a.dataType.defaultSize.toDouble))
     )
+    // how evenly the values are spread, no footer says
+    (column.copy(repetition = column.ndv.fold(0.0)(Assumptions.repetition(_, nonNull))), faults)
   }
 
   private def absent(read: Vector[TableFooters.FileRead], found: Vector[(TableFooters.FileRead, ColumnFooter)]): Long =
@@ -139,7 +144,7 @@ object TableFooters {
           def conf  = f.sparkSession.sessionState.newHadoopConfWithOptions(f.options)
           val plain = Set[Class[_]](classOf[ParquetFileFormat], classOf[OrcFileFormat])(f.fileFormat.getClass)
           FooterFormat.of(f.fileFormat).map(
-            new TableFooters(name, r.output, _, plain, f.partitionSchema, f.location.listFiles(Nil, Nil), conf, caseSensitive)
+            new TableFooters(name, r.output, _, plain, f.dataSchema.size, f.partitionSchema, f.location.listFiles(Nil, Nil), conf, caseSensitive)
           )
         case _ => None
       }
@@ -147,7 +152,17 @@ object TableFooters {
         // what is not in the files is an aggregate that was pushed into the scan
         case s: FileScan if r.output.forall(a => (s.dataSchema.fieldNames ++ s.fileIndex.partitionSchema.fieldNames).contains(a.name)) =>
           FooterFormat.of(s).map { case (format, conf) =>
-            new TableFooters(name, r.output, format, true, s.fileIndex.partitionSchema, s.fileIndex.listFiles(s.partitionFilters, Nil), conf, caseSensitive)
+            new TableFooters(
+              name,
+              r.output,
+              format,
+              true,
+              s.dataSchema.size,
+              s.fileIndex.partitionSchema,
+              s.fileIndex.listFiles(s.partitionFilters, Nil),
+              conf,
+              caseSensitive
+            )
           }
         case _ => None
       }
@@ -168,6 +183,15 @@ object TableFooters {
     case _                                        => if (n.high == n.low) Some(1.0) else None
   }
 
-  /** Footers that are read of one table: a sample of so many, evenly spread, has its rows within a few per cent, and adding them up takes milliseconds. */
+  /** Files of a table whose footers are read: where they have many columns fewer, so that a query's tables are in the cache together. */
+  private def filesOf(columns: Int): Int = math.max(LeastFiles, math.min(FilesPerTable, FooterCache.MaxColumns / TablesPerQuery / math.max(columns, 1)))
+
+  /** A sample of so many files, evenly spread, has a table's rows within a few per cent, and adding them up takes milliseconds. */
   private val FilesPerTable = 512
+
+  /** Files that are read however many columns they have: fewer are no sample. Of 5,000 columns they fill the cache. */
+  private val LeastFiles = 16
+
+  /** Tables of more than FilesPerTable files that a query reads at the same time: a star's facts; most queries have one or two. */
+  private val TablesPerQuery = 8
 }

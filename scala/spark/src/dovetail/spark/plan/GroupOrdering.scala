@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.plan
 import dovetail.kernel.enumerate.Search
 import dovetail.kernel.estimate.{CardinalityModel, Estimate}
 import dovetail.kernel.graph.JoinGraph
-import org.apache.spark.sql.catalyst.expressions.{And, AttributeSet, Expression}
+import org.apache.spark.sql.catalyst.expressions.{And, Expression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, JoinType}
 import org.apache.spark.sql.dovetail.explain.{GroupReport, Trace}
@@ -26,7 +26,7 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
         val outcome = Trace.timed("search")(new Search(ready.graph, planner.costs, planner.budget(), planner.costsAsWritten).run(group.shape))
         val gain    = 1.0 - outcome.best.cost.total / math.max(outcome.original.cost.total, Double.MinPositiveValue)
         val taken   = gain > 0.0 && gain >= planner.minGain
-        Trace.record(GroupReport.searched(ready.graph, outcome, taken, gain, planner.minGain, planner.costs.name))
+        Trace.record(GroupReport.searched(ready.graph, ready.leaves.map(GroupOrdering.tables), outcome, taken, gain, planner.minGain, planner.costs.name))
         if (taken) Trace.timed("rebuild")(ready.rebuild(outcome.best)) else keep(group, optimized)
     }
   }
@@ -51,7 +51,7 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
     if (group.leaves.size < 3) Some("two relations have only one order")
     else if (group.marked) Some("already ordered by Dovetail")
     else if (foreign.nonEmpty) Some(s"a predicate reads columns of an outer query: ${ExpressionText(foreign.head)}")
-    else if (group.outputs.map(_.size).sum != AttributeSet(group.outputs.flatten).size) Some("two inputs have a column in common")
+    else if (!group.distinct) Some("two inputs have a column in common")
     else if (group.operators.nonEmpty && predicates.constant.nonEmpty) Some("a predicate without columns beside outer, semi or anti joins")
     else None
   }
@@ -93,6 +93,10 @@ object GroupOrdering {
       val tables = other.collectLeaves().map(name).distinct
       s"${other.nodeName.toLowerCase(java.util.Locale.ROOT)}(${tables.take(NamesShown).mkString(", ")}${if (tables.size > NamesShown) ", …" else ""})"
   }
+
+  /** What a leaf of a group reads. */
+  private def tables(plan: LogicalPlan): Vector[String] =
+    plan.collectLeaves().collect { case l: LeafNode => l }.flatMap(LeafStatistics.identity(_)).distinct.toVector
 
   // an existence join has no SQL of its own, and its text holds an expression id
   private def kind(joinType: JoinType): String = joinType match {

@@ -34,10 +34,18 @@ final case class JoinGroup(
     marked: Boolean
 ) {
 
-  /** Per leaf what the group's expressions call its columns: its own, those computed from it, and the flag of an existence join that it is tested by. */
-  val outputs: Vector[AttributeSet] = leaves.indices.toVector.map { i =>
-    AttributeSet(leaves(i).output ++ computed.collect { case (`i`, a) => a.toAttribute } ++ operators.filter(_.right.head == i).flatMap(_.flag))
+  private val own: Vector[AttributeSet] = leaves.indices.toVector.map { i =>
+    AttributeSet(leaves(i).output ++ computed.collect { case (`i`, a) => a.toAttribute })
   }
+
+  /**
+   * Per leaf what the group's expressions call its columns: its own, those computed from it, and the flag of an existence join that has it on its right
+   * side: who reads the flag reads all of that side.
+   */
+  val outputs: Vector[AttributeSet] = leaves.indices.toVector.map(i => AttributeSet(own(i).toSeq ++ operators.filter(_.right.contains(i)).flatMap(_.flag)))
+
+  /** No two leaves have a column in common. */
+  def distinct: Boolean = own.map(_.size).sum == AttributeSet(own.flatten).size
 
   /** The leaves, or what took their places, with the columns that the projections between the joins computed. */
   def withComputed(plans: Vector[LogicalPlan]): Vector[LogicalPlan] =

@@ -55,6 +55,18 @@ final class Conditions {
     case _                                                      => None
   }
 
+  /** Whether `e`, where it is a [[column]], has the very values of that column, and not others in their place (padded, rounded). */
+  def sameValues(e: Expression): Boolean = e match {
+    case _: Attribute => true
+    case c: Cast      => JoinKeys.same(c.child.dataType, c.dataType) && sameValues(c.child)
+    case a: Alias     => sameValues(a.child)
+    case _            => false
+  }
+
+  /** The key of a constant that `e` is compared to, where it has no place on the number line. */
+  private def key(e: Expression, constant: Any): Option[Long] =
+    if (Values.ordered(e.dataType) || !sameValues(e)) None else JoinKeys.of(e.dataType).map(_(constant))
+
   private def isText(t: DataType) = t.isInstanceOf[StringType] || t.isInstanceOf[VarcharType] || t.isInstanceOf[CharType]
 
   private def widens(from: DataType, to: DataType): Boolean = (from, to) match {
@@ -80,8 +92,8 @@ final class Conditions {
   }
 
   private def equality(l: Expression, r: Expression): C = (literal(l), literal(r)) match {
-    case (None, Some(v)) => if (v.value == null) C.Constant(keeps = false) else C.Equals(id(l), Values.number(v.value))
-    case (Some(v), None) => if (v.value == null) C.Constant(keeps = false) else C.Equals(id(r), Values.number(v.value))
+    case (None, Some(v)) => if (v.value == null) C.Constant(keeps = false) else C.Equals(id(l), Values.number(v.value), key(l, v.value))
+    case (Some(v), None) => if (v.value == null) C.Constant(keeps = false) else C.Equals(id(r), Values.number(v.value), key(r, v.value))
     case _               =>
       (column(l), column(r)) match {
         case (Some(a), Some(b)) => C.CompareColumns(a, None, b)
@@ -107,7 +119,10 @@ final class Conditions {
     val numbers   = if (Values.ordered(e.dataType)) constants.flatMap(Values.number(_)).distinct.sorted.toVector else Vector.empty
     if (constants.isEmpty) C.Constant(keeps = false)
     else if (numbers.size == constants.size) C.In(id(e), numbers, numbers.size)
-    else C.In(id(e), Vector.empty, constants.size)
+    else {
+      val keys = constants.flatMap(key(e, _)).distinct.sorted.toVector
+      C.In(id(e), Vector.empty, constants.size, if (keys.size == constants.size) keys else Vector.empty)
+    }
   }
 
   private def mirrored(op: C.Comparison): C.Comparison = op match {

@@ -131,8 +131,10 @@ object JoinPredicates {
 
   /** For the kernel. */
   def member(m: ClassMember, profiles: Vector[RelationProfile]): Member = {
-    val column = new Conditions().column(m.expression)
-    Member(m.relation, column.map(profiles(m.relation).column).getOrElse(ColumnProfile()), column.toSet, ExpressionText(m.expression))
+    val conditions = new Conditions
+    val column     = conditions.column(m.expression)
+    val profile    = column.map(profiles(m.relation).column).getOrElse(ColumnProfile())
+    Member(m.relation, if (conditions.sameValues(m.expression)) profile else profile.recoded, column.toSet, ExpressionText(m.expression))
   }
 
   final case class Equality(expression: EqualTo, left: ClassMember, right: ClassMember)

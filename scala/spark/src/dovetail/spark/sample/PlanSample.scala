@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail.sample
 
 import dovetail.kernel.estimate.RelationSample
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeMap, AttributeReference, BindReferences, Expression, InterpretedPredicate, Unevaluable}
+import org.apache.spark.sql.dovetail.predicates.JoinKeys
 import org.apache.spark.sql.dovetail.store.TableSample
 import org.apache.spark.sql.types.StructType
 

@@ -5,8 +5,10 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression, ExpressionInfo, UnsafeProjection}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Statistics}
+import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, ArrayData, GenericArrayData}
 import org.apache.spark.sql.catalyst.{FunctionIdentifier, InternalRow}
 import org.apache.spark.sql.dovetail.BuildInfo
+import org.apache.spark.sql.dovetail.advise.AdviseQuery
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.explain.ExplainQuery
 import org.apache.spark.sql.dovetail.stats.ShowStatistics
@@ -17,7 +19,7 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * A table function that reads: its rows are computed when the query runs, not when it is analyzed (Spark Connect analyzes a query several times).
  *
- * @param compute the rows, from the constant arguments; values are String, Long, Int, Double, Boolean or null
+ * @param compute the rows, from the constant arguments; values are String, Long, Int, Double, Boolean, a Seq or a Map of these, or null
  */
 final class TableFunction(
     val name: String,
@@ -68,7 +70,9 @@ object TableFunctions {
 
   private val estimate = new TableFunction("dovetail_estimate", "sql", 1 to 1, EstimateQuery.columns, (session, args) => Seq(EstimateQuery(session, args.head)))
 
-  val functions: Seq[TableFunction] = Seq(version, conf, stats, explain, estimate)
+  private val advise = new TableFunction("dovetail_advise", "sql", 1 to 1, AdviseQuery.columns, (session, args) => AdviseQuery(session, args.head))
+
+  val functions: Seq[TableFunction] = Seq(version, conf, stats, explain, estimate, advise)
 
   type Description = (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan)
 
@@ -108,7 +112,7 @@ case class TableFunctionExec(function: String, arguments: Seq[String], output: S
   private lazy val rows: Array[InternalRow] = {
     val toUnsafe = UnsafeProjection.create(output, output)
     TableFunctions(function).compute(SparkSession.active, arguments).map { values =>
-      toUnsafe(InternalRow.fromSeq(values.map { case s: String => UTF8String.fromString(s); case other => other })).copy(): InternalRow
+      toUnsafe(InternalRow.fromSeq(values.map(TableFunctionExec.internal))).copy(): InternalRow
     }.toArray
   }
 
@@ -116,6 +120,20 @@ case class TableFunctionExec(function: String, arguments: Seq[String], output: S
   override def executeTake(limit: Int): Array[InternalRow] = rows.take(limit)
   override def executeTail(limit: Int): Array[InternalRow] = rows.takeRight(limit)
   override protected def doExecute(): RDD[InternalRow]     = sparkContext.parallelize(rows.toSeq, 1)
+}
+
+object TableFunctionExec {
+
+  private def internal(value: Any): Any = value match {
+    case s: String               => UTF8String.fromString(s)
+    case s: collection.Seq[_]    => array(s)
+    case m: collection.Map[_, _] =>
+      val entries = m.toSeq
+      new ArrayBasedMapData(array(entries.map(_._1)), array(entries.map(_._2)))
+    case other => other
+  }
+
+  private def array(values: collection.Seq[_]): ArrayData = new GenericArrayData(values.iterator.map(internal).toArray[Any])
 }
 
 object TableFunctionStrategy extends SparkStrategy {

@@ -17,7 +17,8 @@ object JoinStatistics {
   def apply(join: Join, left: RelationProfile, right: RelationProfile, samples: PlanSamples): RelationProfile = {
     val profiles = Vector(left, right)
     // EXCEPT and INTERSECT compare null-safely: for a size, that is an equality
-    val conditions = join.condition.toSeq.flatMap(Conjuncts(_)).map { case EqualNullSafe(l, r) => EqualTo(l, r); case other => other }
+    val conjuncts  = join.condition.toSeq.flatMap(Conjuncts(_))
+    val conditions = conjuncts.map { case EqualNullSafe(l, r) => EqualTo(l, r); case other => other }
     val predicates = JoinPredicates.ofJoin(join.left.outputSet, join.right.outputSet, conditions)
     // a condition on one side only picks rows of an outer join's partners, which the samples know nothing of
     val sampled   = if (predicates.local.isEmpty) samples.relations(Vector(join.left, join.right), predicates) else Vector(None, None)
@@ -25,7 +26,10 @@ object JoinStatistics {
     val classes   = predicates.equivalenceClasses(profiles)
     val graph     = JoinGraph(relations, classes, predicates.joinPredicates(profiles))
     val model     = new CardinalityModel(graph)
-    val pairs     = model.estimate(Array(0, 1))
+    val equal     = model.estimate(Array(0, 1))
+    // NULLs that meet NULLs are no key's, and in no degree
+    val nullsMeet = conjuncts.exists(_.isInstanceOf[EqualNullSafe])
+    val pairs     = if (nullsMeet) Estimate.of(equal.value, left.rows.upper * right.rows.upper, equal.source) else equal
     val local     = predicates.local.map { case (i, e) => Filters.selectivity(if (i == 0) left else right, new Conditions()(e)) }.product
     val inner     = pairs.scaled(local)
     val (l, r)    = (left.rows.value, right.rows.value)
@@ -72,7 +76,7 @@ object JoinStatistics {
 
   private def joined(rows: Estimate, left: RelationProfile, right: RelationProfile): RelationProfile = {
     def thinned(side: RelationProfile) = side.columns.map { case (id, c) =>
-      id -> c.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, side.rows.value, math.min(rows.value, side.rows.value))))
+      id -> c.multiplied.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, side.rows.value, math.min(rows.value, side.rows.value))))
     }
     RelationProfile(rows, thinned(left) ++ thinned(right), math.max(rows.value, 1.0))
   }

@@ -130,7 +130,11 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
           max = c.max.flatMap(Values.number(_)),
           histogram = if (histograms && c.quantiles.size > 1) Some(equiDepth(c)) else None,
           width = Some(c.width)
-        )
+        ) match {
+          case (column, faults) =>
+            val degree = c.heavyHitters.headOption.filter(_ => c.complete && table.fresh).map(_._2.toDouble)
+            (column.copy(frequent = if (a.dataType == c.dataType) c.frequencies else None, degree = degree, unseen = table.unread.fold(0.0)(_.share)), faults)
+        }
       }
     }.copy(groups = groups)
   }
@@ -141,7 +145,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   }
 
   private def profile(name: String, output: Seq[Attribute], rows: Double, source: Source, statOf: Attribute => Option[ColumnStat]): RelationProfile =
-    profile(name, output, Estimate.exactly(rows, source)) { a =>
+    // a data source counts what is in its files, and some of that may be deleted by others (Iceberg's delete files)
+    profile(name, output, if (source == Source.Connector) Estimate.of(rows, rows, source) else Estimate.exactly(rows, source)) { a =>
       statOf(a).map { stat =>
         ColumnProfile.checked(
           ndv = stat.distinctCount.map(_.toDouble),
@@ -185,7 +190,7 @@ object LeafStatistics {
   private def columnar(format: String): Boolean = format.startsWith("Parquet") || format.startsWith("Orc") || format.startsWith("Delta")
 
   /** The table or the paths that the leaf reads. */
-  private def identity(leaf: LeafNode): Option[String] = leaf match {
+  def identity(leaf: LeafNode): Option[String] = leaf match {
     case r: LogicalRelation => r.catalogTable.map(_.identifier.unquotedString).orElse(r.relation match {
         case f: HadoopFsRelation => Some(f.location.rootPaths.mkString(" "))
         case _                   => None

@@ -74,7 +74,9 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
 
   /** As many rows as there were, for want of a better number: the user's code (flatMap, mapInPandas, TRANSFORM) may make any number of them. */
   private def unbounded(child: RelationProfile): RelationProfile =
-    child.copy(rows = Estimate.guess(child.rows.value, child.rows.source), uniqueKeys = Set.empty)
+    multiplied(child).copy(rows = Estimate.guess(child.rows.value, child.rows.source), uniqueKeys = Set.empty)
+
+  private def multiplied(p: RelationProfile): RelationProfile = p.copy(columns = p.columns.map { case (id, c) => id -> c.multiplied })
 
   private def reference(r: CTERelationRef): RelationProfile = ctes.get(r.cteId) match {
     case Some(d) =>
@@ -132,11 +134,13 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
     child.copy(columns = columns, uniqueKeys = child.uniqueKeys.filter(_.forall(renamed.contains)).map(_.map(renamed)))
   }
 
-  private def computed(e: Expression, child: RelationProfile): ColumnProfile =
-    new Conditions().column(e).flatMap(child.columns.get).getOrElse {
+  private def computed(e: Expression, child: RelationProfile): ColumnProfile = {
+    val conditions = new Conditions
+    conditions.column(e).flatMap(child.columns.get).map(c => if (conditions.sameValues(e)) c else c.recoded).getOrElse {
       val ndv = if (e.deterministic && !e.exists(_.isInstanceOf[AggregateExpression])) knownDistinct(e, child) else None
       ColumnProfile(ndv = ndv, domain = ndv, width = e.dataType.defaultSize.toDouble)
     }
+  }
 
   private def aggregate(a: Aggregate): RelationProfile = {
     val child = apply(a.child)
@@ -158,16 +162,23 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
       output: Option[Seq[NamedExpression]] = None
   ): RelationProfile = {
     val ndvs   = ids.map(id => child.column(id).ndv.getOrElse(child.rows.value * Assumptions.GroupingFraction)) ++ expressions.map(distinct(_, child))
-    val groups = math.max(math.min(Assumptions.jointNdv(ndvs), child.rows.value), math.min(1.0, child.rows.value))
+    val joint  = counted(ids ++ expressions.flatMap(new Conditions().column(_)), child).filter(_ => ndvs.size > 1).getOrElse(Assumptions.jointNdv(ndvs))
+    val groups = math.max(math.min(joint, child.rows.value), math.min(1.0, child.rows.value))
     val rows   = Estimate.of(groups, child.rows.upper, child.rows.source)
     val shape  = output.fold(child)(project(_, child))
     shape.copy(
       rows = rows,
       // a table that meets itself on what it was grouped by meets itself on a key
-      columns = shape.columns.map { case (id, c) => id -> c.copy(ndv = c.ndv.map(math.min(_, math.max(groups, 1.0))), origin = None) },
+      columns = shape.columns.map { case (id, c) => id -> c.recoded.copy(ndv = c.ndv.map(math.min(_, math.max(groups, 1.0))), origin = None) },
       baseRows = groups,
       uniqueKeys = if (unique.isEmpty) Set.empty else Set(unique)
     )
+  }
+
+  /** Distinct values of columns together, as counted, and as far as the columns' own still allow it. */
+  private def counted(ids: Seq[Long], child: RelationProfile): Option[Double] = child.groups.get(ids.toSet).map { all =>
+    val possible = ids.distinct.map(child.column(_).ndv.getOrElse(all)).product
+    math.min(Assumptions.distinctAfter(all, child.baseRows, child.rows.value), possible)
   }
 
   /** Distinct values of an expression that rows are grouped by. */
@@ -220,7 +231,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
       val parts             = known.map(computed(_, child))
       val constants         = literals.distinct.size.toDouble
       val profile           = parts.reduceOption((x, y) => if (x.ndv.getOrElse(0.0) >= y.ndv.getOrElse(0.0)) x else y) match {
-        case Some(p) => p.copy(nulls = Some(1.0 - p.nonNull * parts.size / n), min = None, max = None, histogram = None)
+        case Some(p) => p.recoded.copy(nulls = Some(1.0 - p.nonNull * parts.size / n), min = None, max = None, histogram = None)
         case None    => ColumnProfile(ndv = Some(constants), domain = Some(constants), width = a.dataType.defaultSize.toDouble)
       }
       a.exprId.id -> profile
@@ -229,7 +240,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   }
 
   private def generate(g: Generate): RelationProfile = {
-    val child = widened(apply(g.child), g.output)
+    val child = multiplied(widened(apply(g.child), g.output))
     child.copy(
       rows = child.rows * Estimate.guess(Assumptions.GeneratorRows, Source.Assumed),
       baseRows = child.baseRows * Assumptions.GeneratorRows,

@@ -1,65 +1,180 @@
 package org.apache.spark.sql.dovetail.stats
 
-import dovetail.kernel.estimate.Source
+import scala.collection.immutable.ListMap
+
+import dovetail.kernel.estimate.{ColumnProfile, RelationProfile, Source}
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute}
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Project, SubqueryAlias, Union}
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.predicates.Values
+import org.apache.spark.sql.dovetail.store.{ColumnStatistics, GroupStatistics, TableStatistics}
 import org.apache.spark.sql.types._
 
-/** What is known of a table, a view or a path (parquet.`/data`): the rows behind `dovetail_stats`. First the table, then its columns. */
+/**
+ * What is known of a table, a view or a path (parquet.`/data`): the rows behind `dovetail_stats`. First the table, then its columns, then groups of them.
+ *
+ * Numbers are those that are planned with. What Dovetail collected and a plan has no number for (bounds of strings, frequent values, the sample) is shown
+ * where the target is one table, as it is.
+ */
 object ShowStatistics {
 
   val columns: Seq[(String, DataType)] = Seq(
-    "column"         -> StringType,
-    "data_type"      -> StringType,
-    "rows"           -> LongType,
-    "size_bytes"     -> LongType,
-    "distinct_count" -> LongType,
-    "null_count"     -> LongType,
-    "min"            -> StringType,
-    "max"            -> StringType,
-    "avg_length"     -> LongType,
-    "max_length"     -> LongType,
-    "histogram_bins" -> IntegerType,
-    "source"         -> StringType,
-    "confidence"     -> StringType
+    "column"          -> StringType,
+    "data_type"       -> StringType,
+    "rows"            -> LongType,
+    "size_bytes"      -> LongType,
+    "distinct_count"  -> LongType,
+    "null_count"      -> LongType,
+    "min"             -> StringType,
+    "max"             -> StringType,
+    "avg_length"      -> LongType,
+    "max_length"      -> LongType,
+    "histogram_bins"  -> IntegerType,
+    "source"          -> StringType,
+    "confidence"      -> StringType,
+    "kind"            -> StringType,
+    "group_columns"   -> ArrayType(StringType),
+    "frequent_values" -> IntegerType,
+    "top_values"      -> MapType(StringType, LongType),
+    "sample_rows"     -> LongType,
+    "collected_at"    -> TimestampType,
+    "fresh"           -> BooleanType,
+    "unread_files"    -> IntegerType
   )
+
+  /** Frequent values that are shown of a column. */
+  val TopValues = 5
 
   def apply(session: SparkSession, target: String): Seq[Seq[Any]] = {
     val conf       = session.sessionState.conf
     val plan       = session.table(target).queryExecution.optimizedPlan
-    val statistics = new PlanStatistics(conf, DovetailConf.HistogramEnabled.get(conf), new StoredTables(session))
+    val known      = new StoredTables(session)
+    val statistics = new PlanStatistics(conf, DovetailConf.HistogramEnabled.get(conf), known)
     statistics.learnFrom(plan)
     val profile = statistics(plan)
-    val rows    = profile.rows
-    val trust   = if (rows.lower == rows.upper) "exact" else if (rows.source.rank <= Source.Footer.rank) "estimated" else "guessed"
-    // footers count rows; the distinct values of a column are deduced
-    val trustOfColumns = if (rows.source == Source.Footer) "estimated" else trust
-    val table          = Seq[Any](null, null, rows.value.toLong, size(plan), null, null, null, null, null, null, null, rows.source.name, trust)
-    table +: plan.output.map { a =>
-      val c                       = profile.column(a.exprId.id)
-      def long(d: Option[Double]) = d.map(_.round: java.lang.Long).orNull
-      def text(d: Option[Double]) = d.map(Values.render(_, a.dataType)).orNull
-      val known                   = c.ndv.isDefined || c.nulls.isDefined || c.min.isDefined
-      Seq[Any](
-        a.name,
-        a.dataType.sql,
-        null,
-        null,
-        long(c.ndv),
-        long(c.nulls.map(_ * rows.value)),
-        text(c.min),
-        text(c.max),
-        if (known) c.width.round: java.lang.Long else null,
-        null,
-        c.histogram.map(_.buckets.size: java.lang.Integer).orNull,
-        if (known) rows.source.name else Source.Assumed.name,
-        if (known) trustOfColumns else "guessed"
+    val tables  = plan.collectLeaves().collect { case l: LeafNode => l }.flatMap(known.find)
+    // in a view of several tables, a column is as its own table
+    val ofColumns = plan.output.map { a =>
+      val from       = origin(plan, a)
+      val stored     = from.flatMap { case (leaf, _) => known.find(leaf) }
+      val source     = from.fold(profile.rows.source) { case (leaf, _) => statistics(leaf).rows.source }
+      val collection = for (t <- stored if asItIs(plan); (_, name) <- from; c <- t.columns.find(_.name == name)) yield c
+      column(a, profile, source, stored, collection)
+    }
+    val groups = if (asItIs(plan)) tables.headOption.toSeq.flatMap(t => t.groups.flatMap(group(plan, t, _))) else Nil
+    (table(plan, profile, tables) +: ofColumns) ++ groups
+  }
+
+  private def table(plan: LogicalPlan, profile: RelationProfile, tables: Seq[TableStatistics]): Seq[Any] = {
+    val rows   = profile.rows
+    val sample = if (asItIs(plan)) tables.headOption.flatMap(_.sample) else None
+    Seq[Any](
+      null,
+      null,
+      rows.value.toLong,
+      size(plan),
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      rows.source.name,
+      trust(profile),
+      "table",
+      null,
+      null,
+      null
+    ) ++
+      (sample.map(s => Long.box(s.rows.length.toLong)).orNull +: age(tables))
+  }
+
+  private def column(
+      a: Attribute,
+      profile: RelationProfile,
+      source: Source,
+      stored: Option[TableStatistics],
+      collected: Option[ColumnStatistics]
+  ): Seq[Any] = {
+    val c: ColumnProfile                         = profile.column(a.exprId.id)
+    def long(d: Option[Double])                  = d.map(_.round: java.lang.Long).orNull
+    def bound(v: Option[Any], n: Option[Double]) = v.flatMap(text(_, a.dataType)).orElse(n.map(Values.render(_, a.dataType))).orNull
+    val known                                    = c.ndv.isDefined || c.nulls.isDefined || c.min.isDefined
+    val top     = collected.toSeq.flatMap(_.heavyHitters.take(TopValues)).flatMap { case (v, n) => text(v, a.dataType).map(_ -> n) }
+    val sampled = for (t <- stored; s <- t.sample; d <- collected if s.schema.fieldNames.contains(d.name)) yield s.rows.length.toLong
+    Seq[Any](
+      a.name,
+      a.dataType.sql,
+      null,
+      null,
+      long(c.ndv),
+      long(c.nulls.map(_ * profile.rows.value)),
+      bound(collected.flatMap(_.min), c.min),
+      bound(collected.flatMap(_.max), c.max),
+      if (known) c.width.round: java.lang.Long else null,
+      collected.map(_.maxWidth: java.lang.Long).orNull,
+      c.histogram.map(_.buckets.size: java.lang.Integer).orNull,
+      if (known) source.name else Source.Assumed.name,
+      // footers count rows; the distinct values of a column are deduced
+      if (!known) "guessed" else if (source == Source.Footer) "estimated" else trust(profile),
+      "column",
+      null,
+      collected.map(_.heavyHitters.size: java.lang.Integer).orNull,
+      if (top.isEmpty) null else ListMap(top: _*),
+      sampled.map(Long.box).orNull
+    ) ++ (if (known) age(stored.toSeq) else age(Nil))
+  }
+
+  private def group(plan: LogicalPlan, t: TableStatistics, g: GroupStatistics): Option[Seq[Any]] = {
+    // by the names that the target has for the columns
+    val names = plan.output.flatMap(a => origin(plan, a).map { case (_, name) => name -> a.name }).toMap
+    if (!g.columns.forall(names.contains)) None
+    else {
+      val unknown = Seq.fill[Any](6)(null)
+      val trust   = if (t.fresh) "estimated" else "guessed"
+      Some(
+        (Seq[Any](g.columns.map(names).mkString(", "), null, null, null, g.ndv.round) ++ unknown ++
+          Seq[Any](Source.Collected.name, trust, "group", g.columns.map(names), null, null, null)) ++ age(Seq(t))
       )
     }
   }
 
-  private def size(plan: org.apache.spark.sql.catalyst.plans.logical.LogicalPlan): java.lang.Long = {
+  /** When the oldest was collected, whether all are as they were then, and how many files are not. */
+  private def age(tables: Seq[TableStatistics]): Seq[Any] =
+    if (tables.isEmpty) Seq(null, null, null)
+    else Seq(tables.map(_.collectedAt).min * MicrosPerMilli, tables.forall(_.fresh), tables.flatMap(_.unread).map(_.files).sum)
+
+  private def trust(profile: RelationProfile): String =
+    if (profile.rows.lower == profile.rows.upper) "exact" else if (profile.rows.source.rank <= Source.Footer.rank) "estimated" else "guessed"
+
+  /** Spark's timestamps are microseconds. */
+  private val MicrosPerMilli = 1000L
+
+  private def text(value: Any, dataType: DataType): Option[String] = value match {
+    case n: Number if dataType.isInstanceOf[IntegralType]         => Some(n.toString)
+    case _: Decimal | _: org.apache.spark.unsafe.types.UTF8String => Some(value.toString)
+    case other                                                    => Values.number(other).map(Values.render(_, dataType))
+  }
+
+  /** The rows of one leaf, all of them. */
+  private def asItIs(plan: LogicalPlan): Boolean = plan match {
+    case _: LeafNode                   => true
+    case _: Project | _: SubqueryAlias => asItIs(plan.children.head)
+    case _                             => false
+  }
+
+  /** The leaf's column that an output column is, unchanged. */
+  private def origin(plan: LogicalPlan, a: Attribute): Option[(LeafNode, String)] = plan match {
+    case leaf: LeafNode       => leaf.output.find(_.exprId == a.exprId).map(c => leaf -> c.name)
+    case _: Union             => None
+    case Project(list, child) =>
+      list.find(_.exprId == a.exprId).flatMap { case Alias(c: Attribute, _) => origin(child, c); case c: Attribute => origin(child, c); case _ => None }
+    case other => other.children.find(_.outputSet.contains(a)).flatMap(origin(_, a))
+  }
+
+  private def size(plan: LogicalPlan): java.lang.Long = {
     val bytes = plan.stats.sizeInBytes
     if (bytes >= BigInt(plan.conf.defaultSizeInBytes)) null else bytes.toLong
   }

@@ -64,11 +64,16 @@ object StoredTables {
     val parts   = table.header.parts.indices.filter(i => table.header.parts(i).files.forall(present)).toVector
     val held    = parts.iterator.map(table.header.parts(_).files.size).sum
     val bytes   = now.map(_.length).sum
+    def unread  = {
+      val read    = parts.iterator.flatMap(table.header.parts(_).files).toSet
+      val missing = now.filterNot(f => read(f.fingerprint))
+      Unread(missing.size, if (bytes > 0L) missing.map(_.length).sum.toDouble / bytes else 0.0)
+    }
     if (held == now.size && parts.size == table.header.parts.size) Some(table.statistics)
     else merged(store, table, parts) match {
       case Some(m) if held == now.size => Some(m)
-      case Some(m) if m.bytes > 0L     => Some(scaled(m, bytes))
-      case _                           => Some(table.statistics).filter(_.bytes > 0L).map(scaled(_, bytes))
+      case Some(m) if m.bytes > 0L     => Some(scaled(m, bytes, unread))
+      case _                           => Some(table.statistics).filter(_.bytes > 0L).map(scaled(_, bytes, unread))
     }
   }
 
@@ -83,7 +88,7 @@ object StoredTables {
       if (read.exists(_.isEmpty)) None
       else {
         read.flatten.foreach(b => sketch.merge(TableSketch.of(b, table.header.recipe)))
-        val statistics = sketch.result(headers.map(_.bytes).sum, table.header.collectedAt, fresh = true)
+        val statistics = sketch.result(headers.map(_.bytes).sum, table.header.collectedAt)
         merges.put((table, parts), statistics)
         Some(statistics)
       }
@@ -91,7 +96,7 @@ object StoredTables {
   }
 
   /** As if the files that were not read were like those that were. */
-  private def scaled(s: TableStatistics, bytes: Long): TableStatistics = {
+  private def scaled(s: TableStatistics, bytes: Long, unread: Unread): TableStatistics = {
     val factor                = bytes.toDouble / s.bytes
     def grown(n: Long)        = math.round(n * factor)
     val rows                  = grown(s.rows)
@@ -100,11 +105,17 @@ object StoredTables {
       rows = rows,
       bytes = bytes,
       columns = s.columns.map(c =>
-        c.copy(nulls = grown(c.nulls), ndv = distinct(c.ndv), heavyHitters = c.heavyHitters.map { case (v, n) => v -> grown(n) })
+        c.copy(
+          nulls = grown(c.nulls),
+          values = grown(c.values),
+          ndv = distinct(c.ndv),
+          heavyHitters = c.heavyHitters.map { case (v, n) => v -> grown(n) },
+          complete = false
+        )
       ),
       groups = s.groups.map(g => g.copy(ndv = distinct(g.ndv))),
       sample = s.sample.map(_.copy(of = rows)),
-      fresh = false
+      unread = Some(unread)
     )
   }
 }

@@ -1,12 +1,11 @@
 package org.apache.spark.sql.dovetail.store
 
-import java.io.{DataInputStream, IOException}
+import java.io.IOException
 import java.util.{LinkedHashMap => LruMap, Locale}
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.util.control.NonFatal
 
-import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.dovetail.FailOpen
@@ -18,7 +17,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * Statistics of tables that survive sessions: `DOVETAIL ANALYZE` writes them here, `stats.StoredTables` finds them.
  *
  * Reading never fails: a file that is missing, broken, or of a newer version is no statistics, and one warning. Tables that were read stay in memory while
- * their file is the same, which is looked at once per [[StatisticsStore.CheckMillis]] for all tables together.
+ * their file is the same.
  */
 final class StatisticsStore(val files: StoreFiles) {
   import StatisticsStore._
@@ -27,11 +26,12 @@ final class StatisticsStore(val files: StoreFiles) {
   private var listedAt = Long.MinValue
   private val read     = new LruMap[String, Cached](InitialCache, LoadFactor, true)
   private var bytes    = 0L
+  private val updating = new Object
 
   /** What is stored of the table; None also where that cannot be read. */
   def find(key: String): Option[StoredTable] = synchronized {
     val name = fileName(key)
-    stamps().get(name) match {
+    stamp(name) match {
       case None        => forget(name); None
       case Some(stamp) =>
         val known = read.get(name)
@@ -44,53 +44,80 @@ final class StatisticsStore(val files: StoreFiles) {
     }
   }
 
-  /** The sketch of one part of a table; None where it cannot be read. */
-  def part(table: StoredTable, part: TableFile.Part): Option[Array[Byte]] = block(table, part.block)
+  /** The sketch of one part of a table; None where it cannot be read, also because another session has replaced the file since. */
+  def part(table: StoredTable, part: TableFile.Part): Option[Array[Byte]] = {
+    val replaced = () => load(table.file).forall(_.header != table.header)
+    reading(table.file, unless = replaced)(files.open(table.file) { in =>
+      in.seek(table.header.blocks + part.block.offset)
+      TableFile.readBlock(in, part.block)
+    })
+  }
+
+  /** The version of the table's file, if only a newer Dovetail can read it. */
+  def newerVersion(key: String): Option[Int] =
+    try files.open(fileName(key))(in => { TableFile.readHeader(in); None })
+    catch {
+      case e: TableFile.NewerVersion => Some(e.version)
+      case NonFatal(_)               => None
+    }
 
   def write(table: TableFile.NewTable): Unit = {
     val name = fileName(table.key)
     files.replace(name)(TableFile.write(_, table))
-    synchronized { forget(name); listedAt = Long.MinValue }
+    synchronized { forget(name); lookAgain() }
+  }
+
+  /**
+   * Writes what `table` makes of what is stored at this moment: of two that do so at once in one JVM, the second sees what the first has written. In two JVMs
+   * it does so, too, unless both write within the same moment.
+   */
+  def update(key: String)(table: Option[StoredTable] => TableFile.NewTable): Unit = updating.synchronized {
+    synchronized(lookAgain())
+    write(table(find(key)))
   }
 
   /** Removes what is stored of the table, and tells whether there was anything. */
   def remove(key: String): Boolean = {
     val removed = files.delete(fileName(key))
-    synchronized { forget(fileName(key)); listedAt = Long.MinValue }
+    synchronized { forget(fileName(key)); lookAgain() }
     removed
   }
 
-  private def stamps(): Map[String, (Long, Long)] = {
+  private def lookAgain(): Unit = listedAt = Long.MinValue
+
+  /** Time and length of a file. On local disks it is asked for them; elsewhere a listing, which costs as much as one file, serves all for a while. */
+  private def stamp(name: String): Option[(Long, Long)] =
+    try if (files.local) files.stamp(name) else listing().get(name)
+    catch {
+      case NonFatal(e) =>
+        FailOpen.warnOnce(s"store ${files.directory} $e", s"No statistics of ${files.directory} are used, because it cannot be read: ${e.getMessage}")
+        None
+    }
+
+  private def listing(): Map[String, (Long, Long)] = {
     val now = System.nanoTime() / 1000000L
     if (listedAt == Long.MinValue || now - listedAt > CheckMillis) {
-      listed = reading("the listing")(files.list()).getOrElse(Map.empty)
       listedAt = now
+      listed = Map.empty
+      listed = files.list()
     }
     listed
   }
 
-  private def load(name: String): Option[StoredTable] = reading(name) {
-    files.open(name) { in =>
-      val header = TableFile.readHeader(in)
-      in.seek(header.blocks + header.whole.offset)
-      val whole = TableFile.readBlock(new DataInputStream(in), header.whole)
-      new StoredTable(name, header, TableSketch.of(whole, header.recipe))
-    }
-  }
+  private def load(name: String): Option[StoredTable] = reading(name)(files.open(name) { in =>
+    val header = TableFile.readHeader(in)
+    in.seek(header.blocks + header.whole.offset)
+    new StoredTable(name, header, TableSketch.of(TableFile.readBlock(in, header.whole), header.recipe))
+  })
 
-  private def block(table: StoredTable, block: TableFile.Block): Option[Array[Byte]] = reading(table.file) {
-    files.open(table.file) { in =>
-      in.seek(table.header.blocks + block.offset)
-      TableFile.readBlock(new DataInputStream(in), block)
-    }
-  }
-
-  private def reading[A](what: String)(body: => A): Option[A] =
+  /** @param unless there is nothing to warn of */
+  private def reading[A](what: String, unless: () => Boolean = () => false)(body: => A): Option[A] =
     try Some(body)
     catch {
       // also what a broken file makes of arrays and numbers that its checksum did not catch
       case NonFatal(e) =>
-        FailOpen.warnOnce(s"store ${files.directory} $what ${reason(e)}", s"Statistics in $what of ${files.directory} are not used: ${reason(e)}")
+        if (!unless())
+          FailOpen.warnOnce(s"store ${files.directory} $what ${reason(e)}", s"Statistics in $what of ${files.directory} are not used: ${reason(e)}")
         None
     }
 
@@ -118,7 +145,7 @@ object StatisticsStore {
     def bytes: Long = math.max(EntryBytes, table.fold(0L)(_.header.whole.length * Expansion))
   }
 
-  /** How long another session's ANALYZE may stay unseen, in milliseconds: one listing serves all queries in between. This session's is seen at once. */
+  /** How long another session's ANALYZE may stay unseen where directories are listed, in milliseconds: one listing serves all queries in between. */
   val CheckMillis = 2000L
 
   /** Bytes of statistics of all tables that a session keeps in memory, roughly. */
@@ -138,7 +165,7 @@ object StatisticsStore {
     val conf      = session.sessionState.conf
     val path      = DovetailConf.StorePath.get(conf).trim
     val directory = if (path.nonEmpty) path else s"${conf.warehousePath}/$Default"
-    stores.computeIfAbsent(directory, d => new StatisticsStore(new StoreFiles(new Path(d), session.sessionState.newHadoopConf())))
+    stores.computeIfAbsent(directory, d => new StatisticsStore(new StoreFiles(StoreFiles.path(d), session.sessionState.newHadoopConf())))
   }
 
   /** In the warehouse, hidden from everything that looks for tables there; docs/internals/statistics.md says why. */

@@ -25,7 +25,7 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
     case other                  => other
   }
 
-  private lazy val local       = fs.getUri.getScheme == "file"
+  lazy val local: Boolean      = fs.getUri.getScheme == "file"
   private lazy val objectStore = ObjectStores.contains(fs.getUri.getScheme)
 
   /** Time of modification and length by name; empty where the directory is not there. */
@@ -34,6 +34,11 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
         s.getPath.getName -> ((s.getModificationTime, s.getLen))
       ).toMap
     catch { case _: java.io.FileNotFoundException => Map.empty }
+
+  /** The same of one file: on a local disk, a listing takes a look at each. */
+  def stamp(name: String): Option[(Long, Long)] =
+    try Some(fs.getFileStatus(new Path(directory, name))).map(s => (s.getModificationTime, s.getLen))
+    catch { case _: java.io.FileNotFoundException => None }
 
   def open[A](name: String)(read: FSDataInputStream => A): A = {
     val in = fs.open(new Path(directory, name))
@@ -50,7 +55,9 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
       create(probe).close()
       fs.delete(probe, false)
       ()
-    } catch { case e: IOException => throw notWritable(e) }
+    } catch {
+      case e @ (_: IOException | _: UnsupportedOperationException | _: IllegalArgumentException) => throw notWritable(directory, e)
+    }
 
   /** Replaces the file, or leaves it as it was. */
   def replace(name: String)(write: OutputStream => Unit): Unit = {
@@ -60,22 +67,31 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
       makeDirectory()
       val out = create(path)
       try write(out)
-      finally out.close()
+      catch { case e: Throwable => abandon(out); throw e }
+      out.close()
       if (!objectStore) rename(path, target)
     } catch {
-      case e: IOException => discard(path); throw notWritable(e)
+      case e: IOException => discard(path); throw notWritable(directory, e)
       case NonFatal(e)    => discard(path); throw e
     }
   }
 
   def delete(name: String): Boolean = fs.delete(new Path(directory, name), false)
 
-  private def makeDirectory(): Unit = if (!fs.exists(directory)) {
-    if (!fs.mkdirs(directory)) throw new IOException(s"$directory could not be made")
-    if (local) permit(directory, "rwx------")
-  }
+  private def makeDirectory(): Unit =
+    if (!fs.exists(directory)) {
+      if (!fs.mkdirs(directory)) throw new IOException("the directory could not be made")
+      if (local) permit(directory, "rwx------")
+    } else if (!fs.getFileStatus(directory).isDirectory) throw new IOException("it is a file")
 
-  private def create(path: Path): OutputStream = {
+  /** Object stores show what was written when it is closed: half a file in the place of a whole one, unless it is given up. */
+  private def abandon(out: FSDataOutputStream): Unit =
+    try {
+      if (objectStore) { out.abort(); () }
+      else out.close()
+    } catch { case NonFatal(_) => () }
+
+  private def create(path: Path): FSDataOutputStream = {
     val out = fs.create(path, true)
     // before there is anything in it
     try { if (local) permit(path, "rw-------") }
@@ -88,9 +104,16 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
     try { JavaFiles.setPosixFilePermissions(Paths.get(path.toUri.getPath), PosixFilePermissions.fromString(permissions)); () }
     catch { case _: UnsupportedOperationException => () }
 
-  private def rename(from: Path, to: Path): Unit =
-    if (local) { if (!fs.rename(from, to)) throw new IOException(s"$from could not be renamed to $to") }
-    else FileContext.getFileContext(fs.getUri, hadoop).rename(from, to, Options.Rename.OVERWRITE)
+  private def rename(from: Path, to: Path): Unit = {
+    def moved(): Unit = if (!fs.rename(from, to)) throw new IOException(s"$from could not be renamed to $to")
+    if (local) moved()
+    else
+      try FileContext.getFileContext(fs.getUri, hadoop).rename(from, to, Options.Rename.OVERWRITE)
+      catch {
+        // one that cannot replace a file in one step: for a moment there is none
+        case _: UnsupportedFileSystemException => fs.delete(to, false); moved()
+      }
+  }
 
   private def discard(path: Path): Unit =
     try { if (!objectStore) fs.delete(path, false); () }
@@ -104,11 +127,6 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
     } catch { case _: IOException => () }
 
   private def temporary(name: String): Path = new Path(directory, s".$name.${UUID.randomUUID()}$Temporary")
-
-  private def notWritable(e: IOException): IOException = new IOException(
-    s"Dovetail cannot write statistics to $directory: ${e.getMessage}. Set spark.dovetail.store.path to a directory that this user may write to.",
-    e
-  )
 }
 
 object StoreFiles {
@@ -120,4 +138,14 @@ object StoreFiles {
 
   /** Schemes of stores where a file appears when it is complete, and renaming copies it. */
   private val ObjectStores = Set("s3", "s3a", "s3n", "gs", "abfs", "abfss", "wasb", "wasbs", "oss", "cos", "cosn", "obs")
+
+  /** A store's directory, from the settings. */
+  def path(text: String): Path =
+    try new Path(text)
+    catch { case e: IllegalArgumentException => throw notWritable(text, e) }
+
+  private def notWritable(directory: Any, e: Throwable): IOException = new IOException(
+    s"Dovetail cannot write statistics to $directory: ${e.getMessage}. Set spark.dovetail.store.path to a directory that this user may write to.",
+    e
+  )
 }

@@ -9,7 +9,7 @@ final class StoredTable(val file: String, val header: TableFile.Header, sketch: 
   val bytes: Long = header.parts.map(_.bytes).sum
 
   /** As of when they were collected. */
-  val statistics: TableStatistics = sketch.result(bytes, header.collectedAt, fresh = true)
+  val statistics: TableStatistics = sketch.result(bytes, header.collectedAt)
 
   /** Fingerprints of all files that were read. */
   lazy val files: Set[Long] = header.parts.iterator.flatMap(_.files).toSet

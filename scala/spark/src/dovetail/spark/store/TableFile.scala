@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.store
 
-import java.io.{DataInput, DataInputStream, DataOutput, DataOutputStream, InputStream, IOException, OutputStream}
+import java.io.{DataInput, DataInputStream, DataOutput, DataOutputStream, EOFException, InputStream, IOException, OutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.zip.CRC32
 
@@ -43,7 +43,7 @@ object TableFile {
   final case class NewTable(key: String, name: String, collectedAt: Long, recipe: Recipe, parts: Vector[NewPart], whole: Array[Byte])
 
   /** A file that a newer Dovetail wrote. */
-  final class NewerVersion(version: Int)
+  final class NewerVersion(val version: Int)
       extends IOException(
         s"it has version $version of the format, and this version of Dovetail reads up to $Version: analyze the table again, or use the newer one"
       )
@@ -94,14 +94,15 @@ object TableFile {
     val magic = new Array[Byte](Magic.length)
     in.readFully(magic)
     if (!java.util.Arrays.equals(magic, Magic)) throw new IOException("it is no statistics file of Dovetail")
-    in.readInt() match {
-      case Version                  => readVersion1(in)
-      case newer if newer > Version => throw new NewerVersion(newer)
-      case unknown                  => throw new IOException(s"its format has version $unknown, which there never was")
-    }
+    val version = in.readInt()
+    if (version > Version) throw new NewerVersion(version)
+    readers.getOrElse(version, throw new IOException(s"its format has version $version, which there never was"))(in)
   }
 
-  private def readVersion1(in: DataInput): Header = {
+  /** How the header of each version is read: that of today and the one before it, once there is one. */
+  private lazy val readers: Map[Int, DataInputStream => Header] = Map(1 -> readVersion1)
+
+  private def readVersion1(in: DataInputStream): Header = {
     val length = Bytes.count(in, Longest)
     val bytes  = readBlock(in, Block(0L, length, in.readLong()))
     Bytes.uncompressed(bytes) { h =>
@@ -114,9 +115,10 @@ object TableFile {
   }
 
   /** The bytes of a block, `in` being where it begins. */
-  def readBlock(in: DataInput, block: Block): Array[Byte] = {
-    val bytes = new Array[Byte](block.length)
-    in.readFully(bytes)
+  def readBlock(in: InputStream, block: Block): Array[Byte] = {
+    // asks for memory as bytes come: the length of a broken file may be anything
+    val bytes = in.readNBytes(block.length)
+    if (bytes.length < block.length) throw new EOFException()
     if (checksum(bytes) != block.checksum) throw new IOException("a checksum does not match its contents")
     bytes
   }

@@ -1,6 +1,8 @@
 package org.apache.spark.sql.dovetail.store
 
+import dovetail.kernel.estimate.{Frequencies, FrequentValue}
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values}
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
@@ -13,7 +15,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
  * @param columns     in the order of the schema
  * @param groups      distinct values of groups of columns
  * @param collectedAt milliseconds since the epoch
- * @param fresh       whether the data is still what was read
+ * @param unread      what is there now and was not read, where the data is no longer what was read
  */
 final case class TableStatistics(
     rows: Long,
@@ -22,28 +24,49 @@ final case class TableStatistics(
     groups: Vector[GroupStatistics],
     sample: Option[TableSample],
     collectedAt: Long,
-    fresh: Boolean
-)
+    unread: Option[Unread] = None
+) {
+
+  /** Whether the data is still what was read. */
+  def fresh: Boolean = unread.isEmpty
+}
 
 /**
+ * Files that came or changed since a table was read.
+ *
+ * @param share of the bytes that are there now, 0 to 1
+ */
+final case class Unread(files: Int, share: Double)
+
+/**
+ * @param values       rows with a value that is not NULL
  * @param min          None where unknown, not allowed (privacy), or where all values are NULL. A long string is cut, so it is a bound and not always a value
  * @param max          as `min`; a long string is cut and then rounded up
  * @param width        bytes of a non-NULL value in memory, on average
  * @param quantiles    equi-depth bounds on the number line of `predicates.Values.number`, lowest and highest included; empty where there are none
  * @param heavyHitters most frequent first, with their estimated counts
+ * @param complete     every value is among the heavy hitters, with its exact count
  */
 final case class ColumnStatistics(
     name: String,
     dataType: DataType,
     nulls: Long,
+    values: Long,
     ndv: Double,
     min: Option[Any],
     max: Option[Any],
     width: Double,
     maxWidth: Long,
     quantiles: Vector[Double],
-    heavyHitters: Vector[(Any, Long)]
-)
+    heavyHitters: Vector[(Any, Long)],
+    complete: Boolean
+) {
+
+  /** The heavy hitters as estimates use them; None where there are none, or the type has no keys. */
+  lazy val frequencies: Option[Frequencies] = JoinKeys.of(dataType).filter(_ => heavyHitters.nonEmpty).map { keys =>
+    Frequencies(heavyHitters.map { case (v, n) => FrequentValue(keys(v), Values.number(v), math.min(1.0, n.toDouble / math.max(values, 1L))) }, complete)
+  }
+}
 
 final case class GroupStatistics(columns: Vector[String], ndv: Double)
 

@@ -1,4 +1,4 @@
-package org.apache.spark.sql.dovetail.sample
+package org.apache.spark.sql.dovetail.predicates
 
 import dovetail.kernel.estimate.RelationSample
 import org.apache.spark.sql.catalyst.expressions.XXH64
@@ -6,14 +6,14 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Turns values of a type into the keys of [[RelationSample]]: values that `=` finds equal have equal keys. */
-final private[sample] class JoinKeys private (val ordered: Boolean, key: Any => Long) {
+/** Turns values of a type into the keys of [[RelationSample]] and of frequent values: values that `=` finds equal have equal keys. */
+final class JoinKeys private (val ordered: Boolean, key: Any => Long) {
 
   def apply(value: Any): Long =
     if (value == null) RelationSample.NullKey else { val k = key(value); if (k == RelationSample.NullKey) k + 1 else k }
 }
 
-private[sample] object JoinKeys {
+object JoinKeys {
   private val Seed = 42L
 
   /** None for types that have no cheap equality: nested ones, and strings with a collation of their own. */
@@ -28,6 +28,14 @@ private[sample] object JoinKeys {
       Some(new JoinKeys(false, v => { val b = v.asInstanceOf[Array[Byte]]; XXH64.hashUnsafeBytes(b, Platform.BYTE_ARRAY_OFFSET, b.length, Seed) }))
     case _ => None
   }
+
+  /** Whether a value that is cast from one of the types to the other keeps its key, and no two come to have one. */
+  def same(from: DataType, to: DataType): Boolean = of(from).isDefined && ((from, to) match {
+    case (_: IntegralType, _: IntegralType) => true
+    case (_: DecimalType, _: DecimalType)   => true
+    case (FloatType, DoubleType)            => true
+    case _                                  => from == to
+  })
 
   private def text(s: UTF8String): Long = XXH64.hashUnsafeBytes(s.getBaseObject, s.getBaseOffset, s.numBytes, Seed)
 

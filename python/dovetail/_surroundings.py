@@ -1,0 +1,145 @@
+"""What `dovetail doctor` finds in the configuration that a session here would start with, and in the statistics store.
+
+Read without starting anything: PYSPARK_SUBMIT_ARGS, and spark-defaults.conf beneath it. What a program sets on its
+session builder is not seen; `dovetail.enable` checks that itself.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from dovetail import _launch
+from dovetail._check import Check
+from dovetail.config import Config
+from dovetail.errors import ConfigError, DovetailError, did_you_mean, listing
+from dovetail.jars import line_of, pyspark_version
+from dovetail.session import EXTENSION, EXTENSIONS_KEY, SUBMITTED_JARS_KEYS
+
+JAR_PREFIX = "dovetail-spark-"
+PACKAGES_KEY = "spark.jars.packages"
+EXCLUDED_KEY = "spark.sql.optimizer.excludedRules"
+
+# Spark's own reordering, on only where both are.
+SPARK_REORDERING = ("spark.sql.cbo.enabled", "spark.sql.cbo.joinReorder.enabled")
+
+# Extensions that bring their own commands and rules, and have to come first: by part of the class's name.
+COME_FIRST = ("io.delta.",)
+
+STORE_KEY = "spark.dovetail.store.path"
+WAREHOUSE_KEY = "spark.sql.warehouse.dir"
+STORE_SUFFIX = ".stats"
+DAY_SECONDS = 86_400
+
+Conf = Mapping[str, str]
+
+
+def examine() -> list[Check]:
+    """All checks of this file."""
+    conf = _launch.configured()
+    return [check(conf) for check in (_extension, _extension_jar, _conflicts, _settings, _store)]
+
+
+def _extension(conf: Conf) -> Check:
+    """The order of spark.sql.extensions."""
+    classes = _launch.split_list(conf.get(EXTENSIONS_KEY))
+    if EXTENSION not in classes:
+        others = f" ({', '.join(classes)} will be kept)" if classes else ""
+        return Check("extension", "ok", f"not configured here: enable() and submit-args add it{others}")
+    at = classes.index(EXTENSION)
+    late = [name for name in classes[at + 1 :] if name.startswith(COME_FIRST)]
+    if late or classes.count(EXTENSION) > 1:
+        right = [name for name in dict.fromkeys(classes) if name != EXTENSION]
+        found = f"{late[0]} comes after {EXTENSION}" if late else f"{EXTENSION} is there more than once"
+        return Check("extension", "failed", found, f"set {EXTENSIONS_KEY}={','.join([*right, EXTENSION])}")
+    return Check("extension", "ok", f"{EXTENSIONS_KEY}={','.join(classes)}")
+
+
+def _extension_jar(conf: Conf) -> Check:
+    """An extension class without its jar is skipped by Spark with one line in the log, and all runs as without it."""
+    name = "extension jar"
+    entries = [entry for key in SUBMITTED_JARS_KEYS for entry in _launch.split_list(conf.get(key))]
+    names = [part.rsplit("/", 1)[-1] for entry in entries for part in entry.split(os.pathsep)]
+    home = _launch.spark_home()
+    if home is not None and (home / "jars").is_dir():
+        names += sorted(file.name for file in (home / "jars").glob(f"{JAR_PREFIX}*.jar"))
+    ours = [entry for entry in names if entry.startswith(JAR_PREFIX)]
+    try:
+        line = line_of(pyspark_version()).name
+    except DovetailError:
+        line = None
+    wrong = [entry for entry in ours if line is not None and not entry.startswith(f"{JAR_PREFIX}{line}_")]
+    if wrong:
+        fix = f"put the path that `dovetail jar-path` prints in its place: pyspark here is Spark {line}"
+        return Check(name, "failed", f"{wrong[0]} is for another Spark line", fix)
+    named = EXTENSION in _launch.split_list(conf.get(EXTENSIONS_KEY))
+    if named and not ours and "dovetail" not in (conf.get(PACKAGES_KEY) or ""):
+        fix = "add the jar: --jars $(dovetail jar-path), or spark.jars in spark-defaults.conf"
+        return Check(name, "failed", f"{EXTENSIONS_KEY} names {EXTENSION}, and no jar has it", fix)
+    return Check(name, "ok", ours[0] if ours else "not configured here: enable() and submit-args add it")
+
+
+def _conflicts(conf: Conf) -> Check:
+    """Settings of Spark that work against ours, or switch it off."""
+    name = "spark settings"
+    if all(_is_true(conf.get(key)) for key in SPARK_REORDERING):
+        fix = f"set {SPARK_REORDERING[1]}=false: joins that Dovetail leaves alone are otherwise ordered by Spark"
+        return Check(name, "warning", "Spark's own cost-based reordering is on as well", fix)
+    excluded = [rule for rule in _launch.split_list(conf.get(EXCLUDED_KEY)) if "dovetail" in rule]
+    if excluded:
+        return Check(name, "failed", f"{EXCLUDED_KEY} excludes {excluded[0]}", f"take it out of {EXCLUDED_KEY}")
+    return Check(name, "ok", "no conflict")
+
+
+def _settings(conf: Conf) -> Check:
+    """Settings of our own."""
+    name = "dovetail settings"
+    found = {key: value for key, value in conf.items() if key.startswith("spark.dovetail.")}
+    known = [setting.key for setting in Config.SETTINGS]
+    for key in found:
+        if key not in known:
+            fix = f"remove or correct it.{did_you_mean(key, known)} Keys: {listing(known)}"
+            return Check(name, "failed", f"there is no setting {key}", fix)
+    try:
+        Config.check_conf(found)
+    except ConfigError as error:
+        return Check(name, "failed", str(error), "correct it in spark-defaults.conf or PYSPARK_SUBMIT_ARGS")
+    if "spark.dovetail.enabled" in found and not _is_true(found["spark.dovetail.enabled"]):
+        return Check(name, "warning", "spark.dovetail.enabled=false", "remove it, or SET it to true in the session")
+    return Check(name, "ok", ", ".join(f"{key}={value}" for key, value in found.items()) or "all as by default")
+
+
+def _store(conf: Conf) -> Check:
+    """Statistics of `dovetail.analyze`: is there a place for them, and are there any?"""
+    name = "statistics"
+    location = conf.get(STORE_KEY) or f"{conf.get(WAREHOUSE_KEY) or 'spark-warehouse'}/.dovetail/statistics"
+    url = urlsplit(location)
+    if url.scheme not in ("", "file"):
+        return Check(name, "ok", f"{location} (not looked into: not on this machine's disks)")
+    directory = Path(url2pathname(url.path)).absolute()
+    if problem := _unwritable(directory):
+        fix = f"make it writable, or set {STORE_KEY} to a directory that is; until then dovetail.analyze fails"
+        return Check(name, "failed", f"{directory}: {problem}", fix)
+    stored = sorted(directory.glob(f"*{STORE_SUFFIX}")) if directory.is_dir() else []
+    if not stored:
+        fix = 'dovetail.analyze(spark, "database") or `dovetail analyze` collects them; without, sizes come from files'
+        return Check(name, "ok", f"none yet in {directory}", fix)
+    days = (time.time() - min(file.stat().st_mtime for file in stored)) / DAY_SECONDS
+    found = f"of {len(stored)} tables in {directory}, the oldest {days:.0f} days old"
+    return Check(name, "ok", found + "; dovetail.stats(spark, table) says whether one is out of date")
+
+
+def _unwritable(directory: Path) -> str:
+    """Why nothing can be written to a directory, or made where it is to be; empty where it can."""
+    there = next(parent for parent in (directory, *directory.parents) if parent.exists())
+    if not there.is_dir():
+        return f"{there} is a file"
+    return "" if os.access(there, os.W_OK | os.X_OK) else f"no permission to write to {there}"
+
+
+def _is_true(value: str | None) -> bool:
+    return (value or "").lower() == "true"

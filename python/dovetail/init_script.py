@@ -1,0 +1,89 @@
+"""Cluster init scripts, for platforms that start Spark themselves: `dovetail init-script`.
+
+A library installed through the platform's user interface arrives after Spark has read `spark.sql.extensions`; an init
+script runs before.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from dovetail.errors import StatementError
+from dovetail.jars import jar_path
+from dovetail.session import EXTENSION, EXTENSIONS_KEY
+
+PLATFORMS = ("databricks",)
+DEFAULT_VOLUME = "/Volumes/main/default/dovetail"
+
+SCRIPT_NAME = "dovetail-init.sh"
+CONF_NAME = "spark.conf"
+
+
+@dataclass(frozen=True)
+class InitScript:
+    """What a cluster needs.
+
+    Attributes:
+        script: The init script, a text for bash.
+        conf: Lines for the cluster's Spark configuration.
+        jar: The jar to upload to the volume.
+        volume: Directory on the cluster that holds jar and script.
+    """
+
+    script: str
+    conf: str
+    jar: Path
+    volume: str
+
+    def steps(self) -> str:
+        """What is left to do, for people."""
+        return (
+            f"1. Upload {self.jar} to {self.volume}\n"
+            f"2. Upload the script to {self.volume}/{SCRIPT_NAME}, and name it among the cluster's init scripts\n"
+            "   (standard access mode: have an administrator put jar and script on the metastore's allowlist)\n"
+            "3. Spark configuration of the cluster; where there is an extension already, append with a comma:\n"
+            f"     {self.conf}\n"
+            "4. Restart, then ask for the proof: dovetail.status(spark), or dovetail_version() in SQL"
+        )
+
+    def write(self, directory: Path) -> list[Path]:
+        """Writes script, configuration and jar to a directory, to be uploaded as they are.
+
+        Returns:
+            The files.
+        """
+        directory.mkdir(parents=True, exist_ok=True)
+        files = [directory / SCRIPT_NAME, directory / CONF_NAME, directory / self.jar.name]
+        # newline="": bash on the cluster takes no carriage returns, whatever this machine writes
+        with files[0].open("w", encoding="utf-8", newline="") as script:
+            script.write(self.script)
+        files[1].write_text(self.conf + "\n", encoding="utf-8")
+        files[2].write_bytes(self.jar.read_bytes())
+        return files
+
+
+def databricks(volume: str = DEFAULT_VOLUME, spark_version: str | None = None) -> InitScript:
+    """The init script of a Databricks cluster.
+
+    Args:
+        volume: Directory of a Unity Catalog volume, or of the workspace.
+        spark_version: Spark of the cluster's runtime; by default that of the installed pyspark.
+
+    Raises:
+        StatementError: The volume is no absolute path.
+        UnsupportedSparkError: No jar for this Spark line.
+    """
+    if not re.fullmatch(r"(/[^/\x00-\x1f]+)+/?", volume) or ".." in volume.split("/"):
+        raise StatementError(
+            f"volume '{volume}' is not a directory of a cluster. Expected an absolute path such as {DEFAULT_VOLUME}, "
+            "or /Workspace/Shared/dovetail."
+        )
+    jar = Path(jar_path(spark_version))
+    template = resources.files("dovetail").joinpath("databricks_init.sh").read_text(encoding="utf-8")
+    directory = volume.rstrip("/")
+    script = template.replace("@JAR@", shlex.quote(jar.name)).replace("@VOLUME@", shlex.quote(directory))
+    return InitScript(script, f"{EXTENSIONS_KEY} {EXTENSION}", jar, directory)

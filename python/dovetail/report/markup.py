@@ -1,0 +1,54 @@
+"""Elements of HTML and SVG as strings. Whatever is not markup passes through `text`, names and conditions above all."""
+
+from __future__ import annotations
+
+import html
+
+# Pixels from the middle of a letter to its foot: what moves a label down by this is centered on its y.
+HALF_LETTER = 4.0
+
+
+def text(value: object) -> str:
+    """A value as text between tags.
+
+    >>> text('a < "b"')
+    'a &lt; &quot;b&quot;'
+    """
+    return html.escape(str(value))
+
+
+def tag(name: str, *children: str, **attributes: object) -> str:
+    """An element with children that are markup already; `class_` is `class`, `a_b` is `a-b`, None leaves one out.
+
+    >>> tag("p", text("1 < 2"), class_="note", aria_label='"x"', id=None)
+    '<p class="note" aria-label="&quot;x&quot;">1 &lt; 2</p>'
+    """
+    named = ((key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items() if value is not None)
+    words = "".join(f' {key}="{text(_plain(value))}"' for key, value in named)
+    return f"<{name}{words}>{''.join(children)}</{name}>"
+
+
+def picture(width: float, height: float, label: str, *children: str) -> str:
+    """An SVG in its own size that a screen reader announces as one picture."""
+    box = {"viewBox": f"0 0 {_plain(width)} {_plain(height)}", "width": width, "height": height}
+    return tag("svg", *children, role="img", aria_label=label, xmlns="http://www.w3.org/2000/svg", **box)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, *children: str, **attributes: object) -> str:
+    """A straight line. Gray where a viewer of notebooks drops the style sheet: without one, SVG draws no line."""
+    return tag("line", *children, x1=x1, y1=y1, x2=x2, y2=y2, stroke="gray", **attributes)
+
+
+def label(x: float, y: float, words: str, **attributes: object) -> str:
+    """Text in a picture."""
+    return tag("text", text(words), x=x, y=y, **attributes)
+
+
+def dot(x: float, y: float, radius: float, tooltip: str, **attributes: object) -> str:
+    """A circle that says what it is when pointed at."""
+    return tag("circle", tag("title", text(tooltip)), cx=x, cy=y, r=radius, **attributes)
+
+
+def _plain(value: object) -> object:
+    """Coordinates to a tenth of a pixel."""
+    return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else value

@@ -1,0 +1,273 @@
+"""The JSON of `dovetail_explain` as typed values, between `explain` and everything that shows it.
+
+The jar may be older or newer than this package (a Spark Connect server has its own): keys that are missing are None or
+empty here, keys that are not known are passed over. The JSON lists the joins of a plan from the bottom up with the
+relations below each; which earlier joins are the inputs of a join is found out here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# Sources of a number that rest on no statistics: ANALYZE would replace the guess.
+GUESSES = ("size", "assumed")
+
+# Parts of a cost in the order in which the work is done; `total` is their sum.
+COST_PARTS = ("exchange", "sort", "hash", "broadcast", "output")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number of rows with its bounds and origin; None is unknown."""
+
+    value: float
+    lower: float | None
+    upper: float | None
+    source: str | None
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One input of a group: a table, or what the search treats like one."""
+
+    name: str
+    rows: Estimate | None
+    bytes: float | None
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A predicate, or a class of equal columns, and the relations it connects."""
+
+    relations: tuple[str, ...]
+    condition: str
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """What came second: another method for a join, or another order for a group."""
+
+    text: str
+    cost: float | None
+
+
+@dataclass(frozen=True)
+class Join:
+    """One join of a plan.
+
+    Attributes:
+        number: Its place in the plan, from 1, inputs first.
+        inputs: Names of relations and numbers of earlier joins, left first.
+        relations: All relations below it.
+        kind: Type of the join, "inner" where none is given.
+        parts: Cost by part; without the parts that are not known.
+        actual: Rows that came out of it in a run.
+        q_error: Factor between estimated and actual rows, at least 1.
+    """
+
+    number: int
+    inputs: tuple[str | int, ...]
+    relations: tuple[str, ...]
+    kind: str
+    condition: str
+    rows: Estimate | None
+    method: str | None
+    cost: float | None
+    parts: Mapping[str, float]
+    actual: float | None
+    q_error: float | None
+    runner_up: Alternative | None
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A plan of a group: its joins, inputs first, the last one being the root."""
+
+    order: str
+    cost: float | None
+    joins: tuple[Join, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether the joins make one tree: with a relation list missing somewhere they do not, and cannot be drawn."""
+        used = sorted(node for join in self.joins for node in join.inputs if isinstance(node, int))
+        return bool(self.joins) and all(join.inputs for join in self.joins) and used == list(range(1, len(self.joins)))
+
+    def leaves(self) -> list[str]:
+        """The relations from left to right, as `order` has them."""
+        return self._leaves(len(self.joins)) if self.whole else []
+
+    def _leaves(self, node: str | int) -> list[str]:
+        if isinstance(node, str):
+            return [node]
+        return [leaf for child in self.joins[node - 1].inputs for leaf in self._leaves(child)]
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of joins that were ordered together, or could not be."""
+
+    number: int
+    status: str
+    reason: str
+    algorithm: str | None
+    pairs: int | None
+    relations: tuple[Relation, ...]
+    edges: tuple[Edge, ...]
+    before: Tree | None
+    after: Tree | None
+    runner_up: Alternative | None
+
+    @property
+    def verdict(self) -> str:
+        """The status in words, "left alone"."""
+        return self.status.replace("_", " ")
+
+    @property
+    def plan(self) -> Tree | None:
+        """The plan that is used."""
+        return self.after or self.before
+
+    @property
+    def guessed(self) -> list[str]:
+        """Tables whose rows were guessed, each once: `dovetail.analyze` would help with them."""
+        names = (r.name.partition("#")[0] for r in self.relations if r.rows is not None and r.rows.source in GUESSES)
+        return list(dict.fromkeys(name for name in names if "(" not in name))
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that `dovetail_explain` says about a query."""
+
+    version: str
+    enabled: bool
+    cost_model: str | None
+    phases: Mapping[str, float]
+    groups: tuple[Group, ...]
+
+    @property
+    def total_ms(self) -> float | None:
+        """Planning time in the rule, in milliseconds."""
+        return self.phases.get("total")
+
+
+def read(data: Mapping[str, Any]) -> Report:
+    """The report that a JSON object holds, whatever is missing in it."""
+    phases = {
+        str(phase): ms
+        for phase, value in _mapping(data.get("planning_ms")).items()
+        if (ms := _number(value)) is not None
+    }
+    groups = tuple(_group(group, number) for number, group in enumerate(_items(data.get("groups")), 1))
+    model = data.get("cost_model")
+    return Report(str(data.get("version", "?")), data.get("enabled") is not False, _text(model), phases, groups)
+
+
+def _group(data: Mapping[str, Any], number: int) -> Group:
+    pairs = _number(data.get("pairs"))
+    return Group(
+        number=number,
+        status=str(data.get("status", "unknown")),
+        reason=str(data.get("reason") or ""),
+        algorithm=_text(data.get("algorithm")),
+        pairs=None if pairs is None else int(pairs),
+        relations=tuple(
+            Relation(str(r.get("name", "?")), _estimate(r.get("rows")), _number(r.get("bytes")))
+            for r in _items(data.get("relations"))
+        ),
+        edges=tuple(Edge(_names(e.get("relations")), str(e.get("condition") or "")) for e in _items(data.get("edges"))),
+        before=_tree(data.get("before")),
+        after=_tree(data.get("after")),
+        runner_up=_alternative(data.get("runner_up"), "order"),
+    )
+
+
+def _tree(data: object) -> Tree | None:
+    if not isinstance(data, Mapping):
+        return None
+    order = str(data.get("order") or "")
+    joins: list[Join] = []
+    # What no join has taken as an input yet: its relations, its node, its text in `order`.
+    loose: list[tuple[frozenset[str], str | int, str]] = []
+    for number, join in enumerate(_items(data.get("joins")), 1):
+        relations = _names(join.get("relations"))
+        inputs = [part for part in loose if part[0] <= frozenset(relations)]
+        loose = [part for part in loose if part not in inputs]
+        known = frozenset().union(*(part[0] for part in inputs))
+        inputs += [(frozenset([name]), name, name) for name in relations if name not in known]
+        if len(inputs) == 2 and f"({inputs[0][2]} {inputs[1][2]})" not in order:
+            inputs.reverse()
+        joins.append(_join(join, number, tuple(node for _, node, _ in inputs), relations))
+        loose.append((frozenset(relations), number, f"({' '.join(text for _, _, text in inputs)})"))
+    return Tree(order, _number(data.get("cost")), tuple(joins))
+
+
+def _join(data: Mapping[str, Any], number: int, inputs: tuple[str | int, ...], relations: tuple[str, ...]) -> Join:
+    rows, actual = _estimate(data.get("rows")), _number(data.get("actual_rows"))
+    cost = _mapping(data.get("cost"))
+    q_error = _number(data.get("q_error"))
+    if q_error is None and rows is not None and actual is not None:
+        q_error = q_error_of(rows.value, actual)
+    return Join(
+        number=number,
+        inputs=inputs,
+        relations=relations,
+        kind=_text(data.get("kind")) or "inner",
+        condition=str(data.get("condition") or ""),
+        rows=rows,
+        method=_text(data.get("method")),
+        cost=_number(cost.get("total")),
+        parts={part: value for part in COST_PARTS if (value := _number(cost.get(part))) is not None},
+        actual=actual,
+        q_error=q_error,
+        runner_up=_alternative(data.get("runner_up"), "method"),
+    )
+
+
+def q_error_of(estimated: float, actual: float) -> float:
+    """Factor between two numbers of rows; no rows count as one, as everywhere in Dovetail.
+
+    >>> q_error_of(50, 100), q_error_of(100, 50), q_error_of(3, 0)
+    (2.0, 2.0, 3.0)
+    """
+    low, high = sorted((max(estimated, 1.0), max(actual, 1.0)))
+    return high / low
+
+
+def _alternative(data: object, name: str) -> Alternative | None:
+    if not isinstance(data, Mapping):
+        return None
+    cost = data.get("cost")
+    total = cost.get("total") if isinstance(cost, Mapping) else cost
+    return Alternative(str(data.get(name) or "another plan"), _number(total))
+
+
+def _estimate(data: object) -> Estimate | None:
+    if not isinstance(data, Mapping):
+        return None
+    value = _number(data.get("value"))
+    if value is None:
+        return None
+    return Estimate(value, _number(data.get("lower")), _number(data.get("upper")), _text(data.get("source")))
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _text(value: object) -> str | None:
+    return str(value) if value is not None else None
+
+
+def _names(value: object) -> tuple[str, ...]:
+    return tuple(str(name) for name in value) if isinstance(value, Sequence) and not isinstance(value, str) else ()
+
+
+def _items(value: object) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,84 @@
+"""Numbers as people read them: the same words in text, HTML and Mermaid."""
+
+from __future__ import annotations
+
+from dovetail.report.model import Estimate
+
+UNKNOWN = "?"
+
+# Thousand, million, milliard. Beyond them a power of ten says more than a letter.
+_STEPS = ((1e9, "G"), (1e6, "M"), (1e4, "k"))
+_POWERS = {"G": 1e9, "M": 1e6, "k": 1e3}
+_LARGEST = 1e12
+_BYTES = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
+
+
+def count(number: float | None) -> str:
+    """A number of rows in at most seven characters.
+
+    >>> count(1800), count(263_200), count(3.8e25), count(None)
+    ('1800', '263.2k', '3.8e+25', '?')
+    """
+    if number is None:
+        return UNKNOWN
+    if number >= _LARGEST:
+        return f"{number:.1e}"
+    for least, letter in _STEPS:
+        if number >= least:
+            return f"{number / _POWERS[letter]:.1f}{letter}"
+    return f"{number:.0f}"
+
+
+def bounds(rows: Estimate) -> str:
+    """Bounds of an estimate, "?" where there is none; empty for a number that is certain.
+
+    >>> bounds(Estimate(5, 0, None, "size")), bounds(Estimate(5, 5, 5, "exact"))
+    ('0 to ?', '')
+    """
+    return "" if rows.lower == rows.upper else f"{count(rows.lower)} to {count(rows.upper)}"
+
+
+def size(number: float | None) -> str:
+    """Bytes.
+
+    >>> size(900), size(5.3 * 2**20), size(None)
+    ('900 B', '5.3 MiB', '?')
+    """
+    if number is None:
+        return UNKNOWN
+    for least, unit in _BYTES:
+        if number >= least:
+            return f"{number / least:.1f} {unit}"
+    return f"{number:.0f} B"
+
+
+def cost(number: float | None) -> str:
+    """A cost, which has no unit that people know: two digits and a power of ten.
+
+    >>> cost(3.44e9), cost(0.0)
+    ('3.4e+09', '0')
+    """
+    return UNKNOWN if number is None else "0" if number == 0 else f"{number:.1e}"
+
+
+def share(part: float | None, whole: float | None) -> str:
+    """A share in percent, empty where it makes no sense.
+
+    >>> share(1, 8), share(1, 1000), share(1, 0)
+    ('12 %', '<1 %', '')
+    """
+    if part is None or not whole:
+        return ""
+    percent = 100 * part / whole
+    return f"{percent:.0f} %" if percent >= 1 or part == 0 else "<1 %"
+
+
+def factor(number: float | None) -> str:
+    """How many times, "1.3x".
+
+    >>> factor(1.25), factor(85.2), factor(None)
+    ('1.2x', '85x', '')
+    """
+    if number is None:
+        return ""
+    return f"{number:.1f}x" if number < 10 else f"{number:,.0f}x"

@@ -1,0 +1,90 @@
+"""A plan as a picture: tables on the left, one line each, joined to the right until one line is left.
+
+A line per table, whatever the shape of the tree, so that 30 tables are as readable as 3.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dovetail.report import numbers
+from dovetail.report.markup import HALF_LETTER, dot, label, line, picture
+from dovetail.report.model import Group, Join, Tree
+
+# All in pixels.
+LINE = 26
+MARGIN = 14
+# Of one character of a table's name, at the font size that style.css gives it.
+CHARACTER = 7.0
+# From join to join: room for the circle and a number of rows; less where the tree is deep.
+STEP, STEP_IF_DEEP = 70, 52
+# Joins one above the other from which a tree is deep, and gets the width of the page to itself.
+DEEP = 8
+SMALLEST, LARGEST = 9.0, 16.0
+# From a name to its line.
+GAP = 6
+# Characters of a name.
+LONGEST_NAME = 34
+
+# Share of the plan's cost from which a join is marked.
+COSTLY = 0.25
+
+
+def draw(tree: Tree, group: Group, title: str) -> str:
+    """The picture; empty where the joins do not make a tree."""
+    if not tree.whole:
+        return ""
+    rows = {relation.name: None if relation.rows is None else relation.rows.value for relation in group.relations}
+    leaves = tree.leaves()
+    names = {name: _shown(name, rows.get(name)) for name in leaves}
+    left = MARGIN + max(len(shown) for shown in names.values()) * CHARACTER
+    depth = depths(tree)
+    step = STEP if max(depth) < DEEP else STEP_IF_DEEP
+    y: dict[str | int, float] = {name: MARGIN + (at + 0.5) * LINE for at, name in enumerate(leaves)}
+    x: dict[str | int, float] = dict.fromkeys(leaves, left + GAP)
+    lines, marks = [], []
+    for name in leaves:
+        marks.append(label(left, y[name] + HALF_LETTER, names[name], class_="name", text_anchor="end"))
+    for join in tree.joins:
+        here = x[join.number] = left + GAP + depth[join.number - 1] * step
+        y[join.number] = sum(y[node] for node in join.inputs) / len(join.inputs)
+        lines += [line(x[node], y[node], here, y[node]) for node in join.inputs]
+        lines.append(line(here, min(y[node] for node in join.inputs), here, max(y[node] for node in join.inputs)))
+        marks += _mark(join, tree, here, y[join.number])
+    root = tree.joins[-1].number
+    width = x[root] + step
+    lines.append(line(x[root], y[root], width, y[root]))
+    height = 2 * MARGIN + len(leaves) * LINE
+    return picture(width, height, f"{title}: {tree.order}", *lines, *marks)
+
+
+def is_deep(tree: Tree) -> bool:
+    """Whether the picture is too wide for half a page."""
+    return tree.whole and max(depths(tree)) >= DEEP
+
+
+def depths(tree: Tree) -> list[int]:
+    """Of each join, how many joins there are on the longest way down, itself counted."""
+    found: list[int] = []
+    for join in tree.joins:
+        found.append(1 + max((found[node - 1] for node in join.inputs if isinstance(node, int)), default=0))
+    return found
+
+
+def _mark(join: Join, tree: Tree, x: float, y: float) -> list[str]:
+    rows = None if join.rows is None else join.rows.value
+    share = join.cost / tree.cost if join.cost and tree.cost else 0.0
+    radius = min(LARGEST, SMALLEST + math.log10(max(rows or 1.0, 1.0)))
+    actual = "" if join.actual is None else f", actual {numbers.count(join.actual)}"
+    told = f"({join.number}) {join.kind} join, {join.method or '?'}: {numbers.count(rows)} rows{actual}, "
+    told += f"{numbers.share(join.cost, tree.cost) or '?'} of the cost\non {join.condition}"
+    return [
+        dot(x, y, radius, told, class_="join costly" if share >= COSTLY else "join"),
+        label(x, y + HALF_LETTER, str(join.number), class_="number", text_anchor="middle"),
+        label(x + radius + 2, y - HALF_LETTER, numbers.count(rows), class_="rows"),
+    ]
+
+
+def _shown(name: str, rows: float | None) -> str:
+    short = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    return short if rows is None else f"{short} {numbers.count(rows)}"

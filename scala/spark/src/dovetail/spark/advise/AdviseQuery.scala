@@ -1,0 +1,102 @@
+package org.apache.spark.sql.dovetail.advise
+
+import dovetail.kernel.estimate.Estimate
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LeafNode}
+import org.apache.spark.sql.dovetail.collect.Recipe
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.explain.Trace
+import org.apache.spark.sql.dovetail.plan.Preparation
+import org.apache.spark.sql.dovetail.stats.{LeafStatistics, PlanStatistics, StoredTables}
+import org.apache.spark.sql.dovetail.store.TableStatistics
+import org.apache.spark.sql.execution.CommandExecutionMode
+import org.apache.spark.sql.types._
+
+/**
+ * What is worth analyzing for one query: the rows behind `dovetail_advise`, one per table below a join. The query is planned, not run.
+ *
+ * A table is worth it where the sizes of joins depend on columns or groups of which Dovetail has no statistics, or stale ones. How much it is worth is the
+ * share of the query's predicted cost that lies in joins with the table.
+ */
+object AdviseQuery {
+
+  val columns: Seq[(String, DataType)] = Seq(
+    "table"      -> StringType,
+    "state"      -> StringType,
+    "rows"       -> DoubleType,
+    "source"     -> StringType,
+    "cost_share" -> DoubleType,
+    "columns"    -> ArrayType(StringType),
+    "groups"     -> ArrayType(ArrayType(StringType)),
+    "statement"  -> StringType,
+    "reason"     -> StringType
+  )
+
+  def apply(session: SparkSession, sql: String): Seq[Seq[Any]] = {
+    val state      = session.sessionState
+    val (_, trace) = Trace.collecting(state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP).optimizedPlan)
+    val plan       = trace.input.getOrElse(throw new IllegalArgumentException(s"dovetail_advise: Spark does not optimize this statement: $sql"))
+    val prepared   = Preparation(session, plan)
+    val known      = new StoredTables(session)
+    val statistics = new PlanStatistics(state.conf, DovetailConf.HistogramEnabled.get(state.conf), known)
+    Seq(plan, prepared).foreach(statistics.learnFrom)
+    val leaves = LookedAt(prepared).filterNot(l => ofKnownSize(l.node))
+    tables(leaves).map { uses =>
+      val leaf    = uses.head.node
+      val profile = uses.map(u => statistics(u.node)).maxBy(_.rows.value)
+      val needed  = leaf.output.filter(a => Recipe.collects(a.dataType) && uses.exists(_.columns.contains(a.name))).map(_.name).toVector
+      val groups  = uses.flatMap(_.groups).distinct.filter(_.forall(needed.contains))
+      val verdict = judged(Target(leaf), needed, groups, uses.map(u => known.find(u.node)))
+      Seq[Any](
+        Target.name(leaf),
+        verdict.state,
+        profile.rows.value,
+        profile.rows.source.name,
+        costShare(trace, leaf).map(Double.box).orNull,
+        needed,
+        groups,
+        verdict.statement.orNull,
+        verdict.reason + s"; ${rows(profile.rows)} from ${profile.rows.source.name}"
+      )
+    }
+  }
+
+  /** Literal and computed relations, of which Spark knows the rows. */
+  private def ofKnownSize(leaf: LeafNode): Boolean = leaf.maxRows.isDefined || leaf.isInstanceOf[CTERelationRef]
+
+  /** Leaves of one table together, in order of appearance. */
+  private def tables(leaves: Vector[LookedAt.Leaf]): Vector[Vector[LookedAt.Leaf]] = {
+    val names = leaves.map(l => Target.name(l.node))
+    names.distinct.map(n => leaves.indices.toVector.filter(names(_) == n).map(leaves))
+  }
+
+  final private case class Verdict(state: String, reason: String, statement: Option[String] = None)
+
+  private def judged(target: Target, columns: Vector[String], groups: Vector[Vector[String]], known: Vector[Option[TableStatistics]]): Verdict = target match {
+    case Target.Refused(reason) => Verdict("not analyzable", reason)
+    case t: Target.Files        =>
+      def worth(state: String, reason: String) = Verdict(state, reason, Some(t.statement(columns, groups)))
+      val statistics                           = known.flatten
+      val stale                                = statistics.flatMap(_.unread)
+      val missing                              = columns.filterNot(c => statistics.forall(_.columns.exists(_.name == c)))
+      val uncounted                            = groups.filterNot(g => statistics.forall(_.groups.exists(_.columns.toSet == g.toSet)))
+      if (columns.isEmpty) Verdict("fresh", "no size depends on its columns")
+      else if (known.exists(_.isEmpty)) worth("unknown", "never analyzed")
+      else if (stale.nonEmpty) worth("stale", s"${stale.map(_.files).max} of its files came or changed since it was analyzed")
+      else if (missing.nonEmpty) worth("incomplete", s"analyzed without ${missing.mkString(", ")}")
+      else if (uncounted.nonEmpty) worth("incomplete", s"analyzed without the groups ${uncounted.map(_.mkString("(", ", ", ")")).mkString(", ")}")
+      else Verdict("fresh", "analyzed, and unchanged since")
+  }
+
+  /** Of the predicted cost of all joins that were ordered, the share of those that the table takes part in; None where nothing was ordered. */
+  private def costShare(trace: Trace, leaf: LeafNode): Option[Double] = {
+    val costs = for (g <- trace.groups; tree <- g.after.orElse(g.before).toVector; j <- tree.joins) yield {
+      val tables = g.relations.filter(r => j.relations.contains(r.name)).flatMap(_.tables)
+      (j.cost.total, LeafStatistics.identity(leaf).exists(tables.contains))
+    }
+    val total = costs.map(_._1).sum
+    if (total > 0.0) Some(costs.collect { case (cost, true) => cost }.sum / total) else None
+  }
+
+  private def rows(e: Estimate): String = f"${e.value}%,.0f rows${if (e.lower == e.upper) "" else " (estimated)"}"
+}

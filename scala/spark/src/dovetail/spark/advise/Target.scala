@@ -1,0 +1,66 @@
+package org.apache.spark.sql.dovetail.advise
+
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.dovetail.stats.LeafStatistics
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.sources.DataSourceRegister
+
+/** What DOVETAIL ANALYZE can do for a leaf of a plan, for [[AdviseQuery]]. */
+sealed private[advise] trait Target
+
+private[advise] object Target {
+
+  /** @param kind TABLE or PATH */
+  final case class Files(kind: String, name: String) extends Target {
+    def statement(columns: Seq[String], groups: Seq[Seq[String]]): String = {
+      def list(names: Seq[String]) = names.map(quoted).mkString("(", ", ", ")")
+      s"DOVETAIL ANALYZE $kind $name COLUMNS ${list(columns)}${if (groups.isEmpty) "" else groups.map(list).mkString(" GROUPS (", ", ", ")")}"
+    }
+  }
+
+  /** @param reason why not */
+  final case class Refused(reason: String) extends Target
+
+  /** Formats whose files describe themselves, so that a path is all there is to say. */
+  private val SelfDescribing = Set("parquet", "orc")
+
+  def apply(leaf: LeafNode): Target = leaf match {
+    case LogicalTable(files) => files
+    case r: LogicalRelation  =>
+      r.relation match {
+        case _: HadoopFsRelation =>
+          Refused("its files are read with options or from several paths: pass the DataFrame to dovetail.analyze, or make a table of it")
+        case other => Refused(s"it is not made of files (${other.getClass.getSimpleName})")
+      }
+    case _: DataSourceV2ScanRelation => Refused("it is a table of a V2 source, which reports its statistics itself")
+    case _: HiveTableRelation        => Refused("it is a Hive table whose files Spark does not read itself")
+    case _: InMemoryRelation         => Refused("it is cached, and Spark counts its rows")
+    case other                       => Refused(s"it is not made of files (${other.nodeName})")
+  }
+
+  /** What a leaf is called in statements, or else by people. */
+  def name(leaf: LeafNode): String = leaf match {
+    case LogicalTable(files)         => files.name
+    case r: DataSourceV2ScanRelation => r.relation.name
+    case r: HiveTableRelation        => r.tableMeta.identifier.unquotedString
+    case other                       => LeafStatistics.identity(other).getOrElse(LeafStatistics.name(other))
+  }
+
+  private object LogicalTable {
+    def unapply(r: LogicalRelation): Option[Files] = r.relation match {
+      case files: HadoopFsRelation =>
+        val table = r.catalogTable.map(_.identifier).map(t => Files("TABLE", (t.catalog ++ t.database ++ Seq(t.table)).map(quoted).mkString(".")))
+        table.orElse((files.fileFormat, files.location.rootPaths) match {
+          case (f: DataSourceRegister, Seq(path)) if SelfDescribing(f.shortName()) =>
+            Some(Files("PATH", s"${f.shortName()}.`${path.toString.replace("`", "``")}`"))
+          case _ => None
+        })
+      case _ => None
+    }
+  }
+
+  private def quoted(name: String): String = if (name.matches("[A-Za-z_][A-Za-z0-9_]*")) name else s"`${name.replace("`", "``")}`"
+}

@@ -1,0 +1,71 @@
+"""The Python examples of quick start and guides run as they stand, page by page, in one session."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import dovetail
+
+pytestmark = pytest.mark.primary
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+
+PAGES = [
+    "quickstart.md",
+    "install/notebooks.md",
+    *sorted(f"guide/{page.name}" for page in (DOCS / "guide").glob("*.md")),
+]
+
+# A page's blocks, also those that are indented in a list.
+BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+
+# Where the pages have files of their reader.
+FILES = "/data/"
+
+
+@pytest.fixture(scope="module")
+def shop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The tables that the guides speak of; the directory of their files."""
+    files = tmp_path_factory.mktemp("data")
+    for statement in (
+        "CREATE DATABASE db",
+        "CREATE TABLE db.sales USING parquet PARTITIONED BY (year) AS SELECT id % 20 AS item_id, id % 5 AS store_id, "
+        "id % 100 AS price, 2023 + id % 2 AS year FROM range(1000)",
+        "CREATE TABLE db.item USING parquet AS SELECT id AS item_id, id % 3 AS brand FROM range(20)",
+        "CREATE TABLE db.store USING parquet AS SELECT id AS store_id FROM range(5)",
+        "CREATE TABLE db.returns USING parquet AS SELECT id % 20 AS item_id, id AS ticket FROM range(100)",
+        "CREATE VIEW db.some_view AS SELECT * FROM db.item",
+    ):
+        spark.sql(statement)
+    spark.table("db.item").write.parquet(str(files / "sales"))
+    yield files
+    for database in ("db", "shop"):
+        spark.sql(f"DROP DATABASE IF EXISTS {database} CASCADE")
+
+
+def blocks(page: str) -> list[tuple[int, str]]:
+    """Line and text of a page's Python blocks."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return [
+        (text.count("\n", 0, found.start()) + 2, re.sub(f"^{found[1]}", "", found[2], flags=re.MULTILINE))
+        for found in BLOCK.finditer(text)
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_run(
+    page: str, spark: SparkSession, shop: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = blocks(page)
+    assert found, f"{page} has no Python example: is it still a guide?"
+    names = {"spark": spark, "dovetail": dovetail, "SparkSession": SparkSession, "df": spark.table("db.sales")}
+    for line, code in found:
+        # as many lines above it as in the page: a traceback then names the page's own line
+        padded = "\n" * (line - 1) + code.replace(FILES, f"{shop}/")
+        exec(compile(padded, str(DOCS / page), "exec"), names)  # noqa: S102 - the project's own pages

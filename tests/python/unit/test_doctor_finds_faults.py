@@ -1,0 +1,203 @@
+"""A machine with one thing wrong with it at a time: the doctor names that thing, with its fix, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dovetail import doctor, jars
+from dovetail.errors import PySparkMissingError
+from dovetail.session import EXTENSION
+
+DELTA = "io.delta.sql.DeltaSparkSessionExtension"
+
+Machine = Callable[[pytest.MonkeyPatch, Path], None]
+
+
+def defaults(*lines: str) -> Machine:
+    """A spark-defaults.conf with these lines; {jar} is the right jar."""
+
+    def make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        text = "\n".join(lines).replace("{jar}", jars.jar_path()).replace("{tmp}", str(tmp_path))
+        (tmp_path / "spark-defaults.conf").write_text(text)
+        monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+
+    return make
+
+
+def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+def java_7(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'java version \"1.7.0_80\"' >&2\n")
+    java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+
+
+def no_pyspark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def missing() -> str:
+        raise PySparkMissingError("pyspark is not installed.")
+
+    monkeypatch.setattr(jars, "pyspark_version", missing)
+    monkeypatch.setattr(doctor, "pyspark_version", missing)
+
+
+def new_spark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(jars, "pyspark_version", lambda: "5.0.0")
+    monkeypatch.setattr(doctor, "pyspark_version", lambda: "5.0.0")
+
+
+def jars_in(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
+    """The jars of the package, moved to a folder; the path of the one for this pyspark."""
+    shutil.copytree(jars.JARS, folder)
+    monkeypatch.setattr(jars, "JARS", folder)
+    return Path(jars.jar_path())
+
+
+def no_jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    jars_in(monkeypatch, tmp_path / "jars").unlink()
+
+
+def half_a_jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    jar = jars_in(monkeypatch, tmp_path / "jars")
+    jar.write_bytes(jar.read_bytes()[: jar.stat().st_size // 2])
+
+
+def other_scala(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    line = jars.line_of(jars.pyspark_version())
+    scala = "2.13" if line.scala_binary == "2.12" else "2.12"
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / f"spark-core_{scala}-{line.built_for}.jar").touch()
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+
+
+def submit_args_without_jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--conf spark.sql.extensions={EXTENSION} pyspark-shell")
+
+
+def store_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "taken").touch()
+    defaults("spark.dovetail.store.path {tmp}/taken/statistics")(monkeypatch, tmp_path)
+
+
+# Name of the fault; the machine; the check that finds it, its status, and words of what was found and of the fix.
+FAULTS: dict[str, tuple[Machine, str, str, str, str]] = {
+    "no Java": (no_java, "java", "failed", "no java on the PATH", "install a JDK 17"),
+    "old Java": (java_7, "java", "failed", "7 (", "this Spark needs Java"),
+    "no pyspark": (no_pyspark, "pyspark", "failed", "not installed", "pip install 'dovetail-spark[spark]'"),
+    "new Spark": (new_spark, "pyspark", "failed", "5.0.0", "upgrade dovetail-spark"),
+    "no jar": (no_jar, "jar", "failed", "missing", "pip install --force-reinstall"),
+    "broken jar": (half_a_jar, "jar", "failed", "is broken", "install the package again"),
+    "other Scala": (other_scala, "spark home", "failed", "is built with Scala", "built with Scala"),
+    "class without jar": (
+        defaults(f"spark.sql.extensions {EXTENSION}"),
+        "extension jar",
+        "failed",
+        "no jar has it",
+        "--jars $(dovetail jar-path)",
+    ),
+    "class without jar, submit args": (
+        submit_args_without_jar,
+        "extension jar",
+        "failed",
+        "no jar has it",
+        "--jars $(dovetail jar-path)",
+    ),
+    "jar of another line": (
+        defaults("spark.jars /opt/dovetail-spark-2.4_2.11-0.1.0.jar"),
+        "extension jar",
+        "failed",
+        "another Spark line",
+        "dovetail jar-path",
+    ),
+    "before Delta": (
+        defaults(f"spark.sql.extensions {EXTENSION},{DELTA}", "spark.jars {jar}"),
+        "extension",
+        "failed",
+        f"{DELTA} comes after",
+        f"set spark.sql.extensions={DELTA},{EXTENSION}",
+    ),
+    "Spark reorders too": (
+        defaults("spark.sql.cbo.enabled true", "spark.sql.cbo.joinReorder.enabled true"),
+        "spark settings",
+        "warning",
+        "Spark's own cost-based reordering",
+        "set spark.sql.cbo.joinReorder.enabled=false",
+    ),
+    "rule excluded": (
+        defaults("spark.sql.optimizer.excludedRules org.apache.spark.sql.dovetail.plan.ReorderJoins"),
+        "spark settings",
+        "failed",
+        "excludes org.apache.spark.sql.dovetail",
+        "take it out",
+    ),
+    "wrong value": (
+        defaults("spark.dovetail.cost.cardWeight 7"),
+        "dovetail settings",
+        "failed",
+        "0.0 to 1.0",
+        "correct it",
+    ),
+    "misspelled setting": (
+        defaults("spark.dovetail.reorder.maxPlaningMs 7"),
+        "dovetail settings",
+        "failed",
+        "no setting spark.dovetail.reorder.maxPlaningMs",
+        "Did you mean spark.dovetail.reorder.maxPlanningMs",
+    ),
+    "switched off": (
+        defaults("spark.dovetail.enabled=false"),
+        "dovetail settings",
+        "warning",
+        "enabled=false",
+        "SET it to true",
+    ),
+    "store cannot be written": (
+        store_in_a_file,
+        "statistics",
+        "failed",
+        "taken is a file",
+        "set spark.dovetail.store.path",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_doctor_finds(fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    machine, name, status, found, fix = FAULTS[fault]
+    monkeypatch.chdir(tmp_path)
+    machine(monkeypatch, tmp_path)
+    wrong = [check for check in doctor.examine(session=False) if check.status in ("failed", "warning")]
+    assert [(check.name, check.status) for check in wrong] == [(name, status)]
+    assert found in wrong[0].found
+    assert fix in wrong[0].fix
+
+
+def test_nothing_is_wrong_with_delta_before_dovetail(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    defaults(f"spark.sql.extensions {DELTA},{EXTENSION}", "spark.jars {jar}")(monkeypatch, tmp_path)
+    assert {check.status for check in doctor.examine(session=False)} == {"ok"}
+
+
+def test_statistics_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    defaults("spark.dovetail.store.path file:{tmp}/store")(monkeypatch, tmp_path)
+    assert "none yet in" in statistics().found
+    (tmp_path / "store").mkdir()
+    for name in ("a.stats", "b.stats"):
+        (tmp_path / "store" / name).touch()
+    assert f"of 2 tables in {tmp_path / 'store'}, the oldest 0 days old" in statistics().found
+    defaults("spark.dovetail.store.path s3a://bucket/store")(monkeypatch, tmp_path)
+    assert "not looked into" in statistics().found
+
+
+def statistics() -> doctor.Check:
+    return next(check for check in doctor.examine(session=False) if check.name == "statistics")

@@ -1,0 +1,95 @@
+"""The Databricks init script, run by bash in a directory that looks like a cluster's disk."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dovetail import init_script
+from dovetail.cli import app
+from dovetail.errors import StatementError
+
+BASH = shutil.which("bash") or "/bin/bash"
+VOLUME = "/Volumes/main/it's here/dovetail"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Path:
+    """A disk with a runtime, a volume with jar and script, and a jar of ours that an image left there."""
+    jars = tmp_path / "databricks" / "jars"
+    jars.mkdir(parents=True)
+    (jars / "dovetail-spark-3.5_2.12-0.0.1.jar").write_text("old")
+    (jars / "spark-core.jar").write_text("Spark's")
+    init_script.databricks(VOLUME, "3.5").write(tmp_path / VOLUME[1:])
+    return tmp_path
+
+
+def run(cluster: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [BASH, str(cluster / VOLUME[1:] / init_script.SCRIPT_NAME)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={"DOVETAIL_ROOT": str(cluster), "PATH": "/usr/bin:/bin"},
+    )
+
+
+def jars(cluster: Path) -> list[str]:
+    return sorted(file.name for file in (cluster / "databricks" / "jars").iterdir())
+
+
+def test_the_jar_comes_to_the_class_path_and_only_once(cluster: Path) -> None:
+    jar = init_script.databricks(VOLUME, "3.5").jar
+    for _ in range(2):
+        done = run(cluster)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert jars(cluster) == [jar.name, "spark-core.jar"]
+    assert (cluster / "databricks" / "jars" / jar.name).read_bytes() == jar.read_bytes()
+
+
+def test_a_cluster_starts_without_the_jar_and_says_so(cluster: Path) -> None:
+    for file in (cluster / VOLUME[1:]).glob("*.jar"):
+        file.unlink()
+    before = jars(cluster)
+    done = run(cluster)
+    assert done.returncode == 0
+    assert "no readable file" in done.stderr
+    assert "starts without Dovetail" in done.stderr
+    assert jars(cluster) == before
+
+
+def test_another_machine_is_left_as_it_is(cluster: Path) -> None:
+    (cluster / "databricks").rename(cluster / "other")
+    done = run(cluster)
+    assert done.returncode == 0
+    assert "is this a Databricks runtime?" in done.stderr
+    assert not (cluster / "databricks").exists()
+
+
+def test_command(tmp_path: Path) -> None:
+    invoke = CliRunner().invoke
+    words = ["init-script", "--platform", "databricks", "--volume", "/Volumes/a/b/c/", "--spark-version", "3.5"]
+    printed = invoke(app, words)
+    assert printed.exit_code == 0
+    assert printed.stdout == init_script.databricks("/Volumes/a/b/c", "3.5").script
+    assert "volume=/Volumes/a/b/c\n" in printed.stdout
+    assert "spark.sql.extensions dovetail.DovetailExtensions" in printed.stderr
+    written = invoke(app, [*words, "--output", str(tmp_path / "out")])
+    assert written.exit_code == 0
+    assert written.stdout == ""
+    names = sorted(file.name for file in (tmp_path / "out").iterdir())
+    assert names == ["dovetail-init.sh", Path(init_script.databricks(VOLUME, "3.5").jar).name, "spark.conf"]
+    elsewhere = invoke(app, ["init-script", "--platform", "emr"])
+    assert elsewhere.exit_code == 1
+    assert "Platforms: databricks" in elsewhere.stderr
+
+
+@pytest.mark.parametrize("volume", ["dbfs:/x", "relative", "/", "/a/../b", "/a\nrm -rf /"])
+def test_what_is_no_directory_of_a_cluster(volume: str) -> None:
+    with pytest.raises(StatementError, match="Expected an absolute path such as /Volumes"):
+        init_script.databricks(volume, "3.5")

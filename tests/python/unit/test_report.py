@@ -1,0 +1,167 @@
+"""What an explanation looks like as text, HTML, JSON and Mermaid, from JSON that is whole, strange, or has gaps."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import explained
+import pytest
+from jsonschema import Draft202012Validator as Validator
+
+from dovetail.explanation import Explanation
+from dovetail.report import model
+
+MADE = {"bushy": explained.bushy(), "left alone": explained.left_alone(), "star": explained.star(30)}
+MADE |= {"empty": explained.report()}
+FORMATS = ("text", "html", "json", "mermaid")
+VOID = {"meta", "br"}
+
+
+def of(data: dict[str, Any], sql: str | None = None) -> Explanation:
+    return Explanation(sql, "text", data)
+
+
+class Balance(HTMLParser):
+    """Fails where tags do not close in the order in which they opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_schema(name: str) -> None:
+    Validator.check_schema(Explanation.schema())
+    Validator(Explanation.schema()).validate(MADE[name])
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("groups", 0, "status"), "moved"),
+        (("groups", 0, "after", "joins", 0, "q_error"), 0.5),
+        (("groups", 0, "relations", 0, "rows", "source"), "magic"),
+        (("planning_ms", "total"), -1),
+        (("enabled",), "yes"),
+    ],
+)
+def test_schema_refuses(path: tuple[str | int, ...], value: object) -> None:
+    data: Any = copy.deepcopy(MADE["bushy"])
+    at = data
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    assert not Validator(Explanation.schema()).is_valid(data)
+
+
+def test_schema_is_documented(root: Path) -> None:
+    def names(part: Any) -> set[str]:
+        if not isinstance(part, dict):
+            return set()
+        return set(part.get("properties", {})).union(*(names(value) for value in part.values()))
+
+    page = (root / "docs" / "reference" / "explain-json.md").read_text(encoding="utf-8")
+    assert [name for name in sorted(names(Explanation.schema())) if f"`{name}`" not in page] == []
+
+
+def test_joins_know_their_inputs() -> None:
+    (group,) = model.read(MADE["bushy"]).groups
+    assert group.after is not None
+    assert [join.inputs for join in group.after.joins] == [("d", "b"), ("a", "c"), (1, 2)]
+    assert group.after.leaves() == ["d", "b", "a", "c"]
+    assert group.before is not None
+    assert [join.inputs for join in group.before.joins] == [("a", "b"), (1, "c"), (2, "d")]
+    assert group.guessed == ["b"]
+    assert [join.q_error for join in group.after.joins] == [4.0, 1000.0, 1.0]
+
+
+def test_text() -> None:
+    text = str(of(MADE["bushy"]))
+    assert "Group 1: reordered: saves 99.0 % of the estimated cost" in text
+    assert "search: dphyp, 1,234 pairs of sub-plans" in text
+    assert "d left outer join b" in text
+    assert "(1) join (2)" in text
+    assert "runner-up  (((a c) d) b)" in text
+    assert re.search(r"a join c +1000 +0 +1,000x .*broadcast hash 9\.9e\+01", text)
+    assert 'rows guessed for b: dovetail.analyze(spark, "b")' in text
+    assert "planning ms: prepare 1.0, search 4.5, total 6.0" in text
+    assert "nothing to reorder" in str(of(MADE["empty"]))
+    assert "left alone: a condition <may fail>" in str(of(MADE["left alone"]))
+
+
+def test_text_of_thirty_relations_has_short_lines() -> None:
+    assert max(len(line) for line in str(of(MADE["star"])).splitlines()) <= 180
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_html_is_whole_and_needs_nothing_else(name: str) -> None:
+    html = of(MADE[name], 'SELECT "<b>"').render("html")
+    parser = Balance()
+    parser.feed(html)
+    parser.close()
+    assert parser.open == []
+    for svg in re.findall(r"<svg.*?</svg>", html, re.DOTALL):
+        assert ElementTree.fromstring(svg).get("aria-label")  # noqa: S314 - made here
+    assert re.findall(r"https?://[^\s\"'<]+", html.replace("http://www.w3.org/2000/svg", "")) == []
+    assert "<script" not in html
+    assert "<link" not in html
+    assert "SELECT &quot;&lt;b&gt;&quot;" in html
+
+
+def test_html_says_all_of_it() -> None:
+    html = of(MADE["bushy"])._repr_html_()
+    assert html.count("<svg") == 4  # written, chosen, join graph, errors
+    for words in ("left outer", "off by", "Runner-up", "Rows are guessed for b", "d.&quot;&lt;k&gt;&quot;", "1,000x"):
+        assert words in html
+    alone = of(MADE["left alone"])._repr_html_()
+    assert "A condition &lt;may fail&gt; &amp; must stay" in alone
+    assert "<svg" not in alone
+    off = of({**MADE["empty"], "enabled": False})
+    assert "spark.dovetail.enabled=false" in off._repr_html_()
+    assert "switched off" in str(off)
+
+
+def test_mermaid() -> None:
+    lines = of(MADE["bushy"]).render("mermaid").splitlines()
+    assert lines[0] == "flowchart BT"
+    assert [line.strip() for line in lines if "-->" in line][-2:] == ["g1j1 --> g1j3", "g1j2 --> g1j3"]
+    assert "#lt;may fail#gt; #amp; must stay" in of(MADE["left alone"]).render("mermaid")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_any_key_may_be_missing_or_null(format: str) -> None:
+    whole = MADE["bushy"]
+
+    def without(part: Any) -> list[Any]:
+        """The value with one key less, or one null more, at any depth."""
+        if isinstance(part, list):
+            return [[*part[:at], less, *part[at + 1 :]] for at, item in enumerate(part) for less in without(item)]
+        if not isinstance(part, dict):
+            return []
+        gone = [{k: v for k, v in part.items() if k != key} for key in part] + [{**part, key: None} for key in part]
+        return gone + [{**part, key: less} for key, value in part.items() for less in without(value)]
+
+    variants = without(whole)
+    assert len(variants) > 200
+    for variant in [{}, *variants]:
+        assert of(variant).render(format)
+
+
+def test_save(tmp_path: Path) -> None:
+    found = of(MADE["bushy"])
+    for name, start in (("a.txt", "Dovetail"), ("a.html", "<!DOCTYPE"), ("a.json", "{"), ("a.mmd", "flowchart")):
+        assert found.save(tmp_path / name).read_text(encoding="utf-8").startswith(start)
+    assert json.loads((tmp_path / "a.json").read_text()) == MADE["bushy"]

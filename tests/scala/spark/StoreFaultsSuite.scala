@@ -1,0 +1,246 @@
+package org.apache.spark.sql.dovetail
+
+import java.nio.file.{Files, Path, Paths}
+import java.nio.file.attribute.FileTime
+import java.util.concurrent.TimeUnit
+
+import scala.util.Random
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{Path => HadoopPath}
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.dovetail.stats.StoredTables
+import org.apache.spark.sql.dovetail.store._
+import org.scalatest.BeforeAndAfterAll
+
+/** What can happen to the store: writers that are killed, several of them, broken files, other versions, places where nothing can be written. */
+class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
+
+  /** The session decides what is logged. */
+  override def beforeAll(): Unit = { spark; () }
+
+  /** The store as another session sees it: nothing in memory. */
+  private def storeAt(directory: Path): StatisticsStore = new StatisticsStore(new StoreFiles(new HadoopPath(directory.toString), new Configuration()))
+
+  private def names(directory: Path): Vector[String] = {
+    val list = Files.list(directory)
+    try list.toArray.toVector.map(_.asInstanceOf[Path].getFileName.toString).sorted
+    finally list.close()
+  }
+
+  private def temporary(directory: Path): Vector[String] = names(directory).filter(_.endsWith(".tmp"))
+
+  private def known(sql: String): Option[TableStatistics] = new StoredTables(spark).find(optimized(sql).collectFirst { case l: LeafNode => l }.get)
+  private def rowsOf(table: String): Long                 = spark.sql(s"SELECT count(*) FROM $table").head().getLong(0)
+
+  private def writer(directory: Path, name: String): Process = new ProcessBuilder(
+    Seq(s"${System.getProperty("java.home")}/bin/java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path")) ++
+      Seq(StoreWriter.getClass.getName.stripSuffix("$"), directory.toString, "file:/t", name): _*
+  ).redirectErrorStream(true).redirectOutput(directory.resolveSibling(s"$name.log").toFile).start()
+
+  test("writers killed in the middle of a write, two at a time: every look finds a file that one of them wrote, and what they leave is cleaned up") {
+    withDirectory { d =>
+      val directory              = d.resolve("store")
+      val random                 = new Random(4)
+      val seen                   = scala.collection.mutable.Set.empty[String]
+      def look(): Option[String] = {
+        val store             = storeAt(directory)
+        val (found, warnings) = LogCapture.of("dovetail")(store.find("file:/t"))
+        found.foreach { t =>
+          seen += t.header.name.takeWhile(_ != '-')
+          StoreWriter.fault(store, t).foreach(fail(_))
+        }
+        assert(warnings.isEmpty)
+        found.map(_.header.name)
+      }
+      var last = Option.empty[String]
+      (0 until Rounds).foreach { round =>
+        val writers = Seq(s"a$round", s"b$round").map(name => name -> writer(directory, name))
+        try {
+          val deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(WriterSeconds)
+          while (!writers.forall { case (name, _) => seen(name) } && System.nanoTime() < deadline) {
+            Thread.sleep(5)
+            val now = look()
+            assert(last.isEmpty || now.nonEmpty, "what was there is gone")
+            last = now
+          }
+          assert(writers.forall { case (name, _) => seen(name) }, names(d).filter(_.endsWith(".log")).map(l => Files.readString(d.resolve(l)).take(2000)))
+          Thread.sleep(random.nextInt(40).toLong)
+        } finally writers.foreach { case (_, p) => p.destroyForcibly().waitFor() }
+        writers.foreach { case (_, p) => assert(p.exitValue == 128 + SigKill) }
+        last = look()
+        assert(last.nonEmpty)
+      }
+      assert(names(directory).count(_.endsWith(StoreFiles.Suffix)) == 1)
+      // a writer leaves no more than the file it was writing, for a day
+      val left = temporary(directory)
+      assert(left.size <= 2 * Rounds)
+      val files = new StoreFiles(new HadoopPath(directory.toString), new Configuration())
+      files.checkWritable()
+      assert(temporary(directory) == left)
+      left.foreach(f => Files.setLastModifiedTime(directory.resolve(f), FileTime.fromMillis(System.currentTimeMillis() - TimeUnit.HOURS.toMillis(25))))
+      files.checkWritable()
+      assert(temporary(directory).isEmpty && look() == last)
+    }
+  }
+
+  /** Each starts two JVMs, which takes seconds. */
+  private val Rounds = 3
+
+  /** After so long a writer has not started at all. */
+  private val WriterSeconds = 120L
+
+  private val SigKill = 9
+
+  test("whatever byte of a file is broken, and wherever it ends, reading gives what was written or nothing") {
+    withDirectory { d =>
+      val store = storeAt(d)
+      store.write(StoreWriter.table("file:/t", "x", 7).copy(parts = Vector.empty))
+      val file  = d.resolve(names(d).head)
+      val bytes = Files.readAllBytes(file)
+      // every byte of the first, where the lengths are, and every third of what follows
+      val places = bytes.indices.filter(i => i < 100 || i % 3 == 0)
+      val broken = places.map(i => bytes.updated(i, (bytes(i) ^ (1 << i % 8)).toByte)) ++ places.map(bytes.take(_))
+      // lengths of two gigabytes, too, for which there is no memory
+      val long = (12 until 16).map(i => bytes.updated(i, 0x3f.toByte))
+      LogCapture.of("dovetail")((broken ++ long).zipWithIndex.foreach { case (content, i) =>
+        Files.write(file, content)
+        assert(storeAt(d).find("file:/t").forall(t => t.statistics.rows == 7 && t.header.name == "x-7"), i)
+      })
+      assert(storeAt(d).find("file:/t").isEmpty)
+      Files.write(file, bytes)
+      assert(storeAt(d).find("file:/t").exists(_.statistics.rows == 7))
+    }
+  }
+
+  test("two sessions that analyze different partitions at once: both are kept") {
+    withDirectory { d =>
+      withConf("spark.dovetail.store.path" -> d.resolve("store").toString) {
+        withTables("t") {
+          spark.range(4000).selectExpr("id", "CAST(id % 4 AS INT) p").write.partitionBy("p").saveAsTable("t")
+          val threads = (0 until 4).map(p => new Thread(() => { spark.sql(s"DOVETAIL ANALYZE TABLE t PARTITION (p = $p)").collect(); () }))
+          threads.foreach(_.start())
+          threads.foreach(_.join())
+          assert(known("SELECT * FROM t").exists(s => s.fresh && s.rows == 4000))
+        }
+      }
+    }
+  }
+
+  test("a file replaced by another session while its parts are read is no broken file") {
+    withDirectory { d =>
+      val store = storeAt(d)
+      store.write(StoreWriter.table("file:/t", "x", 1))
+      val before = store.find("file:/t").get
+      storeAt(d).write(StoreWriter.table("file:/t", "y", 90))
+      val (parts, warnings) = LogCapture.of("dovetail")(before.header.parts.map(store.part(before, _)))
+      assert(parts.forall(_.isEmpty) && warnings.isEmpty)
+    }
+  }
+
+  test("a thousand tables: a look-up reads its own table's file, and the directory once for all") {
+    withDirectory { d =>
+      withConf(WatchedFileSystem.setting) {
+        val directory = new HadoopPath(s"${WatchedFileSystem.Scheme}:${d.resolve("store")}")
+        val files     = new StoreFiles(directory, spark.sessionState.newHadoopConf())
+        val writing   = new StatisticsStore(files)
+        val table     = StoreWriter.table("file:/t/0", "t", 1).copy(parts = Vector.empty)
+        (0 until 1000).foreach(i => writing.write(table.copy(key = s"file:/t/$i", name = s"t-$i")))
+        val store          = new StatisticsStore(files)
+        def find(i: Int)   = store.find(s"file:/t/$i").exists(_.header.name == s"t-$i")
+        val (found, calls) = WatchedFileSystem.during(find(1) && find(500))
+        val (again, none)  = WatchedFileSystem.during(find(1) && find(500))
+        assert(found && again && none.isEmpty, none)
+        assert(calls.count(_ == "list") == 1 && calls.count(_.startsWith("open")) == 2 && calls.size == 3, calls)
+        assert(files.list().size == 1000 && (0 until 1000).forall(find))
+      }
+      // on a local disk no listing is asked for, which takes a look at every file
+      val onDisk = storeAt(d.resolve("store"))
+      assert((0 until 1000).forall(i => onDisk.find(s"file:/t/$i").exists(_.header.name == s"t-$i")))
+    }
+  }
+
+  test("a place that can be read and not written: queries use what is there, and ANALYZE says what to do") {
+    withDirectory { d =>
+      withConf(WatchedFileSystem.setting, "spark.dovetail.store.path" -> s"${WatchedFileSystem.Scheme}:${d.resolve("store")}") {
+        withTables("t", "u") {
+          spark.range(100).write.saveAsTable("t")
+          spark.range(10).write.saveAsTable("u")
+          spark.sql("DOVETAIL ANALYZE TABLE t").collect()
+          WatchedFileSystem.readOnly = true
+          try {
+            Seq("t", "u").foreach { name =>
+              val e = intercept[java.io.IOException](spark.sql(s"DOVETAIL ANALYZE TABLE $name").collect())
+              assert(e.getMessage.contains("Permission denied") && e.getMessage.contains("Set spark.dovetail.store.path to a directory"), e.getMessage)
+            }
+            assert(known("SELECT * FROM t").exists(s => s.fresh && s.rows == 100) && rowsOf("t") == 100)
+            assert(known("SELECT * FROM u").isEmpty && rowsOf("u") == 10)
+          } finally WatchedFileSystem.readOnly = false
+          spark.sql("DOVETAIL ANALYZE TABLE u").collect()
+          assert(known("SELECT * FROM u").exists(_.fresh))
+        }
+      }
+    }
+  }
+
+  test("paths at which there can be no store: queries run, and ANALYZE names the path and the setting") {
+    withDirectory { d =>
+      val file = Files.write(d.resolve("file"), Array[Byte](1))
+      withTables("t") {
+        spark.range(10).write.saveAsTable("t")
+        Seq(file.toString, file.resolve("below").toString, "nosuchscheme://host/store", "/proc/store", "::", "hdfs:/no/host").foreach { path =>
+          withConf("spark.dovetail.store.path" -> path) {
+            val e = intercept[java.io.IOException](spark.sql("DOVETAIL ANALYZE TABLE t").collect())
+            assert(e.getMessage.contains(path) && e.getMessage.contains("Set spark.dovetail.store.path to a directory"), e.getMessage)
+            assert(known("SELECT * FROM t").isEmpty && rowsOf("t") == 10)
+          }
+        }
+      }
+      assert(Files.readAllBytes(file).toSeq == Seq[Byte](1))
+    }
+  }
+
+  test("statistics of a newer version are not read, and not replaced without a word") {
+    withDirectory { d =>
+      val directory = d.resolve("store")
+      withConf("spark.dovetail.store.path" -> directory.toString) {
+        withTables("t") {
+          spark.range(10).write.saveAsTable("t")
+          spark.sql("DOVETAIL ANALYZE TABLE t").collect()
+          val file  = directory.resolve(names(directory).head)
+          val bytes = Files.readAllBytes(file)
+          Files.write(file, bytes.updated(VersionByte, (TableFile.Version + 1).toByte))
+          Thread.sleep(StatisticsStore.CheckMillis + 100)
+          assert(known("SELECT * FROM t").isEmpty && rowsOf("t") == 10)
+          assert(Files.readAllBytes(file)(VersionByte) == TableFile.Version + 1, "a query leaves it alone")
+          val notes = spark.sql("DOVETAIL ANALYZE TABLE t").head().getString(6)
+          assert(notes.contains(s"a newer version of Dovetail wrote (format ${TableFile.Version + 1}"), notes)
+          assert(known("SELECT * FROM t").exists(_.fresh) && spark.sql("DOVETAIL ANALYZE TABLE t").head().getString(6).isEmpty)
+        }
+      }
+    }
+  }
+
+  /** The last byte of the version, behind the magic. */
+  private val VersionByte = 11
+
+  /** Written by version 1: 600 rows in two parts, a column of each type, with a group and a sample of 20 rows. */
+  test("files of version 1 are read") {
+    val store                = storeAt(Paths.get("tests/resources/store/version-1"))
+    val table                = store.find("file:/data/every_type").get
+    val s                    = table.statistics
+    def column(name: String) = s.columns.find(_.name == name).get
+    assert(table.header.name == "every_type" && s.rows == 600 && s.collectedAt == 1700000000000L)
+    assert(s.columns.map(_.dataType.simpleString).mkString(" ") ==
+      "bigint tinyint int double float boolean decimal(9,2) decimal(30,0) date timestamp timestamp_ntz string string binary int")
+    assert(column("id").min.contains(0L) && column("id").max.contains(599L) && column("id").quantiles.size > 50)
+    assert(column("int").nulls == 150 && column("nothing").nulls == 600 && column("nothing").ndv == 0)
+    assert(column("decimal").max.map(_.toString).contains("149.75") && column("date").min.contains(18262))
+    assert(math.round(column("word").ndv) == 50 && column("word").heavyHitters.size == 50 && column("word").heavyHitters.forall(_._2 == 12))
+    assert(column("long").width == 100.0 && column("long").max.exists(_.toString.length == 64))
+    assert(s.groups == Vector(GroupStatistics(Vector("tiny", "word"), s.groups.head.ndv)) && math.abs(s.groups.head.ndv - 350) < 20)
+    assert(s.sample.exists(x => x.of == 600 && x.rows.length == 20 && x.rows.forall(r => r.getLong(0) % 7 == r.getByte(1))))
+    val parts = table.header.parts.map(p => collect.TableSketch.of(store.part(table, p).get, table.header.recipe))
+    assert(parts.map(_.rowCount) == Vector(300L, 300L))
+  }
+}

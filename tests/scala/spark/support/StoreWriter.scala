@@ -1,0 +1,49 @@
+package org.apache.spark.sql.dovetail
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.dovetail.collect.{Recipe, TableSketch}
+import org.apache.spark.sql.dovetail.store._
+import org.apache.spark.sql.types.{DataType, LongType}
+
+/**
+ * A program that writes one table's statistics again and again until it is killed: `StoreWriter <directory> <key> <name>`.
+ *
+ * Every file says who wrote it and how often, in each of its pieces: the name is `<name>-<i>`, the table has i rows, and all bytes of its parts are the
+ * same. So a reader sees whether a file is one that somebody wrote, or made of several.
+ */
+object StoreWriter {
+  private val Parts     = 8
+  private val PartBytes = 200000
+
+  /** A word of NULLs and one value. */
+  private val RowBytes = 16
+
+  def table(key: String, name: String, i: Int): TableFile.NewTable = {
+    val recipe = Recipe.of(Vector(("a", LongType: DataType, true)), Vector.empty, sampled = false)
+    val whole  = new TableSketch(recipe, sampleRows = 0)
+    val row    = new UnsafeRow(1)
+    row.pointTo(new Array[Byte](RowBytes), RowBytes)
+    (1 to i).foreach(r => whole.add(row, r.toLong))
+    val parts = Vector.tabulate(Parts)(p => TableFile.NewPart(Vector(p.toLong), 1L, Array.fill(PartBytes)((name.hashCode + i).toByte)))
+    TableFile.NewTable(key, s"$name-$i", i.toLong, recipe, parts, whole.toBytes)
+  }
+
+  /** What is wrong with a table that somebody is to have written; None if nothing is. */
+  def fault(store: StatisticsStore, table: StoredTable): Option[String] = {
+    val name = table.header.name.takeWhile(_ != '-')
+    val i    = table.header.name.drop(name.length + 1).toInt
+    val byte = (name.hashCode + i).toByte
+    // a part may be gone when another file has taken the place of this one
+    val parts = table.header.parts.flatMap(store.part(table, _))
+    if (table.statistics.rows != i || table.header.collectedAt != i) Some(s"$i rows were written, and ${table.statistics.rows} are there")
+    else if (parts.exists(b => b.length != PartBytes || b.exists(_ != byte))) Some(s"a part of $name-$i is not its own")
+    else None
+  }
+
+  def main(arguments: Array[String]): Unit = {
+    val store = new StatisticsStore(new StoreFiles(new Path(arguments(0)), new Configuration()))
+    Iterator.from(1).foreach(i => store.write(table(arguments(1), arguments(2), i % 100 + 1)))
+  }
+}

@@ -1,0 +1,54 @@
+package org.apache.spark.sql.dovetail
+
+import java.net.URI
+import java.util.concurrent.ConcurrentLinkedQueue
+
+import org.apache.hadoop.fs._
+import org.apache.hadoop.fs.permission.FsPermission
+import org.apache.hadoop.security.AccessControlException
+import org.apache.hadoop.util.Progressable
+
+/**
+ * The local file system under the scheme `watched`: it notes what is asked of it, and takes no writes while it is told to. Like some file systems of others,
+ * it is none of Hadoop's newer kind (`AbstractFileSystem`), so a file is not replaced in one step.
+ */
+class WatchedFileSystem extends RawLocalFileSystem {
+  import WatchedFileSystem._
+
+  override def getScheme: String           = Scheme
+  override def getUri: URI                 = URI.create(s"$Scheme:///")
+  override def checkPath(path: Path): Unit = ()
+
+  override def open(path: Path, buffer: Int): FSDataInputStream = { calls.add(s"open ${path.getName}"); super.open(path, buffer) }
+  override def listStatus(path: Path): Array[FileStatus]        = { calls.add("list"); super.listStatus(path) }
+
+  override def mkdirs(path: Path): Boolean                     = { refuse(path); super.mkdirs(path) }
+  override def rename(from: Path, to: Path): Boolean           = { refuse(to); super.rename(from, to) }
+  override def delete(path: Path, recursive: Boolean): Boolean = { refuse(path); super.delete(path, recursive) }
+
+  override def create(
+      path: Path,
+      permission: FsPermission,
+      overwrite: Boolean,
+      buffer: Int,
+      replication: Short,
+      block: Long,
+      progress: Progressable
+  ): FSDataOutputStream = { refuse(path); super.create(path, permission, overwrite, buffer, replication, block, progress) }
+
+  private def refuse(path: Path): Unit = if (readOnly) throw new AccessControlException(s"Permission denied: $path")
+}
+
+object WatchedFileSystem {
+  val Scheme                    = "watched"
+  val setting: (String, String) = s"fs.$Scheme.impl" -> classOf[WatchedFileSystem].getName
+  @volatile var readOnly        = false
+  private val calls             = new ConcurrentLinkedQueue[String]()
+
+  /** What was asked of the file system meanwhile: listings, and files that were opened. */
+  def during[A](body: => A): (A, Vector[String]) = {
+    calls.clear()
+    val result = body
+    (result, calls.toArray.toVector.map(_.toString))
+  }
+}
