@@ -25,7 +25,8 @@ final class LookedAt private {
     plan match {
       case JoinGroup(g) if g.leaves.size > 1 =>
         g.leaves.foreach(look(_, below = true))
-        joined(g.leaves, g.conditions)
+        g.computed.foreach { case (_, a) => origins(a.exprId.id) = sources(a.child) }
+        joined(g.leaves, g.conditions.map(_.expression) ++ g.operators.flatMap(_.condition))
       case j: Join =>
         j.children.foreach(look(_, below = true))
         joined(j.children.toVector, j.condition.toVector)
@@ -44,7 +45,7 @@ final class LookedAt private {
   private def joined(inputs: Vector[LogicalPlan], conditions: Vector[Expression]): Unit = {
     conditions.foreach(mention)
     conditions.flatMap(_.collect { case s: SubqueryExpression => s.plan }).foreach(look(_, below = false))
-    val predicates = JoinPredicates(inputs.map(_.outputSet), conditions.flatMap(Conjuncts(_)))
+    val predicates = JoinPredicates.together(inputs.map(_.outputSet), conditions)
     val keys       = inputs.indices.map(i => predicates.members.map(_.find(_.relation == i).map(_.expression)))
     for (i <- inputs.indices; k <- inputs.indices if i != k) group(keys(i).zip(keys(k)).collect { case (Some(mine), Some(_)) => mine })
   }

@@ -159,7 +159,7 @@ object JoinPredicates {
     new JoinPredicates(outputs, seen.values.toVector)
   }
 
-  /** Of one join by itself. */
-  def ofJoin(left: AttributeSet, right: AttributeSet, conditions: Seq[Expression]): JoinPredicates =
-    JoinPredicates(Vector(left, right), conditions.map(Placed(_, Vector(0, 1), Set(0, 1))))
+  /** Of conditions that stand above all of their inputs. */
+  def together(outputs: Vector[AttributeSet], conditions: Seq[Expression]): JoinPredicates =
+    JoinPredicates(outputs, conditions.map(Placed(_, outputs.indices.toVector, outputs.indices.toSet)))
 }

@@ -19,7 +19,7 @@ object JoinStatistics {
     // EXCEPT and INTERSECT compare null-safely: for a size, that is an equality
     val conjuncts  = join.condition.toSeq.flatMap(Conjuncts(_))
     val conditions = conjuncts.map { case EqualNullSafe(l, r) => EqualTo(l, r); case other => other }
-    val predicates = JoinPredicates.ofJoin(join.left.outputSet, join.right.outputSet, conditions)
+    val predicates = JoinPredicates.together(Vector(join.left.outputSet, join.right.outputSet), conditions)
     // a condition on one side only picks rows of an outer join's partners, which the samples know nothing of
     val sampled   = if (predicates.local.isEmpty) samples.relations(Vector(join.left, join.right), predicates) else Vector(None, None)
     val relations = profiles.zipWithIndex.map { case (p, i) => Relation(i, "", p, p.width(p.columns.keys), broadcastable = false, sampled(i)) }
