@@ -9,14 +9,15 @@ import dovetail.kernel.graph.{Hypergraph, JoinGraph, RelSet}
  *
  * @param best      the cheapest tree found; it may be the original one
  * @param original  the tree as it was written, priced by the same model
- * @param algorithm `dphyp` (exact) or `goo` (greedy)
+ * @param algorithm `dphyp` (exact), `lindp` (linearized), `goo+idp` (greedy and improved) or `goo` (greedy): the last that found something
  * @param pairs     pairs of sub-plans considered, by all algorithms that ran
  * @param note      why the exact search did not finish, if it did not
  */
 final case class Outcome(best: JoinTree, original: JoinTree, algorithm: String, pairs: Long, note: Option[String])
 
 /**
- * Finds the join order of a graph: exactly where the budget allows it, greedily otherwise; never not at all.
+ * Finds the join order of a graph: exactly where the budget allows it, else greedily; the greedy plan is then linearized, or, of a larger graph, improved
+ * piece by piece, as far as the same budget goes. Never not at all.
  *
  * @param asWritten prices the written order: what the engine does with it by itself, if that is less than what `costs` can have done
  */
@@ -29,7 +30,7 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
   def run(written: Shape): Outcome = {
     require(written.leaves.sorted == graph.relations.indices.toVector, "the written order names every relation once")
     val original                        = price(written)
-    val (found, algorithm, pairs, note) = exact().fold({ case (tried, why) => greedy(tried, why) }, { case (plan, n) => (plan, "dphyp", n, None) })
+    val (found, algorithm, pairs, note) = exact().fold({ case (tried, why) => approximate(tried, why) }, { case (plan, n) => (plan, "dphyp", n, None) })
     val best                            = if (original.cost(original.best) <= found.cost(found.best) * Search.Tie) original else found
     Outcome(tree(best, if (best eq original) asWritten else costs), tree(original, asWritten), algorithm, pairs, note)
   }
@@ -52,11 +53,20 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
   private def whyStopped(pairs: Long): String =
     if (pairs > budget.pairs) s"the exact search would take more than ${budget.pairs} pairs" else "the exact search ran out of time"
 
-  private def greedy(tried: Long, why: String): (SubPlan, String, Long, Option[String]) = {
-    val goo  = new Greedy(graph, sizer, costs)
-    val plan = goo.run()
-    (plan, "goo", tried + goo.pairs, Some(why))
+  private def approximate(tried: Long, why: String): (SubPlan, String, Long, Option[String]) = {
+    val goo         = new Greedy(graph, sizer, costs)
+    val greedy      = goo.run()
+    val parts       = new Parts(graph, sizer, costs)
+    val meter       = new Meter(budget)
+    val linear      = if (LinearizedDp.pairs(graph.size) <= budget.pairs) new LinearizedDp(parts, meter).best(leaves(greedy, greedy.best).map(parts.leaf)) else None
+    val start       = linear.fold(greedy)(_.plan)
+    val better      = new IterativeDp(parts, meter, 40, 10000L).improve(start)
+    val name        = (if (linear.isEmpty) "goo" else "lindp") + (if (better eq start) "" else "+idp")
+    (better, name, tried + goo.pairs + meter.pairs, Some(why))
   }
+
+  private def leaves(p: SubPlan, i: Int): Vector[Int] =
+    if (p.relation >= 0) Vector(p.relation) else leaves(p.left(i), p.leftAlternative(i)) ++ leaves(p.right(i), p.rightAlternative(i))
 
   /** The plans of the tree as written: the cheapest ways to execute exactly these joins. */
   private def price(shape: Shape): SubPlan = shape match {

@@ -2,7 +2,7 @@ package dovetail.kernel.enumerate
 
 import dovetail.kernel.cost.SubPlan
 import dovetail.kernel.estimate.{Assumptions, CardinalityModel}
-import dovetail.kernel.graph.{JoinGraph, RelSet}
+import dovetail.kernel.graph.{JoinGraph, RelSet, WideSet}
 
 /** Makes the sized, yet unpriced [[SubPlan]] of a relation or of a join: the one place where a search asks for sizes. */
 final class Sizer(graph: JoinGraph, model: CardinalityModel) {
@@ -30,6 +30,8 @@ final class Sizer(graph: JoinGraph, model: CardinalityModel) {
     while (bits != 0L) { buffer(n) = java.lang.Long.numberOfTrailingZeros(bits); n += 1; bits &= bits - 1 }
     joinOf(n)
   }
+
+  def join(set: WideSet): SubPlan = joinOf(set.copyTo(buffer))
 
   private def joinOf(n: Int): SubPlan = {
     val rows  = model.rowsOf(buffer, n)

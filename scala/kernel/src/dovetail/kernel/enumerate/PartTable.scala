@@ -1,0 +1,56 @@
+package dovetail.kernel.enumerate
+
+import scala.collection.mutable
+
+import dovetail.kernel.graph.{Hypergraph, RelSet, WideSet}
+
+/** The table of an exact search over parts instead of relations: what [[PlanTable]] is to a whole graph. */
+final class PartTable(units: Vector[Part], parts: Parts, meter: Meter) extends Receiver {
+  private val table = new mutable.LongMap[Part]
+
+  def contains(set: RelSet): Boolean = table.contains(set.bits)
+  override def timeLeft: Boolean     = meter.inTime
+  def relation(r: Int): Unit         = table(1L << r) = units(r)
+
+  def pair(left: RelSet, right: RelSet): Boolean = {
+    val (a, b) = (table.getOrNull(left.bits), table.getOrNull(right.bits))
+    if (a == null || b == null || !parts.joinable(a, b)) true
+    else if (!meter.pair()) false
+    else {
+      val bits  = left.bits | right.bits
+      val known = table.getOrNull(bits)
+      val out   = if (known != null) known else { val union = parts.union(a, b); table(bits) = union; union }
+      parts.join(a, b, out)
+      true
+    }
+  }
+
+  /** The best plan of all units, if there is one without a cross product and the budget allowed it. */
+  def best(): Option[Part] =
+    if (new Dphyp(PartTable.graph(units, parts.joinable), this).run()) table.get(RelSet.first(units.size).bits) else None
+}
+
+object PartTable {
+
+  /** Whether an exact search over the units considers at most `limit` pairs. */
+  def within(limit: Long, units: Vector[Part], parts: Parts): Boolean = {
+    var left    = limit
+    val counter = new Receiver {
+      def relation(r: Int): Unit                     = ()
+      def contains(set: RelSet): Boolean             = true
+      def pair(a: RelSet, b: RelSet): Boolean = { left -= 1; left >= 0 }
+    }
+    units.size <= RelSet.MaxSize && new Dphyp(graph(units, parts.joinable), counter).run()
+  }
+
+  private def graph(units: Vector[Part], joinable: Joinable): Hypergraph = {
+    def touched(side: WideSet) = RelSet(units.indices.filter(units(_).relations.overlaps(side)): _*)
+    val simple                 = Array.tabulate(units.size)(a => RelSet(units.indices.filter(b => b != a && joinable(units(a), units(b))): _*).bits)
+    val all                    = units.map(_.relations).reduce(_ | _)
+    val hyper                  = for {
+      (l, r) <- joinable.hyperedges if l.isSubsetOf(all) && r.isSubsetOf(all)
+      sides = (touched(l), touched(r)) if !sides._1.overlaps(sides._2) && sides._1.size + sides._2.size > 2
+    } yield sides
+    new Hypergraph(units.size, simple, hyper.toArray)
+  }
+}

@@ -1,0 +1,41 @@
+package dovetail.kernel.enumerate
+
+import dovetail.kernel.cost.{CostModel, SubPlan}
+import dovetail.kernel.graph.{JoinGraph, WideSet}
+
+/**
+ * A sub-plan with the relations it covers. To the search that puts it together with others it is one relation, however many it holds.
+ *
+ * @param neighbors what may be joined with a single one of its relations
+ * @param closed    it is made of whole connected components
+ */
+final class Part(val relations: WideSet, val neighbors: WideSet, val closed: Boolean, val plan: SubPlan) {
+  def cost: Double = plan.cost(plan.best)
+
+  /** The same relations and sizes, yet unpriced. */
+  def unpriced: Part = new Part(relations, neighbors, closed, plan.unpriced)
+}
+
+/** Makes parts, sizes and prices them: all that a search over parts knows of the graph. */
+final class Parts(graph: JoinGraph, sizer: Sizer, costs: CostModel) {
+  val joinable: Joinable = new InnerJoins(graph)
+
+  def leaf(r: Int): Part = {
+    val relations = WideSet(graph.size, Seq(r))
+    new Part(relations, joinable.neighbors(r), joinable.closed(relations), sizer.leaf(r))
+  }
+
+  /** The two together, sized, yet unpriced. */
+  def union(a: Part, b: Part): Part = { val relations = a.relations | b.relations; union(a, b, relations, sizer.join(relations)) }
+
+  /** The same with a size that is known, of `plan`. */
+  def union(a: Part, b: Part, plan: SubPlan): Part = union(a, b, a.relations | b.relations, plan.unpriced)
+
+  private def union(a: Part, b: Part, relations: WideSet, plan: SubPlan) = new Part(relations, a.neighbors | b.neighbors, joinable.closed(relations), plan)
+
+  /** Offers the ways of joining the two to `out`. */
+  def join(a: Part, b: Part, out: Part): Unit = {
+    val key = a.plan.classes & b.plan.classes
+    costs.join(a.plan, b.plan, out.plan, key, key != 0L || (sizer.hasLooseEqualities && sizer.looseEquality(a.relations.contains, b.relations.contains)))
+  }
+}
