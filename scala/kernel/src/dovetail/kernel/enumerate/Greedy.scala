@@ -2,6 +2,7 @@ package dovetail.kernel.enumerate
 
 import java.util.{Comparator, PriorityQueue}
 
+import scala.annotation.tailrec
 import scala.collection.mutable
 
 import dovetail.kernel.cost.{CostModel, SubPlan}
@@ -14,8 +15,9 @@ import dovetail.kernel.graph.JoinGraph
  * Fegaras, "A New Heuristic for Optimizing Large Queries", DEXA 1998. Any number of relations, bushy trees, O(e log e) estimates for e edges. Clusters
  * that no edge connects are joined last, the smallest first. Ties go to the cluster with the first relation, so the result is deterministic.
  *
- * Where we depart: beyond `Greedy.Estimated` relations a candidate's rows are worked out from the share of pairs that its edge kept when it was last
- * estimated. Else a star of 1,000 would estimate half a million sets of hundreds of relations. What is joined is always estimated.
+ * Where we depart: a cluster that meets only one half of a new one is expected to keep the same share of pairs with all of it as it did with that half,
+ * so its rows are worked out and not estimated; an estimate takes as long as the set is large, and a star of 1,000 would need half a million of them.
+ * A candidate is estimated when its turn comes, and waits for another if it turns out larger.
  */
 final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel) {
 
@@ -27,7 +29,8 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel) {
     val neighbors: mutable.LinkedHashMap[Cluster, Double] = mutable.LinkedHashMap.empty
   }
 
-  final private class Candidate(val a: Cluster, val b: Cluster, val rows: Double, val bytes: Double) {
+  /** @param sized its rows were estimated, and not worked out */
+  final private class Candidate(val a: Cluster, val b: Cluster, val rows: Double, val bytes: Double, val sized: Boolean) {
     def alive: Boolean = a.alive && b.alive
   }
 
@@ -49,7 +52,7 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel) {
   def run(): SubPlan = {
     val clusters = graph.relations.map(r => new Cluster(Array(r.index), sizer.leaf(r.index))).toArray
     for (a <- clusters; b <- graph.neighbors(a.first)) a.neighbors(clusters(b)) = 1.0
-    for (a <- clusters; b <- a.neighbors.keys.toVector if a.first < b.first) consider(a, b, 1.0)
+    for (a <- clusters; b <- graph.neighbors(a.first) if a.first < b) consider(estimated(a, clusters(b)))
     var alive = clusters.toVector
     while (alive.size > 1) {
       val next = poll().getOrElse(farther(alive))
@@ -59,46 +62,52 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel) {
     alive.head.plan
   }
 
-  private def poll(): Option[Candidate] = {
-    var c = queue.poll()
-    while (c != null && !c.alive) c = queue.poll()
-    Option(c)
+  /** The smallest candidate; one that comes out larger than it was expected to be goes back, and is not sized again. */
+  @tailrec private def poll(): Option[Candidate] = {
+    val c = queue.poll()
+    if (c == null) None
+    else if (!c.alive) poll()
+    else if (c.sized || tooLarge(c.a, c.b)) Some(c)
+    else {
+      val now  = estimated(c.a, c.b)
+      val next = queue.peek()
+      if (next == null || now.rows <= next.rows * Greedy.Same) Some(now) else { queue.add(now); poll() }
+    }
   }
 
-  /** @param kept share of pairs that the edges between the two kept when they were last estimated */
-  private def consider(x: Cluster, y: Cluster, kept: Double): Unit = {
-    val c     = if (x.relations.length + y.relations.length <= Greedy.Estimated) candidate(x, y) else inProportion(x, y, kept)
-    val share = c.rows / (x.plan.rows * y.plan.rows)
-    x.neighbors(y) = share
-    y.neighbors(x) = share
+  private def consider(c: Candidate): Unit = {
+    val share = c.rows / (c.a.plan.rows * c.b.plan.rows)
+    c.a.neighbors(c.b) = share
+    c.b.neighbors(c.a) = share
     queue.add(c)
   }
 
-  private def candidate(x: Cluster, y: Cluster): Candidate = { val plan = sized(x, y); candidate(x, y, plan.rows, plan.bytes) }
+  private def tooLarge(x: Cluster, y: Cluster): Boolean = x.relations.length + y.relations.length > Greedy.Estimated
+
+  private def estimated(x: Cluster, y: Cluster): Candidate = { val plan = sizer.join(relations(x, y)); candidate(x, y, plan.rows, plan.bytes, sized = true) }
 
   private def inProportion(x: Cluster, y: Cluster, kept: Double): Candidate = {
     val rows = math.max(1.0, x.plan.rows * y.plan.rows * kept)
-    candidate(x, y, rows, rows * (x.plan.bytes / x.plan.rows + y.plan.bytes / y.plan.rows - Assumptions.RowOverhead))
+    candidate(x, y, rows, rows * (x.plan.bytes / x.plan.rows + y.plan.bytes / y.plan.rows - Assumptions.RowOverhead), sized = false)
   }
 
-  private def candidate(x: Cluster, y: Cluster, rows: Double, bytes: Double): Candidate =
-    if (x.first < y.first) new Candidate(x, y, rows, bytes) else new Candidate(y, x, rows, bytes)
+  private def candidate(x: Cluster, y: Cluster, rows: Double, bytes: Double, sized: Boolean): Candidate =
+    if (x.first < y.first) new Candidate(x, y, rows, bytes, sized) else new Candidate(y, x, rows, bytes, sized)
 
   private def relations(x: Cluster, y: Cluster): Array[Int] = { val all = x.relations ++ y.relations; java.util.Arrays.sort(all); all }
-  private def sized(x: Cluster, y: Cluster): SubPlan        = sizer.join(relations(x, y))
 
   private def merge(c: Candidate): Cluster = {
     count += 1
-    val (l, r, out) = (c.a.plan, c.b.plan, sized(c.a, c.b))
-    val key         = l.classes & r.classes
-    costs.join(l, r, out, key, key != 0L || sizer.looseEquality(c.a.members, c.b.members))
-    val joined = new Cluster(relations(c.a, c.b), out)
+    val (l, r) = (c.a.plan, c.b.plan)
+    val joined = new Cluster(relations(c.a, c.b), sizer.join(relations(c.a, c.b)))
+    val key    = l.classes & r.classes
+    costs.join(l, r, joined.plan, key, key != 0L || sizer.looseEquality(c.a.members, c.b.members))
     c.a.alive = false
     c.b.alive = false
     for (n <- (c.a.neighbors.keysIterator ++ c.b.neighbors.keysIterator).toVector.distinct if n.alive) {
-      // of several edges to the same neighbour, the one that keeps least
-      val kept = math.min(n.neighbors.remove(c.a).getOrElse(1.0), n.neighbors.remove(c.b).getOrElse(1.0))
-      consider(joined, n, kept)
+      val (toA, toB) = (n.neighbors.remove(c.a), n.neighbors.remove(c.b))
+      val ofBoth     = toA.isDefined && toB.isDefined && !tooLarge(joined, n)
+      consider(if (ofBoth) estimated(joined, n) else inProportion(joined, n, math.min(toA.getOrElse(1.0), toB.getOrElse(1.0))))
     }
     forgetDead()
     joined
@@ -116,18 +125,21 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel) {
       (l, r) <- graph.hyperedges.iterator
       a      <- alive.iterator if l.forall(a.members)
       b      <- alive.iterator if (b ne a) && r.forall(b.members)
-    } yield candidate(a, b)
+    } yield estimated(a, b)
     bySides.toVector.sortWith((x, y) => byRows.compare(x, y) < 0).headOption.getOrElse {
       val smallest = alive.sortBy(c => (c.plan.rows, c.first))
-      candidate(smallest(0), smallest(1))
+      estimated(smallest(0), smallest(1))
     }
   }
 }
 
 object Greedy {
 
-  /** Relations of the largest candidates whose rows are estimated one by one; of 100 relations in a star, these are 5,000 sets, 10 ms. */
+  /** Relations of the largest candidates that are estimated; what is joined in the end is estimated in any case. */
   private val Estimated = 100
+
+  /** Rows within this factor are the same: they were multiplied in another order. */
+  private val Same = 1.0 + 1e-9
 
   /** Candidates that the queue may hold before the dead ones are cleared out. */
   private val QueueSize = 4096

@@ -19,7 +19,7 @@ final class PartTable(units: Vector[Part], parts: Parts, meter: Meter) extends R
     else {
       val bits  = left.bits | right.bits
       val known = table.getOrNull(bits)
-      val out   = if (known != null) known else { val union = parts.union(a, b); table(bits) = union; union }
+      val out   = if (known != null) known else { val union = parts.union(a, b); meter.estimate(union); table(bits) = union; union }
       parts.join(a, b, out)
       true
     }
@@ -32,15 +32,10 @@ final class PartTable(units: Vector[Part], parts: Parts, meter: Meter) extends R
 
 object PartTable {
 
-  /** Whether an exact search over the units considers at most `limit` pairs. */
-  def within(limit: Long, units: Vector[Part], parts: Parts): Boolean = {
-    var left    = limit
-    val counter = new Receiver {
-      def relation(r: Int): Unit                     = ()
-      def contains(set: RelSet): Boolean             = true
-      def pair(a: RelSet, b: RelSet): Boolean = { left -= 1; left >= 0 }
-    }
-    units.size <= RelSet.MaxSize && new Dphyp(graph(units, parts.joinable), counter).run()
+  /** Whether an exact search over the units finds a plan without considering more than `limit` pairs. */
+  def within(limit: Long, units: Vector[Part], parts: Parts): Boolean = units.size <= RelSet.MaxSize && {
+    val counter = new PartCounter(limit, RelSet.first(units.size))
+    new Dphyp(graph(units, parts.joinable), counter).run() && counter.complete
   }
 
   private def graph(units: Vector[Part], joinable: Joinable): Hypergraph = {
@@ -53,4 +48,13 @@ object PartTable {
     } yield sides
     new Hypergraph(units.size, simple, hyper.toArray)
   }
+}
+
+/** Counts pairs up to a limit, and sees whether any of them makes all of the units. */
+final private class PartCounter(limit: Long, all: RelSet) extends Receiver {
+  private var count                        = 0L
+  var complete                             = false
+  def relation(r: Int): Unit               = ()
+  def contains(set: RelSet): Boolean       = true
+  def pair(a: RelSet, b: RelSet): Boolean = { count += 1; if ((a | b).bits == all.bits) complete = true; count <= limit }
 }

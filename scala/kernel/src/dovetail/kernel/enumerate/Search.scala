@@ -29,7 +29,7 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
 
   def run(written: Shape): Outcome = {
     require(written.leaves.sorted == graph.relations.indices.toVector, "the written order names every relation once")
-    val original                        = price(written)
+    val original                        = price(written, new Parts(graph, sizer, asWritten)).plan
     val (found, algorithm, pairs, note) = exact().fold({ case (tried, why) => approximate(tried, why) }, { case (plan, n) => (plan, "dphyp", n, None) })
     val best                            = if (original.cost(original.best) <= found.cost(found.best) * Search.Tie) original else found
     Outcome(tree(best, if (best eq original) asWritten else costs), tree(original, asWritten), algorithm, pairs, note)
@@ -60,7 +60,7 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
     val meter       = new Meter(budget)
     val linear      = if (LinearizedDp.pairs(graph.size) <= budget.pairs) new LinearizedDp(parts, meter).best(leaves(greedy, greedy.best).map(parts.leaf)) else None
     val start       = linear.fold(greedy)(_.plan)
-    val better      = new IterativeDp(parts, meter, 40, 10000L).improve(start)
+    val better      = new IterativeDp(parts, meter, Seq(IterativeDp.Linear(20), IterativeDp.Exact(500), IterativeDp.Exact(100))).improve(start)
     val name        = (if (linear.isEmpty) "goo" else "lindp") + (if (better eq start) "" else "+idp")
     (better, name, tried + goo.pairs + meter.pairs, Some(why))
   }
@@ -69,14 +69,12 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
     if (p.relation >= 0) Vector(p.relation) else leaves(p.left(i), p.leftAlternative(i)) ++ leaves(p.right(i), p.rightAlternative(i))
 
   /** The plans of the tree as written: the cheapest ways to execute exactly these joins. */
-  private def price(shape: Shape): SubPlan = shape match {
-    case Shape.Leaf(r)    => sizer.leaf(r)
+  private def price(shape: Shape, parts: Parts): Part = shape match {
+    case Shape.Leaf(r)    => parts.leaf(r)
     case Shape.Join(l, r) =>
-      val (left, right) = (price(l), price(r))
-      val (ls, rs)      = (l.leaves, r.leaves)
-      val out           = sizer.join((ls ++ rs).toArray)
-      val key           = left.classes & right.classes
-      asWritten.join(left, right, out, key, key != 0L || sizer.looseEquality(ls.toSet, rs.toSet))
+      val (left, right) = (price(l, parts), price(r, parts))
+      val out           = parts.union(left, right)
+      parts.join(left, right, out)
       out
   }
 }

@@ -7,7 +7,7 @@ import dovetail.kernel.graph.{JoinGraph, RelSet, WideSet}
 /** Makes the sized, yet unpriced [[SubPlan]] of a relation or of a join: the one place where a search asks for sizes. */
 final class Sizer(graph: JoinGraph, model: CardinalityModel) {
   private val classMasks: Array[Long] =
-    graph.relations.map(r => graph.classes.filter(_.relations.contains(r.index)).foldLeft(0L)((m, c) => m | SubPlan.classBit(c.index))).toArray
+    graph.classesOf.map(_.foldLeft(0L)((m, c) => m | SubPlan.classBit(c))).toArray
   private val widths: Array[Double] = graph.relations.map(_.rowBytes).toArray
   private val buffer                = new Array[Int](graph.size)
 

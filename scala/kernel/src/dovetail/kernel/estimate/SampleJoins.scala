@@ -21,7 +21,7 @@ import dovetail.kernel.graph.{JoinGraph, RelSet}
  */
 final class SampleJoins(graph: JoinGraph) {
   private val samples: Array[RelationSample] = graph.relations.map(_.sample.filter(_.rows > 0).orNull).toArray
-  private val classesOf: Array[Vector[Int]]  = graph.relations.map(r => graph.classes.filter(_.relations.contains(r.index)).map(_.index)).toArray
+  private val classesOf: Array[Vector[Int]]  = graph.classesOf.toArray
   private val domainOf: Array[Double]        = graph.classes.map(_.domain(graph.relations)).toArray
   private val rows: Array[Double]            = graph.relations.map(_.profile.rows.value).toArray
   private val groups                         = mutable.HashMap.empty[(Int, Vector[Int]), KeyGroups]
