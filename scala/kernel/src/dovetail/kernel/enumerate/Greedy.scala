@@ -42,7 +42,7 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel) {
     }
   }
 
-  private val queue = new PriorityQueue[Candidate](byRows)
+  private val queue  = new PriorityQueue[Candidate](byRows)
   private var enough = Greedy.QueueSize
   private var count  = 0L
 

@@ -65,7 +65,7 @@ object Ikkbz {
       new Sequence(-1, this, that, math.min(factor * that.factor, Most), math.min(cost + factor * that.cost, Most))
 
     def nodes: Vector[Int] = {
-      val found                  = Vector.newBuilder[Int]
+      val found                   = Vector.newBuilder[Int]
       def walk(s: Sequence): Unit = if (s.first == null) found += s.node else { walk(s.first); walk(s.second) }
       walk(this)
       found.result()

@@ -43,7 +43,7 @@ final class IterativeDp(parts: Parts, meter: Meter, rounds: Seq[IterativeDp.Roun
   }
 
   private def fits(piece: Node, round: Round): Boolean = piece.leaves == 2 || (round match {
-    case Linear(leaves) => piece.leaves <= leaves
+    case Linear(leaves) => piece.leaves <= leaves && LinearizedDp.pairs(piece.leaves) <= meter.left
     case Exact(pairs)   => piece.leaves <= Exact.Leaves && PartTable.within(math.min(pairs, meter.left), piece.units, parts)
   })
 
@@ -80,7 +80,9 @@ final class IterativeDp(parts: Parts, meter: Meter, rounds: Seq[IterativeDp.Roun
       if (node.leaves != node.refused) all += node
     }
     walk(root)
-    all.result().sortBy(-_.joins).find { n => val ok = fits(n, round); if (!ok) n.refused = n.leaves; ok }.get
+    all.result().sortBy(-_.joins).find { n =>
+      val ok = fits(n, round); if (!ok) n.refused = n.leaves; ok
+    }.get
   }
 }
 
@@ -100,6 +102,12 @@ object IterativeDp {
     /** Leaves of a piece, however few pairs it has: a chain of 40 has 10,660, and more leaves would only take long to count. */
     val Leaves = 40
   }
+
+  /**
+   * Large pieces first, which need no more pairs for being dense; then, exactly, pieces of two sizes, for a relation leaves its piece when the next cut is
+   * another. On random graphs of 10 to 18 relations a tenth of the plans is then over 1.1 times the exact cost; with the first two, it is over 1.25.
+   */
+  val Rounds: Seq[Round] = Seq(Linear(20), Exact(500), Exact(100))
 
   /** Share of the cost that one round has to leave for another to be worth its time: below one percent is within what estimates are worth. */
   private val WorthARound = 0.99

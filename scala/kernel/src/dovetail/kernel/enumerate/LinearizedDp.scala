@@ -2,6 +2,8 @@ package dovetail.kernel.enumerate
 
 import scala.collection.mutable
 
+import dovetail.kernel.cost.SubPlan
+
 /**
  * Dynamic programming over the intervals of a linear order of the relations: every bushy tree whose leaves, read from left to right, stand in that order.
  *
@@ -17,9 +19,15 @@ import scala.collection.mutable
 final class LinearizedDp(parts: Parts, meter: Meter) {
   import LinearizedDp._
 
+  /** A plan that costs less than `plan`, if one is found and its graph is not too large for the budget; else the same. */
+  def improve(plan: SubPlan): SubPlan = {
+    val found = if (pairs(parts.size) <= meter.left && meter.inTime) best(parts.leaves(plan, plan.best)) else None
+    found.map(_.plan).filter(f => f.cost(f.best) < plan.cost(plan.best)).getOrElse(plan)
+  }
+
   /** The best plan of all the units in any of the orders; None if there was none, or the budget ended before. */
   def best(units: Vector[Part]): Option[Part] = {
-    val found = orders(units).iterator.takeWhile(_ => meter.left >= pairs(units.size)).flatMap(overIntervals(_)).toVector
+    val found = orders(units).iterator.takeWhile(_ => meter.inTime && meter.left >= pairs(units.size)).flatMap(overIntervals(_)).toVector
     if (found.isEmpty) None else Some(found.reduceLeft((a, b) => if (b.cost < a.cost) b else a))
   }
 

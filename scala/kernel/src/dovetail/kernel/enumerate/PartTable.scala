@@ -52,9 +52,9 @@ object PartTable {
 
 /** Counts pairs up to a limit, and sees whether any of them makes all of the units. */
 final private class PartCounter(limit: Long, all: RelSet) extends Receiver {
-  private var count                        = 0L
-  var complete                             = false
-  def relation(r: Int): Unit               = ()
-  def contains(set: RelSet): Boolean       = true
+  private var count                       = 0L
+  var complete                            = false
+  def relation(r: Int): Unit              = ()
+  def contains(set: RelSet): Boolean      = true
   def pair(a: RelSet, b: RelSet): Boolean = { count += 1; if ((a | b).bits == all.bits) complete = true; count <= limit }
 }

@@ -16,9 +16,12 @@ final class Part(val relations: WideSet, val neighbors: WideSet, val closed: Boo
   def unpriced: Part = new Part(relations, neighbors, closed, plan.unpriced)
 }
 
-/** Makes parts, sizes and prices them: all that a search over parts knows of the graph. */
-final class Parts(graph: JoinGraph, sizer: Sizer, costs: CostModel) {
-  val joinable: Joinable = new InnerJoins(graph)
+/** Makes parts, sizes and prices them: with `joinable`, all that a search over parts knows of the graph. */
+final class Parts(graph: JoinGraph, sizer: Sizer, costs: CostModel, val joinable: Joinable) {
+  def this(graph: JoinGraph, sizer: Sizer, costs: CostModel) = this(graph, sizer, costs, new InnerJoins(graph))
+
+  /** Relations of the graph. */
+  def size: Int = graph.size
 
   def leaf(r: Int): Part = {
     val relations = WideSet(graph.size, Seq(r))
@@ -32,6 +35,11 @@ final class Parts(graph: JoinGraph, sizer: Sizer, costs: CostModel) {
   def union(a: Part, b: Part, plan: SubPlan): Part = union(a, b, a.relations | b.relations, plan.unpriced)
 
   private def union(a: Part, b: Part, relations: WideSet, plan: SubPlan) = new Part(relations, a.neighbors | b.neighbors, joinable.closed(relations), plan)
+
+  /** The relations of alternative `i` of a plan, as they stand in its tree. */
+  def leaves(plan: SubPlan, i: Int): Vector[Part] =
+    if (plan.relation >= 0) Vector(leaf(plan.relation))
+    else leaves(plan.left(i), plan.leftAlternative(i)) ++ leaves(plan.right(i), plan.rightAlternative(i))
 
   /** Offers the ways of joining the two to `out`. */
   def join(a: Part, b: Part, out: Part): Unit = {

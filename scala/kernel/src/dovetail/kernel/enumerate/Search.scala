@@ -9,15 +9,17 @@ import dovetail.kernel.graph.{Hypergraph, JoinGraph, RelSet}
  *
  * @param best      the cheapest tree found; it may be the original one
  * @param original  the tree as it was written, priced by the same model
- * @param algorithm `dphyp` (exact), `lindp` (linearized), `goo+idp` (greedy and improved) or `goo` (greedy): the last that found something
+ * @param algorithm the steps that made the plan: `dphyp` (exact); `goo` (greedy) or `lindp` (linearized), `+idp` where pieces of it were improved
  * @param pairs     pairs of sub-plans considered, by all algorithms that ran
- * @param note      why the exact search did not finish, if it did not
+ * @param note      why the exact search did not finish, if it did not, and whether time ended what came after it
  */
 final case class Outcome(best: JoinTree, original: JoinTree, algorithm: String, pairs: Long, note: Option[String])
 
 /**
- * Finds the join order of a graph: exactly where the budget allows it, else greedily; the greedy plan is then linearized, or, of a larger graph, improved
- * piece by piece, as far as the same budget goes. Never not at all.
+ * Finds the join order of a graph, as far as a budget of pairs and time allows: exactly, else by linearized dynamic programming, else greedily; a plan that
+ * is not exact is then improved piece by piece. The greedy plan is always made, so there is one whatever the budget is.
+ *
+ * The adaptive scheme of Neumann and Radke, "Adaptive Optimization of Very Large Join Queries", SIGMOD 2018; docs/internals/search.md says where we depart.
  *
  * @param asWritten prices the written order: what the engine does with it by itself, if that is less than what `costs` can have done
  */
@@ -38,7 +40,7 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
   private def tree(p: SubPlan, by: CostModel) = JoinTree.of(p, p.best, model, by)
 
   private def exact(): Either[(Long, String), (SubPlan, Long)] =
-    if (graph.size > RelSet.MaxSize) Left((0L, s"${graph.size} relations: more than ${RelSet.MaxSize} are ordered greedily"))
+    if (graph.size > RelSet.MaxSize) Left((0L, s"${graph.size} relations: more than ${RelSet.MaxSize} are not searched exactly"))
     else {
       val edges   = Hypergraph(graph)
       val counter = new PairCounter(budget)
@@ -54,19 +56,15 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
     if (pairs > budget.pairs) s"the exact search would take more than ${budget.pairs} pairs" else "the exact search ran out of time"
 
   private def approximate(tried: Long, why: String): (SubPlan, String, Long, Option[String]) = {
-    val goo         = new Greedy(graph, sizer, costs)
-    val greedy      = goo.run()
-    val parts       = new Parts(graph, sizer, costs)
-    val meter       = new Meter(budget)
-    val linear      = if (LinearizedDp.pairs(graph.size) <= budget.pairs) new LinearizedDp(parts, meter).best(leaves(greedy, greedy.best).map(parts.leaf)) else None
-    val start       = linear.fold(greedy)(_.plan)
-    val better      = new IterativeDp(parts, meter, Seq(IterativeDp.Linear(20), IterativeDp.Exact(500), IterativeDp.Exact(100))).improve(start)
-    val name        = (if (linear.isEmpty) "goo" else "lindp") + (if (better eq start) "" else "+idp")
-    (better, name, tried + goo.pairs + meter.pairs, Some(why))
+    val goo    = new Greedy(graph, sizer, costs)
+    val greedy = goo.run()
+    val parts  = new Parts(graph, sizer, costs)
+    val meter  = new Meter(budget)
+    val linear = new LinearizedDp(parts, meter).improve(greedy)
+    val found  = new IterativeDp(parts, meter, IterativeDp.Rounds).improve(linear)
+    val name   = (if (linear eq greedy) "goo" else "lindp") + (if (found eq linear) "" else "+idp")
+    (found, name, tried + goo.pairs + meter.pairs, Some(if (meter.inTime) why else s"$why; improving the greedy plan ran out of time"))
   }
-
-  private def leaves(p: SubPlan, i: Int): Vector[Int] =
-    if (p.relation >= 0) Vector(p.relation) else leaves(p.left(i), p.leftAlternative(i)) ++ leaves(p.right(i), p.rightAlternative(i))
 
   /** The plans of the tree as written: the cheapest ways to execute exactly these joins. */
   private def price(shape: Shape, parts: Parts): Part = shape match {
