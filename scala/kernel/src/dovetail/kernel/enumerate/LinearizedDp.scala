@@ -65,7 +65,7 @@ final class LinearizedDp(parts: Parts, meter: Meter) {
       val (a, b) = (at(from)(cut - 1), at(from + cut)(length - cut - 1))
       if (a != null && b != null && parts.joinable(a, b)) {
         if (!meter.pair()) return false
-        if (out == null) { out = parts.union(a, b); meter.estimate(out) }
+        if (out == null) out = sized(a, b)
         parts.join(a, b, out)
       }
       cut += 1
@@ -74,13 +74,15 @@ final class LinearizedDp(parts: Parts, meter: Meter) {
     true
   }
 
+  private def sized(a: Part, b: Part): Part = { val out = parts.union(a, b); meter.estimate(out); out }
+
   /** Spanning trees of the most selective edges. */
   private def precedence(units: Vector[Part]): (Ikkbz, Vector[Vector[Int]]) = {
     val forest = new Forest(units.size)
     val edges  = for {
       a <- units.indices
       b <- a + 1 until units.size if parts.joinable(units(a), units(b)) && !(units(a).closed && units(b).closed)
-    } yield Ikkbz.Edge(a, b, parts.union(units(a), units(b)).plan.rows / (units(a).plan.rows * units(b).plan.rows))
+    } yield Ikkbz.Edge(a, b, sized(units(a), units(b)).plan.rows / (units(a).plan.rows * units(b).plan.rows))
     val simple = edges.sortBy(_.selectivity).filter(e => forest.link(e.a, e.b))
     // what a hyperedge keeps only shows when both its sides are whole
     val hyper = for {

@@ -4,8 +4,8 @@ package dovetail.kernel.enumerate
  * What the searches after the exact one have left of their budget, together. Pairs end a search at the same point every time; the clock is the emergency
  * brake.
  *
- * An estimate takes as long as the set is large, so that of hundreds of relations is charged as so many pairs: of 1,000 relations, improving the plan
- * would else take minutes and not half a second.
+ * An estimate takes as long as the set is large, so it is charged as so many pairs: else the improvement of 1,000 relations would take many times as long
+ * as that of a hundred with the same pairs.
  */
 final class Meter(budget: Budget) {
   private var count   = 0L
