@@ -8,19 +8,20 @@ import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Member, Relation}
 /** Join graphs to search: every edge a class of its own, sizes and domains drawn from several orders of magnitude, always the same by name. */
 object Shapes {
 
-  /** `clique12`, `star16`, `chain20`, `cycle12`, `tree50` (random), `mixed100` (random tree and a quarter as many edges that close cycles). */
+  /** `clique12`, `star16`, `chain20`, `cycle12`, `snowflake50` (a third around the centre, the others around these), `tree50` (random), `mixed100` (random tree and a quarter as many edges that close cycles). */
   def apply(name: String): JoinGraph = {
     val (shape, n) = name.splitAt(name.indexWhere(_.isDigit)) match { case (s, digits) => (s, digits.toInt) }
     val random     = new Random(name.hashCode)
     val tree       = (1 until n).map(i => (random.nextInt(i), i))
     val edges      = shape match {
-      case "chain"  => (1 until n).map(i => (i - 1, i))
-      case "cycle"  => (1 until n).map(i => (i - 1, i)) :+ ((0, n - 1))
-      case "star"   => (1 until n).map(i => (0, i))
-      case "clique" => for (a <- 0 until n; b <- a + 1 until n) yield (a, b)
-      case "tree"   => tree
-      case "mixed"  => (tree ++ Seq.fill(n / 4)((random.nextInt(n), random.nextInt(n))).collect { case (a, b) if a < b => (a, b) }).distinct
-      case _        => throw new IllegalArgumentException(s"no shape '$shape'; there are chain, cycle, star, clique, tree, mixed")
+      case "chain"     => (1 until n).map(i => (i - 1, i))
+      case "cycle"     => (1 until n).map(i => (i - 1, i)) :+ ((0, n - 1))
+      case "star"      => (1 until n).map(i => (0, i))
+      case "snowflake" => (1 until n).map(i => (if (i <= n / 3) 0 else 1 + (i - n / 3 - 1) % (n / 3), i))
+      case "clique"    => for (a <- 0 until n; b <- a + 1 until n) yield (a, b)
+      case "tree"      => tree
+      case "mixed"     => (tree ++ Seq.fill(n / 4)((random.nextInt(n), random.nextInt(n))).collect { case (a, b) if a < b => (a, b) }).distinct
+      case _           => throw new IllegalArgumentException(s"no shape '$shape'; there are chain, cycle, star, snowflake, clique, tree, mixed")
     }
     sized(n, edges, random)
   }
