@@ -37,7 +37,12 @@ class SearchBenchmark {
       "chain1000",
       "star1000",
       "snowflake1000",
-      "mixed1000"
+      "mixed1000",
+      "outerstar16",
+      "outerstar50",
+      "outersnowflake50",
+      "outersnowflake100",
+      "outersnowflake1000"
     )
   )
   var shape: String = _

@@ -44,10 +44,10 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
   private def exact(): Either[(Long, String), (SubPlan, Long)] =
     if (graph.size > RelSet.MaxSize) Left((0L, s"${graph.size} relations: more than ${RelSet.MaxSize} are not searched exactly"))
     else {
-      val edges   = Hypergraph(graph)
-      val counter = new PairCounter(budget)
+      val edges = Hypergraph(graph)
       // Pairs are counted many times faster than priced: a search that will not finish is not begun.
-      if (!edges.hasGaps && Dphyp.pairsOfClique(graph.size) > budget.pairs && !new Dphyp(edges, counter).run()) Left((0L, whyStopped(counter.pairs)))
+      val stopped = if (Dphyp.pairsOfClique(graph.size) > budget.pairs) counter(edges).filterNot(new Dphyp(edges, _).run()) else None
+      if (stopped.isDefined) Left((0L, whyStopped(stopped.get.pairs)))
       else {
         val table = new PlanTable(graph.size, sizer, costs, budget)
         if (!new Dphyp(edges, table).run()) Left((table.pairs, whyStopped(table.pairs)))
@@ -55,6 +55,10 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
         else Right((table.full, table.pairs))
       }
     }
+
+  /** None for inner joins with hyperedges, whose pairs are counted as they are priced. */
+  private def counter(edges: Hypergraph): Option[PairCounter] =
+    if (!sizer.innerOnly) Some(new LegalCounter(sizer, budget)) else if (edges.hasGaps) None else Some(new PairCounter(budget))
 
   private def whyStopped(pairs: Long): String =
     if (pairs > budget.pairs) s"the exact search would take more than ${budget.pairs} pairs" else "the exact search ran out of time"

@@ -30,7 +30,7 @@ final class Edges(graph: JoinGraph) {
 
   /** All of them, cross products last. */
   val all: Vector[(Vector[Int], Vector[Int])] = {
-    val regions = graph.operators.flatMap(o => Vector(o.left, o.right)) :+ graph.relations.indices.toVector
+    val regions = (graph.operators.flatMap(o => Vector(o.left, o.right)) :+ graph.relations.indices.toVector).filter(_.size > 1)
     val edges   = regions.foldLeft(written) { (known, region) =>
       val pieces = piecesOf(region, known)
       known ++ (for (a <- pieces; b <- pieces if a.head < b.head) yield (a.toSet, b.toSet))
