@@ -11,6 +11,12 @@ object Graphs {
   def star(n: Int): Vector[(Int, Int)]   = (1 until n).map(i => (0, i)).toVector
   def clique(n: Int): Vector[(Int, Int)] = (for (a <- 0 until n; b <- a + 1 until n) yield (a, b)).toVector
 
+  /** A centre with n / 3 dimensions, each of which has two more, as far as there are. */
+  def snowflake(n: Int): Vector[(Int, Int)] = {
+    val dimensions = math.max(1, n / 3)
+    (1 until n).map(i => (if (i <= dimensions) 0 else 1 + (i - dimensions - 1) % dimensions, i)).toVector
+  }
+
   /** A random tree. */
   def tree(n: Int, random: Random): Vector[(Int, Int)] = (1 until n).map(i => (random.nextInt(i), i)).toVector
 
@@ -41,6 +47,28 @@ object Graphs {
     val rows                   = Vector.fill(n)(magnitude(6, random))
     def column(a: Int, b: Int) = s"${GraphText.name(a)}.c$b:${ndv(rows(a), random)}"
     (relations(rows, random) ++ edges.map { case (a, b) => s"${column(a, b)}=${column(b, a)}" }).mkString("; ")
+  }
+
+  /** A random tree with more edges and some missing, two equalities over three relations, and an inequality: cross products may be needed. */
+  def hyper(n: Int, random: Random): String = {
+    def some(k: Int) = random.shuffle((0 until n).toVector).take(k).map(GraphText.name)
+    val edges        = connected(n, n / 4, random).filter(_ => random.nextInt(8) > 0)
+    val hyperedges   = Vector.fill(2)(some(3)).map(s => s"${s(0)}+${s(1)}=${s(2)} 0.01")
+    (sized(n, edges, random) +: hyperedges :+ some(2).mkString("", "~", " 0.3")).mkString("; ")
+  }
+
+  /** Text of a graph of one of the families, by name. */
+  def apply(family: String, n: Int, random: Random): String = family match {
+    case "chain"     => sized(n, chain(n), random)
+    case "cycle"     => sized(n, cycle(n), random)
+    case "star"      => sized(n, star(n), random)
+    case "snowflake" => sized(n, snowflake(n), random)
+    case "clique"    => sized(n, clique(n), random)
+    case "tree"      => sized(n, tree(n, random), random)
+    case "mixed"     => sized(n, connected(n, n / 3, random), random)
+    case "forest"    => sized(n, tree(n, random).filter(_ => random.nextInt(8) > 0), random)
+    case "shared"    => shared(n, random)
+    case "hyper"     => hyper(n, random)
   }
 
   private def relations(rows: Vector[Long], random: Random): Vector[String] =

@@ -1,10 +1,9 @@
 package dovetail.kernel.enumerate
 
-import scala.collection.immutable.BitSet
 import scala.collection.mutable
 import scala.util.Random
 
-import dovetail.kernel.graph.{JoinGraph, RelSet}
+import dovetail.kernel.graph.{JoinGraph, RelSet, WideSet}
 
 /**
  * All trees of a small graph that `Joinable` allows.
@@ -12,7 +11,7 @@ import dovetail.kernel.graph.{JoinGraph, RelSet}
  * @param crossed with cross products that no edge leads to
  */
 final class LegalTrees(graph: JoinGraph, crossed: Boolean) {
-  private def connected(a: RelSet, b: RelSet) = graph.edges.connect(BitSet(a.toVector: _*), BitSet(b.toVector: _*))
+  private def connected(a: RelSet, b: RelSet) = graph.edges.connect(WideSet(graph.size, a.toVector), WideSet(graph.size, b.toVector))
 
   private val splits = mutable.Map.empty[Long, Vector[(RelSet, RelSet)]]
   for (bits <- 1L until (1L << graph.size); set = new RelSet(bits) if set.size > 1) {

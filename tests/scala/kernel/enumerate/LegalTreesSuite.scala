@@ -1,17 +1,22 @@
 package dovetail.kernel.enumerate
 
+import scala.collection.mutable
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
 import dovetail.kernel.{PlanGraph, RandomPlans}
+import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, PhysicalCosts, SubPlan}
+import dovetail.kernel.estimate.CardinalityModel
 
 /**
  * All that the search may do with plans of all kinds of joins, carried out: every tree that the conflict rules allow gives the rows of the plan as it was
  * written. `DOVETAIL_PLANS` is the number of plans for a longer run.
  */
 class LegalTreesSuite extends AnyFunSuite {
-  private val plans = sys.env.get("DOVETAIL_PLANS").fold(800)(_.toInt)
+  private val plans      = sys.env.get("DOVETAIL_PLANS").fold(800)(_.toInt)
+  private val cardWeight = new CardWeightCosts(0.7)
+  private val physical   = new PhysicalCosts(CostConstants(), ClusterFacts())
 
   /** Trees per plan that are carried out, and tables that they are run on. */
   private val (trees, tables) = (12, 4)
@@ -38,6 +43,44 @@ class LegalTreesSuite extends AnyFunSuite {
     }
     // a test that moves nothing, or of empty results, would show nothing
     assert(moved > plans / 2 && filled > plans * tables / 4, s"$moved plans of $plans came out in other orders, $filled of ${plans * tables} results have rows")
+  }
+
+  /** The searches after the exact one, each by itself, in pieces so small that a plan of a few relations has several. */
+  private val small = Seq(IterativeDp.Linear(3), IterativeDp.Exact(4L), IterativeDp.Exact(12L))
+
+  test("what the searches after the exact one make gives the rows of the plan as written, and costs no more than what they were given") {
+    val ran = mutable.LinkedHashMap.empty[String, Int].withDefaultValue(0)
+    for (seed <- 1 to plans; costs <- if (seed % 2 == 0) Seq(physical) else Seq(cardWeight)) {
+      val random = new Random(seed)
+      val plan   = Iterator.continually(RandomPlans(3 + random.nextInt(5), random)).find(_.graph.operators.nonEmpty).get
+      val sizer  = new Sizer(plan.graph, new CardinalityModel(plan.graph))
+      val parts  = new Parts(plan.graph, sizer, costs)
+      val ts     = Vector.fill(tables)(Vector.tabulate(plan.graph.size)(RandomPlans.table(_, random)))
+      val truth  = ts.map(plan.run(_))
+      def meter  = new Meter(Budget.unlimited)
+      def cost   = (p: SubPlan) => p.cost(p.best)
+      def check(name: String, found: SubPlan, start: SubPlan): Unit = {
+        val shape = JoinTree.of(found, found.best, sizer, costs).shape
+        assert(cost(found) <= cost(start), s"seed $seed, $name")
+        if (found ne start) ran(name) += 1
+        for (i <- ts.indices)
+          assert(plan.run(shape, ts(i)).same(truth(i)), s"seed $seed, $name\n${describe(plan)}\nas ${shape.render(plan.graph.relations(_).name)}")
+      }
+      new Greedy(plan.graph, sizer, costs).run().foreach { greedy =>
+        check("goo", greedy, greedy)
+        val linear = new LinearizedDp(parts, meter).improve(greedy)
+        check("lindp", linear, greedy)
+        check("goo+idp", new IterativeDp(parts, meter, small).improve(greedy), greedy)
+        check("lindp+idp", new IterativeDp(parts, meter, small).improve(linear), linear)
+      }
+      val found = new Search(plan.graph, costs, Budget(1L + seed % 60, 60000)).run(plan.written.shape)
+      ran(found.algorithm) += 1
+      for (i <- ts.indices) assert(plan.run(found.best.shape, ts(i)).same(truth(i)), s"seed $seed, ${found.algorithm}")
+      assert(found.best.cost.total <= found.original.cost.total * (1 + 1e-9), s"seed $seed")
+    }
+    info(ran.toString)
+    // each of them has to have made plans of its own
+    assert(Seq("lindp", "goo+idp", "lindp+idp").forall(ran(_) > plans / 100), ran.toString)
   }
 
   private def describe(p: PlanGraph) =

@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import dovetail.kernel.{PlanGraph, RandomPlans}
 import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, CostModel, PhysicalCosts}
 import dovetail.kernel.estimate.CardinalityModel
-import dovetail.kernel.graph.{JoinGraph, RelSet}
+import dovetail.kernel.graph.{JoinGraph, JoinKind, RelSet, WideSet}
 
 /**
  * The search over all kinds of joins finds what an exhaustive one finds, and always finds something. `DOVETAIL_GRAPHS` is the number of random graphs for a
@@ -87,7 +87,7 @@ class OperatorSearchSuite extends AnyFunSuite {
         case Some(plan) =>
           found += 1
           val tree = JoinTree.of(plan, plan.best, sizer, cardWeight)
-          assert(tree.joins.forall(j => p.graph.joinable.between(bits(j.left), bits(j.right)).exists(_.operator == j.operator)), s"seed $seed")
+          assert(tree.joins.forall(j => p.graph.joinable.between(set(p, j.left), set(p, j.right)).exists(_.operator == j.operator)), s"seed $seed")
           assert(tree.relations == p.graph.relations.indices.toVector, s"seed $seed")
           if (size == 8 && search(p, cardWeight).algorithm == "dphyp")
             assert(tree.cost.total >= search(p, cardWeight).best.cost.total * (1 - 1e-9), s"seed $seed")
@@ -98,7 +98,42 @@ class OperatorSearchSuite extends AnyFunSuite {
     assert(found > 20 * stuck, s"$found found, $stuck left to the written order")
   }
 
-  private def bits(t: JoinTree) = scala.collection.immutable.BitSet(t.relations: _*)
+  test("beyond the budget, 12 to 90 relations: a tree that the conflict rules allow, operators on their sides, no dearer than the greedy and the written one") {
+    val ran   = scala.collection.mutable.LinkedHashMap.empty[String, Int].withDefaultValue(0)
+    val costs = new PhysicalCosts(constants, ClusterFacts())
+    // what the linearized search takes is enough for most of them to be searched exactly, unless they are too large for that
+    for (seed <- 1 to 120; size = if (seed % 10 == 0) 66 else if (seed % 10 == 5) 90 else 12 + seed % 9) {
+      val pairs = if (seed % 10 == 0) 2 * LinearizedDp.pairs(size) else 40L
+      // with few kinds of joins more trees are allowed
+      val p     = RandomPlans(size, new Random(seed), if (seed % 3 == 0) JoinKind.all else Vector(JoinKind.Inner, JoinKind.LeftOuter, JoinKind.Semi))
+      val found = new Search(p.graph, costs, Budget(pairs, 60000)).run(p.written.shape)
+      val best  = found.best
+      ran(found.algorithm) += 1
+      assert(
+        best.joins.forall(j => p.graph.joinable.between(set(p, j.left), set(p, j.right)).exists(s => s.operator == j.operator && !s.swapped)),
+        s"seed $seed"
+      )
+      assert(best.joins.flatMap(_.operator).map(_.index).sorted == p.graph.operators.indices.toVector, s"seed $seed: every operator once")
+      assert(best.relations == p.graph.relations.indices.toVector && best.cost.total <= found.original.cost.total * (1 + 1e-9), s"seed $seed")
+      val sizer = new Sizer(p.graph, new CardinalityModel(p.graph))
+      if (found.algorithm != "dphyp")
+        new Greedy(p.graph, sizer, costs).run().foreach(g => assert(best.cost.total <= g.cost(g.best) * (1 + 1e-9), s"seed $seed: ${found.algorithm}"))
+      if (found.algorithm != "dphyp") assert(found.note.isDefined && found.pairs <= 2 * pairs + 1 + size, s"seed $seed: ${found.pairs}")
+    }
+    info(ran.toString)
+    assert(Seq("lindp", "goo+idp", "lindp+idp").forall(ran(_) > 0), ran.toString)
+  }
+
+  test("a deadline in the past: the written order, and a note") {
+    for (seed <- 1 to 20) {
+      val p     = RandomPlans(70, new Random(seed))
+      val found = new Search(p.graph, cardWeight, Budget(300000L, 0L)).run(p.written.shape)
+      assert(found.algorithm == "written" && found.best.shape.sameJoins(found.original.shape))
+      assert(found.note.exists(_.contains("the greedy search ran out of time")), found.note)
+    }
+  }
+
+  private def set(p: PlanGraph, t: JoinTree) = WideSet(p.graph.size, t.relations)
 
   test("sets of 64 relations and of words answer alike") {
     for (seed <- 1 to 200) {
@@ -107,7 +142,7 @@ class OperatorSearchSuite extends AnyFunSuite {
       for (_ <- 1 to 40) {
         val a              = RelSet((0 until graph.size).filter(_ => random.nextInt(3) == 0): _*)
         val b              = RelSet((0 until graph.size).filter(r => !a.contains(r) && random.nextBoolean()): _*)
-        def set(s: RelSet) = scala.collection.mutable.BitSet(s.toVector: _*)
+        def set(s: RelSet) = WideSet(graph.size, s.toVector)
         assert(graph.joinable.between(a, b) == graph.joinable.between(set(a), set(b)))
         val (there, back) = (graph.joinable.between(a, b), graph.joinable.between(b, a))
         assert(there.map(s => (s.kind, s.operator)) == back.map(s => (s.kind, s.operator)), "either way round")

@@ -20,7 +20,31 @@ import dovetail.kernel.graph.JoinGraph
 @Measurement(iterations = 4, time = 2)
 class SearchBenchmark {
 
-  @Param(Array("clique12", "star16", "chain18", "chain20", "cycle12", "chain50", "star50", "tree50", "mixed50", "chain100", "star100", "tree100", "mixed100"))
+  @Param(
+    Array(
+      "clique12",
+      "star16",
+      "chain20",
+      "cycle12",
+      "chain50",
+      "star50",
+      "snowflake50",
+      "mixed50",
+      "chain100",
+      "star100",
+      "snowflake100",
+      "mixed100",
+      "chain1000",
+      "star1000",
+      "snowflake1000",
+      "mixed1000",
+      "outerstar16",
+      "outerstar50",
+      "outersnowflake50",
+      "outersnowflake100",
+      "outersnowflake1000"
+    )
+  )
   var shape: String = _
 
   private var graph: JoinGraph     = _

@@ -29,6 +29,9 @@ final class SubPlan(
   /** log2 of the rows, at least 1: how often a sort halves them. Every join with this set asks for it. */
   val halvings: Double = math.log(math.max(rows, 2.0)) / SubPlan.Log2
 
+  /** The same set, without its plans. */
+  def unpriced: SubPlan = new SubPlan(relation, rows, bytes, classes, broadcast, cautious)
+
   private val kept  = new Array[Alternative](Alternatives)
   private var count = 0
 

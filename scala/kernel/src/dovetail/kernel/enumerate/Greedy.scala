@@ -2,52 +2,69 @@ package dovetail.kernel.enumerate
 
 import java.util.{Comparator, PriorityQueue}
 
+import scala.annotation.tailrec
 import scala.collection.mutable
 
 import dovetail.kernel.cost.{CostModel, SubPlan}
-import dovetail.kernel.graph.{JoinGraph, Step}
+import dovetail.kernel.estimate.Assumptions
+import dovetail.kernel.graph.{JoinGraph, Step, WideSet}
 
 /**
  * Greedy operator ordering: joins, again and again, the two connected clusters whose join has the fewest rows.
  *
  * Fegaras, "A New Heuristic for Optimizing Large Queries", DEXA 1998. Any number of relations, bushy trees, O(e log e) estimates for e edges. Clusters
- * that no edge connects are joined last, the smallest first. With operators only pairs that may be joined are candidates, and it can come to an end before
- * all is joined. Ties go to the cluster with the first relation, so the result is deterministic.
+ * that no edge connects are joined last, the smallest first. Ties go to the cluster with the first relation, so the result is deterministic. With
+ * operators only pairs that may be joined are candidates; it can come to an end before all is joined, and then time may end it, for the written order is
+ * a plan as well.
+ *
+ * Where we depart: a cluster that meets only one half of a new one is expected to keep the same share of pairs with all of it as it did with that half,
+ * so its rows are worked out and not estimated; an estimate takes as long as the set is large, and a star of 1,000 would need half a million of them.
+ * A candidate is estimated when its turn comes, and waits for another if it turns out larger.
+ *
+ * @param budget its time is for graphs with operators
  */
-final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel) {
+final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Budget = Budget.unlimited) {
+  import Greedy._
 
+  /** Its relations are ascending; with each neighbour stands the share of pairs that the edges there keep, once they were a candidate. */
   final private class Cluster(val relations: Array[Int], val plan: SubPlan) {
-    var alive                                     = true
-    val members: mutable.BitSet                   = mutable.BitSet(relations.toIndexedSeq: _*)
-    def first: Int                                = relations(0)
-    val neighbors: mutable.LinkedHashSet[Cluster] = mutable.LinkedHashSet.empty
+    var alive                                             = true
+    lazy val members: WideSet                             = WideSet(graph.size, relations)
+    def first: Int                                        = relations(0)
+    val neighbors: mutable.LinkedHashMap[Cluster, Double] = mutable.LinkedHashMap.empty
   }
 
-  final private class Candidate(val a: Cluster, val b: Cluster, val step: Step, val plan: SubPlan, val relations: Array[Int])
+  /** @param sized its rows were estimated, and not worked out */
+  final private class Candidate(val a: Cluster, val b: Cluster, val step: Step, val rows: Double, val bytes: Double, val sized: Boolean) {
+    def alive: Boolean = a.alive && b.alive
+  }
 
   private val byRows: Comparator[Candidate] = new Comparator[Candidate] {
     def compare(x: Candidate, y: Candidate): Int = {
-      val rows  = java.lang.Double.compare(x.plan.rows, y.plan.rows)
-      val bytes = if (rows != 0) rows else java.lang.Double.compare(x.plan.bytes, y.plan.bytes)
+      val rows  = java.lang.Double.compare(x.rows, y.rows)
+      val bytes = if (rows != 0) rows else java.lang.Double.compare(x.bytes, y.bytes)
       if (bytes != 0) bytes else if (x.a.first != y.a.first) Integer.compare(x.a.first, y.a.first) else Integer.compare(x.b.first, y.b.first)
     }
   }
 
-  private val queue = new PriorityQueue[Candidate](byRows)
-  private var count = 0L
+  private val queue  = new PriorityQueue[Candidate](byRows)
+  private var enough = QueueSize
+  private var count  = 0L
 
   /** Pairs considered. */
   def pairs: Long = count
 
-  /** The plan found; none if what was joined first leaves nothing that the graph's operators allow to be joined. */
+  private def late: Boolean = !sizer.innerOnly && !budget.timeLeft
+
+  /** The plan found; none if what was joined first leaves nothing that the graph's operators allow to be joined, or time ended before. */
   def run(): Option[SubPlan] = {
     val clusters = graph.relations.map(r => new Cluster(Array(r.index), sizer.leaf(r.index))).toArray
     val partners = if (sizer.innerOnly) graph.neighbors else graph.edges.near
-    for (a <- clusters; b <- partners(a.first)) a.neighbors += clusters(b)
-    for (a <- clusters; b <- a.neighbors if a.first < b.first) consider(a, b)
+    for (a <- clusters; b <- partners(a.first)) a.neighbors(clusters(b)) = Unknown
+    for (a <- clusters if !late; b <- partners(a.first) if a.first < b) meet(a, clusters(b), Unknown)
     var alive = clusters.toVector
     var stuck = false
-    while (alive.size > 1 && !stuck) poll().orElse(farther(alive)) match {
+    while (alive.size > 1 && !stuck) (if (late) None else poll().orElse(farther(alive))) match {
       case Some(next) =>
         val c = merge(next)
         alive = alive.filter(_.alive) :+ c
@@ -56,57 +73,113 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel) {
     if (stuck) None else Some(alive.head.plan)
   }
 
-  private def poll(): Option[Candidate] = {
-    var c = queue.poll()
-    while (c != null && !(c.a.alive && c.b.alive)) c = queue.poll()
-    Option(c)
-  }
-
-  private def consider(x: Cluster, y: Cluster): Unit =
-    if (sizer.innerOnly || graph.edges.connect(x.members, y.members)) candidate(x, y).foreach(queue.add)
-
-  private def candidate(x: Cluster, y: Cluster): Option[Candidate] = {
-    val (a, b) = if (x.first < y.first) (x, y) else (y, x)
-    val step   = if (sizer.innerOnly) Some(Step.Inner) else graph.joinable.between(a.members, b.members)
-    step.map { s =>
-      val relations = (a.relations ++ b.relations).sorted
-      new Candidate(a, b, s, sizer.join(relations), relations)
+  /** The smallest candidate; one that comes out larger than it was expected to be goes back, and is not sized again. */
+  @tailrec private def poll(): Option[Candidate] = {
+    val c = queue.poll()
+    if (c == null) None
+    else if (!c.alive) poll()
+    else if (c.sized || tooLarge(c.a, c.b)) Some(c)
+    else {
+      val now  = estimated(c.a, c.b, c.step)
+      val next = queue.peek()
+      if (next == null || now.rows <= next.rows * Same) Some(now) else { queue.add(now); poll() }
     }
   }
+
+  /** Two neighbours become a candidate, if they may be joined; with all of what they keep of their pairs, or as it comes out. */
+  private def meet(x: Cluster, y: Cluster, kept: Double): Unit = {
+    x.neighbors(y) = kept
+    y.neighbors(x) = kept
+    if (sizer.innerOnly || graph.edges.connect(x.members, y.members)) stepOf(x, y).foreach { step =>
+      val c     = if (kept == Unknown) estimated(x, y, step) else inProportion(x, y, step, kept)
+      val share = c.rows / (x.plan.rows * y.plan.rows)
+      x.neighbors(y) = share
+      y.neighbors(x) = share
+      queue.add(c)
+    }
+  }
+
+  private def tooLarge(x: Cluster, y: Cluster): Boolean = x.relations.length + y.relations.length > Estimated
+
+  /** How the two are joined, the one with the first relation first. */
+  private def stepOf(x: Cluster, y: Cluster): Option[Step] =
+    if (sizer.innerOnly) Inner else if (x.first < y.first) graph.joinable.between(x.members, y.members) else graph.joinable.between(y.members, x.members)
+
+  private def estimated(x: Cluster, y: Cluster, step: Step): Candidate = {
+    val plan = sizer.join(relations(x, y)); candidate(x, y, step, plan.rows, plan.bytes, sized = true)
+  }
+
+  private def inProportion(x: Cluster, y: Cluster, step: Step, kept: Double): Candidate = {
+    val rows = math.max(1.0, x.plan.rows * y.plan.rows * kept)
+    candidate(x, y, step, rows, rows * (x.plan.bytes / x.plan.rows + y.plan.bytes / y.plan.rows - Assumptions.RowOverhead), sized = false)
+  }
+
+  private def candidate(x: Cluster, y: Cluster, step: Step, rows: Double, bytes: Double, sized: Boolean): Candidate =
+    if (x.first < y.first) new Candidate(x, y, step, rows, bytes, sized) else new Candidate(y, x, step, rows, bytes, sized)
+
+  private def relations(x: Cluster, y: Cluster): Array[Int] = { val all = x.relations ++ y.relations; java.util.Arrays.sort(all); all }
 
   private def merge(c: Candidate): Cluster = {
     count += 1
-    val (l, r) = (c.a.plan, c.b.plan)
-    c.step.operator match {
-      case Some(o) => if (c.step.swapped) costs.join(r, l, c.plan, sizer.operators(o.index)) else costs.join(l, r, c.plan, sizer.operators(o.index))
-      case None    =>
-        val key = l.classes & r.classes
-        costs.join(l, r, c.plan, key, key != 0L || sizer.looseEquality(c.a.members, c.b.members))
-    }
-    val joined = new Cluster(c.relations, c.plan)
+    val joined = new Cluster(relations(c.a, c.b), sizer.join(relations(c.a, c.b)))
+    price(c, joined.plan)
     c.a.alive = false
     c.b.alive = false
-    for (n <- c.a.neighbors ++ c.b.neighbors if n.alive) {
-      n.neighbors -= c.a
-      n.neighbors -= c.b
-      n.neighbors += joined
-      joined.neighbors += n
-      consider(joined, n)
+    for (n <- (c.a.neighbors.keysIterator ++ c.b.neighbors.keysIterator).toVector.distinct if n.alive) {
+      val (toA, toB) = (n.neighbors.remove(c.a), n.neighbors.remove(c.b))
+      val ofBoth     = toA.isDefined && toB.isDefined && !tooLarge(joined, n)
+      meet(joined, n, if (ofBoth) Unknown else math.min(toA.getOrElse(Unknown), toB.getOrElse(Unknown)))
     }
+    forgetDead()
     joined
+  }
+
+  private def price(c: Candidate, out: SubPlan): Unit = {
+    val (l, r) = (c.a.plan, c.b.plan)
+    c.step.operator match {
+      case Some(o) => if (c.step.swapped) costs.join(r, l, out, sizer.operators(o.index)) else costs.join(l, r, out, sizer.operators(o.index))
+      case None    =>
+        val key = l.classes & r.classes
+        costs.join(l, r, out, key, key != 0L || sizer.looseEquality(c.a.members.contains, c.b.members.contains))
+    }
+  }
+
+  /** Keeps the queue as small as what is alive in it. */
+  private def forgetDead(): Unit = if (queue.size > enough) {
+    queue.removeIf((c: Candidate) => !c.alive)
+    enough = 2 * queue.size + QueueSize
   }
 
   /** No edge is left: an equality over several relations that now has both sides, else the two smallest clusters that may be joined. */
   private def farther(alive: Vector[Cluster]): Option[Candidate] = {
     val bySides = for {
       (l, r) <- graph.hyperedges.iterator
-      a      <- alive.iterator if l.forall(a.members)
-      b      <- alive.iterator if (b ne a) && r.forall(b.members)
-      c      <- candidate(a, b)
-    } yield c
+      a      <- alive.iterator if l.forall(a.members.contains)
+      b      <- alive.iterator if (b ne a) && r.forall(b.members.contains)
+      step   <- stepOf(a, b)
+    } yield estimated(a, b, step)
     bySides.toVector.sortWith((x, y) => byRows.compare(x, y) < 0).headOption.orElse {
       val bySize = alive.sortBy(c => (c.plan.rows, c.first))
-      (for (i <- bySize.indices.iterator; j <- (0 until i).iterator; c <- candidate(bySize(j), bySize(i))) yield c).take(1).toVector.headOption
+      val pairs  =
+        for (i <- bySize.indices.iterator; if !late; j <- (0 until i).iterator; step <- stepOf(bySize(j), bySize(i))) yield (bySize(j), bySize(i), step)
+      pairs.take(1).toVector.headOption.map { case (a, b, step) => estimated(a, b, step) }
     }
   }
+}
+
+object Greedy {
+
+  /** Relations of the largest candidates that are estimated; what is joined in the end is estimated in any case. */
+  private val Estimated = 100
+
+  /** Rows within this factor are the same: they were multiplied in another order. */
+  private val Same = 1.0 + 1e-9
+
+  /** Candidates that the queue may hold before the dead ones are cleared out. */
+  private val QueueSize = 4096
+
+  /** The share of pairs that is kept, where no candidate has shown it: greater than any. */
+  private val Unknown = Double.PositiveInfinity
+
+  private val Inner: Option[Step] = Some(Step.Inner)
 }

@@ -39,9 +39,12 @@ object JoinTree {
   final case class Join(left: JoinTree, right: JoinTree, rows: Estimate, bytes: Double, method: JoinMethod, own: Cost, operator: Option[Operator] = None)
       extends JoinTree {
     def kind: JoinKind         = operator.fold[JoinKind](JoinKind.Inner)(_.kind)
-    val relations: Vector[Int] = (left.relations ++ right.relations).sorted
+    val relations: Vector[Int] = merged(left.relations, right.relations)
     val cost: Cost             = left.cost + right.cost + own
   }
+
+  /** Two ascending lists as one. */
+  private def merged(a: Vector[Int], b: Vector[Int]): Vector[Int] = { val all = (a ++ b).toArray; java.util.Arrays.sort(all); all.toVector }
 
   /**
    * Reads alternative `i` of `plan` back into a tree. The larger input of an inner join stands on the left, as people write it (of equals, the one with the

@@ -52,13 +52,28 @@ final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget)
 }
 
 /** Counts the pairs of a graph whose edges always join, as far as a plan table with the same budget would go. */
-final class PairCounter(budget: Budget) extends Receiver {
+class PairCounter(budget: Budget) extends Receiver {
   private var count = 0L
 
   def pairs: Long                                = count
   def relation(r: Int): Unit                     = ()
   def contains(set: RelSet): Boolean             = throw new UnsupportedOperationException("a counter keeps no sets: it is for graphs whose edges always join")
   def pair(left: RelSet, right: RelSet): Boolean = { count += 1; count <= budget.pairs && ((count & PlanTable.ClockInterval) != 0L || budget.timeLeft) }
+}
+
+/** The same for a graph with operators: it keeps the sets that may be joined, yet neither sizes nor prices, which take most of the time. */
+final class LegalCounter(sizer: Sizer, budget: Budget) extends PairCounter(budget) {
+  private val made = new mutable.LongMap[Unit]
+
+  override def contains(set: RelSet): Boolean = made.contains(set.bits)
+  override def timeLeft: Boolean              = budget.timeLeft
+  override def relation(r: Int): Unit         = made(RelSet.single(r).bits) = ()
+
+  override def pair(left: RelSet, right: RelSet): Boolean = {
+    val both = left | right
+    if (!contains(both) && sizer.between(left, right).isDefined) made(both.bits) = ()
+    super.pair(left, right)
+  }
 }
 
 object PlanTable {

@@ -26,6 +26,9 @@ final class Budget(val pairs: Long, nanos: Long) {
   private val deadline = System.nanoTime() + nanos
 
   def timeLeft: Boolean = System.nanoTime() - deadline < 0L
+
+  /** As much again, from now on. */
+  def again: Budget = new Budget(pairs, nanos)
 }
 
 object Budget {

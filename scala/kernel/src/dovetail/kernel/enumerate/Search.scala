@@ -2,21 +2,25 @@ package dovetail.kernel.enumerate
 
 import dovetail.kernel.cost.{CostModel, SubPlan}
 import dovetail.kernel.estimate.CardinalityModel
-import dovetail.kernel.graph.{Hypergraph, JoinGraph, RelSet, Step}
+import dovetail.kernel.graph.{Hypergraph, JoinGraph, RelSet}
 
 /**
  * What a search found.
  *
  * @param best      the cheapest tree found; it may be the original one
  * @param original  the tree as it was written, priced by the same model
- * @param algorithm `dphyp` (exact), `goo` (greedy), or `written` where conflicts left the greedy search no way
+ * @param algorithm the steps that made the plan: `dphyp` (exact); `goo` (greedy), `lindp` (linearized), or `written` where conflicts or time left the
+ *                  greedy search no way; `+idp` where pieces of it were improved
  * @param pairs     pairs of sub-plans considered, by all algorithms that ran
- * @param note      why the exact search did not finish, if it did not
+ * @param note      why the exact search did not finish, if it did not, and whether time ended what came after it
  */
 final case class Outcome(best: JoinTree, original: JoinTree, algorithm: String, pairs: Long, note: Option[String])
 
 /**
- * Finds the join order of a graph: exactly where the budget allows it, greedily otherwise; never not at all.
+ * Finds the join order of a graph, as far as a budget of pairs and time allows: exactly, else by linearized dynamic programming, else greedily; a plan that
+ * is not exact is then improved piece by piece. The greedy plan is made whatever the budget is; where operators leave it no way, the written one is improved.
+ *
+ * The adaptive scheme of Neumann and Radke, "Adaptive Optimization of Very Large Join Queries", SIGMOD 2018; docs/internals/search.md says where we depart.
  *
  * @param asWritten prices the written order: what the engine does with it by itself, if that is less than what `costs` can have done
  */
@@ -28,21 +32,22 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
 
   def run(written: Shape): Outcome = {
     require(written.leaves.sorted == graph.relations.indices.toVector, "the written order names every relation once")
-    val original                        = price(written)
-    val (found, algorithm, pairs, note) = exact().fold({ case (tried, why) => greedy(original, tried, why) }, { case (plan, n) => (plan, "dphyp", n, None) })
-    val best                            = if (original.cost(original.best) <= found.cost(found.best) * Search.Tie) original else found
+    val original                        = price(written, new Parts(graph, sizer, asWritten)).plan
+    val (found, algorithm, pairs, note) =
+      exact().fold({ case (tried, why) => approximate(written, tried, why) }, { case (plan, n) => (plan, "dphyp", n, None) })
+    val best = if (original.cost(original.best) <= found.cost(found.best) * Search.Tie) original else found
     Outcome(tree(best, if (best eq original) asWritten else costs), tree(original, asWritten), algorithm, pairs, note)
   }
 
   private def tree(p: SubPlan, by: CostModel) = JoinTree.of(p, p.best, sizer, by)
 
   private def exact(): Either[(Long, String), (SubPlan, Long)] =
-    if (graph.size > RelSet.MaxSize) Left((0L, s"${graph.size} relations: more than ${RelSet.MaxSize} are ordered greedily"))
+    if (graph.size > RelSet.MaxSize) Left((0L, s"${graph.size} relations: more than ${RelSet.MaxSize} are not searched exactly"))
     else {
-      val edges   = Hypergraph(graph)
-      val counter = new PairCounter(budget)
+      val edges = Hypergraph(graph)
       // Pairs are counted many times faster than priced: a search that will not finish is not begun.
-      if (!edges.hasGaps && Dphyp.pairsOfClique(graph.size) > budget.pairs && !new Dphyp(edges, counter).run()) Left((0L, whyStopped(counter.pairs)))
+      val stopped = if (Dphyp.pairsOfClique(graph.size) > budget.pairs) counter(edges).filterNot(new Dphyp(edges, _).run()) else None
+      if (stopped.isDefined) Left((0L, whyStopped(stopped.get.pairs)))
       else {
         val table = new PlanTable(graph.size, sizer, costs, budget)
         if (!new Dphyp(edges, table).run()) Left((table.pairs, whyStopped(table.pairs)))
@@ -51,33 +56,39 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
       }
     }
 
+  /** None for inner joins with hyperedges, whose pairs are counted as they are priced. */
+  private def counter(edges: Hypergraph): Option[PairCounter] =
+    if (!sizer.innerOnly) Some(new LegalCounter(sizer, budget)) else if (edges.hasGaps) None else Some(new PairCounter(budget))
+
   private def whyStopped(pairs: Long): String =
     if (pairs > budget.pairs) s"the exact search would take more than ${budget.pairs} pairs" else "the exact search ran out of time"
 
-  private def greedy(original: SubPlan, tried: Long, why: String): (SubPlan, String, Long, Option[String]) = {
-    val goo = new Greedy(graph, sizer, costs)
-    goo.run() match {
-      case Some(plan) => (plan, "goo", tried + goo.pairs, Some(why))
-      case None       => (original, "written", tried + goo.pairs, Some(s"$why; the greedy search ran into a conflict"))
-    }
+  /** Improves the greedy plan; the written one where there is no greedy plan. */
+  private def approximate(written: Shape, tried: Long, why: String): (SubPlan, String, Long, Option[String]) = {
+    val parts       = new Parts(graph, sizer, costs)
+    val meter       = new Meter(budget)
+    val time        = budget.again
+    val goo         = new Greedy(graph, sizer, costs, time)
+    val greedy      = goo.run()
+    val start       = greedy.getOrElse(price(written, parts).plan)
+    val linear      = new LinearizedDp(parts, meter).improve(start)
+    val found       = new IterativeDp(parts, meter, IterativeDp.Rounds).improve(linear)
+    val name        = (if (linear ne start) "lindp" else if (greedy.isDefined) "goo" else "written") + (if (found eq linear) "" else "+idp")
+    val noGreedy    = if (greedy.isDefined) None else Some(s"the greedy search ran ${if (time.timeLeft) "into a conflict" else "out of time"}")
+    val notImproved = if (meter.inTime) None else Some(s"improving the ${if (greedy.isDefined) "greedy" else "written"} plan ran out of time")
+    (found, name, tried + goo.pairs + meter.pairs, Some((Seq(why) ++ noGreedy ++ notImproved).mkString("; ")))
   }
 
   /** The plans of the tree as written: the cheapest ways to execute exactly these joins. */
-  private def price(shape: Shape): SubPlan = shape match {
-    case Shape.Leaf(r)    => sizer.leaf(r)
+  private def price(shape: Shape, parts: Parts): Part = shape match {
+    case Shape.Leaf(r)    => parts.leaf(r)
     case Shape.Join(l, r) =>
-      val (left, right) = (price(l), price(r))
-      val (ls, rs)      = (l.leaves, r.leaves)
-      val out           = sizer.join((ls ++ rs).toArray)
-      sizer.step(ls, rs) match {
-        case Some(Step(_, Some(o), swapped)) =>
-          if (swapped) asWritten.join(right, left, out, sizer.operators(o.index)) else asWritten.join(left, right, out, sizer.operators(o.index))
-        case Some(_) =>
-          val key = left.classes & right.classes
-          asWritten.join(left, right, out, key, key != 0L || sizer.looseEquality(ls.toSet, rs.toSet))
-        case None =>
-          throw new IllegalArgumentException(s"the written order joins $ls and $rs, which the graph's operators do not allow: $shape is not its tree")
-      }
+      val (left, right) = (price(l, parts), price(r, parts))
+      val out           = parts.union(left, right)
+      val step          = parts.connections.between(left, right).getOrElse(throw new IllegalArgumentException(
+        s"the written order joins ${l.leaves} and ${r.leaves}, which the graph's operators do not allow: $shape is not its tree"
+      ))
+      parts.join(left, right, out, step)
       out
   }
 }

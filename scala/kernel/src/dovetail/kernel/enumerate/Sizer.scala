@@ -4,12 +4,12 @@ import scala.collection.immutable.BitSet
 
 import dovetail.kernel.cost.{OperatorJoin, SubPlan}
 import dovetail.kernel.estimate.{Assumptions, CardinalityModel}
-import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, RelSet, Step, Words}
+import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, RelSet, Step, WideSet, Words}
 
 /** Makes the sized, yet unpriced [[SubPlan]] of a relation or of a join: the one place where a search asks for sizes, keys, and what may be joined. */
 final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
   private val classMasks: Array[Long] =
-    graph.relations.map(r => graph.classes.filter(_.relations.contains(r.index)).foldLeft(0L)((m, c) => m | SubPlan.classBit(c.index))).toArray
+    graph.classesOf.map(_.foldLeft(0L)((m, c) => m | SubPlan.classBit(c))).toArray
   private val widths: Array[Double] = graph.relations.map(_.rowBytes).toArray
   private val buffer                = new Array[Int](graph.size)
 
@@ -32,6 +32,8 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
     while (bits != 0L) { buffer(n) = java.lang.Long.numberOfTrailingZeros(bits); n += 1; bits &= bits - 1 }
     joinOf(n)
   }
+
+  def join(set: WideSet): SubPlan = joinOf(set.copyTo(buffer))
 
   private def joinOf(n: Int): SubPlan = {
     val rows  = model.rowsOf(buffer, n)
@@ -79,7 +81,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
 
   /** The same for graphs of any size. */
   def step(left: Iterable[Int], right: Iterable[Int]): Option[Step] =
-    if (innerOnly) Some(Step.Inner) else graph.joinable.between(BitSet(left.toSeq: _*), BitSet(right.toSeq: _*))
+    if (innerOnly) Some(Step.Inner) else graph.joinable.between(WideSet(graph.size, left), WideSet(graph.size, right))
 
   /** Per operator what a cost model has to know of it. */
   val operators: Vector[OperatorJoin] = {

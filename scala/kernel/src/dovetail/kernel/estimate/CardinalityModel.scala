@@ -42,7 +42,7 @@ final class CardinalityModel(graph: JoinGraph) {
   private val upper: Array[Double]    = graph.relations.map(r => math.max(r.profile.rows.upper, 1.0)).toArray
 
   // per relation: its classes, and in each its domain and share of non-null values
-  private val classesOf: Array[Array[Int]]      = Array.tabulate(n)(r => graph.classes.filter(_.relations.contains(r)).map(_.index).toArray)
+  private val classesOf: Array[Array[Int]]      = graph.classesOf.map(_.toArray).toArray
   private val domainOf: Array[Array[Double]]    = Array.tabulate(n)(r => classesOf(r).map(c => memberDomain(r, c)))
   private val nonNullOf: Array[Array[Double]]   = Array.tabulate(n)(r => classesOf(r).map(c => member(r, c).column.nonNull))
   private val uniqueOn: Array[Vector[Set[Int]]] = Array.tabulate(n)(uniqueClassSets)

@@ -21,7 +21,7 @@ import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Operator, RelSet}
  */
 final class SampleJoins(graph: JoinGraph) {
   private val samples: Array[RelationSample] = graph.relations.map(_.sample.filter(_.rows > 0).orNull).toArray
-  private val classesOf: Array[Vector[Int]]  = graph.relations.map(r => graph.classes.filter(_.relations.contains(r.index)).map(_.index)).toArray
+  private val classesOf: Array[Vector[Int]]  = graph.classesOf.toArray
   // of the classes, then of the operators' equalities, which are numbered behind them
   private val domainOf: Array[Double] =
     (graph.classes.map(_.domain(graph.relations)) ++ graph.operators.flatMap(_.equalities).map { case (a, b) =>

@@ -30,7 +30,7 @@ final class Edges(graph: JoinGraph) {
 
   /** All of them, cross products last. */
   val all: Vector[(Vector[Int], Vector[Int])] = {
-    val regions = graph.operators.flatMap(o => Vector(o.left, o.right)) :+ graph.relations.indices.toVector
+    val regions = (graph.operators.flatMap(o => Vector(o.left, o.right)) :+ graph.relations.indices.toVector).filter(_.size > 1)
     val edges   = regions.foldLeft(written) { (known, region) =>
       val pieces = piecesOf(region, known)
       known ++ (for (a <- pieces; b <- pieces if a.head < b.head) yield (a.toSet, b.toSet))
@@ -46,16 +46,22 @@ final class Edges(graph: JoinGraph) {
   }
 
   // by the first relation of either side, that side first
-  private lazy val starting: Vector[Vector[(Vector[Int], Vector[Int])]] = {
-    val lists = Vector.fill(graph.size)(Vector.newBuilder[(Vector[Int], Vector[Int])])
-    all.foreach { case (l, r) => lists(l.head) += ((l, r)); lists(r.head) += ((r, l)) }
+  private lazy val starting: Array[Array[(WideSet, WideSet)]] = {
+    val lists                  = Array.fill(graph.size)(Array.newBuilder[(WideSet, WideSet)])
+    def set(side: Vector[Int]) = WideSet(graph.size, side)
+    all.foreach { case (l, r) => lists(l.head) += ((set(l), set(r))); lists(r.head) += ((set(r), set(l))) }
     lists.map(_.result())
   }
 
   /** Some edge leads from `a` to `b`. */
-  def connect(a: collection.BitSet, b: collection.BitSet): Boolean = {
+  def connect(a: WideSet, b: WideSet): Boolean = {
     val (few, many) = if (a.size <= b.size) (a, b) else (b, a)
-    few.exists(starting(_).exists { case (u, v) => u.forall(few) && v.forall(many) })
+    few.exists { r =>
+      val edges = starting(r)
+      var i     = 0
+      while (i < edges.length && !(edges(i)._1.isSubsetOf(few) && edges(i)._2.isSubsetOf(many))) i += 1
+      i < edges.length
+    }
   }
 
   /** The relations of a region by connected piece, as [[JoinGraph.components]]. */

@@ -112,6 +112,13 @@ final case class JoinGraph(
   /** The edges of a graph with operators. */
   lazy val edges: Edges = new Edges(this)
 
+  /** Of each relation the classes it is in, ascending. */
+  lazy val classesOf: Vector[Vector[Int]] = {
+    val found = Array.fill(size)(Vector.newBuilder[Int])
+    for (c <- classes; r <- c.relations) found(r) += c.index
+    found.map(_.result()).toVector
+  }
+
   /** Distinct values of a relation's members of several classes together, where somebody counted them. */
   def groupNdv(relation: Int, of: Iterable[Int]): Option[Double] = {
     val columns = of.flatMap(c => classes(c).members.find(_.relation == relation)).map(_.columns)

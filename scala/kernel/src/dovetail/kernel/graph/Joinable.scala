@@ -49,8 +49,7 @@ final class Joinable(graph: JoinGraph) {
   def between(left: RelSet, right: RelSet): Option[Step] = if (free) Inner else step(Array(left.bits), Array(right.bits))
 
   /** For graphs of any size. */
-  def between(left: collection.BitSet, right: collection.BitSet): Option[Step] =
-    if (free) Inner else step(words.of(left), words.of(right))
+  def between(left: WideSet, right: WideSet): Option[Step] = if (free) Inner else step(left.words, right.words)
 
   /** The predicates that are applied where `left` and `right` join: above the join if an operator joins them, else as its condition. */
   def predicatesAt(left: Iterable[Int], right: Iterable[Int]): Vector[JoinPredicate] = {

@@ -1,0 +1,91 @@
+package dovetail.kernel.enumerate
+
+import dovetail.kernel.graph.{JoinGraph, Step, WideSet}
+
+/**
+ * What the searches for graphs of any size ask the join graph about parts: where edges lead, and whether what they connect may be joined. A pair that may
+ * not is left out, and a search that finds no plan so hands over what it was given.
+ */
+trait Connections {
+
+  /** How the two, which have no relation in common, are joined, whether an edge connects them or not; None if they may not be. */
+  def between(left: Part, right: Part): Option[Step]
+
+  /** Some edge leads from one to the other, or they may meet without. */
+  def connected(left: Part, right: Part): Boolean
+
+  /** Not all that is connected may be joined. */
+  def restricted: Boolean
+
+  /** Relations that an edge connects with `r` alone. */
+  def neighbors(r: Int): WideSet
+
+  /** Edges with more than one relation on a side. */
+  def hyperedges: Vector[(WideSet, WideSet)]
+
+  /** `set` is made of whole connected components: it may be joined with another such set, though no edge leads there. */
+  def closed(set: WideSet): Boolean
+}
+
+object Connections {
+  def apply(graph: JoinGraph): Connections = if (graph.operators.isEmpty) new InnerJoins(graph) else new AllJoins(graph)
+}
+
+/** Inner joins: whatever an edge connects may be joined, and whole components with each other. */
+final class InnerJoins(graph: JoinGraph) extends Connections {
+  private def set(relations: Iterable[Int]) = WideSet(graph.size, relations)
+
+  private val adjacent: Array[WideSet]         = graph.neighbors.map(set).toArray
+  private val components: Array[WideSet]       = graph.components.map(set).toArray
+  val hyperedges: Vector[(WideSet, WideSet)]   = graph.hyperedges.map { case (l, r) => (set(l), set(r)) }
+  private val sides: Array[(WideSet, WideSet)] = hyperedges.toArray
+  private val inner: Option[Step]              = Some(Step.Inner)
+
+  def between(left: Part, right: Part): Option[Step] = inner
+
+  def restricted: Boolean = false
+
+  def neighbors(r: Int): WideSet = adjacent(r)
+
+  def closed(set: WideSet): Boolean = components.length > 1 && components.forall(c => !c.overlaps(set) || c.isSubsetOf(set))
+
+  def connected(left: Part, right: Part): Boolean = left.neighbors.overlaps(right.relations) || hyperedge(left, right) || (left.closed && right.closed)
+
+  private def hyperedge(left: Part, right: Part): Boolean = {
+    var i = 0
+    while (i < sides.length) {
+      val (a, b) = sides(i)
+      if ((a.isSubsetOf(left.relations) && b.isSubsetOf(right.relations)) || (b.isSubsetOf(left.relations) && a.isSubsetOf(right.relations))) return true
+      i += 1
+    }
+    false
+  }
+}
+
+/**
+ * All kinds of joins: the edges of [[dovetail.kernel.graph.Edges]], among them those between pieces that nothing else connects, and the answers of
+ * [[dovetail.kernel.graph.Joinable]].
+ */
+final class AllJoins(graph: JoinGraph) extends Connections {
+  private def set(relations: Iterable[Int]) = WideSet(graph.size, relations)
+
+  private val (simple, hyper) = graph.edges.all.partition { case (l, r) => l.size == 1 && r.size == 1 }
+
+  private val adjacent: Array[WideSet] = {
+    val found = Array.fill(graph.size)(Vector.newBuilder[Int])
+    simple.foreach { case (l, r) => found(l.head) += r.head; found(r.head) += l.head }
+    found.map(b => set(b.result()))
+  }
+
+  val hyperedges: Vector[(WideSet, WideSet)] = hyper.map { case (l, r) => (set(l), set(r)) }
+
+  def between(left: Part, right: Part): Option[Step] = graph.joinable.between(left.relations, right.relations)
+
+  def connected(left: Part, right: Part): Boolean = left.neighbors.overlaps(right.relations) || graph.edges.connect(left.relations, right.relations)
+
+  def restricted: Boolean = true
+
+  def neighbors(r: Int): WideSet = adjacent(r)
+
+  def closed(set: WideSet): Boolean = false
+}

@@ -1,0 +1,61 @@
+package dovetail.kernel.enumerate
+
+import dovetail.kernel.cost.{CostModel, SubPlan}
+import dovetail.kernel.graph.{JoinGraph, Step, WideSet}
+
+/**
+ * A sub-plan with the relations it covers. To the search that puts it together with others it is one relation, however many it holds.
+ *
+ * @param neighbors what an edge connects with a single one of its relations
+ * @param closed    it is made of whole connected components
+ */
+final class Part(val relations: WideSet, val neighbors: WideSet, val closed: Boolean, val plan: SubPlan) {
+  def cost: Double = plan.cost(plan.best)
+
+  /** The same relations and sizes, yet unpriced. */
+  def unpriced: Part = new Part(relations, neighbors, closed, plan.unpriced)
+}
+
+/** Makes parts, sizes and prices them: with `connections`, all that a search over parts knows of the graph. */
+final class Parts(graph: JoinGraph, sizer: Sizer, costs: CostModel, val connections: Connections) {
+  def this(graph: JoinGraph, sizer: Sizer, costs: CostModel) = this(graph, sizer, costs, Connections(graph))
+
+  /** Relations of the graph. */
+  def size: Int = graph.size
+
+  def leaf(r: Int): Part = {
+    val relations = WideSet(graph.size, Seq(r))
+    new Part(relations, connections.neighbors(r), connections.closed(relations), sizer.leaf(r))
+  }
+
+  /** The two together, sized, yet unpriced. */
+  def union(a: Part, b: Part): Part = { val relations = a.relations | b.relations; union(a, b, relations, sizer.join(relations)) }
+
+  /** The same with a size that is known, of `plan`. */
+  def union(a: Part, b: Part, plan: SubPlan): Part = union(a, b, a.relations | b.relations, plan.unpriced)
+
+  private def union(a: Part, b: Part, relations: WideSet, plan: SubPlan) = new Part(relations, a.neighbors | b.neighbors, connections.closed(relations), plan)
+
+  /** The relations of alternative `i` of a plan, as they stand in its tree. */
+  def leaves(plan: SubPlan, i: Int): Vector[Part] =
+    if (plan.relation >= 0) Vector(leaf(plan.relation))
+    else leaves(plan.left(i), plan.leftAlternative(i)) ++ leaves(plan.right(i), plan.rightAlternative(i))
+
+  /** How a search may join the two: an edge connects them, and the graph allows it. */
+  def step(a: Part, b: Part): Option[Step] = if (connections.connected(a, b)) connections.between(a, b) else None
+
+  /** Offers the ways of joining the two to `out`. */
+  def join(a: Part, b: Part, out: Part, step: Step): Unit = step.operator match {
+    case None                    => inner(a, b, out)
+    case Some(o) if step.swapped => costs.join(b.plan, a.plan, out.plan, sizer.operators(o.index))
+    case Some(o)                 => costs.join(a.plan, b.plan, out.plan, sizer.operators(o.index))
+  }
+
+  /** The same for two that some plan joins already, be it along an edge or not. */
+  def joinAgain(a: Part, b: Part, out: Part): Unit = join(a, b, out, connections.between(a, b).get)
+
+  private def inner(a: Part, b: Part, out: Part): Unit = {
+    val key = a.plan.classes & b.plan.classes
+    costs.join(a.plan, b.plan, out.plan, key, key != 0L || (sizer.hasLooseEqualities && sizer.looseEquality(a.relations.contains, b.relations.contains)))
+  }
+}
