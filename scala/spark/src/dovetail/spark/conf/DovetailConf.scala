@@ -72,14 +72,14 @@ object DovetailConf {
     "spark.dovetail.reorder.maxPlanningMs",
     500L,
     1L,
-    "Milliseconds that the search for one group of joins may take. Then the exact search gives way to the greedy one."
+    "Milliseconds that the search for one group of joins may take. Then the best plan found so far is taken."
   )
 
   val ExactPairs: Setting[Long] = long(
     "spark.dovetail.reorder.exactPairs",
     300000L,
     0L,
-    "Pairs of sub-plans that the exact search may consider for one group of joins; beyond them the greedy one takes over. 0 is always greedy. " +
+    "Pairs of sub-plans that the exact search may consider for one group of joins; beyond them a linearized and a greedy one, improved piece by piece, take over. 0 is greedy only. " +
       "A star of 16 relations has 245760 pairs, a clique of 12 has 261625."
   )
 
