@@ -124,6 +124,18 @@ class OperatorSearchSuite extends AnyFunSuite {
     assert(Seq("lindp", "goo+idp", "lindp+idp").forall(ran(_) > 0), ran.toString)
   }
 
+  test("the budget of pairs: what the exact search takes is enough; with one less it is not begun, and there is a note") {
+    var counted = 0
+    for (seed <- 1 to 200; p = plan(seed, 8); exact = search(p, cardWeight) if exact.algorithm == "dphyp") {
+      def within(pairs: Long) = new Search(p.graph, cardWeight, Budget(pairs, 60000)).run(p.written.shape)
+      val less                = within(exact.pairs - 1)
+      assert(within(exact.pairs).best == exact.best, s"seed $seed")
+      assert(less.algorithm != "dphyp" && less.note.exists(_.contains(s"more than ${exact.pairs - 1} pairs")), s"seed $seed: ${less.note}")
+      if (Dphyp.pairsOfClique(p.graph.size) > exact.pairs) { counted += 1; assert(less.pairs < exact.pairs + p.graph.size, s"seed $seed") }
+    }
+    assert(counted > 100)
+  }
+
   test("a deadline in the past: the written order, and a note") {
     for (seed <- 1 to 20) {
       val p     = RandomPlans(70, new Random(seed))

@@ -63,7 +63,7 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
   private def whyStopped(pairs: Long): String =
     if (pairs > budget.pairs) s"the exact search would take more than ${budget.pairs} pairs" else "the exact search ran out of time"
 
-  /** Improves the greedy plan; the written one where there is no greedy plan. */
+  /** Improves the greedy plan, whose time begins anew; the written one where there is no greedy plan. */
   private def approximate(written: Shape, tried: Long, why: String): (SubPlan, String, Long, Option[String]) = {
     val parts       = new Parts(graph, sizer, costs)
     val meter       = new Meter(budget)
