@@ -1,9 +1,9 @@
 package org.apache.spark.sql.dovetail
 
-import scala.collection.immutable.BitSet
 import scala.util.Random
 
 import dovetail.kernel.enumerate.Shape
+import dovetail.kernel.graph.WideSet
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.plan.{GroupOrdering, JoinGroup, PreparedGroup, ReorderJoins}
@@ -89,7 +89,7 @@ object EveryOrderSuite {
   /** All join trees of a group, one of each two mirror images; a cross product only where the predicates leave no tree without. */
   def orders(prepared: PreparedGroup): Vector[Shape] = {
     val (predicates, graph)                          = (prepared.predicates, prepared.graph)
-    def set(relations: Set[Int])                     = BitSet(relations.toSeq: _*)
+    def set(relations: Set[Int])                     = WideSet(graph.size, relations)
     def legal(l: Set[Int], r: Set[Int]): Boolean     = graph.operators.isEmpty || graph.joinable.between(set(l), set(r)).isDefined
     def connected(l: Set[Int], r: Set[Int]): Boolean = legal(l, r) && (
       predicates.members.exists(ms => ms.exists(m => l(m.relation)) && ms.exists(m => r(m.relation))) ||

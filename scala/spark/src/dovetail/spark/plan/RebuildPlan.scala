@@ -1,9 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
-import scala.collection.immutable.BitSet
-
 import dovetail.kernel.enumerate.{JoinTree, Shape}
-import dovetail.kernel.graph.{JoinGraph, Step}
+import dovetail.kernel.graph.{JoinGraph, Step, WideSet}
 import org.apache.spark.sql.catalyst.expressions.{And, AttributeMap, AttributeReference, EqualTo, Expression}
 import org.apache.spark.sql.catalyst.optimizer.BuildSide
 import org.apache.spark.sql.catalyst.plans.{Cross, Inner}
@@ -41,7 +39,7 @@ final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicate
     case Shape.Join(l, r) =>
       val (left, right) = (l.leaves.toSet, r.leaves.toSet)
       val (a, b)        = (build(l, broadcast), build(r, broadcast))
-      val step          = if (graph.operators.isEmpty) Step.Inner else graph.joinable.between(BitSet(l.leaves: _*), BitSet(r.leaves: _*)).get
+      val step          = if (graph.operators.isEmpty) Step.Inner else graph.joinable.between(WideSet(graph.size, l.leaves), WideSet(graph.size, r.leaves)).get
       val join          = step.operator match {
         case None    => inner(a, b, links(left, right) ++ others(left, right))
         case Some(o) => if (step.swapped) operator(group.operators(o.index), b, a) else operator(group.operators(o.index), a, b)
