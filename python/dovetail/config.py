@@ -34,11 +34,11 @@ class Config(ConfigBase):
             a table that has been read in part, rows are extrapolated. The default is a delay that is not felt, and
             enough for some hundred files on a local disk; on an object store, where a read takes about 50 ms, it is
             enough for one of each of a dozen tables. 0 uses only what has been read already.
-        planning_budget_ms: Milliseconds that the search for one group of joins may take. Then the exact search gives
-            way to the greedy one.
-        exact_pairs: Pairs of sub-plans that the exact search may consider for one group of joins; beyond them the
-            greedy one takes over. 0 is always greedy. A star of 16 relations has 245760 pairs, a clique of 12 has
-            261625.
+        planning_budget_ms: Milliseconds that the search for one group of joins may take. Then the best plan found so
+            far is taken.
+        exact_pairs: Pairs of sub-plans that the exact search may consider for one group of joins; beyond them a
+            linearized and a greedy one, improved piece by piece, take over. 0 is greedy only. A star of 16 relations
+            has 245760 pairs, a clique of 12 has 261625.
         min_gain: Share of the estimated cost of the written order that another order must save to be taken.
         store_path: Directory of the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop knows.
             Empty: .dovetail/statistics in spark.sql.warehouse.dir.
