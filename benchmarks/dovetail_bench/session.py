@@ -24,6 +24,8 @@ from dovetail_bench.progress import say
 
 CBO = "spark.sql.cbo.enabled"
 CBO_REORDER = "spark.sql.cbo.joinReorder.enabled"
+STORE = "spark.dovetail.store.path"
+WRITE_BACK = "spark.dovetail.store.writeBack"
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,14 @@ class Mode:
         title: In tables.
         analyzed: Whether it sees the database in which all columns are analyzed.
         conf: Its settings; every mode has the same keys.
+        collected: Whether it sees what `Bench.collect` collected.
     """
 
     name: str
     title: str
     analyzed: bool
     conf: Mapping[str, str]
+    collected: bool = False
 
 
 def _conf(*, dovetail: bool, cbo: bool) -> dict[str, str]:
@@ -51,14 +55,19 @@ SPARK = Mode("spark", "Spark", False, _conf(dovetail=False, cbo=False))
 SPARK_CBO = Mode("cbo", "Spark CBO", True, _conf(dovetail=False, cbo=True))
 DOVETAIL = Mode("dovetail", "Dovetail", True, _conf(dovetail=True, cbo=False))
 DOVETAIL_BARE = Mode("dovetail_bare", "Dovetail, nothing analyzed", False, _conf(dovetail=True, cbo=False))
+DOVETAIL_ONE_PASS = Mode(
+    "dovetail_one_pass", "Dovetail, one pass", False, _conf(dovetail=True, cbo=False), collected=True
+)
 
 
 class Bench:
-    """The session with its databases."""
+    """The session with its databases, and two stores of statistics: one that stays empty, one for `collect`."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, stores: Path) -> None:
         self.spark = spark
         self.analyze_seconds: dict[str, float] = {}
+        self.collect_seconds: dict[str, float] = {}
+        self.stores = stores
 
     def register(self, data: Dataset, analyze: bool = True) -> None:
         """Makes the tables known, in a bare database and, if asked for, in one where all columns are analyzed."""
@@ -75,10 +84,26 @@ class Bench:
                 self.spark.sql(f"ANALYZE TABLE {_database(data, True)}.{table} COMPUTE STATISTICS FOR ALL COLUMNS")
             self.analyze_seconds[data.benchmark] = round(time.monotonic() - started, 1)
 
+    def collect(self, data: Dataset) -> None:
+        """Collects statistics of the bare tables in one pass each, for modes that are `collected`."""
+        self.use(DOVETAIL_ONE_PASS, data)
+        self.spark.conf.set(WRITE_BACK, "false")
+        started = time.monotonic()
+        for table in data.tables:
+            say(f"collecting {data.benchmark} {table}")
+            dovetail.analyze(self.spark, f"{_database(data, False)}.{table}", progress=False)
+        self.collect_seconds[data.benchmark] = round(time.monotonic() - started, 1)
+
     def switch(self, mode: Mode) -> None:
         """Plans what follows in this mode."""
         for key, value in mode.conf.items():
             self.spark.conf.set(key, value)
+        self.spark.conf.set(STORE, str(self.stores / ("collected" if mode.collected else "empty")))
+
+    def use_bare(self, data: Dataset) -> str:
+        """The database in which nothing is analyzed, now the current one."""
+        self.spark.sql(f"USE {_database(data, False)}")
+        return _database(data, False)
 
     def use(self, mode: Mode, data: Dataset) -> None:
         """Runs what follows in this mode on this data set."""
@@ -120,7 +145,7 @@ def bench(options: argparse.Namespace) -> Iterator[Bench]:
         try:
             # Without Dovetail the run would compare plain Spark with itself.
             _sql.require_dovetail(spark)
-            yield Bench(spark)
+            yield Bench(spark, Path(work) / "stores")
         finally:
             spark.stop()
 

@@ -23,7 +23,7 @@ def _results(rows: dict[str, tuple[int, int, int, int]], seconds: float = 1.0) -
         }
         for query, by in rows.items()
     }
-    return Results(MODES, measured, {}, 0.0)
+    return Results(MODES, measured, {}, 0.0, 0.0)
 
 
 def test_a_regression_is_against_the_better_of_the_two_and_above_the_threshold() -> None:
@@ -45,7 +45,7 @@ def test_targets_are_hit_by_good_results_and_missed_by_a_failure() -> None:
     results = _results({"a": (1_000_000, 500_000, 100_000, 1_000_000), "none": (0, 0, 0, 0)})
     assert results.geometric_mean(DOVETAIL) == pytest.approx((0.1 * 1) ** 0.5)
     assert all(target["hit"] for target in targets(results))
-    failed = Results(MODES, results.measured, {"b": {"dovetail": "boom"}}, 0.0)
+    failed = Results(MODES, results.measured, {"b": {"dovetail": "boom"}}, 0.0, 0.0)
     assert [target["hit"] for target in targets(failed)] == [True, True, True, False]
     assert not targets(_results({"a": (200_000_000,) * 4}))[0]["hit"]
 
@@ -58,7 +58,7 @@ def test_slower_queries_are_named(seconds: float, named: bool) -> None:
 def test_a_query_that_did_not_run_everywhere_is_in_no_total() -> None:
     results = _results({"a": (10, 10, 10, 10)})
     part = {**results.measured, "b": {SPARK.name: results.measured["a"][SPARK.name]}}
-    results = Results(MODES, part, {"b": {"cbo": "MatchError"}}, 0.0)
+    results = Results(MODES, part, {"b": {"cbo": "MatchError"}}, 0.0, 0.0)
     assert results.complete == ["a"]
     page = Page("join_rows", "Title")
     write_page(page, results)
