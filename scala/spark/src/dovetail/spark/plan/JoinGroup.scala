@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.plan
 import dovetail.kernel.enumerate.Shape
 import dovetail.kernel.graph.JoinKind
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, Expression, NamedExpression}
-import org.apache.spark.sql.catalyst.plans.Cross
+import org.apache.spark.sql.catalyst.plans.{Cross, InnerLike}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.{Movable, Placed}
 
@@ -59,11 +59,18 @@ object JoinGroup {
 
   def isMark(hint: JoinHint): Boolean = hint.leftHint.exists(_.strategy.isEmpty) && hint.rightHint.isEmpty
 
+  /**
+   * Leaves beyond which joins that are not inner are inputs of a group, as they were written: sizes and conflict rules of a hundred relations with such joins
+   * take most of the time that the search has, those of a thousand a multiple of it.
+   */
+  private val MostWithOperators = 100
+
   /** What a projection computes on top of all joins stays there. */
   def unapply(plan: LogicalPlan): Option[JoinGroup] = plan match {
     case Project(list, _) if !list.forall(_.isInstanceOf[Attribute]) => None
     case _                                                           =>
-      val all = part(plan, 0)
+      val whole = part(plan, 0)
+      val all   = if (whole.operators.nonEmpty && whole.leaves.size > MostWithOperators) part(plan, 0, innerOnly = true) else whole
       if (all.joins.isEmpty) None
       else {
         val (crossed, marked) = (all.joins.exists(_.joinType == Cross), all.joins.forall(j => isMark(j.hint)))
@@ -117,13 +124,13 @@ object JoinGroup {
     }
   }
 
-  private def part(plan: LogicalPlan, first: Int): Part = {
+  private def part(plan: LogicalPlan, first: Int, innerOnly: Boolean = false): Part = {
     def leaf                     = Part(Shape.Leaf(first), Vector(plan), first, Set(first))
-    def over(child: LogicalPlan) = Some(part(child, first)).filter(_.joins.nonEmpty)
+    def over(child: LogicalPlan) = Some(part(child, first, innerOnly)).filter(_.joins.nonEmpty)
     plan match {
-      case j: Join if transparent(j) =>
-        val left = part(j.left, first)
-        left.joined(part(j.right, first + left.leaves.size), j)
+      case j: Join if transparent(j) && (j.joinType.isInstanceOf[InnerLike] || !innerOnly) =>
+        val left = part(j.left, first, innerOnly)
+        left.joined(part(j.right, first + left.leaves.size, innerOnly), j)
       case Filter(c, child) if Movable(c) => over(child).fold(leaf)(_.filtered(c))
       case Project(list, child)           => over(child).flatMap(_.projected(list)).getOrElse(leaf)
       case _                              => leaf
