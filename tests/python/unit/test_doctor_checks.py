@@ -73,7 +73,8 @@ def test_another_spark_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, spa
     assert check("spark home").status == "failed"
     assert f"is Spark {other}" in check("spark home").found
     (tmp_path / "jars" / f"spark-core_2.13-{other}.jar").unlink()
-    (tmp_path / "jars" / f"spark-core_2.13-{spark_line[0]}.{spark_line[1]}.0-vendor-1.jar").touch()
+    scala = "2.12" if spark_line == (3, 5) else "2.13"
+    (tmp_path / "jars" / f"spark-core_{scala}-{spark_line[0]}.{spark_line[1]}.0-vendor-1.jar").touch()
     assert check("spark home").status == "ok"
 
 
