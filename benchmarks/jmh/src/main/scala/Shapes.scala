@@ -13,11 +13,11 @@ object Shapes {
    * and a quarter as many edges that close cycles). `outerstar50` and `outersnowflake50` join every other relation, and all that hangs on it, by left outer joins.
    */
   def apply(name: String): JoinGraph = {
-    val (full, n)  = name.splitAt(name.indexWhere(_.isDigit)) match { case (s, digits) => (s, digits.toInt) }
-    val shape      = full.stripPrefix("outer")
-    val random     = new Random(name.hashCode)
-    val tree       = (1 until n).map(i => (random.nextInt(i), i))
-    val edges      = shape match {
+    val (full, n) = name.splitAt(name.indexWhere(_.isDigit)) match { case (s, digits) => (s, digits.toInt) }
+    val shape     = full.stripPrefix("outer")
+    val random    = new Random(name.hashCode)
+    val tree      = (1 until n).map(i => (random.nextInt(i), i))
+    val edges     = shape match {
       case "chain"     => (1 until n).map(i => (i - 1, i))
       case "cycle"     => (1 until n).map(i => (i - 1, i)) :+ ((0, n - 1))
       case "star"      => (1 until n).map(i => (0, i))
@@ -31,7 +31,9 @@ object Shapes {
   }
 
   /** Relations of a tree that are joined by left outer joins. */
-  private def outer(tree: Seq[(Int, Int)]): Set[Int] = tree.foldLeft(Set.empty[Int]) { case (found, (a, b)) => if (found(a) || b % 2 == 0) found + b else found }
+  private def outer(tree: Seq[(Int, Int)]): Set[Int] = tree.foldLeft(Set.empty[Int]) { case (found, (a, b)) =>
+    if (found(a) || b % 2 == 0) found + b else found
+  }
 
   private def sized(n: Int, edges: Seq[(Int, Int)], outer: Set[Int], random: Random): JoinGraph = {
     val rows      = Vector.fill(n)(math.pow(10.0, 1 + 6 * random.nextDouble()).floor)
@@ -42,7 +44,7 @@ object Shapes {
       val ndv = Some(math.max(1.0, (rows(r) * random.nextDouble()).floor))
       Member(r, ColumnProfile(ndv = ndv, domain = ndv), Set(r * 1000L + other), s"r$r.c$other")
     }
-    val keys             = edges.map { case (a, b) => (member(a, b), member(b, a)) }.toVector
+    val keys               = edges.map { case (a, b) => (member(a, b), member(b, a)) }.toVector
     val (operators, inner) = keys.partition { case (_, m) => outer(m.relation) }
     JoinGraph(
       relations,
