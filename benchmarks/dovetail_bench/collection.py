@@ -25,7 +25,7 @@ from dovetail.statistics import TableStats
 from dovetail_bench import report
 from dovetail_bench.progress import say
 from dovetail_bench.queries import FOLDERS
-from dovetail_bench.session import DOVETAIL_ONE_PASS, STORE, WRITE_BACK, Bench, add_session_options, bench
+from dovetail_bench.session import DOVETAIL_ONE_PASS, STORE, Bench, add_session_options, bench
 
 HISTOGRAMS = "spark.sql.statistics.histogram.enabled"
 LARGEST = "store_sales"
@@ -44,24 +44,22 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     data = dataset(FOLDERS["tpcds"][1], options.scale, options.data_dir)
     with bench(options) as session:
         session.register(data, analyze=False)
-        session.switch(DOVETAIL_ONE_PASS)
-        session.spark.conf.set(WRITE_BACK, "false")
-        database = session.use_bare(data)
-        rounds = _rounds(session, data, database)
+        session.use(DOVETAIL_ONE_PASS, data)
+        rounds = _rounds(session, data)
         with tempfile.TemporaryDirectory(prefix="dovetail-bench-") as work:
             return {"rounds": rounds, "appended": _appended(session, data.location(LARGEST), Path(work))}
 
 
-def _rounds(session: Bench, data: Dataset, database: str) -> list[dict[str, Any]]:
+def _rounds(session: Bench, data: Dataset) -> list[dict[str, Any]]:
     spark = session.spark
     spark.conf.set(HISTOGRAMS, "true")
 
     def analyze(table: str, _: int) -> None:
-        spark.sql(f"ANALYZE TABLE {database}.{table} COMPUTE STATISTICS FOR ALL COLUMNS")
+        spark.sql(f"ANALYZE TABLE {table} COMPUTE STATISTICS FOR ALL COLUMNS")
 
     def one_pass(table: str, number: int) -> None:
         spark.conf.set(STORE, str(session.stores / f"round-{number}"))
-        dovetail.analyze(spark, f"{database}.{table}", progress=False)
+        dovetail.analyze(spark, table, progress=False)
 
     turns: list[tuple[str, Callable[[str, int], None]]] = [
         ("Spark ANALYZE, histograms", analyze),
@@ -132,36 +130,34 @@ def _write(page: report.Page, results: dict[str, Any]) -> list[dict[str, Any]]:
     every, largest = lines[-1], next(line for line in lines if line["table"] == LARGEST)
     ndv = appended["largest difference of an NDV"]
     targets = [
-        _target(
+        report.target(
             f"one pass over all tables at most {MAX_SHARE:g} of ANALYZE with histograms",
             every["share"],
             every["share"] <= MAX_SHARE,
         ),
-        _target(f"one pass over {LARGEST} at most {MAX_SHARE:g}", largest["share"], largest["share"] <= MAX_SHARE),
-        _target(
+        report.target(
+            f"one pass over {LARGEST} at most {MAX_SHARE:g}", largest["share"], largest["share"] <= MAX_SHARE
+        ),
+        report.target(
             f"1 of {FILES} files appended: at most {MAX_APPENDED:g} of the first pass",
             appended["share"],
             appended["share"] <= MAX_APPENDED,
         ),
-        _target(
+        report.target(
             "in pieces as at once: rows, NULLs, bounds",
             "equal",
             appended["rows equal"] and appended["NULLs and bounds equal"],
         ),
-        _target(f"in pieces as at once: NDVs within {MAX_NDV_ERROR:.1%}", ndv, ndv <= MAX_NDV_ERROR),
+        report.target(f"in pieces as at once: NDVs within {MAX_NDV_ERROR:.1%}", ndv, ndv <= MAX_NDV_ERROR),
     ]
     page.text(
         "Seconds are means of two rounds each, in turns. Both collect all columns; each round of the pass has a store "
         "of its own."
     )
-    page.table("Targets", [{k: v for k, v in t.items() if k != "hit"} for t in targets])
+    page.targets(targets)
     page.table("Tables", lines)
     page.table("Appending to " + LARGEST, [appended])
     return targets
-
-
-def _target(name: str, measured: object, hit: bool) -> dict[str, Any]:
-    return {"target": name, "measured": measured, "verdict": "hit" if hit else "MISS", "hit": hit}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from dovetail.comparison import differences
 from dovetail_bench.metrics import Profile
-from dovetail_bench.report import GIB, Page
+from dovetail_bench.report import GIB, Page, target
 from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, DOVETAIL_ONE_PASS, SPARK, SPARK_CBO, Mode
 
 # The targets, for TPC-DS at scale 1 with all columns analyzed and no histograms.
@@ -78,17 +78,17 @@ def targets(results: Results) -> list[dict[str, Any]]:
     mean = results.geometric_mean(DOVETAIL)
     worse = [line["query"] for line in regressions(results, DOVETAIL)]
     return [
-        _target(f"sum of join rows at most {MAX_TOTAL:,}", total, total <= MAX_TOTAL),
-        _target(
+        target(f"sum of join rows at most {MAX_TOTAL:,}", total, total <= MAX_TOTAL),
+        target(
             f"geometric mean per query at most {MAX_GEOMETRIC_MEAN} of plain Spark", mean, mean <= MAX_GEOMETRIC_MEAN
         ),
-        _target(
+        target(
             f"no query with over {MIN_ROWS:,} join rows above {MAX_WORSE}x of the better of Spark and Spark CBO",
             ", ".join(worse) or "none",
             not worse,
         ),
         *_without_analyze(results, total, mean),
-        _target("all queries run in all modes", len(results.failures) or "yes", not results.failures),
+        target("all queries run in all modes", len(results.failures) or "yes", not results.failures),
     ]
 
 
@@ -98,13 +98,9 @@ def _without_analyze(results: Results, total: int, mean: float) -> list[dict[str
         rows = sum(results.rows(q, mode) for q in results.complete)
         ratio = results.geometric_mean(mode)
         word = f"{mode.title}: at most {most:g}x of analyzed tables"
-        found.append(_target(f"{word}, join rows", rows, rows <= most * total))
-        found.append(_target(f"{word}, geometric mean", ratio, ratio <= most * mean))
+        found.append(target(f"{word}, join rows", rows, rows <= most * total))
+        found.append(target(f"{word}, geometric mean", ratio, ratio <= most * mean))
     return found
-
-
-def _target(name: str, measured: object, hit: bool) -> dict[str, Any]:
-    return {"target": name, "measured": measured, "verdict": "hit" if hit else "MISS", "hit": hit}
 
 
 def regressions(results: Results, mode: Mode) -> list[dict[str, Any]]:
@@ -165,7 +161,7 @@ def write_page(page: Page, results: Results) -> None:
         f"{results.collect_seconds:.0f} s."
     )
     page.table("Totals", [_totals(results, mode) for mode in results.modes])
-    page.table("Targets", [{k: v for k, v in t.items() if k != "hit"} for t in targets(results)])
+    page.targets(targets(results))
     heading = f"more than {MAX_WORSE}x the join rows of the better of the others, over {MIN_ROWS:,} rows"
     for mode in (DOVETAIL, DOVETAIL_BARE, DOVETAIL_ONE_PASS, SPARK_CBO):
         page.table(f"Regressions of {mode.title}: {heading}", regressions(results, mode))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dovetail_bench.accuracy import Estimated, Summary, geometric_mean, summary
-from dovetail_bench.report import Page
+from dovetail_bench.report import Page, target
 
 # The targets for q-errors, on any data, once Dovetail has collected its statistics: over all sub-plans, and over joins
 # alone, which is harder.
@@ -81,7 +81,9 @@ def targets(results: Results, max_ratios: Mapping[str, float]) -> list[dict[str,
         ratios = results.ratios(name)
         mean = geometric_mean(list(ratios.values())) if ratios else None
         hit = mean is not None and mean <= limit and not results.engines[name].failures
-        found.append(_target(results.engines[name].title, f"geometric mean of C_out / best at most {limit}", mean, hit))
+        found.append(
+            target(f"geometric mean of C_out / best at most {limit}", mean, hit, engine=results.engines[name].title)
+        )
     if "dovetail" in results.engines:
         found += [t for kind in ("all", "joins") for t in _estimate_targets(results.engines["dovetail"], kind)]
     return found
@@ -99,11 +101,7 @@ def _estimate_targets(measured: Measured, kind: str) -> list[dict[str, Any]]:
         (f"95th percentile of q-errors at most {MAX_P95}", s.p95, s.p95 <= MAX_P95),
         (f"underestimates below {MAX_UNDER * PERCENT:.0f} %", under, s.under < MAX_UNDER),
     ]
-    return [_target(measured.title, f"{kind}: {text}", value, complete and hit) for text, value, hit in judged]
-
-
-def _target(engine: str, target: str, measured: object, hit: bool) -> dict[str, Any]:
-    return {"engine": engine, "target": target, "measured": measured, "verdict": "hit" if hit else "MISS", "hit": hit}
+    return [target(f"{kind}: {text}", value, complete and hit, engine=measured.title) for text, value, hit in judged]
 
 
 def write_page(page: Page, results: Results, max_ratios: Mapping[str, float]) -> None:
@@ -115,7 +113,7 @@ def write_page(page: Page, results: Results, max_ratios: Mapping[str, float]) ->
     )
     page.table("Join orders", [_orders(results, name) for name in results.engines])
     page.table("Estimates", [line for name in results.engines for line in _estimates(results.engines[name])])
-    page.table("Targets", [{k: v for k, v in t.items() if k != "hit"} for t in targets(results, max_ratios)])
+    page.targets(targets(results, max_ratios))
     for name in results.engines:
         if name in DOVETAIL_ENGINES:
             page.table(f"Misses of {results.engines[name].title}: over {MISS}x the best", misses(results, name))

@@ -23,6 +23,11 @@ GIB = 1 << 30
 PLACES = ("data_dir", "results", "tables", "query_file")
 
 
+def target(name: str, measured: object, hit: bool, **more: Any) -> dict[str, Any]:
+    """A target with what was measured; `more` are columns before it."""
+    return {**more, "target": name, "measured": measured, "verdict": "hit" if hit else "MISS", "hit": hit}
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Options of the commands that run on a data set."""
     parser.add_argument("--scale", type=float, default=1.0, help="scale factor of the data (1)")
@@ -52,6 +57,10 @@ class Page:
         """Adds a table, with the columns of its first row."""
         self._parts.append(f"## {heading}")
         self._parts.append(_table(rows) if rows else "None.")
+
+    def targets(self, targets: Sequence[Mapping[str, Any]]) -> None:
+        """Adds the table of what `target` made."""
+        self.table("Targets", [{k: v for k, v in t.items() if k != "hit"} for t in targets])
 
     def write(self, options: argparse.Namespace, data: Mapping[str, Any]) -> None:
         """Prints the page, and writes it and its data as `<date>-<command>-sf<scale>` or `<date>-<command>-<data>`."""

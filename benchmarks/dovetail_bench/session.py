@@ -87,11 +87,10 @@ class Bench:
     def collect(self, data: Dataset) -> None:
         """Collects statistics of the bare tables in one pass each, for modes that are `collected`."""
         self.use(DOVETAIL_ONE_PASS, data)
-        self.spark.conf.set(WRITE_BACK, "false")
         started = time.monotonic()
         for table in data.tables:
             say(f"collecting {data.benchmark} {table}")
-            dovetail.analyze(self.spark, f"{_database(data, False)}.{table}", progress=False)
+            dovetail.analyze(self.spark, table, progress=False)
         self.collect_seconds[data.benchmark] = round(time.monotonic() - started, 1)
 
     def switch(self, mode: Mode) -> None:
@@ -99,11 +98,6 @@ class Bench:
         for key, value in mode.conf.items():
             self.spark.conf.set(key, value)
         self.spark.conf.set(STORE, str(self.stores / ("collected" if mode.collected else "empty")))
-
-    def use_bare(self, data: Dataset) -> str:
-        """The database in which nothing is analyzed, now the current one."""
-        self.spark.sql(f"USE {_database(data, False)}")
-        return _database(data, False)
 
     def use(self, mode: Mode, data: Dataset) -> None:
         """Runs what follows in this mode on this data set."""
@@ -136,6 +130,8 @@ def bench(options: argparse.Namespace) -> Iterator[Bench]:
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.session.timeZone", "UTC")
+            # what Dovetail collects must not help the other modes
+            .config(WRITE_BACK, "false")
             .config("spark.sql.warehouse.dir", str(Path(work) / "warehouse"))
         )
         for key, value in _pairs(options.conf):

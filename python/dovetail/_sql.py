@@ -132,11 +132,32 @@ def cancellable(spark: SparkSession) -> Iterator[None]:
         cancel, forget = context.cancelJobsWithTag, context.removeJobTag
     try:
         yield
-    except KeyboardInterrupt:
-        cancel(tag)
-        raise
+    except BaseException as error:
+        if not _interrupted(error):
+            raise
+        _again_where_the_connection_broke(lambda: cancel(tag))
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise KeyboardInterrupt from error
     finally:
-        forget(tag)
+        _again_where_the_connection_broke(lambda: forget(tag))
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error: pyspark's own clean-up after it may fail, which hides it."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def _again_where_the_connection_broke(call: Callable[[], object]) -> None:
+    """Calls, and once more where that failed: py4j closes the interrupted connection and may take the next with it."""
+    try:
+        call()
+    except Exception as error:
+        if type(error).__name__ != "Py4JNetworkError":
+            raise
+        call()
 
 
 def is_spark_error(error: BaseException) -> bool:

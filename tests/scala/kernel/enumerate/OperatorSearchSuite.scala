@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import dovetail.kernel.{PlanGraph, RandomPlans}
 import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, CostModel, PhysicalCosts}
 import dovetail.kernel.estimate.CardinalityModel
-import dovetail.kernel.graph.{JoinGraph, JoinKind, RelSet, WideSet}
+import dovetail.kernel.graph.{JoinKind, RelSet, WideSet}
 
 /**
  * The search over all kinds of joins finds what an exhaustive one finds, and always finds something. `DOVETAIL_GRAPHS` is the number of random graphs for a
@@ -27,17 +27,9 @@ class OperatorSearchSuite extends AnyFunSuite {
     Iterator.continually(RandomPlans(2 + random.nextInt(most - 1), random)).find(_.graph.operators.nonEmpty).get
   }
 
-  private def oracle(graph: JoinGraph): PlanOracle = {
-    val model                        = new CardinalityModel(graph)
-    def rows(set: Vector[Int])       = if (set.size == 1) math.max(1.0, graph.relations(set.head).profile.rows.value) else model.rowsOf(set.toArray, set.size)
-    def cautiously(set: Vector[Int]) =
-      if (set.size == 1) math.max(1.0, graph.relations(set.head).profile.rows.upper) else { model.rowsOf(set.toArray, set.size); model.cautiousRows }
-    new PlanOracle(graph, Some(rows(_)), cautiously(_))
-  }
-
   /** The cost found by that of the cheapest tree; the written tree, which may have cross products that no edge leads to, is always one of them. */
   private def ratio(p: PlanGraph, costs: CostModel, cheapest: PlanOracle => Double): Double = {
-    val (found, all) = (search(p, costs), oracle(p.graph))
+    val (found, all) = (search(p, costs), PlanOracle.sizedByModel(p.graph))
     assert((found.algorithm == "dphyp") == all.complete, "found along edges what can be found along edges")
     if (all.complete) found.best.cost.total / math.min(cheapest(all), found.original.cost.total) else 1.0
   }

@@ -3,7 +3,7 @@ package dovetail.kernel.enumerate
 import scala.collection.mutable
 
 import dovetail.kernel.cost.{ClusterFacts, CostConstants}
-import dovetail.kernel.estimate.Assumptions
+import dovetail.kernel.estimate.{Assumptions, CardinalityModel}
 import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator, RelSet}
 
 /**
@@ -143,6 +143,15 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
 }
 
 object PlanOracle {
+
+  /** With sizes of the model, for graphs whose relations share several classes: composite keys and cautious rows are CardinalityModelSuite's business. */
+  def sizedByModel(graph: JoinGraph): PlanOracle = {
+    val model                        = new CardinalityModel(graph)
+    def rows(set: Vector[Int])       = if (set.size == 1) math.max(1.0, graph.relations(set.head).profile.rows.value) else model.rowsOf(set.toArray, set.size)
+    def cautiously(set: Vector[Int]) =
+      if (set.size == 1) math.max(1.0, graph.relations(set.head).profile.rows.upper) else { model.rowsOf(set.toArray, set.size); model.cautiousRows }
+    new PlanOracle(graph, Some(rows(_)), cautiously(_))
+  }
 
   /** A plan: its cost, and the classes that its rows are partitioned by (none: any other way). */
   final case class Plan(cost: Double, partitioning: Set[Int])

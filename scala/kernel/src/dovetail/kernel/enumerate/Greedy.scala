@@ -122,7 +122,7 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
   private def merge(c: Candidate): Cluster = {
     count += 1
     val joined = new Cluster(relations(c.a, c.b), sizer.join(relations(c.a, c.b)))
-    price(c, joined.plan)
+    sizer.price(c.a.plan, c.b.plan, joined.plan, c.step, costs)(sizer.looseEquality(c.a.members.contains, c.b.members.contains))
     c.a.alive = false
     c.b.alive = false
     for (n <- (c.a.neighbors.keysIterator ++ c.b.neighbors.keysIterator).toVector.distinct if n.alive) {
@@ -132,16 +132,6 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
     }
     forgetDead()
     joined
-  }
-
-  private def price(c: Candidate, out: SubPlan): Unit = {
-    val (l, r) = (c.a.plan, c.b.plan)
-    c.step.operator match {
-      case Some(o) => if (c.step.swapped) costs.join(r, l, out, sizer.operators(o.index)) else costs.join(l, r, out, sizer.operators(o.index))
-      case None    =>
-        val key = l.classes & r.classes
-        costs.join(l, r, out, key, key != 0L || sizer.looseEquality(c.a.members.contains, c.b.members.contains))
-    }
   }
 
   /** Keeps the queue as small as what is alive in it. */

@@ -1,8 +1,7 @@
 package dovetail.kernel.enumerate
 
-import scala.collection.mutable
-
 import dovetail.kernel.cost.SubPlan
+import dovetail.kernel.graph.Forest
 
 /**
  * Dynamic programming over the intervals of a linear order of the relations: every bushy tree whose leaves, read from left to right, stand in that order.
@@ -102,25 +101,4 @@ object LinearizedDp {
 
   /** Pairs of an order of `n`, at most. */
   def pairs(n: Int): Long = (n.toLong * n * n - n) / 6
-}
-
-/** Which nodes hang together, while edges come in (Kruskal 1956). */
-final private class Forest(size: Int) {
-  private val parent = Array.range(0, size)
-
-  private def find(i: Int): Int = { var r = i; while (parent(r) != r) { parent(r) = parent(parent(r)); r = parent(r) }; r }
-
-  /** Puts the two together; false if they were already. */
-  def link(a: Int, b: Int): Boolean = {
-    val (x, y) = (find(a), find(b))
-    if (x != y) parent(math.max(x, y)) = math.min(x, y)
-    x != y
-  }
-
-  /** Each ascending, in the order of their first node. */
-  def trees: Vector[Vector[Int]] = {
-    val found = mutable.LinkedHashMap.empty[Int, Vector[Int]]
-    parent.indices.foreach(i => found(find(i)) = found.getOrElse(find(i), Vector.empty) :+ i)
-    found.values.toVector
-  }
 }

@@ -45,17 +45,9 @@ final class Parts(graph: JoinGraph, sizer: Sizer, costs: CostModel, val connecti
   def step(a: Part, b: Part): Option[Step] = if (connections.connected(a, b)) connections.between(a, b) else None
 
   /** Offers the ways of joining the two to `out`. */
-  def join(a: Part, b: Part, out: Part, step: Step): Unit = step.operator match {
-    case None                    => inner(a, b, out)
-    case Some(o) if step.swapped => costs.join(b.plan, a.plan, out.plan, sizer.operators(o.index))
-    case Some(o)                 => costs.join(a.plan, b.plan, out.plan, sizer.operators(o.index))
-  }
+  def join(a: Part, b: Part, out: Part, step: Step): Unit =
+    sizer.price(a.plan, b.plan, out.plan, step, costs)(sizer.looseEquality(a.relations.contains, b.relations.contains))
 
   /** The same for two that some plan joins already, be it along an edge or not. */
   def joinAgain(a: Part, b: Part, out: Part): Unit = join(a, b, out, connections.between(a, b).get)
-
-  private def inner(a: Part, b: Part, out: Part): Unit = {
-    val key = a.plan.classes & b.plan.classes
-    costs.join(a.plan, b.plan, out.plan, key, key != 0L || (sizer.hasLooseEqualities && sizer.looseEquality(a.relations.contains, b.relations.contains)))
-  }
 }

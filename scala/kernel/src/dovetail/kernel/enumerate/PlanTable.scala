@@ -21,23 +21,12 @@ final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget)
 
   def pair(left: RelSet, right: RelSet): Boolean = {
     count += 1
-    if (sizer.innerOnly) inner(left, right) else sizer.between(left, right).foreach(join(left, right, _))
+    if (sizer.innerOnly) join(left, right, Step.Inner) else sizer.between(left, right).foreach(join(left, right, _))
     count <= budget.pairs && ((count & PlanTable.ClockInterval) != 0L || budget.timeLeft)
   }
 
-  private def join(left: RelSet, right: RelSet, step: Step): Unit = step.operator match {
-    case None    => inner(left, right)
-    case Some(o) =>
-      val (l, r) = if (step.swapped) (right, left) else (left, right)
-      costs.join(at(l), at(r), planOf(left | right), sizer.operators(o.index))
-  }
-
-  private def inner(left: RelSet, right: RelSet): Unit = {
-    val (l, r) = (at(left), at(right))
-    val key    = l.classes & r.classes
-    val equi   = key != 0L || (sizer.hasLooseEqualities && sizer.looseEquality(left.contains, right.contains))
-    costs.join(l, r, planOf(left | right), key, equi)
-  }
+  private def join(left: RelSet, right: RelSet, step: Step): Unit =
+    sizer.price(at(left), at(right), planOf(left | right), step, costs)(sizer.looseEquality(left.contains, right.contains))
 
   /** The plan of all relations, once the enumeration is complete; null if conflicts left no way to join them along edges. */
   def full: SubPlan = at(RelSet.first(size))

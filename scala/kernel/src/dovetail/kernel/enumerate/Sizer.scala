@@ -2,7 +2,7 @@ package dovetail.kernel.enumerate
 
 import scala.collection.immutable.BitSet
 
-import dovetail.kernel.cost.{OperatorJoin, SubPlan}
+import dovetail.kernel.cost.{CostModel, OperatorJoin, SubPlan}
 import dovetail.kernel.estimate.{Assumptions, CardinalityModel}
 import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, RelSet, Step, WideSet, Words}
 
@@ -98,9 +98,19 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
     }
   }
 
-  private def keyOf(m: Member) = (m.relation, m.columns, m.text)
+  /**
+   * Offers the ways of joining two sub-plans by `step` to `out`.
+   *
+   * @param loose whether an equality outside of all classes connects them ([[looseEquality]]), where no class does
+   */
+  def price(left: SubPlan, right: SubPlan, out: SubPlan, step: Step, costs: CostModel)(loose: => Boolean): Unit = step.operator match {
+    case None =>
+      val key = left.classes & right.classes
+      costs.join(left, right, out, key, key != 0L || loose)
+    case Some(o) => if (step.swapped) costs.join(right, left, out, operators(o.index)) else costs.join(left, right, out, operators(o.index))
+  }
 
-  val hasLooseEqualities: Boolean = equalities.nonEmpty
+  private def keyOf(m: Member) = (m.relation, m.columns, m.text)
 
   /** An equality outside of all classes connects the two sets of relations. */
   def looseEquality(left: Int => Boolean, right: Int => Boolean): Boolean =

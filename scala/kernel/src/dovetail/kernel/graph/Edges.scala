@@ -68,18 +68,14 @@ final class Edges(graph: JoinGraph) {
   private def piecesOf(region: Vector[Int], edges: Vector[Edge]): Vector[Vector[Int]] = {
     val inside = region.toSet
     var left   = edges.filter { case (l, r) => l.forall(inside) && r.forall(inside) }
-    val parent = Array.range(0, graph.size)
-
-    def find(i: Int): Int         = { var r = i; while (parent(r) != r) { parent(r) = parent(parent(r)); r = parent(r) }; r }
-    def within(rs: Iterable[Int]) = rs.forall(find(_) == find(rs.head))
-
-    var grown = true
+    val forest = new Forest(graph.size)
+    var grown  = true
     while (grown) {
-      val (usable, not) = left.partition { case (l, r) => within(l) && within(r) }
-      usable.foreach { case (l, r) => val (x, y) = (find(l.head), find(r.head)); if (x != y) parent(math.max(x, y)) = math.min(x, y) }
+      val (usable, not) = left.partition { case (l, r) => forest.together(l) && forest.together(r) }
+      usable.foreach { case (l, r) => forest.link(l.head, r.head) }
       grown = usable.nonEmpty
       left = not
     }
-    region.groupBy(find).toVector.sortBy(_._1).map(_._2)
+    region.groupBy(forest.find).toVector.sortBy(_._1).map(_._2)
   }
 }

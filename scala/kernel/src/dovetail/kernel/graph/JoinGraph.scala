@@ -142,17 +142,9 @@ final case class JoinGraph(
    * of its sides whole: `a.x + b.y = c.z` alone joins nothing, since `a` and `b` have to come together first.
    */
   lazy val components: Vector[Vector[Int]] = {
-    val parent                      = Array.range(0, size)
-    def find(i: Int): Int           = { var r = i; while (parent(r) != r) { parent(r) = parent(parent(r)); r = parent(r) }; r }
-    def union(a: Int, b: Int): Unit = { val (x, y) = (find(a), find(b)); if (x != y) parent(math.max(x, y)) = math.min(x, y) }
-    for (a <- relations.indices; b <- neighbors(a)) union(a, b)
-    def within(rs: Vector[Int]) = rs.forall(find(_) == find(rs.head))
-    var grown                   = true
-    while (grown) {
-      val bridge = hyperedges.find { case (l, r) => find(l.head) != find(r.head) && within(l) && within(r) }
-      bridge.foreach { case (l, r) => union(l.head, r.head) }
-      grown = bridge.nonEmpty
-    }
-    relations.indices.toVector.groupBy(find).toVector.sortBy(_._1).map(_._2)
+    val forest = new Forest(size)
+    for (a <- relations.indices; b <- neighbors(a)) forest.link(a, b)
+    while (hyperedges.exists { case (l, r) => forest.together(l) && forest.together(r) && forest.link(l.head, r.head) }) {}
+    forest.trees
   }
 }

@@ -23,7 +23,7 @@ final class LookedAt private {
 
   private def look(plan: LogicalPlan, below: Boolean): Unit = {
     plan match {
-      case JoinGroup(g) if g.leaves.size > 1 =>
+      case JoinGroup(g) =>
         g.leaves.foreach(look(_, below = true))
         g.computed.foreach { case (_, a) => origins(a.exprId.id) = sources(a.child) }
         joined(g.leaves, g.conditions.map(_.expression) ++ g.operators.flatMap(_.condition))

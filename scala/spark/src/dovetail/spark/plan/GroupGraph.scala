@@ -17,11 +17,11 @@ import org.apache.spark.sql.dovetail.stats.PlanStatistics
 final class GroupGraph(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates, statistics: PlanStatistics, broadcastThreshold: Long) {
   private val profiles    = leaves.map(statistics(_))
   private val selectivity = new PredicateSelectivity(profiles, predicates.relationsOf)
-  private val keys        = group.operators.map(o => GroupGraph.keys(o, predicates))
+  private val conditions  = group.operators.map(o => o.condition.toVector.flatMap(Conjuncts(_)).map(e => e -> GroupGraph.key(e, o, predicates)))
 
   def graph: JoinGraph = {
     val names     = GroupOrdering.distinctNames(leaves.map(GroupOrdering.name))
-    val samples   = statistics.samples.relations(leaves, predicates, keys.flatten.map { case (l, r) => Vector(l, r) })
+    val samples   = statistics.samples.relations(leaves, predicates, conditions.flatten.flatMap(_._2).map { case (l, r) => Vector(l, r) })
     val relations = leaves.indices.toVector.map { i =>
       Relation(i, names(i), profiles(i), profiles(i).width(leaves(i).output.map(_.exprId.id)), broadcast(leaves(i)), samples(i))
     }
@@ -34,9 +34,9 @@ final class GroupGraph(group: JoinGroup, leaves: Vector[LogicalPlan], predicates
   }
 
   private def operator(o: WrittenJoin, index: Int): Operator = {
-    val condition  = o.condition.toVector.flatMap(Conjuncts(_))
-    val equalities = keys(index).map { case (l, r) => (member(l), member(r)) }
-    val rest       = condition.filter(GroupGraph.key(_, o, predicates).isEmpty)
+    val condition  = conditions(index).map(_._1)
+    val equalities = conditions(index).flatMap(_._2).map { case (l, r) => (member(l), member(r)) }
+    val rest       = conditions(index).collect { case (e, None) => e }
     val reads      = condition.flatMap(predicates.relationsOf).distinct.sorted
     Operator(
       index,
@@ -64,11 +64,7 @@ final class GroupGraph(group: JoinGroup, leaves: Vector[LogicalPlan], predicates
 private object GroupGraph {
   import JoinPredicates.ClassMember
 
-  /** What a join can be hashed by, left side first. */
-  def keys(o: WrittenJoin, predicates: JoinPredicates): Vector[(ClassMember, ClassMember)] =
-    o.condition.toVector.flatMap(Conjuncts(_)).flatMap(key(_, o, predicates))
-
-  /** An equality of one relation on each side; also as NOT IN has it, where a comparison with NULL counts as a partner, and null-safe as EXCEPT has it. */
+  /** What a join can be hashed by, left side first: an equality of one relation on each side; also as NOT IN has it, where a comparison with NULL counts as a partner, and null-safe as EXCEPT has it. */
   def key(e: Expression, o: WrittenJoin, predicates: JoinPredicates): Option[(ClassMember, ClassMember)] = e match {
     case EqualTo(l, r)                                                     => pair(l, r, o, predicates)
     case EqualNullSafe(l, r)                                               => pair(l, r, o, predicates)

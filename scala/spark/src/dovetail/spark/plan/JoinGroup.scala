@@ -65,7 +65,7 @@ object JoinGroup {
    */
   private val MostWithOperators = 100
 
-  /** What a projection computes on top of all joins stays there. */
+  /** A join at least, so two leaves. What a projection computes on top of all joins stays there. */
   def unapply(plan: LogicalPlan): Option[JoinGroup] = plan match {
     case Project(list, _) if !list.forall(_.isInstanceOf[Attribute]) => None
     case _                                                           =>

@@ -47,8 +47,8 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 
   /** Groups inside the leaves of a group come first: their order settles what the leaf is. */
   private def bottomUp(plan: LogicalPlan, ordering: GroupOrdering): LogicalPlan = plan match {
-    case JoinGroup(group) if group.leaves.size >= 2 => reorder(group, ordering)
-    case other                                      => other.mapChildren(bottomUp(_, ordering))
+    case JoinGroup(group) => reorder(group, ordering)
+    case other            => other.mapChildren(bottomUp(_, ordering))
   }
 
   /** One group, with its leaves optimized; a hook for tests that need the rule to fail. */

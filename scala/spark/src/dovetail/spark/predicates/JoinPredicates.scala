@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.predicates
 import scala.collection.mutable
 
 import dovetail.kernel.estimate.{Assumptions, ColumnProfile, RelationProfile}
-import dovetail.kernel.graph.{EquivalenceClass, JoinPredicate, Member}
+import dovetail.kernel.graph.{EquivalenceClass, Forest, JoinPredicate, Member}
 import org.apache.spark.sql.catalyst.expressions._
 
 /**
@@ -32,17 +32,13 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
 
   private val equalities: Vector[Equality] = pure.flatMap { case (p, _) => equality(p.expression) }
 
-  // members of all classes, and the class of each: a union-find over the members in order of appearance
+  // members of all classes in order of appearance, and the class of each
   private val (allMembers, classOf): (Vector[ClassMember], Vector[Int]) = {
-    val ms                = equalities.flatMap(e => Vector(e.left, e.right)).distinct
-    val parent            = Array.range(0, ms.size)
-    def find(i: Int): Int = if (parent(i) == i) i else find(parent(i))
-    val index             = ms.zipWithIndex.toMap
-    equalities.foreach { e =>
-      val (a, b) = (find(index(e.left)), find(index(e.right)))
-      parent(math.max(a, b)) = math.min(a, b)
-    }
-    (ms, ms.indices.map(find).toVector)
+    val ms     = equalities.flatMap(e => Vector(e.left, e.right)).distinct
+    val index  = ms.zipWithIndex.toMap
+    val forest = new Forest(ms.size)
+    equalities.foreach(e => forest.link(index(e.left), index(e.right)))
+    (ms, ms.indices.map(forest.find).toVector)
   }
   private val roots = classOf.distinct
 

@@ -57,7 +57,7 @@ object ProfileCommand {
 
   /** The join order of every group of three or more relations in an optimized plan, whoever put it into that order. */
   def orders(plan: org.apache.spark.sql.catalyst.plans.logical.LogicalPlan): Seq[String] = plan match {
-    case JoinGroup(group) if group.leaves.size >= 2 =>
+    case JoinGroup(group) =>
       val names = GroupOrdering.distinctNames(group.leaves.map(GroupOrdering.name))
       (if (group.leaves.size > 2) Seq(group.shape.render(names(_))) else Nil) ++ group.leaves.flatMap(orders)
     case other => other.children.flatMap(orders) ++ other.subqueries.flatMap(orders)
