@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dovetail._analyze_target import Database
+from dovetail._watch import Tell
 from dovetail.errors import AnalyzeError, AnalyzeIncompleteError
 from dovetail.progress import progress as shown_progress
 from dovetail.statistics import DatabaseStats, TableStats
 
 
-def every_table(database: Database, analyze: Callable[[str], TableStats], progress: bool) -> DatabaseStats:
+def every_table(database: Database, analyze: Callable[[str, Tell], TableStats], progress: bool) -> DatabaseStats:
     """Every table in turn. One that fails does not stop the others: hours may lie behind.
 
     Raises:
@@ -21,9 +22,9 @@ def every_table(database: Database, analyze: Callable[[str], TableStats], progre
     failures: dict[str, str] = {}
     with shown_progress(f"analyze {database.name}", len(database.tables), progress) as shown:
         for name in database.tables:
-            with shown.step(name):
+            with shown.step(name) as tell:
                 try:
-                    done.append(replace(analyze(name), table=name))
+                    done.append(replace(analyze(name, tell), table=name))
                 except AnalyzeError as error:
                     failures[name] = str(error)
     result = DatabaseStats(database.name, tuple(done))

@@ -58,17 +58,20 @@ def explain(
         str | None, typer.Option(help="text, html, json or mermaid; default: by --output, else text.")
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write instead of printing.")] = None,
+    actual: Annotated[
+        bool, typer.Option("--actual", help="Run the query too, and show the rows of each join.")
+    ] = False,
     view: View = None,
     remote: Remote = None,
     master: Master = "local[*]",
     conf: Conf = None,
 ) -> None:
-    """Show in which order a query's tables are joined, and why. The query is planned, not run."""
+    """Show in which order a query's tables are joined, and why. The query is planned, and run only with --actual."""
     with _reported():
         query = _query(sql, file)
         chosen = checked_format(format) if format else "text" if output is None else format_of(output)
         with _session(remote, master, conf, view) as spark:
-            found = dovetail.explain(query, spark)
+            found = dovetail.explain(query, spark, actual=actual)
         if output is not None:
             found.save(output, chosen)
             typer.echo(f"wrote {output}", err=True)

@@ -16,11 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from dovetail import _sql
+from dovetail import _sql, _watch
 from dovetail._analyze_database import every_table
 from dovetail._analyze_sql import ALL, Columns, Partitions, PartitionSpec, column_names, partition_specs
 from dovetail._analyze_target import Database, Table, resolve
 from dovetail._identifiers import literal, parse_name, quote, quote_name
+from dovetail._watch import Tell
 from dovetail.errors import (
     AnalyzeError,
     DovetailWarning,
@@ -144,8 +145,8 @@ def _one(
 ) -> TableStats:
     with shown_progress("analyze", len(partitions), progress) as shown:
         for partition in partitions:
-            with shown.step(f"{label} {partition}".strip()):
-                _run(spark, label, statement(kind, quoted, partition, request), callers + 1)
+            with shown.step(f"{label} {partition}".strip()) as tell:
+                _run(spark, label, statement(kind, quoted, partition, request), tell, callers + 1)
     return stats(spark, quoted)
 
 
@@ -156,9 +157,9 @@ def _database(spark: SparkSession, database: Database, request: Request, progres
             f"Call analyze per table. Tables: {listing(database.tables)}."
         )
 
-    def one(name: str) -> TableStats:
+    def one(name: str, tell: Tell) -> TableStats:
         quoted = quote_name((*database.parts, name))
-        _run(spark, name, statement("TABLE", quoted, "", request), callers + 3)
+        _run(spark, name, statement("TABLE", quoted, "", request), tell, callers + 3)
         return stats(spark, quoted)
 
     return every_table(database, one, progress)
@@ -191,9 +192,9 @@ def _partition(table: Table, spec: PartitionSpec) -> str:
     return f"PARTITION ({', '.join(values)})"
 
 
-def _run(spark: SparkSession, label: str, statement: str, callers: int) -> None:
+def _run(spark: SparkSession, label: str, statement: str, tell: Tell, callers: int) -> None:
     try:
-        with _sql.cancellable(spark):
+        with _watch.statement(spark, tell):
             found = _sql.rows(spark, statement)
     except Exception as error:
         if not _sql.is_spark_error(error):

@@ -117,8 +117,11 @@ def is_connect(spark: SparkSession) -> bool:
 
 
 @contextmanager
-def cancellable(spark: SparkSession) -> Iterator[None]:
-    """Cancels the jobs that the body of a `with` started where it is interrupted (Ctrl-C), and no others."""
+def cancellable(spark: SparkSession) -> Iterator[str]:
+    """Cancels the jobs that the body of a `with` started where it is interrupted (Ctrl-C), and no others.
+
+    Yields the tag that its jobs have.
+    """
     tag = f"dovetail-{uuid.uuid4().hex}"
     cancel: Callable[[str], object]
     forget: Callable[[str], object]
@@ -131,7 +134,7 @@ def cancellable(spark: SparkSession) -> Iterator[None]:
         context.addJobTag(tag)
         cancel, forget = context.cancelJobsWithTag, context.removeJobTag
     try:
-        yield
+        yield tag
     except BaseException as error:
         if not _interrupted(error):
             raise

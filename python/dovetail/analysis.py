@@ -12,13 +12,14 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dovetail import _sql
+from dovetail import _sql, _watch
 from dovetail._analyze_database import every_table
 from dovetail._analyze_sql import Columns, Partitions, Plan, Request, Statement, plan
 from dovetail._analyze_target import Database, Table, resolve, table
 from dovetail._collect import Groups, collect
 from dovetail._collect import Request as CollectRequest
 from dovetail._partitions import partition_stats, partitions_of
+from dovetail._watch import Tell
 from dovetail.errors import (
     AnalyzeError,
     DovetailWarning,
@@ -133,8 +134,8 @@ def analyze(
         _warn(spark, found, request, todo, callers=3)
         with shown_progress("analyze", len(todo.statements), progress) as shown:
             for statement in todo.statements:
-                with shown.step(statement.label):
-                    _run(spark, found, request, statement)
+                with shown.step(statement.label) as tell:
+                    _run(spark, found, request, statement, tell)
     result = replace(stats(spark, found.quoted), table=found.name)
     if request.partitions is None:
         return result
@@ -148,20 +149,21 @@ def _analyze_database(spark: SparkSession, database: Database, request: Request,
             f"nothing. Call analyze per table. Tables: {listing(database.tables)}."
         )
 
-    def one(name: str) -> TableStats:
+    def one(name: str, tell: Tell) -> TableStats:
         found = table(spark, (*database.parts, name))
         todo = plan(found, request)
         _warn(spark, found, request, todo, callers=6)
         for statement in todo.statements:
-            _run(spark, found, request, statement)
+            _run(spark, found, request, statement, tell)
         return stats(spark, found.quoted)
 
     return every_table(database, one, progress)
 
 
-def _run(spark: SparkSession, target: Table, request: Request, statement: Statement) -> None:
+def _run(spark: SparkSession, target: Table, request: Request, statement: Statement, tell: Tell) -> None:
     try:
-        _sql.rows(spark, statement.sql)
+        with _watch.statement(spark, tell):
+            _sql.rows(spark, statement.sql)
     except Exception as error:
         if not _sql.is_spark_error(error):
             raise

@@ -1,4 +1,4 @@
-"""`explain`: what Dovetail does to a query's joins, without running it. `report` shows it in its various forms."""
+"""`explain`: what Dovetail does to a query's joins. `report` shows it in its various forms."""
 
 from __future__ import annotations
 
@@ -107,14 +107,17 @@ class Explanation:
         return loaded
 
 
-def explain(df_or_sql: DataFrame | str, spark: SparkSession | None = None, format: Format = "text") -> Explanation:
-    """Explains how Dovetail orders the joins of a query. The query is planned, not run.
+def explain(
+    df_or_sql: DataFrame | str, spark: SparkSession | None = None, format: Format = "text", *, actual: bool = False
+) -> Explanation:
+    """Explains how Dovetail orders the joins of a query. The query is planned, and run only if asked.
 
     Args:
         df_or_sql: A DataFrame, or the text of a query.
         spark: The session for a query's text; by default the active one.
         format: What `print` shows: "text", "html", "json" or "mermaid". `render`, `save` and `to_dict` are there with
             all of them, and in a notebook the value of a cell is drawn.
+        actual: Runs the query, whose rows go nowhere, and tells how many came out of each join beside the estimates.
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
@@ -125,15 +128,20 @@ def explain(df_or_sql: DataFrame | str, spark: SparkSession | None = None, forma
 
         print(dovetail.explain(orders.join(lines, "order_id").join(items, "item_id")))
         dovetail.explain("SELECT ...", spark).save("order.html")
+        print(dovetail.explain("SELECT ...", spark, actual=True))  # how far off were the estimates?
         dovetail.explain("SELECT ...", spark).to_dict()["groups"][0]["status"]
     """
     checked_format(format)
     with query_text(df_or_sql, spark, "explain") as (session, query):
-        return Explanation(query if isinstance(df_or_sql, str) else None, format, _fetched(session, query))
+        found = _fetched(session, query, actual)
+        return Explanation(query if isinstance(df_or_sql, str) else None, format, found)
 
 
-def _fetched(spark: SparkSession, query: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(_sql.function_rows(spark, "dovetail_explain", query, "json")[0]["explain"])
+def _fetched(spark: SparkSession, query: str, actual: bool) -> dict[str, Any]:
+    arguments = (query, "json", "actual") if actual else (query, "json")
+    with _sql.cancellable(spark):
+        rows = _sql.function_rows(spark, "dovetail_explain", *arguments)
+    found: dict[str, Any] = json.loads(rows[0]["explain"])
     return found
 
 

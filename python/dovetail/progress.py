@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rich.console import Console
 
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 class Progress(Protocol):
     """Shows how far a piece of work of known length is."""
 
-    def step(self, label: str) -> AbstractContextManager[None]:
-        """One step: its label is shown while the body runs, and it counts as done when the body ends without error."""
+    def step(self, label: str) -> AbstractContextManager[Callable[[float], None]]:
+        """One step: its label is shown while the body runs, and it counts as done when the body ends without error.
+
+        Yields what the body may tell its progress to: the share of the step that is done, from 0 to 1.
+        """
 
 
 @contextmanager
@@ -61,9 +64,9 @@ class _Lines:
         self.title, self.total, self.show, self.done = title, total, show, 0
 
     @contextmanager
-    def step(self, label: str) -> Iterator[None]:
+    def step(self, label: str) -> Iterator[Callable[[float], None]]:
         start = time.perf_counter()
-        yield
+        yield lambda _: None
         self.done += 1
         if self.show:
             seconds = time.perf_counter() - start
@@ -71,7 +74,7 @@ class _Lines:
 
 
 class _Bar:
-    """A rich progress bar with the step's label, the count and the time gone."""
+    """A rich progress bar with the step's label, the count and the time gone; it moves within a step too."""
 
     def __init__(self, console: Console, title: str, total: int, stack: ExitStack) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -87,11 +90,13 @@ class _Bar:
         self.bar = stack.enter_context(RichProgress(*columns, console=console))
         self.title = title
         self.task = self.bar.add_task(title, total=total)
+        self.done = 0
 
     @contextmanager
-    def step(self, label: str) -> Iterator[None]:
+    def step(self, label: str) -> Iterator[Callable[[float], None]]:
         from rich.markup import escape
 
         self.bar.update(self.task, description=f"{escape(self.title)}: {escape(label)}", refresh=True)
-        yield
-        self.bar.advance(self.task)
+        yield lambda share: self.bar.update(self.task, completed=self.done + share)
+        self.done += 1
+        self.bar.update(self.task, completed=self.done)

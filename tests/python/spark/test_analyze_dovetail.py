@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 import dovetail
-from dovetail import DatabaseStats, DovetailWarning, TableStats, _sql
+from dovetail import DatabaseStats, DovetailWarning, TableStats, _sql, _watch
 from dovetail.errors import (
     AnalyzeError,
     ColumnNotFoundError,
@@ -137,3 +137,19 @@ def test_an_interrupt_cancels_the_job_and_leaves_the_store(spark: SparkSession, 
     wait_for(lambda: not tracker.getActiveJobsIds())()
     assert tracker.getActiveJobsIds() == []
     assert files(spark, f"PATH parquet.`{pieces}`") == (0, 4)
+
+
+def test_a_statement_that_runs_tells_how_far_it_is(spark: SparkSession) -> None:
+    told: list[float] = []
+    ids = "SELECT /*+ REPARTITION(40) */ id FROM range(0, 8000000, 1, 2)"
+    slow = f"SELECT count(*) FROM ({ids}) WHERE hash(id, uuid()) = 1"
+    for _ in range(20):
+        with _watch.statement(spark, told.append):
+            _sql.rows(spark, slow)
+        if len(set(told)) > 2:
+            break
+    assert len(set(told)) > 2, "a statement of seconds is asked about twice a second"
+    assert all(0.0 <= share <= 1.0 for share in told)
+    before = len(told)
+    _sql.rows(spark, slow)
+    assert len(told) == before, "nothing is asked after the statement's end"

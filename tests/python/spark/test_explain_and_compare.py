@@ -101,6 +101,20 @@ def test_explain_does_not_run_the_query(spark: SparkSession) -> None:
     dovetail.explain("SELECT raise_error('ran') FROM range(10)", spark)
 
 
+def test_explain_with_actual_rows(spark: SparkSession, bad: str, tmp_path: Path) -> None:
+    found = dovetail.explain(bad, spark, actual=True)
+    Validator(found.schema()).validate(found.to_dict())
+    (group,) = found.to_dict()["groups"]
+    assert [join["actual_rows"] for join in group["after"]["joins"]] == [10, 100]
+    assert all(join["q_error"] >= 1.0 for join in group["after"]["joins"])
+    assert "actual_rows" not in group["before"]["joins"][0]
+    assert group["runner_up"]["cost"] > group["after"]["cost"]
+    assert "off by" in str(found)
+    assert "runner-up" in str(found)
+    html = found.save(tmp_path / "ran.html").read_text(encoding="utf-8")
+    assert "Estimated and actual rows" in html
+
+
 @pytest.mark.parametrize(
     "query", ["SELECT 'it''s \\\\ \"x\" :p ?' AS c", "SELECT 1 -- comment\n", "WITH a AS (SELECT 1) SELECT * FROM a"]
 )

@@ -59,7 +59,7 @@ def test_signatures_are_the_contract() -> None:
         "partitions: 'Partitions' = None, histogram: 'bool | None' = None, mode: 'str' = 'dovetail', "
         "progress: 'bool' = True, *, groups: 'Groups' = (), noscan: 'bool' = False)"
     )
-    assert list(inspect.signature(dovetail.explain).parameters) == ["df_or_sql", "spark", "format"]
+    assert list(inspect.signature(dovetail.explain).parameters) == ["df_or_sql", "spark", "format", "actual"]
     assert list(inspect.signature(dovetail.enable).parameters) == ["builder", "config"]
 
 

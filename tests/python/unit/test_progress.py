@@ -43,3 +43,16 @@ def test_a_bar_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
     assert "analyze: db.[a]" in terminal.getvalue()
     assert "2/2" in terminal.getvalue()
+
+
+def test_a_bar_moves_within_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_console", lambda: Console(file=io.StringIO(), force_terminal=True, width=100))
+    with progress("analyze", 2) as shown:
+        bar = shown.bar.tasks[0]  # type: ignore[attr-defined]
+        with shown.step("a") as tell:
+            tell(0.25)
+            assert bar.completed == 0.25
+        with shown.step("b") as tell:
+            tell(0.5)
+            assert bar.completed == 1.5
+        assert bar.completed == 2

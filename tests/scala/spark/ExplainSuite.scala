@@ -223,6 +223,46 @@ class ExplainSuite extends DovetailSuite with Tolerance with BeforeAndAfterAll {
     assert(columns(4).isNullAt(6) && columns(4).getAs[Long]("avg_length") > 0L)
   }
 
+  test("explain with actual rows: every join of the plan that ran, as its part of the query counts it") {
+    val on                                                      = "f.k1 = a.k" -> "f.k2 = b.k"
+    def count(sql: String)                                      = dovetail(on = false)(spark.sql(s"SELECT count(*) FROM $sql").head().getLong(0))
+    def check(sql: String, parts: (Set[String], String)*): Unit = {
+      val root   = new ObjectMapper().readTree(spark.sql(s"SELECT * FROM dovetail_explain('${quoted(sql)}', 'json', 'actual')").head().getString(0))
+      val groups = items(root.get("groups"))
+      val plans  = groups.map(g => if (g.get("after").isNull) g.get("before") else g.get("after"))
+      val found  = plans.flatMap(p => items(p.get("joins"))).map(j => strings(j.get("relations")).toSet -> Option(j.get("actual_rows")).map(_.asLong)).toMap
+      assert(found.nonEmpty && found.values.forall(_.isDefined), s"$sql: $found")
+      parts.foreach { case (relations, from) =>
+        found.get(relations).foreach(rows => assert(rows.contains(count(from)), s"$sql: $relations"))
+      }
+      assert(parts.exists(p => found.contains(p._1)), s"$sql: $found")
+    }
+    check(
+      star,
+      Set("f", "c")           -> "f JOIN c ON f.k3 = c.k WHERE c.w = 1",
+      Set("f", "a", "c")      -> "f JOIN a ON f.k1 = a.k JOIN c ON f.k3 = c.k WHERE c.w = 1",
+      Set("f", "b", "c")      -> "f JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1",
+      Set("f", "a", "b", "c") -> s"f JOIN a ON ${on._1} JOIN b ON ${on._2} JOIN c ON f.k3 = c.k WHERE c.w = 1"
+    )
+    check(
+      s"SELECT * FROM f LEFT JOIN a ON ${on._1} AND a.w = 1 JOIN b ON ${on._2} WHERE coalesce(a.w, 7) = 7 AND b.w = 2",
+      Set("f", "b")      -> s"f JOIN b ON ${on._2} WHERE b.w = 2",
+      Set("f", "a", "b") -> s"f LEFT JOIN a ON ${on._1} AND a.w = 1 JOIN b ON ${on._2} WHERE coalesce(a.w, 7) = 7 AND b.w = 2"
+    )
+    check(
+      s"SELECT * FROM f JOIN b ON ${on._2} WHERE EXISTS (SELECT 1 FROM c WHERE c.k = f.k3 AND c.w = 1) AND b.w < 3",
+      Set("f", "c")      -> "f LEFT SEMI JOIN c ON f.k3 = c.k AND c.w = 1",
+      Set("f", "b")      -> s"f JOIN b ON ${on._2} WHERE b.w < 3",
+      Set("f", "b", "c") -> s"f JOIN b ON ${on._2} LEFT SEMI JOIN c ON f.k3 = c.k AND c.w = 1 WHERE b.w < 3"
+    )
+    check(
+      "SELECT count(*) FROM f x JOIN a ON x.k1 = a.k JOIN a a2 ON x.k2 = a2.k WHERE a.w = 1 AND a2.w = 2",
+      Set("f", "a")        -> "f x JOIN a ON x.k1 = a.k WHERE a.w = 1",
+      Set("f", "a#2")      -> "f x JOIN a ON x.k2 = a.k WHERE a.w = 2",
+      Set("f", "a", "a#2") -> "f x JOIN a ON x.k1 = a.k JOIN a a2 ON x.k2 = a2.k WHERE a.w = 1 AND a2.w = 2"
+    )
+  }
+
   test("dovetail_stats of a view, a path, a qualified name, a table without statistics") {
     withTables("some", "bare") {
       spark.sql("CREATE TEMPORARY VIEW some AS SELECT k1 AS renamed, v FROM f WHERE v < 100")
@@ -260,22 +300,24 @@ class ExplainSuite extends DovetailSuite with Tolerance with BeforeAndAfterAll {
 
   test("a wrong call says what is allowed") {
     Seq(
-      "SELECT * FROM dovetail_explain()"                        -> "dovetail_explain(sql [, format])",
-      "SELECT * FROM dovetail_explain('SELECT 1', 'yaml')"      -> "text, json",
-      "SELECT * FROM dovetail_explain('SELECT 1', 'json', 'x')" -> "1 to 2 arguments",
-      "SELECT * FROM dovetail_explain(1)"                       -> "constant strings",
-      "SELECT * FROM dovetail_explain(NULL)"                    -> "constant strings",
-      "SELECT * FROM dovetail_estimate()"                       -> "dovetail_estimate(sql)",
-      "SELECT * FROM dovetail_estimate('SELECT * FROM nope')"   -> "nope",
-      "SELECT * FROM dovetail_stats()"                          -> "dovetail_stats(table)",
-      "SELECT * FROM dovetail_stats('nowhere')"                 -> "nowhere",
-      "SELECT * FROM dovetail_version('x')"                     -> "dovetail_version",
-      "DOVETAIL"                                                -> "DOVETAIL PROFILE",
-      "DOVETAIL DANCE"                                          -> "DOVETAIL PROFILE",
-      "DOVETAIL PROFILE"                                        -> "DOVETAIL PROFILE <query>",
-      "DOVETAIL PROFILE DROP TABLE f"                           -> "takes a query",
-      "DOVETAIL PROFILE INSERT INTO a SELECT 1, 1, '1'"         -> "takes a query",
-      "DOVETAIL PROFILE DOVETAIL PROFILE SELECT 1"              -> "takes a query"
+      "SELECT * FROM dovetail_explain()"                                 -> "dovetail_explain(sql [, format [, 'planned' | 'actual']])",
+      "SELECT * FROM dovetail_explain('SELECT 1', 'yaml')"               -> "text, json",
+      "SELECT * FROM dovetail_explain('SELECT 1', 'json', 'x')"          -> "planned, actual",
+      "SELECT * FROM dovetail_explain('1', '2', '3', '4')"               -> "1 to 3 arguments",
+      "SELECT * FROM dovetail_explain('DROP TABLE f', 'json', 'actual')" -> "runs queries, not commands",
+      "SELECT * FROM dovetail_explain(1)"                                -> "constant strings",
+      "SELECT * FROM dovetail_explain(NULL)"                             -> "constant strings",
+      "SELECT * FROM dovetail_estimate()"                                -> "dovetail_estimate(sql)",
+      "SELECT * FROM dovetail_estimate('SELECT * FROM nope')"            -> "nope",
+      "SELECT * FROM dovetail_stats()"                                   -> "dovetail_stats(table)",
+      "SELECT * FROM dovetail_stats('nowhere')"                          -> "nowhere",
+      "SELECT * FROM dovetail_version('x')"                              -> "dovetail_version",
+      "DOVETAIL"                                                         -> "DOVETAIL PROFILE",
+      "DOVETAIL DANCE"                                                   -> "DOVETAIL PROFILE",
+      "DOVETAIL PROFILE"                                                 -> "DOVETAIL PROFILE <query>",
+      "DOVETAIL PROFILE DROP TABLE f"                                    -> "takes a query",
+      "DOVETAIL PROFILE INSERT INTO a SELECT 1, 1, '1'"                  -> "takes a query",
+      "DOVETAIL PROFILE DOVETAIL PROFILE SELECT 1"                       -> "takes a query"
     ).foreach { case (statement, hint) =>
       val message = intercept[Exception](spark.sql(statement).collect()).getMessage
       assert(message.contains(hint), s"$statement: $message")

@@ -85,6 +85,15 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
   def cheapestByCardWeight(weight: Double): Double =
     all((a, p, b, q) => Seq(Plan(p.cost + q.cost + weight * rows(a | b) + (1 - weight) * bytes(a | b), Set.empty))).map(_.cost).min
 
+  /** By the same formula the cheapest plan of every last join, ascending. */
+  def lastJoinsByCardWeight(weight: Double): Vector[Double] = {
+    val cost                        = mutable.Map.empty[Long, Double]
+    def own(s: Long)                = weight * rows(s) + (1 - weight) * bytes(s)
+    def by(s: Long): Vector[Double] = splits(s).filter { case (a, b) => a < b }.toVector.map { case (a, b) => least(a) + least(b) + own(s) }
+    def least(s: Long): Double      = cost.getOrElseUpdate(s, if (members(s).size == 1) 0.0 else by(s).min)
+    by(full).sorted
+  }
+
   def cheapestPhysical(k: CostConstants, facts: ClusterFacts): Double = {
     val (r, w)                  = csgs.connected.iterator.map(s => (s -> rows(s), s -> bytes(s))).toVector.unzip match { case (rs, ws) => (rs.toMap, ws.toMap) }
     def classes(s: Long)        = graph.classes.filter(_.relations.exists(members(s).contains)).map(_.index).toSet

@@ -44,6 +44,25 @@ class SearchSuite extends AnyFunSuite {
     }
   }
 
+  test("the runner-up: the cheapest plan with another last join, or the written one") {
+    val seconds = for (seed <- 1 to 60) yield {
+      val graph          = GraphText(random(seed, 7))
+      val found          = search(graph, cardWeight)
+      val runnerUp       = found.runnerUp()
+      val (best, others) = { val all = new PlanOracle(graph).lastJoinsByCardWeight(0.7); (all.head, all.tail) }
+      val writtenIsBest  = found.original.shape.sameJoins(found.best.shape)
+      val expected       = others.headOption.toVector ++ (if (writtenIsBest) None else Some(found.original.cost.total))
+      def isTie          = expected.nonEmpty && expected.min <= best * (1 + 1e-6)
+      assert(runnerUp.isDefined == expected.nonEmpty || isTie, s"seed $seed")
+      runnerUp.foreach { r =>
+        assert(!r.shape.sameJoins(found.best.shape), s"seed $seed")
+        if (!isTie) same(r.cost.total, expected.min, s"seed $seed")
+      }
+      runnerUp
+    }
+    assert(seconds.count(_.isDefined) > 40)
+  }
+
   test("the sizes of the tree are those of the documentation") {
     for (seed <- 1 to 100) {
       val graph  = GraphText(random(seed, 7))

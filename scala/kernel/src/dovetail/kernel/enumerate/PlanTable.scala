@@ -11,6 +11,10 @@ final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget)
   private val direct = if (size <= PlanTable.DirectSize) new Array[SubPlan](1 << size) else null
   private val hashed = if (direct == null) new mutable.LongMap[SubPlan](1024) else null
   private var count  = 0L
+  private val all    = RelSet.first(size)
+
+  // the cheapest plans of the two cheapest last joins
+  private var cheapest, next: SubPlan = null
 
   /** Pairs considered. */
   def pairs: Long = count
@@ -25,11 +29,26 @@ final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget)
     count <= budget.pairs && ((count & PlanTable.ClockInterval) != 0L || budget.timeLeft)
   }
 
-  private def join(left: RelSet, right: RelSet, step: Step): Unit =
-    sizer.price(at(left), at(right), planOf(left | right), step, costs)(sizer.looseEquality(left.contains, right.contains))
+  private def join(left: RelSet, right: RelSet, step: Step): Unit = {
+    val out = planOf(left | right)
+    price(left, right, out, step)
+    if ((left | right) == all) compare(left, right, out.unpriced, step)
+  }
+
+  private def compare(left: RelSet, right: RelSet, alone: SubPlan, step: Step): Unit = {
+    price(left, right, alone, step)
+    if (cheapest == null || alone.cost(alone.best) < cheapest.cost(cheapest.best)) { next = cheapest; cheapest = alone }
+    else if (next == null || alone.cost(alone.best) < next.cost(next.best)) next = alone
+  }
+
+  private def price(left: RelSet, right: RelSet, out: SubPlan, step: Step): Unit =
+    sizer.price(at(left), at(right), out, step, costs)(sizer.looseEquality(left.contains, right.contains))
 
   /** The plan of all relations, once the enumeration is complete; null if conflicts left no way to join them along edges. */
-  def full: SubPlan = at(RelSet.first(size))
+  def full: SubPlan = at(all)
+
+  /** The best plan whose last join is another one; null if there is only one. */
+  def second: SubPlan = next
 
   private def planOf(set: RelSet): SubPlan = {
     val known = at(set)

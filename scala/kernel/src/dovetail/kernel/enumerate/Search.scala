@@ -13,8 +13,10 @@ import dovetail.kernel.graph.{Hypergraph, JoinGraph, RelSet}
  *                  greedy search no way; `+idp` where pieces of it were improved
  * @param pairs     pairs of sub-plans considered, by all algorithms that ran
  * @param note      why the exact search did not finish, if it did not, and whether time ended what came after it
+ * @param runnerUp  the cheapest other plan that was looked at to its end: one with another last join, or the written one; none if there is no other.
+ *                  Made when it is asked for, which only people do
  */
-final case class Outcome(best: JoinTree, original: JoinTree, algorithm: String, pairs: Long, note: Option[String])
+final case class Outcome(best: JoinTree, original: JoinTree, algorithm: String, pairs: Long, note: Option[String])(val runnerUp: () => Option[JoinTree])
 
 /**
  * Finds the join order of a graph, as far as a budget of pairs and time allows: exactly, else by linearized dynamic programming, else greedily; a plan that
@@ -32,16 +34,28 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
 
   def run(written: Shape): Outcome = {
     require(written.leaves.sorted == graph.relations.indices.toVector, "the written order names every relation once")
-    val original                        = price(written, new Parts(graph, sizer, asWritten)).plan
-    val (found, algorithm, pairs, note) =
-      exact().fold({ case (tried, why) => approximate(written, tried, why) }, { case (plan, n) => (plan, "dphyp", n, None) })
-    val best = if (original.cost(original.best) <= found.cost(found.best) * Search.Tie) original else found
-    Outcome(tree(best, if (best eq original) asWritten else costs), tree(original, asWritten), algorithm, pairs, note)
+    val original                                = price(written, new Parts(graph, sizer, asWritten)).plan
+    val (found, second, algorithm, pairs, note) = exact() match {
+      case Right(table)       => (table.full, Option(table.second), "dphyp", table.pairs, None)
+      case Left((tried, why)) =>
+        val (plan, name, n, said) = approximate(written, tried, why)
+        (plan, None, name, n, said)
+    }
+    val best   = if (original.cost(original.best) <= found.cost(found.best) * Search.Tie) original else found
+    val chosen = tree(best, if (best eq original) asWritten else costs)
+    val asIs   = tree(original, asWritten)
+
+    def next = {
+      val others = (Vector(found) ++ second).filterNot(_ eq best).map(tree(_, costs)) :+ asIs
+      others.filterNot(_.shape.sameJoins(chosen.shape)).sortBy(_.cost.total).headOption
+    }
+    Outcome(chosen, asIs, algorithm, pairs, note)(() => next)
   }
 
   private def tree(p: SubPlan, by: CostModel) = JoinTree.of(p, p.best, sizer, by)
 
-  private def exact(): Either[(Long, String), (SubPlan, Long)] =
+  /** The table filled by the exact search, or the pairs it tried and why it did not finish. */
+  private def exact(): Either[(Long, String), PlanTable] =
     if (graph.size > RelSet.MaxSize) Left((0L, s"${graph.size} relations: more than ${RelSet.MaxSize} are not searched exactly"))
     else {
       val edges = Hypergraph(graph)
@@ -52,7 +66,7 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
         val table = new PlanTable(graph.size, sizer, costs, budget)
         if (!new Dphyp(edges, table).run()) Left((table.pairs, whyStopped(table.pairs)))
         else if (table.full == null) Left((table.pairs, "conflict rules leave no order along edges"))
-        else Right((table.full, table.pairs))
+        else Right(table)
       }
     }
 

@@ -1,21 +1,33 @@
 package org.apache.spark.sql.dovetail.explain
 
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.Command
 import org.apache.spark.sql.dovetail.BuildInfo
 import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.execution.CommandExecutionMode
+import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SQLExecution}
 
-/** Plans a query, without running it, and reports what Dovetail did. */
+/** Plans a query and reports what Dovetail did; with `actual` it runs the query too, and reports the rows that came out of its joins. */
 object ExplainQuery {
   val Formats: Seq[String] = Seq("text", "json")
+  val Runs: Seq[String]    = Seq("planned", "actual")
 
-  def apply(session: SparkSession, sql: String, format: String): String = {
+  def apply(session: SparkSession, sql: String, format: String, run: String): String = {
     require(Formats.contains(format), s"dovetail_explain: unknown format '$format'. Allowed: ${Formats.mkString(", ")}.")
+    require(Runs.contains(run), s"dovetail_explain: '$run' is not known. Allowed: ${Runs.mkString(", ")} (the query is run).")
     val state = session.sessionState
     // without SKIP, a statement that writes or drops would do so when it is planned
-    val (_, trace) = Trace.collecting(state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP).optimizedPlan)
+    val execution  = state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP)
+    val (_, trace) = Trace.collecting(execution.optimizedPlan)
+    val groups     = if (run == "actual") ActualRows(executed(execution), trace.groups) else trace.groups
     val enabled    = DovetailConf.Enabled.get(state.conf)
-    if (format == "json") ReportJson(BuildInfo.version, enabled, DovetailConf.CostModel.get(state.conf), trace)
-    else ReportText(BuildInfo.version, enabled, trace)
+    if (format == "json") ReportJson(BuildInfo.version, enabled, DovetailConf.CostModel.get(state.conf), groups, trace.millis)
+    else ReportText(BuildInfo.version, enabled, groups, trace.millis)
+  }
+
+  /** The plan after it has run; its rows go nowhere. */
+  private def executed(execution: QueryExecution) = {
+    require(!execution.analyzed.isInstanceOf[Command], "dovetail_explain runs queries, not commands: leave out 'actual'.")
+    SQLExecution.withNewExecutionId(execution, Some("dovetail explain, actual rows"))(execution.toRdd.foreach(_ => ()))
+    execution.executedPlan
   }
 }

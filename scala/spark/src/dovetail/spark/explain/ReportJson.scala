@@ -8,13 +8,13 @@ import dovetail.kernel.estimate.Estimate
 object ReportJson {
   private val nodes = JsonNodeFactory.instance
 
-  def apply(version: String, enabled: Boolean, costModel: String, trace: Trace): String = {
+  def apply(version: String, enabled: Boolean, costModel: String, of: Vector[GroupReport], millis: Vector[(String, Double)]): String = {
     val root = nodes.objectNode()
     root.put("version", version).put("enabled", enabled).put("cost_model", costModel)
     val times = root.putObject("planning_ms")
-    trace.millis.foreach { case (phase, ms) => times.put(phase, ms) }
+    millis.foreach { case (phase, ms) => times.put(phase, ms) }
     val groups = root.putArray("groups")
-    trace.groups.zipWithIndex.foreach { case (g, i) => groups.add(group(g, i + 1)) }
+    of.zipWithIndex.foreach { case (g, i) => groups.add(group(g, i + 1)) }
     root.toString
   }
 
@@ -36,6 +36,7 @@ object ReportJson {
       n.put("condition", e.condition)
     }
     Seq("before" -> g.before, "after" -> g.after).foreach { case (name, t) => t.fold[Any](o.putNull(name))(x => o.set[ObjectNode](name, tree(x))) }
+    g.runnerUp.foreach { case (order, c) => o.putObject("runner_up").put("order", order).put("cost", c.total) }
     o
   }
 
@@ -48,6 +49,7 @@ object ReportJson {
       j.relations.foreach(relations.add(_: String))
       n.put("kind", j.kind).put("condition", j.condition).set[ObjectNode]("rows", estimate(j.rows))
       n.put("method", j.method).set[ObjectNode]("cost", cost(j.cost))
+      j.actual.foreach { rows => n.put("actual_rows", rows).put("q_error", QError(j.rows.value, rows.toDouble)) }
     }
     o
   }

@@ -5,8 +5,10 @@ import scala.collection.mutable
 import dovetail.kernel.cost.Cost
 import dovetail.kernel.enumerate.{JoinTree, Outcome, Shape}
 import dovetail.kernel.estimate.Estimate
-import dovetail.kernel.graph.JoinGraph
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import dovetail.kernel.graph.{JoinGraph, Relation}
+import org.apache.spark.sql.catalyst.expressions.ExprId
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.dovetail.stats.LeafStatistics
 
 /** What the rule did while one query was planned: its groups, and the time by phase. Collected per thread, and only where somebody asks. */
 final class Trace {
@@ -70,6 +72,7 @@ object Trace {
  * @param edges     what connects them: per equivalence class and per predicate the relations it touches
  * @param before    the written order, priced
  * @param after     the plan chosen, where it is another one: another order, or other broadcasts
+ * @param runnerUp  the best other order
  */
 final case class GroupReport(
     status: String,
@@ -80,23 +83,51 @@ final case class GroupReport(
     edges: Vector[EdgeReport],
     before: Option[TreeReport],
     after: Option[TreeReport],
+    runnerUp: Option[(String, Cost)],
     costModel: Option[String]
-)
+) {
 
-/** @param tables what the leaves beneath it read, by `LeafStatistics.identity` */
-final case class RelationReport(name: String, rows: Option[Estimate], bytes: Option[Double], tables: Vector[String] = Vector.empty)
+  /** The same, with rows for the joins of the plan that is used, where `rows` knows them. */
+  def withActual(rows: Set[Int] => Option[Long]): GroupReport = {
+    val index                  = relations.map(_.name).zipWithIndex.toMap
+    def counted(t: TreeReport) = t.copy(joins = t.joins.map(j => j.copy(actual = rows(j.relations.map(index).toSet))))
+    if (after.isDefined) copy(after = after.map(counted)) else copy(before = before.map(counted))
+  }
+}
+
+/**
+ * @param tables  what the leaves beneath it read, by `LeafStatistics.identity`
+ * @param columns all columns that any operator beneath it has: by them it is found again in the executed plan
+ */
+final case class RelationReport(
+    name: String,
+    rows: Option[Estimate],
+    bytes: Option[Double],
+    tables: Vector[String] = Vector.empty,
+    columns: Set[ExprId] = Set.empty
+)
 final case class EdgeReport(relations: Vector[String], condition: String)
 final case class TreeReport(order: String, cost: Cost, joins: Vector[JoinReport])
-final case class JoinReport(kind: String, relations: Vector[String], condition: String, rows: Estimate, method: String, cost: Cost)
+
+/** @param actual rows that came out of it in a run */
+final case class JoinReport(
+    kind: String,
+    relations: Vector[String],
+    condition: String,
+    rows: Estimate,
+    method: String,
+    cost: Cost,
+    actual: Option[Long] = None
+)
 
 object GroupReport {
 
   def leftAlone(names: Vector[String], reason: String): GroupReport =
-    GroupReport("left_alone", reason, None, 0L, names.map(RelationReport(_, None, None)), Vector.empty, None, None, None)
+    GroupReport("left_alone", reason, None, 0L, names.map(RelationReport(_, None, None)), Vector.empty, None, None, None, None)
 
   def searched(
       graph: JoinGraph,
-      tables: Vector[Vector[String]],
+      leaves: Vector[LogicalPlan],
       outcome: Outcome,
       taken: Boolean,
       gain: Double,
@@ -115,12 +146,18 @@ object GroupReport {
       (reason +: outcome.note.toVector).mkString("; "),
       Some(outcome.algorithm),
       outcome.pairs,
-      graph.relations.map(r => RelationReport(r.name, Some(r.profile.rows), Some(r.profile.rows.value * r.rowBytes), tables(r.index))),
+      graph.relations.map(r => relation(leaves(r.index), r)),
       edges(graph),
       Some(tree(graph, outcome.original)),
       if (taken) Some(tree(graph, outcome.best)) else None,
+      (if (taken) outcome.runnerUp() else None).map(t => (order(graph, t.shape), t.cost)),
       Some(costModel)
     )
+  }
+
+  private def relation(leaf: LogicalPlan, r: Relation): RelationReport = {
+    val read = leaf.collectLeaves().collect { case l: LeafNode => l }.flatMap(LeafStatistics.identity(_)).distinct.toVector
+    RelationReport(r.name, Some(r.profile.rows), Some(r.profile.rows.value * r.rowBytes), read, leaf.collect { case p => p.output.map(_.exprId) }.flatten.toSet)
   }
 
   private def tree(graph: JoinGraph, t: JoinTree): TreeReport = {

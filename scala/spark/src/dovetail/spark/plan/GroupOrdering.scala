@@ -26,7 +26,7 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
         val outcome = Trace.timed("search")(new Search(ready.graph, planner.costs, planner.budget(), planner.costsAsWritten).run(group.shape))
         val gain    = 1.0 - outcome.best.cost.total / math.max(outcome.original.cost.total, Double.MinPositiveValue)
         val taken   = gain > 0.0 && gain >= planner.minGain
-        Trace.record(GroupReport.searched(ready.graph, ready.leaves.map(GroupOrdering.tables), outcome, taken, gain, planner.minGain, planner.costs.name))
+        Trace.record(GroupReport.searched(ready.graph, ready.leaves, outcome, taken, gain, planner.minGain, planner.costs.name))
         if (taken) Trace.timed("rebuild")(ready.rebuild(outcome.best)) else keep(group, optimized)
     }
   }
@@ -93,10 +93,6 @@ object GroupOrdering {
       val tables = other.collectLeaves().map(name).distinct
       s"${other.nodeName.toLowerCase(java.util.Locale.ROOT)}(${tables.take(NamesShown).mkString(", ")}${if (tables.size > NamesShown) ", …" else ""})"
   }
-
-  /** What a leaf of a group reads. */
-  private def tables(plan: LogicalPlan): Vector[String] =
-    plan.collectLeaves().collect { case l: LeafNode => l }.flatMap(LeafStatistics.identity(_)).distinct.toVector
 
   // an existence join has no SQL of its own, and its text holds an expression id
   private def kind(joinType: JoinType): String = joinType match {

@@ -62,10 +62,10 @@ object TableFunctions {
   private val explain =
     new TableFunction(
       "dovetail_explain",
-      "sql [, format]",
-      1 to 2,
+      "sql [, format [, 'planned' | 'actual']]",
+      1 to 3,
       Seq("explain" -> StringType),
-      (session, args) => Seq(Seq(ExplainQuery(session, args.head, args.lift(1).getOrElse("text"))))
+      (session, args) => Seq(Seq(ExplainQuery(session, args.head, args.lift(1).getOrElse("text"), args.lift(2).getOrElse("planned"))))
     )
 
   private val estimate = new TableFunction("dovetail_estimate", "sql", 1 to 1, EstimateQuery.columns, (session, args) => Seq(EstimateQuery(session, args.head)))
