@@ -50,6 +50,8 @@ class Config(ConfigBase):
         sample_rows: Rows that DOVETAIL ANALYZE samples of a table; fewer where rows are long.
         private_columns: Column or table.column, separated by commas: columns of which DOVETAIL ANALYZE keeps counts but
             no values, in whatever table (column), or in one (table.column).
+        log_queries: Queries that dovetail_queries() remembers, of this session, in the driver's memory; with their
+            text, where they came from SQL. 0 remembers none.
     """
 
     enabled: bool = True
@@ -67,6 +69,7 @@ class Config(ConfigBase):
     sample_enabled: bool = True
     sample_rows: int = 20000
     private_columns: str = ""
+    log_queries: int = 100
 
     SETTINGS: ClassVar[tuple[Setting, ...]] = (
         Setting("enabled", "spark.dovetail.enabled", "bool", True),
@@ -84,4 +87,5 @@ class Config(ConfigBase):
         Setting("sample_enabled", "spark.dovetail.sample.enabled", "bool", True),
         Setting("sample_rows", "spark.dovetail.sample.rows", "int", 20000, low=1, high=1000000),
         Setting("private_columns", "spark.dovetail.privateColumns", "str", ""),
+        Setting("log_queries", "spark.dovetail.log.queries", "int", 100, low=0, high=10000),
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dovetail import _launch, _sql
 from dovetail.config import Config
 from dovetail.errors import PySparkMissingError, RemoteServerError, SessionRunningError, UnsupportedSparkError
-from dovetail.jars import jar_path, line_of, pyspark_version
+from dovetail.jars import jar_path, line_of, parse_line, pyspark_version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 EXTENSION = "dovetail.DovetailExtensions"
 JARS_KEY = "spark.jars"
 EXTENSIONS_KEY = "spark.sql.extensions"
+
+# Gives `df.explain()` and the SQL tab a section of Dovetail's, from Spark 4.0 on; Spark fails to explain where it is
+# named and the jar is not there.
+EXPLAIN_PROVIDER = "dovetail.DovetailExplain"
+EXPLAIN_PROVIDERS_KEY = "spark.sql.extendedExplainProviders"
 
 # Where the jars of a submitted job end up, by cluster manager and deploy mode.
 SUBMITTED_JARS_KEYS = (JARS_KEY, "spark.repl.local.jars", "spark.yarn.dist.jars", "spark.driver.extraClassPath")
@@ -81,7 +86,7 @@ def enable(builder: Builder, **config: Any) -> Builder:
     appended = appended_conf(options, jar)
     if _launch.submit_args_value(JARS_KEY) is not None:
         _launch.replace_in_submit_args(JARS_KEY, appended[JARS_KEY])
-    return _with(builder, {**appended, **settings})
+    return _with(builder, {**appended, **_explain_section(options), **settings})
 
 
 def appended_conf(options: Mapping[str, str], jar: str) -> dict[str, str]:
@@ -90,6 +95,13 @@ def appended_conf(options: Mapping[str, str], jar: str) -> dict[str, str]:
         JARS_KEY: _launch.append(_found(options, JARS_KEY), jar),
         EXTENSIONS_KEY: _launch.append(_found(options, EXTENSIONS_KEY), EXTENSION),
     }
+
+
+def _explain_section(options: Mapping[str, str]) -> dict[str, str]:
+    """Our name among the explain providers, where this Spark knows such."""
+    if parse_line(pyspark_version()) < (4, 0):
+        return {}
+    return {EXPLAIN_PROVIDERS_KEY: _launch.append(_found(options, EXPLAIN_PROVIDERS_KEY), EXPLAIN_PROVIDER)}
 
 
 def _with(builder: Builder, settings: dict[str, str]) -> Builder:
@@ -160,7 +172,8 @@ def _enable_under_submit(builder: Builder, options: dict[str, str], jar: str, se
     value = submitted.get(EXTENSIONS_KEY, "")
     for entry in _launch.split_list(options.get(EXTENSIONS_KEY)):
         value = _launch.append(value, entry)
-    return _with(builder, {EXTENSIONS_KEY: _launch.append(value, EXTENSION), **settings})
+    section = _explain_section({**dict(submitted.getAll()), **options})
+    return _with(builder, {EXTENSIONS_KEY: _launch.append(value, EXTENSION), **section, **settings})
 
 
 def _submitted_conf() -> SparkConf:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from chispa import assert_df_equality
@@ -113,6 +115,30 @@ def test_explain_with_actual_rows(spark: SparkSession, bad: str, tmp_path: Path)
     assert "runner-up" in str(found)
     html = found.save(tmp_path / "ran.html").read_text(encoding="utf-8")
     assert "Estimated and actual rows" in html
+
+
+def test_the_log_of_queries(spark: SparkSession, bad: str) -> None:
+    def log() -> list[Any]:
+        return spark.sql("SELECT * FROM dovetail_queries() ORDER BY id").collect()
+
+    before = log()[-1]["id"] if log() else 0
+    text = f"{bad} AND d.v >= 0"
+    spark.sql(text).collect()
+    deadline = time.monotonic() + 20
+    while not (log() and log()[-1]["runs"]) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    (found,) = [row for row in log() if row["id"] > before]
+    assert (found["query"], found["groups"], found["reordered"], found["runs"]) == (text, 1, 1, 1)
+    assert found["join_rows"] == 110
+    assert found["predicted_gain"] > 0
+    # the written order has 200,000 rows out of its first join
+    assert found["seen_gain"] > 0.99
+
+
+def test_a_section_in_sparks_own_explain(spark: SparkSession, spark_line: tuple[int, int], bad: str) -> None:
+    shown = spark.sql(f"EXPLAIN FORMATTED {bad}").first()
+    assert shown is not None
+    assert ("Group 1: reordered" in shown[0]) == (spark_line >= (4, 0))
 
 
 @pytest.mark.parametrize(

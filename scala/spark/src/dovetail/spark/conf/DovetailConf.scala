@@ -120,6 +120,14 @@ object DovetailConf {
     "Column or table.column, separated by commas: columns of which DOVETAIL ANALYZE keeps counts but no values, in whatever table (column), or in one (table.column)."
   )
 
+  val LogQueries: Setting[Long] = long(
+    "spark.dovetail.log.queries",
+    100L,
+    0L,
+    "Queries that dovetail_queries() remembers, of this session, in the driver's memory; with their text, where they came from SQL. 0 remembers none.",
+    10000L
+  )
+
   /** In the order of the documentation. */
   val all: Seq[Setting[_]] = Seq(
     Enabled,
@@ -136,7 +144,8 @@ object DovetailConf {
     StoreWriteBack,
     SampleEnabled,
     SampleRows,
-    PrivateColumns
+    PrivateColumns,
+    LogQueries
   )
 
   /** Loads this object, which registers the settings with Spark. */

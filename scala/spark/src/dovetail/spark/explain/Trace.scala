@@ -40,6 +40,9 @@ object Trace {
     } finally current.set(outer)
   }
 
+  /** Somebody collects what the rule does in this thread. */
+  def isOn: Boolean = current.get != null
+
   def record(report: => GroupReport): Unit = Option(current.get).foreach(_.reports += report)
 
   def start(plan: LogicalPlan): Unit = Option(current.get).foreach(_.plan = Some(plan))

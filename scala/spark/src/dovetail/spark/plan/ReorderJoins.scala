@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.trees.TreePattern.{EXISTS_SUBQUERY, IN_SUBQ
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.explain.Trace
+import org.apache.spark.sql.dovetail.history.QueryLog
 import org.apache.spark.sql.dovetail.stats.{PlanStatistics, StoredTables}
 
 /**
@@ -18,11 +19,13 @@ import org.apache.spark.sql.dovetail.stats.{PlanStatistics, StoredTables}
  * }}}
  *
  * It runs among the pre-CBO rules, once per query and once per subquery. A plan in which no group changes is returned as it came; so is every plan on
- * which anything goes wrong. What happened is in the [[Trace]].
+ * which anything goes wrong. What happened is in the [[Trace]], and in the session's [[QueryLog]].
  */
 class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 
-  override def apply(plan: LogicalPlan): LogicalPlan = {
+  override def apply(plan: LogicalPlan): LogicalPlan = QueryLog.keeping(session, plan)(orElseAsItCame(plan))
+
+  private def orElseAsItCame(plan: LogicalPlan): LogicalPlan = {
     val before = Trace.size
     Trace.start(plan)
     FailOpen("reordering joins", (why: String) => { Trace.failed(before, why); plan }) {

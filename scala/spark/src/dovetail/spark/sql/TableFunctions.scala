@@ -11,6 +11,7 @@ import org.apache.spark.sql.dovetail.BuildInfo
 import org.apache.spark.sql.dovetail.advise.AdviseQuery
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.explain.ExplainQuery
+import org.apache.spark.sql.dovetail.history.{LoggedQuery, QueryLog}
 import org.apache.spark.sql.dovetail.stats.ShowStatistics
 import org.apache.spark.sql.execution.{LeafExecNode, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.types._
@@ -72,7 +73,9 @@ object TableFunctions {
 
   private val advise = new TableFunction("dovetail_advise", "sql", 1 to 1, AdviseQuery.columns, (session, args) => AdviseQuery(session, args.head))
 
-  val functions: Seq[TableFunction] = Seq(version, conf, stats, explain, estimate, advise)
+  private val queries = new TableFunction("dovetail_queries", "", 0 to 0, LoggedQuery.columns, (session, _) => QueryLog(session).all.map(_.row))
+
+  val functions: Seq[TableFunction] = Seq(version, conf, stats, explain, estimate, advise, queries)
 
   type Description = (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan)
 

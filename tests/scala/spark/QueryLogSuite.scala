@@ -1,0 +1,94 @@
+package org.apache.spark.sql.dovetail
+
+import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.history.PlanSection
+import org.scalatest.BeforeAndAfterAll
+import org.scalatest.concurrent.Eventually
+import org.scalatest.time.{Seconds, Span}
+
+/** The log of optimized queries: what was expected of them, and what came of it. */
+class QueryLogSuite extends DovetailSuite with BeforeAndAfterAll with Eventually {
+  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(20, Seconds))
+
+  private val star = "SELECT f.v, a.w, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    StarSchema.create(spark)
+  }
+
+  override def afterAll(): Unit =
+    try StarSchema.drop(spark)
+    finally super.afterAll()
+
+  private def queries(session: SparkSession = spark): Vector[Row] = session.sql("SELECT * FROM dovetail_queries() ORDER BY id").collect().toVector
+  private def newest: Row                                         = queries().last
+  private def lastId: Long                                        = queries().lastOption.fold(0L)(_.getAs[Long]("id"))
+
+  test("a query that ran: what was expected and what came") {
+    val before = lastId
+    withoutIdempotenceCheck(spark.sql(star).collect())
+    eventually(assert(newest.getAs[Long]("id") > before && newest.getAs[Int]("runs") == 1))
+    val row = newest
+    assert(row.getAs[String]("query") == star && row.getAs[Int]("groups") == 1 && row.getAs[Int]("reordered") == 1)
+    assert(row.getAs[Double]("predicted_gain") > 0.1 && row.getAs[Double]("seen_gain") > 0.1 && row.getAs[Double]("dovetail_ms") > 0.0)
+    assert(row.getAs[Double]("seconds") > 0.0 && row.getAs[Double]("worst_q_error") >= 1.0 && row.getAs[Double]("estimated_join_rows") > 0.0)
+    val explained = spark.sql(s"SELECT * FROM dovetail_explain('$star', 'json', 'actual')").head().getString(0)
+    val actual    = "\"actual_rows\":(\\d+)".r.findAllMatchIn(explained).map(_.group(1).toLong).toVector
+    assert(actual.size == 3 && row.getAs[Long]("join_rows") == actual.sum)
+  }
+
+  test("a frame that runs twice is one entry, with its last run") {
+    val frame = withoutIdempotenceCheck { val f = spark.sql(star); f.collect(); f }
+    eventually(assert(newest.getAs[Int]("runs") == 1))
+    val first = newest
+    frame.collect()
+    eventually(assert(newest.getAs[Int]("runs") == 2))
+    assert(newest.getAs[Long]("id") == first.getAs[Long]("id") && newest.getAs[Long]("join_rows") == first.getAs[Long]("join_rows"))
+  }
+
+  test("what is planned and does not run has no rows; explaining and asking leave no entry") {
+    val before = lastId
+    withoutIdempotenceCheck(spark.sql(star).queryExecution.executedPlan)
+    assert(newest.getAs[Long]("id") == before + 1 && newest.getAs[Int]("runs") == 0 && newest.isNullAt(newest.fieldIndex("seen_gain")))
+    spark.sql(s"SELECT * FROM dovetail_explain('$star')").collect()
+    spark.sql("SELECT * FROM f").collect()
+    assert(lastId == before + 1)
+  }
+
+  test("it is bounded, can be off, and is its session's own") {
+    withConf(DovetailConf.LogQueries.key -> "3") {
+      (1 to 5).foreach(_ => spark.sql(star).queryExecution.optimizedPlan)
+      assert(queries().size == 3)
+    }
+    val before = lastId
+    withConf(DovetailConf.LogQueries.key -> "0")(spark.sql(star).queryExecution.optimizedPlan)
+    assert(lastId == before)
+    assert(queries(spark.newSession()).isEmpty)
+  }
+
+  test("a query inside of a query, and a write") {
+    withTables("written") {
+      val before = lastId
+      withoutIdempotenceCheck(
+        spark.sql(s"CREATE TABLE written USING parquet AS ${star.replace("a.w, b.w", "a.w")} AND f.v > (SELECT avg(f.v) ${star.drop(star.indexOf("FROM"))})")
+      )
+      def since = queries().filter(_.getAs[Long]("id") > before)
+      eventually(assert(since.size == 2 && since.forall(_.getAs[Int]("runs") == 1), since))
+    }
+  }
+
+  test("the section of a plan's explain") {
+    val frame = withoutIdempotenceCheck { val f = spark.sql(star); f.collect(); f }
+    eventually(assert(newest.getAs[Int]("runs") == 1))
+    val text = PlanSection(frame.queryExecution.executedPlan)
+    assert(text.contains("reordered") && text.contains("actual"), text)
+    assert(PlanSection(spark.sql("SELECT * FROM f").queryExecution.executedPlan).isEmpty)
+    if (!spark.version.startsWith("3."))
+      withConf("spark.sql.extendedExplainProviders" -> "dovetail.DovetailExplain") {
+        val explained = withoutIdempotenceCheck(spark.sql(s"EXPLAIN FORMATTED $star").head().getString(0))
+        assert(explained.contains("Dovetail") && explained.contains("Group 1: reordered"), explained)
+      }
+  }
+}
