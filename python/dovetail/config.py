@@ -40,6 +40,9 @@ class Config(ConfigBase):
             linearized and a greedy one, improved piece by piece, take over. 0 is greedy only. A star of 16 relations
             has 245760 pairs, a clique of 12 has 261625.
         min_gain: Share of the estimated cost of the written order that another order must save to be taken.
+        reorder_order: An order for groups with just these relations, as explain writes it: ((a b) c). It is taken
+            whatever it costs, unless outer or semi joins forbid it. In SQL a hint does the same for one query: /*+
+            DOVETAIL_ORDER('((a b) c)') */.
         store_path: Directory of the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop knows.
             Empty: .dovetail/statistics in spark.sql.warehouse.dir.
         store_values: Whether DOVETAIL ANALYZE keeps values of the data: bounds, quantiles, frequent values, a sample of
@@ -63,6 +66,7 @@ class Config(ConfigBase):
     planning_budget_ms: int = 500
     exact_pairs: int = 300000
     min_gain: float = 0.1
+    reorder_order: str = ""
     store_path: str = ""
     store_values: bool = True
     store_write_back: bool = True
@@ -81,6 +85,7 @@ class Config(ConfigBase):
         Setting("planning_budget_ms", "spark.dovetail.reorder.maxPlanningMs", "int", 500, low=1),
         Setting("exact_pairs", "spark.dovetail.reorder.exactPairs", "int", 300000, low=0),
         Setting("min_gain", "spark.dovetail.reorder.minGain", "float", 0.1, low=0.0, high=1.0),
+        Setting("reorder_order", "spark.dovetail.reorder.order", "str", ""),
         Setting("store_path", "spark.dovetail.store.path", "str", ""),
         Setting("store_values", "spark.dovetail.store.values", "bool", True),
         Setting("store_write_back", "spark.dovetail.store.writeBack", "bool", True),

@@ -34,7 +34,7 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
 
   def run(written: Shape): Outcome = {
     require(written.leaves.sorted == graph.relations.indices.toVector, "the written order names every relation once")
-    val original                                = price(written, new Parts(graph, sizer, asWritten)).plan
+    val original                                = asItIs(written)
     val (found, second, algorithm, pairs, note) = exact() match {
       case Right(table)       => (table.full, Option(table.second), "dphyp", table.pairs, None)
       case Left((tried, why)) =>
@@ -51,6 +51,14 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
     }
     Outcome(chosen, asIs, algorithm, pairs, note)(() => next)
   }
+
+  /** The cheapest ways to execute the joins of an order that somebody else chose, beside the written one; none if operators do not allow it. */
+  def priced(order: Shape, written: Shape): Option[Outcome] =
+    price(order, new Parts(graph, sizer, costs)).map(p => Outcome(tree(p.plan, costs), tree(asItIs(written), asWritten), Search.Given, 0L, None)(() => None))
+
+  private def asItIs(written: Shape): SubPlan = price(written, new Parts(graph, sizer, asWritten)).map(_.plan).getOrElse(
+    throw new IllegalArgumentException(s"the written order has joins that the graph's operators do not allow: $written is not its tree")
+  )
 
   private def tree(p: SubPlan, by: CostModel) = JoinTree.of(p, p.best, sizer, by)
 
@@ -84,7 +92,7 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
     val time        = budget.again
     val goo         = new Greedy(graph, sizer, costs, time)
     val greedy      = goo.run()
-    val start       = greedy.getOrElse(price(written, parts).plan)
+    val start       = greedy.orElse(price(written, parts).map(_.plan)).getOrElse(asItIs(written))
     val linear      = new LinearizedDp(parts, meter).improve(start)
     val found       = new IterativeDp(parts, meter, IterativeDp.Rounds).improve(linear)
     val name        = (if (linear ne start) "lindp" else if (greedy.isDefined) "goo" else "written") + (if (found eq linear) "" else "+idp")
@@ -93,21 +101,22 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
     (found, name, tried + goo.pairs + meter.pairs, Some((Seq(why) ++ noGreedy ++ notImproved).mkString("; ")))
   }
 
-  /** The plans of the tree as written: the cheapest ways to execute exactly these joins. */
-  private def price(shape: Shape, parts: Parts): Part = shape match {
-    case Shape.Leaf(r)    => parts.leaf(r)
+  /** The plans of a tree: the cheapest ways to execute exactly these joins. None where operators do not allow one of them. */
+  private def price(shape: Shape, parts: Parts): Option[Part] = shape match {
+    case Shape.Leaf(r)    => Some(parts.leaf(r))
     case Shape.Join(l, r) =>
-      val (left, right) = (price(l, parts), price(r, parts))
-      val out           = parts.union(left, right)
-      val step          = parts.connections.between(left, right).getOrElse(throw new IllegalArgumentException(
-        s"the written order joins ${l.leaves} and ${r.leaves}, which the graph's operators do not allow: $shape is not its tree"
-      ))
-      parts.join(left, right, out, step)
-      out
+      for (left <- price(l, parts); right <- price(r, parts); step <- parts.connections.between(left, right)) yield {
+        val out = parts.union(left, right)
+        parts.join(left, right, out, step)
+        out
+      }
   }
 }
 
 object Search {
+
+  /** The algorithm of a plan that was given, not searched. */
+  val Given = "given"
 
   /** Costs within this factor are equal: the same sum adds up to a few last digits more or less when its terms come in another order. */
   private val Tie = 1.0 + 1e-9

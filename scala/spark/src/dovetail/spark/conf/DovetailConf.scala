@@ -91,6 +91,12 @@ object DovetailConf {
     "Share of the estimated cost of the written order that another order must save to be taken."
   )
 
+  val Order: Setting[String] = text(
+    "spark.dovetail.reorder.order",
+    "An order for groups with just these relations, as explain writes it: ((a b) c). It is taken whatever it costs, unless outer or semi joins forbid it. " +
+      "In SQL a hint does the same for one query: /*+ DOVETAIL_ORDER('((a b) c)') */."
+  )
+
   val StorePath: Setting[String] = text(
     "spark.dovetail.store.path",
     "Directory of the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop knows. Empty: .dovetail/statistics in spark.sql.warehouse.dir."
@@ -139,6 +145,7 @@ object DovetailConf {
     MaxPlanningMs,
     ExactPairs,
     MinGain,
+    Order,
     StorePath,
     StoreValues,
     StoreWriteBack,

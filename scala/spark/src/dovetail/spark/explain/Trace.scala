@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.explain
 import scala.collection.mutable
 
 import dovetail.kernel.cost.Cost
-import dovetail.kernel.enumerate.{JoinTree, Outcome, Shape}
+import dovetail.kernel.enumerate.{JoinTree, Outcome, Search, Shape}
 import dovetail.kernel.estimate.Estimate
 import dovetail.kernel.graph.{JoinGraph, Relation}
 import org.apache.spark.sql.catalyst.expressions.ExprId
@@ -135,18 +135,20 @@ object GroupReport {
       taken: Boolean,
       gain: Double,
       minGain: Double,
-      costModel: String
+      costModel: String,
+      remarks: Vector[String]
   ): GroupReport = {
     val sameOrder = outcome.best.shape.sameJoins(outcome.original.shape)
     val percent   = f"${gain * 100}%.1f %%"
     val reason    =
-      if (taken && sameOrder) s"the written order with other broadcasts saves $percent of the estimated cost"
+      if (outcome.algorithm == Search.Given) s"the order that was asked for; it saves $percent of the estimated cost"
+      else if (taken && sameOrder) s"the written order with other broadcasts saves $percent of the estimated cost"
       else if (taken) s"saves $percent of the estimated cost"
       else if (sameOrder) "the written order is the best one found"
       else f"the best order found saves $percent, less than the ${minGain * 100}%.1f %% that spark.dovetail.reorder.minGain asks for"
     GroupReport(
       if (taken && !sameOrder) "reordered" else "kept",
-      (reason +: outcome.note.toVector).mkString("; "),
+      (reason +: (outcome.note.toVector ++ remarks)).mkString("; "),
       Some(outcome.algorithm),
       outcome.pairs,
       graph.relations.map(r => relation(leaves(r.index), r)),

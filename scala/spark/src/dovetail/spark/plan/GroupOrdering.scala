@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.plan
 
-import dovetail.kernel.enumerate.Search
+import dovetail.kernel.enumerate.{Outcome, Search}
 import dovetail.kernel.estimate.{CardinalityModel, Estimate}
 import dovetail.kernel.graph.JoinGraph
 import org.apache.spark.sql.catalyst.expressions.{And, Expression}
@@ -23,13 +23,20 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
         keep(group, optimized)
       case None =>
         val ready   = Trace.timed("estimate")(prepared(group, optimized, predicates))
-        val outcome = Trace.timed("search")(new Search(ready.graph, planner.costs, planner.budget(), planner.costsAsWritten).run(group.shape))
+        val search  = new Search(ready.graph, planner.costs, planner.budget(), planner.costsAsWritten)
+        val hinted  = planner.ordersFor(group).map(text => text -> asAsked(text, ready.graph, group, search))
+        val found   = hinted.collectFirst { case (_, Right(asked)) => asked }
+        val ignored = hinted.collect { case (text, Left(why)) => s"the order '$text' is not used: $why" }
+        val outcome = found.getOrElse(Trace.timed("search")(search.run(group.shape)))
         val gain    = 1.0 - outcome.best.cost.total / math.max(outcome.original.cost.total, Double.MinPositiveValue)
-        val taken   = gain > 0.0 && gain >= planner.minGain
-        Trace.record(GroupReport.searched(ready.graph, ready.leaves, outcome, taken, gain, planner.minGain, planner.costs.name))
+        val taken   = found.isDefined || (gain > 0.0 && gain >= planner.minGain)
+        Trace.record(GroupReport.searched(ready.graph, ready.leaves, outcome, taken, gain, planner.minGain, planner.costs.name, ignored))
         if (taken) Trace.timed("rebuild")(ready.rebuild(outcome.best)) else keep(group, optimized)
     }
   }
+
+  private def asAsked(text: String, graph: JoinGraph, group: JoinGroup, search: Search): Either[String, Outcome] =
+    OrderHint.read(text, graph.relations.map(_.name)).flatMap(search.priced(_, group.shape).toRight("outer or semi joins forbid it"))
 
   /** Rows of the whole group, as the search sees them. */
   def rows(group: JoinGroup): Estimate = {

@@ -28,6 +28,9 @@ final class Planner(conf: SQLConf, context: SparkContext) {
     case _            => new PhysicalCosts(CostConstants(), ClusterFacts(executors, adaptiveBroadcastBytes, conf.preferSortMergeJoin, staticBytes))
   }
 
+  /** Orders that the user asks for. */
+  def ordersFor(group: JoinGroup): Vector[String] = OrderHint.of(group, conf)
+
   def budget(): Budget = Budget(DovetailConf.ExactPairs.get(conf), DovetailConf.MaxPlanningMs.get(conf))
 
   private def adaptiveBroadcastBytes: Double =

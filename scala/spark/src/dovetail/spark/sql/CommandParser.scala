@@ -5,6 +5,7 @@ import java.util.Locale
 
 import org.apache.spark.sql.catalyst.parser.ParserInterface
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.dovetail.plan.OrderHint
 
 /**
  * Adds the statements that begin with DOVETAIL to the session's parser; all else goes to the parser that was there (Spark's, or another extension's).
@@ -25,8 +26,13 @@ object CommandParser {
         case _                                                             => None
       }
       own.getOrElse {
-        try method.invoke(delegate, args: _*)
-        catch { case e: InvocationTargetException => throw e.getTargetException }
+        val parsed =
+          try method.invoke(delegate, args: _*)
+          catch { case e: InvocationTargetException => throw e.getTargetException }
+        (args.headOption, parsed) match {
+          case (Some(text: String), plan: LogicalPlan) if OrderHint.isIn(text) => OrderHint.removed(plan)
+          case _                                                               => parsed
+        }
       }
     }
   }

@@ -1,0 +1,108 @@
+"""What estimates cost at planning: footers, statistics, sizes, on every TPC-DS query, with nothing analyzed.
+
+    python -m dovetail_bench.estimation
+
+Nothing is run, only planned; times are what `dovetail_explain` reports by phase. The JVM is warm: a smaller copy of the
+data has been planned before, whose files are others. Then one query over all 24 tables comes first, while nothing is
+known of their files, and every query of the benchmark after it, when all files are cached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median, quantiles
+from typing import Any
+
+import dovetail
+from dovetail.demo.data import Dataset, dataset
+from dovetail_bench import report
+from dovetail_bench.progress import say
+from dovetail_bench.queries import FOLDERS, load
+from dovetail_bench.session import DOVETAIL_BARE, Bench, add_session_options, bench
+
+SUITE = "tpcds"
+
+# Phases of the rule that are estimation: what is asked of files, and what is made of it.
+PHASES = ("footers", "extract", "estimate")
+
+# Targets, in milliseconds.
+MAX_CACHED = 30.0
+MAX_FIRST = 150.0
+
+# Scale of the data that warms the JVM.
+WARM_UP_SCALE = 0.01
+
+# Time that footers may take here, in milliseconds: the default would stop reading, and this measures all of it.
+FOOTERS_MAX_MS = "spark.dovetail.footers.maxMs"
+ALL_OF_THEM = "60000"
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Milliseconds of estimation: of the first query over all tables, and of every query after it."""
+    data = [dataset(FOLDERS[SUITE][1], scale, options.data_dir) for scale in (WARM_UP_SCALE, options.scale)]
+    queries = load(SUITE)
+    with bench(options) as session:
+        session.spark.conf.set(FOOTERS_MAX_MS, ALL_OF_THEM)
+        first = []
+        for warm, tables in zip((False, True), data, strict=True):
+            session.spark.sql("DROP DATABASE IF EXISTS tpcds_bare CASCADE")
+            session.register(tables, analyze=False)
+            session.use(DOVETAIL_BARE, tables)
+            text = all_tables(session, tables)
+            say("warm: all tables" if warm else "cold: all tables")
+            for files in ("not seen", "cached"):
+                first.append({"JVM": "warm" if warm else "new", "files": files, **_milliseconds(session, text)})
+            lines = [{"query": query.name, **_milliseconds(session, query.text)} for query in queries]
+        return {"all tables": first, "queries": lines}
+
+
+def all_tables(session: Bench, data: Dataset) -> str:
+    """A query that joins every table to the next, by its first column."""
+    first = {table: session.spark.table(table).columns[0] for table in data.tables}
+    names = list(data.tables)
+    on = (f"{a}.{first[a]} = {b}.{first[b]}" for a, b in pairwise(names))
+    return f"SELECT count(*) FROM {', '.join(names)} WHERE {' AND '.join(on)}"
+
+
+def _milliseconds(session: Bench, text: str) -> dict[str, float]:
+    phases = dovetail.explain(text, session.spark).to_dict()["planning_ms"]
+    return {
+        "estimation ms": sum(float(phases[phase]) for phase in PHASES),
+        **{f"{phase} ms": float(phases[phase]) for phase in (*PHASES, "search", "total")},
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    head = (__doc__ or "").splitlines()[0]
+    parser = argparse.ArgumentParser(prog="python -m dovetail_bench.estimation", description=head)
+    report.add_options(parser)
+    add_session_options(parser)
+    options = parser.parse_args(arguments)
+    found = run(options)
+    cached = [line["estimation ms"] for line in found["queries"]]
+    first = next(x for x in found["all tables"] if x["JVM"] == "warm" and x["files"] == "not seen")["estimation ms"]
+    targets = [
+        report.target(
+            f"median per query, files cached: at most {MAX_CACHED:g} ms", median(cached), median(cached) <= MAX_CACHED
+        ),
+        report.target(f"24 tables for the first time: at most {MAX_FIRST:g} ms", first, first <= MAX_FIRST),
+    ]
+    page = report.Page("estimation", "Planning time of estimates")
+    page.text("Milliseconds in Dovetail's rule. Estimation: footers, predicates taken apart, sizes of all inputs.")
+    page.targets(targets)
+    page.table("One query over all 24 tables", found["all tables"])
+    cuts = quantiles(cached, n=20)
+    page.table(
+        "All queries, files cached", [{"median ms": median(cached), "95th ms": cuts[-1], "slowest ms": max(cached)}]
+    )
+    page.table("Queries", sorted(found["queries"], key=lambda line: -line["estimation ms"]))
+    page.write(options, found)
+    return 0 if all(target["hit"] for target in targets) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

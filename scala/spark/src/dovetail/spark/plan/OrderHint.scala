@@ -1,0 +1,71 @@
+package org.apache.spark.sql.dovetail.plan
+
+import dovetail.kernel.enumerate.Shape
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, UnresolvedHint}
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * Join orders that somebody wrote, as explain writes them: `((a b) c)`. They come in a query's text, in a hint DOVETAIL_ORDER('((a b) c)'), or in the setting
+ * `spark.dovetail.reorder.order`, and hold for a group with just these relations.
+ *
+ * A hint in a text reaches the rule by the text itself, which Spark keeps with every operator: a node of our own in the plan would stand in the way of
+ * Spark's rules, and a tag would be lost in some of them.
+ */
+object OrderHint {
+  val Name = "DOVETAIL_ORDER"
+
+  private val Hint = """(?s)/\*\+.*?\*/""".r
+  private val Call = ("(?is)\\b" + Name + "\\s*\\(\\s*(?:'([^']*)'|\"([^\"]*)\")\\s*\\)").r
+
+  /** The orders that may be meant for a group: those of its query's text, then that of the setting. */
+  def of(group: JoinGroup, conf: SQLConf): Vector[String] = {
+    val texts = group.top.collect { case j: Join => j.origin.sqlText }.flatten.distinct
+    val found = for (text <- texts; hint <- Hint.findAllIn(text); call <- Call.findAllMatchIn(hint)) yield Option(call.group(1)).getOrElse(call.group(2))
+    (found ++ Some(DovetailConf.Order.get(conf))).map(_.trim).filter(_.nonEmpty).distinct.toVector
+  }
+
+  def isIn(text: String): Boolean = Hint.findAllIn(text).exists(Call.findFirstIn(_).isDefined)
+
+  /** A parsed statement without our hint, which Spark would warn of. */
+  def removed(parsed: LogicalPlan): LogicalPlan =
+    parsed.transformUpWithSubqueries { case h: UnresolvedHint if h.name.equalsIgnoreCase(Name) => h.child }
+
+  /** The order over relations of these names, or what is wrong with the text. The outermost brackets may be left out. */
+  def read(text: String, names: Vector[String]): Either[String, Shape] =
+    new Reader(text, names).shape.flatMap { shape =>
+      val used = shape.leaves
+      if (used.distinct.size < used.size) Left(s"it names ${names(used.diff(used.distinct).head)} twice")
+      else if (used.size < names.size) Left(s"it leaves out ${names.indices.filterNot(used.contains).map(names).mkString(", ")}")
+      else Right(shape)
+    }
+
+  /** Names may hold brackets and spaces (`aggregate(a, b)`): the longest name that stands at a place is the one that is meant. */
+  final private class Reader(text: String, names: Vector[String]) {
+    private val longestFirst = names.indices.sortBy(i => -names(i).length)
+    private var at           = 0
+
+    def shape: Either[String, Shape] = joins(closing = false).flatMap(s => if (at < text.length) Left(s"'${text.substring(at)}' is too much") else Right(s))
+
+    /** One or more inputs, joined from left to right, up to a closing bracket or the end. */
+    private def joins(closing: Boolean): Either[String, Shape] = {
+      var found = input()
+      skip()
+      while (found.isRight && at < text.length && text(at) != ')') { found = for (l <- found; r <- input()) yield Shape.Join(l, r); skip() }
+      if (found.isRight && closing && at >= text.length) Left("a bracket is not closed") else found
+    }
+
+    private def input(): Either[String, Shape] = {
+      skip()
+      longestFirst.find(i => text.regionMatches(true, at, names(i), 0, names(i).length) && ends(at + names(i).length)) match {
+        case Some(i) => at += names(i).length; Right(Shape.Leaf(i))
+        case None    =>
+          if (at < text.length && text(at) == '(') { at += 1; val inner = joins(closing = true); at += 1; inner }
+          else Left(s"'${text.drop(at).takeWhile(c => !c.isWhitespace && c != ')')}' is none of ${names.mkString(", ")}")
+      }
+    }
+
+    private def ends(i: Int): Boolean = i >= text.length || text(i).isWhitespace || text(i) == ')' || text(i) == '('
+    private def skip(): Unit          = while (at < text.length && text(at).isWhitespace) at += 1
+  }
+}

@@ -1,0 +1,91 @@
+package org.apache.spark.sql.dovetail
+
+import dovetail.kernel.enumerate.Shape
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.explain.GroupReport
+import org.apache.spark.sql.dovetail.plan.OrderHint
+import org.scalatest.BeforeAndAfterAll
+
+/** Orders that users ask for: taken where they are legal, ignored with a reason where not; and never another answer. */
+class OrderHintSuite extends DovetailSuite with BeforeAndAfterAll {
+  private val from  = "FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
+  private val names = Vector("f", "a", "b", "c")
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    StarSchema.create(spark)
+  }
+
+  override def afterAll(): Unit =
+    try StarSchema.drop(spark)
+    finally super.afterAll()
+
+  private def hinted(order: String): String            = s"SELECT /*+ DOVETAIL_ORDER('$order') */ f.v, a.w, b.w $from"
+  private def groups(sql: String): Vector[GroupReport] = withoutIdempotenceCheck(traced(sql)._2.groups)
+  private def order(g: GroupReport): String            = g.after.orElse(g.before).get.order
+
+  test("every order that is asked for is the one that is used, with the same answer") {
+    val plain = dovetail(on = false)(answer(s"SELECT f.v, a.w, b.w $from"))
+    Seq("(((f a) b) c)", "((f c) (a b))", "((a c) (b f))", "(((c f) b) a)", "(((a b) c) f)").foreach { asked =>
+      val sql = hinted(asked)
+      val g   = groups(sql).head
+      assert(g.reason.startsWith("the order that was asked for"), g)
+      assert(OrderHint.read(order(g), names).exists(found => OrderHint.read(asked, names).exists(_.sameJoins(found))), s"$asked: ${order(g)}")
+      assert(answer(sql) == plain, asked)
+    }
+  }
+
+  test("a setting does the same, for frames too; a hint goes before it") {
+    withConf(DovetailConf.Order.key -> "((a b) f) c") {
+      val g = groups(s"SELECT count(*) $from").head
+      assert(OrderHint.read(order(g), names).exists(_.sameJoins(OrderHint.read("((a b) f) c", names).toOption.get)), g)
+      val frame = spark.table("f").join(spark.table("a"), spark.table("f")("k1") === spark.table("a")("k")).join(
+        spark.table("b"),
+        spark.table("f")("k2") === spark.table(
+          "b"
+        )("k")
+      )
+      assert(frame.count() > 0)
+      val over = groups(hinted("((f a) c) b")).head
+      assert(OrderHint.read(order(over), names).exists(_.sameJoins(OrderHint.read("((f a) c) b", names).toOption.get)), over)
+    }
+  }
+
+  test("an order of other relations, a wrong or a forbidden one: not used, and why") {
+    Seq(
+      "((f a) b)"       -> "it leaves out c",
+      "((f a) b) c d"   -> "'d' is none of f, a, b, c",
+      "((f a) b) (c c)" -> "it names c twice",
+      "((f a) b c"      -> "a bracket is not closed",
+      "(f a) b) c"      -> "') c' is too much",
+      "((f a) nope) c"  -> "'nope' is none of f, a, b, c"
+    ).foreach { case (asked, why) =>
+      val g = groups(hinted(asked)).head
+      assert(g.reason.contains(s"the order '$asked' is not used: $why"), g.reason)
+      assert(g.status == "reordered", "the search goes on without it")
+    }
+    // what stands on the null-supplied side of an outer join cannot go first
+    val outer = "FROM f LEFT JOIN (a JOIN b ON a.k = b.k AND b.w = 1) ON f.k1 = a.k JOIN c ON f.k3 = c.k"
+    val g     = groups(s"SELECT /*+ DOVETAIL_ORDER('((f a) b) c') */ count(*) $outer").head
+    assert(g.reason.contains("outer or semi joins forbid it"), g.reason)
+    assert(answer(s"SELECT /*+ DOVETAIL_ORDER('((f a) b) c') */ count(*) $outer") == dovetail(on = false)(answer(s"SELECT count(*) $outer")))
+  }
+
+  test("beside Spark's hints, in a subquery, in a common table expression, in any case; Spark warns of nothing") {
+    val (_, warnings) = LogCapture.of("org.apache.spark.sql")(Seq(
+      s"SELECT /*+ BROADCAST(zz), dovetail_order(\"((f a) b) c\") */ count(*) $from",
+      s"SELECT count(*) FROM (${hinted("((f a) b) c")}) x",
+      s"SELECT 1 WHERE EXISTS (${hinted("((f a) b) c")} AND f.v > 0)"
+    ).foreach { sql =>
+      assert(groups(sql).exists(_.reason.startsWith("the order that was asked for")), sql)
+    })
+    assert(!warnings.exists(_.contains("DOVETAIL_ORDER")), warnings)
+  }
+
+  test("names with brackets and spaces are read as explain writes them") {
+    val aggregated = Vector("aggregate(a, b)", "aggregate(a, b)#2", "a")
+    assert(OrderHint.read("(aggregate(a, b)#2 a) aggregate(a, b)", aggregated) == Right(Shape.Join(Shape.Join(Shape.Leaf(1), Shape.Leaf(2)), Shape.Leaf(0))))
+    assert(OrderHint.read("(A aggregate(a, b)) aggregate(a, b)#2", aggregated) == Right(Shape.Join(Shape.Join(Shape.Leaf(2), Shape.Leaf(0)), Shape.Leaf(1))))
+    assert(OrderHint.read("", names).isLeft && OrderHint.read("()", names).isLeft && OrderHint.read("f a b c", names).isRight)
+  }
+}
