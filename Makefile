@@ -11,7 +11,7 @@ SOURCES  := $(shell find scala project -name '*.scala' -o -name '*.sbt' -o -name
 VENV      = .venv/$(1)
 BIN       = .venv/$(PRIMARY)/bin
 
-.PHONY: help demo test test-scala test-lines test-python test-iceberg lint format generate wheel docs jars clean require
+.PHONY: help demo test test-scala test-lines test-python test-iceberg test-delta lint format generate wheel docs jars clean require
 .SECONDARY:
 
 help:
@@ -61,6 +61,17 @@ $(ICEBERG_JAR): | require
 
 test-iceberg: .build/jars .venv/$(ICEBERG_LINE)/ready $(ICEBERG_JAR) ## joins of Iceberg tables; not part of `make test`, for it fetches 47 MB
 	DOVETAIL_ICEBERG_JAR=$(CURDIR)/$(ICEBERG_JAR) .venv/$(ICEBERG_LINE)/bin/pytest -q -m iceberg tests/python/iceberg
+
+# a release of Delta Lake, and the Spark line it is for
+DELTA        := 4.0.0
+DELTA_LINE   := 4.0
+DELTA_JARS    = .build/delta-spark_2.13-$(DELTA).jar .build/delta-storage-$(DELTA).jar
+
+.build/delta-%-$(DELTA).jar: | require
+	mvn -q -B dependency:copy -Dartifact=io.delta:delta-$*:$(DELTA) -DoutputDirectory=.build
+
+test-delta: .build/jars .venv/$(DELTA_LINE)/ready $(DELTA_JARS) ## joins of Delta Lake's tables; not part of `make test`, for it fetches 8 MB
+	DOVETAIL_DELTA_JARS=$(CURDIR)/$(firstword $(DELTA_JARS)),$(CURDIR)/$(lastword $(DELTA_JARS)) .venv/$(DELTA_LINE)/bin/pytest -q -m delta tests/python/delta
 
 lint: .venv/$(PRIMARY)/ready ## formatters in check mode, ruff, mypy
 	./sbt kernel$(ROW)/scalafmtCheckAll spark$(ROW)/scalafmtCheckAll bench/scalafmtCheckAll

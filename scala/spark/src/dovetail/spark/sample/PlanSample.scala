@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.StructType
  * @param columns the plan's output as expressions over the sample's columns; what cannot be computed from them is missing
  * @param kept    numbers of the rows that are left
  * @param untried conjuncts that could not be computed here, and so kept all rows
- * @param fresh   the table has not changed since
+ * @param fresh   the table has not changed since, and hides no rows
  */
 final class PlanSample private (
     val table: TableSample,

@@ -31,7 +31,7 @@ final class PlanSamples(known: KnownTables) {
 
   private def sampled(plan: LogicalPlan): Option[PlanSample] = plan match {
     case leaf: LeafNode =>
-      for (t <- known.find(leaf); s <- t.sample) yield PlanSample(s, leaf.output, t.fresh)
+      for (t <- known.find(leaf); s <- t.sample) yield PlanSample(s, leaf.output, t.counted)
     case Filter(condition, child) => apply(child).map(filtered(_, condition))
     case Project(list, child)     => apply(child).map(_.projected(list.map { case a: Alias => a.toAttribute -> a.child; case e => e.toAttribute -> e }))
     case u: UnaryNode if PlanSamples.keepsRows(u) => apply(u.child)

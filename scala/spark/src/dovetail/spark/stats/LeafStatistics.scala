@@ -59,7 +59,9 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
       case other                => reported(name, other)
     })
     val table = LeafStatistics.identity(leaf)
-    found.copy(columns = leaf.output.map(a => a.exprId.id -> found.column(a.exprId.id).copy(origin = table.map(t => s"$t ${a.name}"))).toMap)
+    // what the files hold is then no more than an upper bound
+    val rows = if (HiddenRows.possible(leaf)) found.rows.copy(lower = 0.0) else found.rows
+    found.copy(rows = rows, columns = leaf.output.map(a => a.exprId.id -> found.column(a.exprId.id).copy(origin = table.map(t => s"$t ${a.name}"))).toMap)
   }
 
   /** Partition columns by which `relation` was pruned, where its rows come from the size that is left: predicates on them have been counted then. */
@@ -117,7 +119,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   /** What Dovetail collected: counts, or where the data has changed since, guesses. */
   private def collected(name: String, output: Seq[Attribute], table: TableStatistics): RelationProfile = {
     val byName = table.columns.map(c => c.name -> c).toMap
-    val rows   = if (table.fresh) Estimate.exactly(table.rows.toDouble, Source.Collected) else Estimate.guess(table.rows.toDouble, Source.Collected)
+    val rows   = if (table.counted) Estimate.exactly(table.rows.toDouble, Source.Collected)
+    else if (table.fresh) Estimate.of(table.rows.toDouble, table.rows.toDouble, Source.Collected) else Estimate.guess(table.rows.toDouble, Source.Collected)
     val ids    = output.map(a => a.name -> a.exprId.id).toMap
     val groups = table.groups.filter(_.columns.forall(ids.contains)).map(g => g.columns.map(ids).toSet -> g.ndv).toMap
     profile(name, output, rows) { a =>

@@ -16,6 +16,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
  * @param groups      distinct values of groups of columns
  * @param collectedAt milliseconds since the epoch
  * @param unread      what is there now and was not read, where the data is no longer what was read
+ * @param atMost      rows that were read may be hidden from queries: all counts are upper bounds
  */
 final case class TableStatistics(
     rows: Long,
@@ -24,11 +25,15 @@ final case class TableStatistics(
     groups: Vector[GroupStatistics],
     sample: Option[TableSample],
     collectedAt: Long,
-    unread: Option[Unread] = None
+    unread: Option[Unread] = None,
+    atMost: Boolean = false
 ) {
 
   /** Whether the data is still what was read. */
   def fresh: Boolean = unread.isEmpty
+
+  /** Whether its counts are those of the data. */
+  def counted: Boolean = fresh && !atMost
 }
 
 /**

@@ -1,0 +1,109 @@
+"""Delta Lake's tables: footers and Dovetail's own statistics are used; answers are the same with and without.
+
+Needs Delta's jars for this Spark line, named by DOVETAIL_DELTA_JARS (commas between them): `make test-delta` fetches
+them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+JARS = os.environ.get("DOVETAIL_DELTA_JARS")
+
+pytestmark = [
+    pytest.mark.delta,
+    pytest.mark.skipif(not JARS, reason="DOVETAIL_DELTA_JARS names no jars: see `make test-delta`"),
+]
+
+# One process for all: starting a JVM takes longer than what it does here.
+CODE = """
+import sys
+from pyspark.sql import SparkSession
+import dovetail
+
+jars, home = sys.argv[1:3]
+builder = (
+    SparkSession.builder.master("local[2]").appName("dovetail delta")
+    .config("spark.ui.enabled", "false")
+    .config("spark.ui.showConsoleProgress", "false")
+    .config("spark.driver.memory", "1g")
+    .config("spark.jars", jars)
+    .config("spark.sql.shuffle.partitions", "2")
+    .config("spark.databricks.delta.snapshotPartitions", "2")
+    .config("spark.sql.warehouse.dir", home + "/warehouse")
+    .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
+    .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+)
+spark = dovetail.enable(builder).getOrCreate()
+spark.sparkContext.setLogLevel("OFF")
+
+
+def inputs(sql):
+    return {r["name"]: r["rows"] for g in dovetail.explain(sql, spark).to_dict()["groups"] for r in g["relations"]}
+
+
+def count():
+    return spark.sql("SELECT count(*) FROM db.sales").head()[0]
+
+
+spark.sql("CREATE DATABASE db")
+spark.sql("CREATE TABLE db.sales USING delta PARTITIONED BY (p) AS SELECT id AS sale, id % 100 AS item_id, "
+          "id % 10 AS store_id, id % 4 AS p FROM range(20000)")
+spark.sql("CREATE TABLE db.item USING delta AS SELECT id AS item_id, id % 7 AS kind FROM range(100)")
+spark.sql("CREATE TABLE db.store USING delta AS SELECT id AS store_id, id % 3 AS region FROM range(10)")
+query = ("SELECT count(*), sum(sale) FROM db.item i JOIN db.sales s ON s.item_id = i.item_id "
+         "JOIN db.store t ON s.store_id = t.store_id WHERE t.region = 1 AND s.p = 2")
+whole = query.replace(" AND s.p = 2", "")
+
+# from footers, of the files that Delta has left after pruning
+rows = inputs(query)
+assert rows["sales"]["value"] == 5000 and rows["sales"]["source"] == "footer", rows
+assert dovetail.compare(spark, query).same_answer
+assert dovetail.explain(query, spark).reordered
+
+# one pass, by name, by path, and of the database
+found = dovetail.analyze(spark, "db.sales", progress=False)
+assert (found.rows, found.source, found["item_id"].distinct_count) == (20000, "dovetail", 100), found
+assert {t.table: t.rows for t in dovetail.analyze(spark, "db", progress=False).tables} == {
+    "sales": 20000, "item": 100, "store": 10}
+sales = inputs(query)["sales"]
+assert sales["value"] == 5000 and sales["lower"] == 0 and sales["upper"] <= 20000, sales
+assert sales["source"] == "dovetail", sales
+path = spark.sql("DESCRIBE DETAIL db.sales").head()["location"]
+assert dovetail.stats(spark, f"delta.`{path}`").rows == 20000
+
+# rows that a deletion vector takes out are in the files still: the files' rows are a bound
+spark.sql("ALTER TABLE db.sales SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+spark.sql("DELETE FROM db.sales WHERE sale < 1000")
+spark.sql("INSERT INTO db.sales SELECT id, 1, 1, 2 FROM range(50)")
+assert count() == 19050
+stale = inputs(whole)["sales"]
+assert stale["lower"] <= 19050 <= (stale["upper"] or 1e30), stale
+dovetail.analyze(spark, "db.sales", progress=False)
+fresh = inputs(whole)["sales"]
+assert fresh["lower"] <= 19050 <= fresh["upper"] == 20050, fresh
+assert dovetail.compare(spark, whole).same_answer
+
+# MERGE, time travel, OPTIMIZE
+spark.sql("MERGE INTO db.sales s USING db.item i ON s.sale = i.item_id + 2000 WHEN MATCHED THEN UPDATE SET store_id = 3")
+assert count() == 19050 and dovetail.compare(spark, whole).same_answer
+assert dovetail.compare(spark, whole.replace("db.sales s", "(SELECT * FROM db.sales VERSION AS OF 0) s")).same_answer
+spark.sql("OPTIMIZE db.sales")
+assert count() == 19050 and dovetail.compare(spark, query).same_answer
+
+# a query without joins that were changed, and an empty table
+spark.sql("CREATE TABLE db.empty (store_id BIGINT) USING delta")
+empty = "SELECT count(*) FROM db.empty e JOIN db.store t USING (store_id) JOIN db.sales s USING (store_id)"
+assert spark.sql(empty).head()[0] == 0 and dovetail.compare(spark, empty).same_answer
+print("passed")
+"""
+
+
+def test_rows_columns_and_answers(run_python: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
+    done = run_python(CODE, JARS or "", str(tmp_path))
+    assert done.stdout.splitlines()[-1:] == ["passed"], done.stderr[-3000:]
