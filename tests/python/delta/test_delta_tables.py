@@ -90,7 +90,8 @@ assert fresh["lower"] <= 19050 <= fresh["upper"] == 20050, fresh
 assert dovetail.compare(spark, whole).same_answer
 
 # MERGE, time travel, OPTIMIZE
-spark.sql("MERGE INTO db.sales s USING db.item i ON s.sale = i.item_id + 2000 WHEN MATCHED THEN UPDATE SET store_id = 3")
+spark.sql("MERGE INTO db.sales s USING db.item i ON s.sale = i.item_id + 2000 "
+          "WHEN MATCHED THEN UPDATE SET store_id = 3")
 assert count() == 19050 and dovetail.compare(spark, whole).same_answer
 assert dovetail.compare(spark, whole.replace("db.sales s", "(SELECT * FROM db.sales VERSION AS OF 0) s")).same_answer
 spark.sql("OPTIMIZE db.sales")

@@ -159,6 +159,25 @@ class RuleSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
+  test("copies of a subquery, which Spark makes of IN, leave no group alone, and are computed once") {
+    val items = "SELECT a.k FROM a JOIN b ON a.k = b.k JOIN c ON b.k = c.k WHERE c.w = 1"
+    Seq(
+      s"SELECT f.v, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k WHERE f.k1 IN ($items) AND b.w = 2",
+      s"SELECT f.v, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k1 = b.k WHERE f.k1 IN ($items) AND f.k2 IN (SELECT k FROM c WHERE w = 2)",
+      s"WITH x AS ($items) SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k WHERE f.k1 IN (SELECT k FROM x) AND f.k2 NOT IN (SELECT k FROM x)",
+      s"SELECT f.v, EXISTS (SELECT 1 FROM c WHERE c.k = f.k1 AND c.w = 1) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k WHERE f.k1 IN ($items) AND b.w = 2"
+    ).foreach { sql =>
+      val groups = withoutIdempotenceCheck(traced(sql)._2.groups)
+      assert(groups.nonEmpty && groups.forall(_.status != "left_alone"), s"$sql: ${groups.map(g => g.status -> g.reason)}")
+      assert(answer(sql) == dovetail(on = false)(answer(sql)), sql)
+      withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1", "spark.sql.adaptive.enabled" -> "false") {
+        def reused        = "ReusedExchange".r.findAllIn(physical(sql).treeString).size
+        val (plain, ours) = (dovetail(on = false)(reused), reused)
+        assert(ours >= plain, s"exchanges reused in $sql: $plain without, $ours with Dovetail")
+      }
+    }
+  }
+
   test("two bodies of one common table expression come out equal, and their exchange is reused") {
     val sql = """WITH s AS (SELECT a.w, b.k, sum(f.v) t FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1 GROUP BY a.w, b.k)
                 |SELECT x.w, x.t, y.t FROM s x JOIN s y ON x.k = y.k WHERE x.t < y.t""".stripMargin

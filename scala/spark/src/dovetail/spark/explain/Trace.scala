@@ -151,13 +151,19 @@ object GroupReport {
       (reason +: (outcome.note.toVector ++ remarks)).mkString("; "),
       Some(outcome.algorithm),
       outcome.pairs,
-      graph.relations.map(r => relation(leaves(r.index), r)),
+      distinguished(graph.relations.map(r => relation(leaves(r.index), r))),
       edges(graph),
       Some(tree(graph, outcome.original)),
       if (taken) Some(tree(graph, outcome.best)) else None,
       (if (taken) outcome.runnerUp() else None).map(t => (order(graph, t.shape), t.cost)),
       Some(costModel)
     )
+  }
+
+  /** A column that several relations have tells nothing. */
+  private def distinguished(relations: Vector[RelationReport]): Vector[RelationReport] = {
+    val several = relations.flatMap(_.columns).groupBy(identity).collect { case (id, in) if in.size > 1 => id }.toSet
+    if (several.isEmpty) relations else relations.map(r => r.copy(columns = r.columns -- several))
   }
 
   private def relation(leaf: LogicalPlan, r: Relation): RelationReport = {

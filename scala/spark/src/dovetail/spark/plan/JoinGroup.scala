@@ -128,6 +128,7 @@ object JoinGroup {
     def leaf                     = Part(Shape.Leaf(first), Vector(plan), first, Set(first))
     def over(child: LogicalPlan) = Some(part(child, first, innerOnly)).filter(_.joins.nonEmpty)
     plan match {
+      case whole if SubqueryCopies.isWhole(whole)                                          => leaf
       case j: Join if transparent(j) && (j.joinType.isInstanceOf[InnerLike] || !innerOnly) =>
         val left = part(j.left, first, innerOnly)
         left.joined(part(j.right, first + left.leaves.size, innerOnly), j)

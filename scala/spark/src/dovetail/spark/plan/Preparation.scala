@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.SparkOptimizer
  * Brings a plan into the state in which its joins can be seen and sized: scans with pruned partitions and columns, EXISTS and IN as semi and anti joins.
  *
  * Both come after our place in Spark's optimizer, so we run Spark's own rules early. The order matters: subqueries rewritten first would hide columns
- * from the pushdown. Spark's later runs of the same rules find nothing left to do.
+ * from the pushdown. Spark's later runs of the same rules find nothing left to do. Last, subqueries that Spark has copied are told apart.
  */
 object Preparation {
   def apply(session: SparkSession, plan: LogicalPlan): LogicalPlan = {
@@ -19,6 +19,6 @@ object Preparation {
         optimizer.earlyScanPushDownRules.filterNot(rule => excluded(rule.ruleName)).foldLeft(plan)((p, rule) => rule(p))
       case _ => plan
     }
-    RewritePredicateSubquery(pushed)
+    SubqueryCopies(RewritePredicateSubquery(pushed))
   }
 }
