@@ -3,6 +3,8 @@
 Commands, each `python -m dovetail_bench.<name>`:
   answers     every query gives the rows of plain Spark, and of DuckDB where asked for: the gate
   join_rows   rows out of joins, seconds, shuffled bytes, planning time, per query and mode
+  collection  what statistics cost to collect, against Spark's ANALYZE
+  estimation  what estimates cost when a query is planned
   planning    time of the join-order search on synthetic join graphs
   real_data   join orders and estimates on real data against the truth, with PostgreSQL and DuckDB beside
   true_sizes  makes the query files of real_data from SQL texts; nycflights13 writes an example's tables

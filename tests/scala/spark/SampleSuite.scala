@@ -36,8 +36,10 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
     finally super.afterAll()
 
   /** Samples taken by hand: what the store would hold. */
-  private def known(fresh: Boolean = true): KnownTables = new KnownTables {
-    private val tables = Seq("t" -> Drawn, "small" -> 200).map { case (name, drawn) =>
+  private def known(fresh: Boolean = true): KnownTables = drawn(fresh, Seq("t" -> Drawn, "small" -> 200))
+
+  private def drawn(fresh: Boolean, of: Seq[(String, Int)]): KnownTables = new KnownTables {
+    private val tables = of.map { case (name, drawn) =>
       val plan   = spark.table(name)
       val rows   = plan.queryExecution.toRdd.map(_.copy()).collect()
       val sample = TableSample(plan.schema, new Random(1).shuffle(rows.toVector).take(drawn).toArray[InternalRow], rows.length.toLong)
@@ -67,6 +69,25 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
       "month(d) = 2 AND NOT (k BETWEEN 3 AND 15)",
       "CAST(text AS BIGINT) % 5 = 1"
     ).foreach(p => near(s"SELECT * FROM t WHERE $p"))
+  }
+
+  test("keys of several columns: how many there are together is seen in a sample of a part") {
+    withTables("hours", "events") {
+      // a row per place, day and hour: any two columns together are far from a key, all three are one
+      spark.sql(
+        "CREATE TABLE hours USING parquet AS SELECT p.id place, d.id day, h.id hour, (p.id * 7 + d.id * 3 + h.id) % 50 w FROM range(5) p, range(60) d, range(24) h"
+      )
+      spark.sql("CREATE TABLE events USING parquet AS SELECT id, id % 5 place, (id DIV 5) % 60 day, (id * 31) % 24 hour FROM range(20000)")
+      val tables                               = drawn(fresh = true, Seq("hours" -> 3000, "events" -> 2000))
+      def near(sql: String, tolerance: Double) = {
+        val (found, truth) = (rows(sql, tables), count(sql))
+        assert(found <= tolerance * truth && truth <= tolerance * found, s"estimated $found instead of $truth for $sql")
+      }
+      val keys = Seq("place", "day", "hour").map(c => s"e.$c = h.$c")
+      (1 to 3).foreach(n => near(s"SELECT * FROM events e, hours h WHERE ${keys.take(n).mkString(" AND ")} AND h.w < 10", 1.5))
+      near(s"SELECT * FROM events e, hours h WHERE ${keys.mkString(" AND ")} AND h.w = 10", 2.0)
+      near(s"SELECT * FROM events e LEFT JOIN hours h ON ${keys.mkString(" AND ")}", 1.5)
+    }
   }
 
   test("a table that is drawn whole: counts, with bounds that are the count") {

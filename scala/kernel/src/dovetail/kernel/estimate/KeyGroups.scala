@@ -42,19 +42,8 @@ private[estimate] object KeyGroups {
       Array.tabulate(sample.rows) { row =>
         var key = 0L
         var i   = 0
-        while (i < parts.length && key != RelationSample.NullKey) {
-          val part = parts(i)(row)
-          key = if (part == RelationSample.NullKey) part else mixed(key * 31 + part)
-          i += 1
-        }
+        while (i < parts.length && key != RelationSample.NullKey) { key = RelationSample.together(key, parts(i)(row)); i += 1 }
         key
       }
     }
-
-  /** Finalizer of SplitMix64 (Steele et al. 2014): spreads sums of small numbers; two keys of 2^64 collide too seldom to matter. */
-  private def mixed(key: Long): Long = {
-    val a = (key ^ (key >>> 30)) * 0xbf58476d1ce4e5b9L
-    val b = (a ^ (a >>> 27)) * 0x94d049bb133111ebL
-    b ^ (b >>> 31)
-  }
 }

@@ -19,4 +19,14 @@ object RelationSample {
 
   /** NULL, or NaN or whatever else equals nothing. */
   val NullKey: Long = Long.MinValue
+
+  /** The key of several columns, one after the other from 0; [[NullKey]] where one of them is. */
+  def together(key: Long, next: Long): Long = if (key == NullKey || next == NullKey) NullKey else mixed(key * 31 + next)
+
+  /** Finalizer of SplitMix64 (Steele et al. 2014): spreads sums of small numbers; two keys of 2^64 collide too seldom to matter. */
+  private def mixed(key: Long): Long = {
+    val a = (key ^ (key >>> 30)) * 0xbf58476d1ce4e5b9L
+    val b = (a ^ (a >>> 27)) * 0x94d049bb133111ebL
+    b ^ (b >>> 31)
+  }
 }

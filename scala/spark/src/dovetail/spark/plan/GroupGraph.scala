@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail.plan
 
 import scala.util.control.NonFatal
 
+import dovetail.kernel.estimate.RelationProfile
 import dovetail.kernel.graph.{JoinGraph, Member, Operator, Relation}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -15,9 +16,9 @@ import org.apache.spark.sql.dovetail.stats.PlanStatistics
  * @param predicates of its inner joins and filters
  */
 final class GroupGraph(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates, statistics: PlanStatistics, broadcastThreshold: Long) {
-  private val profiles    = leaves.map(statistics(_))
-  private val selectivity = new PredicateSelectivity(profiles, predicates.relationsOf)
   private val conditions  = group.operators.map(o => o.condition.toVector.flatMap(Conjuncts(_)).map(e => e -> GroupGraph.key(e, o, predicates)))
+  private val profiles    = leaves.indices.toVector.map(withJointNdv)
+  private val selectivity = new PredicateSelectivity(profiles, predicates.relationsOf)
 
   def graph: JoinGraph = {
     val names     = GroupOrdering.distinctNames(leaves.map(GroupOrdering.name))
@@ -31,6 +32,20 @@ final class GroupGraph(group: JoinGroup, leaves: Vector[LogicalPlan], predicates
       predicates.joinPredicates(profiles),
       group.operators.zipWithIndex.map { case (o, i) => operator(o, i) }
     )
+  }
+
+  /** A leaf's profile, with what its sample tells of composite keys: the columns of two or more equalities with one other relation. */
+  private def withJointNdv(leaf: Int): RelationProfile = {
+    val profile = statistics(leaves(leaf))
+    val classes = predicates.members.filter(_.exists(_.relation == leaf))
+    val inner   = leaves.indices.toVector.filter(_ != leaf).map(other => classes.filter(_.exists(_.relation == other)).flatMap(_.find(_.relation == leaf)))
+    val others  = conditions.map(_.flatMap(_._2).flatMap { case (l, r) => Seq(l, r).find(_.relation == leaf) })
+    val keys    = (inner ++ others).map(_.map(_.expression)).collect {
+      case es if es.size > 1 && es.forall(_.isInstanceOf[Attribute]) => es.collect { case a: Attribute => a }.distinct
+    }
+    val wanted = keys.filter(as => as.size > 1 && !profile.groups.contains(as.map(_.exprId.id).toSet)).distinct
+    val found  = for (as <- wanted; sample <- statistics.samples(leaves(leaf)); ndv <- sample.distinct(as)) yield as.map(_.exprId.id).toSet -> ndv
+    profile.copy(groups = profile.groups ++ found)
   }
 
   private def operator(o: WrittenJoin, index: Int): Operator = {

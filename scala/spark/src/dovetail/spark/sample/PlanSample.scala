@@ -68,6 +68,12 @@ final class PlanSample private (
       catch { case scala.util.control.NonFatal(_) => None } // a value that the key's cast does not take: the query will say so
   }
 
+  /** Distinct combinations of some of the plan's columns in the table, before all filters; None where one is not a column of the sample as it stands. */
+  def distinct(of: Seq[Attribute]): Option[Double] = {
+    val places = of.map(a => columns.get(a).map(base.indexOf(_)).filter(_ >= 0))
+    if (places.forall(_.isDefined)) table.distinct(places.flatten.sorted.toVector) else None
+  }
+
   private def substituted(e: Expression): Option[Expression] =
     if (e.references.forall(columns.contains)) Some(e.transform { case a: Attribute => columns(a) }) else None
 

@@ -1,6 +1,8 @@
 package org.apache.spark.sql.dovetail.store
 
-import dovetail.kernel.estimate.{Frequencies, FrequentValue}
+import java.util.concurrent.ConcurrentHashMap
+
+import dovetail.kernel.estimate.{DistinctInSample, Frequencies, FrequentValue, RelationSample}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values}
 import org.apache.spark.sql.types.{DataType, StructType}
@@ -81,4 +83,22 @@ final case class GroupStatistics(columns: Vector[String], ndv: Double)
  * @param schema of the sampled columns: flat types only, and only those whose values may be kept
  * @param of     rows of the table
  */
-final case class TableSample(schema: StructType, rows: Array[InternalRow], of: Long)
+final case class TableSample(schema: StructType, rows: Array[InternalRow], of: Long) {
+  private val joint = new ConcurrentHashMap[Vector[Int], java.lang.Double]
+
+  /** Distinct combinations, without a NULL, of some columns of the table, as far as the sample tells; None where a type has no keys. Kept. */
+  def distinct(columns: Vector[Int]): Option[Double] = {
+    val keys = columns.map(c => JoinKeys.of(schema(c).dataType))
+    if (keys.exists(_.isEmpty) || rows.isEmpty) None
+    else
+      Some(joint.computeIfAbsent(
+        columns,
+        _ => {
+          val of                    = columns.zip(keys.flatten).toArray
+          def key(row: InternalRow) = of.foldLeft(0L) { case (k, (c, toKey)) => RelationSample.together(k, toKey(row.get(c, schema(c).dataType))) }
+          val found                 = rows.iterator.map(key).filter(_ != RelationSample.NullKey).toArray
+          DistinctInSample(found.iterator, this.of.toDouble * found.length / rows.length)
+        }
+      ))
+  }
+}
