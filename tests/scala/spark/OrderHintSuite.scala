@@ -73,7 +73,7 @@ class OrderHintSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("beside Spark's hints, in a subquery, in a common table expression, in any case; Spark warns of nothing") {
     val (_, warnings) = LogCapture.of("org.apache.spark.sql")(Seq(
-      s"SELECT /*+ BROADCAST(zz), dovetail_order(\"((f a) b) c\") */ count(*) $from",
+      s"""SELECT /*+ BROADCAST(zz), dovetail_order("((f a) b) c") */ count(*) $from""",
       s"SELECT count(*) FROM (${hinted("((f a) b) c")}) x",
       s"SELECT 1 WHERE EXISTS (${hinted("((f a) b) c")} AND f.v > 0)"
     ).foreach { sql =>

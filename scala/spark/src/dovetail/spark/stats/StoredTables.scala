@@ -43,7 +43,7 @@ final class StoredTables(session: SparkSession) extends KnownTables {
   private def known(relation: LogicalRelation, files: HadoopFsRelation): Option[TableStatistics] = {
     val store = StatisticsStore.of(session)
     store.find(TableKey(relation, files, session.sparkContext.hadoopConfiguration)).flatMap(StoredTables.of(store, _, DataFile.of(files.location)))
-      .map(_.copy(atMost = HiddenRows.possible(files)))
+      .map(s => if (HiddenRows.possible(files)) s.copy(atMost = true) else s)
   }
 }
 
