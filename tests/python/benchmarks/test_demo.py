@@ -15,6 +15,7 @@ from dovetail.demo.run import exit_code
 from dovetail.errors import DovetailError
 
 
+@pytest.mark.primary
 def test_the_demo_shows_both_orders_and_the_same_answers(data_dir: Path) -> None:
     options = ("--scale", "0.01", "--data-dir", str(data_dir), "--queries", "q72,q3")
     done = python("-m", "dovetail", "demo", *options)
