@@ -4,20 +4,10 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.scalactic.Tolerance
-import org.scalatest.BeforeAndAfterAll
 
 /** The SQL interface: what can be asked, and what it tells. */
-class ExplainSuite extends DovetailSuite with Tolerance with BeforeAndAfterAll {
+class ExplainSuite extends StarSuite with Tolerance {
   private val star = "SELECT f.v, a.w, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
-
-  override def beforeAll(): Unit = {
-    super.beforeAll()
-    StarSchema.create(spark)
-  }
-
-  override def afterAll(): Unit =
-    try StarSchema.drop(spark)
-    finally super.afterAll()
 
   private def quoted(sql: String)         = sql.replace("\\", "\\\\").replace("'", "\\'")
   private def text(sql: String): String   = spark.sql(s"SELECT * FROM dovetail_explain('${quoted(sql)}')").head().getString(0)

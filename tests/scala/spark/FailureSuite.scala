@@ -7,20 +7,10 @@ import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.plan.{GroupOrdering, JoinGroup, ReorderJoins}
 import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
-import org.scalatest.BeforeAndAfterAll
 
 /** Nothing that goes wrong in Dovetail is the query's misfortune: it answers, one line is logged, the reason is in the trace. */
-class FailureSuite extends DovetailSuite with BeforeAndAfterAll {
+class FailureSuite extends StarSuite {
   private val star = "SELECT f.v, a.w, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
-
-  override def beforeAll(): Unit = {
-    super.beforeAll()
-    StarSchema.create(spark)
-  }
-
-  override def afterAll(): Unit =
-    try StarSchema.drop(spark)
-    finally super.afterAll()
 
   // the rule fails
 

@@ -3,21 +3,11 @@ package org.apache.spark.sql.dovetail
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
-import org.scalatest.BeforeAndAfterAll
 
 /** Reordered queries next to the other features of Spark: pushdown, pruning, writes, data source V2, caches, views, subqueries. */
-class NeighborsSuite extends DovetailSuite with BeforeAndAfterAll {
+class NeighborsSuite extends StarSuite {
   private val from = "FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1 AND f.v > 10"
   private val star = s"SELECT f.v, a.w, b.s $from"
-
-  override def beforeAll(): Unit = {
-    super.beforeAll()
-    StarSchema.create(spark)
-  }
-
-  override def afterAll(): Unit =
-    try StarSchema.drop(spark)
-    finally super.afterAll()
 
   // pushdown and pruning
 

@@ -4,21 +4,11 @@ import dovetail.kernel.enumerate.Shape
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.explain.GroupReport
 import org.apache.spark.sql.dovetail.plan.OrderHint
-import org.scalatest.BeforeAndAfterAll
 
 /** Orders that users ask for: taken where they are legal, ignored with a reason where not; and never another answer. */
-class OrderHintSuite extends DovetailSuite with BeforeAndAfterAll {
+class OrderHintSuite extends StarSuite {
   private val from  = "FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
   private val names = Vector("f", "a", "b", "c")
-
-  override def beforeAll(): Unit = {
-    super.beforeAll()
-    StarSchema.create(spark)
-  }
-
-  override def afterAll(): Unit =
-    try StarSchema.drop(spark)
-    finally super.afterAll()
 
   private def hinted(order: String): String            = s"SELECT /*+ DOVETAIL_ORDER('$order') */ f.v, a.w, b.w $from"
   private def groups(sql: String): Vector[GroupReport] = withoutIdempotenceCheck(traced(sql)._2.groups)

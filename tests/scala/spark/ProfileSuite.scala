@@ -1,20 +1,10 @@
 package org.apache.spark.sql.dovetail
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import org.scalatest.BeforeAndAfterAll
 
 /** `DOVETAIL PROFILE`: what it counts is what is there. */
-class ProfileSuite extends DovetailSuite with BeforeAndAfterAll {
+class ProfileSuite extends StarSuite {
   private val star = "SELECT f.v, a.w, b.w AS x FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
-
-  override def beforeAll(): Unit = {
-    super.beforeAll()
-    StarSchema.create(spark)
-  }
-
-  override def afterAll(): Unit =
-    try StarSchema.drop(spark)
-    finally super.afterAll()
 
   private def profile(sql: String): JsonNode       = new ObjectMapper().readTree(spark.sql(s"DOVETAIL PROFILE $sql").head().getString(0))
   private def count(sql: String): Long             = spark.sql(s"SELECT count(*) FROM ($sql)").head().getLong(0)

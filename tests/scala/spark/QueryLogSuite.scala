@@ -3,24 +3,14 @@ package org.apache.spark.sql.dovetail
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.history.PlanSection
-import org.scalatest.BeforeAndAfterAll
 import org.scalatest.concurrent.Eventually
 import org.scalatest.time.{Seconds, Span}
 
 /** The log of optimized queries: what was expected of them, and what came of it. */
-class QueryLogSuite extends DovetailSuite with BeforeAndAfterAll with Eventually {
+class QueryLogSuite extends StarSuite with Eventually {
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(20, Seconds))
 
   private val star = "SELECT f.v, a.w, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
-
-  override def beforeAll(): Unit = {
-    super.beforeAll()
-    StarSchema.create(spark)
-  }
-
-  override def afterAll(): Unit =
-    try StarSchema.drop(spark)
-    finally super.afterAll()
 
   private def queries(session: SparkSession = spark): Vector[Row] = session.sql("SELECT * FROM dovetail_queries() ORDER BY id").collect().toVector
   private def newest: Row                                         = queries().last

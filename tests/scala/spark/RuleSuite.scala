@@ -6,23 +6,13 @@ import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.plan.{JoinGroup, ReorderJoins}
 import org.apache.spark.sql.dovetail.predicates.Conjuncts
 import org.apache.spark.sql.dovetail.sql.ProfileCommand
-import org.scalatest.BeforeAndAfterAll
 
 /**
  * What the rule promises to the rest of Catalyst: it leaves alone what is not its business, keeps outputs, is idempotent and deterministic, and Spark's own
  * optimizations before and after it still happen.
  */
-class RuleSuite extends DovetailSuite with BeforeAndAfterAll {
+class RuleSuite extends StarSuite {
   private val star = "SELECT f.v, a.w, b.w, c.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
-
-  override def beforeAll(): Unit = {
-    super.beforeAll()
-    StarSchema.create(spark)
-  }
-
-  override def afterAll(): Unit =
-    try StarSchema.drop(spark)
-    finally super.afterAll()
 
   private def rule: ReorderJoins = new ReorderJoins(spark)
 

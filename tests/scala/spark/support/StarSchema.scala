@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail
 
 import org.apache.spark.sql.SparkSession
+import org.scalatest.BeforeAndAfterAll
 
 /**
  * A fact table `f` with three dimensions in Parquet, analyzed; `p` is the fact partitioned by the key of `c`. A query that filters `c` is best joined with `c`
@@ -26,4 +27,16 @@ object StarSchema {
   }
 
   def drop(spark: SparkSession): Unit = tables.foreach(t => spark.sql(s"DROP TABLE IF EXISTS $t"))
+}
+
+/** A suite that has these tables while it runs. */
+abstract class StarSuite extends DovetailSuite with BeforeAndAfterAll {
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    StarSchema.create(spark)
+  }
+
+  override def afterAll(): Unit =
+    try StarSchema.drop(spark)
+    finally super.afterAll()
 }

@@ -14,7 +14,7 @@ import dovetail.kernel.graph.{Hypergraph, JoinGraph, RelSet}
  * @param pairs     pairs of sub-plans considered, by all algorithms that ran
  * @param note      why the exact search did not finish, if it did not, and whether time ended what came after it
  * @param runnerUp  the cheapest other plan that was looked at to its end: one with another last join, or the written one; none if there is no other.
- *                  Made when it is asked for, which only people do
+ *                  Made when it is asked for: for reports, not for the plan
  */
 final case class Outcome(best: JoinTree, original: JoinTree, algorithm: String, pairs: Long, note: Option[String])(val runnerUp: () => Option[JoinTree])
 

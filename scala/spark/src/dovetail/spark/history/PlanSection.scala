@@ -11,11 +11,11 @@ object PlanSection {
   val Title: String = "Dovetail"
 
   def apply(plan: SparkPlan): String = FailOpen("explaining a plan", (_: String) => "") {
-    val found = SparkSession.getActiveSession.fold(Vector.empty[LoggedQuery])(QueryLog(_).of(plan))
-    if (found.isEmpty) ""
-    else {
-      val enabled = SparkSession.getActiveSession.forall(s => DovetailConf.Enabled.get(s.sessionState.conf))
-      ReportText(BuildInfo.version, enabled, found.flatMap(_.groups), Vector("total" -> found.map(_.millis).sum))
+    SparkSession.getActiveSession.fold("") { session =>
+      val found = QueryLog(session).of(plan)
+      if (found.isEmpty) ""
+      else
+        ReportText(BuildInfo.version, DovetailConf.Enabled.get(session.sessionState.conf), found.flatMap(_.groups), Vector("total" -> found.map(_.millis).sum))
     }
   }
 }

@@ -119,8 +119,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   /** What Dovetail collected: counts, or where the data has changed since, guesses. */
   private def collected(name: String, output: Seq[Attribute], table: TableStatistics): RelationProfile = {
     val byName = table.columns.map(c => c.name -> c).toMap
-    val rows   = if (table.counted) Estimate.exactly(table.rows.toDouble, Source.Collected)
-    else if (table.fresh) Estimate.of(table.rows.toDouble, table.rows.toDouble, Source.Collected) else Estimate.guess(table.rows.toDouble, Source.Collected)
+    val rows   = if (table.fresh) Estimate.exactly(table.rows.toDouble, Source.Collected) else Estimate.guess(table.rows.toDouble, Source.Collected)
     val ids    = output.map(a => a.name -> a.exprId.id).toMap
     val groups = table.groups.filter(_.columns.forall(ids.contains)).map(g => g.columns.map(ids).toSet -> g.ndv).toMap
     profile(name, output, rows) { a =>
