@@ -17,6 +17,7 @@ from dovetail import errors
 from dovetail._version import __version__
 from dovetail.advice import Advice, TableAdvice, advise
 from dovetail.analysis import analyze
+from dovetail.calibration import Calibration, CostConstant, calibrate
 from dovetail.comparison import Comparison, Run, compare
 from dovetail.config import Config
 from dovetail.errors import DovetailError, DovetailWarning, NotEnabledError
@@ -28,9 +29,11 @@ from dovetail.statistics import ColumnStats, DatabaseStats, PartitionStats, Tabl
 
 __all__ = [
     "Advice",
+    "Calibration",
     "ColumnStats",
     "Comparison",
     "Config",
+    "CostConstant",
     "DatabaseStats",
     "DovetailError",
     "DovetailWarning",
@@ -44,6 +47,7 @@ __all__ = [
     "__version__",
     "advise",
     "analyze",
+    "calibrate",
     "compare",
     "enable",
     "errors",

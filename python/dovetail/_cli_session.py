@@ -1,4 +1,4 @@
-"""Commands that need a session: `dovetail explain | analyze | compare`. Each starts one, or connects to a server."""
+"""Commands that need a session: `dovetail explain | analyze | compare | calibrate`. Each starts one, or connects to a server."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ def register(app: typer.Typer) -> None:
     app.command()(explain)
     app.command()(analyze)
     app.command()(compare)
+    app.command()(calibrate)
 
 
 def explain(
@@ -119,6 +120,20 @@ def compare(
     typer.echo(json.dumps(found.to_dict()) if as_json else str(found))
     if not found.same_answer:
         raise typer.Exit(1)
+
+
+def calibrate(
+    rows: Annotated[int | None, typer.Option(help="Rows of the larger inputs, 100000 or more; default: 2000000.")] = None,
+    reset: Annotated[bool, typer.Option("--reset", help="Go back to Dovetail's own constants.")] = False,
+    as_json: AsJson = False,
+    remote: Remote = None,
+    master: Master = "local[*]",
+    conf: Conf = None,
+) -> None:
+    """Measure the constants of the cost model on this cluster, and keep them beside the statistics. Optional."""
+    with _reported(), _session(remote, master, conf, None) as spark:
+        found = dovetail.calibrate(spark, rows, reset)
+        typer.echo(json.dumps(found.to_dict()) if as_json else str(found))
 
 
 @contextmanager

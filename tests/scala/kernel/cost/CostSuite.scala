@@ -41,7 +41,7 @@ class CostSuite extends AnyFunSuite {
 
   test("a sort-merge join: both sides exchanged and sorted, merged, rows produced") {
     val j = join("A 1000 bytes=20; B 500 bytes=30; A.x:100=B.x:100", noSwap)
-    assert(j.method == Shuffled)
+    assert(j.method == SortMerge)
     assert(j.own.exchange === exchange(1000, 20) + exchange(500, 30))
     assert(j.own.sort === sort(1000) + sort(500) + (1000 + 500) * k.merge)
     assert(j.own.output === 1000.0 * 500 / 100 * k.rowProduced)
@@ -50,10 +50,25 @@ class CostSuite extends AnyFunSuite {
 
   test("a shuffled hash join: the smaller side built, the larger one probed") {
     val j = join("A 1000 bytes=20; B 500 bytes=30; A.x:100=B.x:100", noSwap.copy(preferSortMerge = false))
-    assert(j.method == Shuffled)
+    assert(j.method == ShuffledHash)
     assert(j.own.exchange === exchange(1000, 20) + exchange(500, 30))
     assert(j.own.sort == 0.0)
     assert(j.own.hash === 500 * k.hashBuild + 1000 * k.hashProbe)
+  }
+
+  test("a sort-merge join whose smaller side is hashed while it runs: clearly smaller, and small enough for a task") {
+    def method(text: String, memory: Double, input: Double = HashTable.TaskInput) =
+      join(text, noSwap.copy(hashTable = HashTable(memory, input)))
+    val (clear, alike) = ("A 1000 bytes=20; B 400 bytes=25; A.x:100=B.x:100", "A 1000 bytes=20; B 401 bytes=25; A.x:100=B.x:100")
+    val needed         = HashTable.memory(400, 400 * 25)
+    val j              = method(clear, needed)
+    assert(j.method == ShuffledHash)
+    assert(j.own === Cost(exchange = exchange(1000, 20) + exchange(400, 25), hash = 400 * k.hashBuild + 1000 * k.hashProbe, output = 4000 * k.rowProduced))
+    assert(method(alike, 1e9).method == SortMerge, "hardly smaller")
+    assert(method(clear, needed * 0.99).method == SortMerge, "a task gets both inputs whole")
+    assert(method(clear, needed * 0.5, input = 15000.0).method == ShuffledHash, "a task gets half of the inputs")
+    assert(!HashTable(needed, 15000.0).fits(400, 10000, 20000, largest = 1.01) && HashTable(needed, 15000.0).fits(400, 10000, 20000, largest = 1.0))
+    assert(join(clear, ClusterFacts(broadcastBytes = 1e4, hashTable = HashTable(1e9))).method == ShuffledThenBroadcast)
   }
 
   test("a side that the engine would broadcast is broadcast, and on the side where it stands") {
@@ -82,7 +97,7 @@ class CostSuite extends AnyFunSuite {
       broadcast = broadcast(1500, 10),
       output = 15000 * k.rowProduced
     ))
-    assert(join("A 1000 bytes=20; B 1500 bytes=10; A.x:100=B.x:100", ClusterFacts(broadcastBytes = 14999)).method == Shuffled)
+    assert(join("A 1000 bytes=20; B 1500 bytes=10; A.x:100=B.x:100", ClusterFacts(broadcastBytes = 14999)).method == SortMerge)
   }
 
   test("a small intermediate result is broadcast where that is cheaper and not too risky") {
@@ -92,10 +107,10 @@ class CostSuite extends AnyFunSuite {
     val safe = last(10, limit)
     assert(safe.method == BroadcastRight && safe.left.relations == Vector(2))
     assert(safe.own === Cost(hash = 1e6 * k.hashProbe, broadcast = broadcast(10, 192), output = 1e4 * k.rowProduced))
-    assert(last(10, noSwap).method == Shuffled)
-    assert(last(10, noSwap.copy(staticBytes = 1919)).method == Shuffled, "too large by the estimate")
+    assert(last(10, noSwap).method == SortMerge)
+    assert(last(10, noSwap.copy(staticBytes = 1919)).method == SortMerge, "too large by the estimate")
     assert(last(math.floor(2000 * ClusterFacts.RiskFactor / 192), limit).method == BroadcastRight)
-    assert(last(math.ceil(2000 * ClusterFacts.RiskFactor / 192), limit).method == Shuffled, "too large if the estimate is wrong")
+    assert(last(math.ceil(2000 * ClusterFacts.RiskFactor / 192), limit).method == SortMerge, "too large if the estimate is wrong")
   }
 
   test("without an equality every pair is compared, and the smaller side sent everywhere, broadcastable or not") {
@@ -112,7 +127,7 @@ class CostSuite extends AnyFunSuite {
 
   test("an equality over several relations is something to shuffle by") {
     val tree = priced("A 1000; B 1000; C 1000; A.x:1000=B.x:1000; A+B=C 0.001", "((A B) C)", noSwap)
-    assert(tree.joins.map(_.method) == Vector(Shuffled, Shuffled))
+    assert(tree.joins.map(_.method) == Vector(SortMerge, SortMerge))
     assert(tree.joins.last.own.exchange === exchange(1000, 100) + exchange(1000, 192))
   }
 
@@ -130,7 +145,7 @@ class CostSuite extends AnyFunSuite {
 
   test("a partitioning passes through a broadcast join, and ends with a join on another key") {
     val through = priced(s"$onK; D 10 broadcast; A.d:10=D.d:10", "(((A B) D) C)", noSwap).joins
-    assert(through.map(_.method) == Vector(Shuffled, BroadcastRight, Shuffled))
+    assert(through.map(_.method) == Vector(SortMerge, BroadcastRight, SortMerge))
     assert(through.last.own.exchange === exchange(1e6, 100))
     val ended = priced(s"$onK; D 1e6; A.d:1e6=D.d:1e6", "(((A B) D) C)", noSwap).joins
     assert(ended.last.own.exchange === exchange(1e6, 100) + exchange(1e6, 100 + 2 * 92))
@@ -143,7 +158,7 @@ class CostSuite extends AnyFunSuite {
 
   test("a partitioning that is used again is not given up for a broadcast") {
     val tree = priced("A 1e6; B 1e6; C 10; A.k:1e6=B.k:1e6=C.k:10", "((A B) C)", ClusterFacts())
-    assert(tree.joins.last.method == Shuffled)
+    assert(tree.joins.last.method == SortMerge)
     assert(tree.joins.last.own.exchange === exchange(10, 100))
   }
 
@@ -170,6 +185,7 @@ class CostSuite extends AnyFunSuite {
       new PhysicalCosts(k, noSwap),
       new PhysicalCosts(k, ClusterFacts()),
       new PhysicalCosts(k, noSwap.copy(preferSortMerge = false)),
+      new PhysicalCosts(k, noSwap.copy(hashTable = HashTable(1e6, 1e6))),
       new PhysicalCosts(k, ClusterFacts(executors = 4, broadcastBytes = 1e5, preferSortMerge = false))
     )
     val methods = for (seed <- 1 to 60; costs <- models) yield {
@@ -184,7 +200,10 @@ class CostSuite extends AnyFunSuite {
         tree.joins.map(_.method)
       }
     }
-    assert(methods.flatten.toSet == Set(BroadcastLeft, BroadcastRight, Shuffled, ShuffledThenBroadcast, NestedLoop, Unspecified), "all ways were seen")
+    assert(
+      methods.flatten.toSet == Set(BroadcastLeft, BroadcastRight, SortMerge, ShuffledHash, ShuffledThenBroadcast, NestedLoop, Unspecified),
+      "all ways were seen"
+    )
   }
 
   test("a weight outside of 0..1 is refused") {

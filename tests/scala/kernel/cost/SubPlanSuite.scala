@@ -8,7 +8,7 @@ class SubPlanSuite extends AnyFunSuite {
 
   private def plan(offers: (Double, Long)*): SubPlan = {
     val p = new SubPlan(-1, 10, 100, 7L, broadcast = false)
-    offers.foreach { case (cost, partitioning) => p.offer(cost, partitioning, JoinMethod.Shuffled, null, 0, null, 0, repartition) }
+    offers.foreach { case (cost, partitioning) => p.offer(cost, partitioning, JoinMethod.SortMerge, null, 0, null, 0, repartition) }
     p
   }
   private def kept(p: SubPlan) = (0 until p.alternatives).map(i => (p.cost(i), p.partitioning(i))).toSet

@@ -5,7 +5,7 @@ import scala.util.Random
 import org.scalatest.funsuite.AnyFunSuite
 
 import dovetail.kernel.{PlanGraph, RandomPlans}
-import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, CostModel, PhysicalCosts}
+import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, CostModel, HashTable, PhysicalCosts}
 import dovetail.kernel.estimate.CardinalityModel
 import dovetail.kernel.graph.{JoinKind, RelSet, WideSet}
 
@@ -45,6 +45,7 @@ class OperatorSearchSuite extends AnyFunSuite {
   private val physicals = Seq(
     ("sort merge", noSwap),
     ("shuffled hash, two executors", noSwap.copy(preferSortMerge = false, executors = 2)),
+    ("the smaller side hashed while it runs", noSwap.copy(hashTable = HashTable(taskMemory = 1e6, taskInput = 1e6))),
     ("small results broadcast", noSwap.copy(staticBytes = 1e5)),
     ("joins that turn into broadcasts", ClusterFacts())
   )

@@ -102,8 +102,11 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
     def broadcast(s: Long)      = (r(s) * k.hashBuild + w(s) * k.broadcastByte) * (1 + facts.executors)
     def exchange(s: Long)       = r(s) * k.exchangeRow + w(s) * k.exchangeByte
     def sort(s: Long)           = if (facts.preferSortMerge) r(s) * k.sortCompare * math.log(math.max(r(s), 2.0)) / math.log(2.0) else 0.0
-    def merge(a: Long, b: Long) =
-      if (facts.preferSortMerge) (r(a) + r(b)) * k.merge else { val (build, probe) = small(a, b); r(build) * k.hashBuild + r(probe) * k.hashProbe }
+    def hash(build: Long, probe: Long)   = r(build) * k.hashBuild + r(probe) * k.hashProbe
+    def merge(build: Long, probe: Long)  = if (facts.preferSortMerge) (r(build) + r(probe)) * k.merge else hash(build, probe)
+    def hashed(build: Long, probe: Long) =
+      facts.preferSortMerge && w(build) > facts.broadcastBytes && facts.hashTable.pays(w(build), w(probe)) &&
+        facts.hashTable.fits(r(build), w(build), w(probe))
     def flagged(s: Long) = members(s).size == 1 && graph.relations(members(s).head).broadcastable
     val safe = csgs.connected.filter(s => w(s) <= facts.staticBytes && cautious(members(s)) * width(s) <= facts.staticBytes * ClusterFacts.RiskFactor)
     def broadcastable(s: Long)     = flagged(s) || safe(s)
@@ -129,7 +132,11 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
           val swapped  = moved.size == 2 && o.kind != JoinKind.FullOuter && w(m) <= facts.broadcastBytes
           val shuffled =
             if (swapped) Plan(moved.map(exchange).sum + byBroadcast, Set.empty)
-            else Plan(inputs + moved.map(s => exchange(s) + sort(s)).sum + merge(l, m) + output, if (o.kind == JoinKind.FullOuter) Set.empty else leftKey)
+            else if (moved.size == 2 && o.kind != JoinKind.FullOuter && hashed(m, l)) Plan(inputs + moved.map(exchange).sum + hash(m, l) + output, leftKey)
+            else {
+              val (build, probe) = if (o.kind == JoinKind.FullOuter) small(l, m) else (m, l)
+              Plan(inputs + moved.map(s => exchange(s) + sort(s)).sum + merge(build, probe) + output, if (o.kind == JoinKind.FullOuter) Set.empty else leftKey)
+            }
           val copies = if (o.kind != JoinKind.FullOuter && broadcastable(m)) Seq(Plan(byBroadcast, lp.partitioning)) else Nil
           if (copies.nonEmpty && flagged(m)) copies else copies :+ shuffled
         }
@@ -144,7 +151,8 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
         val shuffled       =
           if (moved.size == 2 && w(build) <= facts.broadcastBytes)
             Plan(inputs + moved.map(exchange).sum + broadcast(build) + r(probe) * k.hashProbe + output, Set.empty)
-          else Plan(inputs + moved.map(s => exchange(s) + sort(s)).sum + merge(a, b) + output, key)
+          else if (moved.size == 2 && hashed(build, probe)) Plan(inputs + moved.map(exchange).sum + hash(build, probe) + output, key)
+          else Plan(inputs + moved.map(s => exchange(s) + sort(s)).sum + merge(build, probe) + output, key)
         if (flagged(a) || flagged(b)) broadcasts else broadcasts :+ shuffled
       }
     }.map(_.cost).min

@@ -15,10 +15,13 @@ object JoinMethod {
   case object BroadcastRight extends JoinMethod("broadcast hash", false)
   case object BroadcastLeft  extends JoinMethod("broadcast hash", true)
 
-  /** Both sides exchanged, then sorted and merged, or one side hashed per partition. */
-  case object Shuffled extends JoinMethod("shuffled", false)
+  /** Both sides exchanged, then sorted and merged. */
+  case object SortMerge extends JoinMethod("sort merge", false)
 
-  /** Planned as [[Shuffled]], but one side turns out small enough to be broadcast instead of sorted and merged. */
+  /** Both sides exchanged, then one side hashed per partition. */
+  case object ShuffledHash extends JoinMethod("shuffled hash", false)
+
+  /** Planned as [[SortMerge]], but one side turns out small enough to be broadcast instead of sorted and merged. */
   case object ShuffledThenBroadcast extends JoinMethod("shuffled, then broadcast", false)
   case object NestedLoop            extends JoinMethod("nested loop", false)
 

@@ -33,15 +33,17 @@ final case class CostConstants(
  *
  * @param executors       copies of a broadcast besides the driver's; none in local mode
  * @param broadcastBytes  shuffled inputs that turn out at most this large are broadcast while the query runs (adaptive execution); 0 never
- * @param preferSortMerge shuffled joins are sort-merge joins (Spark's default) rather than shuffled hash joins
+ * @param preferSortMerge shuffled joins are planned as sort-merge joins (Spark's default) rather than shuffled hash joins
  * @param staticBytes     inputs estimated at most this large are broadcast when the query is planned, if they cannot become `RiskFactor` times larger; 0
  *                        never. What the engine broadcasts by its own rule it does in any case.
+ * @param hashTable       which inputs are hashed instead of sorted while the query runs
  */
 final case class ClusterFacts(
     executors: Int = 1,
     broadcastBytes: Double = 10.0 * 1024 * 1024,
     preferSortMerge: Boolean = true,
-    staticBytes: Double = 0.0
+    staticBytes: Double = 0.0,
+    hashTable: HashTable = HashTable.none
 )
 
 object ClusterFacts {

@@ -7,7 +7,7 @@ import dovetail.kernel.cost.JoinMethod._
  *
  * It follows what Spark will do: Spark broadcasts an input by its own threshold when it plans, or because we tell it to (`ClusterFacts.staticBytes`),
  * exchanges both sides otherwise, and turns such a join into a broadcast while it runs when one side comes out small. A side that is already partitioned by the join's key
- * needs neither exchange nor sort.
+ * needs neither exchange nor sort. Of two exchanged inputs the clearly smaller one is hashed instead of both sorted, where it fits ([[HashTable]]).
  */
 final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends CostModel {
   import PhysicalCosts._
@@ -80,13 +80,26 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     val lost2  = missing(right, r, rightKey)
     val moved  = (if (lost) exchange(left) else 0.0) + (if (lost2) exchange(right) else 0.0)
     val sorted = (if (lost) sort(left) else 0.0) + (if (lost2) sort(right) else 0.0)
-    // Adaptive execution swaps the join only where both exchanges are its own: a reused partitioning is not given up.
-    val b = if (swap == SwapRight) right else smaller(left, right)
-    if (lost && lost2 && swap != SwapNone && b.bytes <= facts.broadcastBytes) {
-      val s = if (b eq right) left else right
+    val b      = if (swap == SwapRight) right else smaller(left, right)
+    val s      = if (b eq right) left else right
+    // Adaptive execution changes a join only where both exchanges are its own: a reused partitioning is not given up.
+    if (lost && lost2 && swap != SwapNone && b.bytes <= facts.broadcastBytes)
       out.offer(inputs + moved + broadcast(b) + probe(s) + output, 0L, ShuffledThenBroadcast, left, l, right, r, repartition)
-    } else out.offer(inputs + moved + sorted + joinSorted(left, right) + output, outKey, Shuffled, left, l, right, r, repartition)
+    else if (!facts.preferSortMerge) out.offer(inputs + moved + build(b) + probe(s) + output, outKey, ShuffledHash, left, l, right, r, repartition)
+    else {
+      val (l0, r0) = (left.best, right.best)
+      val hash     = swap != SwapNone && hashed(b, s) && missing(left, l0, leftKey) && missing(right, r0, rightKey)
+      if (hash) {
+        val exchanged = left.cost(l0) + right.cost(r0) + exchange(left) + exchange(right)
+        out.offer(exchanged + build(b) + probe(s) + output, outKey, ShuffledHash, left, l0, right, r0, repartition)
+      }
+      if (!(hash && lost && lost2)) out.offer(inputs + moved + sorted + merged(left, right) + output, outKey, SortMerge, left, l, right, r, repartition)
+    }
   }
+
+  /** The planner has this join hash the smaller input, once the exchanges have counted it. */
+  private def hashed(b: SubPlan, s: SubPlan): Boolean =
+    b.bytes > facts.broadcastBytes && facts.hashTable.pays(b.bytes, s.bytes) && facts.hashTable.fits(b.rows, b.bytes, s.bytes)
 
   private def missing(p: SubPlan, i: Int, key: Long): Boolean = key == 0L || p.partitioning(i) != key
 
@@ -107,7 +120,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   def parts(out: SubPlan, i: Int, operator: OperatorJoin): Cost =
     partsOf(out, i, operator.leftKey, operator.rightKey, looped(out.left(i), out.right(i), operator))
 
-  /** @param copied the side that is broadcast where the method does not say which */
+  /** @param copied the side that is broadcast or hashed where the method does not say which */
   private def partsOf(out: SubPlan, i: Int, leftKey: Long, rightKey: Long, copied: SubPlan): Cost = {
     val (left, right) = (out.left(i), out.right(i))
     val output        = outputOf(out)
@@ -118,14 +131,11 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
         Cost(hash = left.rows * right.rows * nestedLoopPair, broadcast = broadcast(copied), output = output)
       case ShuffledThenBroadcast =>
         Cost(exchange = exchange(left) + exchange(right), hash = probe(if (copied eq right) left else right), broadcast = broadcast(copied), output = output)
-      case _ =>
+      case method =>
         val (l, r) = (missing(left, out.leftAlternative(i), leftKey), missing(right, out.rightAlternative(i), rightKey))
-        Cost(
-          exchange = (if (l) exchange(left) else 0.0) + (if (r) exchange(right) else 0.0),
-          sort = (if (l) sort(left) else 0.0) + (if (r) sort(right) else 0.0) + (if (facts.preferSortMerge) joinSorted(left, right) else 0.0),
-          hash = if (facts.preferSortMerge) 0.0 else joinSorted(left, right),
-          output = output
-        )
+        val moved  = (if (l) exchange(left) else 0.0) + (if (r) exchange(right) else 0.0)
+        if (method == ShuffledHash) Cost(exchange = moved, hash = build(copied) + probe(if (copied eq right) left else right), output = output)
+        else Cost(exchange = moved, sort = (if (l) sort(left) else 0.0) + (if (r) sort(right) else 0.0) + merged(left, right), output = output)
     }
   }
 
@@ -137,10 +147,8 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
 
   private def nestedLoop(l: SubPlan, r: SubPlan, copied: SubPlan): Double = l.rows * r.rows * nestedLoopPair + broadcast(copied)
 
-  /** Merging two sorted inputs, or building and probing a hash table per partition. */
-  private def joinSorted(l: SubPlan, r: SubPlan): Double =
-    if (facts.preferSortMerge) (l.rows + r.rows) * merge
-    else { val (b, s) = if (l.bytes <= r.bytes) (l, r) else (r, l); b.rows * hashBuild + s.rows * hashProbe }
+  private def build(p: SubPlan): Double              = p.rows * hashBuild
+  private def merged(l: SubPlan, r: SubPlan): Double = (l.rows + r.rows) * merge
 }
 
 object PhysicalCosts {

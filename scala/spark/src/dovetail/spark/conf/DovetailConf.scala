@@ -4,6 +4,7 @@ import java.util.concurrent.ConcurrentHashMap
 
 import scala.util.control.NonFatal
 
+import dovetail.kernel.cost.CostText
 import org.apache.spark.internal.config.{ConfigEntry, TypedConfigBuilder}
 import org.apache.spark.sql.internal.SQLConf
 import org.slf4j.LoggerFactory
@@ -49,6 +50,13 @@ object DovetailConf {
 
   val CardWeight: Setting[Double] =
     double("spark.dovetail.cost.cardWeight", 0.7, 0.0, 1.0, "Weight of the rows against the bytes when spark.dovetail.cost.model is 'cardWeight'.")
+
+  val CostConstants: Setting[String] = text(
+    "spark.dovetail.cost.constants",
+    "Constants of the cost model 'physical', as name=nanoseconds, separated by commas: exchangeByte=2.5, merge=40. They take the place of those that " +
+      s"DOVETAIL CALIBRATE has measured, or else of Dovetail's own. Names: ${CostText.names.mkString(", ")}.",
+    t => CostText.read(t, dovetail.kernel.cost.CostConstants()).left.toOption
+  )
 
   val HistogramEnabled: Setting[Boolean] =
     boolean("spark.dovetail.histogram.enabled", true, "Whether equi-height histograms are used for estimates where a table has them.")
@@ -97,6 +105,19 @@ object DovetailConf {
       "In SQL a hint does the same for one query: /*+ DOVETAIL_ORDER('((a b) c)') */."
   )
 
+  val BroadcastEnabled: Setting[Boolean] = boolean(
+    "spark.dovetail.broadcast.enabled",
+    true,
+    "Whether Dovetail broadcasts small inputs that Spark cannot see to be small: estimated under Spark's own threshold, and within 32 times of it however " +
+      "wrong the estimate is. spark.sql.autoBroadcastJoinThreshold=-1 turns this off as well."
+  )
+
+  val AdaptiveHash: Setting[Boolean] = boolean(
+    "spark.dovetail.adaptive.shuffledHash",
+    true,
+    "Whether a shuffled join hashes its smaller input instead of sorting both, once adaptive execution has counted them and every task has the memory."
+  )
+
   val StorePath: Setting[String] = text(
     "spark.dovetail.store.path",
     "Directory of the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop knows. Empty: .dovetail/statistics in spark.sql.warehouse.dir."
@@ -121,6 +142,13 @@ object DovetailConf {
   val SampleRows: Setting[Long] =
     long("spark.dovetail.sample.rows", 20000L, 1L, "Rows that DOVETAIL ANALYZE samples of a table; fewer where rows are long.", 1000000L)
 
+  val SampleFiles: Setting[Boolean] = boolean(
+    "spark.dovetail.sample.files",
+    true,
+    "Whether predicates on Parquet and ORC tables of which no sample was collected are tried on some thousand rows that are read when the query is planned, " +
+      "in the time that spark.dovetail.footers.maxMs leaves. The rows stay in the driver's memory for later queries."
+  )
+
   val PrivateColumns: Setting[String] = text(
     "spark.dovetail.privateColumns",
     "Column or table.column, separated by commas: columns of which DOVETAIL ANALYZE keeps counts but no values, in whatever table (column), or in one (table.column)."
@@ -139,6 +167,7 @@ object DovetailConf {
     Enabled,
     CostModel,
     CardWeight,
+    CostConstants,
     HistogramEnabled,
     FootersEnabled,
     FootersMaxMs,
@@ -146,11 +175,14 @@ object DovetailConf {
     ExactPairs,
     MinGain,
     Order,
+    BroadcastEnabled,
+    AdaptiveHash,
     StorePath,
     StoreValues,
     StoreWriteBack,
     SampleEnabled,
     SampleRows,
+    SampleFiles,
     PrivateColumns,
     LogQueries
   )
@@ -173,8 +205,11 @@ object DovetailConf {
     Setting(entry(conf, default), "long", range)
   }
 
-  /** Any text, none by default. */
-  private def text(key: String, doc: String): Setting[String] = Setting(entry(SQLConf.buildConf(key).doc(doc).version(Since).stringConf, ""), "string", "")
+  /** Any text, none by default; or one in which `wrong` finds nothing. */
+  private def text(key: String, doc: String, wrong: String => Option[String] = _ => None): Setting[String] = {
+    val conf = SQLConf.buildConf(key).doc(doc).version(Since).stringConf
+    Setting(entry(conf.transform(t => { wrong(t).foreach(why => throw new IllegalArgumentException(s"$key: $why.")); t }), ""), "string", "")
+  }
 
   private def choice(key: String, default: String, allowed: Seq[String], doc: String): Setting[String] =
     Setting(entry(SQLConf.buildConf(key).doc(doc).version(Since).stringConf.checkValues(allowed.toSet), default), "enum", allowed.mkString(" | "))

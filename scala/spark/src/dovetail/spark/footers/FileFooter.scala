@@ -6,14 +6,19 @@ import java.util.concurrent.ConcurrentHashMap
 /**
  * What the footer of one file says, in words that Parquet and ORC share: made by a [[FooterFormat]], kept in the [[FooterCache]], added up over the files
  * of a table by [[TableFooters]].
+ *
+ * @param groups in the order of the file; empty where they are not told apart
  */
-final case class FileFooter(rows: Long, columns: Map[String, ColumnFooter]) {
+final case class FileFooter(rows: Long, columns: Map[String, ColumnFooter], groups: Vector[RowGroup] = Vector.empty) {
   private lazy val folded = columns.map { case (name, c) => name.toLowerCase(Locale.ROOT) -> c }
 
   /** The column as Spark finds it: by its very name, else in any case where the session does not mind. */
   def column(name: String, caseSensitive: Boolean): Option[ColumnFooter] =
     columns.get(name).orElse(if (caseSensitive) None else folded.get(name.toLowerCase(Locale.ROOT)))
 }
+
+/** Rows that lie together in a file, and can be read without others. Bytes from the beginning of the file. */
+final case class RowGroup(start: Long, bytes: Long, rows: Long)
 
 /**
  * One column of one file.

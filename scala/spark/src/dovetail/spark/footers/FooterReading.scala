@@ -53,7 +53,7 @@ final class FooterReading(maxMillis: Long) {
     FailOpen.warnOnce(s"footer ${file.getPath.getParent}", s"The footer of ${file.getPath} cannot be read, and the sizes of other files stand in for it: $e")
 
   /** Runs the tasks until they are done or time is up; each gets the time at which it should stop. */
-  private def run(tasks: Seq[Long => Unit]): Unit = if (tasks.nonEmpty && spent < allowed) {
+  def run(tasks: Seq[Long => Unit]): Unit = if (tasks.nonEmpty && spent < allowed) {
     val start    = System.nanoTime()
     val deadline = start + allowed - spent
     val queue    = tasks.toVector

@@ -35,6 +35,12 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
     listed.get(leaf).flatMap(_.profile)
   }
 
+  /** Where the leaf's rows are, if that is known. */
+  def rowGroups(leaf: LeafNode): Option[RowGroups] = Option(listed.get(leaf)).flatten.flatMap(_.rowGroups)
+
+  /** Runs what else has to be read of files, in the time that is left. */
+  def within(tasks: Seq[() => Unit]): Unit = reading.run(tasks.map(task => (_: Long) => task()))
+
   private def list(leaf: LeafNode): Option[TableFooters] = {
     val files =
       try if (enabled) TableFooters.of(name(leaf), leaf, conf.caseSensitiveAnalysis) else None

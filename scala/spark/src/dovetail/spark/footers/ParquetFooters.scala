@@ -43,7 +43,7 @@ object ParquetFooters extends FooterFormat {
       val chunks = all.map(_(i))
       columnOf(chunks, sampled.map(chunks), tried)
     }
-    FileFooter(blocks.map(_.getRowCount).sum, byName(columns))
+    FileFooter(blocks.map(_.getRowCount).sum, byName(columns), blocks.map(b => RowGroup(b.getStartingPos, b.getCompressedSize, b.getRowCount)))
   }
 
   /** Leaves of a nested column are one column, of which only the bytes are known. */

@@ -46,6 +46,18 @@ final class TableFooters private (
     new FooterRequest(format, files.map(_._1), hadoop, footer => names.flatMap(footer.column(_, caseSensitive)))
   }
 
+  /** Where to find rows, as far as the footers that are in the cache tell, and whether that is all there are; none of formats that hide some. */
+  def rowGroups: Option[RowGroups] = {
+    val read = files.flatMap { case (file, _) => FooterCache.get(FileKey(file)).flatMap(_.footer).map(file -> _) }
+    if (!plain || read.isEmpty) None
+    else {
+      val groups = read.flatMap { case (file, footer) =>
+        (if (footer.groups.isEmpty) Vector(RowGroup(0L, file.getLen, footer.rows)) else footer.groups).filter(_.rows > 0L).map(file -> _)
+      }
+      Some(RowGroups(groups, read.size == all.size))
+    }
+  }
+
   /** From the footers that are in the cache; None if there are none. */
   def profile: Option[RelationProfile] = {
     val read = files.flatMap { case (file, values) => FooterCache.get(FileKey(file)).flatMap(e => e.footer.map(TableFooters.FileRead(file, values, e, _))) }
@@ -130,6 +142,11 @@ final class TableFooters private (
       width = Some(a.dataType.defaultSize.toDouble)
     )
   }
+}
+
+/** Row groups of a table, in the order in which its files are read; `all` of them or some. */
+final case class RowGroups(groups: Vector[(FileStatus, RowGroup)], all: Boolean) {
+  val rows: Long = groups.map(_._2.rows).sum
 }
 
 object TableFooters {

@@ -1,13 +1,11 @@
 package org.apache.spark.sql.dovetail.plan
 
-import scala.util.control.NonFatal
-
 import dovetail.kernel.estimate.RelationProfile
 import dovetail.kernel.graph.{JoinGraph, Member, Operator, Relation}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.predicates._
-import org.apache.spark.sql.dovetail.stats.PlanStatistics
+import org.apache.spark.sql.dovetail.stats.{FileDoubt, PlanStatistics}
 
 /**
  * The kernel's join graph of a group: relations with their sizes, predicates, and the joins that are not inner.
@@ -24,7 +22,8 @@ final class GroupGraph(group: JoinGroup, leaves: Vector[LogicalPlan], predicates
     val names     = GroupOrdering.distinctNames(leaves.map(GroupOrdering.name))
     val samples   = statistics.samples.relations(leaves, predicates, conditions.flatten.flatMap(_._2).map { case (l, r) => Vector(l, r) })
     val relations = leaves.indices.toVector.map { i =>
-      Relation(i, names(i), profiles(i), profiles(i).width(leaves(i).output.map(_.exprId.id)), broadcast(leaves(i)), samples(i))
+      val width = profiles(i).width(leaves(i).output.map(_.exprId.id))
+      Relation(i, names(i), profiles(i), width, SparkBroadcast(leaves(i), broadcastThreshold), samples(i), FileDoubt(leaves(i), profiles(i).baseRows))
     }
     JoinGraph(
       relations,
@@ -69,11 +68,6 @@ final class GroupGraph(group: JoinGroup, leaves: Vector[LogicalPlan], predicates
 
   private def member(m: JoinPredicates.ClassMember): Member = JoinPredicates.member(m, profiles)
 
-  /** Spark's own decision, by Spark's own size: it is the one that will be made when the join is planned. */
-  private def broadcast(leaf: LogicalPlan): Boolean =
-    broadcastThreshold >= 0L &&
-      (try leaf.stats.sizeInBytes <= broadcastThreshold
-      catch { case NonFatal(_) | _: MatchError => false })
 }
 
 private object GroupGraph {

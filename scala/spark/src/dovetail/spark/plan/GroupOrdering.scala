@@ -30,7 +30,8 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
         val outcome = found.getOrElse(Trace.timed("search")(search.run(group.shape)))
         val gain    = 1.0 - outcome.best.cost.total / math.max(outcome.original.cost.total, Double.MinPositiveValue)
         val taken   = found.isDefined || (gain > 0.0 && gain >= planner.minGain)
-        Trace.record(GroupReport.searched(ready.graph, ready.leaves, outcome, taken, gain, planner.minGain, planner.costs.name, ignored))
+        if (taken || group.leaves.size > 2)
+          Trace.record(GroupReport.searched(ready.graph, ready.leaves, outcome, taken, gain, planner.minGain, planner.costs.name, ignored))
         if (taken) Trace.timed("rebuild")(ready.rebuild(outcome.best)) else keep(group, optimized)
     }
   }
@@ -55,7 +56,7 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
   private def refusal(group: JoinGroup, predicates: JoinPredicates): Option[String] = {
     def known(e: Expression) = e.references.forall(a => group.outputs.exists(_.contains(a)))
     val foreign              = predicates.foreign ++ group.operators.flatMap(_.condition).filterNot(known)
-    if (group.leaves.size < 3) Some("two relations have only one order")
+    if (group.leaves.size < 3 && !planner.mayBroadcast(group)) Some("two relations have only one order")
     else if (group.marked) Some("already ordered by Dovetail")
     else if (foreign.nonEmpty) Some(s"a predicate reads columns of an outer query: ${ExpressionText(foreign.head)}")
     else if (!group.distinct) Some("two inputs have a column in common")

@@ -12,11 +12,14 @@ import org.apache.spark.sql.execution.adaptive.{BroadcastQueryStageExec, Logical
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 
 /**
- * Carries out the broadcasts that the search decided on: joins whose small side Spark cannot see to be small, because without column statistics of its own
- * it takes the size of a join for the product of its inputs.
+ * How a join is done, where we know better than Spark:
  *
- * The decision lies on the join as a tag. Here, when the join is planned (and planned again, during adaptive execution), Spark's own `JoinSelection` is asked
- * to plan a copy of the join with a broadcast hint. A hint in the logical plan would outlive the moment: adaptive execution could not correct it.
+ *  - Broadcasts that the search decided on: of a small side that Spark cannot see to be small, because without column statistics of its own it takes the
+ *    size of a join for the product of its inputs. The decision lies on the join as a tag.
+ *  - Hash tables instead of two sorts, once both inputs of a shuffled join are exchanged and counted ([[ExchangedInputs]]).
+ *
+ * Here, when a join is planned, and planned again during adaptive execution, Spark's own `JoinSelection` is asked to plan a copy of the join with a hint. A
+ * hint in the logical plan would outlive the moment: adaptive execution could not correct it. A user's hint always wins.
  */
 final class JoinChoice(session: SparkSession) extends SparkStrategy {
 
@@ -24,19 +27,20 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
 
   private def choice(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case j: Join if DovetailConf.Enabled.get(j.conf) && !hasStrategy(j.hint) && !isBroadcast(j.left) && !isBroadcast(j.right) =>
-      j.getTagValue(JoinChoice.Tag).filter(allowed(j.joinType, _)).filter(side => !provenLarge(if (side == BuildLeft) j.left else j.right)).toSeq.flatMap {
-        side =>
-          val broadcast = Some(HintInfo(strategy = Some(BROADCAST)))
-          session.sessionState.planner.JoinSelection(j.copy(hint = if (side == BuildLeft) JoinHint(broadcast, None) else JoinHint(None, broadcast)))
-      }
+      broadcastSide(j).map(planned(j, _, BROADCAST))
+        .orElse(ExchangedInputs.hashSide(j, session.sparkContext).map(planned(j, _, SHUFFLE_HASH)))
+        .getOrElse(Nil)
     case _ => Nil
   }
 
-  /** The side whose rows come out, partner or not, cannot be the one that is broadcast. */
-  private def allowed(joinType: JoinType, side: BuildSide): Boolean = joinType match {
-    case Inner                                              => true
-    case LeftOuter | LeftSemi | LeftAnti | ExistenceJoin(_) => side == BuildRight
-    case _                                                  => false
+  private def planned(j: Join, side: BuildSide, strategy: JoinStrategyHint): Seq[SparkPlan] = {
+    val hint = Some(HintInfo(strategy = Some(strategy)))
+    session.sessionState.planner.JoinSelection(j.copy(hint = if (side == BuildLeft) JoinHint(hint, None) else JoinHint(None, hint)))
+  }
+
+  private def broadcastSide(j: Join): Option[BuildSide] = j.getTagValue(JoinChoice.Tag).filter { side =>
+    val build = JoinChoice.input(j, side)
+    JoinChoice.builds(j.joinType, side) && !provenLarge(build) && FailedBroadcasts.mayBe(build, session)
   }
 
   private def hasStrategy(hint: JoinHint): Boolean = (hint.leftHint ++ hint.rightHint).exists(_.strategy.isDefined)
@@ -66,5 +70,15 @@ object JoinChoice {
     case JoinMethod.BroadcastLeft  => Some(BuildLeft)
     case JoinMethod.BroadcastRight => Some(BuildRight)
     case _                         => None
+  }
+
+  def input(j: Join, side: BuildSide): LogicalPlan = if (side == BuildLeft) j.left else j.right
+
+  /** The side whose rows come out, partner or not, cannot be the one that is broadcast, and is not the one that we hash. */
+  def builds(joinType: JoinType, side: BuildSide): Boolean = joinType match {
+    case Inner                                              => true
+    case LeftOuter | LeftSemi | LeftAnti | ExistenceJoin(_) => side == BuildRight
+    case RightOuter                                         => side == BuildLeft
+    case _                                                  => false
   }
 }

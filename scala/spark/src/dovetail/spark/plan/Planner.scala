@@ -1,13 +1,16 @@
 package org.apache.spark.sql.dovetail.plan
 
-import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, CostModel, PhysicalCosts}
+import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostModel, HashTable, PhysicalCosts}
 import dovetail.kernel.enumerate.Budget
-import org.apache.spark.SparkContext
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.dovetail.calibrate.ClusterCosts
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.internal.SQLConf
 
 /** The settings and cluster facts of one run of the rule. Taken from configuration alone: the same query must get the same plan while executors come and go. */
-final class Planner(conf: SQLConf, context: SparkContext) {
+final class Planner(conf: SQLConf, session: SparkSession) {
+  private val context = session.sparkContext
+
   val histograms: Boolean = DovetailConf.HistogramEnabled.get(conf)
   val minGain: Double     = DovetailConf.MinGain.get(conf)
 
@@ -17,15 +20,24 @@ final class Planner(conf: SQLConf, context: SparkContext) {
   /** Spark's CostBasedJoinReorder runs after us, and must not undo a decision for the written order. */
   val marksKeptGroups: Boolean = conf.cboEnabled && conf.joinReorderEnabled
 
+  /** There is an input that Spark does not broadcast, and no other one makes up for it: two relations have only one order, but not only one way. */
+  def mayBroadcast(group: JoinGroup): Boolean = staticBytes > 0.0 && !group.leaves.exists(SparkBroadcast(_, broadcastThreshold))
+
   /** Prices what Dovetail can have done: broadcasts of its own choice (`JoinChoice`) included. */
-  val costs: CostModel = costModel(math.max(0L, broadcastThreshold).toDouble)
+  val costs: CostModel = costModel(staticBytes)
 
   /** Prices what Spark does with the written order by itself. */
   val costsAsWritten: CostModel = costModel(staticBytes = 0.0)
 
+  private def staticBytes: Double = if (DovetailConf.BroadcastEnabled.get(conf)) math.max(0L, broadcastThreshold).toDouble else 0.0
+
   private def costModel(staticBytes: Double): CostModel = DovetailConf.CostModel.get(conf) match {
     case "cardWeight" => new CardWeightCosts(DovetailConf.CardWeight.get(conf))
-    case _            => new PhysicalCosts(CostConstants(), ClusterFacts(executors, adaptiveBroadcastBytes, conf.preferSortMergeJoin, staticBytes))
+    case _            =>
+      new PhysicalCosts(
+        ClusterCosts.of(session, conf),
+        ClusterFacts(Cluster.executors(context), adaptiveBroadcastBytes, conf.preferSortMergeJoin, staticBytes, hashTable)
+      )
   }
 
   /** Orders that the user asks for. */
@@ -33,16 +45,10 @@ final class Planner(conf: SQLConf, context: SparkContext) {
 
   def budget(): Budget = Budget(DovetailConf.ExactPairs.get(conf), DovetailConf.MaxPlanningMs.get(conf))
 
+  private def hashTable: HashTable =
+    if (conf.adaptiveExecutionEnabled && DovetailConf.AdaptiveHash.get(conf)) Cluster.hashTable(context, conf) else HashTable.none
+
   private def adaptiveBroadcastBytes: Double =
     if (!conf.adaptiveExecutionEnabled) 0.0
     else math.max(0L, conf.getConf(SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD).getOrElse(broadcastThreshold)).toDouble
-
-  private def executors: Int =
-    if (context.isLocal) 0
-    else
-      Seq("spark.executor.instances", "spark.dynamicAllocation.initialExecutors", "spark.dynamicAllocation.minExecutors")
-        .flatMap(key => context.getConf.getOption(key))
-        .flatMap(v => scala.util.Try(v.trim.toInt).toOption)
-        .find(_ > 0)
-        .getOrElse(1)
 }

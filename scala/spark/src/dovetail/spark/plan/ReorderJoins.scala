@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.{EXISTS_SUBQUERY, IN_SUBQUERY, JOIN}
 import org.apache.spark.sql.dovetail.FailOpen
@@ -35,11 +35,11 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 
   /** Streaming operators are numbered by their place in the plan, so a streaming plan keeps it. */
   private def worthALook(plan: LogicalPlan): Boolean = plan.containsAnyPattern(JOIN) && !plan.isStreaming &&
-    (plan.containsAnyPattern(EXISTS_SUBQUERY, IN_SUBQUERY) || ReorderJoins.joins(plan) >= 2)
+    (plan.containsAnyPattern(EXISTS_SUBQUERY, IN_SUBQUERY) || ReorderJoins.open(plan))
 
   private def reordered(plan: LogicalPlan): LogicalPlan = {
     val prepared = Trace.timed("prepare")(Preparation(session, plan))
-    val planner  = new Planner(conf, session.sparkContext)
+    val planner  = new Planner(conf, session)
     val ordering = new GroupOrdering(planner, new PlanStatistics(conf, planner.histograms, new StoredTables(session)))
     // the plan with all that Spark knew of its tables, then the one with subqueries as joins
     Seq(plan, prepared).foreach(ordering.statistics.learnFrom)
@@ -65,6 +65,9 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 
 object ReorderJoins {
 
-  /** Joins of a plan, without those inside of its subqueries: they are optimized as plans of their own. */
-  private def joins(plan: LogicalPlan): Int = plan.collect { case j: org.apache.spark.sql.catalyst.plans.logical.Join => j }.size
+  /** There are two joins, or one that Spark is not going to broadcast by itself; subqueries are optimized as plans of their own. */
+  private def open(plan: LogicalPlan): Boolean = plan.collect { case j: Join => j } match {
+    case Seq(j) => !j.children.exists(SparkBroadcast(_, plan.conf.autoBroadcastJoinThreshold))
+    case joins  => joins.nonEmpty
+  }
 }

@@ -27,6 +27,28 @@ final class PlanSample private (
   /** The sample is the table as it is now, so that its counts are facts. */
   def complete: Boolean = fresh && table.rows.length.toLong == table.of
 
+  /**
+   * What share of these rows `after` has left, and how many rows drawn at random would say it as surely. Rows that lay together are alike: where they
+   * disagree from place to place it is the places that count (the design effect; Kish 1965), and where none is kept, or all, there may be other places.
+   */
+  def left(after: PlanSample): (Double, Double) = {
+    val drawn = kept.length.toDouble
+    val share = if (drawn == 0.0) 0.0 else after.kept.length / drawn
+    val of    = table.clusters
+    if (of.size < 2) (share, drawn)
+    else {
+      val shares = of.zip(of.drop(1) :+ table.rows.length).map { case (from, to) =>
+        (PlanSample.between(kept, from, to), PlanSample.between(after.kept, from, to))
+      }
+        .collect { case (d, k) if d > 0 => k.toDouble / d }
+      val places   = shares.size.toDouble
+      val variance = shares.map(s => (s - share) * (s - share)).sum / math.max(places - 1.0, 1.0) / places
+      val rows     =
+        if (share == 0.0 || share == 1.0) places else share * (1.0 - share) / math.max(variance, share * (1.0 - share) / (places * PlanSample.RowsPerPlace))
+      (share, math.min(drawn, math.max(1.0, rows)))
+    }
+  }
+
   /** The rows for which `predicate` is true. */
   def filtered(predicate: Expression): PlanSample =
     bound(predicate).flatMap(condition => KeptRows(table, kept, condition)(InterpretedPredicate(condition))) match {
@@ -53,7 +75,7 @@ final class PlanSample private (
     val rows                                 = if (of == 1) kept else kept.filter(_ % of == number)
     def computed(keys: Map[Int, Expression]) = keys.toVector.sortBy(_._1).map { case (c, e) => (c, bound(e), JoinKeys.of(e.dataType)) }
     val columns                              = computed(keys) ++ computed(others).filter { case (_, e, key) => e.isDefined && key.isDefined }
-    if (!columns.forall { case (_, e, key) => e.isDefined && key.isDefined } || table.of <= 0L) None
+    if (!columns.forall { case (_, e, key) => e.isDefined && key.isDefined } || table.of <= 0L || !(complete || table.clusters.isEmpty)) None
     else
       try
         Some(
@@ -96,6 +118,15 @@ object PlanSample {
       Vector.empty,
       fresh
     )
+  }
+
+  /** Rows drawn at random that one place is worth at most, where all places agree: there are places that were not seen. */
+  private val RowsPerPlace = 20.0
+
+  /** How many of ascending numbers are in a range. */
+  private def between(numbers: Array[Int], from: Int, to: Int): Int = {
+    def before(n: Int) = { val i = java.util.Arrays.binarySearch(numbers, n); if (i >= 0) i else -i - 1 }
+    before(to) - before(from)
   }
 
   private def attributes(schema: StructType): Seq[Attribute] = schema.map(f => AttributeReference(f.name, f.dataType, f.nullable)())

@@ -10,13 +10,14 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates}
 import org.apache.spark.sql.dovetail.stats.KnownTables
+import org.apache.spark.sql.dovetail.store.TableSample
 
 /**
- * Samples of the plans that estimates are asked for: filters and projections over a table of which a sample was collected.
+ * Samples of the plans that estimates are asked for: filters and projections over a table of which a sample was collected, or read just now ([[FileSamples]]).
  *
  * So LIKE, functions of the user's, casts, CASE and predicates that depend on each other are not guessed but tried. One object serves one run of the rule.
  */
-final class PlanSamples(known: KnownTables) {
+final class PlanSamples(known: KnownTables, read: LeafNode => Option[TableSample] = _ => None) {
   private val remembered = new IdentityHashMap[LogicalPlan, Option[PlanSample]]
 
   def apply(plan: LogicalPlan): Option[PlanSample] = {
@@ -31,7 +32,7 @@ final class PlanSamples(known: KnownTables) {
 
   private def sampled(plan: LogicalPlan): Option[PlanSample] = plan match {
     case leaf: LeafNode =>
-      for (t <- known.find(leaf); s <- t.sample) yield PlanSample(s, leaf.output, t.counted)
+      (for (t <- known.find(leaf); s <- t.sample) yield PlanSample(s, leaf.output, t.counted)).orElse(read(leaf).map(PlanSample(_, leaf.output, fresh = true)))
     case Filter(condition, child) => apply(child).map(filtered(_, condition))
     case Project(list, child)     => apply(child).map(_.projected(list.map { case a: Alias => a.toAttribute -> a.child; case e => e.toAttribute -> e }))
     case u: UnaryNode if PlanSamples.keepsRows(u) => apply(u.child)

@@ -46,7 +46,10 @@ object CommandParser {
       Some(verb.toUpperCase(Locale.ROOT) match {
         case "PROFILE" if remain.trim.nonEmpty => ProfileCommand(remain.trim)
         case "ANALYZE"                         => AnalyzeCommand(AnalyzeStatement(remain.trim))
-        case _ => throw new IllegalArgumentException(s"Unknown statement 'DOVETAIL $body'. Allowed: DOVETAIL PROFILE <query>, ${AnalyzeStatement.Usage}.")
+        case "CALIBRATE"                       => CalibrateCommand(remain.trim)
+        case _                                 => throw new IllegalArgumentException(
+            s"Unknown statement 'DOVETAIL $body'. Allowed: DOVETAIL PROFILE <query>, ${AnalyzeStatement.Usage}, ${CalibrateCommand.Usage}."
+          )
       })
     case _ => None
   }

@@ -31,7 +31,7 @@ object EstimateQuery {
 
   private def estimate(session: SparkSession, plan: LogicalPlan): Estimate = {
     val prepared = Preparation(session, plan)
-    val planner  = new Planner(session.sessionState.conf, session.sparkContext)
+    val planner  = new Planner(session.sessionState.conf, session)
     val ordering = new GroupOrdering(planner, new PlanStatistics(session.sessionState.conf, planner.histograms, new StoredTables(session)))
     Seq(plan, prepared).foreach(ordering.statistics.learnFrom)
     top(prepared) match {

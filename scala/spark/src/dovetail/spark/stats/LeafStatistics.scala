@@ -11,7 +11,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, LeafNode, Statis
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.predicates.Values
-import org.apache.spark.sql.dovetail.store.{ColumnStatistics, TableStatistics}
+import org.apache.spark.sql.dovetail.sample.FileSamples
+import org.apache.spark.sql.dovetail.store.{ColumnStatistics, TableSample, TableStatistics}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileTable}
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRelation, LogicalRelation}
@@ -30,15 +31,29 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
 
   private val footers = new FooterStatistics(conf, LeafStatistics.name)
 
-  /** Reads what `apply` would read of one leaf after the other: footers of files, where there is nothing better. */
-  def readAhead(leaves: Seq[LeafNode], wanted: AttributeSet): Unit = footers.readAhead(
-    leaves.filter {
-      case r: LogicalRelation          => statistics(LeafStatistics.name(r), r.catalogTable).isEmpty && known.find(r).isEmpty
-      case _: DataSourceV2ScanRelation => true
-      case _                           => false
-    },
-    wanted
-  )
+  private val files = new FileSamples(footers, conf)
+
+  /**
+   * Reads what `apply` and `sample` would read of one leaf after the other: footers of files, where there is nothing better, and rows.
+   *
+   * @param wanted  columns that the plan looks at
+   * @param sampled columns by leaf on which predicates are to be tried
+   */
+  def readAhead(leaves: Seq[LeafNode], wanted: AttributeSet, sampled: Seq[(LeafNode, AttributeSet)]): Unit = {
+    val untried = sampled.filter { case (leaf, _) => known.find(leaf).forall(_.sample.isEmpty) }
+    footers.readAhead(
+      leaves.filter {
+        case r: LogicalRelation          => statistics(LeafStatistics.name(r), r.catalogTable).isEmpty && known.find(r).isEmpty
+        case _: DataSourceV2ScanRelation => true
+        case _                           => false
+      },
+      wanted
+    )
+    files.readAhead(untried)
+  }
+
+  /** Rows of a leaf's files that were read ahead. */
+  def sample(leaf: LeafNode): Option[TableSample] = files(leaf)
 
   def learnFrom(leaf: LeafNode): Unit = leaf match {
     case r: LogicalRelation   => learnFrom(r.catalogTable)

@@ -19,9 +19,10 @@ import org.apache.spark.sql.internal.SQLConf
  * One object serves one run of the rule: sizes of sub-plans are remembered by identity.
  */
 final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTables) {
-  val samples: PlanSamples = new PlanSamples(known)
+  private val leaves = new LeafStatistics(conf, histograms, known)
 
-  private val leaves     = new LeafStatistics(conf, histograms, known)
+  val samples: PlanSamples = new PlanSamples(known, leaves.sample)
+
   private val remembered = new IdentityHashMap[LogicalPlan, RelationProfile]
   private val ctes       = mutable.HashMap.empty[Long, CTERelationDef]
 
@@ -32,8 +33,9 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
     case _           =>
   }
 
-  /** Reads the footers of all files of the plan at once, which otherwise are read when a leaf is asked for. */
-  def readAhead(plan: LogicalPlan): Unit = leaves.readAhead(plan.collectLeaves().collect { case l: LeafNode => l }, AttributeSet(plan.flatMap(_.references)))
+  /** Reads the footers of all files of the plan at once, which otherwise are read when a leaf is asked for, and some rows of those tables that predicates restrict. */
+  def readAhead(plan: LogicalPlan): Unit =
+    leaves.readAhead(plan.collectLeaves().collect { case l: LeafNode => l }, AttributeSet(plan.flatMap(_.references)), WantedColumns(plan))
 
   def apply(plan: LogicalPlan): RelationProfile = {
     val known = remembered.get(plan)
@@ -116,7 +118,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
     val (drawn, left)               = (before.kept.length.toDouble, after.kept.length.toDouble)
     val counted                     =
       if (after.complete) (if (drawn == 0.0) 0.0 else left / drawn)
-      else Sampling.share(left, drawn, formula(Conjuncts(condition).filterNot(untried.contains)))
+      else before.left(after) match { case (share, sure) => Sampling.share(share * sure, sure, formula(Conjuncts(condition).filterNot(untried.contains))) }
     val rows =
       if (after.complete && after.untried.isEmpty) Estimate.exactly(left, child.rows.source) else child.rows.scaled(counted * formula(untried))
     val columns = kept.columns.map { case (id, c) =>

@@ -78,12 +78,13 @@ final case class ColumnStatistics(
 final case class GroupStatistics(columns: Vector[String], ndv: Double)
 
 /**
- * A uniform sample without replacement. Where `rows.length == of` it is the whole table.
+ * A sample of a table's rows without replacement. Where `rows.length == of` it is the whole table.
  *
- * @param schema of the sampled columns: flat types only, and only those whose values may be kept
- * @param of     rows of the table
+ * @param schema   of the sampled columns: flat types only, and only those whose values may be kept
+ * @param of       rows of the table
+ * @param clusters empty for a uniform sample, drawn at random; else the rows were taken from the files as they lie there, and here begin those that lay together
  */
-final case class TableSample(schema: StructType, rows: Array[InternalRow], of: Long) {
+final case class TableSample(schema: StructType, rows: Array[InternalRow], of: Long, clusters: Vector[Int] = Vector.empty) {
   private val joint = new ConcurrentHashMap[Vector[Int], java.lang.Double]
 
   /** Distinct combinations, without a NULL, of some columns of the table, as far as the sample tells; None where a type has no keys. Kept. */

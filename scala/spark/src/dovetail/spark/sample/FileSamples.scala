@@ -1,0 +1,68 @@
+package org.apache.spark.sql.dovetail.sample
+
+import java.util.IdentityHashMap
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.expressions.AttributeSet
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.footers.{FooterStatistics, RowGroups}
+import org.apache.spark.sql.dovetail.store.TableSample
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
+
+/**
+ * Samples of tables that nobody has analyzed: rows that are read from their files while a query is planned ([[FileSample]]), of the columns that its predicates
+ * look at, and kept for later queries ([[FileSampleCache]]). One object serves one run of the rule; it reads in the time that the footers have left.
+ */
+final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
+  import FileSamples._
+
+  private val enabled = DovetailConf.SampleFiles.get(conf) && DovetailConf.FootersEnabled.get(conf)
+  private val wanted  = new IdentityHashMap[LeafNode, Wanted]
+
+  /** The rows, if they have been read in time. */
+  def apply(leaf: LeafNode): Option[TableSample] = Option(wanted.get(leaf)).flatMap(_.found)
+
+  /** @param leaves with the columns to try predicates on */
+  def readAhead(leaves: Seq[(LeafNode, AttributeSet)]): Unit = if (enabled) {
+    val tables = for {
+      (leaf, columns) <- leaves
+      relation        <- files(leaf)
+      schema = StructType(relation.dataSchema.filter(f => FileSample.readable(f.dataType) && columns.exists(_.name == f.name)))
+      if schema.nonEmpty
+    } yield (leaf, relation, schema)
+    footers.readAhead(tables.map(_._1), AttributeSet.empty)
+    for ((leaf, relation, schema) <- tables; groups <- footers.rowGroups(leaf)) wanted.put(leaf, Wanted(relation, groups, schema))
+    val missing = tables.flatMap { case (leaf, _, _) => Option(wanted.get(leaf)) }.filter(_.found.isEmpty)
+    footers.within(missing.indices.collect {
+      // a table that the query has twice is read once, with the columns of both
+      case i if missing.indexWhere(_.key == missing(i).key) == i => () => read(missing(i), missing.filter(_.key == missing(i).key).map(_.schema))
+    })
+  }
+
+  private def read(one: Wanted, schemas: Seq[StructType]): Unit =
+    try FileSampleCache.put(one.key, new FileSample(one.relation, one.groups, FileSampleCache.completed(one.key, schemas)).read())
+    catch {
+      case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] =>
+        val paths = one.relation.location.rootPaths.mkString(" ")
+        FailOpen.warnOnce(s"sample $paths", s"No rows of $paths can be read for estimates, and formulas stand in for them: $e")
+    }
+}
+
+object FileSamples {
+
+  /** What of a leaf is to be read. */
+  final private case class Wanted(relation: HadoopFsRelation, groups: RowGroups, schema: StructType) {
+    val key: FileSampleCache.Key   = FileSampleCache.key(groups)
+    def found: Option[TableSample] = FileSampleCache.get(key, schema)
+  }
+
+  private def files(leaf: LeafNode): Option[HadoopFsRelation] = leaf match {
+    case r: LogicalRelation => r.relation match { case f: HadoopFsRelation => Some(f); case _ => None }
+    case _                  => None
+  }
+}

@@ -1,0 +1,52 @@
+package org.apache.spark.sql.dovetail.sql
+
+import dovetail.kernel.cost.{CostConstants, CostText}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
+import org.apache.spark.sql.dovetail.calibrate.{ClusterCosts, MicroQueries}
+import org.apache.spark.sql.dovetail.store.StatisticsStore
+import org.apache.spark.sql.execution.command.LeafRunnableCommand
+import org.apache.spark.sql.types.{DoubleType, StringType}
+import org.apache.spark.sql.{Row, SparkSession}
+
+/**
+ * `DOVETAIL CALIBRATE [n ROWS]`: measures the constants of the cost model on this cluster, and keeps them in the store's directory. `DOVETAIL CALIBRATE RESET`
+ * goes back to Dovetail's own. One row per constant; nanoseconds of one core.
+ */
+case class CalibrateCommand(rows: Option[Long]) extends LeafRunnableCommand {
+  override val output: Seq[Attribute] =
+    Seq("constant" -> StringType, "default" -> DoubleType, "measured" -> DoubleType, "used" -> DoubleType).map { case (name, dataType) =>
+      AttributeReference(name, dataType)()
+    }
+
+  override def run(session: SparkSession): Seq[Row] = {
+    val measured = rows match {
+      case None    => ClusterCosts.forget(session); Map.empty[String, Double]
+      case Some(n) =>
+        StatisticsStore.of(session).files.checkWritable()
+        val found = new MicroQueries(session, n).measured()
+        ClusterCosts.keep(session, MicroQueries.constants(found))
+        found
+    }
+    val used = ClusterCosts.of(session, session.sessionState.conf)
+    CostText.constants.map { case (name, get, _) => Row(name, get(CostConstants()), measured.get(name).map(Double.box).orNull, get(used)) }
+  }
+}
+
+object CalibrateCommand {
+  val Usage = "DOVETAIL CALIBRATE [<n> ROWS | RESET]"
+
+  /** Rows of the larger inputs: about a minute of work in all on two cores. */
+  private val Rows = 2000000L
+
+  /** Fewer say nothing, for the time of a task is counted in milliseconds. */
+  private val Fewest = 100000L
+
+  private val Sized = """(?i)(\d{1,12})\s+ROWS""".r
+
+  def apply(text: String): CalibrateCommand = text match {
+    case ""                                       => new CalibrateCommand(Some(Rows))
+    case reset if reset.equalsIgnoreCase("RESET") => new CalibrateCommand(None)
+    case Sized(n) if n.toLong >= Fewest           => new CalibrateCommand(Some(n.toLong))
+    case _ => throw new IllegalArgumentException(s"DOVETAIL CALIBRATE $text: expected $Usage, with $Fewest rows or more.")
+  }
+}

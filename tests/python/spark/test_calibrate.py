@@ -1,0 +1,33 @@
+"""`dovetail.calibrate` on a real session: measured, kept, shown, reset, refused."""
+
+import json
+
+import pytest
+from pyspark.sql import SparkSession
+
+import dovetail
+from dovetail.errors import StatementError
+
+
+def test_measures_keeps_and_resets(spark: SparkSession) -> None:
+    found = dovetail.calibrate(spark, rows=100_000)
+    try:
+        names = [one.name for one in found]
+        assert names[0] == "rowProduced" and len(names) == 9
+        assert sum(one.measured is not None for one in found) >= 3
+        assert all(one.default / 10.001 <= one.used <= one.default * 10.001 for one in found)
+        assert "exchangeByte" in str(found)
+        assert json.loads(json.dumps(found.to_dict()))["constants"][0]["name"] == "rowProduced"
+        (key, value), *none = found.to_conf().items()
+        assert not none
+        spark.conf.set(key, value)
+        spark.conf.unset(key)
+    finally:
+        back = dovetail.calibrate(spark, reset=True)
+    assert all(one.used == one.default and one.measured is None for one in back)
+
+
+@pytest.mark.parametrize(("rows", "reset"), [(5, False), (200_000, True)])
+def test_refuses_wrong_words(spark: SparkSession, rows: int, reset: bool) -> None:
+    with pytest.raises(StatementError, match=r"100,000 or more"):
+        dovetail.calibrate(spark, rows=rows, reset=reset)

@@ -1,0 +1,74 @@
+package org.apache.spark.sql.dovetail
+
+import java.nio.file.{Files, Path}
+
+import dovetail.kernel.cost.{CostConstants, CostText}
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.dovetail.calibrate.{ClusterCosts, MicroQueries}
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+
+/** Constants of the cost model: measured, kept, set by hand; and wrong ones. */
+class CalibrateSuite extends DovetailSuite {
+  private def withStore[A](body: Path => A): A =
+    withDirectory(d => withConf(DovetailConf.StorePath.key -> d.resolve("store").toString)(body(d.resolve("store"))))
+  private def costs: CostConstants       = ClusterCosts.of(spark, spark.sessionState.conf)
+  private def run(sql: String): Seq[Row] = spark.sql(sql).collect().toSeq
+
+  test("measured, kept in the store's directory, used, and taken back") {
+    withStore { store =>
+      assert(costs == CostConstants())
+      val rows = run("DOVETAIL CALIBRATE 100000 ROWS")
+      assert(rows.map(_.getString(0)) == CostText.names)
+      assert(rows.count(!_.isNullAt(2)) >= 3, "some of it is more than noise")
+      rows.foreach(r => assert(r.getDouble(3) >= r.getDouble(1) / 10.001 && r.getDouble(3) <= r.getDouble(1) * 10.001, r))
+      CostText.constants.zip(rows).foreach { case ((_, get, _), r) => assert(get(costs) == r.getDouble(3)) }
+      assert(costs != CostConstants())
+      val file = store.resolve("cluster.costs")
+      assert(CostText.read(Files.readString(file), CostConstants()) == Right(costs))
+
+      assert(run("DOVETAIL CALIBRATE RESET").forall(r => r.isNullAt(2) && r.getDouble(1) == r.getDouble(3)))
+      assert(costs == CostConstants() && !Files.exists(file))
+    }
+  }
+
+  test("a file from another session is read; a broken one is ignored with one warning") {
+    withStore { store =>
+      Files.createDirectories(store)
+      Files.writeString(store.resolve("cluster.costs"), "merge=7, hashProbe=3.5")
+      assert(costs == CostConstants(merge = 7.0, hashProbe = 3.5))
+    }
+    withStore { store =>
+      Files.createDirectories(store)
+      Files.writeString(store.resolve("cluster.costs"), "merge=seven")
+      val (found, lines) = LogCapture.of("dovetail")((1 to 3).map(_ => costs))
+      assert(found.distinct == Seq(CostConstants()))
+      assert(lines.size == 1 && lines.head.contains("merge is 'seven'") && lines.head.contains("DOVETAIL CALIBRATE"), lines)
+    }
+  }
+
+  test("the setting takes the place of single constants, and refuses what is none") {
+    withConf(DovetailConf.CostConstants.key -> " exchangeByte = 12.5 ,merge=1")(assert(costs == CostConstants(exchangeByte = 12.5, merge = 1.0)))
+    Seq("merge=0" -> "merge is '0'", "merges=1" -> "'merges' is none of rowProduced", "merge" -> "merge is ''", "merge=NaN" -> "merge is 'NaN'").foreach {
+      case (wrong, complaint) =>
+        val e = intercept[Exception](spark.conf.set(DovetailConf.CostConstants.key, wrong))
+        assert(e.getMessage.contains(complaint) && e.getMessage.contains(DovetailConf.CostConstants.key), e)
+    }
+  }
+
+  test("what was not measured keeps its ratio to the others, and ten times is the most") {
+    val twice = CostText.constants.take(7).map { case (name, get, _) => name -> get(CostConstants()) * 2.0 }.toMap
+    val found = MicroQueries.constants(twice)
+    CostText.constants.foreach { case (name, get, _) => assert(math.abs(get(found) / get(CostConstants()) - 2.0) < 1e-9, name) }
+    assert(MicroQueries.constants(Map.empty) == CostConstants())
+    assert(MicroQueries.constants(Map("merge" -> 1e9)).merge == CostConstants().merge * 10.0)
+    assert(MicroQueries.constants(Map("merge" -> 1e-9)).merge == CostConstants().merge / 10.0)
+  }
+
+  test("wrong words are refused with what is allowed") {
+    Seq("DOVETAIL CALIBRATE 10 ROWS", "DOVETAIL CALIBRATE now", "DOVETAIL CALIBRATE 5").foreach { sql =>
+      assert(
+        intercept[IllegalArgumentException](spark.sql(sql)).getMessage.contains("expected DOVETAIL CALIBRATE [<n> ROWS | RESET], with 100000 rows or more")
+      )
+    }
+  }
+}

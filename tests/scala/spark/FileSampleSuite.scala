@@ -1,0 +1,163 @@
+package org.apache.spark.sql.dovetail
+
+import java.nio.file.{Files, Path}
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.footers.FooterCache
+import org.apache.spark.sql.dovetail.sample.FileSampleCache
+import org.apache.spark.sql.dovetail.stats.{KnownTables, PlanStatistics}
+
+/** Predicates on tables that nobody has analyzed: tried on rows that are read from the files when a query is planned. */
+class FileSampleSuite extends DovetailSuite {
+
+  /** Readers are given all the time they need. */
+  private lazy val Patient = DovetailConf.FootersMaxMs.key -> "60000"
+
+  private def rows(data: DataFrame, settings: (String, String)*): Double = withConf((Patient +: settings): _*) {
+    val plan       = data.queryExecution.optimizedPlan
+    val statistics = new PlanStatistics(spark.sessionState.conf, histograms = true, KnownTables.none)
+    statistics.readAhead(plan)
+    statistics(plan).rows.value
+  }
+
+  private def off(data: DataFrame): Double = rows(data, DovetailConf.SampleFiles.key -> "false")
+
+  /** Skewed and correlated: nine in ten rows are of kind 'common', whose codes end in 7; names say the kind. */
+  private def skewed(n: Long, partitions: Int = 1): DataFrame = spark.range(0, n, 1, partitions).selectExpr(
+    "id",
+    "IF(pmod(hash(id), 10) > 0, 'common', concat('rare ', pmod(hash(id + 1), 40))) kind",
+    "IF(pmod(hash(id), 10) > 0, 7, pmod(hash(id + 2), 100)) code",
+    "date_add(DATE'2020-01-01', CAST(id * 3000 DIV " + n + " AS INT)) day",
+    "CAST(NULL AS STRING) nothing"
+  )
+
+  private val predicates = Seq(
+    "kind = 'common'",
+    "kind LIKE 'rare 1%'",
+    "kind = 'common' AND code = 7",
+    "code <> 7",
+    "kind = 'rare 3' OR code = 50",
+    "length(kind) = 6",
+    "code % 2 = 1"
+  )
+
+  private def near(data: DataFrame, where: String, tolerance: Double = 0.35, atLeast: Double = 60.0): Unit = {
+    val (found, truth) = (rows(data.where(where)), data.where(where).count().toDouble)
+    assert(math.abs(found - truth) <= math.max(tolerance * truth, atLeast), s"estimated $found instead of $truth where $where")
+  }
+
+  Seq("parquet", "orc").foreach { format =>
+    test(s"$format: of a table that fits, every row is tried; of one of moderate size, every n-th") {
+      withDirectory { d =>
+        skewed(5000).write.format(format).save(d.resolve("small").toString)
+        val small = spark.read.format(format).load(d.resolve("small").toString)
+        predicates.foreach(p => assert(rows(small.where(p)) == small.where(p).count().toDouble, p))
+        skewed(100000, 3).write.format(format).save(d.resolve("medium").toString)
+        val medium = spark.read.format(format).load(d.resolve("medium").toString)
+        predicates.foreach(near(medium, _))
+        assert(rows(medium.where("nothing = 'x'")) < 100.0)
+        assert(off(medium.where("kind = 'common'")) < 50000.0, "without, half of the rows at most: otherwise this shows nothing")
+      }
+    }
+  }
+
+  test("of a large table, some places are read: what is alike everywhere is known, what lies together is not taken for the whole") {
+    withDirectory { d =>
+      skewed(600000).write.option("parquet.block.size", "65536").parquet(d.resolve("large").toString)
+      val large = spark.read.parquet(d.resolve("large").toString)
+      predicates.foreach(near(large, _, tolerance = 0.5, atLeast = 6000.0))
+      // one day in 3,000, one month of a hundred: most have no row in the places that are read
+      Seq("day = DATE'2023-05-05'" -> 200.0, "day BETWEEN DATE'2023-05-01' AND DATE'2023-06-01'" -> 6400.0).foreach { case (p, truth) =>
+        val found = rows(large.where(p))
+        assert(found > truth / 10 && found < truth * 10, s"estimated $found instead of $truth where $p")
+      }
+    }
+  }
+
+  test("partitioned: predicates on partitions prune, others are tried; a column of a name in another case; files that change are read again") {
+    withDirectory { d =>
+      skewed(20000).selectExpr("*", "id % 4 part").write.partitionBy("part").parquet(d.resolve("p").toString)
+      val data = spark.read.parquet(d.resolve("p").toString)
+      near(data, "part = 1 AND KIND = 'common'")
+      near(data, "kind <> 'common'")
+      val before = rows(data.where("code = 7"))
+      skewed(20000).selectExpr(
+        "id",
+        "kind",
+        "1000 code",
+        "day",
+        "nothing",
+        "id % 4 part"
+      ).write.mode("overwrite").partitionBy("part").parquet(d.resolve("p").toString)
+      val after = spark.read.parquet(d.resolve("p").toString)
+      assert(before > 10000.0 && rows(after.where("code = 7")) < 100.0)
+      near(after, "code = 1000")
+    }
+  }
+
+  test("keys of two columns: how many there are together is taken from the rows") {
+    withDirectory { d =>
+      // 1,200 pairs of 400 and 300 values, though 120,000 would be possible; each once in b
+      spark.range(40000).selectExpr("id a", "pmod(id, 1200) n").selectExpr("a", "pmod(n, 400) x", "pmod(n, 300) y").write.parquet(d.resolve("a").toString)
+      spark.range(1200).selectExpr("id b", "pmod(id, 400) x", "pmod(id, 300) y").write.parquet(d.resolve("b").toString)
+      Seq("a", "b").foreach(t => spark.read.parquet(d.resolve(t).toString).createOrReplaceTempView(s"keyed_$t"))
+      withTables("keyed_a", "keyed_b") {
+        withConf(Patient) {
+          val sql   = "SELECT * FROM keyed_a a JOIN keyed_b b ON a.x = b.x AND a.y = b.y"
+          val found = spark.sql(s"SELECT value FROM dovetail_estimate('$sql')").head().getDouble(0)
+          assert(found > 30000.0 && found < 53000.0, s"estimated $found instead of 40,000")
+        }
+      }
+    }
+  }
+
+  test("no rows are read: switched off, with footers switched off, without a predicate that tells, without time; and a broken file is one warning") {
+    withDirectory { d =>
+      skewed(3000).write.parquet(d.resolve("t").toString)
+      val data          = spark.read.parquet(d.resolve("t").toString)
+      val exact         = data.where("kind = 'common'").count().toDouble
+      def clear(): Unit = { FileSampleCache.clear(); FooterCache.clear() }
+      clear()
+      assert(rows(data.where("kind = 'common'"), DovetailConf.SampleFiles.key -> "false") != exact)
+      assert(rows(data.where("kind = 'common'"), DovetailConf.FootersEnabled.key -> "false") != exact)
+      assert(rows(data.where("kind = 'common'"), DovetailConf.FootersMaxMs.key -> "0") != exact)
+      assert(rows(data.where("kind IS NOT NULL")) == 3000.0)
+      assert(rows(data.where("kind = 'common'")) == exact)
+
+      // the footer is whole, and pages are not
+      val file  = dataFile(d.resolve("t"))
+      val bytes = Files.readAllBytes(file)
+      (4 until bytes.length / 2).foreach(i => bytes(i) = 0)
+      Files.write(file, bytes)
+      Files.list(d.resolve("t")).filter(_.getFileName.toString.endsWith(".crc")).forEach(Files.delete(_))
+      clear()
+      val again      = spark.read.schema(data.schema).parquet(d.resolve("t").toString)
+      val (_, lines) = LogCapture.of("dovetail")((1 to 2).foreach(_ => assert(rows(again.where("kind = 'common'")) < 3000.0)))
+      assert(lines.count(_.contains("formulas stand in for them")) == 1, lines)
+    }
+  }
+
+  private def dataFile(directory: Path): Path = {
+    val paths = Files.list(directory)
+    try paths.filter(_.getFileName.toString.startsWith("part-")).findFirst().get
+    finally paths.close()
+  }
+
+  test("the same plan from a cold cache as from a warm one, and the same answer") {
+    withDirectory { d =>
+      skewed(30000).write.parquet(d.resolve("f").toString)
+      Seq("a" -> 400, "b" -> 300).foreach { case (t, n) => spark.range(n).selectExpr("id k", "pmod(hash(id), 10) w").write.parquet(d.resolve(t).toString) }
+      Seq("f", "a", "b").foreach(t => spark.read.parquet(d.resolve(t).toString).createOrReplaceTempView(s"sampled_$t"))
+      withTables("sampled_f", "sampled_a", "sampled_b") {
+        withConf(Patient) {
+          val sql =
+            "SELECT count(*), sum(f.code) FROM sampled_f f JOIN sampled_a a ON f.code = a.k JOIN sampled_b b ON f.id = b.k WHERE f.kind LIKE 'rare%' AND a.w = 3"
+          val plans = (1 to 3).map { i => if (i == 1) { FileSampleCache.clear(); FooterCache.clear() }; PlanText(optimized(sql)) }
+          assert(plans.distinct.size == 1)
+          sameAnswer(sql, reorders = false)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,145 @@
+package org.apache.spark.sql.dovetail
+
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
+import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, ShuffledHashJoinExec, SortMergeJoinExec}
+import org.scalatest.BeforeAndAfterAll
+
+/** How joins are done: broadcasts of our own choice, hash tables instead of sorts, and when neither is. */
+class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
+
+  /** Bytes: below the files of all tables here, above a few rows of any. */
+  private val threshold = 20000
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    def table(name: String, rows: Int, keys: Int): Unit = {
+      spark.sql(
+        s"CREATE TABLE $name USING parquet AS SELECT CAST(id % $keys AS INT) k, CAST(id AS INT) i, CAST(pmod(hash(id), 500) AS INT) w, " +
+          s"sha2(CAST(id AS STRING), 256) t FROM range($rows)"
+      )
+      spark.sql(s"ANALYZE TABLE $name COMPUTE STATISTICS FOR ALL COLUMNS")
+      ()
+    }
+    table("big", 40000, 5000)
+    table("medium", 5000, 5000)
+    table("other", 6000, 5000)
+  }
+
+  override def afterAll(): Unit =
+    try Seq("big", "medium", "other").foreach(t => spark.sql(s"DROP TABLE IF EXISTS $t"))
+    finally super.afterAll()
+
+  private def withThreshold[A](bytes: Long, more: (String, String)*)(body: => A): A =
+    withConf((Seq("spark.sql.autoBroadcastJoinThreshold" -> bytes.toString, "spark.sql.shuffle.partitions" -> "4") ++ more): _*)(body)
+
+  /** The plan that ran at last. */
+  private def ran(sql: String): Seq[SparkPlan] = {
+    val execution = spark.sql(sql).queryExecution
+    DovetailSuite.answer(execution)
+    def all(plan: SparkPlan): Seq[SparkPlan] = plan match {
+      case a: AdaptiveSparkPlanExec => all(a.executedPlan)
+      case s: QueryStageExec        => all(s.plan)
+      case p                        => p +: p.children.flatMap(all)
+    }
+    all(execution.executedPlan)
+  }
+
+  private def joins(sql: String): Seq[String] = ran(sql).collect {
+    case j: BroadcastHashJoinExec => s"broadcast ${if (j.buildSide == BuildLeft) "left" else "right"}"
+    case j: ShuffledHashJoinExec  => s"hash ${if (j.buildSide == BuildRight) "right" else "left"}"
+    case _: SortMergeJoinExec     => "sort merge"
+  }
+
+  // broadcasts
+
+  private val selective = "SELECT big.t, medium.t FROM big JOIN medium ON big.k = medium.k WHERE medium.w = 7"
+  private val off       = "spark.sql.adaptive.enabled" -> "false"
+
+  test("two relations: the side that a predicate makes small is broadcast, and Spark alone sorts and merges") {
+    withThreshold(threshold.toLong, off) {
+      dovetail(on = false)(assert(joins(selective) == Seq("sort merge")))
+      assert(joins(selective).map(_.take(9)) == Seq("broadcast"))
+      sameAnswer(selective, reorders = false)
+      val text = spark.sql("SELECT * FROM dovetail_explain(\"" + selective + "\")").head().getString(0)
+      assert(text.contains("the written order with other broadcasts"), text)
+    }
+  }
+
+  test("no broadcast of ours: switched off, without a threshold, against a user's hint, where the side cannot be broadcast, or may be too large") {
+    withThreshold(threshold.toLong, off, "spark.dovetail.broadcast.enabled" -> "false")(assert(joins(selective) == Seq("sort merge")))
+    withThreshold(-1, off)(assert(joins(selective) == Seq("sort merge")))
+    withThreshold(threshold.toLong, off) {
+      assert(joins(selective.replace("SELECT", "SELECT /*+ MERGE(medium) */")) == Seq("sort merge"))
+      assert(joins("SELECT big.t, medium.t FROM big RIGHT JOIN medium ON big.k = medium.k AND big.w = 7") == Seq(
+        "sort merge",
+        "never left of a right join"
+      ).take(1))
+    }
+    // 2 rows are estimated, but 6,000 of 80 bytes are more than 32 times this threshold
+    withThreshold(1000, off)(assert(joins("SELECT big.t, other.t FROM big JOIN other ON big.k = other.k WHERE other.i = 7") == Seq("sort merge")))
+  }
+
+  test("a broadcast with which a query fails is not made again, and others are") {
+    spark.udf.register("slowly", (i: Int) => { Thread.sleep(400); i })
+    spark.udf.register("quickly", (i: Int) => i)
+    val late = "SELECT big.t, medium.t FROM big JOIN medium ON big.k = medium.k WHERE medium.w = 9 AND slowly(medium.w) > 0"
+    withThreshold(threshold.toLong, off) {
+      withConf("spark.sql.broadcastTimeout" -> "1") {
+        assert(joinsPlanned(late).map(_.take(9)) == Seq("broadcast"))
+        val failure = intercept[Exception](spark.sql(late).collect())
+        assert(Iterator.iterate[Throwable](failure)(_.getCause).takeWhile(_ != null).exists(_.getMessage.contains("broadcast")), failure)
+        spark.sparkContext.listenerBus.waitUntilEmpty()
+        assert(joinsPlanned(late) == Seq("sort merge"))
+        assert(DovetailSuite.answer(spark.sql(late).queryExecution).nonEmpty)
+        assert(joinsPlanned(late.replace("slowly", "quickly")).map(_.take(9)) == Seq("broadcast"), "another one")
+      }
+    }
+  }
+
+  private def joinsPlanned(sql: String): Seq[String] = physical(sql).collect {
+    case j: BroadcastHashJoinExec => s"broadcast ${if (j.buildSide == BuildLeft) "left" else "right"}"
+    case _: SortMergeJoinExec     => "sort merge"
+  }
+
+  // hash tables
+
+  private def joined(kind: String, more: String = ""): String = s"SELECT count(*) FROM big $kind JOIN medium ON big.k = medium.k $more"
+  private val adaptive                                        = "spark.sql.adaptive.enabled" -> "true"
+
+  test("the smaller of two exchanged inputs is hashed instead of both sorted, where the kind of join allows it") {
+    withThreshold(-1, adaptive) {
+      Seq("INNER" -> "hash right", "LEFT" -> "hash right", "LEFT SEMI" -> "hash right", "LEFT ANTI" -> "hash right", "FULL" -> "sort merge").foreach {
+        case (kind, expected) =>
+          dovetail(on = false)(assert(joins(joined(kind)) == Seq("sort merge"), kind))
+          assert(joins(joined(kind)) == Seq(expected), kind)
+          sameAnswer(joined(kind), reorders = false)
+      }
+      val reversed = "SELECT big.t, medium.t FROM medium RIGHT JOIN big ON big.k = medium.k"
+      assert(joins(reversed) == Seq("hash left"))
+      sameAnswer(reversed, reorders = false)
+      assert(joins("SELECT count(*) FROM medium LEFT JOIN big ON big.k = medium.k") == Seq("sort merge"), "the larger one would be hashed")
+      assert(joins("SELECT count(*) FROM medium JOIN other ON other.k = medium.k") == Seq("sort merge"), "of the same size")
+    }
+  }
+
+  test("no hash table of ours: switched off, against a user's hint, where Spark broadcasts") {
+    val query = joined("INNER")
+    withThreshold(-1, adaptive, "spark.dovetail.adaptive.shuffledHash" -> "false")(assert(joins(query) == Seq("sort merge")))
+    withThreshold(-1, adaptive)(assert(joins(query.replace("SELECT", "SELECT /*+ MERGE(medium) */")) == Seq("sort merge")))
+    withThreshold(-1, adaptive, "spark.sql.adaptive.autoBroadcastJoinThreshold" -> "1000000") {
+      assert(joins("SELECT count(*) FROM big JOIN medium ON big.k = medium.k").map(_.take(9)) == Seq("broadcast"))
+    }
+  }
+
+  test("two joins and a window above: each join as its inputs turned out, and the same answer") {
+    withThreshold(-1, adaptive) {
+      val sql = "SELECT k, n, row_number() OVER (PARTITION BY k ORDER BY i) r FROM (SELECT big.k, big.i, medium.w + other.w n FROM big JOIN medium " +
+        "ON big.k = medium.k JOIN other ON other.i = big.i)"
+      // 6,000 rows come out of the first join, which are not clearly more than 5,000
+      assert(joins(sql).toSet == Set("hash right", "sort merge"), joins(sql))
+      sameAnswer(sql, reorders = false)
+    }
+  }
+}
