@@ -34,6 +34,7 @@ object EstimateQuery {
     val planner  = new Planner(session.sessionState.conf, session)
     val ordering = new GroupOrdering(planner, new PlanStatistics(session.sessionState.conf, planner.histograms, new StoredTables(session)))
     Seq(plan, prepared).foreach(ordering.statistics.learnFrom)
+    ordering.statistics.readAhead(prepared)
     top(prepared) match {
       case JoinGroup(group) => ordering.rows(group)
       case other            => ordering.statistics(other).rows
