@@ -97,6 +97,12 @@ object DovetailConf {
       "In SQL a hint does the same for one query: /*+ DOVETAIL_ORDER('((a b) c)') */."
   )
 
+  val ExcludeTables: Setting[String] = text(
+    "spark.dovetail.reorder.excludeTables",
+    "Tables, separated by commas, as t, db.t or a pattern with *: a group of joins that reads one of them is left as it is written. In SQL the hint " +
+      "/*+ DOVETAIL_OFF */ does so for one query."
+  )
+
   val StorePath: Setting[String] = text(
     "spark.dovetail.store.path",
     "Directory of the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop knows. Empty: .dovetail/statistics in spark.sql.warehouse.dir."
@@ -146,6 +152,7 @@ object DovetailConf {
     ExactPairs,
     MinGain,
     Order,
+    ExcludeTables,
     StorePath,
     StoreValues,
     StoreWriteBack,

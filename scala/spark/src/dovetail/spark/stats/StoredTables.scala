@@ -8,6 +8,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.collect.{DataFile, TableSketch}
+import org.apache.spark.sql.dovetail.steer.KnownRows
 import org.apache.spark.sql.dovetail.store._
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
@@ -23,6 +24,8 @@ final class StoredTables(session: SparkSession) extends KnownTables {
   private val found = new IdentityHashMap[LeafNode, Option[TableStatistics]]
 
   override def find(leaf: LeafNode): Option[TableStatistics] = found.computeIfAbsent(leaf, lookUp(_))
+
+  override def rows(leaf: LeafNode): Option[Double] = KnownRows.of(session).of(leaf)
 
   private def lookUp(leaf: LeafNode): Option[TableStatistics] = leaf match {
     case r: LogicalRelation =>
