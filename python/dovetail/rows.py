@@ -63,9 +63,7 @@ def all(spark: SparkSession) -> tuple[KnownRows, ...]:
 def forget(spark: SparkSession, *, sql: str | None = None, table: str | None = None) -> None:
     """Forgets the number of a query or of a table; all numbers where neither is given."""
     _sql.require_dovetail(spark)
-    _sql.rows(
-        spark, "DOVETAIL FORGET ROWS" + ("" if sql is None and table is None else f" FOR {_target(sql, table)}")
-    )
+    _sql.rows(spark, "DOVETAIL FORGET ROWS" + ("" if sql is None and table is None else f" FOR {_target(sql, table)}"))
 
 
 def save(spark: SparkSession, path: str) -> None:

@@ -11,11 +11,11 @@ import org.scalatest.BeforeAndAfterEach
 class KnownRowsSuite extends StarSuite with BeforeAndAfterEach {
   override def afterEach(): Unit = { run("FORGET ROWS"); super.afterEach() }
 
-  private def run(statement: String): Seq[String]             = spark.sql(s"DOVETAIL $statement").collect().toSeq.map(_.getString(0))
-  private def estimate(sql: String): (Double, String)         = { val e = EstimateQuery(spark, sql); (e.head.asInstanceOf[Double], e(3).toString) }
-  private def isGiven(sql: String, rows: Double): Unit        = assert(estimate(sql) == ((rows, "given")), sql)
-  private def isNotGiven(sql: String): Unit                   = assert(estimate(sql)._2 != "given", sql)
-  private def joins(sql: String): Map[Set[String], Double]    = {
+  private def run(statement: String): Seq[String]          = spark.sql(s"DOVETAIL $statement").collect().toSeq.map(_.getString(0))
+  private def estimate(sql: String): (Double, String)      = { val e = EstimateQuery(spark, sql); (e.head.asInstanceOf[Double], e(3).toString) }
+  private def isGiven(sql: String, rows: Double): Unit     = assert(estimate(sql) == ((rows, "given")), sql)
+  private def isNotGiven(sql: String): Unit                = assert(estimate(sql)._2 != "given", sql)
+  private def joins(sql: String): Map[Set[String], Double] = {
     val g = withoutIdempotenceCheck(traced(sql)._2.groups).head
     (g.before.get.joins ++ g.after.toVector.flatMap(_.joins)).map(j => j.relations.toSet -> j.rows.value).toMap
   }
@@ -38,7 +38,9 @@ class KnownRowsSuite extends StarSuite with BeforeAndAfterEach {
   }
 
   test("lists, alternatives, null-safe equality, functions, subqueries") {
-    def both(told: String, asked: String): Unit = { run(s"SET ROWS 77 FOR SELECT * FROM f JOIN c ON f.k3 = c.k WHERE $told"); isGiven(s"SELECT 1 FROM c JOIN f ON c.k = f.k3 WHERE $asked", 77) }
+    def both(told: String, asked: String): Unit = {
+      run(s"SET ROWS 77 FOR SELECT * FROM f JOIN c ON f.k3 = c.k WHERE $told"); isGiven(s"SELECT 1 FROM c JOIN f ON c.k = f.k3 WHERE $asked", 77)
+    }
     both("f.v IN (3, 1, 2)", "f.v IN (1, 2, 3)")
     both("f.v = 1 OR f.t LIKE 'x%'", "f.t LIKE 'x%' OR f.v = 1")
     both("upper(c.s) = 'C1'", "'C1' = upper(c.s)")
@@ -78,6 +80,20 @@ class KnownRowsSuite extends StarSuite with BeforeAndAfterEach {
     run("SET ROWS 50000 FOR SELECT * FROM p")
     isGiven("SELECT * FROM p", 50000)
     assert(math.abs(estimate("SELECT * FROM p WHERE k3 = 3")._1 / 2500 - 1.0) < 0.1, "predicates on partitions count as others do")
+  }
+
+  test("of a table that Dovetail has analyzed: its sample and its partitions grow with it") {
+    withDirectory { d =>
+      withConf(DovetailConf.StorePath.key -> d.toString) {
+        Seq("f", "p").foreach(t => spark.sql(s"DOVETAIL ANALYZE TABLE $t"))
+        run("SET ROWS 50000 FOR TABLE p")
+        run("SET ROWS 100000 FOR TABLE f")
+        isGiven("SELECT * FROM p", 50000)
+        assert(math.abs(estimate("SELECT * FROM p WHERE k3 = 3")._1 / 2500 - 1.0) < 0.1)
+        assert(math.abs(estimate("SELECT * FROM f WHERE v < 500")._1 / 50000 - 1.0) < 0.1)
+        assert(math.abs(estimate("SELECT * FROM f JOIN a ON f.k1 = a.k")._1 / 100000 - 1.0) < 0.1)
+      }
+    }
   }
 
   test("a table that meets itself: each part by what it is joined with") {

@@ -12,13 +12,13 @@ class PinSuite extends StarSuite {
   private val names = Vector("f", "a", "b", "c")
   private val from  = "FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k"
 
-  private def query(w: Int): String                         = s"SELECT f.v, a.w, b.w $from WHERE c.w = $w"
-  private def run(statement: String): Seq[String]           = spark.sql(s"DOVETAIL $statement").collect().toSeq.map(_.getString(0))
-  private def group(sql: String): GroupReport               = withoutIdempotenceCheck(traced(sql)._2.groups).head
-  private def order(g: GroupReport): String                 = g.after.orElse(g.before).get.order
-  private def same(a: String, b: String): Boolean           = OrderHint.read(a, names).exists(x => OrderHint.read(b, names).exists(_.sameJoins(x)))
-  private def pins: Seq[String]                             = spark.sql("SELECT name FROM dovetail_pins()").collect().map(_.getString(0)).toSeq
-  private def inStore[A](body: Path => A): A                = withDirectory(d => withConf(DovetailConf.StorePath.key -> d.toString)(body(d)))
+  private def query(w: Int): String               = s"SELECT f.v, a.w, b.w $from WHERE c.w = $w"
+  private def run(statement: String): Seq[String] = spark.sql(s"DOVETAIL $statement").collect().toSeq.map(_.getString(0))
+  private def group(sql: String): GroupReport     = withoutIdempotenceCheck(traced(sql)._2.groups).head
+  private def order(g: GroupReport): String       = g.after.orElse(g.before).get.order
+  private def same(a: String, b: String): Boolean = OrderHint.read(a, names).exists(x => OrderHint.read(b, names).exists(_.sameJoins(x)))
+  private def pins: Seq[String]                   = spark.sql("SELECT name FROM dovetail_pins()").collect().map(_.getString(0)).toSeq
+  private def inStore[A](body: Path => A): A      = withDirectory(d => withConf(DovetailConf.StorePath.key -> d.toString)(body(d)))
 
   test("the order of a query is captured, and used by the same query with other constants, aliases and order of writing") {
     inStore { _ =>
@@ -60,8 +60,8 @@ class PinSuite extends StarSuite {
     inStore { _ =>
       run(s"PIN nightly FOR ${query(1)}")
       Seq(
-        s"SELECT count(*) $from WHERE c.w = 1 AND a.w = 2"           -> "pin 'nightly' is not used: the predicates or inputs of this query are others than when it was made",
-        s"SELECT count(*) $from JOIN p ON p.k1 = a.k WHERE c.w = 1"  -> "pin 'nightly' is not used: this query joins p as well",
+        s"SELECT count(*) $from WHERE c.w = 1 AND a.w = 2" -> "pin 'nightly' is not used: the predicates or inputs of this query are others than when it was made",
+        s"SELECT count(*) $from JOIN p ON p.k1 = a.k WHERE c.w = 1"        -> "pin 'nightly' is not used: this query joins p as well",
         "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k" -> "pin 'nightly' is not used: this query does not join c"
       ).foreach { case (sql, why) => assert(group(sql).reason.contains(why), group(sql).reason) }
       assert(!group("SELECT count(*) FROM p JOIN a ON p.k1 = a.k JOIN a b ON p.k2 = b.k JOIN p q ON q.k1 = a.k").reason.contains("pin"))
@@ -125,6 +125,7 @@ class PinSuite extends StarSuite {
       Files.write(directory.resolve("pins.json"), "{\"version\": 2, \"pins\": []}".getBytes("UTF-8"))
       val (_, warnings) = LogCapture.of("dovetail")(assert(group(query(1)).status == "reordered"))
       assert(warnings.exists(_.contains("is of format 2, and this Dovetail knows 1")), warnings)
+      assert(group(query(1)).reason.contains("pins.json is not used: the file is of format 2"))
       assert(run(s"PIN x FOR ${query(1)}").head.contains("of this application alone"))
       assert(new String(Files.readAllBytes(directory.resolve("pins.json")), "UTF-8").contains("\"version\": 2"))
       assert(group(query(2)).reason.startsWith("the order of pin 'x'"))

@@ -24,12 +24,12 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, stee
         if (group.leaves.size > 2 && !group.marked) Trace.record(GroupReport.leftAlone(group.leaves.map(GroupOrdering.name), reason))
         keep(group, optimized, marks = off.isEmpty && planner.marksKeptGroups)
       case None =>
-        val ready   = Trace.timed("estimate")(prepared(group, optimized, predicates))
-        val search  = new Search(ready.graph, planner.costs, planner.budget(), planner.costsAsWritten)
-        val names   = ready.graph.relations.map(_.name)
-        val hinted  = planner.ordersFor(group).map(text => AskedOrder("the order that was asked for", s"the order '$text'", OrderHint.read(text, names)))
-        val asked   = (hinted ++ steering.pins(ready.form)).map(a => a -> a.order.flatMap(search.priced(_, group.shape).toRight("outer or semi joins forbid it")))
-        val found   = asked.collectFirst { case (a, Right(priced)) => a -> priced }
+        val ready  = Trace.timed("estimate")(prepared(group, optimized, predicates))
+        val search = new Search(ready.graph, planner.costs, planner.budget(), planner.costsAsWritten)
+        val names  = ready.graph.relations.map(_.name)
+        val hinted = planner.ordersFor(group).map(text => AskedOrder("the order that was asked for", s"the order '$text'", OrderHint.read(text, names)))
+        val asked = (hinted ++ steering.pins(ready.form)).map(a => a -> a.order.flatMap(search.priced(_, group.shape).toRight("outer or semi joins forbid it")))
+        val found = asked.collectFirst { case (a, Right(priced)) => a -> priced }
         val ignored = asked.collect { case (a, Left(why)) => s"${a.name} is not used: $why" }
         val outcome = found.map(_._2).getOrElse(Trace.timed("search")(search.run(group.shape)))
         val gain    = 1.0 - outcome.best.cost.total / math.max(outcome.original.cost.total, Double.MinPositiveValue)
@@ -87,7 +87,7 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, stee
       else
         p.mapChildren(put) match {
           case j: Join if marks && j.hint == JoinHint.NONE => j.copy(hint = JoinGroup.Mark)
-          case other                                                         => other
+          case other                                       => other
         }
     put(group.top)
   }

@@ -6,6 +6,7 @@ import java.time.temporal.ChronoUnit
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
+import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.plan.OrderHint
 import org.apache.spark.sql.dovetail.sql.SteerStatement._
 import org.apache.spark.sql.dovetail.steer._
@@ -54,7 +55,8 @@ case class SteerCommand(statement: SteerStatement) extends LeafRunnableCommand {
       val number = d.form.order.zipWithIndex.toMap
       PinnedGroup(d.names, shape.render(d.names(_)), d.form.text, shape.render(number(_).toString))
     }.distinct
-    val unsaved = pins.add(Vector(Pin(name, Instant.now().truncatedTo(ChronoUnit.SECONDS).toString, query, groups)))
+    val text    = if (DovetailConf.StoreValues.get(state.conf)) query else ""
+    val unsaved = pins.add(Vector(Pin(name, Instant.now().truncatedTo(ChronoUnit.SECONDS).toString, text, groups)))
     groups.map(g => s"pin '$name': ${g.order}${SteerCommand.kept(unsaved)}")
   }
 }

@@ -81,7 +81,7 @@ object TableFunctions {
     "",
     0 to 0,
     Seq("kind" -> StringType, "text" -> StringType, "rows" -> DoubleType, "relations" -> ArrayType(StringType)),
-    (session, _) => KnownRows.of(session).all.map(e => Seq(if (e.isTable) "table" else "query", e.of.text, e.rows, e.relations))
+    (session, _) => KnownRows.of(session).all.map(e => Seq[Any](if (e.isTable) "table" else "query", e.of.text, e.rows, e.relations))
   )
 
   private val pins = new TableFunction(
@@ -92,7 +92,7 @@ object TableFunctions {
       Seq("relations" -> ArrayType(StringType), "created" -> StringType, "query" -> StringType, "used" -> LongType, "place" -> StringType),
     (session, _) => {
       val kept = Pins.of(session)
-      for (p <- kept.all; g <- p.groups) yield Seq(p.name, g.order, g.relations, p.created, p.query, kept.uses(p.name), kept.place(p.name))
+      for (p <- kept.all; g <- p.groups) yield Seq[Any](p.name, g.order, g.relations, p.created, p.query, kept.uses(p.name), kept.place(p.name))
     }
   )
 

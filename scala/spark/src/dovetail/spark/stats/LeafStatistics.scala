@@ -61,7 +61,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
     val table = LeafStatistics.identity(leaf)
     // what the files hold is then no more than an upper bound
     val counted = if (HiddenRows.possible(leaf)) found.copy(rows = found.rows.copy(lower = 0.0)) else found
-    val profile = known.rows(leaf).fold(counted)(counted.ofRows)
+    val profile = known.rows(leaf).fold(counted)(n => counted.ofRows(if (known.find(leaf).isDefined) counted.rows.value else n))
     profile.copy(columns = leaf.output.map(a => a.exprId.id -> profile.column(a.exprId.id).copy(origin = table.map(t => s"$t ${a.name}"))).toMap)
   }
 
@@ -72,8 +72,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
     case _ => AttributeSet.empty
   }
 
-  private def ofWhatIsLeft(relation: LogicalRelation): Boolean = known.rows(relation).isEmpty &&
-    (known.find(relation).isDefined || statistics(LeafStatistics.name(relation), relation.catalogTable).isEmpty)
+  private def ofWhatIsLeft(relation: LogicalRelation): Boolean =
+    known.find(relation).isDefined || (known.rows(relation).isEmpty && statistics(LeafStatistics.name(relation), relation.catalogTable).isEmpty)
 
   /** Of the whole table: the predicates that pruned its partitions are still in the plan, and are estimated like others. */
   private def statistics(name: String, table: Option[CatalogTable]): Option[CatalogStatistics] =

@@ -27,8 +27,8 @@ final class GroupForm(group: JoinGroup, predicates: JoinPredicates, graph: JoinG
     (predicates.members.flatten.map(_.expression) ++ predicates.complex.map(_.expression) ++ group.operators.flatMap(_.condition)).flatMap(texts.reads(_)).toSet
 
   // what has to be there for a predicate or an operator to be applied
-  private lazy val conflicts         = graph.joinable.conflicts
-  private val needs: Vector[BitSet]  = predicates.complex.indices.toVector.map { i =>
+  private lazy val conflicts        = graph.joinable.conflicts
+  private val needs: Vector[BitSet] = predicates.complex.indices.toVector.map { i =>
     if (group.operators.isEmpty) BitSet(predicates.complex(i).relations: _*) else conflicts.predicates(i).all
   }
 
@@ -58,7 +58,7 @@ final class GroupForm(group: JoinGroup, predicates: JoinPredicates, graph: JoinG
   /** All that joins relations of the set, under these names, in an order of its own. */
   private def joins(in: BitSet, name: Int => String): Vector[String] = {
     def inputs(rs: Iterable[Int]) = rs.filter(in).map(name).toVector.sorted.mkString(" ")
-    val equal = predicates.members.map(_.filter(m => in(m.relation))).filter(_.map(_.relation).distinct.size > 1)
+    val equal                     = predicates.members.map(_.filter(m => in(m.relation))).filter(_.map(_.relation).distinct.size > 1)
       .map(_.map(m => texts.expression(m.expression, name)).distinct.sorted.mkString(" = "))
     // what waits for an outer join has its place in the text; all else may stand anywhere
     val other = predicates.complex.indices.filter(i => needs(i).subsetOf(in)).map { i =>

@@ -23,6 +23,7 @@ final class Pins(files: StoreFiles) {
   private var stamp   = Option.empty[(Long, Long)]
   private var looked  = Long.MinValue
   private var unsaved = Vector.empty[Pin]
+  private var fault   = Option.empty[String]
   private val uses    = new ConcurrentHashMap[String, java.lang.Long]()
 
   /** By name. What cannot be read is no pins, and one warning. */
@@ -47,8 +48,13 @@ final class Pins(files: StoreFiles) {
   /** How many queries were planned by it in this application. */
   def uses(name: String): Long = uses.getOrDefault(name, 0L)
 
-  /** Where they are kept. */
-  def place(name: String): String = synchronized(if (unsaved.exists(_.name == name)) "this application" else s"${files.directory}/$FileName")
+  val file: String = s"${files.directory}/$FileName"
+
+  /** Where a pin is kept. */
+  def place(name: String): String = synchronized(if (unsaved.exists(_.name == name)) "this application" else file)
+
+  /** Why the file is not used, if it is not. */
+  def problem: Option[String] = synchronized { look(); fault }
 
   private def change(to: Vector[Pin] => Vector[Pin]): Option[String] = synchronized {
     looked = Long.MinValue
@@ -61,6 +67,7 @@ final class Pins(files: StoreFiles) {
       unsaved = Vector.empty
       saved = after
       stamp = files.stamp(FileName)
+      fault = None
       None
     } catch {
       case e @ (_: IOException | _: IllegalArgumentException | _: UnsupportedOperationException) =>
@@ -78,11 +85,12 @@ final class Pins(files: StoreFiles) {
       looked = now
       try {
         val there = files.stamp(FileName)
-        if (there != stamp) { stamp = there; saved = read() }
+        if (there != stamp) { stamp = there; saved = read(); fault = None }
       } catch {
         case NonFatal(e) =>
           saved = Vector.empty
-          FailOpen.warnOnce(s"pins ${files.directory} $e", s"Pins in ${files.directory}/$FileName are not used: ${e.getMessage}")
+          fault = Some(e.getMessage)
+          FailOpen.warnOnce(s"pins ${files.directory} $e", s"Pins in $file are not used: ${e.getMessage}")
       }
     }
   }

@@ -63,12 +63,12 @@ final class PlanForm(literals: Boolean) {
   }
 
   private def peeled(plan: LogicalPlan): (LogicalPlan, Vector[Expression]) = plan match {
-    case Project(_, child)   => peeled(child)
-    case s: SubqueryAlias    => peeled(s.child)
-    case s: Sort             => peeled(s.child)
-    case w: Window           => peeled(w.child)
-    case Filter(c, child)    => val (core, filters) = peeled(child); (core, filters :+ c)
-    case other               => (other, Vector.empty)
+    case Project(_, child) => peeled(child)
+    case s: SubqueryAlias  => peeled(s.child)
+    case s: Sort           => peeled(s.child)
+    case w: Window         => peeled(w.child)
+    case Filter(c, child)  => val (core, filters) = peeled(child); (core, filters :+ c)
+    case other             => (other, Vector.empty)
   }
 
   private def text(plan: LogicalPlan): String = plan match {
@@ -101,17 +101,17 @@ final class PlanForm(literals: Boolean) {
   private def normalized(e: Expression, name: Int => String): Expression = e.transformUp {
     case a: Attribute =>
       columns.get(a.exprId).fold(named(if (literals) Nameless else a.name, a.dataType)) { case (i, column) => named(column, a.dataType, name(i)) }
-    case p: PlanExpression[_]     => named(if (literals) Nameless else "query", p.dataType)
-    case l: Literal if !literals  => named(Constant, l.dataType)
+    case p: PlanExpression[_]                         => named(if (literals) Nameless else "query", p.dataType)
+    case l: Literal if !literals                      => named(Constant, l.dataType)
     case u: ScalaUDF if literals && u.udfName.isEmpty => named(Nameless, u.dataType)
-    case i: InSet                 => among(i.child, i.hset.toSeq.map(v => Literal(v, i.child.dataType)))
-    case i: In                    => among(i.value, i.list)
-    case EqualTo(l, r)            => if (r.sql < l.sql) EqualTo(r, l) else EqualTo(l, r)
-    case EqualNullSafe(l, r)      => if (r.sql < l.sql) EqualNullSafe(r, l) else EqualNullSafe(l, r)
-    case GreaterThan(l, r)        => LessThan(r, l)
-    case GreaterThanOrEqual(l, r) => LessThanOrEqual(r, l)
-    case a: And                   => sorted(Conjuncts(a)).reduce(And(_, _))
-    case o: Or                    => sorted(alternatives(o)).reduce(Or(_, _))
+    case i: InSet                                     => among(i.child, i.hset.toSeq.map(v => Literal(v, i.child.dataType)))
+    case i: In                                        => among(i.value, i.list)
+    case EqualTo(l, r)                                => if (r.sql < l.sql) EqualTo(r, l) else EqualTo(l, r)
+    case EqualNullSafe(l, r)                          => if (r.sql < l.sql) EqualNullSafe(r, l) else EqualNullSafe(l, r)
+    case GreaterThan(l, r)                            => LessThan(r, l)
+    case GreaterThanOrEqual(l, r)                     => LessThanOrEqual(r, l)
+    case a: And                                       => sorted(Conjuncts(a)).reduce(And(_, _))
+    case o: Or                                        => sorted(alternatives(o)).reduce(Or(_, _))
   }
 
   /** Of a list of constants that do not count, their number does not either. */

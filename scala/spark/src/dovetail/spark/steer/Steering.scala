@@ -30,8 +30,8 @@ final class Steering(session: SparkSession) {
     else if (excluded.isEmpty) None
     else {
       val tables = group.leaves.flatMap(_.collectLeaves()).collect { case l: LeafNode => l }
-      (for (t <- tables; (text, regex) <- excluded if names(t).exists(_.matches(regex))) yield
-        s"it reads ${LeafStatistics.name(t)}, which spark.dovetail.reorder.excludeTables names ($text)").headOption
+      (for (t <- tables; (text, regex) <- excluded if names(t).exists(_.matches(regex)))
+        yield s"it reads ${LeafStatistics.name(t)}, which spark.dovetail.reorder.excludeTables names ($text)").headOption
     }
 
   /** The graph with the rows that were given for its relations and joins. */
@@ -41,7 +41,8 @@ final class Steering(session: SparkSession) {
     else {
       val group = form(true)
       val at    = group.relations.zipWithIndex.groupBy(_._1).map { case (text, found) => text -> found.map(_._2) }
-      val sizes = for (e <- entries if e.relations.forall(at.contains); set <- places(e.relations, at) if group.of(set).text == e.form) yield set.toSet -> e.rows
+      val sizes =
+        for (e <- entries if e.relations.forall(at.contains); set <- places(e.relations, at) if group.of(set).text == e.form) yield set.toSet -> e.rows
       val (one, more) = sizes.toMap.partition(_._1.size == 1)
       val rows        = one.map { case (set, n) => set.head -> n }
       graph.copy(relations = graph.relations.map(r => rows.get(r.index).fold(r)(ofRows(r, _))), sizes = more)
@@ -50,18 +51,18 @@ final class Steering(session: SparkSession) {
 
   /** Orders that are pinned for a group, and pins that are near enough to it that somebody may wonder why they are not used. */
   def pins(form: Boolean => GroupForm): Vector[AskedOrder] =
-    if (pins.isEmpty) Vector.empty
-    else {
-      val group           = form(false)
-      val all             = for (p <- pins; g <- p.groups) yield p -> g
-      val (same, others)  = all.partition(_._2.form == group.whole.text)
-      val found           = same.map { case (p, g) =>
-        val shape = OrderHint.read(g.shape, group.whole.order.indices.map(_.toString).toVector).map(renumbered(_, group.whole.order))
-        AskedOrder(s"the order of pin '${p.name}'", s"pin '${p.name}'", shape, () => pinned.used(p.name))
-      }
-      val near = if (same.nonEmpty) Vector.empty else others.flatMap { case (p, g) => whyNot(g.relations, group.names).map(w => AskedOrder("", s"pin '${p.name}'", Left(w))) }
-      found ++ near
+    pinned.problem.toVector.map(why => AskedOrder("", s"the file ${pinned.file}", Left(why))) ++ (if (pins.isEmpty) Vector.empty else found(form(false)))
+
+  private def found(group: GroupForm): Vector[AskedOrder] = {
+    val all            = for (p <- pins; g <- p.groups) yield p -> g
+    val (same, others) = all.partition(_._2.form == group.whole.text)
+    val fit            = same.map { case (p, g) =>
+      val shape = OrderHint.read(g.shape, group.whole.order.indices.map(_.toString).toVector).map(renumbered(_, group.whole.order))
+      AskedOrder(s"the order of pin '${p.name}'", s"pin '${p.name}'", shape, () => pinned.used(p.name))
     }
+    if (fit.nonEmpty) fit
+    else for ((p, g) <- others; why <- whyNot(g.relations, group.names)) yield AskedOrder("", s"pin '${p.name}'", Left(why))
+  }
 }
 
 object Steering {
@@ -91,10 +92,10 @@ object Steering {
 
   /** What keeps a pin from a group with the same relations, or with one more or less. */
   private def whyNot(pinned: Vector[String], here: Vector[String]): Option[String] = (pinned.diff(here), here.diff(pinned)) match {
-    case (Seq(), Seq())    => Some("the predicates or inputs of this query are others than when it was made")
+    case (Seq(), Seq())     => Some("the predicates or inputs of this query are others than when it was made")
     case (Seq(gone), Seq()) => Some(s"this query does not join $gone")
     case (Seq(), Seq(more)) => Some(s"this query joins $more as well")
-    case _                 => None
+    case _                  => None
   }
 
   private def names(leaf: LeafNode): Seq[String] = {
