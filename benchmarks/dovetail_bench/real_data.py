@@ -43,13 +43,14 @@ SPARK_ENGINES = {
     "spark_cbo": ("Spark CBO", real_engines.cbo),
     "spark_cbo_histograms": ("Spark CBO, histograms", real_engines.cbo_histograms),
     "dovetail": ("Dovetail", real_engines.analyzed),
+    "dovetail_true": ("Dovetail, true sizes", real_engines.true_sizes),
 }
 OTHER_ENGINES: dict[str, tuple[str, Start]] = {
     "postgresql": ("PostgreSQL", postgresql_engine),
     "duckdb": ("DuckDB", duckdb_engine),
 }
 ENGINES = (*SPARK_ENGINES, *OTHER_ENGINES)
-DEFAULT_ENGINES = tuple(name for name in ENGINES if name != "spark")
+DEFAULT_ENGINES = tuple(name for name in ENGINES if name not in ("spark", "dovetail_true"))
 
 
 def run(options: argparse.Namespace) -> Results:

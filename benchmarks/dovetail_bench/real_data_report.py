@@ -22,7 +22,7 @@ MISS = 1.5
 WORST = 20
 
 PERCENT = 100.0
-DOVETAIL_ENGINES = ("dovetail", "dovetail_bare")
+DOVETAIL_ENGINES = ("dovetail", "dovetail_bare", "dovetail_true")
 KINDS: Mapping[str, Callable[[Estimated], bool]] = {
     "all": lambda e: True,
     "base tables": lambda e: e.joins == 0,

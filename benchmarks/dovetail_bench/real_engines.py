@@ -63,10 +63,29 @@ class SparkEngine:
 
     def estimate(self, query: RealQuery, relations: Relations) -> float | None:
         text = query.join.sql(relations)
-        if self.mode in (DOVETAIL, DOVETAIL_BARE):
+        if self.mode.conf == DOVETAIL.conf:
             return float(_sql.function_rows(self.spark, "dovetail_estimate", text)[0]["value"])
         rows = self.spark.sql(text)._jdf.queryExecution().optimizedPlan().stats().rowCount()
         return float(str(rows.get())) if rows.isDefined() else None
+
+
+@dataclass(frozen=True)
+class TrueSizes(SparkEngine):
+    """Dovetail that is told the true size of every sub-plan: what is left is what its search and its costs lose.
+
+    Attributes:
+        folder: For files that tell it.
+    """
+
+    folder: Path
+
+    def order(self, query: RealQuery) -> Order:
+        entries = [{"query": query.join.sql(r), "rows": rows} for r, rows in query.sizes.items()]
+        told = self.folder / f"{query.name}.json"
+        told.write_text(json.dumps(entries), encoding="utf-8")
+        dovetail.rows.forget(self.spark)
+        dovetail.rows.load(self.spark, str(told))
+        return super().order(query)
 
 
 @contextmanager
@@ -111,6 +130,21 @@ def analyzed(session: Bench, tables: Mapping[str, Path], work: Path) -> Iterator
     for name in tables:
         collect(engine.spark, quote(name))
     yield engine
+
+
+@contextmanager
+def true_sizes(session: Bench, tables: Mapping[str, Path], work: Path) -> Iterator[SparkEngine]:
+    """The same, told of all true sizes."""
+    mode = replace(DOVETAIL, name="dovetail_true")
+    engine = _on_tables(session, mode, tables, work)
+    for name in tables:
+        collect(engine.spark, quote(name))
+    folder = work / "true"
+    folder.mkdir()
+    try:
+        yield TrueSizes(engine.spark, mode, folder)
+    finally:
+        dovetail.rows.forget(engine.spark)
 
 
 def collect(spark: SparkSession, table: str) -> None:

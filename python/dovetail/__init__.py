@@ -9,11 +9,12 @@
     print(dovetail.advise(spark, ["SELECT ..."]))      # what to analyze for these queries
     print(dovetail.explain("SELECT ...", spark))       # join order before and after, and why
     print(dovetail.compare(spark, "SELECT ..."))       # with and without, same answer checked
+    dovetail.pins.capture(spark, "nightly", "SELECT ...")  # this order is to stay
 
 Everything here speaks SQL to the session, so it works over Spark Connect as well. Importing needs no pyspark.
 """
 
-from dovetail import errors
+from dovetail import errors, pins, rows
 from dovetail._version import __version__
 from dovetail.advice import Advice, TableAdvice, advise
 from dovetail.analysis import analyze
@@ -53,6 +54,8 @@ __all__ = [
     "errors",
     "explain",
     "jar_path",
+    "pins",
+    "rows",
     "stats",
     "status",
     "version",

@@ -43,6 +43,8 @@ class Config(ConfigBase):
         reorder_order: An order for groups with just these relations, as explain writes it: ((a b) c). It is taken
             whatever it costs, unless outer or semi joins forbid it. In SQL a hint does the same for one query: /*+
             DOVETAIL_ORDER('((a b) c)') */.
+        reorder_exclude_tables: Tables, separated by commas, as t, db.t or a pattern with *: a group of joins that reads
+            one of them is left as it is written. In SQL the hint /*+ DOVETAIL_OFF */ does so for one query.
         store_path: Directory of the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop knows.
             Empty: .dovetail/statistics in spark.sql.warehouse.dir.
         store_values: Whether DOVETAIL ANALYZE keeps values of the data: bounds, quantiles, frequent values, a sample of
@@ -67,6 +69,7 @@ class Config(ConfigBase):
     exact_pairs: int = 300000
     min_gain: float = 0.1
     reorder_order: str = ""
+    reorder_exclude_tables: str = ""
     store_path: str = ""
     store_values: bool = True
     store_write_back: bool = True
@@ -86,6 +89,7 @@ class Config(ConfigBase):
         Setting("exact_pairs", "spark.dovetail.reorder.exactPairs", "int", 300000, low=0),
         Setting("min_gain", "spark.dovetail.reorder.minGain", "float", 0.1, low=0.0, high=1.0),
         Setting("reorder_order", "spark.dovetail.reorder.order", "str", ""),
+        Setting("reorder_exclude_tables", "spark.dovetail.reorder.excludeTables", "str", ""),
         Setting("store_path", "spark.dovetail.store.path", "str", ""),
         Setting("store_values", "spark.dovetail.store.values", "bool", True),
         Setting("store_write_back", "spark.dovetail.store.writeBack", "bool", True),

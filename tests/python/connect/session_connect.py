@@ -112,6 +112,19 @@ def test_compare(spark: SparkSession) -> None:
     json.dumps(found.to_dict())
 
 
+def test_steering(spark: SparkSession) -> None:
+    part = "SELECT * FROM f JOIN s ON f.o = s.o WHERE s.x = 1"
+    dovetail.rows.tell(spark, 17, sql=part)
+    assert [(k.text, k.rows) for k in dovetail.rows.all(spark)] == [(part, 17.0)]
+    assert _sql.function_rows(spark, "dovetail_estimate", part)[0]["source"] == "given"
+    dovetail.rows.forget(spark)
+    (pin,) = dovetail.pins.capture(spark, "over connect", QUERY, order="((f d) s)")
+    other = dovetail.explain(QUERY.replace("s.x = 1", "s.x = 2"), spark).to_dict()["groups"][0]
+    assert other["reason"].startswith("the order of pin 'over connect'")
+    dovetail.pins.remove(spark, pin.name)
+    assert dovetail.pins.all(spark) == ()
+
+
 def test_enable_while_it_runs_changes_settings_only(spark: SparkSession) -> None:
     again = dovetail.enable(SparkSession.builder, min_gain=0.25).getOrCreate()
     assert Config.from_session(again).min_gain == 0.25

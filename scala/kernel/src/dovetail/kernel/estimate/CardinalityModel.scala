@@ -21,7 +21,7 @@ import dovetail.kernel.graph.{JoinGraph, RelSet}
  *  - Relations with samples are joined by counting ([[SampleJoins]]); the formulas then size the rest in proportion.
  *  - A member of unknown domain draws from its class's domain ([[dovetail.kernel.graph.EquivalenceClass.domain]]).
  *
- * Outer, semi, anti and existence joins are sized above this, by [[OperatorSizes]].
+ * Outer, semi, anti and existence joins are sized above this, by [[OperatorSizes]]; what somebody knows better corrects both ([[KnownSizes]]).
  *
  * Not thread-safe: one model serves one search.
  */
@@ -129,8 +129,23 @@ final class CardinalityModel(graph: JoinGraph) {
       set => { val rows = sized(set, set.length, bounds = true); OperatorSizes.Size(rows, cautious, math.max(rows, upperBound)) }
     ))
 
+  private lazy val known: Option[KnownSizes] = if (graph.sizes.isEmpty) None else Some(new KnownSizes(graph, set => estimated(set, set.length)))
+
   /** Rows of the join of `count` relations. At least 1. */
-  def rowsOf(relations: Array[Int], count: Int): Double = operators match {
+  def rowsOf(relations: Array[Int], count: Int): Double =
+    if (known.isEmpty || count < 2) estimated(relations, count)
+    else {
+      val size = known.get.of(relations, count)
+      size.known match {
+        case Some(exactly) => cautious = exactly; exactly
+        case None          =>
+          val corrected = math.max(1.0, math.min(estimated(relations, count) * size.correction, Estimate.Ceiling))
+          cautious = math.max(cautious, corrected)
+          corrected
+      }
+    }
+
+  private def estimated(relations: Array[Int], count: Int): Double = operators match {
     case None        => sized(relations, count, bounds = false)
     case Some(sizes) =>
       val size = sizes.of(relations, count)
@@ -162,9 +177,13 @@ final class CardinalityModel(graph: JoinGraph) {
     if (relations.length == 1) graph.relations(relations.head).profile.rows
     else {
       val source = relations.map(r => graph.relations(r).profile.rows.source).reduce((a, b) => Source.weakest(a, b))
-      operators match {
+      val own    = operators match {
         case None        => val value = sized(relations, relations.length, bounds = true); Estimate.of(value, upperBound, source)
         case Some(sizes) => val size = sizes.of(relations, relations.length); Estimate.of(size.rows, size.upper, source)
+      }
+      known.map(_.of(relations, relations.length)).fold(own) { size =>
+        val value = math.max(1.0, math.min(own.value * size.correction, Estimate.Ceiling))
+        size.known.fold(if (size.correction == 1.0) own else Estimate.of(value, math.max(value, own.upper), source))(Estimate.exactly(_, Source.Given))
       }
     }
 

@@ -8,25 +8,28 @@ object Source {
   /** Counted: a literal relation, a cached relation, a materialized stage. */
   case object Exact extends Source("exact", 0)
 
+  /** Told by the user, and taken at their word. */
+  case object Given extends Source("given", 1)
+
   /** Collected by Dovetail: counted, or estimated from a sample. */
-  case object Collected extends Source("dovetail", 1)
+  case object Collected extends Source("dovetail", 2)
 
   /** The session catalog (ANALYZE TABLE). */
-  case object Catalog extends Source("catalog", 2)
+  case object Catalog extends Source("catalog", 3)
 
   /** Reported by a data source (DataSource V2 SupportsReportStatistics). */
-  case object Connector extends Source("connector", 3)
+  case object Connector extends Source("connector", 4)
 
   /** Footers of files (Parquet, ORC): rows, NULLs and ranges are counted, distinct values deduced from encodings. */
-  case object Footer extends Source("footer", 4)
+  case object Footer extends Source("footer", 5)
 
   /** Derived from the size of files and the width of a row. */
-  case object Size extends Source("size", 5)
+  case object Size extends Source("size", 6)
 
   /** Nothing known: one of [[Assumptions]]. */
-  case object Assumed extends Source("assumed", 6)
+  case object Assumed extends Source("assumed", 7)
 
-  val all: Vector[Source]                   = Vector(Exact, Collected, Catalog, Connector, Footer, Size, Assumed)
+  val all: Vector[Source]                   = Vector(Exact, Given, Collected, Catalog, Connector, Footer, Size, Assumed)
   def weakest(a: Source, b: Source): Source = if (a.rank >= b.rank) a else b
 }
 

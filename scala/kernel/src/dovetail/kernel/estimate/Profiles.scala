@@ -107,6 +107,20 @@ final case class RelationProfile(
   def column(id: Long): ColumnProfile    = columns.getOrElse(id, ColumnProfile())
   def width(ids: Iterable[Long]): Double = Assumptions.RowOverhead + ids.iterator.map(id => column(id).width).sum
 
+  /** With as many rows as somebody says there are: a column with nearly as many values as rows has more or fewer with them, others keep theirs. */
+  def ofRows(n: Double): RelationProfile = {
+    val factor              = n / math.max(rows.value, 1.0)
+    def distinct(d: Double) = math.min(if (d >= Assumptions.UniqueNdvShare * rows.value) d * factor else d, math.max(n, 1.0))
+    copy(
+      rows = Estimate.exactly(n, Source.Given),
+      columns = columns.map { case (id, c) =>
+        id -> c.copy(ndv = c.ndv.map(distinct), domain = c.domain.map(distinct), degree = c.degree.filter(_ => factor == 1.0))
+      },
+      baseRows = n,
+      groups = groups.map { case (ids, d) => ids -> distinct(d) }
+    )
+  }
+
   /** All rows but a random share gone: rows, NDVs scaled, nothing else known to change. */
   def scaled(selectivity: Double): RelationProfile = {
     val kept = rows.scaled(selectivity)

@@ -74,13 +74,17 @@ final case class JoinPredicate(
  * Edges (who can be joined with whom without a cross product) are all pairs within an equivalence class, the pairs of two-relation predicates, and the
  * hyperedges of equalities over several relations. A predicate over three or more relations that is no equality connects nothing: it is applied where
  * its last relation joins.
+ *
+ * @param sizes rows of joins of two or more relations that somebody knows better than any estimate
  */
 final case class JoinGraph(
     relations: Vector[Relation],
     classes: Vector[EquivalenceClass],
     predicates: Vector[JoinPredicate],
-    operators: Vector[Operator] = Vector.empty
+    operators: Vector[Operator] = Vector.empty,
+    sizes: Map[Set[Int], Double] = Map.empty
 ) {
+  require(sizes.forall { case (set, rows) => set.size > 1 && set.forall(relations.indices.contains) && rows >= 0.0 }, s"sizes of joins: $sizes")
   require(relations.nonEmpty && relations.zipWithIndex.forall { case (r, i) => r.index == i }, "relations are numbered from 0")
   require(classes.zipWithIndex.forall { case (c, i) => c.index == i }, "classes are numbered from 0")
   require((classes.flatMap(_.relations) ++ predicates.flatMap(_.relations)).forall(relations.indices.contains), "an edge names an unknown relation")

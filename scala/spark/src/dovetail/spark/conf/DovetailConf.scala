@@ -118,6 +118,12 @@ object DovetailConf {
     "Whether a shuffled join hashes its smaller input instead of sorting both, once adaptive execution has counted them and every task has the memory."
   )
 
+  val ExcludeTables: Setting[String] = text(
+    "spark.dovetail.reorder.excludeTables",
+    "Tables, separated by commas, as t, db.t or a pattern with *: a group of joins that reads one of them is left as it is written. In SQL the hint " +
+      "/*+ DOVETAIL_OFF */ does so for one query."
+  )
+
   val StorePath: Setting[String] = text(
     "spark.dovetail.store.path",
     "Directory of the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop knows. Empty: .dovetail/statistics in spark.sql.warehouse.dir."
@@ -177,6 +183,7 @@ object DovetailConf {
     Order,
     BroadcastEnabled,
     AdaptiveHash,
+    ExcludeTables,
     StorePath,
     StoreValues,
     StoreWriteBack,

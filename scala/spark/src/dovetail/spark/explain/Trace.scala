@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.explain
 import scala.collection.mutable
 
 import dovetail.kernel.cost.Cost
-import dovetail.kernel.enumerate.{JoinTree, Outcome, Search, Shape}
+import dovetail.kernel.enumerate.{JoinTree, Outcome, Shape}
 import dovetail.kernel.estimate.Estimate
 import dovetail.kernel.graph.{JoinGraph, Relation}
 import org.apache.spark.sql.catalyst.expressions.ExprId
@@ -136,12 +136,13 @@ object GroupReport {
       gain: Double,
       minGain: Double,
       costModel: String,
-      remarks: Vector[String]
+      remarks: Vector[String],
+      asked: Option[String]
   ): GroupReport = {
     val sameOrder = outcome.best.shape.sameJoins(outcome.original.shape)
     val percent   = f"${gain * 100}%.1f %%"
     val reason    =
-      if (outcome.algorithm == Search.Given) s"the order that was asked for; it saves $percent of the estimated cost"
+      if (asked.isDefined) s"${asked.get}; it saves $percent of the estimated cost"
       else if (taken && sameOrder) s"the written order with other broadcasts saves $percent of the estimated cost"
       else if (taken) s"saves $percent of the estimated cost"
       else if (sameOrder) "the written order is the best one found"

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.plan
 
-import dovetail.kernel.enumerate.{Outcome, Search}
+import dovetail.kernel.enumerate.Search
 import dovetail.kernel.estimate.{CardinalityModel, Estimate}
 import dovetail.kernel.graph.JoinGraph
 import org.apache.spark.sql.catalyst.expressions.{And, Expression}
@@ -9,35 +9,41 @@ import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, JoinType}
 import org.apache.spark.sql.dovetail.explain.{GroupReport, Trace}
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
 import org.apache.spark.sql.dovetail.stats.{LeafStatistics, PlanStatistics}
+import org.apache.spark.sql.dovetail.steer.{AskedOrder, Capture, GroupForm, Steering}
 
 /** Orders one group of joins: graph, search, decision, new plan. */
-final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
+final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, steering: Steering) {
 
   /** @param optimized the group's leaves, with the groups inside of them ordered */
   def apply(group: JoinGroup, optimized: Vector[LogicalPlan]): LogicalPlan = {
     val predicates = Trace.timed("extract")(JoinPredicates(group.outputs, group.conditions))
-    refusal(group, predicates) match {
+    val off        = steering.off(group)
+    off.orElse(refusal(group, predicates)) match {
       case Some(reason) =>
         // a marked group was reported when it was ordered: with the subquery it came from
         if (group.leaves.size > 2 && !group.marked) Trace.record(GroupReport.leftAlone(group.leaves.map(GroupOrdering.name), reason))
-        keep(group, optimized)
+        keep(group, optimized, marks = off.isEmpty && planner.marksKeptGroups)
       case None =>
-        val ready   = Trace.timed("estimate")(prepared(group, optimized, predicates))
-        val search  = new Search(ready.graph, planner.costs, planner.budget(), planner.costsAsWritten)
-        val hinted  = planner.ordersFor(group).map(text => text -> asAsked(text, ready.graph, group, search))
-        val found   = hinted.collectFirst { case (_, Right(asked)) => asked }
-        val ignored = hinted.collect { case (text, Left(why)) => s"the order '$text' is not used: $why" }
-        val outcome = found.getOrElse(Trace.timed("search")(search.run(group.shape)))
+        val ready  = Trace.timed("estimate")(prepared(group, optimized, predicates))
+        val search = new Search(ready.graph, planner.costs, planner.budget(), planner.costsAsWritten)
+        val names  = ready.graph.relations.map(_.name)
+        val hinted = planner.ordersFor(group).map(text => AskedOrder("the order that was asked for", s"the order '$text'", OrderHint.read(text, names)))
+        val asked = (hinted ++ steering.pins(ready.form)).map(a => a -> a.order.flatMap(search.priced(_, group.shape).toRight("outer or semi joins forbid it")))
+        val found = asked.collectFirst { case (a, Right(priced)) => a -> priced }
+        val ignored = asked.collect { case (a, Left(why)) => s"${a.name} is not used: $why" }
+        val outcome = found.map(_._2).getOrElse(Trace.timed("search")(search.run(group.shape)))
         val gain    = 1.0 - outcome.best.cost.total / math.max(outcome.original.cost.total, Double.MinPositiveValue)
         val taken   = found.isDefined || (gain > 0.0 && gain >= planner.minGain)
+        found.foreach(_._1.used())
         if (taken || group.leaves.size > 2)
-          Trace.record(GroupReport.searched(ready.graph, ready.leaves, outcome, taken, gain, planner.minGain, planner.costs.name, ignored))
-        if (taken) Trace.timed("rebuild")(ready.rebuild(outcome.best)) else keep(group, optimized)
+          Trace.record(
+            GroupReport.searched(ready.graph, ready.leaves, outcome, taken, gain, planner.minGain, planner.costs.name, ignored, found.map(_._1.whenUsed))
+          )
+        if (group.leaves.size > 2)
+          Capture.decided(ready.form, names, (if (taken) outcome.best else outcome.original).shape, search.priced(_, group.shape).isDefined)
+        if (taken) Trace.timed("rebuild")(ready.rebuild(outcome.best)) else keep(group, optimized, planner.marksKeptGroups)
     }
   }
-
-  private def asAsked(text: String, graph: JoinGraph, group: JoinGroup, search: Search): Either[String, Outcome] =
-    OrderHint.read(text, graph.relations.map(_.name)).flatMap(search.priced(_, group.shape).toRight("outer or semi joins forbid it"))
 
   /** Rows of the whole group, as the search sees them. */
   def rows(group: JoinGroup): Estimate = {
@@ -45,12 +51,16 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
     new CardinalityModel(graph).estimate(graph.relations.indices.toArray)
   }
 
+  /** What the group is called, whoever wrote it. */
+  def form(group: JoinGroup): GroupForm = prepared(group, group.leaves).form(literals = true)
+
   /** The group as the search takes it, with `plans` in the places of its leaves. */
   def prepared(group: JoinGroup, plans: Vector[LogicalPlan]): PreparedGroup = prepared(group, plans, JoinPredicates(group.outputs, group.conditions))
 
   private def prepared(group: JoinGroup, plans: Vector[LogicalPlan], predicates: JoinPredicates): PreparedGroup = {
     val leaves = complete(group, plans, predicates)
-    PreparedGroup(group, leaves, predicates, new GroupGraph(group, leaves, predicates, statistics, planner.broadcastThreshold).graph)
+    val ready  = PreparedGroup(group, leaves, predicates, new GroupGraph(group, leaves, predicates, statistics, planner.broadcastThreshold).graph)
+    ready.copy(graph = steering.informed(ready.graph, ready.form))
   }
 
   private def refusal(group: JoinGroup, predicates: JoinPredicates): Option[String] = {
@@ -71,15 +81,15 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
     }
 
   /** The group as written, over its optimized leaves. Where Spark's own cost-based reordering is on, the joins are marked: the order was decided here. */
-  private def keep(group: JoinGroup, optimized: Vector[LogicalPlan]): LogicalPlan = {
+  private def keep(group: JoinGroup, optimized: Vector[LogicalPlan], marks: Boolean): LogicalPlan = {
     val replacement = new java.util.IdentityHashMap[LogicalPlan, LogicalPlan]
     group.leaves.zip(optimized).foreach { case (leaf, o) => replacement.put(leaf, o) }
     def put(p: LogicalPlan): LogicalPlan =
       if (replacement.containsKey(p)) replacement.get(p)
       else
         p.mapChildren(put) match {
-          case j: Join if planner.marksKeptGroups && j.hint == JoinHint.NONE => j.copy(hint = JoinGroup.Mark)
-          case other                                                         => other
+          case j: Join if marks && j.hint == JoinHint.NONE => j.copy(hint = JoinGroup.Mark)
+          case other                                       => other
         }
     put(group.top)
   }
@@ -88,6 +98,9 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
 /** A group with all that the search needs of it. */
 final case class PreparedGroup(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates, graph: JoinGraph) {
   def rebuild: RebuildPlan = new RebuildPlan(group, leaves, predicates, graph)
+
+  /** What the group is called, whoever wrote it. */
+  def form(literals: Boolean): GroupForm = new GroupForm(group, predicates, graph, literals)
 }
 
 object GroupOrdering {

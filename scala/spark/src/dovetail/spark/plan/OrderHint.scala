@@ -1,35 +1,18 @@
 package org.apache.spark.sql.dovetail.plan
 
 import dovetail.kernel.enumerate.Shape
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, UnresolvedHint}
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * Join orders that somebody wrote, as explain writes them: `((a b) c)`. They come in a query's text, in a hint DOVETAIL_ORDER('((a b) c)'), or in the setting
+ * Join orders that somebody wrote, as explain writes them: `((a b) c)`. They come in a query's text, in a hint ([[QueryHints]]), or in the setting
  * `spark.dovetail.reorder.order`, and hold for a group with just these relations.
- *
- * A hint in a text reaches the rule by the text itself, which Spark keeps with every operator: a node of our own in the plan would stand in the way of
- * Spark's rules, and a tag would be lost in some of them.
  */
 object OrderHint {
-  val Name = "DOVETAIL_ORDER"
-
-  private val Hint = """(?s)/\*\+.*?\*/""".r
-  private val Call = ("(?is)\\b" + Name + "\\s*\\(\\s*(?:'([^']*)'|\"([^\"]*)\")\\s*\\)").r
 
   /** The orders that may be meant for a group: those of its query's text, then that of the setting. */
-  def of(group: JoinGroup, conf: SQLConf): Vector[String] = {
-    val texts = group.top.collect { case j: Join => j.origin.sqlText }.flatten.distinct
-    val found = for (text <- texts; hint <- Hint.findAllIn(text); call <- Call.findAllMatchIn(hint)) yield Option(call.group(1)).getOrElse(call.group(2))
-    (found ++ Some(DovetailConf.Order.get(conf))).map(_.trim).filter(_.nonEmpty).distinct.toVector
-  }
-
-  def isIn(text: String): Boolean = Hint.findAllIn(text).exists(Call.findFirstIn(_).isDefined)
-
-  /** A parsed statement without our hint, which Spark would warn of. */
-  def removed(parsed: LogicalPlan): LogicalPlan =
-    parsed.transformUpWithSubqueries { case h: UnresolvedHint if h.name.equalsIgnoreCase(Name) => h.child }
+  def of(group: JoinGroup, conf: SQLConf): Vector[String] =
+    (QueryHints.orders(group) :+ DovetailConf.Order.get(conf)).map(_.trim).filter(_.nonEmpty).distinct
 
   /** The order over relations of these names, or what is wrong with the text. The outermost brackets may be left out. */
   def read(text: String, names: Vector[String]): Either[String, Shape] =

@@ -5,7 +5,7 @@ import java.util.Locale
 
 import org.apache.spark.sql.catalyst.parser.ParserInterface
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.dovetail.plan.OrderHint
+import org.apache.spark.sql.dovetail.plan.QueryHints
 
 /**
  * Adds the statements that begin with DOVETAIL to the session's parser; all else goes to the parser that was there (Spark's, or another extension's).
@@ -30,8 +30,8 @@ object CommandParser {
           try method.invoke(delegate, args: _*)
           catch { case e: InvocationTargetException => throw e.getTargetException }
         (args.headOption, parsed) match {
-          case (Some(text: String), plan: LogicalPlan) if OrderHint.isIn(text) => OrderHint.removed(plan)
-          case _                                                               => parsed
+          case (Some(text: String), plan: LogicalPlan) if QueryHints.isIn(text) => QueryHints.removed(plan)
+          case _                                                                => parsed
         }
       }
     }
@@ -47,9 +47,10 @@ object CommandParser {
         case "PROFILE" if remain.trim.nonEmpty => ProfileCommand(remain.trim)
         case "ANALYZE"                         => AnalyzeCommand(AnalyzeStatement(remain.trim))
         case "CALIBRATE"                       => CalibrateCommand(remain.trim)
-        case _                                 => throw new IllegalArgumentException(
-            s"Unknown statement 'DOVETAIL $body'. Allowed: DOVETAIL PROFILE <query>, ${AnalyzeStatement.Usage}, ${CalibrateCommand.Usage}."
-          )
+        case _                                 =>
+          SteerStatement(body).map(SteerCommand(_)).getOrElse(throw new IllegalArgumentException(
+            s"Unknown statement 'DOVETAIL $body'. Allowed: DOVETAIL PROFILE <query>, ${AnalyzeStatement.Usage}, ${CalibrateCommand.Usage}, ${SteerStatement.Usage}."
+          ))
       })
     case _ => None
   }

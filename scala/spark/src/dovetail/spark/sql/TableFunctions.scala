@@ -13,6 +13,7 @@ import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.explain.ExplainQuery
 import org.apache.spark.sql.dovetail.history.{LoggedQuery, QueryLog}
 import org.apache.spark.sql.dovetail.stats.ShowStatistics
+import org.apache.spark.sql.dovetail.steer.{KnownRows, Pins}
 import org.apache.spark.sql.execution.{LeafExecNode, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -75,7 +76,27 @@ object TableFunctions {
 
   private val queries = new TableFunction("dovetail_queries", "", 0 to 0, LoggedQuery.columns, (session, _) => QueryLog(session).all.map(_.row))
 
-  val functions: Seq[TableFunction] = Seq(version, conf, stats, explain, estimate, advise, queries)
+  private val rows = new TableFunction(
+    "dovetail_rows",
+    "",
+    0 to 0,
+    Seq("kind" -> StringType, "text" -> StringType, "rows" -> DoubleType, "relations" -> ArrayType(StringType)),
+    (session, _) => KnownRows.of(session).all.map(e => Seq[Any](if (e.isTable) "table" else "query", e.of.text, e.rows, e.relations))
+  )
+
+  private val pins = new TableFunction(
+    "dovetail_pins",
+    "",
+    0 to 0,
+    Seq("name", "order").map(_ -> StringType) ++
+      Seq("relations" -> ArrayType(StringType), "created" -> StringType, "query" -> StringType, "used" -> LongType, "place" -> StringType),
+    (session, _) => {
+      val kept = Pins.of(session)
+      for (p <- kept.all; g <- p.groups) yield Seq[Any](p.name, g.order, g.relations, p.created, p.query, kept.uses(p.name), kept.place(p.name))
+    }
+  )
+
+  val functions: Seq[TableFunction] = Seq(version, conf, stats, explain, estimate, advise, queries, rows, pins)
 
   type Description = (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan)
 

@@ -3,9 +3,12 @@ package org.apache.spark.sql.dovetail.stats
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.store.TableStatistics
 
-/** What Dovetail collected earlier of the table behind a leaf of a plan; of the partitions that are left where partitions were pruned. */
+/** What Dovetail collected earlier of the table behind a leaf of a plan, of the partitions that are left where partitions were pruned; and what it was told. */
 trait KnownTables {
   def find(leaf: LeafNode): Option[TableStatistics]
+
+  /** Rows of that table, where the user has told of them. */
+  def rows(leaf: LeafNode): Option[Double] = None
 }
 
 object KnownTables {

@@ -75,8 +75,9 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
     })
     val table = LeafStatistics.identity(leaf)
     // what the files hold is then no more than an upper bound
-    val rows = if (HiddenRows.possible(leaf)) found.rows.copy(lower = 0.0) else found.rows
-    found.copy(rows = rows, columns = leaf.output.map(a => a.exprId.id -> found.column(a.exprId.id).copy(origin = table.map(t => s"$t ${a.name}"))).toMap)
+    val counted = if (HiddenRows.possible(leaf)) found.copy(rows = found.rows.copy(lower = 0.0)) else found
+    val profile = known.rows(leaf).fold(counted)(n => counted.ofRows(if (known.find(leaf).isDefined) counted.rows.value else n))
+    profile.copy(columns = leaf.output.map(a => a.exprId.id -> profile.column(a.exprId.id).copy(origin = table.map(t => s"$t ${a.name}"))).toMap)
   }
 
   /** Partition columns by which `relation` was pruned, where its rows come from the size that is left: predicates on them have been counted then. */
@@ -87,7 +88,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   }
 
   private def ofWhatIsLeft(relation: LogicalRelation): Boolean =
-    known.find(relation).isDefined || statistics(LeafStatistics.name(relation), relation.catalogTable).isEmpty
+    known.find(relation).isDefined || (known.rows(relation).isEmpty && statistics(LeafStatistics.name(relation), relation.catalogTable).isEmpty)
 
   /** Of the whole table: the predicates that pruned its partitions are still in the plan, and are estimated like others. */
   private def statistics(name: String, table: Option[CatalogTable]): Option[CatalogStatistics] =

@@ -8,6 +8,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.collect.{DataFile, TableSketch}
+import org.apache.spark.sql.dovetail.steer.KnownRows
 import org.apache.spark.sql.dovetail.store._
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
@@ -23,6 +24,8 @@ final class StoredTables(session: SparkSession) extends KnownTables {
   private val found = new IdentityHashMap[LeafNode, Option[TableStatistics]]
 
   override def find(leaf: LeafNode): Option[TableStatistics] = found.computeIfAbsent(leaf, lookUp(_))
+
+  override def rows(leaf: LeafNode): Option[Double] = KnownRows.of(session).of(leaf)
 
   private def lookUp(leaf: LeafNode): Option[TableStatistics] = leaf match {
     case r: LogicalRelation =>
@@ -42,7 +45,8 @@ final class StoredTables(session: SparkSession) extends KnownTables {
 
   private def known(relation: LogicalRelation, files: HadoopFsRelation): Option[TableStatistics] = {
     val store = StatisticsStore.of(session)
-    store.find(TableKey(relation, files, session.sparkContext.hadoopConfiguration)).flatMap(StoredTables.of(store, _, DataFile.of(files.location)))
+    val table = store.find(TableKey(relation, files, session.sparkContext.hadoopConfiguration))
+    table.flatMap(t => StoredTables.of(store, t, DataFile.of(files.location)).map(s => rows(relation).fold(s)(StoredTables.ofTable(s, t, _))))
       .map(s => if (HiddenRows.possible(files)) s.copy(atMost = true) else s)
   }
 }
@@ -97,14 +101,20 @@ object StoredTables {
   }
 
   /** As if the files that were not read were like those that were. */
-  private def scaled(s: TableStatistics, bytes: Long, unread: Unread): TableStatistics = {
-    val factor                = bytes.toDouble / s.bytes
+  private def scaled(s: TableStatistics, bytes: Long, unread: Unread): TableStatistics =
+    times(s, bytes.toDouble / s.bytes).copy(bytes = bytes, unread = Some(unread))
+
+  /** As if the whole table had so many rows, of which these files are the share that they were when it was read. */
+  private def ofTable(s: TableStatistics, table: StoredTable, rows: Double): TableStatistics =
+    times(s, rows / math.max(1.0, (if (s.unread.isEmpty) table.statistics.rows else s.rows).toDouble))
+
+  /** As if there were so many times as many rows, like those that were read. */
+  private def times(s: TableStatistics, factor: Double): TableStatistics = {
     def grown(n: Long)        = math.round(n * factor)
     val rows                  = grown(s.rows)
     def distinct(ndv: Double) = if (ndv >= KeyLike * s.rows) ndv * factor else math.min(ndv, math.max(rows.toDouble, 1.0))
     s.copy(
       rows = rows,
-      bytes = bytes,
       columns = s.columns.map(c =>
         c.copy(
           nulls = grown(c.nulls),
@@ -115,8 +125,7 @@ object StoredTables {
         )
       ),
       groups = s.groups.map(g => g.copy(ndv = distinct(g.ndv))),
-      sample = s.sample.map(_.copy(of = rows)),
-      unread = Some(unread)
+      sample = s.sample.map(_.copy(of = rows))
     )
   }
 }

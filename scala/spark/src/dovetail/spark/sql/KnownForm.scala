@@ -1,0 +1,58 @@
+package org.apache.spark.sql.dovetail.sql
+
+import dovetail.kernel.estimate.{Estimate, Source}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.dovetail.plan.JoinGroup
+import org.apache.spark.sql.dovetail.stats.LeafStatistics
+import org.apache.spark.sql.dovetail.steer.{KnownRows, PlanForm}
+import org.apache.spark.sql.dovetail.steer.KnownRows.{OfQuery, OfTable, Target}
+
+/** What a number of rows is of, by the form in which other queries recognize it. */
+object KnownForm {
+
+  def apply(session: SparkSession, of: Target, rows: Double): KnownRows.Entry = of match {
+    case OfTable(name) =>
+      val parts = session.sessionState.sqlParser.parseMultipartIdentifier(name).map(p => s"`${p.replace("`", "``")}`").mkString(".")
+      new PlannedQuery(session, s"SELECT * FROM $parts", Asker).top match {
+        case l: LeafNode => table(l, of, rows).getOrElse(refuse(s"$name (${l.nodeName}) has no name or path by which other queries know it"))
+        case _           => refuse(s"$name is a view of more than one table as it is. Use DOVETAIL SET ROWS $rows FOR SELECT * FROM $name")
+      }
+    case OfQuery(text) =>
+      val sql   = quoted(session, text)
+      val query = new PlannedQuery(session, sql, Asker)
+      query.top match {
+        case JoinGroup(group) =>
+          val form = query.ordering.form(group)
+          if (form.whole.nameless) refuse(s"an input or a predicate of it cannot be recognized in other queries: $sql")
+          KnownRows.Entry(OfQuery(sql), isTable = false, rows, form.whole.text, form.whole.order.map(form.relations(_)))
+        case l: LeafNode if table(l, of, rows).isDefined => table(l, OfQuery(sql), rows).get
+        case other                                       =>
+          val form = single(other).getOrElse(refuse(s"it cannot be recognized in other queries: $sql"))
+          KnownRows.Entry(OfQuery(sql), isTable = false, rows, s"r0: $form", Vector(form))
+      }
+  }
+
+  /** Rows that were given for a plan that is no join. */
+  def rows(session: SparkSession, plan: LogicalPlan): Option[Estimate] = {
+    val known = KnownRows.of(session).queries.filter(_.relations.size == 1)
+    if (known.isEmpty) None else single(plan).flatMap(f => known.find(_.relations.head == f)).map(e => Estimate.exactly(e.rows, Source.Given))
+  }
+
+  private val Asker = "DOVETAIL SET ROWS"
+
+  private def table(leaf: LeafNode, of: Target, rows: Double): Option[KnownRows.Entry] =
+    LeafStatistics.identity(leaf).map(id => KnownRows.Entry(of, isTable = true, rows, id, Vector(id)))
+
+  private def single(plan: LogicalPlan): Option[String] = {
+    val texts = new PlanForm(literals = true)
+    texts.learn(0, plan)
+    Some(texts.input(plan)).filterNot(_.contains(PlanForm.Nameless))
+  }
+
+  /** A query may stand in quotes. */
+  def quoted(session: SparkSession, text: String): String =
+    if (text.startsWith("'") || text.startsWith("\"")) session.sessionState.sqlParser.parseExpression(text).eval().toString else text
+
+  private def refuse(why: String): Nothing = throw new IllegalArgumentException(s"$Asker: $why.")
+}

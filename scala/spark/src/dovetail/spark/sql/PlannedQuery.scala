@@ -1,0 +1,39 @@
+package org.apache.spark.sql.dovetail.sql
+
+import scala.annotation.tailrec
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.dovetail.explain.Trace
+import org.apache.spark.sql.dovetail.plan.{GroupOrdering, Planner, Preparation}
+import org.apache.spark.sql.dovetail.stats.{PlanStatistics, StoredTables}
+import org.apache.spark.sql.dovetail.steer.Steering
+import org.apache.spark.sql.execution.CommandExecutionMode
+
+/** A query as the rule sees it: planned up to there, not run. */
+final class PlannedQuery(session: SparkSession, sql: String, asker: String) {
+  private val input = {
+    val state      = session.sessionState
+    val (_, trace) = Trace.collecting(state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP).optimizedPlan)
+    trace.input.getOrElse(throw new IllegalArgumentException(s"$asker: Spark does not optimize this statement: $sql"))
+  }
+  private val prepared = Preparation(session, input)
+
+  val ordering: GroupOrdering = {
+    val planner = new Planner(session.sessionState.conf, session)
+    val found = new GroupOrdering(planner, new PlanStatistics(session.sessionState.conf, planner.histograms, new StoredTables(session)), new Steering(session))
+    Seq(input, prepared).foreach(found.statistics.learnFrom)
+    found.statistics.readAhead(prepared)
+    found
+  }
+
+  /** Without projections on top, which change no rows. */
+  val top: LogicalPlan = PlannedQuery.top(prepared)
+}
+
+private object PlannedQuery {
+  @tailrec def top(plan: LogicalPlan): LogicalPlan = plan match {
+    case Project(_, child) => top(child)
+    case other             => other
+  }
+}

@@ -1,0 +1,140 @@
+package org.apache.spark.sql.dovetail.steer
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.ExistenceJoin
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.predicates.Conjuncts
+import org.apache.spark.sql.dovetail.stats.LeafStatistics
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
+import org.apache.spark.sql.types.DataType
+
+/**
+ * Texts of the inputs of a group and of expressions over them: equal texts mean the same, whatever a query calls its tables and columns, and in whatever order
+ * it writes its predicates. Below [[GroupForm]].
+ *
+ * Columns are those of tables, with what is computed from them put in its place. What changes no rows (projections, sorting) is left out. What cannot be told
+ * apart from something else by its text holds [[PlanForm.Nameless]].
+ *
+ * @param literals whether constants are part of the text: they are of a number of rows, and are not of an order
+ */
+final class PlanForm(literals: Boolean) {
+  import PlanForm._
+
+  private val columns = mutable.HashMap.empty[ExprId, (Int, String)]
+  private val defined = mutable.HashMap.empty[ExprId, Expression]
+
+  /** To be told of all inputs before a text is asked for. */
+  def learn(input: Int, plan: LogicalPlan): Unit = {
+    plan.collectLeaves().zipWithIndex.foreach { case (leaf, i) =>
+      leaf.output.foreach(a => columns(a.exprId) = (input, if (i == 0) a.name else s"${a.name}#$i"))
+    }
+    plan.foreachUp(_.expressions.foreach { case a: Alias => define(a); case _ => })
+  }
+
+  /** A computed column. */
+  def define(a: Alias): Unit = defined(a.exprId) = overTables(a.child)
+
+  /** The column that an existence join adds to what is beside this input. */
+  def flag(a: Attribute, input: Int): Unit = columns(a.exprId) = (input, "exists")
+
+  /** The tables' columns that an expression reads. */
+  def reads(e: Expression): Set[ExprId] = overTables(e).references.map(_.exprId).toSet
+
+  /** @param name what to call an input */
+  def expression(e: Expression, name: Int => String): String = normalized(overTables(e), name).sql
+
+  def conjuncts(es: Seq[Expression], name: Int => String): String = es.flatMap(Conjuncts(_)).map(expression(_, name)).distinct.sorted.mkString(" AND ")
+
+  /**
+   * An input with its predicates. Spark adds IS NOT NULL for join keys and for what other predicates read, as the whole query has them: these are left out.
+   *
+   * @param more predicates beside those in the plan
+   * @param keys columns that joins read
+   */
+  def input(plan: LogicalPlan, more: Seq[Expression] = Nil, keys: Set[ExprId] = Set.empty): String = {
+    val (core, filters) = peeled(plan)
+    val all             = (filters ++ more).flatMap(Conjuncts(_))
+    val read            = all.filterNot(_.isInstanceOf[IsNotNull]).flatMap(reads).toSet ++ keys
+    val kept            = conjuncts(all.filterNot { case IsNotNull(c) => reads(c).subsetOf(read); case _ => false }, _ => "")
+    if (kept.isEmpty) text(core) else s"${text(core)}[$kept]"
+  }
+
+  private def peeled(plan: LogicalPlan): (LogicalPlan, Vector[Expression]) = plan match {
+    case Project(_, child) => peeled(child)
+    case s: SubqueryAlias  => peeled(s.child)
+    case s: Sort           => peeled(s.child)
+    case w: Window         => peeled(w.child)
+    case Filter(c, child)  => val (core, filters) = peeled(child); (core, filters :+ c)
+    case other             => (other, Vector.empty)
+  }
+
+  private def text(plan: LogicalPlan): String = plan match {
+    case l: LeafNode    => leaf(l)
+    case a: Aggregate   => s"aggregate(${a.groupingExpressions.map(expression(_, _ => "")).sorted.mkString(", ")})(${input(a.child)})"
+    case d: Distinct    => s"distinct(${input(d.child)})"
+    case l: GlobalLimit => s"limit(${expression(l.limitExpr, _ => "")})(${input(l.child)})"
+    case l: LocalLimit  => input(l.child)
+    case u: Union       => u.children.map(input(_)).mkString("union(", ", ", ")")
+    case j: Join        =>
+      val kind = j.joinType match { case _: ExistenceJoin => "existence"; case other => other.sql.toLowerCase(java.util.Locale.ROOT) }
+      s"$kind join(${input(j.left)}, ${input(j.right)})(${conjuncts(j.condition.toSeq, _ => "")})"
+    case other => if (literals) Nameless else other.nodeName
+  }
+
+  private def leaf(l: LeafNode): String = (l match {
+    case v: DataSourceV2ScanRelation => LeafStatistics.identity(v).map(_ + pushed(v))
+    case r: InMemoryRelation         => r.cacheBuilder.tableName.map("cached " + _)
+    case other                       => LeafStatistics.identity(other)
+  }).getOrElse(if (literals) Nameless else LeafStatistics.name(l))
+
+  /** Predicates that a data source has taken over, and are in the plan no more. */
+  private def pushed(v: DataSourceV2ScanRelation): String = v.scan match {
+    case f: FileScan => if (f.partitionFilters.isEmpty) "" else conjuncts(f.partitionFilters, _ => "")
+    case other       => if (literals) other.description().replaceAll("#\\d+", "") else ""
+  }
+
+  private def overTables(e: Expression): Expression = if (defined.isEmpty) e else e.transformUp { case a: Attribute => defined.getOrElse(a.exprId, a) }
+
+  private def normalized(e: Expression, name: Int => String): Expression = e.transformUp {
+    case a: Attribute =>
+      columns.get(a.exprId).fold(named(if (literals) Nameless else a.name, a.dataType)) { case (i, column) => named(column, a.dataType, name(i)) }
+    case p: PlanExpression[_]                         => named(if (literals) Nameless else "query", p.dataType)
+    case l: Literal if !literals                      => named(Constant, l.dataType)
+    case u: ScalaUDF if literals && u.udfName.isEmpty => named(Nameless, u.dataType)
+    case i: InSet                                     => among(i.child, i.hset.toSeq.map(v => Literal(v, i.child.dataType)))
+    case i: In                                        => among(i.value, i.list)
+    case EqualTo(l, r)                                => if (r.sql < l.sql) EqualTo(r, l) else EqualTo(l, r)
+    case EqualNullSafe(l, r)                          => if (r.sql < l.sql) EqualNullSafe(r, l) else EqualNullSafe(l, r)
+    case GreaterThan(l, r)                            => LessThan(r, l)
+    case GreaterThanOrEqual(l, r)                     => LessThanOrEqual(r, l)
+    case a: And                                       => sorted(Conjuncts(a)).reduce(And(_, _))
+    case o: Or                                        => sorted(alternatives(o)).reduce(Or(_, _))
+  }
+
+  /** Of a list of constants that do not count, their number does not either. */
+  private def among(value: Expression, list: Seq[Expression]): Expression =
+    if (literals) In(value, sorted(list)) else In(value, Seq(named(Constant, value.dataType)))
+
+  private def sorted(es: Seq[Expression]): Seq[Expression] = es.map(e => e.sql -> e).sortBy(_._1).foldLeft(Vector.empty[(String, Expression)])((seen, e) =>
+    if (seen.lastOption.exists(_._1 == e._1)) seen else seen :+ e
+  ).map(_._2)
+
+  private def alternatives(e: Expression): Seq[Expression] = e match {
+    case Or(l, r) => alternatives(l) ++ alternatives(r)
+    case other    => Seq(other)
+  }
+
+  private def named(text: String, dataType: DataType, input: String = ""): Attribute =
+    AttributeReference(text, dataType)(ExprId(0L), if (input.isEmpty) Nil else Seq(input))
+}
+
+object PlanForm {
+
+  /** In a text: what it stands for has no name by which another query would recognize it. */
+  val Nameless = "\u0000"
+
+  private val Constant = "?"
+}

@@ -1,0 +1,108 @@
+package org.apache.spark.sql.dovetail.steer
+
+import dovetail.kernel.enumerate.Shape
+import dovetail.kernel.estimate.{Estimate, RelationSample, Source}
+import dovetail.kernel.graph.{JoinGraph, Relation}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.plan.{JoinGroup, OrderHint, QueryHints}
+import org.apache.spark.sql.dovetail.stats.LeafStatistics
+
+/**
+ * What people who know better have told, as one run of the rule asks for it: groups to leave alone, orders that are pinned, rows that are given.
+ *
+ * Forms of a group are made only where there is something to be found by them.
+ */
+final class Steering(session: SparkSession) {
+  import Steering._
+
+  private val known       = KnownRows.of(session)
+  private lazy val pinned = Pins.of(session)
+  private lazy val pins   = pinned.all
+
+  private lazy val excluded: Vector[(String, String)] =
+    DovetailConf.ExcludeTables.get(session.sessionState.conf).split(',').map(_.trim).filter(_.nonEmpty).map(p => p -> pattern(p)).toVector
+
+  /** Why a group is left to Spark, if somebody asks for that. */
+  def off(group: JoinGroup): Option[String] =
+    if (QueryHints.off(group)) Some("the query's text has the hint DOVETAIL_OFF")
+    else if (excluded.isEmpty) None
+    else {
+      val tables = group.leaves.flatMap(_.collectLeaves()).collect { case l: LeafNode => l }
+      (for (t <- tables; (text, regex) <- excluded if names(t).exists(_.matches(regex)))
+        yield s"it reads ${LeafStatistics.name(t)}, which spark.dovetail.reorder.excludeTables names ($text)").headOption
+    }
+
+  /** The graph with the rows that were given for its relations and joins. */
+  def informed(graph: JoinGraph, form: Boolean => GroupForm): JoinGraph = {
+    val entries = known.queries
+    if (entries.isEmpty) graph
+    else {
+      val group = form(true)
+      val at    = group.relations.zipWithIndex.groupBy(_._1).map { case (text, found) => text -> found.map(_._2) }
+      val sizes =
+        for (e <- entries if e.relations.forall(at.contains); set <- places(e.relations, at) if group.of(set).text == e.form) yield set.toSet -> e.rows
+      val (one, more) = sizes.toMap.partition(_._1.size == 1)
+      val rows        = one.map { case (set, n) => set.head -> n }
+      graph.copy(relations = graph.relations.map(r => rows.get(r.index).fold(r)(ofRows(r, _))), sizes = more)
+    }
+  }
+
+  /** Orders that are pinned for a group, and pins that are near enough to it that somebody may wonder why they are not used. */
+  def pins(form: Boolean => GroupForm): Vector[AskedOrder] =
+    pinned.problem.toVector.map(why => AskedOrder("", s"the file ${pinned.file}", Left(why))) ++ (if (pins.isEmpty) Vector.empty else found(form(false)))
+
+  private def found(group: GroupForm): Vector[AskedOrder] = {
+    val all            = for (p <- pins; g <- p.groups) yield p -> g
+    val (same, others) = all.partition(_._2.form == group.whole.text)
+    val fit            = same.map { case (p, g) =>
+      val shape = OrderHint.read(g.shape, group.whole.order.indices.map(_.toString).toVector).map(renumbered(_, group.whole.order))
+      AskedOrder(s"the order of pin '${p.name}'", s"pin '${p.name}'", shape, () => pinned.used(p.name))
+    }
+    if (fit.nonEmpty) fit
+    else for ((p, g) <- others; why <- whyNot(g.relations, group.names)) yield AskedOrder("", s"pin '${p.name}'", Left(why))
+  }
+}
+
+object Steering {
+
+  /** Ways to find the relations of one entry among those of a group: more than one where a table meets itself. */
+  private val MostPlaces = 64
+
+  private def places(relations: Vector[String], at: Map[String, Vector[Int]]): Vector[Vector[Int]] =
+    relations.distinct.foldLeft(Vector(Vector.empty[Int])) { (sets, text) =>
+      val chosen = at(text).combinations(relations.count(_ == text)).take(MostPlaces).toVector
+      (for (set <- sets; more <- chosen) yield set ++ more).take(MostPlaces)
+    }
+
+  private def ofRows(r: Relation, n: Double): Relation = {
+    val rows = Estimate.exactly(n, Source.Given)
+    r.copy(profile = r.profile.copy(rows = rows, baseRows = math.max(r.profile.baseRows, n)), sample = r.sample.flatMap(sampleOf(_, n)))
+  }
+
+  /** The sample as one of so many rows; none where it has more. */
+  private def sampleOf(s: RelationSample, n: Double): Option[RelationSample] =
+    if (s.rows == 0 || s.rows > n) None else Some(s.copy(complete = s.complete && s.rows == n, fraction = s.rows / n))
+
+  private def renumbered(shape: Shape, to: Vector[Int]): Shape = shape match {
+    case Shape.Leaf(r)    => Shape.Leaf(to(r))
+    case Shape.Join(l, r) => Shape.Join(renumbered(l, to), renumbered(r, to))
+  }
+
+  /** What keeps a pin from a group with the same relations, or with one more or less. */
+  private def whyNot(pinned: Vector[String], here: Vector[String]): Option[String] = (pinned.diff(here), here.diff(pinned)) match {
+    case (Seq(), Seq())     => Some("the predicates or inputs of this query are others than when it was made")
+    case (Seq(gone), Seq()) => Some(s"this query does not join $gone")
+    case (Seq(), Seq(more)) => Some(s"this query joins $more as well")
+    case _                  => None
+  }
+
+  private def names(leaf: LeafNode): Seq[String] = {
+    val parts = LeafStatistics.identity(leaf).toSeq.filterNot(_.contains("/")).map(_.split('.').toSeq)
+    LeafStatistics.name(leaf) +: parts.flatMap(p => p.indices.map(i => p.drop(i).mkString(".")))
+  }
+
+  /** `*` stands for any text. */
+  private def pattern(text: String): String = "(?i)" + text.split("\\*", -1).map(java.util.regex.Pattern.quote).mkString(".*")
+}

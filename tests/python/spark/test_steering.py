@@ -1,0 +1,87 @@
+"""`dovetail.pins` and `dovetail.rows` on a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import dovetail
+from dovetail import _sql
+from dovetail.errors import StatementError
+
+QUERY = "SELECT count(*) AS n FROM sf JOIN sa ON sf.k1 = sa.k JOIN sb ON sf.k2 = sb.k WHERE sb.w = {}"
+
+
+@pytest.fixture(scope="module")
+def star(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    for name, sql in {
+        "sf": "SELECT id % 100 AS k1, id % 20 AS k2 FROM range(2000)",
+        "sa": "SELECT id AS k FROM range(100)",
+        "sb": "SELECT id AS k, id % 10 AS w FROM range(20)",
+    }.items():
+        spark.sql(f"CREATE TABLE {name} USING parquet AS {sql}")
+    store = str(tmp_path_factory.mktemp("store"))
+    with _sql.settings(spark, {"spark.dovetail.store.path": store}):
+        yield spark
+    for name in ("sf", "sa", "sb"):
+        spark.sql(f"DROP TABLE {name}")
+
+
+def test_a_pin_is_used_by_the_next_run_with_other_constants(star: SparkSession, tmp_path: Path) -> None:
+    (pin,) = dovetail.pins.capture(star, "it's mine", QUERY.format(1), order="((sf sa) sb)")
+    assert (pin.order, sorted(pin.relations), pin.used) == ("((sf sa) sb)", ["sa", "sb", "sf"], 0)
+    assert pin.place.endswith("pins.json")
+    reason = dovetail.explain(QUERY.format(2), star).to_dict()["groups"][0]["reason"]
+    assert reason.startswith("the order of pin 'it's mine'")
+    assert dovetail.pins.all(star)[0].used > 0
+
+    file = str(tmp_path / "it's.json")
+    dovetail.pins.save(star, file)
+    dovetail.pins.remove(star, "it's mine")
+    assert dovetail.pins.all(star) == ()
+    assert [p.name for p in dovetail.pins.load(star, file)] == ["it's mine"]
+    dovetail.pins.remove(star, "it's mine")
+
+
+def test_without_an_order_the_present_one_is_pinned(star: SparkSession) -> None:
+    now = dovetail.explain(QUERY.format(1), star).to_dict()["groups"][0]
+    (pin,) = dovetail.pins.capture(star, "now", QUERY.format(1))
+    assert pin.order == (now["after"] or now["before"])["order"]
+    dovetail.pins.remove(star, "now")
+
+
+def test_rows_are_told_listed_and_forgotten(star: SparkSession, tmp_path: Path) -> None:
+    part = "SELECT * FROM sf JOIN sb ON sf.k2 = sb.k WHERE sb.w = 3"
+    dovetail.rows.tell(star, 17, sql=part)
+    dovetail.rows.tell(star, 5_000_000_000, table="sf")
+    known = dovetail.rows.all(star)
+    assert [(k.kind, k.text, k.rows) for k in known] == [("query", part, 17.0), ("table", "`sf`", 5e9)]
+    estimate = _sql.function_rows(star, "dovetail_estimate", "SELECT x.w FROM sb x, sf y WHERE 3 = x.w AND x.k = y.k2")
+    assert (estimate[0]["value"], estimate[0]["source"]) == (17.0, "given")
+    relations = dovetail.explain(QUERY.format(4), star).to_dict()["groups"][0]["relations"]
+    assert [r["rows"]["value"] for r in relations if r["rows"]["source"] == "given"] == [5e9]
+
+    file = str(tmp_path / "rows.json")
+    dovetail.rows.save(star, file)
+    dovetail.rows.forget(star, table="sf")
+    assert [k.kind for k in dovetail.rows.all(star)] == ["query"]
+    dovetail.rows.forget(star)
+    assert dovetail.rows.all(star) == ()
+    assert len(dovetail.rows.load(star, file)) == 2
+    dovetail.rows.forget(star)
+
+
+def test_what_is_wrong_is_said(star: SparkSession) -> None:
+    with pytest.raises(StatementError, match="one of sql and table"):
+        dovetail.rows.tell(star, 3)
+    with pytest.raises(StatementError, match="0 or more"):
+        dovetail.rows.tell(star, -3, table="sf")
+    with pytest.raises(StatementError, match="no name for a pin"):
+        dovetail.pins.capture(star, "`", QUERY.format(1))
+    with pytest.raises(Exception, match="there is no pin 'nosuch'"):
+        dovetail.pins.remove(star, "nosuch")
+    with pytest.raises(Exception, match="no group of three or more relations"):
+        dovetail.pins.capture(star, "two", "SELECT * FROM sf JOIN sb ON sf.k2 = sb.k")
