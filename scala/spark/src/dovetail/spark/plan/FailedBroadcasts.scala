@@ -42,10 +42,9 @@ object FailedBroadcasts {
       FailOpen("noting a failed broadcast", (_: String) => ())(if (ofBroadcast(e)) learn(execution.optimizedPlan))
   }
 
-  private def learn(plan: LogicalPlan): Unit = plan.foreachWithSubqueries {
-    case j: Join => j.getTagValue(JoinChoice.Tag).foreach(side => failed.put(signature(JoinChoice.input(j, side)), ()))
-    case _       =>
-  }
+  private def learn(plan: LogicalPlan): Unit = for {
+    (j, side) <- plan.collectWithSubqueries { case j: Join if j.getTagValue(JoinChoice.Tag).isDefined => (j, j.getTagValue(JoinChoice.Tag).get) }
+  } failed.put(signature(JoinChoice.input(j, side)), ())
 
   /** Spark has no type of its own for these: a time-out, a size over its limits, results over the driver's limit, no memory. */
   private def ofBroadcast(e: Throwable): Boolean = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(CausesSeen).exists {
