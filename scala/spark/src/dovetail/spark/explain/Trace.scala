@@ -8,10 +8,15 @@ import dovetail.kernel.estimate.Estimate
 import dovetail.kernel.graph.{JoinGraph, Relation}
 import org.apache.spark.sql.catalyst.expressions.ExprId
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.dovetail.advise.TableAdvice
 import org.apache.spark.sql.dovetail.stats.LeafStatistics
 
-/** What the rule did while one query was planned: its groups, and the time by phase. Collected per thread, and only where somebody asks. */
-final class Trace {
+/**
+ * What the rule did while one query was planned: its groups, and the time by phase. Collected per thread, and only where somebody asks.
+ *
+ * @param detailed with all that explain tells; else what the log of queries needs, for which a query's planning must not wait
+ */
+final class Trace(val detailed: Boolean) {
   private val reports = mutable.ArrayBuffer.empty[GroupReport]
   private val nanos   = mutable.LinkedHashMap.empty[String, Long]
   private var plan    = Option.empty[LogicalPlan]
@@ -31,8 +36,10 @@ object Trace {
   private val current = new ThreadLocal[Trace]
 
   /** Runs `body` and returns what the rule did meanwhile in this thread. */
-  def collecting[A](body: => A): (A, Trace) = {
-    val (outer, trace) = (current.get, new Trace)
+  def collecting[A](body: => A): (A, Trace) = collecting(detailed = true)(body)
+
+  def collecting[A](detailed: Boolean)(body: => A): (A, Trace) = {
+    val (outer, trace) = (current.get, new Trace(detailed))
     current.set(trace)
     try {
       val result = body
@@ -43,7 +50,8 @@ object Trace {
   /** Somebody collects what the rule does in this thread. */
   def isOn: Boolean = current.get != null
 
-  def record(report: => GroupReport): Unit = Option(current.get).foreach(_.reports += report)
+  /** @param report of a group, with details or without */
+  def record(report: Boolean => GroupReport): Unit = Option(current.get).foreach(t => t.reports += report(t.detailed))
 
   def start(plan: LogicalPlan): Unit = Option(current.get).foreach(_.plan = Some(plan))
 
@@ -76,6 +84,7 @@ object Trace {
  * @param before    the written order, priced
  * @param after     the plan chosen, where it is another one: another order, or other broadcasts
  * @param runnerUp  the best other order
+ * @param missing   tables without statistics that the estimates would need
  */
 final case class GroupReport(
     status: String,
@@ -87,7 +96,8 @@ final case class GroupReport(
     before: Option[TreeReport],
     after: Option[TreeReport],
     runnerUp: Option[(String, Cost)],
-    costModel: Option[String]
+    costModel: Option[String],
+    missing: Vector[TableAdvice] = Vector.empty
 ) {
 
   /** The same, with rows for the joins of the plan that is used, where `rows` knows them. */
@@ -112,7 +122,11 @@ final case class RelationReport(
 final case class EdgeReport(relations: Vector[String], condition: String)
 final case class TreeReport(order: String, cost: Cost, joins: Vector[JoinReport])
 
-/** @param actual rows that came out of it in a run */
+/**
+ * @param why      the reason for the method, where details are asked for
+ * @param runnerUp the cheapest other method, and what the join would cost with it
+ * @param actual   rows that came out of it in a run
+ */
 final case class JoinReport(
     kind: String,
     relations: Vector[String],
@@ -120,6 +134,8 @@ final case class JoinReport(
     rows: Estimate,
     method: String,
     cost: Cost,
+    why: Option[String] = None,
+    runnerUp: Option[(String, Double)] = None,
     actual: Option[Long] = None
 )
 
@@ -128,6 +144,10 @@ object GroupReport {
   def leftAlone(names: Vector[String], reason: String): GroupReport =
     GroupReport("left_alone", reason, None, 0L, names.map(RelationReport(_, None, None)), Vector.empty, None, None, None, None)
 
+  /**
+   * @param limit    bytes up to which inputs are broadcast; negative never
+   * @param detailed with the edges, the runner-up, and the reasons for methods
+   */
   def searched(
       graph: JoinGraph,
       leaves: Vector[LogicalPlan],
@@ -135,9 +155,12 @@ object GroupReport {
       taken: Boolean,
       gain: Double,
       minGain: Double,
+      limit: Long,
       costModel: String,
-      remarks: Vector[String]
+      remarks: Vector[String],
+      detailed: Boolean
   ): GroupReport = {
+    val reasons   = if (detailed) Some(new MethodReason(graph, leaves, limit)) else None
     val sameOrder = outcome.best.shape.sameJoins(outcome.original.shape)
     val percent   = f"${gain * 100}%.1f %%"
     val reason    =
@@ -152,10 +175,10 @@ object GroupReport {
       Some(outcome.algorithm),
       outcome.pairs,
       distinguished(graph.relations.map(r => relation(leaves(r.index), r))),
-      edges(graph),
-      Some(tree(graph, outcome.original)),
-      if (taken) Some(tree(graph, outcome.best)) else None,
-      (if (taken) outcome.runnerUp() else None).map(t => (order(graph, t.shape), t.cost)),
+      if (detailed) edges(graph) else Vector.empty,
+      Some(tree(graph, outcome.original, reasons)),
+      if (taken) Some(tree(graph, outcome.best, reasons)) else None,
+      (if (taken && detailed) outcome.runnerUp() else None).map(t => (order(graph, t.shape), t.cost)),
       Some(costModel)
     )
   }
@@ -171,13 +194,12 @@ object GroupReport {
     RelationReport(r.name, Some(r.profile.rows), Some(r.profile.rows.value * r.rowBytes), read, leaf.collect { case p => p.output.map(_.exprId) }.flatten.toSet)
   }
 
-  private def tree(graph: JoinGraph, t: JoinTree): TreeReport = {
-    def names(rs: Vector[Int]) = rs.map(graph.relations(_).name)
-    TreeReport(
-      order(graph, t.shape),
-      t.cost,
-      t.joins.map(j => JoinReport(j.kind.name, names(j.relations), condition(graph, j), j.rows, j.method.name, j.own))
-    )
+  private def tree(graph: JoinGraph, t: JoinTree, reasons: Option[MethodReason]): TreeReport = {
+    val joins = t.joins.map { j =>
+      val plain = JoinReport(j.kind.name, j.relations.map(graph.relations(_).name), condition(graph, j), j.rows, j.method.name, j.own)
+      reasons.fold(plain)(_.explained(j, plain))
+    }
+    TreeReport(order(graph, t.shape), t.cost, joins)
   }
 
   /** The join graph for people. A class of three or more members is one edge, not one per pair: `a.x = b.y = c.z`. */

@@ -63,7 +63,7 @@ object QueryLog {
     val most = DovetailConf.LogQueries.get(session.sessionState.conf).toInt
     if (most == 0 || Trace.isOn) rule
     else {
-      val (result, trace) = Trace.collecting(rule)
+      val (result, trace) = Trace.collecting(detailed = false)(rule)
       val groups          = trace.groups
       if (groups.nonEmpty)
         FailOpen("logging a query", (_: String) => ())(QueryLog(session).add(text(plan), groups, trace.millis.toMap.getOrElse("total", 0.0), most))

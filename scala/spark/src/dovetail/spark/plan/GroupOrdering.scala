@@ -19,18 +19,19 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics) {
     refusal(group, predicates) match {
       case Some(reason) =>
         // a marked group was reported when it was ordered: with the subquery it came from
-        if (group.leaves.size > 2 && !group.marked) Trace.record(GroupReport.leftAlone(group.leaves.map(GroupOrdering.name), reason))
+        if (group.leaves.size > 2 && !group.marked) Trace.record(_ => GroupReport.leftAlone(group.leaves.map(GroupOrdering.name), reason))
         keep(group, optimized)
       case None =>
-        val ready   = Trace.timed("estimate")(prepared(group, optimized, predicates))
-        val search  = new Search(ready.graph, planner.costs, planner.budget(), planner.costsAsWritten)
-        val hinted  = planner.ordersFor(group).map(text => text -> asAsked(text, ready.graph, group, search))
-        val found   = hinted.collectFirst { case (_, Right(asked)) => asked }
-        val ignored = hinted.collect { case (text, Left(why)) => s"the order '$text' is not used: $why" }
-        val outcome = found.getOrElse(Trace.timed("search")(search.run(group.shape)))
-        val gain    = 1.0 - outcome.best.cost.total / math.max(outcome.original.cost.total, Double.MinPositiveValue)
-        val taken   = found.isDefined || (gain > 0.0 && gain >= planner.minGain)
-        Trace.record(GroupReport.searched(ready.graph, ready.leaves, outcome, taken, gain, planner.minGain, planner.costs.name, ignored))
+        val ready          = Trace.timed("estimate")(prepared(group, optimized, predicates))
+        val search         = new Search(ready.graph, planner.costs, planner.budget(), planner.costsAsWritten)
+        val hinted         = planner.ordersFor(group).map(text => text -> asAsked(text, ready.graph, group, search))
+        val found          = hinted.collectFirst { case (_, Right(asked)) => asked }
+        val ignored        = hinted.collect { case (text, Left(why)) => s"the order '$text' is not used: $why" }
+        val outcome        = found.getOrElse(Trace.timed("search")(search.run(group.shape)))
+        val gain           = 1.0 - outcome.best.cost.total / math.max(outcome.original.cost.total, Double.MinPositiveValue)
+        val taken          = found.isDefined || (gain > 0.0 && gain >= planner.minGain)
+        val (limit, costs) = (planner.broadcastThreshold, planner.costs.name)
+        Trace.record(GroupReport.searched(ready.graph, ready.leaves, outcome, taken, gain, planner.minGain, limit, costs, ignored, _))
         if (taken) Trace.timed("rebuild")(ready.rebuild(outcome.best)) else keep(group, optimized)
     }
   }
