@@ -14,6 +14,7 @@ Everything here speaks SQL to the session, so it works over Spark Connect as wel
 """
 
 from dovetail import errors
+from dovetail._attach import Attached, attach
 from dovetail._version import __version__
 from dovetail.advice import Advice, TableAdvice, advise
 from dovetail.analysis import analyze
@@ -28,6 +29,7 @@ from dovetail.statistics import ColumnStats, DatabaseStats, PartitionStats, Tabl
 
 __all__ = [
     "Advice",
+    "Attached",
     "ColumnStats",
     "Comparison",
     "Config",
@@ -44,6 +46,7 @@ __all__ = [
     "__version__",
     "advise",
     "analyze",
+    "attach",
     "compare",
     "enable",
     "errors",

@@ -50,8 +50,9 @@ def _group(group: Group, of: int) -> list[str]:
         lines.append(
             f"  runner-up  {_cut(group.runner_up.text, LONGEST_ORDER)}  cost {numbers.cost(group.runner_up.cost)}"
         )
-    for number, missing in enumerate(group.missing or ()):
-        lines += ["  statistics that would help, and what collects them"] if number == 0 else []
+    if group.missing:
+        lines.append("  statistics that would help, and what collects them")
+    for missing in group.missing or ():
         lines += [f"    {missing.table}: {lack(missing)}", f"      {missing.statement};"]
     if group.guessed:
         lines.append(f"  rows guessed for {', '.join(group.guessed)}: {advice(group.guessed)}")
