@@ -8,6 +8,7 @@ import dovetail.kernel.estimate.Estimate
 import dovetail.kernel.graph.{JoinGraph, Relation}
 import org.apache.spark.sql.catalyst.expressions.ExprId
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.advise.TableAdvice
 import org.apache.spark.sql.dovetail.stats.LeafStatistics
 
@@ -17,15 +18,22 @@ import org.apache.spark.sql.dovetail.stats.LeafStatistics
  * @param detailed with all that explain tells; else what the log of queries needs, for which a query's planning must not wait
  */
 final class Trace(val detailed: Boolean) {
-  private val reports = mutable.ArrayBuffer.empty[GroupReport]
+  private val reports = mutable.ArrayBuffer.empty[Later[GroupReport]]
   private val nanos   = mutable.LinkedHashMap.empty[String, Long]
   private var plan    = Option.empty[LogicalPlan]
 
   /** The plan that the rule was given last: the query's own, for its subqueries come before it. */
   def input: Option[LogicalPlan] = plan
 
-  def groups: Vector[GroupReport]      = reports.toVector
+  /** Made once the plan is: planning does not wait for reports, and does not fail by one. */
+  def groups: Vector[GroupReport]      = reports.toVector.map(_.value)
+  def isEmpty: Boolean                 = reports.isEmpty
   def millis: Vector[(String, Double)] = Trace.Phases.map(p => p -> nanos.getOrElse(p, 0L) / 1e6)
+
+  private def later(report: => GroupReport): Unit = {
+    reports += new Later(() => FailOpen("reporting a group of joins", (why: String) => GroupReport.leftAlone(Vector.empty, why))(report))
+    ()
+  }
 }
 
 object Trace {
@@ -51,7 +59,7 @@ object Trace {
   def isOn: Boolean = current.get != null
 
   /** @param report of a group, with details or without */
-  def record(report: Boolean => GroupReport): Unit = Option(current.get).foreach(t => t.reports += report(t.detailed))
+  def record(report: Boolean => GroupReport): Unit = Option(current.get).foreach(t => t.later(report(t.detailed)))
 
   def start(plan: LogicalPlan): Unit = Option(current.get).foreach(_.plan = Some(plan))
 
@@ -61,7 +69,7 @@ object Trace {
   /** The plan is Spark's after all: what has been reported since `size` was `before` did not happen. */
   def failed(before: Int, reason: String): Unit = Option(current.get).foreach { t =>
     t.reports.remove(before, t.reports.size - before)
-    t.reports += GroupReport.leftAlone(Vector.empty, reason)
+    t.later(GroupReport.leftAlone(Vector.empty, reason))
   }
 
   def timed[A](phase: String)(body: => A): A = {
@@ -109,7 +117,7 @@ final case class GroupReport(
 }
 
 /**
- * @param tables  what the leaves beneath it read, by `LeafStatistics.identity`
+ * @param tables  what the leaves beneath it read, by `LeafStatistics.identity`; none without details
  * @param columns all columns that any operator beneath it has: by them it is found again in the executed plan
  */
 final case class RelationReport(
@@ -174,7 +182,7 @@ object GroupReport {
       (reason +: (outcome.note.toVector ++ remarks)).mkString("; "),
       Some(outcome.algorithm),
       outcome.pairs,
-      distinguished(graph.relations.map(r => relation(leaves(r.index), r))),
+      distinguished(graph.relations.map(r => relation(leaves(r.index), r, detailed))),
       if (detailed) edges(graph) else Vector.empty,
       Some(tree(graph, outcome.original, reasons)),
       if (taken) Some(tree(graph, outcome.best, reasons)) else None,
@@ -189,8 +197,8 @@ object GroupReport {
     if (several.isEmpty) relations else relations.map(r => r.copy(columns = r.columns -- several))
   }
 
-  private def relation(leaf: LogicalPlan, r: Relation): RelationReport = {
-    val read = leaf.collectLeaves().collect { case l: LeafNode => l }.flatMap(LeafStatistics.identity(_)).distinct.toVector
+  private def relation(leaf: LogicalPlan, r: Relation, detailed: Boolean): RelationReport = {
+    val read = if (!detailed) Vector.empty else leaf.collectLeaves().collect { case l: LeafNode => l }.flatMap(LeafStatistics.identity(_)).distinct.toVector
     RelationReport(r.name, Some(r.profile.rows), Some(r.profile.rows.value * r.rowBytes), read, leaf.collect { case p => p.output.map(_.exprId) }.flatten.toSet)
   }
 

@@ -80,7 +80,7 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
     case h: HiveTableRelation =>
       val name = h.tableMeta.identifier.unquotedString
       s"$name is a Hive table whose files Spark does not read itself. Spark's own ANALYZE collects its statistics, and Dovetail uses them: " +
-        s"ANALYZE TABLE $name COMPUTE STATISTICS FOR ALL COLUMNS (in Python, dovetail.analyze with mode='spark')."
+        s"ANALYZE TABLE $name COMPUTE STATISTICS FOR ALL COLUMNS (in Python, dovetail.analyze with columns='all', mode='spark')."
     case _ =>
       s"${LeafStatistics.name(leaf)} (${leaf.nodeName}) is not made of files that Spark reads itself. DOVETAIL ANALYZE takes tables, views and paths of " +
         "Parquet, ORC, CSV, JSON and other file formats; of other sources, Dovetail uses the statistics that they report."
