@@ -32,7 +32,7 @@ _QUERY_ERRORS = "SQLQueryContextLogger"
 
 # A session of its own starts with an empty catalog, which is not what somebody expects who names a table.
 _NO_TABLE = (
-    "\nThe session of this command knows tables of its own catalog only. Name files with --view NAME=PATH, use the "
+    " The session of this command knows tables of its own catalog only. Name files with --view NAME=PATH, use the "
     "tables of a Hive metastore with --conf spark.sql.catalogImplementation=hive, or a server's with --remote."
 )
 
