@@ -15,6 +15,7 @@ Everything here speaks SQL to the session, so it works over Spark Connect as wel
 """
 
 from dovetail import errors, pins, rows
+from dovetail._attach import Attached, attach
 from dovetail._version import __version__
 from dovetail.advice import Advice, TableAdvice, advise
 from dovetail.analysis import analyze
@@ -30,6 +31,7 @@ from dovetail.statistics import ColumnStats, DatabaseStats, PartitionStats, Tabl
 
 __all__ = [
     "Advice",
+    "Attached",
     "Calibration",
     "ColumnStats",
     "Comparison",
@@ -48,6 +50,7 @@ __all__ = [
     "__version__",
     "advise",
     "analyze",
+    "attach",
     "calibrate",
     "compare",
     "enable",

@@ -30,6 +30,12 @@ _QUIET = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false", "
 # pyspark 4 writes every error of a query to stderr through this logger, before it raises it.
 _QUERY_ERRORS = "SQLQueryContextLogger"
 
+# A session of its own starts with an empty catalog, which is not what somebody expects who names a table.
+_NO_TABLE = (
+    " The session of this command knows tables of its own catalog only. Name files with --view NAME=PATH, use the "
+    "tables of a Hive metastore with --conf spark.sql.catalogImplementation=hive, or a server's with --remote."
+)
+
 Remote = Annotated[
     str | None, typer.Option(help="Spark Connect server, sc://host:15002, instead of a session of its own.")
 ]
@@ -39,7 +45,9 @@ View = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=PATH", help="Files to query by a name (.parquet, .orc, .json, .csv); repeatable."),
 ]
-Query = Annotated[str | None, typer.Argument(metavar="SQL", help="The query; '-' reads it from standard input.")]
+Query = Annotated[
+    str | None, typer.Argument(metavar="SQL", help="The query in quotes; '-' reads it from standard input. Or --file.")
+]
 File = Annotated[Path | None, typer.Option("--file", "-f", help="File that holds the query.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -104,7 +112,7 @@ def analyze(
 def compare(
     sql: Query = None,
     file: File = None,
-    repeat: Annotated[int, typer.Option(help="Measured runs each way; the medians are compared.")] = 1,
+    repeat: Annotated[int, typer.Option(min=1, help="Measured runs each way; the medians are compared.")] = 1,
     warmup: Annotated[bool, typer.Option(help="Run once each way before measuring.")] = True,
     as_json: AsJson = False,
     view: View = None,
@@ -147,7 +155,8 @@ def _reported() -> Iterator[None]:
     except Exception as error:
         if not _sql.is_spark_error(error):
             raise
-        typer.echo(f"dovetail: Spark says: {_sql.reason(error)}", err=True)
+        hint = _NO_TABLE if _sql.condition(error) == "TABLE_OR_VIEW_NOT_FOUND" else ""
+        typer.echo(f"dovetail: Spark says: {_sql.reason(error)}{hint}", err=True)
         raise typer.Exit(1) from error
 
 

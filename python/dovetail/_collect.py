@@ -195,7 +195,7 @@ def _partition(table: Table, spec: PartitionSpec) -> str:
 def _run(spark: SparkSession, label: str, statement: str, tell: Tell, callers: int) -> None:
     try:
         with _watch.statement(spark, tell):
-            found = _sql.rows(spark, statement)
+            found = _sql.statement_rows(spark, statement)
     except Exception as error:
         if not _sql.is_spark_error(error):
             raise

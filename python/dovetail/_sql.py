@@ -31,6 +31,11 @@ _NOT_ENABLED = (
     "so). Start the session with dovetail.enable(SparkSession.builder).getOrCreate(), or spark-submit with the words "
     "that `dovetail submit-args` prints; `dovetail doctor` checks the installation."
 )
+_NO_STATEMENTS = (
+    "this session has Dovetail by dovetail.attach: its parser was made before, and knows no DOVETAIL statements, which "
+    "dovetail.analyze and dovetail.compare need. Use the session that attach() made: "
+    "spark = dovetail.attach(spark).session"
+)
 
 
 def rows(spark: SparkSession, statement: str) -> list[Row]:
@@ -65,6 +70,20 @@ def function_rows(spark: SparkSession, function: str, *arguments: str) -> list[d
         raise
 
 
+def statement_rows(spark: SparkSession, statement: str) -> list[Row]:
+    """Runs one of Dovetail's own statements and returns its rows.
+
+    Raises:
+        NotEnabledError: The session's parser does not know them.
+    """
+    try:
+        return rows(spark, statement)
+    except Exception as error:
+        if is_spark_error(error) and condition(error) == "PARSE_SYNTAX_ERROR" and "'DOVETAIL'" in str(error):
+            raise NotEnabledError(_NO_STATEMENTS if has_dovetail(spark) else _NOT_ENABLED) from error
+        raise
+
+
 def profile(spark: SparkSession, query: str) -> dict[str, Any]:
     """Runs a query once on the server and returns what it did, as `DOVETAIL PROFILE` reports it.
 
@@ -72,7 +91,7 @@ def profile(spark: SparkSession, query: str) -> dict[str, Any]:
         NotEnabledError: The session does not have Dovetail.
     """
     require_dovetail(spark)
-    report: dict[str, Any] = json.loads(rows(spark, f"DOVETAIL PROFILE {query}")[0][0])
+    report: dict[str, Any] = json.loads(statement_rows(spark, f"DOVETAIL PROFILE {query}")[0][0])
     return report
 
 

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 import dovetail
 
 ROOT = Path(__file__).resolve().parents[2]
-ORDER = ("unit", "spark", "connect", "iceberg", "delta", "wheel", "benchmarks")
+ORDER = ("unit", "spark", "connect", "hive", "notebooks", "iceberg", "delta", "wheel", "benchmarks")
 
 # A JVM needs some 10 s on a loaded machine; after this many seconds it waits for something that will not come.
 PROCESS_SECONDS = 240

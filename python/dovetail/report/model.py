@@ -54,6 +54,25 @@ class Alternative:
 
 
 @dataclass(frozen=True)
+class Missing:
+    """A table on whose statistics estimates of a group rest, and of which too little is known.
+
+    Attributes:
+        table: Its name, as a statement has it.
+        columns: Those of its columns of which nobody knows how many values they have.
+        reason: What is known instead.
+        cost_share: Share of the query's predicted cost in joins with it, 0 to 1.
+        statement: What collects them.
+    """
+
+    table: str
+    columns: tuple[str, ...]
+    reason: str
+    cost_share: float | None
+    statement: str
+
+
+@dataclass(frozen=True)
 class Join:
     """One join of a plan.
 
@@ -65,6 +84,8 @@ class Join:
         parts: Cost by part; without the parts that are not known.
         actual: Rows that came out of it in a run.
         q_error: Factor between estimated and actual rows, at least 1.
+        runner_up: The cheapest other method.
+        why: The reason for the method.
     """
 
     number: int
@@ -79,6 +100,7 @@ class Join:
     actual: float | None
     q_error: float | None
     runner_up: Alternative | None
+    why: str | None = None
 
 
 @dataclass(frozen=True)
@@ -119,6 +141,7 @@ class Group:
     before: Tree | None
     after: Tree | None
     runner_up: Alternative | None
+    missing: tuple[Missing, ...] | None = None
 
     @property
     def verdict(self) -> str:
@@ -132,7 +155,9 @@ class Group:
 
     @property
     def guessed(self) -> list[str]:
-        """Tables whose rows were guessed, each once: `dovetail.analyze` would help with them."""
+        """Tables whose rows were guessed, each once, where an older jar does not say what statistics are missing."""
+        if self.missing is not None:
+            return []
         names = (r.name.partition("#")[0] for r in self.relations if r.rows is not None and r.rows.source in GUESSES)
         return list(dict.fromkeys(name for name in names if "(" not in name))
 
@@ -181,6 +206,21 @@ def _group(data: Mapping[str, Any], number: int) -> Group:
         before=_tree(data.get("before")),
         after=_tree(data.get("after")),
         runner_up=_alternative(data.get("runner_up"), "order"),
+        missing=_all_missing(data.get("missing_statistics")),
+    )
+
+
+def _all_missing(data: object) -> tuple[Missing, ...] | None:
+    return tuple(_missing(m) for m in _items(data) if m.get("statement")) if isinstance(data, list) else None
+
+
+def _missing(data: Mapping[str, Any]) -> Missing:
+    return Missing(
+        table=str(data.get("table", "?")),
+        columns=_names(data.get("guessed")),
+        reason=str(data.get("reason") or ""),
+        cost_share=_number(data.get("cost_share")),
+        statement=str(data["statement"]),
     )
 
 
@@ -223,6 +263,7 @@ def _join(data: Mapping[str, Any], number: int, inputs: tuple[str | int, ...], r
         actual=actual,
         q_error=q_error,
         runner_up=_alternative(data.get("runner_up"), "method"),
+        why=_text(data.get("why")),
     )
 
 

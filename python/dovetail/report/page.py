@@ -11,7 +11,7 @@ from importlib import resources
 from dovetail.report import error_picture, graph_picture, numbers, tree_picture
 from dovetail.report.markup import tag, text
 from dovetail.report.model import COST_PARTS, Group, Join, Report, Tree
-from dovetail.report.text import NOTHING, advice, step
+from dovetail.report.text import NOTHING, advice, lack, reasons, step
 
 # A bar's full width stands for the longest phase, or the most expensive join, in percent.
 FULL = 100.0
@@ -55,9 +55,12 @@ def _group(group: Group, of: int) -> str:
     parts = [tag("h2", text(f"{number} "), badge), tag("p", text(_sentence(group)))]
     if group.plan is None and group.relations:
         parts.append(tag("p", text("Inputs: " + ", ".join(relation.name for relation in group.relations))))
+    if group.missing:
+        told = [tag("li", text(f"{m.table}: {lack(m)} "), tag("code", text(m.statement))) for m in group.missing]
+        parts.append(tag("div", text("Statistics that would help:"), tag("ul", *told), class_="note"))
     if group.guessed:
-        told = text(f"Rows are guessed for {', '.join(group.guessed)}; statistics would help: ")
-        parts.append(tag("p", told, tag("code", text(advice(group.guessed))), class_="note"))
+        told_of = text(f"Rows are guessed for {', '.join(group.guessed)}; statistics would help: ")
+        parts.append(tag("p", told_of, tag("code", text(advice(group.guessed))), class_="note"))
     parts.append(_figures(group))
     written = "Written order"
     if group.after is not None:
@@ -126,7 +129,9 @@ def _joins(tree: Tree, title: str) -> str:
     caption = tag("caption", text(f"{title}, step by step"))
     table = tag("table", caption, _header(header), tag("tbody", *body))
     keys = [tag("span", "", class_=f"key {part}", aria_hidden="true") + text(part) for part in COST_PARTS]
-    return _scroll(table, title) + tag("p", "Parts of the cost:", *keys, class_="soft")
+    why = [tag("li", text(line)) for line in reasons(tree)]
+    told = tag("details", tag("summary", "Why these methods"), tag("ul", *why)) if why else ""
+    return _scroll(table, title) + tag("p", "Parts of the cost:", *keys, class_="soft") + told
 
 
 def _join(join: Join, tree: Tree, most: float, ran: bool, second: bool) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dovetail.report import numbers
-from dovetail.report.model import Group, Join, Report, Tree
+from dovetail.report.model import Group, Join, Missing, Report, Tree
 
 # Characters up to which an order is worth a line of its own; beyond, the steps say the same and can be read.
 LONGEST_ORDER = 100
@@ -44,13 +44,30 @@ def _group(group: Group, of: int) -> list[str]:
         lines += _tree("written", group.before)
     if group.after is not None:
         lines += _tree("chosen", group.after)
+    if group.plan is not None:
+        lines += [f"    {line}" for line in reasons(group.plan)]
     if group.runner_up is not None:
         lines.append(
             f"  runner-up  {_cut(group.runner_up.text, LONGEST_ORDER)}  cost {numbers.cost(group.runner_up.cost)}"
         )
+    if group.missing:
+        lines.append("  statistics that would help, and what collects them")
+    for missing in group.missing or ():
+        lines += [f"    {missing.table}: {lack(missing)}", f"      {missing.statement};"]
     if group.guessed:
         lines.append(f"  rows guessed for {', '.join(group.guessed)}: {advice(group.guessed)}")
     return lines
+
+
+def lack(missing: Missing) -> str:
+    """What is not known of a table, and how much depends on it.
+
+    >>> lack(Missing("sales", ("item",), "never analyzed; 10 rows from footer", 0.5, "DOVETAIL ANALYZE TABLE sales"))
+    'never analyzed; 10 rows from footer; values guessed of item; in joins of 50 % of the cost'
+    """
+    guessed = f"; values guessed of {', '.join(missing.columns)}" if missing.columns else ""
+    share = "" if missing.cost_share is None else f"; in joins of {100 * missing.cost_share:.0f} % of the cost"
+    return f"{missing.reason}{guessed}{share}"
 
 
 def advice(tables: Sequence[str]) -> str:
@@ -103,7 +120,8 @@ def _tree(label: str, tree: Tree) -> list[str]:
             rows[-1] += (f"{other.text} {numbers.cost(other.cost)}" if other else "",)
         rows[-1] += (_cut(join.condition, WIDEST_CONDITION),)
     left = {"join", "bounds", "source", "method", "runner-up", "on"}
-    return [title, *_columns(header, rows, right={at for at, name in enumerate(header) if name not in left})]
+    table = _columns(header, rows, right={at for at, name in enumerate(header) if name not in left})
+    return [title, *table]
 
 
 def _numbers(join: Join, ran: bool) -> tuple[str, ...]:
@@ -112,6 +130,15 @@ def _numbers(join: Join, ran: bool) -> tuple[str, ...]:
     if rows is None:
         return ("?", *actual, "", "")
     return (numbers.count(rows.value), *actual, numbers.bounds(rows), rows.source or "")
+
+
+def reasons(tree: Tree) -> list[str]:
+    """Why each join is executed as it is, by its number; steps with the same reason together."""
+    found: dict[str, list[str]] = {}
+    for join in tree.joins:
+        if join.why:
+            found.setdefault(f"{join.method}: {join.why}", []).append(f"({join.number})")
+    return [f"{' '.join(numbers)} {why}" for why, numbers in found.items()]
 
 
 def step(join: Join) -> str:

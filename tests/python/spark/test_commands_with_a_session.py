@@ -65,6 +65,7 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
         assert found[name][1] == ""
         assert "nosuch" in found[name][2]
         assert found[name][2].count("\n") == 1, found[name]
+    assert "--view NAME=PATH" in found["no table"][2]
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,27 @@ def bushy() -> dict[str, Any]:
     return report(group)
 
 
+def reasoned() -> dict[str, Any]:
+    """The same with reasons for the methods, and a missing statistic."""
+    data = bushy()
+    group = data["groups"][0]
+    first, second, last = group["after"]["joins"]
+    first["why"] = last["why"] = "b is about 30.0 MiB, over the broadcast limit of 10.0 MiB"
+    second |= {"method": "shuffled", "why": "c <is> already partitioned by the key"}
+    group["missing_statistics"] = [
+        {
+            "table": "db.b",
+            "state": "unknown",
+            "columns": ["k", "v"],
+            "guessed": ["k"],
+            "cost_share": 0.456,
+            "reason": "never analyzed; 2,000 rows from assumed",
+            "statement": "DOVETAIL ANALYZE TABLE db.b COLUMNS (k, v)",
+        }
+    ]
+    return data
+
+
 def left_alone() -> dict[str, Any]:
     """A group that was not searched."""
     relations = [{"name": name, "rows": None, "bytes": None} for name in "abc"]

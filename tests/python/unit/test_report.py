@@ -18,7 +18,7 @@ from dovetail.explanation import Explanation
 from dovetail.report import model
 
 MADE = {"bushy": explained.bushy(), "left alone": explained.left_alone(), "star": explained.star(30)}
-MADE |= {"empty": explained.report()}
+MADE |= {"reasoned": explained.reasoned(), "empty": explained.report()}
 FORMATS = ("text", "html", "json", "mermaid")
 VOID = {"meta", "br"}
 
@@ -102,6 +102,21 @@ def test_text() -> None:
     assert "left alone: a condition <may fail>" in str(of(MADE["left alone"]))
 
 
+def test_reasons_and_missing_statistics() -> None:
+    text = str(of(MADE["reasoned"]))
+    assert "(1) (3) sort merge: b is about 30.0 MiB, over the broadcast limit of 10.0 MiB\n" in text
+    assert "(2) shuffled: c <is> already partitioned by the key\n" in text
+    assert (
+        "    db.b: never analyzed; 2,000 rows from assumed; values guessed of k; in joins of 46 % of the cost\n"
+        "      DOVETAIL ANALYZE TABLE db.b COLUMNS (k, v);\n"
+    ) in text
+    assert "rows guessed" not in text
+    html = of(MADE["reasoned"])._repr_html_()
+    assert "<code>DOVETAIL ANALYZE TABLE db.b COLUMNS (k, v)</code>" in html
+    assert "<li>(2) shuffled: c &lt;is&gt; already partitioned by the key</li>" in html
+    assert html.count("Why these methods") == 1
+
+
 def test_text_of_thirty_relations_has_short_lines() -> None:
     assert max(len(line) for line in str(of(MADE["star"])).splitlines()) <= 180
 
@@ -143,7 +158,7 @@ def test_mermaid() -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_any_key_may_be_missing_or_null(format: str) -> None:
-    whole = MADE["bushy"]
+    whole = MADE["reasoned"]
 
     def without(part: Any) -> list[Any]:
         """The value with one key less, or one null more, at any depth."""

@@ -108,6 +108,54 @@ class ExplainSuite extends StarSuite with Tolerance {
     assert(json("SELECT count(*) FROM f JOIN a ON f.k1 = a.k").get("groups").size == 0)
   }
 
+  test("explain tells why a join is executed as it is, and the runner-up") {
+    def joins(side: String) = items(json(star).at(s"/groups/0/$side/joins"))
+    val own                 = joins("after")
+    assert(own.forall(_.get("method").asText == "broadcast hash") && own.forall(_.at("/runner_up/method").asText.startsWith("broadcast hash of ")), own)
+    assert(own.exists(_.get("why").asText.matches("Spark broadcasts c by itself: .* K?i?B by its own count, limit 10.0 MiB")), own)
+    // f joined with a filtered c is small, which Spark cannot see
+    withConf("spark.sql.autoBroadcastJoinThreshold" -> "300", "spark.sql.adaptive.enabled" -> "false") {
+      val whys = (joins("before") ++ joins("after")).map(_.get("why").asText)
+      assert(whys.exists(_.matches("broadcast by Dovetail: c is about .* B, at most .*; limit 300 B")), whys)
+      assert(whys.exists(_.matches("[ab] is about . KiB, over the broadcast limit of 300 B")), whys)
+      assert(whys.exists(_.endsWith("which Spark by itself does not see")), whys)
+      val chosen = joins("after").filter(_.get("method").asText == "broadcast hash")
+      assert(chosen.nonEmpty && chosen.forall(_.at("/runner_up/method").asText == "shuffled"))
+      chosen.foreach(j => assert(j.at("/runner_up/cost").asDouble > j.at("/cost/total").asDouble, j))
+      assert(text(star).contains("runner-up shuffled, cost "))
+    }
+    withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1") {
+      val inner = joins("before").map(_.get("why").asText)
+      assert(inner == Vector.fill(3)("broadcasts are switched off (spark.sql.autoBroadcastJoinThreshold)"), inner)
+      val full = items(json(star.replace("JOIN a", "FULL JOIN a")).at("/groups/0/before/joins")).map(_.get("why").asText)
+      assert(full.contains("neither side of a full outer join can be broadcast") || full.forall(_.contains("switched off")), full)
+    }
+    withConf(DovetailConf.CostModel.key -> "cardWeight")(assert(joins("after").forall(j => !j.has("why") && !j.has("runner_up"))))
+    val apart = items(json("SELECT * FROM f JOIN a ON f.k1 < a.k JOIN b ON f.k2 = b.k").at("/groups/0/before/joins")).map(_.get("why").asText)
+    assert(apart.contains("no equality to hash or sort by"), apart)
+  }
+
+  test("explain names the statistics that would help, with the statement that collects them") {
+    assert(json(star).at("/groups/0/missing_statistics").size == 0, "all columns are analyzed")
+    withTables("unseen", "aside") {
+      Seq("unseen", "aside").foreach(t => spark.sql(s"CREATE TABLE $t USING json AS SELECT k, w FROM c"))
+      val query   = star.replace("JOIN c ON f.k3 = c.k WHERE c.w", "JOIN unseen ON f.k3 = unseen.k WHERE unseen.w")
+      val missing = items(json(query).at("/groups/0/missing_statistics"))
+      assert(missing.map(_.get("table").asText) == Vector("spark_catalog.default.unseen"))
+      val unseen = missing.head
+      assert(unseen.get("state").asText == "unknown" && strings(unseen.get("columns")).toSet == Set("k", "w") && strings(unseen.get("guessed")).toSet == Set(
+        "k",
+        "w"
+      ))
+      assert(unseen.get("cost_share").asDouble > 0.1 && unseen.get("reason").asText.contains("from size"))
+      assert(text(query).contains(s"${unseen.get("statement").asText}"))
+      // a table that no group reads is nobody's lack; one that is analyzed lacks nothing
+      assert(json(s"SELECT * FROM aside, ($star)").get("groups").size > 0)
+      spark.sql(unseen.get("statement").asText)
+      assert(json(query).at("/groups/0/missing_statistics").size == 0)
+    }
+  }
+
   test("explain does not run the statement") {
     withTables("victim") {
       spark.sql("CREATE TABLE victim (v INT) USING parquet")

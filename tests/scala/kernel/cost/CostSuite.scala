@@ -197,6 +197,9 @@ class CostSuite extends AnyFunSuite {
         val tree = JoinTree.of(plan, i, sizer, costs)
         assert(tree.joins.map(_.own.total).sum === plan.cost(i), s"seed $seed, ${costs.name}, alternative $i")
         assert(tree.cost.total === plan.cost(i), s"seed $seed, ${costs.name}, alternative $i")
+        tree.joins.foreach(j =>
+          assert(j.choice().ways.filter(_.method == j.method).map(_.cost).sum === j.own.total, s"seed $seed, ${costs.name}, the way taken")
+        )
         tree.joins.map(_.method)
       }
     }
@@ -204,6 +207,32 @@ class CostSuite extends AnyFunSuite {
       methods.flatten.toSet == Set(BroadcastLeft, BroadcastRight, SortMerge, ShuffledHash, ShuffledThenBroadcast, NestedLoop, Unspecified),
       "all ways were seen"
     )
+  }
+
+  test("what a method was chosen from: every way on the same inputs, and the cheapest other one") {
+    val text  = "A 1e6; B 10; A.x:10=B.x:10"
+    val small = join(text, noSwap.copy(staticBytes = 2000))
+    val ways  = small.choice()
+    assert(small.method == BroadcastRight && ways.ways.map(_.method).toSet == Set(BroadcastRight, Shuffled))
+    val shuffled = join(text, noSwap)
+    assert(ways.runnerUp(BroadcastRight).get.method == Shuffled && ways.runnerUp(BroadcastRight).get.cost === shuffled.own.total)
+    assert(ways.left.bytes === 1e8 && ways.right.bytes === 1000.0 && !ways.right.broadcast && !ways.right.partitioned)
+    assert(shuffled.choice().runnerUp(Shuffled).isEmpty, "nothing else is possible")
+    // the engine's own broadcast leaves no choice
+    val own = join("A 1e6; B 10 broadcast; A.x:10=B.x:10", noSwap)
+    assert(own.choice().right.broadcast && own.choice().runnerUp(own.method).isEmpty)
+  }
+
+  test("what a method was chosen from: sides and partitionings as the tree has them") {
+    val again = priced(onK, "((A B) C)", noSwap).joins.last
+    assert(again.choice().left.partitioned == (again.left.relations == Vector(0, 1)) && again.choice().right.partitioned == (again.right.relations == Vector(
+      0,
+      1
+    )))
+    // the larger side stands left: the broadcast of the smaller one is one of the right side, in the tree and among the ways
+    val swapped = join("A 10; B 1e6; A.x:10=B.x:10", noSwap.copy(staticBytes = 2000))
+    assert(swapped.left.relations == Vector(1) && swapped.method == BroadcastRight && swapped.choice().ways.exists(_.method == BroadcastRight))
+    assert(swapped.choice().right.bytes === 1000.0)
   }
 
   test("a weight outside of 0..1 is refused") {

@@ -9,7 +9,15 @@ final case class Cost(exchange: Double = 0.0, sort: Double = 0.0, hash: Double =
 object Cost { val zero: Cost = Cost() }
 
 /** How a join is (expected to be) executed. */
-sealed abstract class JoinMethod(val name: String, val buildsLeft: Boolean)
+sealed abstract class JoinMethod(val name: String, val buildsLeft: Boolean) {
+
+  /** The same with its sides swapped. */
+  def flipped: JoinMethod = this match {
+    case JoinMethod.BroadcastLeft  => JoinMethod.BroadcastRight
+    case JoinMethod.BroadcastRight => JoinMethod.BroadcastLeft
+    case other                     => other
+  }
+}
 
 object JoinMethod {
   case object BroadcastRight extends JoinMethod("broadcast hash", false)

@@ -16,7 +16,7 @@ package dovetail.kernel.cost
  * @param broadcast the engine broadcasts this input by its own rule
  * @param cautious  bytes that the set should not exceed, however wrong its estimate is
  */
-final class SubPlan(
+class SubPlan(
     val relation: Int,
     val rows: Double,
     val bytes: Double,
@@ -31,6 +31,9 @@ final class SubPlan(
 
   /** The same set, without its plans. */
   def unpriced: SubPlan = new SubPlan(relation, rows, bytes, classes, broadcast, cautious)
+
+  /** The same set with alternative `i` alone, and that for nothing: a join with it costs what the join does by itself. */
+  def only(i: Int): SubPlan = { val plan = unpriced; plan.offer(0.0, partitioning(i), null, null, 0, null, 0, 0.0); plan }
 
   private val kept  = new Array[Alternative](Alternatives)
   private var count = 0

@@ -1,8 +1,8 @@
 package dovetail.kernel.enumerate
 
-import dovetail.kernel.cost.{Cost, CostModel, JoinMethod, SubPlan}
+import dovetail.kernel.cost.{Cost, CostModel, JoinMethod, MethodChoice, SubPlan}
 import dovetail.kernel.estimate.Estimate
-import dovetail.kernel.graph.{JoinKind, Operator}
+import dovetail.kernel.graph.{JoinKind, Operator, Step}
 
 /** The result of a search: a tree of joins over relations, with the size and the price of each node. Relations are named by their index. */
 sealed trait JoinTree {
@@ -35,9 +35,11 @@ object JoinTree {
   /**
    * @param own      the cost of this join without its inputs
    * @param operator the operator of the graph that this join is, `left` its left side; none for an inner join
+   * @param choice   what the method was chosen from. Made when it is asked for: for reports, not for the plan
    */
-  final case class Join(left: JoinTree, right: JoinTree, rows: Estimate, bytes: Double, method: JoinMethod, own: Cost, operator: Option[Operator] = None)
-      extends JoinTree {
+  final case class Join(left: JoinTree, right: JoinTree, rows: Estimate, bytes: Double, method: JoinMethod, own: Cost, operator: Option[Operator])(
+      val choice: () => MethodChoice
+  ) extends JoinTree {
     def kind: JoinKind         = operator.fold[JoinKind](JoinKind.Inner)(_.kind)
     val relations: Vector[Int] = merged(left.relations, right.relations)
     val cost: Cost             = left.cost + right.cost + own
@@ -57,21 +59,22 @@ object JoinTree {
       val right = of(plan.right(i), plan.rightAlternative(i), sizer, costs)
       val rows  = sizer.model.estimate((left.relations ++ right.relations).toArray)
       sizer.step(left.relations, right.relations).flatMap(_.operator) match {
-        case Some(o) => Join(left, right, rows, plan.bytes, plan.method(i), costs.parts(plan, i, sizer.operators(o.index)), Some(o))
-        case None    => inner(plan, i, left, right, rows, costs)
+        case Some(o) =>
+          val by       = sizer.operators(o.index)
+          def choice() = MethodChoice(plan, i, (by.leftKey, by.rightKey))(costs.join(_, _, _, by))
+          Join(left, right, rows, plan.bytes, plan.method(i), costs.parts(plan, i, by), Some(o))(choice _)
+        case None => inner(plan, i, left, right, rows, sizer, costs)
       }
     }
 
-  private def inner(plan: SubPlan, i: Int, left: JoinTree, right: JoinTree, rows: Estimate, costs: CostModel): Join = {
-    val flip   = plan.right(i).rows > plan.left(i).rows || (plan.right(i).rows == plan.left(i).rows && right.relations.head < left.relations.head)
-    val (l, r) = if (flip) (right, left) else (left, right)
-    val method = if (!flip) plan.method(i)
-    else plan.method(i) match {
-      case JoinMethod.BroadcastLeft  => JoinMethod.BroadcastRight
-      case JoinMethod.BroadcastRight => JoinMethod.BroadcastLeft
-      case other                     => other
-    }
-    Join(l, r, rows, plan.bytes, method, costs.parts(plan, i))
+  private def inner(plan: SubPlan, i: Int, left: JoinTree, right: JoinTree, rows: Estimate, sizer: Sizer, costs: CostModel): Join = {
+    val flip     = plan.right(i).rows > plan.left(i).rows || (plan.right(i).rows == plan.left(i).rows && right.relations.head < left.relations.head)
+    val key      = plan.left(i).classes & plan.right(i).classes
+    def loose    = sizer.looseEquality(left.relations.toSet, right.relations.toSet)
+    def choice() = MethodChoice(plan, i, (key, key))(sizer.price(_, _, _, Step.Inner, costs)(loose))
+    val own      = costs.parts(plan, i)
+    if (flip) Join(right, left, rows, plan.bytes, plan.method(i).flipped, own, None)(() => choice().flipped)
+    else Join(left, right, rows, plan.bytes, plan.method(i), own, None)(choice _)
   }
 }
 

@@ -35,28 +35,39 @@ object AdviseQuery {
   def apply(session: SparkSession, sql: String): Seq[Seq[Any]] = {
     val state      = session.sessionState
     val (_, trace) = Trace.collecting(state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP).optimizedPlan)
-    val plan       = trace.input.getOrElse(throw new IllegalArgumentException(s"dovetail_advise: Spark does not optimize this statement: $sql"))
+    if (trace.input.isEmpty) throw new IllegalArgumentException(s"dovetail_advise: Spark does not optimize this statement: $sql")
+    of(session, trace).map { a =>
+      Seq[Any](a.table, a.state, a.rows.value, a.rows.source.name, a.costShare.map(Double.box).orNull, a.columns, a.groups, a.statement.orNull, a.reason)
+    }
+  }
+
+  /** One per table below a join of the query that was traced, in order of appearance; none where Spark does not optimize it. */
+  def of(session: SparkSession, trace: Trace): Vector[TableAdvice] = trace.input.toVector.flatMap { plan =>
+    val conf       = session.sessionState.conf
     val prepared   = Preparation(session, plan)
     val known      = new StoredTables(session)
-    val statistics = new PlanStatistics(state.conf, DovetailConf.HistogramEnabled.get(state.conf), known)
+    val statistics = new PlanStatistics(conf, DovetailConf.HistogramEnabled.get(conf), known)
     Seq(plan, prepared).foreach(statistics.learnFrom)
     val leaves = LookedAt(prepared).filterNot(l => ofKnownSize(l.node))
     tables(leaves).map { uses =>
-      val leaf    = uses.head.node
-      val profile = uses.map(u => statistics(u.node)).maxBy(_.rows.value)
-      val needed  = leaf.output.filter(a => Recipe.collects(a.dataType) && uses.exists(_.columns.contains(a.name))).map(_.name).toVector
-      val groups  = uses.flatMap(_.groups).distinct.filter(_.forall(needed.contains))
-      val verdict = judged(Target(leaf), needed, groups, uses.map(u => known.find(u.node)))
-      Seq[Any](
+      val leaf     = uses.head.node
+      val profiles = uses.map(u => u -> statistics(u.node))
+      val rows     = profiles.map(_._2.rows).maxBy(_.value)
+      val needed   = leaf.output.filter(a => Recipe.collects(a.dataType) && uses.exists(_.columns.contains(a.name))).map(_.name).toVector
+      val groups   = uses.flatMap(_.groups).distinct.filter(_.forall(needed.contains))
+      val verdict  = judged(Target(leaf), needed, groups, uses.map(u => known.find(u.node)))
+      val guessed  = needed.filter(c => profiles.exists { case (u, p) => u.node.output.exists(a => a.name == c && p.column(a.exprId.id).ndv.isEmpty) })
+      TableAdvice(
         Target.name(leaf),
+        LeafStatistics.identity(leaf),
         verdict.state,
-        profile.rows.value,
-        profile.rows.source.name,
-        costShare(trace, leaf).map(Double.box).orNull,
+        rows,
+        costShare(trace, leaf),
         needed,
         groups,
-        verdict.statement.orNull,
-        verdict.reason + s"; ${rows(profile.rows)} from ${profile.rows.source.name}"
+        guessed,
+        verdict.statement,
+        verdict.reason + s"; ${told(rows)} from ${rows.source.name}"
       )
     }
   }
@@ -73,8 +84,8 @@ object AdviseQuery {
   final private case class Verdict(state: String, reason: String, statement: Option[String] = None)
 
   private def judged(target: Target, columns: Vector[String], groups: Vector[Vector[String]], known: Vector[Option[TableStatistics]]): Verdict = target match {
-    case Target.Refused(reason) => Verdict("not analyzable", reason)
-    case t: Target.Files        =>
+    case Target.Refused(reason, instead) => Verdict(TableAdvice.Refused, reason, instead.filter(_ => columns.nonEmpty).map(_(columns)))
+    case t: Target.Files                 =>
       def worth(state: String, reason: String) = Verdict(state, reason, Some(t.statement(columns, groups)))
       val statistics                           = known.flatten
       val stale                                = statistics.flatMap(_.unread)
@@ -98,5 +109,5 @@ object AdviseQuery {
     if (total > 0.0) Some(costs.collect { case (cost, true) => cost }.sum / total) else None
   }
 
-  private def rows(e: Estimate): String = f"${e.value}%,.0f rows${if (e.lower == e.upper) "" else " (estimated)"}"
+  private def told(e: Estimate): String = f"${e.value}%,.0f rows${if (e.lower == e.upper) "" else " (estimated)"}"
 }

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.advise
 
+import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.stats.LeafStatistics
@@ -21,8 +22,11 @@ private[advise] object Target {
     }
   }
 
-  /** @param reason why not */
-  final case class Refused(reason: String) extends Target
+  /**
+   * @param reason  why not
+   * @param instead the statement of Spark's own for some columns, where there is one
+   */
+  final case class Refused(reason: String, instead: Option[Seq[String] => String] = None) extends Target
 
   /** Formats whose files describe themselves, so that a path is all there is to say. */
   private val SelfDescribing = Set("parquet", "orc")
@@ -36,9 +40,14 @@ private[advise] object Target {
         case other => Refused(s"it is not made of files (${other.getClass.getSimpleName})")
       }
     case _: DataSourceV2ScanRelation => Refused("it is a table of a V2 source, which reports its statistics itself")
-    case _: HiveTableRelation        => Refused("it is a Hive table whose files Spark does not read itself")
-    case _: InMemoryRelation         => Refused("it is cached, and Spark counts its rows")
-    case other                       => Refused(s"it is not made of files (${other.nodeName})")
+    case r: HiveTableRelation        =>
+      val name = quotedName(r.tableMeta.identifier)
+      Refused(
+        "it is a Hive table whose files Spark does not read itself: Spark's own ANALYZE collects its statistics",
+        Some(columns => s"ANALYZE TABLE $name COMPUTE STATISTICS FOR COLUMNS ${columns.map(quoted).mkString(", ")}")
+      )
+    case _: InMemoryRelation => Refused("it is cached, and Spark counts its rows")
+    case other               => Refused(s"it is not made of files (${other.nodeName})")
   }
 
   /** What a leaf is called in statements, or else by people. */
@@ -52,7 +61,7 @@ private[advise] object Target {
   private object LogicalTable {
     def unapply(r: LogicalRelation): Option[Files] = r.relation match {
       case files: HadoopFsRelation =>
-        val table = r.catalogTable.map(_.identifier).map(t => Files("TABLE", (t.catalog ++ t.database ++ Seq(t.table)).map(quoted).mkString(".")))
+        val table = r.catalogTable.map(t => Files("TABLE", quotedName(t.identifier)))
         table.orElse((files.fileFormat, files.location.rootPaths) match {
           case (f: DataSourceRegister, Seq(path)) if SelfDescribing(f.shortName()) =>
             Some(Files("PATH", s"${f.shortName()}.`${path.toString.replace("`", "``")}`"))
@@ -61,6 +70,8 @@ private[advise] object Target {
       case _ => None
     }
   }
+
+  private def quotedName(t: TableIdentifier): String = (t.catalog ++ t.database ++ Seq(t.table)).map(quoted).mkString(".")
 
   private def quoted(name: String): String = if (name.matches("[A-Za-z_][A-Za-z0-9_]*")) name else s"`${name.replace("`", "``")}`"
 }

@@ -2,7 +2,8 @@ package org.apache.spark.sql.dovetail.explain
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.Command
-import org.apache.spark.sql.dovetail.BuildInfo
+import org.apache.spark.sql.dovetail.{BuildInfo, FailOpen}
+import org.apache.spark.sql.dovetail.advise.AdviseQuery
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SQLExecution}
 
@@ -18,11 +19,23 @@ object ExplainQuery {
     // without SKIP, a statement that writes or drops would do so when it is planned
     val execution  = state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP)
     val (_, trace) = Trace.collecting(execution.optimizedPlan)
-    val groups     = if (run == "actual") ActualRows(executed(execution), trace.groups) else trace.groups
+    val planned    = withMissing(session, trace)
+    val groups     = if (run == "actual") ActualRows(executed(execution), planned) else planned
     val enabled    = DovetailConf.Enabled.get(state.conf)
     if (format == "json") ReportJson(BuildInfo.version, enabled, DovetailConf.CostModel.get(state.conf), groups, trace.millis)
     else ReportText(BuildInfo.version, enabled, groups, trace.millis)
   }
+
+  /** Every group with the statistics whose lack its estimates suffer from, those of the dearest joins first. Explain does without where these fail. */
+  private def withMissing(session: SparkSession, trace: Trace): Vector[GroupReport] =
+    FailOpen("looking for missing statistics", (_: String) => trace.groups) {
+      val doubtful =
+        if (trace.groups.exists(_.before.isDefined)) AdviseQuery.of(session, trace).filter(a => a.doubtful && a.statement.isDefined) else Vector.empty
+      trace.groups.map { g =>
+        val tables = g.relations.flatMap(_.tables).toSet
+        g.copy(missing = doubtful.filter(_.identity.exists(tables)).sortBy(-_.costShare.getOrElse(0.0)))
+      }
+    }
 
   /** The plan after it has run; its rows go nowhere. */
   private def executed(execution: QueryExecution) = {

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.explain
 
-import com.fasterxml.jackson.databind.node.{JsonNodeFactory, ObjectNode}
+import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
 import dovetail.kernel.cost.Cost
 import dovetail.kernel.estimate.Estimate
 
@@ -30,13 +30,20 @@ object ReportJson {
     }
     val edges = o.putArray("edges")
     g.edges.foreach { e =>
-      val n     = edges.addObject()
-      val names = n.putArray("relations")
-      e.relations.foreach(names.add(_: String))
+      val n = edges.addObject()
+      strings(n.putArray("relations"), e.relations)
       n.put("condition", e.condition)
     }
     Seq("before" -> g.before, "after" -> g.after).foreach { case (name, t) => t.fold[Any](o.putNull(name))(x => o.set[ObjectNode](name, tree(x))) }
     g.runnerUp.foreach { case (order, c) => o.putObject("runner_up").put("order", order).put("cost", c.total) }
+    val missing = o.putArray("missing_statistics")
+    g.missing.foreach { a =>
+      val n = missing.addObject().put("table", a.table).put("state", a.state)
+      strings(n.putArray("columns"), a.columns)
+      strings(n.putArray("guessed"), a.guessed)
+      a.costShare.fold(n.putNull("cost_share"))(s => n.put("cost_share", s))
+      n.put("reason", a.reason).put("statement", a.statement.orNull)
+    }
     o
   }
 
@@ -44,15 +51,18 @@ object ReportJson {
     val o     = nodes.objectNode().put("order", t.order).put("cost", t.cost.total)
     val joins = o.putArray("joins")
     t.joins.foreach { j =>
-      val n         = joins.addObject()
-      val relations = n.putArray("relations")
-      j.relations.foreach(relations.add(_: String))
+      val n = joins.addObject()
+      strings(n.putArray("relations"), j.relations)
       n.put("kind", j.kind).put("condition", j.condition).set[ObjectNode]("rows", estimate(j.rows))
       n.put("method", j.method).set[ObjectNode]("cost", cost(j.cost))
+      j.why.foreach(n.put("why", _))
+      j.runnerUp.foreach { case (method, c) => n.putObject("runner_up").put("method", method).put("cost", c) }
       j.actual.foreach { rows => n.put("actual_rows", rows).put("q_error", QError(j.rows.value, rows.toDouble)) }
     }
     o
   }
+
+  private def strings(array: ArrayNode, values: Vector[String]): Unit = values.foreach(array.add(_: String))
 
   private def estimate(e: Estimate): ObjectNode = {
     val o = nodes.objectNode().put("value", e.value).put("lower", e.lower)

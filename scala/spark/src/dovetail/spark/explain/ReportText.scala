@@ -23,8 +23,9 @@ object ReportText {
         val width = g.relations.map(_.name.length).max
         "  inputs" +: g.relations.map(r => s"    ${r.name.padTo(width, ' ')}  ${r.rows.fold("?")(rows)}${r.bytes.fold("")(b => s"  ${size(b)}")}")
       }
-    val second = g.runnerUp.map { case (order, cost) => f"  runner-up $order  cost ${cost.total}%.2e" }
-    title +: (inputs ++ g.before.toVector.flatMap(tree("written", _)) ++ g.after.toVector.flatMap(tree("chosen", _)) ++ second)
+    val second  = g.runnerUp.map { case (order, cost) => f"  runner-up $order  cost ${cost.total}%.2e" }
+    val missing = g.missing.map(a => s"  statistics missing: ${a.table}: ${a.reason}; ${a.statement.getOrElse("")}")
+    title +: (inputs ++ g.before.toVector.flatMap(tree("written", _)) ++ g.after.toVector.flatMap(tree("chosen", _)) ++ second ++ missing)
   }
 
   private def tree(label: String, t: TreeReport): Vector[String] = {
@@ -33,8 +34,11 @@ object ReportText {
           " "
         )}}  ${if (j.kind == "inner") "" else s"${j.kind}: "}${j.condition}"
     )
-    f"  $label%-8s ${t.order}  cost ${t.cost.total}%.2e" +: table
+    f"  $label%-8s ${t.order}  cost ${t.cost.total}%.2e" +: table.zip(t.joins).flatMap { case (line, j) => line +: reason(j).toVector }
   }
+
+  private def reason(j: JoinReport): Option[String] =
+    j.why.map(w => s"      ${j.method}: $w${j.runnerUp.fold("") { case (method, cost) => f"; runner-up $method, cost $cost%.2e" }}")
 
   private def rows(e: Estimate): String = {
     val bounds = if (e.lower == e.upper) "" else s" [${count(e.lower)}, ${if (e.upper >= Estimate.Ceiling) "?" else count(e.upper)}]"
@@ -46,7 +50,8 @@ object ReportText {
   private def count(d: Double): String =
     if (d < 1e4) f"$d%.0f" else if (d < 1e6) f"${d / 1e3}%.1fk" else if (d < 1e9) f"${d / 1e6}%.1fM" else if (d < 1e12) f"${d / 1e9}%.1fG" else f"$d%.1e"
 
-  private def size(bytes: Double): String =
-    if (bytes < 1024 * 1024) f"${bytes / 1024}%.0f KiB"
+  private[explain] def size(bytes: Double): String =
+    if (bytes < 1024) f"$bytes%.0f B"
+    else if (bytes < 1024 * 1024) f"${bytes / 1024}%.0f KiB"
     else if (bytes < 1024.0 * 1024 * 1024) f"${bytes / 1024 / 1024}%.1f MiB" else f"${bytes / 1024 / 1024 / 1024}%.1f GiB"
 }

@@ -3,24 +3,38 @@ package org.apache.spark.sql.dovetail.explain
 import scala.collection.mutable
 
 import dovetail.kernel.cost.Cost
-import dovetail.kernel.enumerate.{JoinTree, Outcome, Shape}
+import dovetail.kernel.enumerate.{JoinTree, Shape}
 import dovetail.kernel.estimate.Estimate
 import dovetail.kernel.graph.{JoinGraph, Relation}
 import org.apache.spark.sql.catalyst.expressions.ExprId
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.advise.TableAdvice
+import org.apache.spark.sql.dovetail.plan.{Decision, Planner}
 import org.apache.spark.sql.dovetail.stats.LeafStatistics
 
-/** What the rule did while one query was planned: its groups, and the time by phase. Collected per thread, and only where somebody asks. */
-final class Trace {
-  private val reports = mutable.ArrayBuffer.empty[GroupReport]
+/**
+ * What the rule did while one query was planned: its groups, and the time by phase. Collected per thread, and only where somebody asks.
+ *
+ * @param detailed with all that explain tells; else what the log of queries needs, for which a query's planning must not wait
+ */
+final class Trace(val detailed: Boolean) {
+  private val reports = mutable.ArrayBuffer.empty[Later[GroupReport]]
   private val nanos   = mutable.LinkedHashMap.empty[String, Long]
   private var plan    = Option.empty[LogicalPlan]
 
   /** The plan that the rule was given last: the query's own, for its subqueries come before it. */
   def input: Option[LogicalPlan] = plan
 
-  def groups: Vector[GroupReport]      = reports.toVector
+  /** Made once the plan is: planning does not wait for reports, and does not fail by one. */
+  def groups: Vector[GroupReport]      = reports.toVector.map(_.value)
+  def isEmpty: Boolean                 = reports.isEmpty
   def millis: Vector[(String, Double)] = Trace.Phases.map(p => p -> nanos.getOrElse(p, 0L) / 1e6)
+
+  private def later(report: => GroupReport): Unit = {
+    reports += new Later(() => FailOpen("reporting a group of joins", (why: String) => GroupReport.leftAlone(Vector.empty, why))(report))
+    ()
+  }
 }
 
 object Trace {
@@ -31,8 +45,10 @@ object Trace {
   private val current = new ThreadLocal[Trace]
 
   /** Runs `body` and returns what the rule did meanwhile in this thread. */
-  def collecting[A](body: => A): (A, Trace) = {
-    val (outer, trace) = (current.get, new Trace)
+  def collecting[A](body: => A): (A, Trace) = collecting(detailed = true)(body)
+
+  def collecting[A](detailed: Boolean)(body: => A): (A, Trace) = {
+    val (outer, trace) = (current.get, new Trace(detailed))
     current.set(trace)
     try {
       val result = body
@@ -43,7 +59,8 @@ object Trace {
   /** Somebody collects what the rule does in this thread. */
   def isOn: Boolean = current.get != null
 
-  def record(report: => GroupReport): Unit = Option(current.get).foreach(_.reports += report)
+  /** @param report of a group, with details or without */
+  def record(report: Boolean => GroupReport): Unit = Option(current.get).foreach(t => t.later(report(t.detailed)))
 
   def start(plan: LogicalPlan): Unit = Option(current.get).foreach(_.plan = Some(plan))
 
@@ -53,7 +70,7 @@ object Trace {
   /** The plan is Spark's after all: what has been reported since `size` was `before` did not happen. */
   def failed(before: Int, reason: String): Unit = Option(current.get).foreach { t =>
     t.reports.remove(before, t.reports.size - before)
-    t.reports += GroupReport.leftAlone(Vector.empty, reason)
+    t.later(GroupReport.leftAlone(Vector.empty, reason))
   }
 
   def timed[A](phase: String)(body: => A): A = {
@@ -76,6 +93,7 @@ object Trace {
  * @param before    the written order, priced
  * @param after     the plan chosen, where it is another one: another order, or other broadcasts
  * @param runnerUp  the best other order
+ * @param missing   tables without statistics that the estimates would need
  */
 final case class GroupReport(
     status: String,
@@ -87,7 +105,8 @@ final case class GroupReport(
     before: Option[TreeReport],
     after: Option[TreeReport],
     runnerUp: Option[(String, Cost)],
-    costModel: Option[String]
+    costModel: Option[String],
+    missing: Vector[TableAdvice] = Vector.empty
 ) {
 
   /** The same, with rows for the joins of the plan that is used, where `rows` knows them. */
@@ -99,7 +118,7 @@ final case class GroupReport(
 }
 
 /**
- * @param tables  what the leaves beneath it read, by `LeafStatistics.identity`
+ * @param tables  what the leaves beneath it read, by `LeafStatistics.identity`; none without details
  * @param columns all columns that any operator beneath it has: by them it is found again in the executed plan
  */
 final case class RelationReport(
@@ -112,7 +131,11 @@ final case class RelationReport(
 final case class EdgeReport(relations: Vector[String], condition: String)
 final case class TreeReport(order: String, cost: Cost, joins: Vector[JoinReport])
 
-/** @param actual rows that came out of it in a run */
+/**
+ * @param why      the reason for the method, where details are asked for
+ * @param runnerUp the cheapest other method, and what the join would cost with it
+ * @param actual   rows that came out of it in a run
+ */
 final case class JoinReport(
     kind: String,
     relations: Vector[String],
@@ -120,6 +143,8 @@ final case class JoinReport(
     rows: Estimate,
     method: String,
     cost: Cost,
+    why: Option[String] = None,
+    runnerUp: Option[(String, Double)] = None,
     actual: Option[Long] = None
 )
 
@@ -128,36 +153,30 @@ object GroupReport {
   def leftAlone(names: Vector[String], reason: String): GroupReport =
     GroupReport("left_alone", reason, None, 0L, names.map(RelationReport(_, None, None)), Vector.empty, None, None, None, None)
 
-  def searched(
-      graph: JoinGraph,
-      leaves: Vector[LogicalPlan],
-      outcome: Outcome,
-      taken: Boolean,
-      gain: Double,
-      minGain: Double,
-      costModel: String,
-      remarks: Vector[String],
-      asked: Option[String]
-  ): GroupReport = {
+  /** @param detailed with the edges, the runner-up, and the reasons for methods */
+  def searched(graph: JoinGraph, leaves: Vector[LogicalPlan], decision: Decision, planner: Planner, detailed: Boolean): GroupReport = {
+    import decision.{outcome, taken}
+    val reasons   = if (detailed) Some(new MethodReason(graph, leaves, planner.broadcastThreshold)) else None
     val sameOrder = outcome.best.shape.sameJoins(outcome.original.shape)
-    val percent   = f"${gain * 100}%.1f %%"
+    val percent   = f"${decision.gain * 100}%.1f %%"
+    val minGain   = f"${planner.minGain * 100}%.1f %%"
     val reason    =
-      if (asked.isDefined) s"${asked.get}; it saves $percent of the estimated cost"
+      if (decision.asked.isDefined) s"${decision.asked.get}; it saves $percent of the estimated cost"
       else if (taken && sameOrder) s"the written order with other broadcasts saves $percent of the estimated cost"
       else if (taken) s"saves $percent of the estimated cost"
       else if (sameOrder) "the written order is the best one found"
-      else f"the best order found saves $percent, less than the ${minGain * 100}%.1f %% that spark.dovetail.reorder.minGain asks for"
+      else s"the best order found saves $percent, less than the $minGain that spark.dovetail.reorder.minGain asks for"
     GroupReport(
       if (taken && !sameOrder) "reordered" else "kept",
-      (reason +: (outcome.note.toVector ++ remarks)).mkString("; "),
+      (reason +: (outcome.note.toVector ++ decision.ignored)).mkString("; "),
       Some(outcome.algorithm),
       outcome.pairs,
-      distinguished(graph.relations.map(r => relation(leaves(r.index), r))),
-      edges(graph),
-      Some(tree(graph, outcome.original)),
-      if (taken) Some(tree(graph, outcome.best)) else None,
-      (if (taken) outcome.runnerUp() else None).map(t => (order(graph, t.shape), t.cost)),
-      Some(costModel)
+      distinguished(graph.relations.map(r => relation(leaves(r.index), r, detailed))),
+      if (detailed) edges(graph) else Vector.empty,
+      Some(tree(graph, outcome.original, reasons)),
+      if (taken) Some(tree(graph, outcome.best, reasons)) else None,
+      (if (taken && detailed) outcome.runnerUp() else None).map(t => (order(graph, t.shape), t.cost)),
+      Some(planner.costs.name)
     )
   }
 
@@ -167,18 +186,17 @@ object GroupReport {
     if (several.isEmpty) relations else relations.map(r => r.copy(columns = r.columns -- several))
   }
 
-  private def relation(leaf: LogicalPlan, r: Relation): RelationReport = {
-    val read = leaf.collectLeaves().collect { case l: LeafNode => l }.flatMap(LeafStatistics.identity(_)).distinct.toVector
+  private def relation(leaf: LogicalPlan, r: Relation, detailed: Boolean): RelationReport = {
+    val read = if (!detailed) Vector.empty else leaf.collectLeaves().collect { case l: LeafNode => l }.flatMap(LeafStatistics.identity(_)).distinct.toVector
     RelationReport(r.name, Some(r.profile.rows), Some(r.profile.rows.value * r.rowBytes), read, leaf.collect { case p => p.output.map(_.exprId) }.flatten.toSet)
   }
 
-  private def tree(graph: JoinGraph, t: JoinTree): TreeReport = {
-    def names(rs: Vector[Int]) = rs.map(graph.relations(_).name)
-    TreeReport(
-      order(graph, t.shape),
-      t.cost,
-      t.joins.map(j => JoinReport(j.kind.name, names(j.relations), condition(graph, j), j.rows, j.method.name, j.own))
-    )
+  private def tree(graph: JoinGraph, t: JoinTree, reasons: Option[MethodReason]): TreeReport = {
+    val joins = t.joins.map { j =>
+      val plain = JoinReport(j.kind.name, j.relations.map(graph.relations(_).name), condition(graph, j), j.rows, j.method.name, j.own)
+      reasons.fold(plain)(_.explained(j, plain))
+    }
+    TreeReport(order(graph, t.shape), t.cost, joins)
   }
 
   /** The join graph for people. A class of three or more members is one edge, not one per pair: `a.x = b.y = c.z`. */

@@ -3,26 +3,29 @@ package org.apache.spark.sql.dovetail.history
 import java.time.Instant
 
 import org.apache.spark.sql.catalyst.expressions.ExprId
-import org.apache.spark.sql.dovetail.explain.{GroupReport, JoinReport, QError, TreeReport}
+import org.apache.spark.sql.dovetail.explain.{GroupReport, JoinReport, Later, QError, TreeReport}
 import org.apache.spark.sql.types._
 
 /**
  * One query, or one subquery of it, as it was optimized.
  *
- * @param query  its text, where it came from SQL
+ * @param told   its text, where it came from SQL, and its groups
  * @param millis that the rule took
  * @param nanos  that its last run took
  */
-final case class LoggedQuery(id: Long, at: Instant, query: Option[String], groups: Vector[GroupReport], millis: Double, runs: Int, nanos: Option[Long]) {
+final case class LoggedQuery(id: Long, at: Instant, told: Later[LoggedQuery.Told], millis: Double, runs: Int, nanos: Option[Long]) {
+  def query: Option[String]       = told.value.query
+  def groups: Vector[GroupReport] = told.value.groups
 
   /** Whether a plan with these columns reads all that the groups read. */
   def isIn(columns: Set[ExprId]): Boolean = groups.forall(_.relations.forall(r => r.columns.isEmpty || r.columns.exists(columns))) &&
     groups.exists(_.relations.exists(_.columns.nonEmpty))
 
-  def ran(counted: Vector[GroupReport], took: Long): LoggedQuery = copy(groups = counted, runs = runs + 1, nanos = Some(took))
+  def ran(counted: Vector[GroupReport], took: Long): LoggedQuery =
+    copy(told = new Later(() => told.value.copy(groups = counted)), runs = runs + 1, nanos = Some(took))
 
-  private val used: Vector[(TreeReport, TreeReport)] = groups.flatMap(g => g.before.map(b => (b, g.after.getOrElse(b))))
-  private val joins: Vector[JoinReport]              = used.flatMap(_._2.joins)
+  private lazy val used: Vector[(TreeReport, TreeReport)] = groups.flatMap(g => g.before.map(b => (b, g.after.getOrElse(b))))
+  private lazy val joins: Vector[JoinReport]              = used.flatMap(_._2.joins)
 
   /** Share of the written order's estimated cost that was saved. */
   def predictedGain: Option[Double] = gain(used.map(_._2.cost.total).sum, used.map(_._1.cost.total).sum)
@@ -67,6 +70,7 @@ final case class LoggedQuery(id: Long, at: Instant, query: Option[String], group
 }
 
 object LoggedQuery {
+  final case class Told(query: Option[String], groups: Vector[GroupReport])
 
   /** Of `dovetail_queries()`. */
   val columns: Seq[(String, DataType)] = Seq(

@@ -21,27 +21,28 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, stee
     off.orElse(refusal(group, predicates)) match {
       case Some(reason) =>
         // a marked group was reported when it was ordered: with the subquery it came from
-        if (group.leaves.size > 2 && !group.marked) Trace.record(GroupReport.leftAlone(group.leaves.map(GroupOrdering.name), reason))
+        if (group.leaves.size > 2 && !group.marked) Trace.record(_ => GroupReport.leftAlone(group.leaves.map(GroupOrdering.name), reason))
         keep(group, optimized, marks = off.isEmpty && planner.marksKeptGroups)
       case None =>
-        val ready  = Trace.timed("estimate")(prepared(group, optimized, predicates))
-        val search = new Search(ready.graph, planner.costs, planner.budget(), planner.costsAsWritten)
-        val names  = ready.graph.relations.map(_.name)
-        val hinted = planner.ordersFor(group).map(text => AskedOrder("the order that was asked for", s"the order '$text'", OrderHint.read(text, names)))
-        val asked = (hinted ++ steering.pins(ready.form)).map(a => a -> a.order.flatMap(search.priced(_, group.shape).toRight("outer or semi joins forbid it")))
-        val found = asked.collectFirst { case (a, Right(priced)) => a -> priced }
-        val ignored = asked.collect { case (a, Left(why)) => s"${a.name} is not used: $why" }
-        val outcome = found.map(_._2).getOrElse(Trace.timed("search")(search.run(group.shape)))
-        val gain    = 1.0 - outcome.best.cost.total / math.max(outcome.original.cost.total, Double.MinPositiveValue)
-        val taken   = found.isDefined || (gain > 0.0 && gain >= planner.minGain)
-        found.foreach(_._1.used())
-        if (taken || group.leaves.size > 2)
-          Trace.record(
-            GroupReport.searched(ready.graph, ready.leaves, outcome, taken, gain, planner.minGain, planner.costs.name, ignored, found.map(_._1.whenUsed))
-          )
-        if (group.leaves.size > 2)
-          Capture.decided(ready.form, names, (if (taken) outcome.best else outcome.original).shape, search.priced(_, group.shape).isDefined)
-        if (taken) Trace.timed("rebuild")(ready.rebuild(outcome.best)) else keep(group, optimized, planner.marksKeptGroups)
+        val ready    = Trace.timed("estimate")(prepared(group, optimized, predicates))
+        val search   = new Search(ready.graph, planner.costs, planner.budget(), planner.costsAsWritten)
+        val decision = decided(group, ready, search)
+        val several  = group.leaves.size > 2
+        if (several || decision.taken) Trace.record(GroupReport.searched(ready.graph, ready.leaves, decision, planner, _))
+        if (several) Capture.decided(ready.form, ready.names, decision.shape, search.priced(_, group.shape).isDefined)
+        if (decision.taken) Trace.timed("rebuild")(ready.rebuild(decision.outcome.best)) else keep(group, optimized, planner.marksKeptGroups)
+    }
+  }
+
+  /** The first order that somebody asks for and that is legal; else the best one, if it saves enough. */
+  private def decided(group: JoinGroup, ready: PreparedGroup, search: Search): Decision = {
+    val hinted  = planner.ordersFor(group).map(text => AskedOrder("the order that was asked for", s"the order '$text'", OrderHint.read(text, ready.names)))
+    val asked   = (hinted ++ steering.pins(ready.form)).map(a => a -> a.order.flatMap(search.priced(_, group.shape).toRight("outer or semi joins forbid it")))
+    val ignored = asked.collect { case (a, Left(why)) => s"${a.name} is not used: $why" }
+    asked.collectFirst { case (a, Right(outcome)) => a.used(); Decision(outcome, taken = true, ignored, Some(a.whenUsed)) }.getOrElse {
+      val outcome = Trace.timed("search")(search.run(group.shape))
+      val gain    = Decision.gain(outcome)
+      Decision(outcome, taken = gain > 0.0 && gain >= planner.minGain, ignored, None)
     }
   }
 
@@ -98,6 +99,9 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, stee
 /** A group with all that the search needs of it. */
 final case class PreparedGroup(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates, graph: JoinGraph) {
   def rebuild: RebuildPlan = new RebuildPlan(group, leaves, predicates, graph)
+
+  /** What people call the relations. */
+  def names: Vector[String] = graph.relations.map(_.name)
 
   /** What the group is called, whoever wrote it. */
   def form(literals: Boolean): GroupForm = new GroupForm(group, predicates, graph, literals)

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.sql
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
-import org.apache.spark.sql.catalyst.catalog.CatalogTableType
+import org.apache.spark.sql.catalyst.catalog.{CatalogTableType, HiveTableRelation}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LeafNode, LogicalPlan, OneRowRelation}
 import org.apache.spark.sql.dovetail.collect.AnalyzeTable
@@ -76,10 +76,15 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
     Seq(Row(r.table, r.rows, r.columns, r.filesRead, r.filesKept, r.seconds, r.notes.mkString("; ")))
   }
 
-  private def refuse(leaf: LeafNode): Nothing = throw new IllegalArgumentException(
-    s"${LeafStatistics.name(leaf)} (${leaf.nodeName}) is not made of files that Spark reads itself. DOVETAIL ANALYZE takes tables, views and paths of Parquet, " +
-      "ORC, CSV, JSON and other file formats; of other sources, Dovetail uses the statistics that they report."
-  )
+  private def refuse(leaf: LeafNode): Nothing = throw new IllegalArgumentException(leaf match {
+    case h: HiveTableRelation =>
+      val name = h.tableMeta.identifier.unquotedString
+      s"$name is a Hive table whose files Spark does not read itself. Spark's own ANALYZE collects its statistics, and Dovetail uses them: " +
+        s"ANALYZE TABLE $name COMPUTE STATISTICS FOR ALL COLUMNS (in Python, dovetail.analyze with columns='all', mode='spark')."
+    case _ =>
+      s"${LeafStatistics.name(leaf)} (${leaf.nodeName}) is not made of files that Spark reads itself. DOVETAIL ANALYZE takes tables, views and paths of " +
+        "Parquet, ORC, CSV, JSON and other file formats; of other sources, Dovetail uses the statistics that they report."
+  })
 
   private def partitionFilters(session: SparkSession, relation: LogicalRelation, files: HadoopFsRelation): Seq[Expression] =
     statement.partition.map { case (name, text) =>

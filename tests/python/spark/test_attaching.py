@@ -1,0 +1,160 @@
+"""attach: what a running session gets, what it does not get, and who is refused; in processes of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dovetail
+from dovetail import jars
+
+START = """
+import os, sys, tempfile
+import dovetail
+from pyspark.sql import SparkSession
+
+home = tempfile.mkdtemp()
+builder = (
+    SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    .config("spark.sql.shuffle.partitions", "2").config("spark.sql.warehouse.dir", home)
+    .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={home}")
+)
+
+def say(*what):
+    print(">", *what, flush=True)
+
+def refused(call):
+    try:
+        call()
+    except dovetail.DovetailError as error:
+        say(type(error).__name__, "|", " ".join(str(error).split()))
+    else:
+        say("not refused")
+"""
+
+
+def lines(done: Any) -> list[str]:
+    return [line.removeprefix("> ") for line in done.stdout.splitlines() if line.startswith("> ")]
+
+
+def test_what_it_says_is_true(run_python: Any) -> None:
+    done = run_python(
+        START
+        + """
+spark = builder.getOrCreate()
+spark.sparkContext.setLogLevel("OFF")
+spark.sql("CREATE TABLE sale USING parquet AS SELECT id, id % 100 AS item, id % 10 AS store FROM range(5000)")
+spark.sql("CREATE TABLE item USING parquet AS SELECT id AS item, id % 50 AS kind FROM range(100)")
+spark.range(10).withColumnRenamed("id", "store").createOrReplaceTempView("store")
+spark.udf.register("twice", lambda x: 2 * x, "bigint")
+spark.conf.set("spark.sql.shuffle.partitions", "3")
+query = ("SELECT count(*), sum(twice(sale.id)) FROM sale JOIN store ON sale.store = store.store "
+         "JOIN item ON sale.item = item.item WHERE kind = 7")
+old = spark.sql(query)
+want = old.collect()
+before = spark.sql(query)
+
+attached = dovetail.attach(spark, planning_budget_ms=321)
+say(attached.status)
+say(attached.session is spark, dovetail.status(spark) == attached.status)
+say("DOVETAIL ANALYZE" in str(attached), "spark = dovetail.attach(spark).session" in str(attached))
+
+# here: orders (also of a frame made before, which is not planned yet), functions, settings
+order = dovetail.explain(query, spark)
+say(order.reordered, before.collect() == want, spark.sql(query).collect() == want)
+say(spark.sql("SELECT reordered FROM dovetail_queries()").first()[0] >= 1)
+say(round(spark.sql("SELECT * FROM dovetail_estimate('SELECT * FROM sale')").first()["value"]))
+say(dovetail.advise(spark, query)["sale"].state, dovetail.stats(spark, "sale").rows)
+say(dovetail.Config.from_session(spark).planning_budget_ms)
+spark.sql("SET spark.dovetail.enabled=false")
+say(dovetail.status(spark).enabled)
+spark.sql("SET spark.dovetail.enabled=true")
+
+# not here: statements
+refused(lambda: dovetail.analyze(spark, "sale", progress=False))
+refused(lambda: dovetail.compare(spark, query))
+
+# there: all of it, over the same tables, views, functions and settings
+session = attached.session
+say(dovetail.compare(session, query).same_answer, session.conf.get("spark.sql.shuffle.partitions"))
+say(dovetail.analyze(session, "sale", progress=False)["item"].distinct_count)
+say(session.sql(f"SELECT /*+ DOVETAIL_ORDER('((store sale) item)') */ 1 {query[query.index('FROM'):]}").count())
+say(dovetail.explain(query, session).to_dict()["groups"][0]["relations"][0]["rows"]["source"])
+
+# what was collected there is known here; again changes nothing, and a new session has it too
+say(dovetail.explain(query, spark).to_dict()["groups"][0]["relations"][0]["rows"]["source"])
+say(dovetail.attach(spark).status == attached.status, dovetail.attach(session).session is session)
+say(dovetail.attach(session).needs_new_session)
+say(dovetail.compare(spark.newSession(), "SELECT count(*) FROM sale").same_answer)
+spark.stop()
+refused(lambda: dovetail.attach(spark))
+"""
+    )
+    (
+        status,
+        same,
+        said,
+        here,
+        logged,
+        rows,
+        advised,
+        setting,
+        switch,
+        analyze,
+        compare,
+        there,
+        analyzed,
+        hint,
+        *rest,
+    ) = lines(done)
+    source, source_here, again, none_needed, new, stopped = rest
+    assert status.endswith(": on")
+    assert (same, said, here, logged) == ("False True", "True True", "True True True", "True")
+    assert (rows, advised, setting, switch) == ("5000", "unknown 5000", "321", "False")
+    for refusal in (analyze, compare):
+        assert refusal.startswith("NotEnabledError")
+        assert "dovetail.attach(spark).session" in refusal
+    assert (there, analyzed, hint) == ("True 3", "100", "100")
+    assert (source, source_here) == ("dovetail", "dovetail")
+    assert (again, none_needed, new) == ("True True", "()", "True")
+    assert stopped.startswith("SessionRunningError")
+    assert "stopped" in stopped
+
+
+def test_who_is_refused(run_python: Any, spark_line: tuple[int, int], tmp_path: Path) -> None:
+    wrong = jars.jar_path("4.0" if spark_line != (4, 0) else "4.1")
+    done = run_python(
+        START
+        + """
+wrong = sys.argv[1]
+spark = builder.config("spark.jars", wrong).getOrCreate()
+spark.sparkContext.setLogLevel("OFF")
+refused(lambda: dovetail.attach(spark, jar="/no/such.jar"))
+refused(lambda: dovetail.attach(spark, jar=wrong))
+refused(lambda: dovetail.attach(spark, card_wait=1))
+refused(lambda: dovetail.attach("spark"))
+refused(lambda: dovetail.attach(spark))
+say(spark.sql("SELECT count(*) FROM range(3) a JOIN range(3) b USING (id) JOIN range(3) c USING (id)").first()[0])
+""",
+        wrong,
+    )
+    missing, other_line, setting, no_session, built, answer = lines(done)
+    line = ".".join(map(str, spark_line))
+    assert missing.startswith("StatementError")
+    assert "/no/such.jar" in missing
+    assert other_line.startswith("UnsupportedSparkError")
+    assert f"running Spark line {line}" in other_line
+    assert setting.startswith("ConfigError")
+    assert "card_weight" in setting
+    assert no_session.startswith("StatementError")
+    assert "got str" in no_session
+    assert built.startswith("UnsupportedSparkError")
+    assert "switched itself off" in built
+    assert answer == "3"
+
+
+def test_the_session_of_the_tests_needs_nothing(spark: Any) -> None:
+    attached = dovetail.attach(spark)
+    assert attached.session is spark
+    assert attached.needs_new_session == ()
+    assert "new session" not in str(attached)
