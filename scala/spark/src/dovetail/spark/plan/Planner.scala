@@ -37,12 +37,5 @@ final class Planner(conf: SQLConf, context: SparkContext) {
     if (!conf.adaptiveExecutionEnabled) 0.0
     else math.max(0L, conf.getConf(SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD).getOrElse(broadcastThreshold)).toDouble
 
-  private def executors: Int =
-    if (context.isLocal) 0
-    else
-      Seq("spark.executor.instances", "spark.dynamicAllocation.initialExecutors", "spark.dynamicAllocation.minExecutors")
-        .flatMap(key => context.getConf.getOption(key))
-        .flatMap(v => scala.util.Try(v.trim.toInt).toOption)
-        .find(_ > 0)
-        .getOrElse(1)
+  private def executors: Int = Executors.configured(context.master, context.isLocal, context.getConf)
 }
