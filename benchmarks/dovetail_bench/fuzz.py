@@ -4,13 +4,15 @@
 
 Joins of all kinds over small tables that are rich in NULLs and duplicates, under wrong statistics and many settings.
 Exit code 1 if an answer differs, if a query fails that runs without Dovetail, or if too few join orders changed for the
-run to mean anything. Everything comes from the seed; `--first N --queries 1` repeats query N.
+run to mean anything. Everything comes from the seed; `--first N --queries 1` repeats query N. A run that is stopped
+(Ctrl-C, SIGTERM) reports what it has checked so far.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import signal
 import sys
 import tempfile
 import threading
@@ -206,14 +208,16 @@ def _in_threads(
         return list(own.runner.run(numbers))
 
     with ThreadPoolExecutor(options.threads, initializer=start) as pool:
-        for found in pool.map(batch, batches):
-            done += found
-            for query in found:
-                if _wrong(query):
+        try:
+            for found in pool.map(batch, batches):
+                done += found
+                for query in filter(_wrong, found):
                     verdicts = f"{query.against_spark}, {query.against_duckdb}"
                     say(f"query {query.number}: {verdicts}: {query.detail}\n{query.sql}")
-            if len(done) % PROGRESS == 0:
-                say(f"{len(done)} of {options.queries}: {sum(q.changed for q in done)} changed")
+                if len(done) % PROGRESS == 0:
+                    say(f"{len(done)} of {options.queries}: {sum(q.changed for q in done)} changed")
+        except KeyboardInterrupt:
+            say(f"stopped after {len(done)} queries; what they showed is reported")
     return done
 
 
@@ -233,8 +237,8 @@ def _uncompared(query: Checked) -> bool:
 def targets(checked: Sequence[Checked]) -> list[dict[str, Any]]:
     """What the run has to show."""
     wrong = sum(map(_wrong, checked))
-    changed = sum(q.changed for q in checked) / len(checked)
-    uncompared = sum(map(_uncompared, checked)) / len(checked)
+    changed = sum(q.changed for q in checked) / max(len(checked), 1)
+    uncompared = sum(map(_uncompared, checked)) / max(len(checked), 1)
     return [
         report.target("answers that differ, queries that fail with Dovetail alone: none", wrong, wrong == 0),
         report.target(f"at least {LEAST_CHANGED:.0%} with another tree of joins", changed, changed >= LEAST_CHANGED),
@@ -287,6 +291,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report.add_results_option(parser)
     add_session_options(parser)
     options = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     checked, seconds = run(options)
     page = report.Page("fuzz", "Generated queries", f"spark{report.machine()['pyspark']}")
     write_page(page, checked, seconds)

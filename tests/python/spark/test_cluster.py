@@ -14,7 +14,7 @@ import dovetail
 EXECUTORS = 2
 
 TABLES = {
-    "f": "SELECT /*+ REPARTITION(4) */ id AS sale, id % 100 AS a, id * 7 % 90 AS b, id * 3 % 20 AS c FROM range(20000)",
+    "f": "SELECT /*+ REPARTITION(2) */ id AS sale, id % 100 AS a, id * 7 % 90 AS b, id * 3 % 20 AS c FROM range(20000)",
     "a": "SELECT id AS k, id % 10 AS w, concat('a', id) AS s FROM range(100)",
     "b": "SELECT id AS k, id % 10 AS w, concat('b', id) AS s FROM range(90)",
     "c": "SELECT id AS k, id % 10 AS w, concat('c', id) AS s FROM range(20)",
@@ -44,8 +44,11 @@ builder = (
     .config("spark.ui.enabled", "false")
     .config("spark.driver.host", "localhost")
     .config("spark.driver.bindAddress", "127.0.0.1")
-    .config("spark.sql.shuffle.partitions", "4")
+    .config("spark.sql.shuffle.partitions", "2")
     .config("spark.sql.warehouse.dir", warehouse)
+    # three young JVMs have enough to compile
+    .config("spark.sql.codegen.wholeStage", "false")
+    .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     .config("spark.scheduler.minRegisteredResourcesRatio", "1.0")
     .config("spark.scheduler.maxRegisteredResourcesWaitingTime", "120s")
 )
