@@ -33,6 +33,24 @@ FROM web_sales
   JOIN item ON i_item_sk = ws_item_sk
 WHERE NOT EXISTS (SELECT 1 FROM date_dim WHERE d_date_sk = ws_sold_date_sk AND (d_year < 2002 OR d_moy < 12))
 GROUP BY i_category""",
+    "exists over a dimension's dimension, last": """
+SELECT i_category, count(*), sum(ss_net_profit)
+FROM store_sales
+  JOIN item ON i_item_sk = ss_item_sk
+  JOIN store ON s_store_sk = ss_store_sk
+  JOIN customer ON c_customer_sk = ss_customer_sk
+WHERE EXISTS (SELECT 1 FROM customer_address WHERE ca_address_sk = c_current_addr_sk AND ca_zip LIKE '8501%')
+GROUP BY i_category""",
+    "not exists over a dimension's dimension, last": """
+SELECT i_category, count(*), sum(ss_net_profit)
+FROM store_sales
+  JOIN item ON i_item_sk = ss_item_sk
+  JOIN store ON s_store_sk = ss_store_sk
+  JOIN customer ON c_customer_sk = ss_customer_sk
+WHERE NOT EXISTS (
+    SELECT 1 FROM household_demographics
+    WHERE hd_demo_sk = c_current_hdemo_sk AND (hd_income_band_sk <> 5 OR hd_dep_count > 0))
+GROUP BY i_category""",
     "a chain of outer joins, the filter last": """
 SELECT s_store_name, count(*), count(sr_item_sk), count(r_reason_sk), count(p_promo_sk)
 FROM store_sales
