@@ -3,6 +3,8 @@
 Commands, each `python -m dovetail_bench.<name>`:
   answers     every query gives the rows of plain Spark, and of DuckDB where asked for: the gate
   join_rows   rows out of joins, seconds, shuffled bytes, planning time, per query and mode
+  fuzz        generated queries give the rows of plain Spark and of DuckDB
+  operator_gains  rows out of joins where outer, semi and anti joins move
   collection  what statistics cost to collect, against Spark's ANALYZE
   estimation  what estimates cost when a query is planned
   planning    time of the join-order search on synthetic join graphs
@@ -10,6 +12,7 @@ Commands, each `python -m dovetail_bench.<name>`:
   true_sizes  makes the query files of real_data from SQL texts; nycflights13 writes an example's tables
 
 The flow: queries (texts), dovetail.demo.data (tables) → session (modes) → metrics, rows, verdict → report (tables).
+Generated queries: random_tables, random_queries → fuzz.
 Of real data: join_query, query_file (texts, truth), tables → real_engines, postgresql_engine, duckdb_engine (orders,
 estimates) → join_order, accuracy (C_out, q-errors) → real_data_report.
 """

@@ -11,7 +11,6 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
   private val classMasks: Array[Long] =
     graph.classesOf.map(_.foldLeft(0L)((m, c) => m | SubPlan.classBit(c))).toArray
   private val widths: Array[Double] = graph.relations.map(_.rowBytes).toArray
-  private val doubts: Array[Double] = graph.relations.map(_.doubt).toArray
   private val buffer                = new Array[Int](graph.size)
 
   // hash-joinable predicates that belong to no class
@@ -20,7 +19,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
   def leaf(r: Int): SubPlan = {
     val relation = graph.relations(r)
     val rows     = math.max(relation.profile.rows.value, 1.0)
-    val plan = new SubPlan(r, rows, rows * widths(r), classMasks(r), relation.broadcastable, math.max(relation.profile.rows.upper, 1.0) * widths(r) * doubts(r))
+    val plan = new SubPlan(r, rows, rows * widths(r), classMasks(r), relation.broadcastable, math.max(relation.profile.rows.upper, 1.0) * widths(r))
     plan.offer(0.0, 0L, null, null, 0, null, 0, 0.0)
     plan
   }
@@ -40,10 +39,9 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
     val rows  = model.rowsOf(buffer, n)
     var width = Assumptions.RowOverhead + (if (innerOnly) 0.0 else testedWidth(n))
     var mask  = 0L
-    var doubt = 1.0
     var i     = 0
-    while (i < n) { width += widths(buffer(i)) - Assumptions.RowOverhead; mask |= classMasks(buffer(i)); doubt *= doubts(buffer(i)); i += 1 }
-    new SubPlan(-1, rows, rows * width, mask, broadcast = false, model.cautiousRows * width * doubt)
+    while (i < n) { width += widths(buffer(i)) - Assumptions.RowOverhead; mask |= classMasks(buffer(i)); i += 1 }
+    new SubPlan(-1, rows, rows * width, mask, broadcast = false, model.cautiousRows * width)
   }
 
   /** What semi, anti and existence joins in the first `n` of the buffer take off a row, less the flag of an existence join. */

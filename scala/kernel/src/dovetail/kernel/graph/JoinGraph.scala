@@ -10,7 +10,6 @@ import dovetail.kernel.estimate.{Assumptions, ColumnProfile, RelationProfile, Re
  * @param rowBytes      average bytes of one row in memory
  * @param broadcastable the engine would broadcast this input as it stands (its own size is under the engine's threshold)
  * @param sample        some of its rows, where there are any to be had
- * @param doubt         how many times larger than its statistics say the relation may be, by what its files hold; 1 where they agree
  */
 final case class Relation(
     index: Int,
@@ -18,8 +17,7 @@ final case class Relation(
     profile: RelationProfile,
     rowBytes: Double,
     broadcastable: Boolean,
-    sample: Option[RelationSample] = None,
-    doubt: Double = 1.0
+    sample: Option[RelationSample] = None
 )
 
 /** An expression over one relation that is equal to all other members of its class. `text` is for people; `columns` are the caller's column ids it reads. */

@@ -5,7 +5,7 @@ import dovetail.kernel.graph.{JoinGraph, Member, Operator, Relation}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.predicates._
-import org.apache.spark.sql.dovetail.stats.{FileDoubt, PlanStatistics}
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
 /**
  * The kernel's join graph of a group: relations with their sizes, predicates, and the joins that are not inner.
@@ -23,7 +23,7 @@ final class GroupGraph(group: JoinGroup, leaves: Vector[LogicalPlan], predicates
     val samples   = statistics.samples.relations(leaves, predicates, conditions.flatten.flatMap(_._2).map { case (l, r) => Vector(l, r) })
     val relations = leaves.indices.toVector.map { i =>
       val width = profiles(i).width(leaves(i).output.map(_.exprId.id))
-      Relation(i, names(i), profiles(i), width, SparkBroadcast(leaves(i), broadcastThreshold), samples(i), FileDoubt(leaves(i), profiles(i).baseRows))
+      Relation(i, names(i), profiles(i), width, SparkBroadcast(leaves(i), broadcastThreshold), samples(i))
     }
     JoinGraph(
       relations,

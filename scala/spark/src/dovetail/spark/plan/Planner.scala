@@ -36,7 +36,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
     case _            =>
       new PhysicalCosts(
         ClusterCosts.of(session, conf),
-        ClusterFacts(Cluster.executors(context), adaptiveBroadcastBytes, conf.preferSortMergeJoin, staticBytes, hashTable)
+        ClusterFacts(Executors.configured(context.master, context.isLocal, context.getConf), adaptiveBroadcastBytes, conf.preferSortMergeJoin, staticBytes, hashTable)
       )
   }
 
@@ -46,7 +46,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   def budget(): Budget = Budget(DovetailConf.ExactPairs.get(conf), DovetailConf.MaxPlanningMs.get(conf))
 
   private def hashTable: HashTable =
-    if (conf.adaptiveExecutionEnabled && DovetailConf.AdaptiveHash.get(conf)) Cluster.hashTable(context, conf) else HashTable.none
+    if (conf.adaptiveExecutionEnabled && DovetailConf.AdaptiveHash.get(conf)) TaskMemory.hashTable(context, conf) else HashTable.none
 
   private def adaptiveBroadcastBytes: Double =
     if (!conf.adaptiveExecutionEnabled) 0.0

@@ -15,8 +15,9 @@ import org.apache.spark.sql.dovetail.sample.FileSamples
 import org.apache.spark.sql.dovetail.store.{ColumnStatistics, TableSample, TableStatistics}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileTable}
-import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRelation, LogicalRelation, PartitioningAwareFileIndex}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{BooleanType, DataType, DateType, NumericType, TimestampType}
 
 /**
  * Rows and columns of a leaf of a plan: what Dovetail collected, or the catalog, a data source or a cache says of it; else what the footers of its files
@@ -43,7 +44,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
     val untried = sampled.filter { case (leaf, _) => known.find(leaf).forall(_.sample.isEmpty) }
     footers.readAhead(
       leaves.filter {
-        case r: LogicalRelation          => statistics(LeafStatistics.name(r), r.catalogTable).isEmpty && known.find(r).isEmpty
+        case r: LogicalRelation          => believable(r).isEmpty && known.find(r).isEmpty
         case _: DataSourceV2ScanRelation => true
         case _                           => false
       },
@@ -67,7 +68,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
     val name  = LeafStatistics.name(leaf)
     val found = known.find(leaf).map(collected(name, leaf.output, _)).getOrElse(leaf match {
       case r: LogicalRelation =>
-        statistics(name, r.catalogTable).map(fromCatalog(name, r.output, _))
+        believable(r).map(fromCatalog(name, r.output, _))
           .orElse(footers(r))
           .getOrElse(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))
       case r: HiveTableRelation => statistics(name, Some(r.tableMeta)).fold(reported(name, r))(fromCatalog(name, r.output, _))
@@ -88,11 +89,24 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   }
 
   private def ofWhatIsLeft(relation: LogicalRelation): Boolean =
-    known.find(relation).isDefined || (known.rows(relation).isEmpty && statistics(LeafStatistics.name(relation), relation.catalogTable).isEmpty)
+    known.find(relation).isDefined || (known.rows(relation).isEmpty && believable(relation).isEmpty)
 
   /** Of the whole table: the predicates that pruned its partitions are still in the plan, and are estimated like others. */
   private def statistics(name: String, table: Option[CatalogTable]): Option[CatalogStatistics] =
     table.flatMap(t => whole.get(t.identifier).orElse(t.stats)).filter(s => sensible(name, s.rowCount).isDefined)
+
+  /** The same, unless the files are larger than such rows can be: then nobody has analyzed the table since it grew, and what its footers say is better. */
+  private def believable(r: LogicalRelation): Option[CatalogStatistics] = statistics(LeafStatistics.name(r), r.catalogTable).filter { s =>
+    // nobody knows how long texts and arrays are that have no statistics
+    val widths = r.output.map(a => s.colStats.get(a.name).flatMap(_.avgLen).orElse(LeafStatistics.fixedWidth(a.dataType)))
+    val fits   = widths.contains(None) || LeafStatistics.files(r).forall { case (bytes, files) =>
+      bytes <= s.rowCount.get.toDouble * (Assumptions.RowOverhead + widths.flatten.sum) + LeafStatistics.EmptyFileBytes * files
+    }
+    val name = LeafStatistics.name(r)
+    if (!fits)
+      FailOpen.warnOnce(s"$name old", s"Statistics of $name are not used: they are of an older state, for its files hold more than ${s.rowCount.get} rows")
+    fits
+  }
 
   private def sensible(name: String, rows: Option[BigInt]): Option[BigInt] = {
     rows.filter(_ < 0).foreach(n => FailOpen.warnOnce(s"$name rows", s"Statistics of $name make no sense and are not used: $n rows"))
@@ -205,6 +219,24 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
 }
 
 object LeafStatistics {
+
+  /** What a file of a column format takes besides its rows, at most: footer, page headers, schema. A file of rows on disk is smaller than its rows in memory. */
+  private val EmptyFileBytes = 16384.0
+
+  /** Bytes and number of the files that a leaf reads, where Spark has listed them; the names of a catalog's partitions say nothing of their files. */
+  private def files(r: LogicalRelation): Option[(Long, Int)] = r.relation match {
+    case f: HadoopFsRelation => f.location match {
+        case listed: PartitioningAwareFileIndex if columnar(f.fileFormat.getClass.getSimpleName) => Some((listed.sizeInBytes, listed.allFiles().size))
+        case _                                                                                   => None
+      }
+    case _ => None
+  }
+
+  private def fixedWidth(t: DataType): Option[Long] = t match {
+    case _: NumericType | BooleanType | DateType | TimestampType => Some(t.defaultSize.toLong)
+    case _                                                       => None
+  }
+
   private def columnar(format: String): Boolean = format.startsWith("Parquet") || format.startsWith("Orc") || format.startsWith("Delta")
 
   /** The table or the paths that the leaf reads. */

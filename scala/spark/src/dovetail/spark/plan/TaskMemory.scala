@@ -5,17 +5,8 @@ import org.apache.spark.internal.config.{MEMORY_FRACTION, MEMORY_OFFHEAP_ENABLED
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.SparkContext
 
-/** What the configuration says of executors, their cores and memory. Not what is there right now: plans must not change while executors come and go. */
-object Cluster {
-
-  /** Executors that get a copy of a broadcast besides the driver; none where the driver does all the work. */
-  def executors(context: SparkContext): Int = context.master match {
-    case _ if context.isLocal        => 0
-    case LocalCluster(workers, _, _) => workers.toInt
-    case _                           =>
-      Seq("spark.executor.instances", "spark.dynamicAllocation.initialExecutors", "spark.dynamicAllocation.minExecutors")
-        .flatMap(number(context, _)).find(_ > 0).getOrElse(1)
-  }
+/** What memory tasks can count on, as the configuration has it: not what is there right now, for plans must not change while executors come and go. */
+object TaskMemory {
 
   /** What tasks may build hash tables of: with Spark's memory manager, a task of n that run at a time gets 1/2n of the memory that storage cannot hold back. */
   def hashTable(context: SparkContext, conf: SQLConf): HashTable = {

@@ -1,0 +1,31 @@
+package org.apache.spark.sql.dovetail.plan
+
+import scala.util.Try
+
+import org.apache.spark.SparkConf
+
+/**
+ * How many executors a broadcast is copied to, as far as the configuration says: never those that happen to be alive, for the same query must get the same
+ * plan while executors come and go.
+ */
+object Executors {
+
+  // Spark's master for tests of a cluster on one machine: workers, cores of each, memory of each; every worker starts one executor
+  private val LocalCluster = """local-cluster\[\s*(\d+)\s*,.*""".r
+
+  /** None in local mode, where the driver's copy is the only one; one where nothing is known. */
+  def configured(master: String, local: Boolean, conf: SparkConf): Int = master match {
+    case _ if local            => 0
+    case LocalCluster(workers) => Try(workers.toInt).filter(_ > 0).getOrElse(1)
+    case _                     => instances(conf).orElse(shareOfCores(conf)).getOrElse(1)
+  }
+
+  private def instances(conf: SparkConf): Option[Int] =
+    Seq("spark.executor.instances", "spark.dynamicAllocation.initialExecutors", "spark.dynamicAllocation.minExecutors").flatMap(number(conf, _)).headOption
+
+  /** A standalone cluster is asked for cores, not for executors. */
+  private def shareOfCores(conf: SparkConf): Option[Int] =
+    for (all <- number(conf, "spark.cores.max"); each <- number(conf, "spark.executor.cores")) yield math.max(1, all / each)
+
+  private def number(conf: SparkConf, key: String): Option[Int] = conf.getOption(key).flatMap(v => Try(v.trim.toInt).toOption).filter(_ > 0)
+}

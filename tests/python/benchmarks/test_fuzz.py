@@ -1,0 +1,61 @@
+"""`dovetail_bench.fuzz`, small: generated queries give plain Spark's rows and DuckDB's, and the plans do change."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from benchmark_process import python
+
+from dovetail_bench.random_queries import RandomQuery, duckdb_text
+from dovetail_bench.random_tables import seeded
+
+QUERIES = 200
+
+
+def texts(count: int) -> list[str]:
+    return [RandomQuery(seeded(f"test {i}")).text() for i in range(count)]
+
+
+def test_a_seed_gives_the_same_queries_again() -> None:
+    assert texts(20) == texts(20)
+    assert len(set(texts(20))) == 20
+
+
+def test_every_kind_of_join_and_predicate_comes() -> None:
+    everything = "\n".join(texts(300))
+    wanted = (
+        *(f"{kind} JOIN " for kind in ("LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI", "CROSS")),
+        *(
+            "NOT EXISTS (",
+            "NOT IN (SELECT",
+            "IN (SELECT",
+            " <=> ",
+            " OR ",
+            "IS NULL",
+            "coalesce(",
+            "GROUP BY",
+            "UNION ALL",
+        ),
+    )
+    assert [words for words in wanted if words not in everything] == []
+    assert not re.search(r"\b(LIMIT|ORDER BY)\b", everything)
+
+
+def test_what_duckdb_writes_otherwise() -> None:
+    text = "t0 a LEFT SEMI JOIN t1 b ON a.k <=> b.k LEFT ANTI JOIN t2 c ON a.k = c.k LEFT JOIN t3 d ON a.k = d.k"
+    expected = (
+        "t0 a SEMI JOIN t1 b ON a.k IS NOT DISTINCT FROM b.k ANTI JOIN t2 c ON a.k = c.k LEFT JOIN t3 d ON a.k = d.k"
+    )
+    assert duckdb_text(text) == expected
+
+
+def test_no_answer_differs(tmp_path: Path) -> None:
+    run = python("-m", "dovetail_bench.fuzz", "--queries", str(QUERIES), "--results", str(tmp_path))
+    files = list(tmp_path.glob("*.json"))
+    assert len(files) == 1, run.stderr[-5000:]
+    report = json.loads(files[0].read_text())
+    assert report["not the same"] == []
+    assert [target["target"] for target in report["targets"] if not target["hit"]] == []
+    assert run.returncode == 0

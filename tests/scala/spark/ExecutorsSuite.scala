@@ -1,0 +1,37 @@
+package org.apache.spark.sql.dovetail
+
+import org.apache.spark.SparkConf
+import org.apache.spark.sql.dovetail.plan.Executors
+import org.scalatest.funsuite.AnyFunSuite
+
+/** The number of executors comes from the configuration alone. A cluster that runs is in the Python tests (`test_cluster.py`). */
+class ExecutorsSuite extends AnyFunSuite {
+  private def executors(master: String, settings: (String, String)*): Int =
+    Executors.configured(master, master.startsWith("local["), new SparkConf(false).setAll(settings))
+
+  test("none in local mode, whatever is set") {
+    assert(executors("local[4]", "spark.executor.instances" -> "7") == 0)
+  }
+
+  test("the workers of a cluster on one machine") {
+    assert(executors("local-cluster[2,1,1024]") == 2)
+    assert(executors("local-cluster[ 3 , 2 , 512 ]", "spark.executor.instances" -> "7") == 3)
+  }
+
+  test("what is asked for, first of all a fixed number") {
+    assert(executors("yarn", "spark.executor.instances" -> "7", "spark.dynamicAllocation.minExecutors" -> "2") == 7)
+    assert(executors("k8s://x", "spark.dynamicAllocation.minExecutors" -> "2") == 2)
+    assert(executors("k8s://x", "spark.dynamicAllocation.initialExecutors" -> "0", "spark.dynamicAllocation.minExecutors" -> "2") == 2)
+  }
+
+  test("of a standalone cluster the cores asked for, by those of an executor") {
+    assert(executors("spark://x:7077", "spark.cores.max" -> "12", "spark.executor.cores" -> "4") == 3)
+    assert(executors("spark://x:7077", "spark.cores.max" -> "2", "spark.executor.cores" -> "4") == 1)
+  }
+
+  test("one where nothing is known") {
+    assert(executors("spark://x:7077", "spark.cores.max" -> "12") == 1)
+    assert(executors("yarn") == 1)
+    assert(executors("yarn", "spark.executor.instances" -> "many") == 1)
+  }
+}
