@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import nbformat
@@ -25,7 +26,7 @@ def test_it_runs_and_draws(root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert all(not cell.outputs and cell.execution_count is None for cell in code), "it is kept without outputs"
 
-    monkeypatch.setenv("PYTHONPATH", str(root / "python"))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(root / "python"), os.environ.get("PYTHONPATH", "")]))
     NotebookClient(notebook, timeout=CELL_SECONDS, resources={"metadata": {"path": str(tmp_path)}}).execute()
 
     session, _, planned, analyzed, ran, compared, _ = code
