@@ -64,7 +64,7 @@ def reasoned() -> dict[str, Any]:
     group = data["groups"][0]
     first, second, last = group["after"]["joins"]
     first["why"] = last["why"] = "b is about 30.0 MiB, over the broadcast limit of 10.0 MiB"
-    second |= {"method": "shuffled", "why": "c <is> already partitioned by the key"}
+    second |= {"method": "sort merge", "why": "c <is> already partitioned by the key"}
     group["missing_statistics"] = [
         {
             "table": "db.b",

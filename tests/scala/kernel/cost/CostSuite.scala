@@ -213,11 +213,11 @@ class CostSuite extends AnyFunSuite {
     val text  = "A 1e6; B 10; A.x:10=B.x:10"
     val small = join(text, noSwap.copy(staticBytes = 2000))
     val ways  = small.choice()
-    assert(small.method == BroadcastRight && ways.ways.map(_.method).toSet == Set(BroadcastRight, Shuffled))
+    assert(small.method == BroadcastRight && ways.ways.map(_.method).toSet == Set(BroadcastRight, SortMerge))
     val shuffled = join(text, noSwap)
-    assert(ways.runnerUp(BroadcastRight).get.method == Shuffled && ways.runnerUp(BroadcastRight).get.cost === shuffled.own.total)
+    assert(ways.runnerUp(BroadcastRight).get.method == SortMerge && ways.runnerUp(BroadcastRight).get.cost === shuffled.own.total)
     assert(ways.left.bytes === 1e8 && ways.right.bytes === 1000.0 && !ways.right.broadcast && !ways.right.partitioned)
-    assert(shuffled.choice().runnerUp(Shuffled).isEmpty, "nothing else is possible")
+    assert(shuffled.choice().runnerUp(SortMerge).isEmpty, "nothing else is possible")
     // the engine's own broadcast leaves no choice
     val own = join("A 1e6; B 10 broadcast; A.x:10=B.x:10", noSwap)
     assert(own.choice().right.broadcast && own.choice().runnerUp(own.method).isEmpty)

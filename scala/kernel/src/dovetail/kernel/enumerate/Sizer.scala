@@ -19,7 +19,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
   def leaf(r: Int): SubPlan = {
     val relation = graph.relations(r)
     val rows     = math.max(relation.profile.rows.value, 1.0)
-    val plan = new SubPlan(r, rows, rows * widths(r), classMasks(r), relation.broadcastable, math.max(relation.profile.rows.upper, 1.0) * widths(r))
+    val plan     = new SubPlan(r, rows, rows * widths(r), classMasks(r), relation.broadcastable, math.max(relation.profile.rows.upper, 1.0) * widths(r))
     plan.offer(0.0, 0L, null, null, 0, null, 0, 0.0)
     plan
   }

@@ -71,7 +71,7 @@ object DovetailConf {
     "spark.dovetail.footers.maxMs",
     100L,
     0L,
-    "Milliseconds that one query may wait for footers of files; the first of a JVM, which has to load classes, four times as long. What is read is kept for later queries, which go on where this one stopped; of a table that " +
+    "Milliseconds that one query may wait for footers of files; the first of a JVM, which has to load classes, ten times as long. What is read is kept for later queries, which go on where this one stopped; of a table that " +
       "has been read in part, rows are extrapolated. The default is a delay that is not felt, and enough for some hundred files on a local disk; on an " +
       "object store, where a read takes about 50 ms, it is enough for one of each of a dozen tables. 0 uses only what has been read already."
   )

@@ -42,7 +42,10 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
       case JoinMethod.ShuffledThenBroadcast =>
         val side = if (join.kind == JoinKind.Inner) smaller else right
         Some(s"${notPlanned(side, choice)}; adaptive execution broadcasts it if it turns out small")
-      case JoinMethod.Shuffled => Some(shuffled(join.kind, left, right, smaller, choice))
+      case JoinMethod.SortMerge    => Some(shuffled(join.kind, left, right, smaller, choice))
+      case JoinMethod.ShuffledHash =>
+        val side = if (join.kind == JoinKind.Inner) smaller else right
+        Some(s"${shuffled(join.kind, left, right, smaller, choice)}; a task has the memory to hash ${side.name}, so nothing is sorted")
     }
   }
 

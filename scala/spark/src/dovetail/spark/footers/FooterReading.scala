@@ -83,8 +83,8 @@ object FooterReading {
   /** Parallel reads: enough to hide an object store's 50 ms per request behind each other; on a local disk parsing takes most of the time, and all cores. */
   private val Threads = 8
 
-  /** Loading and warming up the readers' classes takes some hundred milliseconds, once in the life of a JVM: what the first reading may take, in times of the others. */
-  private val FirstTime = 4
+  /** Loading and warming up the readers' classes takes half a second, once in the life of a JVM: what the first reading may take, in times of the others. */
+  private val FirstTime = 10
 
   private val warm = new AtomicBoolean
 }

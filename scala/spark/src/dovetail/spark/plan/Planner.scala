@@ -36,7 +36,13 @@ final class Planner(conf: SQLConf, session: SparkSession) {
     case _            =>
       new PhysicalCosts(
         ClusterCosts.of(session, conf),
-        ClusterFacts(Executors.configured(context.master, context.isLocal, context.getConf), adaptiveBroadcastBytes, conf.preferSortMergeJoin, staticBytes, hashTable)
+        ClusterFacts(
+          Executors.configured(context.master, context.isLocal, context.getConf),
+          adaptiveBroadcastBytes,
+          conf.preferSortMergeJoin,
+          staticBytes,
+          hashTable
+        )
       )
   }
 
