@@ -93,7 +93,7 @@ def attach(spark: SparkSession, jar: str | Path | None = None, **config: Any) ->
     if not before:
         _hook_in(spark, _jar(spark, jar))
     for key, value in settings.items():
-        spark.conf.set(key, value)
+        _sql.put(spark, key, value)
     whole = before and _knows_statements(spark)
     found = spark if whole else type(spark)(spark.sparkContext, _classic(spark).cloneSession())
     here, elsewhere = ((*HERE, *NEW_SESSION), ()) if whole else (HERE, NEW_SESSION)

@@ -114,6 +114,11 @@ def setting(spark: SparkSession, key: str) -> str | None:
     return spark.conf.get(key, None)
 
 
+def put(spark: SparkSession, key: str, value: str) -> None:
+    """Gives a configuration key of the session a value."""
+    spark.conf.set(key, value)
+
+
 @contextmanager
 def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
     """Sets configuration values for the body of a `with`; however it ends, what was there before is put back."""
