@@ -26,14 +26,18 @@ class Config(ConfigBase):
         cost_model: What a join order is judged by. 'physical': the work of exchanges, sorts, hash tables, broadcasts
             and rows produced. 'cardWeight': Spark's formula weight * rows + (1 - weight) * bytes.
         card_weight: Weight of the rows against the bytes when spark.dovetail.cost.model is 'cardWeight'.
+        cost_constants: Constants of the cost model 'physical', as name=nanoseconds, separated by commas:
+            exchangeByte=2.5, merge=40. They take the place of those that DOVETAIL CALIBRATE has measured, or else of
+            Dovetail's own. Names: rowProduced, hashProbe, hashBuild, sortCompare, merge, exchangeRow, exchangeByte,
+            broadcastByte, nestedLoopPair.
         histograms: Whether equi-height histograms are used for estimates where a table has them.
         footers_enabled: Whether rows, NULLs, ranges and hints of distinct counts come from the footers of Parquet and
             ORC files, for tables of which nothing better is known.
         footers_max_ms: Milliseconds that one query may wait for footers of files; the first of a JVM, which has to load
-            classes, four times as long. What is read is kept for later queries, which go on where this one stopped; of
-            a table that has been read in part, rows are extrapolated. The default is a delay that is not felt, and
-            enough for some hundred files on a local disk; on an object store, where a read takes about 50 ms, it is
-            enough for one of each of a dozen tables. 0 uses only what has been read already.
+            classes, ten times as long. What is read is kept for later queries, which go on where this one stopped; of a
+            table that has been read in part, rows are extrapolated. The default is a delay that is not felt, and enough
+            for some hundred files on a local disk; on an object store, where a read takes about 50 ms, it is enough for
+            one of each of a dozen tables. 0 uses only what has been read already.
         planning_budget_ms: Milliseconds that the search for one group of joins may take. Then the best plan found so
             far is taken.
         exact_pairs: Pairs of sub-plans that the exact search may consider for one group of joins; beyond them a
@@ -43,6 +47,11 @@ class Config(ConfigBase):
         reorder_order: An order for groups with just these relations, as explain writes it: ((a b) c). It is taken
             whatever it costs, unless outer or semi joins forbid it. In SQL a hint does the same for one query: /*+
             DOVETAIL_ORDER('((a b) c)') */.
+        broadcast_enabled: Whether Dovetail broadcasts small inputs that Spark cannot see to be small: estimated under
+            Spark's own threshold, and within 32 times of it however wrong the estimate is.
+            spark.sql.autoBroadcastJoinThreshold=-1 turns this off as well.
+        adaptive_shuffled_hash: Whether a shuffled join hashes its smaller input instead of sorting both, once adaptive
+            execution has counted them and every task has the memory.
         reorder_exclude_tables: Tables, separated by commas, as t, db.t or a pattern with *: a group of joins that reads
             one of them is left as it is written. In SQL the hint /*+ DOVETAIL_OFF */ does so for one query.
         store_path: Directory of the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop knows.
@@ -53,6 +62,9 @@ class Config(ConfigBase):
             of the session catalog. Columns on which Spark's own estimator fails (TIMESTAMP_NTZ) are left out.
         sample_enabled: Whether DOVETAIL ANALYZE keeps a sample of rows, on which predicates are tried.
         sample_rows: Rows that DOVETAIL ANALYZE samples of a table; fewer where rows are long.
+        sample_files: Whether predicates on Parquet and ORC tables of which no sample was collected are tried on some
+            thousand rows that are read when the query is planned, in the time that spark.dovetail.footers.maxMs leaves.
+            The rows stay in the driver's memory for later queries.
         private_columns: Column or table.column, separated by commas: columns of which DOVETAIL ANALYZE keeps counts but
             no values, in whatever table (column), or in one (table.column).
         log_queries: Queries that dovetail_queries() remembers, of this session, in the driver's memory; with their
@@ -62,6 +74,7 @@ class Config(ConfigBase):
     enabled: bool = True
     cost_model: Literal["physical", "cardWeight"] = "physical"
     card_weight: float = 0.7
+    cost_constants: str = ""
     histograms: bool = True
     footers_enabled: bool = True
     footers_max_ms: int = 100
@@ -69,12 +82,15 @@ class Config(ConfigBase):
     exact_pairs: int = 300000
     min_gain: float = 0.1
     reorder_order: str = ""
+    broadcast_enabled: bool = True
+    adaptive_shuffled_hash: bool = True
     reorder_exclude_tables: str = ""
     store_path: str = ""
     store_values: bool = True
     store_write_back: bool = True
     sample_enabled: bool = True
     sample_rows: int = 20000
+    sample_files: bool = True
     private_columns: str = ""
     log_queries: int = 100
 
@@ -82,6 +98,7 @@ class Config(ConfigBase):
         Setting("enabled", "spark.dovetail.enabled", "bool", True),
         Setting("cost_model", "spark.dovetail.cost.model", "enum", "physical", choices=("physical", "cardWeight")),
         Setting("card_weight", "spark.dovetail.cost.cardWeight", "float", 0.7, low=0.0, high=1.0),
+        Setting("cost_constants", "spark.dovetail.cost.constants", "str", ""),
         Setting("histograms", "spark.dovetail.histogram.enabled", "bool", True),
         Setting("footers_enabled", "spark.dovetail.footers.enabled", "bool", True),
         Setting("footers_max_ms", "spark.dovetail.footers.maxMs", "int", 100, low=0),
@@ -89,12 +106,15 @@ class Config(ConfigBase):
         Setting("exact_pairs", "spark.dovetail.reorder.exactPairs", "int", 300000, low=0),
         Setting("min_gain", "spark.dovetail.reorder.minGain", "float", 0.1, low=0.0, high=1.0),
         Setting("reorder_order", "spark.dovetail.reorder.order", "str", ""),
+        Setting("broadcast_enabled", "spark.dovetail.broadcast.enabled", "bool", True),
+        Setting("adaptive_shuffled_hash", "spark.dovetail.adaptive.shuffledHash", "bool", True),
         Setting("reorder_exclude_tables", "spark.dovetail.reorder.excludeTables", "str", ""),
         Setting("store_path", "spark.dovetail.store.path", "str", ""),
         Setting("store_values", "spark.dovetail.store.values", "bool", True),
         Setting("store_write_back", "spark.dovetail.store.writeBack", "bool", True),
         Setting("sample_enabled", "spark.dovetail.sample.enabled", "bool", True),
         Setting("sample_rows", "spark.dovetail.sample.rows", "int", 20000, low=1, high=1000000),
+        Setting("sample_files", "spark.dovetail.sample.files", "bool", True),
         Setting("private_columns", "spark.dovetail.privateColumns", "str", ""),
         Setting("log_queries", "spark.dovetail.log.queries", "int", 100, low=0, high=10000),
     )

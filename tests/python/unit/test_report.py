@@ -105,7 +105,7 @@ def test_text() -> None:
 def test_reasons_and_missing_statistics() -> None:
     text = str(of(MADE["reasoned"]))
     assert "(1) (3) sort merge: b is about 30.0 MiB, over the broadcast limit of 10.0 MiB\n" in text
-    assert "(2) shuffled: c <is> already partitioned by the key\n" in text
+    assert "(2) sort merge: c <is> already partitioned by the key\n" in text
     assert (
         "    db.b: never analyzed; 2,000 rows from assumed; values guessed of k; in joins of 46 % of the cost\n"
         "      DOVETAIL ANALYZE TABLE db.b COLUMNS (k, v);\n"
@@ -113,7 +113,7 @@ def test_reasons_and_missing_statistics() -> None:
     assert "rows guessed" not in text
     html = of(MADE["reasoned"])._repr_html_()
     assert "<code>DOVETAIL ANALYZE TABLE db.b COLUMNS (k, v)</code>" in html
-    assert "<li>(2) shuffled: c &lt;is&gt; already partitioned by the key</li>" in html
+    assert "<li>(2) sort merge: c &lt;is&gt; already partitioned by the key</li>" in html
     assert html.count("Why these methods") == 1
 
 

@@ -120,13 +120,13 @@ class ExplainSuite extends StarSuite with Tolerance {
       assert(whys.exists(_.matches("[ab] is about . KiB, over the broadcast limit of 300 B")), whys)
       assert(whys.exists(_.endsWith("which Spark by itself does not see")), whys)
       val chosen = joins("after").filter(_.get("method").asText == "broadcast hash")
-      assert(chosen.nonEmpty && chosen.forall(_.at("/runner_up/method").asText == "shuffled"))
+      assert(chosen.nonEmpty && chosen.forall(_.at("/runner_up/method").asText == "sort merge"))
       chosen.foreach(j => assert(j.at("/runner_up/cost").asDouble > j.at("/cost/total").asDouble, j))
-      assert(text(star).contains("runner-up shuffled, cost "))
+      assert(text(star).contains("runner-up sort merge, cost "))
     }
     withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1") {
       val inner = joins("before").map(_.get("why").asText)
-      assert(inner == Vector.fill(3)("broadcasts are switched off (spark.sql.autoBroadcastJoinThreshold)"), inner)
+      assert(inner.size == 3 && inner.forall(_.startsWith("broadcasts are switched off (spark.sql.autoBroadcastJoinThreshold)")), inner)
       val full = items(json(star.replace("JOIN a", "FULL JOIN a")).at("/groups/0/before/joins")).map(_.get("why").asText)
       assert(full.contains("neither side of a full outer join can be broadcast") || full.forall(_.contains("switched off")), full)
     }

@@ -96,8 +96,9 @@ final class PlanSample private (
     if (places.forall(_.isDefined)) table.distinct(places.flatten.sorted.toVector) else None
   }
 
+  /** From below: what takes a column's place is made of the sample's columns, which are not to be looked up again. */
   private def substituted(e: Expression): Option[Expression] =
-    if (e.references.forall(columns.contains)) Some(e.transform { case a: Attribute => columns(a) }) else None
+    if (e.references.forall(columns.contains)) Some(e.transformUp { case a: Attribute => columns(a) }) else None
 
   private def bound(e: Expression): Option[Expression] =
     if (!e.deterministic) None
