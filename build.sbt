@@ -4,6 +4,9 @@
 
 ThisBuild / organization := "io.github.dovetail-spark"
 ThisBuild / version      := IO.read(file("VERSION")).trim
+ThisBuild / licenses     := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0"))
+// CONTRIBUTING.md, Releasing: a repository's URL, or a directory to look at what would be published
+ThisBuild / publishTo := sys.env.get("DOVETAIL_PUBLISH_TO").map(place => if (place.contains("://")) "releases" at place else Resolver.file("releases", file(place)))
 
 val root_ = file(".").getAbsoluteFile
 
@@ -60,7 +63,8 @@ lazy val spark = SparkLine.all
         buildInfoKeys    := Seq[BuildInfoKey](version, "sparkLine" -> line.short, "sparkBuilt" -> line.full, "scalaBuilt" -> line.scala),
         libraryDependencies += "org.apache.spark" %% "spark-sql" % line.full % Provided,
         Compile / unmanagedSourceDirectories := (root_ / "scala/spark/src") +: line.shims.map(s => root_ / "scala/spark/shims" / s),
-        Compile / packageBin / mappings ++= kernelClasses(line).value
+        Compile / packageBin / mappings ++= kernelClasses(line).value,
+        pomPostProcess := withoutKernel
       )
     )
   }
@@ -75,6 +79,16 @@ lazy val bench = (project in file("benchmarks/jmh"))
 /** The kernel's classes go into the published jar, so that users add one jar. */
 def kernelClasses(line: SparkLine) = Def.taskDyn {
   Def.task((LocalProject("kernel" + line.rowSuffix) / Compile / packageBin / mappings).value)
+}
+
+/** The kernel is in the jar, and not published by itself: nobody is to look for it. */
+def withoutKernel(pom: scala.xml.Node): scala.xml.Node = {
+  import scala.xml.transform.{RewriteRule, RuleTransformer}
+  val rule = new RewriteRule {
+    override def transform(n: scala.xml.Node): Seq[scala.xml.Node] =
+      if (n.label == "dependency" && (n \\ "artifactId").text.startsWith("dovetail-kernel")) Nil else Seq(n)
+  }
+  new RuleTransformer(rule).transform(pom).head
 }
 
 val bundleJars = taskKey[Seq[File]]("Copy the jar of every Spark line into python/dovetail/jars, with a manifest")

@@ -54,7 +54,9 @@ final class TableFooters private (
       val groups = read.flatMap { case (file, footer) =>
         (if (footer.groups.isEmpty) Vector(RowGroup(0L, file.getLen, footer.rows)) else footer.groups).filter(_.rows > 0L).map(file -> _)
       }
-      Some(RowGroups(groups, read.size == all.size))
+      val bytes = read.flatMap(_._2.columns.values).groupBy(_.name).map { case (name, columns) => name -> columns.map(_.bytes).sum.toDouble }
+      val rows  = math.max(read.map(_._2.rows).sum.toDouble, 1.0)
+      Some(RowGroups(groups, read.size == all.size, bytes.map { case (name, b) => name -> b / rows }))
     }
   }
 
@@ -144,8 +146,12 @@ final class TableFooters private (
   }
 }
 
-/** Row groups of a table, in the order in which its files are read; `all` of them or some. */
-final case class RowGroups(groups: Vector[(FileStatus, RowGroup)], all: Boolean) {
+/**
+ * Row groups of a table, in the order in which its files are read; `all` of them or some.
+ *
+ * @param width bytes of a row in the file, by column
+ */
+final case class RowGroups(groups: Vector[(FileStatus, RowGroup)], all: Boolean, width: Map[String, Double]) {
   val rows: Long = groups.map(_._2.rows).sum
 }
 

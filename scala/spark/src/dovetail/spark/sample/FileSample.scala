@@ -19,26 +19,42 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
  *
  * Of a table of moderate size every n-th row is taken, which is as good as drawing at random for predicates. Of a larger one, runs of rows are read in a few
  * places that are spread over the files, and every n-th row of these: the sample says where the places begin, so that nobody takes rows that
- * lie together for independent ones ([[PlanSample.left]]).
+ * lie together for independent ones ([[PlanSample.left]]). Readers fetch a column of a row group as a whole, so the fewer places and columns the longer these are.
  *
- * @param schema columns to read
+ * @param wanted columns to read, as far as that does not take too many bytes
  */
-final class FileSample(relation: HadoopFsRelation, groups: RowGroups, schema: StructType) {
+final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: StructType) {
   import FileSample._
 
-  def read(): TableSample = {
-    val whole  = groups.all && groups.rows <= RowsReadWhole && groups.groups.size <= GroupsReadWhole
-    val chosen = if (whole) groups.groups else Spread(groups.groups.size).take(Places).toVector.sorted.map(groups.groups)
-    val most   = if (whole) Long.MaxValue else RowsReadWhole / 5 / chosen.size
-    val step   = math.max(1L, (chosen.map(g => math.min(g._2.rows, most)).sum + Rows - 1) / Rows)
+  private val whole = groups.all && groups.rows <= RowsReadWhole && groups.groups.size <= GroupsReadWhole
+
+  private val (places, schema) = {
+    val choices = if (whole) Vector(groups.groups) else Places.map(n => Spread(groups.groups.size).take(n).toVector.sorted.map(groups.groups))
+    val columns = choices.map(places => places -> fitting(places.map(_._2.rows).sum.toDouble))
+    columns.find(_._2.size == wanted.size).getOrElse(columns.last)
+  }
+
+  /** The narrowest columns, as many as may be fetched of so many rows. */
+  private def fitting(rows: Double): StructType = {
+    def bytes(f: StructField) = groups.width.getOrElse(f.name, f.dataType.defaultSize.toDouble) * rows
+    val narrow                = wanted.sortBy(bytes).scanLeft((0.0, Option.empty[StructField])) { case ((sum, _), f) => (sum + bytes(f), Some(f)) }
+    val kept                  = narrow.takeWhile(_._1 <= MostBytes).flatMap(_._2).toSet
+    StructType(wanted.filter(kept))
+  }
+
+  /** None where no column may be fetched. */
+  def read(): Option[TableSample] = if (schema.isEmpty) None
+  else {
+    val most   = if (whole) Long.MaxValue else RowsReadInPlaces / places.size
+    val step   = math.max(1L, (places.map(g => math.min(g._2.rows, most)).sum + Rows - 1) / Rows)
     val open   = reader()
     val rows   = mutable.ArrayBuffer.empty[InternalRow]
     val starts = mutable.ArrayBuffer.empty[Int]
-    chosen.foreach { case (file, group) =>
+    places.foreach { case (file, group) =>
       starts += rows.size
       take(open(part(file, group)), step, most, rows)
     }
-    TableSample(schema, rows.toArray, math.max(groups.rows, rows.size.toLong), if (whole) Vector(0) else starts.toVector)
+    Some(TableSample(schema, rows.toArray, math.max(groups.rows, rows.size.toLong), if (whole) Vector(0) else starts.toVector))
   }
 
   private def reader(): PartitionedFile => Iterator[InternalRow] = {
@@ -87,8 +103,14 @@ object FileSample {
   /** Row groups of such a table: each is a request to an object store, and takes a reader of its own. */
   private val GroupsReadWhole = 16
 
-  /** Places at which a larger table is looked at. */
-  private val Places = 8
+  /** Places at which a larger table is looked at: fewer where they would be too many bytes. */
+  private val Places = Vector(8, 4, 2)
+
+  /** Rows that are read in these places, of which every n-th is kept. */
+  private val RowsReadInPlaces = 100000L
+
+  /** Bytes of a table that are fetched: some tenths of a second on a local disk or from an object store. */
+  private val MostBytes = 32.0 * 1024 * 1024
 
   /** Flat types, whose values are copied one by one. */
   def readable(dataType: DataType): Boolean = dataType match {

@@ -25,7 +25,7 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
   private val wanted  = new IdentityHashMap[LeafNode, Wanted]
 
   /** The rows, if they have been read in time. */
-  def apply(leaf: LeafNode): Option[TableSample] = Option(wanted.get(leaf)).flatMap(_.found)
+  def apply(leaf: LeafNode): Option[TableSample] = Option(wanted.get(leaf)).flatMap(_.found).flatten
 
   /** @param leaves with the columns to try predicates on */
   def readAhead(leaves: Seq[(LeafNode, AttributeSet)]): Unit = if (enabled) {
@@ -44,21 +44,26 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
     })
   }
 
-  private def read(one: Wanted, schemas: Seq[StructType]): Unit =
-    try FileSampleCache.put(one.key, new FileSample(one.relation, one.groups, FileSampleCache.completed(one.key, schemas)).read())
-    catch {
-      case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] =>
-        val paths = one.relation.location.rootPaths.mkString(" ")
-        FailOpen.warnOnce(s"sample $paths", s"No rows of $paths can be read for estimates, and formulas stand in for them: $e")
-    }
+  private def read(one: Wanted, schemas: Seq[StructType]): Unit = {
+    val asked  = FileSampleCache.completed(one.key, schemas)
+    val sample =
+      try new FileSample(one.relation, one.groups, asked).read()
+      catch {
+        case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] =>
+          val paths = one.relation.location.rootPaths.mkString(" ")
+          FailOpen.warnOnce(s"sample $paths", s"No rows of $paths can be read for estimates, and formulas stand in for them: $e")
+          None
+      }
+    FileSampleCache.put(one.key, asked, sample)
+  }
 }
 
 object FileSamples {
 
   /** What of a leaf is to be read. */
   final private case class Wanted(relation: HadoopFsRelation, groups: RowGroups, schema: StructType) {
-    val key: FileSampleCache.Key   = FileSampleCache.key(groups)
-    def found: Option[TableSample] = FileSampleCache.get(key, schema)
+    val key: FileSampleCache.Key           = FileSampleCache.key(groups)
+    def found: Option[Option[TableSample]] = FileSampleCache.get(key, schema)
   }
 
   private def files(leaf: LeafNode): Option[HadoopFsRelation] = leaf match {
