@@ -4,7 +4,7 @@ import java.util.{LinkedHashMap => LinkedMap}
 
 import org.apache.spark.sql.dovetail.footers.{FileKey, RowGroups}
 import org.apache.spark.sql.dovetail.store.TableSample
-import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.types.StructType
 
 /**
  * Rows that have been read from files in this JVM, by these files' versions; the least recently used go first. Files and columns that could not be read are
@@ -27,11 +27,9 @@ object FileSampleCache {
   def get(key: Key, schema: StructType): Option[Option[TableSample]] =
     synchronized(Option(entries.get(key))).filter(e => schema.forall(e.asked.contains)).map(_.sample)
 
-  /** All columns asked for so far: the same rows are read again, so that a predicate finds its columns together. */
-  def completed(key: Key, schemas: Seq[StructType]): StructType = {
-    val known = synchronized(Option(entries.get(key))).fold(Seq.empty[StructField])(_.asked)
-    StructType((known ++ schemas.flatten).distinct)
-  }
+  /** Columns asked for so far, and the sample with those of them that could be read. */
+  def known(key: Key): (StructType, Option[TableSample]) =
+    synchronized(Option(entries.get(key))).fold((new StructType, Option.empty[TableSample]))(e => (e.asked, e.sample))
 
   def put(key: Key, asked: StructType, sample: Option[TableSample]): Unit = synchronized {
     val entry = Entry(asked, sample)
