@@ -1,4 +1,7 @@
-"""Commands that need a session: `dovetail explain | analyze | compare | calibrate`. Each starts one, or connects to a server."""
+"""Commands that need a session: `dovetail explain | analyze | compare | calibrate`.
+
+Each starts one, or connects to a server.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +134,9 @@ def compare(
 
 
 def calibrate(
-    rows: Annotated[int | None, typer.Option(help="Rows of the larger inputs, 100000 or more; default: 2000000.")] = None,
+    rows: Annotated[
+        int | None, typer.Option(help="Rows of the larger inputs, 100000 or more; default: 2000000.")
+    ] = None,
     reset: Annotated[bool, typer.Option("--reset", help="Go back to Dovetail's own constants.")] = False,
     as_json: AsJson = False,
     remote: Remote = None,

@@ -1,4 +1,4 @@
-"""The command line: `dovetail explain | analyze | compare | calibrate | demo | doctor | jar-path | submit-args | init-script`.
+"""The command line: `dovetail explain | analyze | compare | calibrate | demo | doctor | jar-path | …`.
 
 Needs the extra `cli`; __main__.py says so where it is missing. What is to be read by another program (a path, words for
 spark-submit, JSON) goes to stdout alone and unstyled; everything else to stderr.
