@@ -46,9 +46,9 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
   }
 
   private def read(one: Wanted, schemas: Seq[StructType]): Unit = {
-    val (known, before) = FileSampleCache.known(one.key)
-    val more            = StructType(schemas.flatten.distinct.filterNot(known.contains))
-    val asked           = StructType(known ++ more)
+    val (known, before)           = FileSampleCache.known(one.key)
+    val more                      = StructType(schemas.flatten.distinct.filterNot(known.contains))
+    val asked                     = StructType(known ++ more)
     def rows(columns: StructType) = new FileSample(one.relation, one.groups, columns).read()
     val sample                    =
       try before.fold(rows(more))(b => rows(more).fold(before)(FileSamples.together(b, _)).orElse(rows(asked)))
@@ -73,7 +73,10 @@ object FileSamples {
   /** The same rows with the columns of both: reading again takes the same rows, unless wide columns have made it take fewer places. */
   private def together(a: TableSample, b: TableSample): Option[TableSample] =
     if (a.rows.length != b.rows.length || a.clusters != b.clusters || a.of != b.of) None
-    else Some(a.copy(schema = StructType(a.schema ++ b.schema), rows = a.rows.zip(b.rows).map { case (x, y) => new GenericInternalRow(x.toSeq(a.schema).toArray ++ y.toSeq(b.schema)): InternalRow }))
+    else Some(a.copy(
+      schema = StructType(a.schema ++ b.schema),
+      rows = a.rows.zip(b.rows).map { case (x, y) => new GenericInternalRow(x.toSeq(a.schema).toArray ++ y.toSeq(b.schema)): InternalRow }
+    ))
 
   private def files(leaf: LeafNode): Option[HadoopFsRelation] = leaf match {
     case r: LogicalRelation => r.relation match { case f: HadoopFsRelation => Some(f); case _ => None }
