@@ -62,6 +62,21 @@ class FileSampleSuite extends DovetailSuite {
     }
   }
 
+  test("a table that fits is counted, though Spark adds a check for NULL on a join key that is not read") {
+    withDirectory { d =>
+      skewed(3000).write.parquet(d.resolve("t").toString)
+      val data  = spark.read.parquet(d.resolve("t").toString)
+      val plan  = data.where("kind = 'common' AND id IS NOT NULL").queryExecution.optimizedPlan
+      val found = withConf(Patient) {
+        val statistics = new PlanStatistics(spark.sessionState.conf, histograms = true, KnownTables.none)
+        statistics.readAhead(plan)
+        statistics(plan).rows
+      }
+      val truth = data.where("kind = 'common'").count().toDouble
+      assert(found.value == truth && found.lower == truth && found.upper == truth, found)
+    }
+  }
+
   test("of a large table, some places are read: what is alike everywhere is known, what lies together is not taken for the whole") {
     withDirectory { d =>
       skewed(600000).write.option("parquet.block.size", "65536").parquet(d.resolve("large").toString)

@@ -6,7 +6,7 @@ import scala.collection.mutable
 
 import dovetail.kernel.estimate._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
-import org.apache.spark.sql.catalyst.expressions.{Alias, And, Attribute, AttributeSet, Expression, Literal, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, And, Attribute, AttributeSet, Expression, IsNotNull, Literal, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts}
 import org.apache.spark.sql.dovetail.sample.{PlanSample, PlanSamples}
@@ -113,14 +113,15 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
 
   /** Rows by the sample; formulas say what could not be run on it, and what becomes of the columns. */
   private def tried(child: RelationProfile, condition: Expression, kept: RelationProfile, before: PlanSample, after: PlanSample) = {
-    val untried                     = after.untried.drop(before.untried.size)
+    val open                        = after.untried.filterNot(PlanStatistics.holds(_, child))
+    val untried                     = open.diff(before.untried)
     def formula(c: Seq[Expression]) = c.reduceOption(And(_, _)).fold(1.0)(e => Filters.selectivity(child, new Conditions()(e)))
     val (drawn, left)               = (before.kept.length.toDouble, after.kept.length.toDouble)
     val counted                     =
       if (after.complete) (if (drawn == 0.0) 0.0 else left / drawn)
       else before.left(after) match { case (share, sure) => Sampling.share(share * sure, sure, formula(Conjuncts(condition).filterNot(untried.contains))) }
     val rows =
-      if (after.complete && after.untried.isEmpty) Estimate.exactly(left, child.rows.source) else child.rows.scaled(counted * formula(untried))
+      if (after.complete && open.isEmpty) Estimate.exactly(left, child.rows.source) else child.rows.scaled(counted * formula(untried))
     val columns = kept.columns.map { case (id, c) =>
       val ndv =
         if (condition.references.exists(_.exprId.id == id)) c.ndv else child.column(id).ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value))
@@ -263,5 +264,14 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
     val children = p.children.map(apply)
     val rows     = Estimate.guess((Assumptions.Rows +: children.map(_.rows.value)).max, Source.Assumed)
     RelationProfile(rows, p.output.map(a => a.exprId.id -> ColumnProfile(width = a.dataType.defaultSize.toDouble)).toMap, rows.value)
+  }
+}
+
+private object PlanStatistics {
+
+  /** A check for NULL that Spark adds for a join key, on a column without any: it keeps all rows, whether it can be tried or not. */
+  def holds(condition: Expression, child: RelationProfile): Boolean = condition match {
+    case IsNotNull(a: Attribute) => child.column(a.exprId.id).nulls.contains(0.0)
+    case _                       => false
   }
 }
