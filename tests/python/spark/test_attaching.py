@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from scripts import SAYING, lines
+
 import dovetail
 from dovetail import jars
 
-START = """
+START = (
+    SAYING
+    + """
 import os, sys, tempfile
 import dovetail
 from pyspark.sql import SparkSession
@@ -19,22 +23,8 @@ builder = (
     .config("spark.sql.shuffle.partitions", "2").config("spark.sql.warehouse.dir", home)
     .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={home}")
 )
-
-def say(*what):
-    print(">", *what, flush=True)
-
-def refused(call):
-    try:
-        call()
-    except dovetail.DovetailError as error:
-        say(type(error).__name__, "|", " ".join(str(error).split()))
-    else:
-        say("not refused")
 """
-
-
-def lines(done: Any) -> list[str]:
-    return [line.removeprefix("> ") for line in done.stdout.splitlines() if line.startswith("> ")]
+)
 
 
 def test_what_it_says_is_true(run_python: Any) -> None:

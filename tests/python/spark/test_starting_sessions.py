@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripts import SAYING, lines
 
 import dovetail
 from dovetail import jars
 
-START = """
+START = (
+    SAYING
+    + """
 import os, sys, tempfile
 import dovetail
 from pyspark.sql import SparkSession
@@ -24,26 +27,11 @@ def builder():
     plain = plain.config("spark.sql.warehouse.dir", home)
     return plain.config("spark.driver.extraJavaOptions", f"-Dderby.system.home={home}")
 
-def say(*what):
-    print(">", *what, flush=True)
-
 def count(spark):
     joins = "range(10) a JOIN range(5) b ON a.id = b.id JOIN range(3) c ON b.id = c.id"
     return spark.sql(f"SELECT count(*) FROM {joins}").first()[0]
-
-def refused(call):
-    try:
-        call()
-    except dovetail.DovetailError as error:
-        say(type(error).__name__, "|", " ".join(str(error).split()))
-    else:
-        say("not refused")
 """
-
-
-def lines(done: Any) -> list[str]:
-    """What the script said, without what Spark prints (4.2 logs to stdout under spark-submit)."""
-    return [line.removeprefix("> ") for line in done.stdout.splitlines() if line.startswith("> ")]
+)
 
 
 def test_a_session_that_runs_and_a_jvm_that_stays_are_refused(run_python: Any) -> None:

@@ -10,11 +10,12 @@ package dovetail.kernel.cost
 final case class HashTable(taskMemory: Double = 0.0, taskInput: Double = HashTable.TaskInput) {
   import HashTable._
 
-  /** A table over one input fits, if tasks share the inputs evenly. Rows, and bytes as rows in memory. */
-  def fits(rows: Double, bytes: Double, otherBytes: Double): Boolean = taskMemory > 0.0 && memory(rows, bytes) * share(bytes, otherBytes) <= taskMemory
-
-  /** The same where the largest partition is known to hold this share of the input. */
-  def fits(rows: Double, bytes: Double, otherBytes: Double, largest: Double): Boolean =
+  /**
+   * A table over one input fits into every task's memory. Rows, and bytes as rows in memory.
+   *
+   * @param largest share of the input that its largest partition is known to hold; 0: tasks share the inputs evenly
+   */
+  def fits(rows: Double, bytes: Double, otherBytes: Double, largest: Double = 0.0): Boolean =
     taskMemory > 0.0 && memory(rows, bytes) * math.max(largest, share(bytes, otherBytes)) <= taskMemory
 
   /** It pays: the table is made of the clearly smaller input. */

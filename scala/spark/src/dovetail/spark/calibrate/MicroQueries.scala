@@ -102,11 +102,10 @@ object MicroQueries {
   /** The constants of a cluster. Those that were not measured keep their ratio to the others. */
   def constants(measured: Map[String, Double]): CostConstants = {
     val ratios =
-      CostText.constants.flatMap { case (name, get, _) => measured.get(name).map(_ / get(CostConstants())) }.map(r => math.min(Most, math.max(1.0 / Most, r)))
-    val common = if (ratios.isEmpty) 1.0 else math.exp(ratios.map(math.log).sum / ratios.size)
+      for ((name, get, _) <- CostText.constants; v <- measured.get(name)) yield name -> math.min(Most, math.max(1.0 / Most, v / get(CostConstants())))
+    val common = if (ratios.isEmpty) 1.0 else math.exp(ratios.map(r => math.log(r._2)).sum / ratios.size)
     CostText.constants.foldLeft(CostConstants()) { case (found, (name, get, set)) =>
-      val default = get(CostConstants())
-      set(found, measured.get(name).fold(default * common)(v => math.min(default * Most, math.max(default / Most, v))))
+      set(found, get(CostConstants()) * ratios.toMap.getOrElse(name, common))
     }
   }
 }

@@ -47,22 +47,14 @@ final class TableFooters private (
   }
 
   /** Where to find rows, as far as the footers that are in the cache tell, and whether that is all there are; none of formats that hide some. */
-  def rowGroups: Option[RowGroups] = {
-    val read = files.flatMap { case (file, _) => FooterCache.get(FileKey(file)).flatMap(_.footer).map(file -> _) }
-    if (!plain || read.isEmpty) None
-    else {
-      val groups = read.flatMap { case (file, footer) =>
-        (if (footer.groups.isEmpty) Vector(RowGroup(0L, file.getLen, footer.rows)) else footer.groups).filter(_.rows > 0L).map(file -> _)
-      }
-      val bytes = read.flatMap(_._2.columns.values).groupBy(_.name).map { case (name, columns) => name -> columns.map(_.bytes).sum.toDouble }
-      val rows  = math.max(read.map(_._2.rows).sum.toDouble, 1.0)
-      Some(RowGroups(groups, read.size == all.size, bytes.map { case (name, b) => name -> b / rows }))
-    }
-  }
+  def rowGroups: Option[RowGroups] = Some(read).filter(plain && _.nonEmpty).map(r => RowGroups(r.map(f => f.file -> f.footer), r.size == all.size))
+
+  private def read: Vector[TableFooters.FileRead] =
+    files.flatMap { case (file, values) => FooterCache.get(FileKey(file)).flatMap(e => e.footer.map(TableFooters.FileRead(file, values, e, _))) }
 
   /** From the footers that are in the cache; None if there are none. */
   def profile: Option[RelationProfile] = {
-    val read = files.flatMap { case (file, values) => FooterCache.get(FileKey(file)).flatMap(e => e.footer.map(TableFooters.FileRead(file, values, e, _))) }
+    val read = this.read
     if (all.isEmpty) Some(relation(Estimate.exactly(0.0, Source.Footer), read))
     else if (read.isEmpty) None
     else Some(relation(rows(read), read))
@@ -146,13 +138,17 @@ final class TableFooters private (
   }
 }
 
-/**
- * Row groups of a table, in the order in which its files are read; `all` of them or some.
- *
- * @param width bytes of a row in the file, by column
- */
-final case class RowGroups(groups: Vector[(FileStatus, RowGroup)], all: Boolean, width: Map[String, Double]) {
-  val rows: Long = groups.map(_._2.rows).sum
+/** Row groups of a table, in the order in which its files are read; `all` of them or some. */
+final case class RowGroups(files: Vector[(FileStatus, FileFooter)], all: Boolean) {
+  val rows: Long = files.map(_._2.rows).sum
+
+  lazy val groups: Vector[(FileStatus, RowGroup)] = files.flatMap { case (file, footer) =>
+    (if (footer.groups.isEmpty) Vector(RowGroup(0L, file.getLen, footer.rows)) else footer.groups).filter(_.rows > 0L).map(file -> _)
+  }
+
+  /** Bytes of a row in the file, by column. */
+  lazy val width: Map[String, Double] =
+    files.flatMap(_._2.columns.values).groupBy(_.name).map { case (name, columns) => name -> columns.map(_.bytes).sum / math.max(rows.toDouble, 1.0) }
 }
 
 object TableFooters {

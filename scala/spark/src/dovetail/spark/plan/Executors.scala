@@ -12,12 +12,19 @@ object Executors {
 
   // Spark's master for tests of a cluster on one machine: workers, cores of each, memory of each; every worker starts one executor
   private val LocalCluster = """local-cluster\[\s*(\d+)\s*,.*""".r
+  private val ItsCores     = """local-cluster\[\s*\d+\s*,\s*(\d+)\s*,.*""".r
 
   /** None in local mode, where the driver's copy is the only one; one where nothing is known. */
   def configured(master: String, local: Boolean, conf: SparkConf): Int = master match {
     case _ if local            => 0
     case LocalCluster(workers) => Try(workers.toInt).filter(_ > 0).getOrElse(1)
     case _                     => instances(conf).orElse(shareOfCores(conf)).getOrElse(1)
+  }
+
+  /** Cores of one, where the configuration says so. */
+  def cores(master: String, conf: SparkConf): Option[Int] = master match {
+    case ItsCores(cores) => Try(cores.toInt).toOption
+    case _               => number(conf, "spark.executor.cores")
   }
 
   private def instances(conf: SparkConf): Option[Int] =
@@ -27,5 +34,6 @@ object Executors {
   private def shareOfCores(conf: SparkConf): Option[Int] =
     for (all <- number(conf, "spark.cores.max"); each <- number(conf, "spark.executor.cores")) yield math.max(1, all / each)
 
-  private def number(conf: SparkConf, key: String): Option[Int] = conf.getOption(key).flatMap(v => Try(v.trim.toInt).toOption).filter(_ > 0)
+  /** A setting's number, if it has one above 0. */
+  def number(conf: SparkConf, key: String): Option[Int] = conf.getOption(key).flatMap(v => Try(v.trim.toInt).toOption).filter(_ > 0)
 }

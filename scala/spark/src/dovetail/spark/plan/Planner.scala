@@ -23,6 +23,15 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /** There is an input that Spark does not broadcast, and no other one makes up for it: two relations have only one order, but not only one way. */
   def mayBroadcast(group: JoinGroup): Boolean = staticBytes > 0.0 && !group.leaves.exists(SparkBroadcast(_, broadcastThreshold))
 
+  // for both cost models, where there is anything physical to price
+  private lazy val constants = ClusterCosts.of(session, conf)
+  private lazy val facts     = ClusterFacts(
+    Executors.configured(context.master, context.isLocal, context.getConf),
+    adaptiveBroadcastBytes,
+    conf.preferSortMergeJoin,
+    hashTable = hashTable
+  )
+
   /** Prices what Dovetail can have done: broadcasts of its own choice (`JoinChoice`) included. */
   val costs: CostModel = costModel(staticBytes)
 
@@ -33,17 +42,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
 
   private def costModel(staticBytes: Double): CostModel = DovetailConf.CostModel.get(conf) match {
     case "cardWeight" => new CardWeightCosts(DovetailConf.CardWeight.get(conf))
-    case _            =>
-      new PhysicalCosts(
-        ClusterCosts.of(session, conf),
-        ClusterFacts(
-          Executors.configured(context.master, context.isLocal, context.getConf),
-          adaptiveBroadcastBytes,
-          conf.preferSortMergeJoin,
-          staticBytes,
-          hashTable
-        )
-      )
+    case _            => new PhysicalCosts(constants, facts.copy(staticBytes = staticBytes))
   }
 
   /** Orders that the user asks for. */

@@ -21,7 +21,7 @@ object FileSampleCache {
   private val entries = new LinkedMap[Key, Entry](64, 0.75f, true)
   private var weight  = 0L
 
-  def key(groups: RowGroups): Key = groups.groups.map(g => FileKey(g._1)).distinct
+  def key(groups: RowGroups): Key = groups.files.map(f => FileKey(f._1))
 
   /** None where these columns have not been asked for yet; else the sample, if there is one. */
   def get(key: Key, schema: StructType): Option[Option[TableSample]] =

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.stats
 
+import java.util.IdentityHashMap
+
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
@@ -29,6 +31,9 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
 
   // statistics of tables as they were before Spark pruned partitions: after that, the plan has no more than a size
   private val whole = mutable.HashMap.empty[TableIdentifier, CatalogStatistics]
+
+  // bytes and number of files, added up once: a table may have very many
+  private val sizes = new IdentityHashMap[LogicalRelation, Option[(Long, Int)]]
 
   private val footers = new FooterStatistics(conf, LeafStatistics.name)
 
@@ -101,7 +106,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   private def believable(r: LogicalRelation): Option[CatalogStatistics] = statistics(LeafStatistics.name(r), r.catalogTable).filter { s =>
     // nobody knows how long texts and arrays are that have no statistics
     val widths = r.output.map(a => s.colStats.get(a.name).flatMap(_.avgLen).orElse(LeafStatistics.fixedWidth(a.dataType)))
-    val fits   = widths.contains(None) || LeafStatistics.files(r).forall { case (bytes, files) =>
+    val fits   = widths.contains(None) || sizes.computeIfAbsent(r, LeafStatistics.files(_)).forall { case (bytes, files) =>
       bytes <= s.rowCount.get.toDouble * (Assumptions.RowOverhead + widths.flatten.sum) + LeafStatistics.EmptyFileBytes * files
     }
     val name = LeafStatistics.name(r)

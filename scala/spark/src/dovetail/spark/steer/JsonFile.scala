@@ -2,8 +2,9 @@ package org.apache.spark.sql.dovetail.steer
 
 import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import org.apache.hadoop.fs.{FileSystem, LocalFileSystem, Path}
+import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.dovetail.store.StoreFiles
 
 /** A file of JSON that the user names, on any file system that Hadoop knows. */
 object JsonFile {
@@ -27,9 +28,5 @@ object JsonFile {
     } finally in.close()
   }
 
-  /** Local files without Hadoop's checksum files beside them, which would not let anybody edit them. */
-  private def fileSystem(session: SparkSession, path: Path): FileSystem = path.getFileSystem(session.sessionState.newHadoopConf()) match {
-    case local: LocalFileSystem => local.getRaw
-    case other                  => other
-  }
+  private def fileSystem(session: SparkSession, path: Path): FileSystem = StoreFiles.fileSystem(path, session.sessionState.newHadoopConf())
 }

@@ -29,11 +29,11 @@ final class Pins(files: StoreFiles) {
   /** By name. What cannot be read is no pins, and one warning. */
   def all: Vector[Pin] = synchronized {
     look()
-    (saved.filterNot(p => unsaved.exists(_.name == p.name)) ++ unsaved).sortBy(_.name)
+    merged(saved, unsaved).sortBy(_.name)
   }
 
   /** Adds pins, in the place of those of the same names; tells why they are of this application alone, if they are. */
-  def add(pins: Vector[Pin]): Option[String] = change { now => now.filterNot(p => pins.exists(_.name == p.name)) ++ pins }
+  def add(pins: Vector[Pin]): Option[String] = change(merged(_, pins))
 
   /** Whether there was one of this name, and why it is back in the next application. */
   def remove(name: String): (Boolean, Option[String]) = synchronized {
@@ -62,7 +62,7 @@ final class Pins(files: StoreFiles) {
     try {
       // a file that cannot be read is not written over
       val before = read()
-      val after  = (to(merged(before, unsaved))).sortBy(_.name)
+      val after  = to(merged(before, unsaved)).sortBy(_.name)
       files.replace(FileName)(_.write(mapper.writerWithDefaultPrettyPrinter.writeValueAsBytes(Pin.toJson(after))))
       unsaved = Vector.empty
       saved = after
@@ -77,7 +77,8 @@ final class Pins(files: StoreFiles) {
     }
   }
 
-  private def merged(saved: Vector[Pin], unsaved: Vector[Pin]) = saved.filterNot(p => unsaved.exists(_.name == p.name)) ++ unsaved
+  /** All of them; of the same name the newer one. */
+  private def merged(old: Vector[Pin], newer: Vector[Pin]) = old.filterNot(p => newer.exists(_.name == p.name)) ++ newer
 
   private def look(): Unit = {
     val now = System.nanoTime() / 1000000L

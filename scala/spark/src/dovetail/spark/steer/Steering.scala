@@ -20,6 +20,7 @@ final class Steering(session: SparkSession) {
   private val known       = KnownRows.of(session)
   private lazy val pinned = Pins.of(session)
   private lazy val pins   = pinned.all
+  private lazy val fault  = pinned.problem
 
   private lazy val excluded: Vector[(String, String)] =
     DovetailConf.ExcludeTables.get(session.sessionState.conf).split(',').map(_.trim).filter(_.nonEmpty).map(p => p -> pattern(p)).toVector
@@ -51,7 +52,7 @@ final class Steering(session: SparkSession) {
 
   /** Orders that are pinned for a group, and pins that are near enough to it that somebody may wonder why they are not used. */
   def pins(form: Boolean => GroupForm): Vector[AskedOrder] =
-    pinned.problem.toVector.map(why => AskedOrder("", s"the file ${pinned.file}", Left(why))) ++ (if (pins.isEmpty) Vector.empty else found(form(false)))
+    fault.toVector.map(why => AskedOrder("", s"the file ${pinned.file}", Left(why))) ++ (if (pins.isEmpty) Vector.empty else found(form(false)))
 
   private def found(group: GroupForm): Vector[AskedOrder] = {
     val all            = for (p <- pins; g <- p.groups) yield p -> g

@@ -19,11 +19,8 @@ import org.apache.hadoop.fs._
 final class StoreFiles(val directory: Path, hadoop: Configuration) {
   import StoreFiles._
 
-  /** Local files without Hadoop's checksum files beside them: the format has checksums of its own. */
-  private lazy val fs: FileSystem = directory.getFileSystem(hadoop) match {
-    case local: LocalFileSystem => local.getRaw
-    case other                  => other
-  }
+  // the format has checksums of its own
+  private lazy val fs: FileSystem = StoreFiles.fileSystem(directory, hadoop)
 
   lazy val local: Boolean      = fs.getUri.getScheme == "file"
   private lazy val objectStore = ObjectStores.contains(fs.getUri.getScheme)
@@ -143,6 +140,12 @@ object StoreFiles {
   def path(text: String): Path =
     try new Path(text)
     catch { case e: IllegalArgumentException => throw notWritable(text, e) }
+
+  /** A path's file system; local files without Hadoop's checksum files beside them, which would not let anybody else change them. */
+  def fileSystem(path: Path, hadoop: Configuration): FileSystem = path.getFileSystem(hadoop) match {
+    case local: LocalFileSystem => local.getRaw
+    case other                  => other
+  }
 
   private def notWritable(directory: Any, e: Throwable): IOException = new IOException(
     s"Dovetail cannot write statistics to $directory: ${e.getMessage}. Set spark.dovetail.store.path to a directory that this user may write to.",
