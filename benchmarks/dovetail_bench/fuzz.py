@@ -32,7 +32,7 @@ from dovetail_bench import report
 from dovetail_bench.oracle import NULL_ORDER
 from dovetail_bench.progress import say
 from dovetail_bench.random_queries import RandomQuery, duckdb_text
-from dovetail_bench.random_tables import RandomTables, seeded
+from dovetail_bench.random_tables import ROWS, SIZES, RandomTables, seeded
 from dovetail_bench.rows import OTHER_ENGINE, SAME_ENGINE, Row, difference
 from dovetail_bench.session import add_session_options, bench
 
@@ -112,15 +112,47 @@ class Checked:
     detail: str = ""
 
 
+class SecondOpinion:
+    """A DuckDB of one thread's own. There are queries of which it dies; it starts anew, and other threads never know."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._duckdb = _second_opinion()
+        self._database = ""
+
+    def use(self, database: str) -> None:
+        """The tables of a data set, from their files."""
+        self._duckdb.execute(f"CREATE SCHEMA IF NOT EXISTS {database}")
+        self._duckdb.execute(f"USE {database}")
+        for table in SIZES:
+            rows = (self._directory / database / table / ROWS).as_posix()
+            self._duckdb.execute(f"CREATE TABLE IF NOT EXISTS {table} AS FROM '{rows}'")
+        self._database = database
+
+    def rows(self, sql: str) -> list[Row]:
+        """The answer to a query, or DuckDB's error."""
+        try:
+            return [tuple(row) for row in self._duckdb.execute(sql).fetchall()]
+        except (import_duckdb().FatalException, import_duckdb().InternalException):
+            self._duckdb = _second_opinion()
+            self.use(self._database)
+            raise
+
+
+def _second_opinion() -> DuckDBPyConnection:
+    duckdb = import_duckdb().connect()
+    duckdb.execute("SET threads = 1")
+    duckdb.execute(f"SET default_null_order = '{NULL_ORDER}'")
+    return duckdb
+
+
 class Runner:
     """Runs queries on a session without Dovetail, one with it and DuckDB; each thread has its own."""
 
-    def __init__(self, spark: SparkSession, duckdb: DuckDBPyConnection, seed: int) -> None:
+    def __init__(self, spark: SparkSession, directory: Path, seed: int) -> None:
         self._seed = seed
         self._plain, self._ours = spark.newSession(), spark.newSession()
-        self._duckdb = duckdb.cursor()
-        self._duckdb.execute("SET threads = 1")
-        self._duckdb.execute(f"SET default_null_order = '{NULL_ORDER}'")
+        self._duckdb = SecondOpinion(directory)
         for session, on in ((self._plain, "false"), (self._ours, "true")):
             _configure(session, {**TINY, _sql.ENABLED_KEY: on})
 
@@ -132,7 +164,7 @@ class Runner:
         for session in (self._plain, self._ours):
             _configure(session, {**settings, "spark.sql.cbo.joinReorder.enabled": settings["spark.sql.cbo.enabled"]})
             session.sql(f"USE {database}")
-        self._duckdb.execute(f"USE {database}")
+        self._duckdb.use(database)
         for number in numbers:
             yield self._check(number, settings)
 
@@ -148,8 +180,7 @@ class Runner:
             return Checked(number, sql, settings, False, 0, FAILED, FAILED, _first_line(failed))
         differs = difference(expected, found, SAME_ENGINE)
         try:
-            others = [tuple(row) for row in self._duckdb.execute(duckdb_text(sql)).fetchall()]
-            differs_from_duckdb = difference(others, found, OTHER_ENGINE)
+            differs_from_duckdb = difference(self._duckdb.rows(duckdb_text(sql)), found, OTHER_ENGINE)
             against_duckdb = DIFFERENT if differs_from_duckdb else SAME
         except Exception as failed:
             differs_from_duckdb, against_duckdb = _first_line(failed), NOT_DUCKDB
@@ -191,18 +222,18 @@ def run(options: argparse.Namespace) -> tuple[list[Checked], float]:
             RandomTables(data_set, options.seed).create(session.spark, duckdb, Path(directory))
         say("tables made")
         started = time.monotonic()
-        checked = _in_threads(session.spark, duckdb, options, batches)
+        checked = _in_threads(session.spark, Path(directory), options, batches)
         return checked, time.monotonic() - started
 
 
 def _in_threads(
-    spark: SparkSession, duckdb: DuckDBPyConnection, options: argparse.Namespace, batches: Sequence[Sequence[int]]
+    spark: SparkSession, directory: Path, options: argparse.Namespace, batches: Sequence[Sequence[int]]
 ) -> list[Checked]:
     own = threading.local()
     done: list[Checked] = []
 
     def start() -> None:
-        own.runner = Runner(spark, duckdb, options.seed)
+        own.runner = Runner(spark, directory, options.seed)
 
     def batch(numbers: Sequence[int]) -> list[Checked]:
         return list(own.runner.run(numbers))

@@ -40,6 +40,9 @@ VALUES: dict[str, tuple[tuple[str, ...], float]] = {
     "f": (("1.00", "2.50", "-3.25"), 0.2),
 }
 
+# The file of a table, in a folder of its data set.
+ROWS = "rows.parquet"
+
 # The rows that a table had when it was analyzed, at most.
 MOST_ANALYZED_ROWS = 10_000
 
@@ -76,7 +79,7 @@ class RandomTables:
         self, spark: SparkSession, duckdb: DuckDBPyConnection, folder: Path, name: str, chance: random.Random
     ) -> None:
         folder.mkdir(parents=True)
-        file = (folder / "rows.parquet").as_posix()
+        file = (folder / ROWS).as_posix()
         analyzed = chance.choice(ANALYZED)
         if analyzed is not None:
             duckdb.execute(f"COPY ({_other_rows(chance)}) TO '{file}' (FORMAT parquet)")
