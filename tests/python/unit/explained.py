@@ -10,7 +10,15 @@ def estimate(value: float, source: str = "catalog", upper: float | None = None) 
 
 
 def join(relations: list[str], rows: float, **more: Any) -> dict[str, Any]:
-    cost = {"exchange": rows, "sort": 0.0, "hash": 2 * rows, "broadcast": 1.0, "output": rows, "total": 4 * rows + 1.0}
+    cost = {
+        "exchange": rows,
+        "sort": 0.0,
+        "hash": 2 * rows,
+        "broadcast": 1.0,
+        "output": rows,
+        "scan": 0.0,
+        "total": 4 * rows + 1.0,
+    }
     condition = f"{relations[-2]}.k = {relations[-1]}.k"
     return {
         "relations": relations,

@@ -3,7 +3,7 @@ package dovetail.kernel
 import scala.collection.mutable
 
 import dovetail.kernel.enumerate.Shape
-import dovetail.kernel.estimate.{ColumnProfile, Estimate, RelationProfile, Source}
+import dovetail.kernel.estimate.{ColumnProfile, Estimate, Frequencies, FrequentValue, RelationProfile, Source}
 import dovetail.kernel.graph._
 
 /**
@@ -13,7 +13,8 @@ import dovetail.kernel.graph._
  *   B 50/1000 bytes=40        50 rows that predicates left of 1000; 40 bytes per row (100 if not given)
  *   C 10 broadcast            the engine would broadcast C; `upper=20`: at most 20 rows
  *   C key x,y                 (x, y) is certainly unique in C
- *   A.x ndv=100 nulls=0.2     column x of A; also domain= (else it is ndv), min=, max=
+ *   C files x,y               its files are divided by x and y
+ *   A.x ndv=100 nulls=0.2     column x of A; also domain= (else it is ndv), min=, max=, top=0.3 (share of its most frequent value)
  *   A.x:100=B.y:50=C.x        an equality; `:100` is short for ndv. A column in two equalities makes them one class.
  *   A~B~C 0.1                 a predicate over A, B and C that keeps a tenth of the combinations
  *   A+B=C 0.01                an equality between expressions over {A, B} and {C}: a hyperedge
@@ -24,6 +25,7 @@ object GraphText {
   private val Number     = "([\\d.eE+]+)"
   private val RelationIs = s"$Name $Number(?:/$Number)?((?: \\w+(?:=\\S+)?)*)".r
   private val KeyIs      = s"$Name key ([\\w,]+)".r
+  private val FilesAre   = s"$Name files ([\\w,]+)".r
   private val ColumnIs   = s"$Name\\.(\\w+) (.*=.*)".r
   private val MemberIs   = s"$Name\\.(\\w+)(?::$Number)?".r
   private val Predicate  = s"([A-Z\\d]+(?:~[A-Z\\d]+)+) $Number".r
@@ -49,6 +51,7 @@ object GraphText {
   private class Reader(text: String) {
     private val relations  = mutable.ArrayBuffer.empty[(String, Map[String, Double], Boolean)]
     private val keys       = mutable.Map.empty[String, Set[Set[Long]]].withDefaultValue(Set.empty)
+    private val files      = mutable.Map.empty[String, Set[Long]].withDefaultValue(Set.empty)
     private val columns    = mutable.LinkedHashMap.empty[(String, String), Map[String, Double]]
     private val equalities = mutable.ArrayBuffer.empty[Vector[(String, String)]]
     private val predicates = mutable.ArrayBuffer.empty[(Vector[String], Option[(Vector[String], Vector[String])], Double)]
@@ -58,6 +61,7 @@ object GraphText {
         val facts = Map("rows" -> rows.toDouble) ++ Option(base).map("base" -> _.toDouble) ++ numbers(rest)
         relations += ((name, facts, rest.split(" ").contains("broadcast")))
       case KeyIs(name, cs)           => keys(name) += cs.split(",").map(c => id(name, c)).toSet
+      case FilesAre(name, cs)        => files(name) ++= cs.split(",").map(id(name, _))
       case ColumnIs(name, c, facts)  => add(name, c, numbers(facts))
       case Predicate(names, s)       => predicates += ((names.split("~").toVector, None, s.toDouble))
       case Hyperedge(left, right, s) =>
@@ -82,7 +86,8 @@ object GraphText {
         domain = facts.get("domain").orElse(facts.get("ndv")),
         nulls = facts.get("nulls"),
         min = facts.get("min"),
-        max = facts.get("max")
+        max = facts.get("max"),
+        frequent = facts.get("top").map(share => Frequencies(Vector(FrequentValue(0L, None, share)), complete = false))
       )
     }
 
@@ -97,7 +102,7 @@ object GraphText {
         val rows     = Estimate(facts("rows"), 0.0, facts.getOrElse("upper", facts("rows")), Source.Catalog)
         val cs       = columns.keys.collect { case (`name`, c) => id(name, c) -> profile(name, c) }.toMap
         val profile_ = RelationProfile(rows, cs, facts.getOrElse("base", facts("rows")), keys(name))
-        Relation(i, name, profile_, facts.getOrElse("bytes", 100.0), broadcast)
+        Relation(i, name, profile_, facts.getOrElse("bytes", 100.0), broadcast, partitions = files(name))
       },
       classes.zipWithIndex.map { case (members, i) =>
         EquivalenceClass(i, members.map { case (name, c) => Member(index(name), profile(name, c), Set(id(name, c)), s"$name.$c") })

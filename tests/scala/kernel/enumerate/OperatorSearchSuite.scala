@@ -47,7 +47,8 @@ class OperatorSearchSuite extends AnyFunSuite {
     ("shuffled hash, two executors", noSwap.copy(preferSortMerge = false, executors = 2)),
     ("the smaller side hashed while it runs", noSwap.copy(hashTable = HashTable(taskMemory = 1e6, taskInput = 1e6))),
     ("small results broadcast", noSwap.copy(staticBytes = 1e5)),
-    ("joins that turn into broadcasts", ClusterFacts())
+    ("joins that turn into broadcasts", ClusterFacts()),
+    ("few keys, many tasks", noSwap.copy(tasks = 30, splitBytes = 1e5))
   )
 
   for ((name, facts) <- physicals) test(s"physical, $name: the cheapest of all ways to execute all trees that the conflict rules allow") {

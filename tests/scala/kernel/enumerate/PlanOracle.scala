@@ -94,6 +94,20 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
     by(full).sorted
   }
 
+  /** Share of a set's rows with the most frequent combination of these keys, at most: that of the least frequent column, in the relation where it is most so. */
+  private def frequent(in: (Long, Set[Int])): Double = if (in._2.isEmpty) 0.0
+  else
+    in._2.toVector.map { c =>
+      val classes   = graph.classes.filter(_.index == c).flatMap(_.members).map(m => m.relation -> share(m))
+      val operators = for (o <- graph.operators; e <- o.equalities; m <- Vector(e._1, e._2) if column(m) == c) yield m.relation -> share(m)
+      val nulls     =
+        for (o <- graph.operators if o.kind != JoinKind.Semi; e <- o.equalities if column(e._1) == c; n <- e._1.column.nulls) yield e._1.relation -> n
+      (classes ++ operators ++ nulls).filter(x => members(in._1).contains(x._1)).map(_._2).foldLeft(0.0)(math.max)
+    }.min
+
+  private def share(m: Member): Double =
+    math.max(m.column.frequent.fold(0.0)(_.values.head.share), m.column.ndv.fold(0.0)(n => 1.0 / math.max(n, 1.0)))
+
   def cheapestPhysical(k: CostConstants, facts: ClusterFacts): Double = {
     val (r, w)                  = csgs.connected.iterator.map(s => (s -> rows(s), s -> bytes(s))).toVector.unzip match { case (rs, ws) => (rs.toMap, ws.toMap) }
     def classes(s: Long)        = graph.classes.filter(_.relations.exists(members(s).contains)).map(_.index).toSet
@@ -101,12 +115,18 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
     def small(a: Long, b: Long) = if (w(a) <= w(b)) (a, b) else (b, a)
     def broadcast(s: Long)      = (r(s) * k.hashBuild + w(s) * k.broadcastByte) * (1 + facts.executors)
     def exchange(s: Long)       = r(s) * k.exchangeRow + w(s) * k.exchangeByte
-    def sort(s: Long)           = if (facts.preferSortMerge) r(s) * k.sortCompare * math.log(math.max(r(s), 2.0)) / math.log(2.0) else 0.0
-    def hash(build: Long, probe: Long)   = r(build) * k.hashBuild + r(probe) * k.hashProbe
-    def merge(build: Long, probe: Long)  = if (facts.preferSortMerge) (r(build) + r(probe)) * k.merge else hash(build, probe)
-    def hashed(build: Long, probe: Long) =
-      facts.preferSortMerge && w(build) > facts.broadcastBytes && facts.hashTable.pays(w(build), w(probe)) &&
-        facts.hashTable.fits(r(build), w(build), w(probe))
+    // a set of relations by a key
+    type Keyed = (Long, Set[Int])
+    def split(in: Keyed)                = math.min(1.0, facts.splitBytes / (frequent(in) * w(in._1)))
+    def slow(in: Keyed, inputs: Keyed*) = math.max(1.0, frequent(in) * inputs.map(split).min * facts.tasks)
+    def sort(s: Keyed)                  =
+      if (facts.preferSortMerge) r(s._1) * k.sortCompare * math.log(math.max(r(s._1), 2.0)) / math.log(2.0) * slow(s, s) else 0.0
+    def hash(build: Keyed, probe: Keyed)  = r(build._1) * k.hashBuild * slow(build, build) + r(probe._1) * k.hashProbe * slow(probe, probe)
+    def merge(build: Keyed, probe: Keyed) =
+      if (facts.preferSortMerge) Seq(build, probe).map(s => r(s._1) * k.merge * slow(s, s)).sum else hash(build, probe)
+    def hashed(build: Keyed, probe: Keyed) =
+      facts.preferSortMerge && w(build._1) > facts.broadcastBytes && facts.hashTable.pays(w(build._1), w(probe._1)) &&
+        facts.hashTable.fits(r(build._1), w(build._1), w(probe._1), frequent(build))
     def flagged(s: Long) = members(s).size == 1 && graph.relations(members(s).head).broadcastable
     val safe = csgs.connected.filter(s => w(s) <= facts.staticBytes && cautious(members(s)) * width(s) <= facts.staticBytes * ClusterFacts.RiskFactor)
     def broadcastable(s: Long)     = flagged(s) || safe(s)
@@ -125,17 +145,21 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
         val (leftKey, rightKey)             = (o.equalities.map(e => column(e._1)).toSet, o.equalities.map(e => column(e._2)).toSet)
         val copied                          = if (o.kind == JoinKind.FullOuter) small(l, m)._1 else m
         def lost(plan: Plan, key: Set[Int]) = key.isEmpty || plan.partitioning != key
-        val moved                           = Seq(l).filter(_ => lost(lp, leftKey)) ++ Seq(m).filter(_ => lost(mp, rightKey))
+        val (lk, mk)                        = (l -> leftKey, m -> rightKey)
+        val moved                           = Seq(lk).filter(_ => lost(lp, leftKey)) ++ Seq(mk).filter(_ => lost(mp, rightKey))
+        val made                            = output * slow((a | b) -> leftKey, lk, mk)
         val byBroadcast                     = inputs + broadcast(copied) + r(l) * k.hashProbe + output
         if (!o.equi) Seq(Plan(inputs + r(l) * r(m) * k.nestedLoopPair + broadcast(copied) + output, Set.empty))
         else {
           val swapped  = moved.size == 2 && o.kind != JoinKind.FullOuter && w(m) <= facts.broadcastBytes
           val shuffled =
-            if (swapped) Plan(moved.map(exchange).sum + byBroadcast, Set.empty)
-            else if (moved.size == 2 && o.kind != JoinKind.FullOuter && hashed(m, l)) Plan(inputs + moved.map(exchange).sum + hash(m, l) + output, leftKey)
+            if (swapped) Plan(moved.map(s => exchange(s._1)).sum + byBroadcast, Set.empty)
+            else if (moved.size == 2 && o.kind != JoinKind.FullOuter && hashed(mk, lk))
+              Plan(inputs + moved.map(s => exchange(s._1)).sum + hash(mk, lk) + made, leftKey)
             else {
-              val (build, probe) = if (o.kind == JoinKind.FullOuter) small(l, m) else (m, l)
-              Plan(inputs + moved.map(s => exchange(s) + sort(s)).sum + merge(build, probe) + output, if (o.kind == JoinKind.FullOuter) Set.empty else leftKey)
+              val (build, probe) = if (o.kind == JoinKind.FullOuter && small(l, m)._1 == l) (lk, mk) else (mk, lk)
+              val partitioning   = if (o.kind == JoinKind.FullOuter) Set.empty[Int] else leftKey
+              Plan(inputs + moved.map(s => exchange(s._1) + sort(s)).sum + merge(build, probe) + made, partitioning)
             }
           val copies = if (o.kind != JoinKind.FullOuter && broadcastable(m)) Seq(Plan(byBroadcast, lp.partitioning)) else Nil
           if (copies.nonEmpty && flagged(m)) copies else copies :+ shuffled
@@ -146,13 +170,15 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
           case (stream, plan, build) if broadcastable(build) =>
             Plan(inputs + broadcast(build) + r(stream) * k.hashProbe + output, plan.partitioning)
         }
-        val moved          = Seq((a, p), (b, q)).filter { case (_, plan) => key.isEmpty || plan.partitioning != key }.map(_._1)
+        val moved          = Seq((a, p), (b, q)).filter { case (_, plan) => key.isEmpty || plan.partitioning != key }.map(_._1 -> key)
         val (build, probe) = small(a, b)
+        val made           = output * slow((a | b) -> key, a -> key, b -> key)
         val shuffled       =
           if (moved.size == 2 && w(build) <= facts.broadcastBytes)
-            Plan(inputs + moved.map(exchange).sum + broadcast(build) + r(probe) * k.hashProbe + output, Set.empty)
-          else if (moved.size == 2 && hashed(build, probe)) Plan(inputs + moved.map(exchange).sum + hash(build, probe) + output, key)
-          else Plan(inputs + moved.map(s => exchange(s) + sort(s)).sum + merge(build, probe) + output, key)
+            Plan(inputs + moved.map(s => exchange(s._1)).sum + broadcast(build) + r(probe) * k.hashProbe + output, Set.empty)
+          else if (moved.size == 2 && hashed(build -> key, probe -> key))
+            Plan(inputs + moved.map(s => exchange(s._1)).sum + hash(build -> key, probe -> key) + made, key)
+          else Plan(inputs + moved.map(s => exchange(s._1) + sort(s)).sum + merge(build -> key, probe -> key) + made, key)
         if (flagged(a) || flagged(b)) broadcasts else broadcasts :+ shuffled
       }
     }.map(_.cost).min

@@ -81,6 +81,7 @@ class SearchSuite extends AnyFunSuite {
     ("shuffled hash", noSwap.copy(preferSortMerge = false), 6, 1.0),
     ("the smaller side hashed while it runs", noSwap.copy(hashTable = HashTable(taskMemory = 1e6, taskInput = 1e6)), 6, 1.0),
     ("three executors", noSwap.copy(executors = 3), 6, 1.0),
+    ("few keys, many tasks", noSwap.copy(tasks = 30, splitBytes = 1e5), 6, 1.0),
     // one of 600 graphs was 0.02 % dearer: SubPlan.offer says why
     ("small results broadcast", noSwap.copy(staticBytes = 1e5), 5, 1.001)
   )

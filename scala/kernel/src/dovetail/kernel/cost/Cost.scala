@@ -1,9 +1,28 @@
 package dovetail.kernel.cost
 
-/** What a plan costs, by part, in the unit of its cost model. Plans are compared by `total`. */
-final case class Cost(exchange: Double = 0.0, sort: Double = 0.0, hash: Double = 0.0, broadcast: Double = 0.0, output: Double = 0.0) {
-  def total: Double       = exchange + sort + hash + broadcast + output
-  def +(that: Cost): Cost = Cost(exchange + that.exchange, sort + that.sort, hash + that.hash, broadcast + that.broadcast, output + that.output)
+/**
+ * What a plan costs, by part, in the unit of its cost model. Plans are compared by `total`.
+ *
+ * @param scan of tables whose scan joins can prune; below 0: what a join saves of it
+ */
+final case class Cost(
+    exchange: Double = 0.0,
+    sort: Double = 0.0,
+    hash: Double = 0.0,
+    broadcast: Double = 0.0,
+    output: Double = 0.0,
+    scan: Double = 0.0
+) {
+  def total: Double = exchange + sort + hash + broadcast + output + scan
+
+  def +(that: Cost): Cost = Cost(
+    exchange + that.exchange,
+    sort + that.sort,
+    hash + that.hash,
+    broadcast + that.broadcast,
+    output + that.output,
+    scan + that.scan
+  )
 }
 
 object Cost { val zero: Cost = Cost() }

@@ -25,7 +25,9 @@ final case class CostConstants(
     /** One byte of a broadcast relation, per copy (driver and each executor): collected, serialized, sent in blocks, built. */
     broadcastByte: Double = 2.0,
     /** One pair compared in a nested loop join. */
-    nestedLoopPair: Double = 10.0
+    nestedLoopPair: Double = 10.0,
+    /** One byte of the rows that a scan of a columnar file makes: read, decompressed, decoded. */
+    scanByte: Double = 2.0
 )
 
 /**
@@ -37,13 +39,19 @@ final case class CostConstants(
  * @param staticBytes     inputs estimated at most this large are broadcast when the query is planned, if they cannot become `RiskFactor` times larger; 0
  *                        never. What the engine broadcasts by its own rule it does in any case.
  * @param hashTable       which inputs are hashed instead of sorted while the query runs
+ * @param tasks           that run at a time in the whole cluster: so many times longer than all others can the task of a frequent key take
+ * @param splitBytes      of a partition above this size adaptive execution makes several tasks; infinite: never
+ * @param prunesScans     scans of partitioned tables skip what a broadcast has no keys of
  */
 final case class ClusterFacts(
     executors: Int = 1,
     broadcastBytes: Double = 10.0 * 1024 * 1024,
     preferSortMerge: Boolean = true,
     staticBytes: Double = 0.0,
-    hashTable: HashTable = HashTable.none
+    hashTable: HashTable = HashTable.none,
+    tasks: Int = 1,
+    splitBytes: Double = Double.PositiveInfinity,
+    prunesScans: Boolean = false
 )
 
 object ClusterFacts {

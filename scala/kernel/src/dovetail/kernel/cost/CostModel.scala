@@ -4,6 +4,9 @@ package dovetail.kernel.cost
 trait CostModel {
   def name: String
 
+  /** Of reading a relation, as far as it depends on the joins above it. */
+  def scan(leaf: SubPlan): Double
+
   /**
    * Offers the ways of joining `left` and `right` to `out` by an inner join.
    *
@@ -30,6 +33,8 @@ trait CostModel {
 final class CardWeightCosts(weight: Double) extends CostModel {
   require(weight >= 0.0 && weight <= 1.0, s"weight $weight is not within 0..1")
   val name = "cardWeight"
+
+  def scan(leaf: SubPlan): Double = 0.0
 
   def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean): Unit =
     out.offer(left.cost(0) + right.cost(0) + own(out), 0L, JoinMethod.Unspecified, left, 0, right, 0, 0.0)

@@ -13,7 +13,8 @@ object CostText {
     ("exchangeRow", _.exchangeRow, (c, v) => c.copy(exchangeRow = v)),
     ("exchangeByte", _.exchangeByte, (c, v) => c.copy(exchangeByte = v)),
     ("broadcastByte", _.broadcastByte, (c, v) => c.copy(broadcastByte = v)),
-    ("nestedLoopPair", _.nestedLoopPair, (c, v) => c.copy(nestedLoopPair = v))
+    ("nestedLoopPair", _.nestedLoopPair, (c, v) => c.copy(nestedLoopPair = v)),
+    ("scanByte", _.scanByte, (c, v) => c.copy(scanByte = v))
   )
 
   def names: Vector[String] = constants.map(_._1)

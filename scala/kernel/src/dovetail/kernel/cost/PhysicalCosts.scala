@@ -7,7 +7,8 @@ import dovetail.kernel.cost.JoinMethod._
  *
  * It follows what Spark will do: Spark broadcasts an input by its own threshold when it plans, or because we tell it to (`ClusterFacts.staticBytes`),
  * exchanges both sides otherwise, and turns such a join into a broadcast while it runs when one side comes out small. A side that is already partitioned by the join's key
- * needs neither exchange nor sort. Of two exchanged inputs the clearly smaller one is hashed instead of both sorted, where it fits ([[HashTable]]).
+ * needs neither exchange nor sort. Of two exchanged inputs the clearly smaller one is hashed instead of both sorted, where it fits ([[HashTable]]). Work
+ * behind an exchange counts as long as its slowest task takes, times the tasks ([[KeySkew]]); a broadcast may save part of a scan ([[ScanPruning]]).
  */
 final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends CostModel {
   import PhysicalCosts._
@@ -15,15 +16,17 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
 
   val name = "physical"
 
+  def scan(leaf: SubPlan): Double = if (facts.prunesScans) leaf.pruning.total * scanByte else 0.0
+
   def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean): Unit = {
-    val repartition = exchange(out) + sort(out)
+    val repartition = moved(out)
     val output      = outputOf(out)
     if (!equi) {
       val (l, r) = (left.best, right.best)
       out.offer(left.cost(l) + right.cost(r) + nestedLoop(left, right, smaller(left, right)) + output, 0L, NestedLoop, left, l, right, r, repartition)
     } else {
-      if (canBroadcast(right)) broadcasts(left, right, out, BroadcastRight, output, repartition)
-      if (canBroadcast(left)) broadcasts(right, left, out, BroadcastLeft, output, repartition)
+      if (canBroadcast(right)) broadcasts(left, right, out, BroadcastRight, output - pruned(left, right, key), repartition)
+      if (canBroadcast(left)) broadcasts(right, left, out, BroadcastLeft, output - pruned(right, left, key), repartition)
       // where the engine broadcasts by itself there is no shuffled join to choose
       if (!left.broadcast && !right.broadcast) shuffled(left, right, out, key, key, key, SwapEither, output, repartition)
     }
@@ -31,13 +34,13 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
 
   /** Spark broadcasts the right side of these joins or none, as does adaptive execution; and a nested loop copies the right side, but for a full outer join. */
   def join(left: SubPlan, right: SubPlan, out: SubPlan, operator: OperatorJoin): Unit = {
-    val repartition = exchange(out) + sort(out)
+    val repartition = moved(out)
     val output      = outputOf(out)
     if (!operator.equi) {
       val (l, r) = (left.best, right.best)
       out.offer(left.cost(l) + right.cost(r) + nestedLoop(left, right, looped(left, right, operator)) + output, 0L, NestedLoop, left, l, right, r, repartition)
     } else {
-      if (operator.broadcastsRight && canBroadcast(right)) broadcasts(left, right, out, BroadcastRight, output, repartition)
+      if (operator.broadcastsRight && canBroadcast(right)) broadcasts(left, right, out, BroadcastRight, output - pruned(left, right, operator), repartition)
       if (!(operator.broadcastsRight && right.broadcast)) {
         val swap = if (operator.broadcastsRight) SwapRight else SwapNone
         shuffled(left, right, out, operator.leftKey, operator.rightKey, operator.partitioning, swap, output, repartition)
@@ -79,27 +82,33 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     val lost   = missing(left, l, leftKey)
     val lost2  = missing(right, r, rightKey)
     val moved  = (if (lost) exchange(left) else 0.0) + (if (lost2) exchange(right) else 0.0)
-    val sorted = (if (lost) sort(left) else 0.0) + (if (lost2) sort(right) else 0.0)
+    val sorted = (if (lost) sort(left, leftKey) else 0.0) + (if (lost2) sort(right, rightKey) else 0.0)
     val b      = if (swap == SwapRight) right else smaller(left, right)
     val s      = if (b eq right) left else right
+    val hashes = build(b, if (b eq right) rightKey else leftKey) + probe(s, if (b eq right) leftKey else rightKey)
+    val made   = output * slowest(out, leftKey, left, leftKey, right, rightKey)
     // Adaptive execution changes a join only where both exchanges are its own: a reused partitioning is not given up.
     if (lost && lost2 && swap != SwapNone && b.bytes <= facts.broadcastBytes)
       out.offer(inputs + moved + broadcast(b) + probe(s) + output, 0L, ShuffledThenBroadcast, left, l, right, r, repartition)
-    else if (!facts.preferSortMerge) out.offer(inputs + moved + build(b) + probe(s) + output, outKey, ShuffledHash, left, l, right, r, repartition)
+    else if (!facts.preferSortMerge) out.offer(inputs + moved + hashes + made, outKey, ShuffledHash, left, l, right, r, repartition)
     else {
       val (l0, r0) = (left.best, right.best)
-      val hash     = swap != SwapNone && hashed(b, s) && missing(left, l0, leftKey) && missing(right, r0, rightKey)
+      val largest  = if (b eq right) right.skew.largest(rightKey) else left.skew.largest(leftKey)
+      val hash     = swap != SwapNone && hashed(b, s, largest) && missing(left, l0, leftKey) && missing(right, r0, rightKey)
       if (hash) {
         val exchanged = left.cost(l0) + right.cost(r0) + exchange(left) + exchange(right)
-        out.offer(exchanged + build(b) + probe(s) + output, outKey, ShuffledHash, left, l0, right, r0, repartition)
+        out.offer(exchanged + hashes + made, outKey, ShuffledHash, left, l0, right, r0, repartition)
       }
-      if (!(hash && lost && lost2)) out.offer(inputs + moved + sorted + merged(left, right) + output, outKey, SortMerge, left, l, right, r, repartition)
+      if (!(hash && lost && lost2)) {
+        val merges = merged(left, leftKey) + merged(right, rightKey)
+        out.offer(inputs + moved + sorted + merges + made, outKey, SortMerge, left, l, right, r, repartition)
+      }
     }
   }
 
   /** The planner has this join hash the smaller input, once the exchanges have counted it. */
-  private def hashed(b: SubPlan, s: SubPlan): Boolean =
-    b.bytes > facts.broadcastBytes && facts.hashTable.pays(b.bytes, s.bytes) && facts.hashTable.fits(b.rows, b.bytes, s.bytes)
+  private def hashed(b: SubPlan, s: SubPlan, largest: Double): Boolean =
+    b.bytes > facts.broadcastBytes && facts.hashTable.pays(b.bytes, s.bytes) && facts.hashTable.fits(b.rows, b.bytes, s.bytes, largest)
 
   private def missing(p: SubPlan, i: Int, key: Long): Boolean = key == 0L || p.partitioning(i) != key
 
@@ -108,34 +117,47 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     var min  = Double.PositiveInfinity
     var i    = 0
     while (i < p.alternatives) {
-      val c = p.cost(i) + (if (missing(p, i, key)) exchange(p) + sort(p) else 0.0)
+      val c = p.cost(i) + (if (missing(p, i, key)) exchange(p) + sort(p, key) else 0.0)
       if (c < min) { min = c; best = i }
       i += 1
     }
     best
   }
 
-  def parts(out: SubPlan, i: Int): Cost = partsOf(out, i, out.partitioning(i), out.partitioning(i), smaller(out.left(i), out.right(i)))
+  def parts(out: SubPlan, i: Int): Cost = {
+    val (left, right) = (out.left(i), out.right(i))
+    val key           = left.classes & right.classes
+    partsOf(out, i, key, key, smaller(left, right), if (out.method(i).buildsLeft) pruned(right, left, key) else pruned(left, right, key))
+  }
 
-  def parts(out: SubPlan, i: Int, operator: OperatorJoin): Cost =
-    partsOf(out, i, operator.leftKey, operator.rightKey, looped(out.left(i), out.right(i), operator))
+  def parts(out: SubPlan, i: Int, operator: OperatorJoin): Cost = {
+    val (left, right) = (out.left(i), out.right(i))
+    partsOf(out, i, operator.leftKey, operator.rightKey, looped(left, right, operator), pruned(left, right, operator))
+  }
 
-  /** @param copied the side that is broadcast or hashed where the method does not say which */
-  private def partsOf(out: SubPlan, i: Int, leftKey: Long, rightKey: Long, copied: SubPlan): Cost = {
+  /**
+   * @param copied the side that is broadcast or hashed where the method does not say which
+   * @param saved  of a scan, by a broadcast
+   */
+  private def partsOf(out: SubPlan, i: Int, leftKey: Long, rightKey: Long, copied: SubPlan, saved: Double): Cost = {
     val (left, right) = (out.left(i), out.right(i))
     val output        = outputOf(out)
     out.method(i) match {
-      case BroadcastRight => Cost(hash = probe(left), broadcast = broadcast(right), output = output)
-      case BroadcastLeft  => Cost(hash = probe(right), broadcast = broadcast(left), output = output)
+      case BroadcastRight => Cost(hash = probe(left), broadcast = broadcast(right), output = output, scan = -saved)
+      case BroadcastLeft  => Cost(hash = probe(right), broadcast = broadcast(left), output = output, scan = -saved)
       case NestedLoop     =>
         Cost(hash = left.rows * right.rows * nestedLoopPair, broadcast = broadcast(copied), output = output)
       case ShuffledThenBroadcast =>
         Cost(exchange = exchange(left) + exchange(right), hash = probe(if (copied eq right) left else right), broadcast = broadcast(copied), output = output)
       case method =>
-        val (l, r) = (missing(left, out.leftAlternative(i), leftKey), missing(right, out.rightAlternative(i), rightKey))
-        val moved  = (if (l) exchange(left) else 0.0) + (if (r) exchange(right) else 0.0)
-        if (method == ShuffledHash) Cost(exchange = moved, hash = build(copied) + probe(if (copied eq right) left else right), output = output)
-        else Cost(exchange = moved, sort = (if (l) sort(left) else 0.0) + (if (r) sort(right) else 0.0) + merged(left, right), output = output)
+        val (l, r)    = (missing(left, out.leftAlternative(i), leftKey), missing(right, out.rightAlternative(i), rightKey))
+        val moved     = (if (l) exchange(left) else 0.0) + (if (r) exchange(right) else 0.0)
+        val made      = output * slowest(out, leftKey, left, leftKey, right, rightKey)
+        def sorts     = (if (l) sort(left, leftKey) else 0.0) + (if (r) sort(right, rightKey) else 0.0)
+        def hashRight = build(right, rightKey) + probe(left, leftKey)
+        def hashLeft  = build(left, leftKey) + probe(right, rightKey)
+        if (method == ShuffledHash) Cost(exchange = moved, hash = if (copied eq right) hashRight else hashLeft, output = made)
+        else Cost(exchange = moved, sort = sorts + merged(left, leftKey) + merged(right, rightKey), output = made)
     }
   }
 
@@ -147,8 +169,31 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
 
   private def nestedLoop(l: SubPlan, r: SubPlan, copied: SubPlan): Double = l.rows * r.rows * nestedLoopPair + broadcast(copied)
 
-  private def build(p: SubPlan): Double              = p.rows * hashBuild
-  private def merged(l: SubPlan, r: SubPlan): Double = (l.rows + r.rows) * merge
+  /** What it takes at most to have a set's rows in another partitioning. */
+  private def moved(p: SubPlan): Double = exchange(p) + sort(p) * math.max(1.0, p.skew.largest * facts.tasks)
+
+  // work of the tasks behind an exchange, as long as the slowest of them takes
+  private def sort(p: SubPlan, key: Long): Double   = sort(p) * slowest(p, key, p, key, p, key)
+  private def build(p: SubPlan, key: Long): Double  = p.rows * hashBuild * slowest(p, key, p, key, p, key)
+  private def probe(p: SubPlan, key: Long): Double  = probe(p) * slowest(p, key, p, key, p, key)
+  private def merged(p: SubPlan, key: Long): Double = p.rows * merge * slowest(p, key, p, key, p, key)
+
+  /** How many times longer than with even keys a set's tasks take, when those of two inputs are split where they are too large. At least 1. */
+  private def slowest(p: SubPlan, key: Long, left: SubPlan, leftKey: Long, right: SubPlan, rightKey: Long): Double =
+    if (p.skew eq KeySkew.none) 1.0
+    else math.max(1.0, p.skew.largest(key) * math.min(split(left, leftKey), split(right, rightKey)) * facts.tasks)
+
+  /** Share of the largest partition that one task is left with. */
+  private def split(p: SubPlan, key: Long): Double = {
+    val largest = p.skew.largest(key) * p.bytes
+    if (largest > facts.splitBytes) facts.splitBytes / largest else 1.0
+  }
+
+  /** Of the scans in `stream`, if `build` is broadcast to it: what a predicate's table has no keys of. */
+  private def pruned(stream: SubPlan, build: SubPlan, key: Long): Double =
+    if ((stream.pruning eq ScanPruning.none) || !facts.prunesScans || !build.selective) 0.0 else stream.pruning.saved(key, build.rows) * scanByte
+
+  private def pruned(left: SubPlan, right: SubPlan, operator: OperatorJoin): Double = if (operator.prunesLeft) pruned(left, right, operator.leftKey) else 0.0
 }
 
 object PhysicalCosts {

@@ -15,6 +15,9 @@ package dovetail.kernel.cost
  * @param classes   classes with a member in the set
  * @param broadcast the engine broadcasts this input by its own rule
  * @param cautious  bytes that the set should not exceed, however wrong its estimate is
+ * @param skew      how unevenly its rows lie on its join keys
+ * @param pruning   scans in it that a join can prune
+ * @param selective a predicate restricts one of its relations, where that decides what is pruned
  */
 class SubPlan(
     val relation: Int,
@@ -22,7 +25,10 @@ class SubPlan(
     val bytes: Double,
     val classes: Long,
     val broadcast: Boolean,
-    val cautious: Double = Double.PositiveInfinity
+    val cautious: Double = Double.PositiveInfinity,
+    val skew: KeySkew = KeySkew.none,
+    val pruning: ScanPruning = ScanPruning.none,
+    val selective: Boolean = false
 ) {
   import SubPlan.{Alternative, Alternatives}
 
@@ -30,7 +36,7 @@ class SubPlan(
   val halvings: Double = math.log(math.max(rows, 2.0)) / SubPlan.Log2
 
   /** The same set, without its plans. */
-  def unpriced: SubPlan = new SubPlan(relation, rows, bytes, classes, broadcast, cautious)
+  def unpriced: SubPlan = new SubPlan(relation, rows, bytes, classes, broadcast, cautious, skew, pruning, selective)
 
   /** The same set with alternative `i` alone, and that for nothing: a join with it costs what the join does by itself. */
   def only(i: Int): SubPlan = { val plan = unpriced; plan.offer(0.0, partitioning(i), null, null, 0, null, 0, 0.0); plan }

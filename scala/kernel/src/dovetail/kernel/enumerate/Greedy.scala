@@ -58,7 +58,7 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
 
   /** The plan found; none if what was joined first leaves nothing that the graph's operators allow to be joined, or time ended before. */
   def run(): Option[SubPlan] = {
-    val clusters = graph.relations.map(r => new Cluster(Array(r.index), sizer.leaf(r.index))).toArray
+    val clusters = graph.relations.map(r => new Cluster(Array(r.index), sizer.leaf(r.index, costs))).toArray
     val partners = if (sizer.innerOnly) graph.neighbors else graph.edges.near
     for (a <- clusters; b <- partners(a.first)) a.neighbors(clusters(b)) = Unknown
     for (a <- clusters if !late; b <- partners(a.first) if a.first < b) meet(a, clusters(b), Unknown)

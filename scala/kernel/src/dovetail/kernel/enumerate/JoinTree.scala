@@ -21,15 +21,16 @@ sealed trait JoinTree {
   }
 
   def shape: Shape = this match {
-    case JoinTree.Leaf(r, _) => Shape.Leaf(r)
-    case j: JoinTree.Join    => Shape.Join(j.left.shape, j.right.shape)
+    case JoinTree.Leaf(r, _, _) => Shape.Leaf(r)
+    case j: JoinTree.Join       => Shape.Join(j.left.shape, j.right.shape)
   }
 }
 
 object JoinTree {
-  final case class Leaf(relation: Int, rows: Estimate) extends JoinTree {
+
+  /** @param cost of its scan, as far as joins can change it */
+  final case class Leaf(relation: Int, rows: Estimate, cost: Cost = Cost.zero) extends JoinTree {
     val relations: Vector[Int] = Vector(relation)
-    val cost: Cost             = Cost.zero
   }
 
   /**
@@ -53,7 +54,7 @@ object JoinTree {
    * first relation); other joins keep their sides.
    */
   def of(plan: SubPlan, i: Int, sizer: Sizer, costs: CostModel): JoinTree =
-    if (plan.relation >= 0) Leaf(plan.relation, sizer.model.estimate(Array(plan.relation)))
+    if (plan.relation >= 0) Leaf(plan.relation, sizer.model.estimate(Array(plan.relation)), Cost(scan = plan.cost(i)))
     else {
       val left  = of(plan.left(i), plan.leftAlternative(i), sizer, costs)
       val right = of(plan.right(i), plan.rightAlternative(i), sizer, costs)

@@ -25,7 +25,7 @@ final class Parts(graph: JoinGraph, sizer: Sizer, costs: CostModel, val connecti
 
   def leaf(r: Int): Part = {
     val relations = WideSet(graph.size, Seq(r))
-    new Part(relations, connections.neighbors(r), connections.closed(relations), sizer.leaf(r))
+    new Part(relations, connections.neighbors(r), connections.closed(relations), sizer.leaf(r, costs))
   }
 
   /** The two together, sized, yet unpriced. */

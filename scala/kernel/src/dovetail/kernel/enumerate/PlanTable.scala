@@ -21,7 +21,7 @@ final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget)
 
   def contains(set: RelSet): Boolean = at(set) != null
   override def timeLeft: Boolean     = budget.timeLeft
-  def relation(r: Int): Unit         = put(RelSet.single(r), sizer.leaf(r))
+  def relation(r: Int): Unit         = put(RelSet.single(r), sizer.leaf(r, costs))
 
   def pair(left: RelSet, right: RelSet): Boolean = {
     count += 1

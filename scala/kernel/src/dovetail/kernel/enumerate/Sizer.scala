@@ -4,7 +4,7 @@ import scala.collection.immutable.BitSet
 
 import dovetail.kernel.cost.{CostModel, OperatorJoin, SubPlan}
 import dovetail.kernel.estimate.{Assumptions, CardinalityModel}
-import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, RelSet, Step, WideSet, Words}
+import dovetail.kernel.graph.{JoinGraph, JoinKind, RelSet, Step, WideSet, Words}
 
 /** Makes the sized, yet unpriced [[SubPlan]] of a relation or of a join: the one place where a search asks for sizes, keys, and what may be joined. */
 final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
@@ -16,11 +16,15 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
   // hash-joinable predicates that belong to no class
   private val equalities: Vector[(Set[Int], Set[Int])] = graph.predicates.flatMap(_.sides).map { case (l, r) => (l.toSet, r.toSet) }
 
-  def leaf(r: Int): SubPlan = {
+  private val keys = new KeyFacts(graph)
+
+  def leaf(r: Int, costs: CostModel): SubPlan = {
     val relation = graph.relations(r)
     val rows     = math.max(relation.profile.rows.value, 1.0)
-    val plan     = new SubPlan(r, rows, rows * widths(r), classMasks(r), relation.broadcastable, math.max(relation.profile.rows.upper, 1.0) * widths(r))
-    plan.offer(0.0, 0L, null, null, 0, null, 0, 0.0)
+    val cautious = math.max(relation.profile.rows.upper, 1.0) * widths(r)
+    val (s, p)   = (keys.skewOf(r), keys.pruningOf(r))
+    val plan     = new SubPlan(r, rows, rows * widths(r), classMasks(r), relation.broadcastable, cautious, s, p, keys.selective(Array(r), 1))
+    plan.offer(costs.scan(plan), 0L, null, null, 0, null, 0, 0.0)
     plan
   }
 
@@ -41,7 +45,8 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
     var mask  = 0L
     var i     = 0
     while (i < n) { width += widths(buffer(i)) - Assumptions.RowOverhead; mask |= classMasks(buffer(i)); i += 1 }
-    new SubPlan(-1, rows, rows * width, mask, broadcast = false, model.cautiousRows * width)
+    val (s, p) = (keys.skewOf(buffer, n), keys.pruningOf(buffer, n))
+    new SubPlan(-1, rows, rows * width, mask, broadcast = false, model.cautiousRows * width, s, p, keys.selective(buffer, n))
   }
 
   /** What semi, anti and existence joins in the first `n` of the buffer take off a row, less the flag of an existence join. */
@@ -84,18 +89,10 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
     if (innerOnly) Some(Step.Inner) else graph.joinable.between(WideSet(graph.size, left), WideSet(graph.size, right))
 
   /** Per operator what a cost model has to know of it. */
-  val operators: Vector[OperatorJoin] = {
-    // a key that is no member of a class gets a bit of its own behind those of the classes: other operators may have the same one
-    val own                  = graph.operators.flatMap(_.equalities.flatMap { case (l, r) => Vector(l, r) }.map(keyOf)).distinct.zipWithIndex.toMap
-    def bit(m: Member): Long = {
-      val c = graph.classes.find(_.members.exists(keyOf(_) == keyOf(m)))
-      SubPlan.classBit(c.fold(graph.classes.size + own(keyOf(m)))(_.index))
-    }
-    graph.operators.map { o =>
-      // where an equality over several relations is part of the key, no single columns are the key
-      val keys = if (o.wideEquality) Vector.empty else o.equalities
-      OperatorJoin(o.kind, keys.foldLeft(0L)((k, e) => k | bit(e._1)), keys.foldLeft(0L)((k, e) => k | bit(e._2)), o.equi)
-    }
+  val operators: Vector[OperatorJoin] = graph.operators.map { o =>
+    // where an equality over several relations is part of the key, no single columns are the key
+    val equalities = if (o.wideEquality) Vector.empty else o.equalities
+    OperatorJoin(o.kind, equalities.foldLeft(0L)((k, e) => k | keys.bit(e._1)), equalities.foldLeft(0L)((k, e) => k | keys.bit(e._2)), o.equi)
   }
 
   /**
@@ -109,8 +106,6 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
       costs.join(left, right, out, key, key != 0L || loose)
     case Some(o) => if (step.swapped) costs.join(right, left, out, operators(o.index)) else costs.join(left, right, out, operators(o.index))
   }
-
-  private def keyOf(m: Member) = (m.relation, m.columns, m.text)
 
   /** An equality outside of all classes connects the two sets of relations. */
   def looseEquality(left: Int => Boolean, right: Int => Boolean): Boolean =

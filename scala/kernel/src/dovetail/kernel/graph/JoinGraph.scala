@@ -10,6 +10,7 @@ import dovetail.kernel.estimate.{Assumptions, ColumnProfile, RelationProfile, Re
  * @param rowBytes      average bytes of one row in memory
  * @param broadcastable the engine would broadcast this input as it stands (its own size is under the engine's threshold)
  * @param sample        some of its rows, where there are any to be had
+ * @param partitions    columns by whose values its files are divided
  */
 final case class Relation(
     index: Int,
@@ -17,7 +18,8 @@ final case class Relation(
     profile: RelationProfile,
     rowBytes: Double,
     broadcastable: Boolean,
-    sample: Option[RelationSample] = None
+    sample: Option[RelationSample] = None,
+    partitions: Set[Long] = Set.empty
 )
 
 /** An expression over one relation that is equal to all other members of its class. `text` is for people; `columns` are the caller's column ids it reads. */

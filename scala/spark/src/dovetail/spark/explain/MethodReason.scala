@@ -37,8 +37,8 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
     join.method match {
       case JoinMethod.Unspecified           => None
       case JoinMethod.NestedLoop            => Some("no equality to hash or sort by")
-      case JoinMethod.BroadcastLeft         => Some(broadcast(left))
-      case JoinMethod.BroadcastRight        => Some(broadcast(right))
+      case JoinMethod.BroadcastLeft         => Some(broadcast(left) + pruning(join, right))
+      case JoinMethod.BroadcastRight        => Some(broadcast(right) + pruning(join, left))
       case JoinMethod.ShuffledThenBroadcast =>
         val side = if (join.kind == JoinKind.Inner) smaller else right
         Some(s"${notPlanned(side, choice)}; adaptive execution broadcasts it if it turns out small")
@@ -51,7 +51,7 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
 
   private def sides(join: JoinTree.Join, choice: MethodChoice): (Side, Side) = {
     def side(word: String, tree: JoinTree, input: Input) = tree match {
-      case JoinTree.Leaf(r, _) => Side(graph.relations(r).name, Some(r), input)
+      case JoinTree.Leaf(r, _, _) => Side(graph.relations(r).name, Some(r), input)
       case _                   => Side(s"the $word side", None, input)
     }
     (side("left", join.left, choice.left), side("right", join.right, choice.right))
@@ -61,6 +61,9 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
     if (side.input.broadcast)
       s"Spark broadcasts ${side.name} by itself: ${side.relation.flatMap(sparkSize).fold("")(b => s"${size(b)} by its own count, ")}limit ${size(limit.toDouble)}"
     else s"broadcast by Dovetail: ${side.name} is about ${size(side.input.bytes)}, ${atMost(side.input)}; limit ${size(limit.toDouble)}"
+
+  private def pruning(join: JoinTree.Join, stream: Side): String =
+    if (join.own.scan < 0.0) s"; files of ${stream.name} without its keys are not read" else ""
 
   private def shuffled(kind: JoinKind, left: Side, right: Side, smaller: Side, choice: MethodChoice): String = {
     val placed = Vector(left, right).filter(_.input.partitioned).map(_.name)

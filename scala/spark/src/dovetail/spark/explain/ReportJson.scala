@@ -75,5 +75,5 @@ object ReportJson {
     nodes.objectNode().put(
       "exchange",
       c.exchange
-    ).put("sort", c.sort).put("hash", c.hash).put("broadcast", c.broadcast).put("output", c.output).put("total", c.total)
+    ).put("sort", c.sort).put("hash", c.hash).put("broadcast", c.broadcast).put("output", c.output).put("scan", c.scan).put("total", c.total)
 }

@@ -25,12 +25,21 @@ final class Planner(conf: SQLConf, session: SparkSession) {
 
   // for both cost models, where there is anything physical to price
   private lazy val constants = ClusterCosts.of(session, conf)
-  private lazy val facts     = ClusterFacts(
-    Executors.configured(context.master, context.isLocal, context.getConf),
-    adaptiveBroadcastBytes,
-    conf.preferSortMergeJoin,
-    hashTable = hashTable
-  )
+  private lazy val facts     = {
+    val cluster = context.getConf
+    ClusterFacts(
+      Executors.configured(context.master, context.isLocal, cluster),
+      adaptiveBroadcastBytes,
+      conf.preferSortMergeJoin,
+      hashTable = hashTable,
+      tasks = math.min(Executors.tasks(context, cluster), conf.numShufflePartitions),
+      splitBytes = if (splits) conf.getConf(SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD).toDouble else Double.PositiveInfinity,
+      prunesScans = conf.dynamicPartitionPruningEnabled && conf.exchangeReuseEnabled
+    )
+  }
+
+  /** Adaptive execution makes several tasks of a large partition. */
+  private def splits: Boolean = conf.adaptiveExecutionEnabled && conf.getConf(SQLConf.SKEW_JOIN_ENABLED)
 
   /** Prices what Dovetail can have done: broadcasts of its own choice (`JoinChoice`) included. */
   val costs: CostModel = costModel(staticBytes)

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.plan
 import dovetail.kernel.cost.HashTable
 import org.apache.spark.internal.config.{MEMORY_FRACTION, MEMORY_OFFHEAP_ENABLED, MEMORY_OFFHEAP_SIZE, MEMORY_STORAGE_FRACTION}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.{SparkConf, SparkContext}
+import org.apache.spark.SparkContext
 
 /** What memory tasks can count on, as the configuration has it: not what is there right now, for plans must not change while executors come and go. */
 object TaskMemory {
@@ -16,22 +16,11 @@ object TaskMemory {
     val onHeap  = math.max(0.0, heap - Reserved) * cluster.get(MEMORY_FRACTION)
     val pool    = if (cluster.get(MEMORY_OFFHEAP_ENABLED)) math.min(onHeap, cluster.get(MEMORY_OFFHEAP_SIZE).toDouble) else onHeap
     val certain = pool * (1.0 - cluster.get(MEMORY_STORAGE_FRACTION))
-    HashTable(certain / (2.0 * tasks(context, cluster)), conf.getConf(SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES).toDouble)
-  }
-
-  /** Tasks that an executor runs at a time. */
-  private def tasks(context: SparkContext, cluster: SparkConf): Int = {
-    val cores =
-      if (context.isLocal) context.defaultParallelism
-      else Executors.cores(context.master, cluster).getOrElse(if (context.master.startsWith("spark:")) UnknownCores else 1)
-    math.max(1, cores / Executors.number(cluster, "spark.task.cpus").getOrElse(1))
+    HashTable(certain / (2.0 * Executors.tasksOfOne(context, cluster)), conf.getConf(SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES).toDouble)
   }
 
   private val MiB = 1024.0 * 1024
 
   /** Bytes of a heap that Spark's memory manager keeps for itself. */
   private val Reserved = 300 * MiB
-
-  /** Cores of an executor of a standalone cluster that does not limit them: all of a worker's, more than most have. */
-  private val UnknownCores = 16
 }

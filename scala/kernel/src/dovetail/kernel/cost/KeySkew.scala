@@ -1,0 +1,48 @@
+package dovetail.kernel.cost
+
+/**
+ * How unevenly the rows of a set lie on its join keys: all rows of one key go to one task, and the slowest task is what a shuffled join waits for
+ * (DeWitt, Naughton, Schneider and Seshadri, "Practical skew handling in parallel joins", VLDB 1992). Made by the search (`KeyFacts`), priced by
+ * [[PhysicalCosts]].
+ */
+final class KeySkew private (bits: Array[Long], shares: Array[Double]) {
+
+  /** Share of the rows that have the most frequent combination of these keys, at most; 0 where it is not known to be large. As a partitioning mask. */
+  def largest(key: Long): Double = {
+    var least = 1.0
+    var known = 0L
+    var i     = 0
+    while (i < bits.length) {
+      if ((bits(i) & key) != 0L) { known |= bits(i); least = math.min(least, shares(i)) }
+      i += 1
+    }
+    if (key == 0L || (key & ~known) != 0L) 0.0 else least
+  }
+
+  /** The same by whatever key there is. */
+  val largest: Double = shares.foldLeft(0.0)(math.max)
+
+  private def entries: Iterator[(Long, Double)] = bits.iterator.zip(shares.iterator)
+}
+
+object KeySkew {
+
+  /** No key is known to be frequent. */
+  val none: KeySkew = new KeySkew(Array.empty, Array.empty)
+
+  /** Shares below this are not kept: a thousand tasks at a time would not wait for them. */
+  private val Least = 0.001
+
+  /** Of one relation: the share of its most frequent value, by the bit of each key. */
+  def apply(shares: Iterable[(Long, Double)]): KeySkew = {
+    val largest = shares.groupBy(_._1).toVector.map { case (bit, ss) => bit -> ss.map(_._2).max }.filter(_._2 >= Least).sortBy(_._1)
+    if (largest.isEmpty) none else new KeySkew(largest.map(_._1).toArray, largest.map(_._2).toArray)
+  }
+
+  /** Of a join: a key is as frequent in it as in the input where it is most frequent. A partner that lacks the key would help; one with few keys does not. */
+  def joined(inputs: Iterable[KeySkew]): KeySkew = inputs.filterNot(_ eq none).toVector match {
+    case Vector()    => none
+    case Vector(one) => one
+    case several     => apply(several.flatMap(_.entries))
+  }
+}

@@ -1,0 +1,81 @@
+package dovetail.kernel.enumerate
+
+import dovetail.kernel.cost.{KeySkew, ScanPruning, SubPlan}
+import dovetail.kernel.graph.{JoinGraph, JoinKind, Member}
+
+/**
+ * The join keys of a graph as bits of partitioning masks, and what they say of a set of relations beyond its size: for [[Sizer]]. In most graphs no key is
+ * skewed and no table partitioned; then nothing is worked out.
+ */
+final class KeyFacts(graph: JoinGraph) {
+
+  // a key of an operator that is no member of a class gets a bit of its own behind those of the classes: other operators may have the same one
+  private val own: Map[(Int, Set[Long], String), Int] =
+    graph.operators.flatMap(_.equalities.flatMap { case (l, r) => Vector(l, r) }.map(identity)).distinct.zipWithIndex.toMap
+
+  private def identity(m: Member) = (m.relation, m.columns, m.text)
+
+  /** The bit of a class's or an operator's key. */
+  def bit(m: Member): Long = {
+    val c = graph.classes.find(_.members.exists(identity(_) == identity(m)))
+    SubPlan.classBit(c.fold(graph.classes.size + own(identity(m)))(_.index))
+  }
+
+  private val skews: Array[KeySkew] = graph.relations.indices.map(r => KeySkew(keys(r).map { case (bit, m) => bit -> share(m) } ++ nulls(r))).toArray
+  private val skewed                = skews.exists(_ ne KeySkew.none)
+
+  private def keys(r: Int): Vector[(Long, Member)] = {
+    val classes   = graph.classesOf(r).toVector.flatMap(c => graph.classes(c).members.filter(_.relation == r).map(SubPlan.classBit(c) -> _))
+    val operators = graph.operators.flatMap(_.equalities).flatMap { case (a, b) => Vector(a, b) }.filter(_.relation == r).map(m => bit(m) -> m)
+    (classes ++ operators).distinct
+  }
+
+  /** Of the most frequent value: as counted, or an even share of few values. */
+  private def share(m: Member): Double = {
+    val counted = m.column.frequent.flatMap(_.values.headOption).map(_.share)
+    math.max(counted.getOrElse(0.0), m.column.ndv.fold(0.0)(1.0 / math.max(_, 1.0)))
+  }
+
+  /** NULLs lie together as well, where a join keeps rows that have no partner. */
+  private def nulls(r: Int): Vector[(Long, Double)] =
+    for (o <- graph.operators if o.kind != JoinKind.Semi; (l, _) <- o.equalities if l.relation == r; n <- l.column.nulls) yield bit(l) -> n
+
+  def skewOf(r: Int): KeySkew = skews(r)
+
+  /** Of the join of the first `n` of these. */
+  def skewOf(relations: Array[Int], n: Int): KeySkew = if (skewed) KeySkew.joined((0 until n).map(i => skews(relations(i)))) else KeySkew.none
+
+  /** A key that is a partition column of a relation. */
+  final private class Scan(val relation: Int, val bit: Long, val bytes: Double, val partitions: Double)
+
+  private val scans: Array[Scan] = graph.relations.toArray.flatMap { r =>
+    val found = if (r.partitions.isEmpty) Vector.empty else keys(r.index).filter(_._2.columns.subsetOf(r.partitions)).filter(_._2.columns.nonEmpty)
+    val bytes = r.profile.rows.value * r.rowBytes / math.max(found.size, 1)
+    found.flatMap { case (bit, m) => m.column.ndv.orElse(m.column.domain).map(n => new Scan(r.index, bit, bytes, math.max(n, 1.0))) }
+  }
+
+  private val masks: Array[Long] = graph.relations.indices.map(r => keys(r).foldLeft(0L)((m, k) => m | k._1)).toArray
+
+  def pruningOf(relation: Int): ScanPruning = pruningOf(Array(relation), 1)
+
+  /** What joins with the first `n` of these can still prune: scans by keys that no other relation of them has. */
+  def pruningOf(relations: Array[Int], n: Int): ScanPruning =
+    if (scans.isEmpty) ScanPruning.none
+    else {
+      def in(r: Int)      = (0 until n).exists(relations(_) == r)
+      def others(s: Scan) = (0 until n).exists(i => relations(i) != s.relation && (masks(relations(i)) & s.bit) != 0L)
+      val left            = scans.filter(s => in(s.relation) && !others(s))
+      if (left.isEmpty) ScanPruning.none else new ScanPruning(left.map(_.bit), left.map(_.bytes), left.map(_.partitions))
+    }
+
+  private val filtered: Array[Boolean] = graph.relations.map(r => r.profile.rows.value < r.profile.baseRows * KeyFacts.AlmostAll).toArray
+
+  /** A predicate restricts one of the first `n` of these: the engine does not prune by others. */
+  def selective(relations: Array[Int], n: Int): Boolean = scans.nonEmpty && (0 until n).exists(i => filtered(relations(i)))
+}
+
+object KeyFacts {
+
+  /** A predicate that keeps this share of the rows is none. */
+  private val AlmostAll = 0.999
+}
