@@ -97,6 +97,16 @@ class KeyFactsSuite extends AnyFunSuite {
     near(total(s"$star; E 5/1000 upper=5; D.id=E.id:1000", "(((F D) P) E)").cost.scan, 0.01 * scan) // the first join prunes, the second finds it done
   }
 
+  test("an input that a query has three times is broadcast once: each join pays a third") {
+    val graph              = GraphText("A 1e6; B 1e4 upper=1e4; A.x:1e4=B.x:1e4")
+    def cost(copies: Int)  = {
+      val again = JoinGraph(graph.relations.map(_.copy(copies = copies)), graph.classes, graph.predicates, Vector.empty)
+      new Search(again, new PhysicalCosts(k, cluster.copy(staticBytes = 1e7)), Budget.unlimited).run(GraphText.shape("(A B)", graph)).original.joins.last.own
+    }
+    near(cost(3).broadcast, cost(1).broadcast / 3)
+    near(cost(3).total, cost(1).total - cost(1).broadcast * 2 / 3)
+  }
+
   test("sizes and prices of random graphs: parts add up to what the search compared") {
     val facts         = Seq(cluster.copy(splitBytes = 1e4), pruning.copy(tasks = 40), pruning.copy(preferSortMerge = false, tasks = 7))
     var (slow, saved) = (0, 0)

@@ -57,7 +57,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   /** `stream` keeps its partitioning, so each of its alternatives is worth offering; of the build side only the cheapest. */
   private def broadcasts(stream: SubPlan, build: SubPlan, out: SubPlan, method: JoinMethod, output: Double, repartition: Double): Unit = {
     val b     = build.best
-    val fixed = build.cost(b) + broadcast(build) + probe(stream) + output
+    val fixed = build.cost(b) + shared(build) + probe(stream) + output
     var i     = 0
     while (i < stream.alternatives) {
       if (method.buildsLeft) out.offer(stream.cost(i) + fixed, stream.partitioning(i), method, build, b, stream, i, repartition)
@@ -143,8 +143,8 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     val (left, right) = (out.left(i), out.right(i))
     val output        = outputOf(out)
     out.method(i) match {
-      case BroadcastRight => Cost(hash = probe(left), broadcast = broadcast(right), output = output, scan = -saved)
-      case BroadcastLeft  => Cost(hash = probe(right), broadcast = broadcast(left), output = output, scan = -saved)
+      case BroadcastRight => Cost(hash = probe(left), broadcast = shared(right), output = output, scan = -saved)
+      case BroadcastLeft  => Cost(hash = probe(right), broadcast = shared(left), output = output, scan = -saved)
       case NestedLoop     =>
         Cost(hash = left.rows * right.rows * nestedLoopPair, broadcast = broadcast(copied), output = output)
       case ShuffledThenBroadcast =>
@@ -166,6 +166,9 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   private def probe(p: SubPlan): Double     = p.rows * hashProbe
   private def outputOf(p: SubPlan): Double  = p.rows * rowProduced
   private def broadcast(p: SubPlan): Double = (p.rows * hashBuild + p.bytes * broadcastByte) * (1.0 + facts.executors)
+
+  /** A part of the one broadcast for each join that uses it. */
+  private def shared(p: SubPlan): Double = broadcast(p) / p.copies
 
   private def nestedLoop(l: SubPlan, r: SubPlan, copied: SubPlan): Double = l.rows * r.rows * nestedLoopPair + broadcast(copied)
 

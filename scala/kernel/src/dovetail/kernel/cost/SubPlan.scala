@@ -17,6 +17,7 @@ package dovetail.kernel.cost
  * @param cautious  bytes that the set should not exceed, however wrong its estimate is
  * @param skew      how unevenly its rows lie on its join keys
  * @param pruning   scans in it that a join can prune
+ * @param copies    how often the query has the very same input: a broadcast of it is made once
  * @param selective a predicate restricts one of its relations, where that decides what is pruned
  */
 class SubPlan(
@@ -28,7 +29,8 @@ class SubPlan(
     val cautious: Double = Double.PositiveInfinity,
     val skew: KeySkew = KeySkew.none,
     val pruning: ScanPruning = ScanPruning.none,
-    val selective: Boolean = false
+    val selective: Boolean = false,
+    val copies: Int = 1
 ) {
   import SubPlan.{Alternative, Alternatives}
 
@@ -36,7 +38,7 @@ class SubPlan(
   val halvings: Double = math.log(math.max(rows, 2.0)) / SubPlan.Log2
 
   /** The same set, without its plans. */
-  def unpriced: SubPlan = new SubPlan(relation, rows, bytes, classes, broadcast, cautious, skew, pruning, selective)
+  def unpriced: SubPlan = new SubPlan(relation, rows, bytes, classes, broadcast, cautious, skew, pruning, selective, copies)
 
   /** The same set with alternative `i` alone, and that for nothing: a join with it costs what the join does by itself. */
   def only(i: Int): SubPlan = { val plan = unpriced; plan.offer(0.0, partitioning(i), null, null, 0, null, 0, 0.0); plan }

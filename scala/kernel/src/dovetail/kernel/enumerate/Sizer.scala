@@ -23,7 +23,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
     val rows     = math.max(relation.profile.rows.value, 1.0)
     val cautious = math.max(relation.profile.rows.upper, 1.0) * widths(r)
     val (s, p)   = (keys.skewOf(r), keys.pruningOf(r))
-    val plan     = new SubPlan(r, rows, rows * widths(r), classMasks(r), relation.broadcastable, cautious, s, p, keys.selective(Array(r), 1))
+    val plan     = new SubPlan(r, rows, rows * widths(r), classMasks(r), relation.broadcastable, cautious, s, p, keys.selective(Array(r), 1), relation.copies)
     plan.offer(costs.scan(plan), 0L, null, null, 0, null, 0, 0.0)
     plan
   }

@@ -29,13 +29,14 @@ final private[estimate] class KnownSizes(graph: JoinGraph, estimate: Array[Int] 
       .map { case (set, rows) => new Known(words.of(set), rows, estimate(set.toArray)) }
       .toArray
 
-  private val found = mutable.HashMap.empty[BitSet, Size]
+  private val found = mutable.HashMap.empty[Words.Key, Size]
 
   def of(relations: Array[Int], count: Int): Size = of(words.of(relations, count))
 
   private def of(set: Array[Long]): Size = {
     if (found.size > MostKept) found.clear()
-    found.getOrElse(Words.key(set), { val size = sized(set); found(Words.key(set)) = size; size })
+    val key = new Words.Key(set)
+    found.getOrElse(key, { val size = sized(set); found(key) = size; size })
   }
 
   private def sized(set: Array[Long]): Size = {

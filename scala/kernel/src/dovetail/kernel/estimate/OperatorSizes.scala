@@ -29,15 +29,21 @@ final private[estimate] class OperatorSizes(graph: JoinGraph, samples: SampleJoi
   private val filters   = graph.predicates.map(p => words.of(conflicts.predicates(p.index).all)).toArray
   private val joins     = graph.operators.map(new Operation(_)).toArray
   private val single    = new mutable.LongMap[Size] // sets of one word
-  private val several   = mutable.HashMap.empty[BitSet, Size]
+  private val several   = mutable.HashMap.empty[Words.Key, Size]
 
   /** What the size of an operator's join takes from the operator alone. */
   private class Operation(val operator: Operator) {
-    val needs: Array[Long]      = words.of(conflicts.operators(operator.index).all)
+    private val needs           = new Words.Mask(words.of(conflicts.operators(operator.index).all))
     val right: Array[Long]      = words.of(BitSet(operator.right: _*))
     val keys: Double            = math.min(1.0, shareOfPairs(operator))
     val forward: Array[Partner] = operator.equalities.map { case (m, t) => partner(m, t) }.toArray
     val back: Array[Partner]    = operator.equalities.map { case (m, t) => partner(t, m) }.toArray
+
+    // a relation of the right side is seldom there without the operator
+    private val one = Words.first(Words.common(needs.words, right))
+
+    /** All that it needs is in the set. */
+    def isIn(set: Array[Long]): Boolean = (set(one >> 6) >>> one & 1L) != 0L && needs.within(set)
   }
 
   def of(relations: Array[Int], count: Int): Size = of(words.of(relations, count))
@@ -49,12 +55,13 @@ final private[estimate] class OperatorSizes(graph: JoinGraph, samples: SampleJoi
       size
     } else {
       if (several.size > MostKept) several.clear()
-      several.getOrElse(Words.key(set), { val size = sized(set); several(Words.key(set)) = size; size })
+      val key = new Words.Key(set)
+      several.getOrElse(key, { val size = sized(set); several(key) = size; size })
     }
 
   private def sized(set: Array[Long]): Size = {
     var last = joins.length - 1
-    while (last >= 0 && !Words.within(joins(last).needs, set)) last -= 1
+    while (last >= 0 && !joins(last).isIn(set)) last -= 1
     if (last < 0) inner(Words.toArray(set))
     else {
       val (l, r) = (Words.without(set, joins(last).right), Words.common(set, joins(last).right))

@@ -11,6 +11,7 @@ import dovetail.kernel.estimate.{Assumptions, ColumnProfile, RelationProfile, Re
  * @param broadcastable the engine would broadcast this input as it stands (its own size is under the engine's threshold)
  * @param sample        some of its rows, where there are any to be had
  * @param partitions    columns by whose values its files are divided
+ * @param copies        how often the query has this very input, this one included
  */
 final case class Relation(
     index: Int,
@@ -19,7 +20,8 @@ final case class Relation(
     rowBytes: Double,
     broadcastable: Boolean,
     sample: Option[RelationSample] = None,
-    partitions: Set[Long] = Set.empty
+    partitions: Set[Long] = Set.empty,
+    copies: Int = 1
 )
 
 /** An expression over one relation that is equal to all other members of its class. `text` is for people; `columns` are the caller's column ids it reads. */

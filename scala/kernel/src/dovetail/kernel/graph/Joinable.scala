@@ -99,20 +99,26 @@ final class Joinable(graph: JoinGraph) {
 }
 
 object Joinable {
+  import Words.Mask
+
   private val Inner: Option[Step] = Some(Step.Inner)
 
   private class Limits(words: Words, limits: ConflictRules.Needs) {
-    private val all                     = words.of(limits.all)
-    private val rules                   = limits.rules.map(r => (words.of(r.ifAny), words.of(r.thenAll))).toArray
-    def allows(s: Array[Long]): Boolean = rules.forall { case (ifAny, thenAll) => !Words.overlap(ifAny, s) || Words.within(thenAll, s) }
+    private val all     = new Mask(words.of(limits.all))
+    private val ifAny   = limits.rules.map(r => new Mask(words.of(r.ifAny))).toArray
+    private val thenAll = limits.rules.map(r => new Mask(words.of(r.thenAll))).toArray
+
+    def allows(s: Array[Long]): Boolean = {
+      var i = 0; while (i < ifAny.length) { if (ifAny(i).overlaps(s) && !thenAll(i).within(s)) return false; i += 1 }; true
+    }
 
     def needs(relation: Int): Boolean = limits.all(relation)
 
     /** The first relation that it needs of those in `s`. */
-    def firstOf(s: Array[Long]): Int = Words.first(Words.common(all, s))
+    def firstOf(s: Array[Long]): Int = Words.first(Words.common(all.words, s))
 
     def completedBy(left: Array[Long], right: Array[Long], both: Array[Long]): Boolean =
-      Words.within(all, both) && !Words.within(all, left) && !Words.within(all, right)
+      all.within(both) && !all.within(left) && !all.within(right)
   }
 
   final private class Link(words: Words, operator: Operator, limits: ConflictRules.Needs, val left: Array[Long], val right: Array[Long])

@@ -1,7 +1,5 @@
 package dovetail.kernel.graph
 
-import scala.collection.immutable.BitSet
-
 /** Sets of relations of graphs of any size, as words of 64 bits: what is asked for every pair and every set of a graph with operators. */
 final private[kernel] class Words(relations: Int) {
   val length: Int = (relations + 63) / 64
@@ -41,6 +39,18 @@ private[kernel] object Words {
     out
   }
 
-  /** A key for maps. */
-  def key(a: Array[Long]): BitSet = BitSet.fromBitMaskNoCopy(a)
+  /** A set as a key of maps: its words, which nobody changes any more. */
+  final class Key(private val words: Array[Long]) {
+    override val hashCode: Int              = java.util.Arrays.hashCode(words)
+    override def equals(that: Any): Boolean = that match { case k: Key => java.util.Arrays.equals(words, k.words); case _ => false }
+  }
+
+  /** A set that is held against many others. Of a large graph it mostly has a few words, next to each other, that are not empty. */
+  final class Mask(val words: Array[Long]) {
+    private val from  = math.max(0, words.indexWhere(_ != 0L))
+    private val until = words.lastIndexWhere(_ != 0L) + 1
+
+    def within(set: Array[Long]): Boolean   = { var i = from; while (i < until) { if ((words(i) & ~set(i)) != 0L) return false; i += 1 }; true }
+    def overlaps(set: Array[Long]): Boolean = { var i = from; while (i < until) { if ((words(i) & set(i)) != 0L) return true; i += 1 }; false }
+  }
 }

@@ -13,7 +13,14 @@ import org.apache.spark.sql.dovetail.stats.PlanStatistics
  * @param leaves     the group's leaves, with all that is pushed down to them
  * @param predicates of its inner joins and filters
  */
-final class GroupGraph(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates, statistics: PlanStatistics, broadcastThreshold: Long) {
+final class GroupGraph(
+    group: JoinGroup,
+    leaves: Vector[LogicalPlan],
+    predicates: JoinPredicates,
+    statistics: PlanStatistics,
+    repeated: RepeatedInputs,
+    broadcastThreshold: Long
+) {
   private val conditions  = group.operators.map(o => o.condition.toVector.flatMap(Conjuncts(_)).map(e => e -> GroupGraph.key(e, o, predicates)))
   private val profiles    = leaves.indices.toVector.map(withJointNdv)
   private val selectivity = new PredicateSelectivity(profiles, predicates.relationsOf)
@@ -23,7 +30,7 @@ final class GroupGraph(group: JoinGroup, leaves: Vector[LogicalPlan], predicates
     val samples   = statistics.samples.relations(leaves, predicates, conditions.flatten.flatMap(_._2).map { case (l, r) => Vector(l, r) })
     val relations = leaves.indices.toVector.map { i =>
       val width = profiles(i).width(leaves(i).output.map(_.exprId.id))
-      Relation(i, names(i), profiles(i), width, SparkBroadcast(leaves(i), broadcastThreshold), samples(i), PartitionColumns(leaves(i)))
+      Relation(i, names(i), profiles(i), width, SparkBroadcast(leaves(i), broadcastThreshold), samples(i), PartitionColumns(leaves(i)), repeated.copies(leaves(i)))
     }
     JoinGraph(
       relations,

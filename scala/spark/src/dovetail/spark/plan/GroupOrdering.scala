@@ -3,16 +3,18 @@ package org.apache.spark.sql.dovetail.plan
 import dovetail.kernel.enumerate.Search
 import dovetail.kernel.estimate.{CardinalityModel, Estimate}
 import dovetail.kernel.graph.JoinGraph
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{And, Expression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, JoinType}
 import org.apache.spark.sql.dovetail.explain.{GroupReport, Trace}
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
-import org.apache.spark.sql.dovetail.stats.{LeafStatistics, PlanStatistics}
+import org.apache.spark.sql.dovetail.stats.{LeafStatistics, PlanStatistics, StoredTables}
 import org.apache.spark.sql.dovetail.steer.{AskedOrder, Capture, GroupForm, Steering}
+import org.apache.spark.sql.internal.SQLConf
 
 /** Orders one group of joins: graph, search, decision, new plan. */
-final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, steering: Steering) {
+final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, steering: Steering, repeated: RepeatedInputs) {
 
   /** @param optimized the group's leaves, with the groups inside of them ordered */
   def apply(group: JoinGroup, optimized: Vector[LogicalPlan]): LogicalPlan = {
@@ -60,7 +62,7 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, stee
 
   private def prepared(group: JoinGroup, plans: Vector[LogicalPlan], predicates: JoinPredicates): PreparedGroup = {
     val leaves = complete(group, plans, predicates)
-    val ready  = PreparedGroup(group, leaves, predicates, new GroupGraph(group, leaves, predicates, statistics, planner.broadcastThreshold).graph)
+    val ready  = PreparedGroup(group, leaves, predicates, new GroupGraph(group, leaves, predicates, statistics, repeated, planner.broadcastThreshold).graph)
     ready.copy(graph = steering.informed(ready.graph, ready.form))
   }
 
@@ -108,6 +110,20 @@ final case class PreparedGroup(group: JoinGroup, leaves: Vector[LogicalPlan], pr
 }
 
 object GroupOrdering {
+
+  /**
+   * For all groups of a query.
+   *
+   * @param plan     as it reached the rule, with all that Spark knew of its tables
+   * @param prepared with subqueries as joins
+   */
+  def apply(session: SparkSession, conf: SQLConf, plan: LogicalPlan, prepared: LogicalPlan): GroupOrdering = {
+    val planner    = new Planner(conf, session)
+    val statistics = new PlanStatistics(conf, planner.histograms, new StoredTables(session))
+    Seq(plan, prepared).foreach(statistics.learnFrom)
+    Trace.timed("footers")(statistics.readAhead(prepared))
+    new GroupOrdering(planner, statistics, new Steering(session), RepeatedInputs(prepared, planner.reusesExchanges))
+  }
 
   /** What people call a leaf of a group: its table, or the operator and the tables below it. */
   def name(plan: LogicalPlan): String = plan match {

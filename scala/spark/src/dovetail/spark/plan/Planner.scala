@@ -20,6 +20,9 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /** Spark's CostBasedJoinReorder runs after us, and must not undo a decision for the written order. */
   val marksKeptGroups: Boolean = conf.cboEnabled && conf.joinReorderEnabled
 
+  /** An exchange that a query has several times is made once. */
+  val reusesExchanges: Boolean = conf.exchangeReuseEnabled
+
   /** There is an input that Spark does not broadcast, and no other one makes up for it: two relations have only one order, but not only one way. */
   def mayBroadcast(group: JoinGroup): Boolean = staticBytes > 0.0 && !group.leaves.exists(SparkBroadcast(_, broadcastThreshold))
 
@@ -34,7 +37,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
       hashTable = hashTable,
       tasks = math.min(Executors.tasks(context, cluster), conf.numShufflePartitions),
       splitBytes = if (splits) conf.getConf(SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD).toDouble else Double.PositiveInfinity,
-      prunesScans = conf.dynamicPartitionPruningEnabled && conf.exchangeReuseEnabled
+      prunesScans = conf.dynamicPartitionPruningEnabled && reusesExchanges
     )
   }
 

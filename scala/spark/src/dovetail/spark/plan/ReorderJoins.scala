@@ -8,8 +8,6 @@ import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.explain.Trace
 import org.apache.spark.sql.dovetail.history.QueryLog
-import org.apache.spark.sql.dovetail.stats.{PlanStatistics, StoredTables}
-import org.apache.spark.sql.dovetail.steer.Steering
 
 /**
  * The rule: finds groups of joins in a logical plan and puts each into its best order.
@@ -40,12 +38,8 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 
   private def reordered(plan: LogicalPlan): LogicalPlan = {
     val prepared = Trace.timed("prepare")(Preparation(session, plan))
-    val planner  = new Planner(conf, session)
-    val ordering = new GroupOrdering(planner, new PlanStatistics(conf, planner.histograms, new StoredTables(session)), new Steering(session))
-    // the plan with all that Spark knew of its tables, then the one with subqueries as joins
-    Seq(plan, prepared).foreach(ordering.statistics.learnFrom)
-    Trace.timed("footers")(ordering.statistics.readAhead(prepared))
-    val result = bottomUp(prepared, ordering)
+    val ordering = GroupOrdering(session, conf, plan, prepared)
+    val result   = bottomUp(prepared, ordering)
     if (result eq prepared) plan else verified(plan, result)
   }
 

@@ -5,9 +5,7 @@ import scala.annotation.tailrec
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.dovetail.explain.Trace
-import org.apache.spark.sql.dovetail.plan.{GroupOrdering, Planner, Preparation}
-import org.apache.spark.sql.dovetail.stats.{PlanStatistics, StoredTables}
-import org.apache.spark.sql.dovetail.steer.Steering
+import org.apache.spark.sql.dovetail.plan.{GroupOrdering, Preparation}
 import org.apache.spark.sql.execution.CommandExecutionMode
 
 /** A query as the rule sees it: planned up to there, not run. */
@@ -19,13 +17,7 @@ final class PlannedQuery(session: SparkSession, sql: String, asker: String) {
   }
   private val prepared = Preparation(session, input)
 
-  val ordering: GroupOrdering = {
-    val planner = new Planner(session.sessionState.conf, session)
-    val found = new GroupOrdering(planner, new PlanStatistics(session.sessionState.conf, planner.histograms, new StoredTables(session)), new Steering(session))
-    Seq(input, prepared).foreach(found.statistics.learnFrom)
-    found.statistics.readAhead(prepared)
-    found
-  }
+  val ordering: GroupOrdering = GroupOrdering(session, session.sessionState.conf, input, prepared)
 
   /** Without projections on top, which change no rows. */
   val top: LogicalPlan = PlannedQuery.top(prepared)
