@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
+import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ReusedExchangeExec}
 import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, ShuffledHashJoinExec, SortMergeJoinExec}
 import org.scalatest.BeforeAndAfterAll
 
@@ -62,8 +63,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
       dovetail(on = false)(assert(joins(selective) == Seq("sort merge")))
       assert(joins(selective).map(_.take(9)) == Seq("broadcast"))
       sameAnswer(selective, reorders = false)
-      val text = spark.sql("SELECT * FROM dovetail_explain(\"" + selective + "\")").head().getString(0)
-      assert(text.contains("the written order with other broadcasts"), text)
+      assert(explained(selective).contains("the written order with other broadcasts"), explained(selective))
     }
   }
 
@@ -99,6 +99,27 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
       }
     }
   }
+
+  test("an input that several parts of a query share stays one broadcast, as long as Spark reuses it") {
+    val parts = (1 to 3).map(w => s"SELECT medium.w, count(*) n FROM big JOIN medium ON big.k = medium.k JOIN other ON big.i = other.i WHERE big.w = $w GROUP BY 1")
+    val query = parts.mkString(" UNION ALL ")
+    // of big's few rows, or of a dimension
+    def broadcasts: (Int, Int) = {
+      val plan = physical(query)
+      (plan.collect { case b: BroadcastExchangeExec => b }.size, plan.collect { case r: ReusedExchangeExec => r }.size)
+    }
+    withConf(off, "spark.dovetail.reorder.minGain" -> "0") {
+      assert(dovetail(on = false)(broadcasts) == ((2, 4)))
+      assert(broadcasts == ((2, 4)) && !explained(query).contains("other broadcasts"))
+      withConf("spark.sql.exchange.reuse" -> "false") {
+        assert(broadcasts == ((6, 0)))
+        assert(explained(query).contains("the written order with other broadcasts"), "by itself each part would rather broadcast what is left of big")
+      }
+      sameAnswer(query, reorders = false)
+    }
+  }
+
+  private def explained(sql: String): String = spark.sql("SELECT * FROM dovetail_explain(\"" + sql + "\")").head().getString(0)
 
   private def joinsPlanned(sql: String): Seq[String] = physical(sql).collect {
     case j: BroadcastHashJoinExec => s"broadcast ${if (j.buildSide == BuildLeft) "left" else "right"}"
