@@ -51,27 +51,20 @@ test-lines: .build/jars $(LINES:%=.venv/%/ready) ## rules, answers and Python on
 test-python: .build/jars .venv/$(PRIMARY)/ready ## Python suite on Spark 4.1
 	$(BIN)/pytest -q tests/python
 
-# a release of Iceberg, and the newest Spark line it has a runtime for
-ICEBERG      := 1.10.0
-ICEBERG_LINE := 4.0
-ICEBERG_JAR   = .build/iceberg-spark-runtime-$(ICEBERG_LINE)_2.13-$(ICEBERG).jar
+# Spark lines and the releases of Delta Lake and Iceberg for them, which Spark fetches from Maven Central by itself
+DELTA   := 3.5/io.delta:delta-spark_2.12:3.3.3 4.0/io.delta:delta-spark_2.13:4.0.0 \
+           4.1/io.delta:delta-spark_4.1_2.13:4.4.0 4.2/io.delta:delta-spark_4.2_2.13:4.4.0
+ICEBERG := 3.5/org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.0 4.0/org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0 \
+           4.1/org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0
+# a folder of tests, and the list of pairs it is run with
+test-with = @for pair in $($(2)); do echo "== $$pair"; \
+  DOVETAIL_$(2)=$${pair\#*/} .venv/$${pair%%/*}/bin/pytest -q -m $(1) tests/python/$(1) || exit 1; done
 
-$(ICEBERG_JAR): | require
-	mvn -q -B dependency:copy -Dartifact=org.apache.iceberg:iceberg-spark-runtime-$(ICEBERG_LINE)_2.13:$(ICEBERG) -DoutputDirectory=.build
+test-delta: .build/jars $(LINES:%=.venv/%/ready) ## joins of Delta Lake's tables on each line; not part of `make test`, for it fetches 120 MB
+	$(call test-with,delta,DELTA)
 
-test-iceberg: .build/jars .venv/$(ICEBERG_LINE)/ready $(ICEBERG_JAR) ## joins of Iceberg tables; not part of `make test`, for it fetches 47 MB
-	DOVETAIL_ICEBERG_JAR=$(CURDIR)/$(ICEBERG_JAR) .venv/$(ICEBERG_LINE)/bin/pytest -q -m iceberg tests/python/iceberg
-
-# a release of Delta Lake, and the Spark line it is for
-DELTA        := 4.0.0
-DELTA_LINE   := 4.0
-DELTA_JARS    = .build/delta-spark_2.13-$(DELTA).jar .build/delta-storage-$(DELTA).jar
-
-.build/delta-%-$(DELTA).jar: | require
-	mvn -q -B dependency:copy -Dartifact=io.delta:delta-$*:$(DELTA) -DoutputDirectory=.build
-
-test-delta: .build/jars .venv/$(DELTA_LINE)/ready $(DELTA_JARS) ## joins of Delta Lake's tables; not part of `make test`, for it fetches 8 MB
-	DOVETAIL_DELTA_JARS=$(CURDIR)/$(firstword $(DELTA_JARS)),$(CURDIR)/$(lastword $(DELTA_JARS)) .venv/$(DELTA_LINE)/bin/pytest -q -m delta tests/python/delta
+test-iceberg: .build/jars $(LINES:%=.venv/%/ready) ## joins of Iceberg's tables on 3.5, 4.0 and 4.1; not part of `make test`, for it fetches 140 MB
+	$(call test-with,iceberg,ICEBERG)
 
 lint: .venv/$(PRIMARY)/ready ## formatters in check mode, ruff, mypy
 	./sbt kernel$(ROW)/scalafmtCheckAll spark$(ROW)/scalafmtCheckAll bench/scalafmtCheckAll

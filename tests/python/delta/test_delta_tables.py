@@ -1,7 +1,6 @@
 """Delta Lake's tables: footers and Dovetail's own statistics are used; answers are the same with and without.
 
-Needs Delta's jars for this Spark line, named by DOVETAIL_DELTA_JARS (commas between them): `make test-delta` fetches
-them.
+Needs the Maven coordinates of Delta Lake for this Spark line in DOVETAIL_DELTA: `make test-delta` gives them.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-JARS = os.environ.get("DOVETAIL_DELTA_JARS")
+PACKAGES = os.environ.get("DOVETAIL_DELTA")
 
 pytestmark = [
     pytest.mark.delta,
-    pytest.mark.skipif(not JARS, reason="DOVETAIL_DELTA_JARS names no jars: see `make test-delta`"),
+    pytest.mark.skipif(not PACKAGES, reason="DOVETAIL_DELTA has no coordinates: see `make test-delta`"),
 ]
 
 # One process for all: starting a JVM takes longer than what it does here.
@@ -26,13 +25,13 @@ import sys
 from pyspark.sql import SparkSession
 import dovetail
 
-jars, home = sys.argv[1:3]
+packages, home = sys.argv[1:3]
 builder = (
     SparkSession.builder.master("local[2]").appName("dovetail delta")
     .config("spark.ui.enabled", "false")
     .config("spark.ui.showConsoleProgress", "false")
     .config("spark.driver.memory", "1g")
-    .config("spark.jars", jars)
+    .config("spark.jars.packages", packages)
     .config("spark.sql.shuffle.partitions", "2")
     .config("spark.databricks.delta.snapshotPartitions", "2")
     .config("spark.sql.warehouse.dir", home + "/warehouse")
@@ -106,5 +105,5 @@ print("passed")
 
 
 def test_rows_columns_and_answers(run_python: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
-    done = run_python(CODE, JARS or "", str(tmp_path))
+    done = run_python(CODE, PACKAGES or "", str(tmp_path))
     assert done.stdout.splitlines()[-1:] == ["passed"], done.stderr[-3000:]

@@ -10,10 +10,6 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-pytestmark = pytest.mark.primary
-
 CODE = """
 import sys
 from pyspark.sql import SparkSession

@@ -1,6 +1,6 @@
 """Iceberg tables in a Hadoop catalog: rows that Iceberg reports are used; answers are the same with and without.
 
-Needs Iceberg's runtime jar for this Spark line, named by DOVETAIL_ICEBERG_JAR: `make test-iceberg` fetches it.
+Needs the Maven coordinates of Iceberg for this Spark line in DOVETAIL_ICEBERG: `make test-iceberg` gives them.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-JAR = os.environ.get("DOVETAIL_ICEBERG_JAR")
+PACKAGES = os.environ.get("DOVETAIL_ICEBERG")
 
 pytestmark = [
     pytest.mark.iceberg,
-    pytest.mark.skipif(not JAR, reason="DOVETAIL_ICEBERG_JAR names no jar: see `make test-iceberg`"),
+    pytest.mark.skipif(not PACKAGES, reason="DOVETAIL_ICEBERG has no coordinates: see `make test-iceberg`"),
 ]
 
 SESSION = """
@@ -24,13 +24,13 @@ import sys
 from pyspark.sql import SparkSession
 import dovetail
 
-jar, home = sys.argv[1:3]
+packages, home = sys.argv[1:3]
 catalog = "spark.sql.catalog.ice"
 builder = (
     SparkSession.builder.master("local[2]").appName("dovetail iceberg")
     .config("spark.ui.enabled", "false")
     .config("spark.driver.memory", "1g")
-    .config("spark.jars", jar)
+    .config("spark.jars.packages", packages)
     .config("spark.sql.shuffle.partitions", "2")
     .config("spark.sql.warehouse.dir", home + "/warehouse")
     .config("spark.sql.extensions", "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions")
@@ -98,4 +98,4 @@ print("passed")
 
 
 def test_rows_columns_and_answers(run_python: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
-    assert run_python(CODE, str(JAR), str(tmp_path)).stdout.strip().endswith("passed")
+    assert run_python(CODE, PACKAGES or "", str(tmp_path)).stdout.strip().endswith("passed")
