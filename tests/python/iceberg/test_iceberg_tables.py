@@ -1,4 +1,4 @@
-"""Iceberg tables in a Hadoop catalog: rows that Iceberg reports are used; answers are the same with and without.
+"""Iceberg tables in a Hadoop catalog: what Iceberg reports is used, analyze has it count; answers are the same.
 
 Needs the Maven coordinates of Iceberg for this Spark line in DOVETAIL_ICEBERG: `make test-iceberg` gives them.
 """
@@ -21,6 +21,7 @@ pytestmark = [
 
 SESSION = """
 import sys
+import warnings
 from pyspark.sql import SparkSession
 import dovetail
 
@@ -69,13 +70,29 @@ table = dovetail.stats(spark, "ice.db.sales")
 assert (table.rows, table.source) == (20000, "connector"), table
 assert table["item_id"].distinct_count is None, table
 
-# distinct values from Puffin files, which Iceberg reports where spark.sql.cbo.enabled
-for name in ("sales", "item", "store"):
-    spark.sql(f"CALL ice.system.compute_table_stats('db.{name}')")
+# distinct values, which Iceberg counts itself and keeps in Puffin files, and reports where spark.sql.cbo.enabled
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always", dovetail.DovetailWarning)
+    found = dovetail.analyze(spark, "ice.db.sales", ["item_id", "store_id"], progress=False)
+assert [str(w.message) for w in told if "spark.sql.cbo.enabled is true" in str(w.message)], told
+assert (found.rows, found.source, found["item_id"].distinct_count) == (20000, "connector", None), found
 spark.conf.set("spark.sql.cbo.enabled", "true")
+spark.sql("USE ice.db")
+assert {t.table: t.rows for t in dovetail.analyze(spark, "ice.db", progress=False).tables} == {
+    "sales": 20000, "item": 100, "store": 10}
+done = spark.sql("DOVETAIL ANALYZE TABLE item COLUMNS (ITEM_ID)").head()
+assert (done["table"], done["rows"], done["columns"], done["notes"]) == ("ice.db.item", 100, 1, ""), done
 table = dovetail.stats(spark, "ice.db.sales")
 assert (table["item_id"].distinct_count, table["item_id"].source) == (100, "connector"), table
+assert table["sale"].distinct_count is not None, table
 assert dovetail.compare(spark, query).same_answer
+for clause in ("PARTITION (p = 1)", "GROUPS ((item_id, store_id))", "COLUMNS (nope)"):
+    try:
+        spark.sql(f"DOVETAIL ANALYZE TABLE ice.db.sales {clause}").collect()
+    except Exception as error:
+        assert "leave out PARTITION and GROUPS" in str(error) or "Columns: sale, item_id" in str(error), error
+    else:
+        raise AssertionError(clause)
 
 # rows that are deleted by a file of their own, which Iceberg counts still
 spark.sql("ALTER TABLE ice.db.sales SET TBLPROPERTIES ('format-version' = '2', 'write.delete.mode' = 'merge-on-read')")

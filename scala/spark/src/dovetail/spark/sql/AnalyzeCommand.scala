@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
 import org.apache.spark.sql.catalyst.catalog.{CatalogTableType, HiveTableRelation}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LeafNode, LogicalPlan, OneRowRelation}
-import org.apache.spark.sql.dovetail.collect.AnalyzeTable
+import org.apache.spark.sql.dovetail.collect.{AnalyzeIceberg, AnalyzeTable}
 import org.apache.spark.sql.dovetail.stats.LeafStatistics
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
@@ -68,11 +68,17 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
   }
 
   private def analyze(session: SparkSession, leaf: LeafNode): Seq[Row] = {
-    val (relation, files) = leaf match {
-      case r: LogicalRelation => r.relation match { case f: HadoopFsRelation => (r, f); case _ => refuse(leaf) }
-      case _                  => refuse(leaf)
+    val r = (leaf, AnalyzeIceberg.of(leaf)) match {
+      case (r: LogicalRelation, _) => r.relation match {
+          case f: HadoopFsRelation => new AnalyzeTable(session, r, f).apply(statement.columns, statement.groups, partitionFilters(session, r, f))
+          case _                   => refuse(leaf)
+        }
+      case (_, Some((catalog, table))) =>
+        if (statement.partition.nonEmpty || statement.groups.nonEmpty)
+          throw new IllegalArgumentException(s"${statement.name} is an Iceberg table, which Iceberg analyzes as a whole: leave out PARTITION and GROUPS.")
+        new AnalyzeIceberg(session, catalog, table).apply(statement.columns)
+      case _ => refuse(leaf)
     }
-    val r = new AnalyzeTable(session, relation, files).apply(statement.columns, statement.groups, partitionFilters(session, relation, files))
     Seq(Row(r.table, r.rows, r.columns, r.filesRead, r.filesKept, r.seconds, r.notes.mkString("; ")))
   }
 

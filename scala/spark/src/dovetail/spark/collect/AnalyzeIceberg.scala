@@ -1,0 +1,46 @@
+package org.apache.spark.sql.dovetail.collect
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.dovetail.stats.ShowStatistics
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * What DOVETAIL ANALYZE does to an Iceberg table: Iceberg counts distinct values itself, by its procedure compute_table_stats, keeps them with the table's
+ * snapshot, and reports them as a data source does. Rows, bytes and bounds it has always.
+ */
+final class AnalyzeIceberg(session: SparkSession, catalog: String, table: Seq[String]) {
+  import AnalyzeIceberg._
+
+  def apply(columns: Option[Seq[String]]): AnalyzeTable.Result = {
+    val start  = System.nanoTime()
+    val name   = (catalog +: table).map(quoted).mkString(".")
+    val output = session.table(name).columns.toSeq
+    val asked  = columns.map(_.map(c =>
+      output.find(session.sessionState.conf.resolver(_, c)).getOrElse(
+        throw new IllegalArgumentException(s"$c is no column of ${(catalog +: table).mkString(".")}. Columns: ${output.mkString(", ")}.")
+      )
+    ))
+    val only = asked.fold("")(names => s", columns => array(${names.map(text).mkString(", ")})")
+    session.sql(s"CALL ${quoted(catalog)}.system.compute_table_stats(table => ${text(table.map(quoted).mkString("."))}$only)").collect()
+    val rows = ShowStatistics(session, name).head(ShowStatistics.columns.indexWhere(_._1 == "rows")) match { case n: Long => n; case _ => 0L }
+    val note = if (session.sessionState.conf.cboEnabled) Nil
+    else Seq(s"Iceberg reports the distinct values that it counts only where ${SQLConf.CBO_ENABLED.key} is true")
+    AnalyzeTable.Result((catalog +: table).mkString("."), rows, asked.getOrElse(output).size, 0, 0, (System.nanoTime() - start) / 1e9, note)
+  }
+}
+
+object AnalyzeIceberg {
+  private val Package = "org.apache.iceberg.spark."
+
+  /** Catalog and name of the table that a leaf reads, where it is one of Iceberg's. */
+  def of(leaf: LeafNode): Option[(String, Seq[String])] = leaf match {
+    case r: DataSourceV2Relation if r.table.getClass.getName.startsWith(Package) =>
+      for (c <- r.catalog; i <- r.identifier) yield c.name -> (i.namespace.toSeq :+ i.name)
+    case _ => None
+  }
+
+  private def quoted(part: String): String = s"`${part.replace("`", "``")}`"
+  private def text(s: String): String      = s"'${s.replace("\\", "\\\\").replace("'", "\\'")}'"
+}
