@@ -23,7 +23,7 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, stee
     off.orElse(refusal(group, predicates)) match {
       case Some(reason) =>
         // a marked group was reported when it was ordered: with the subquery it came from
-        if (group.leaves.size > 2 && !group.marked) Trace.record(_ => GroupReport.leftAlone(group.leaves.map(GroupOrdering.name), reason))
+        if (group.leaves.size > 2 && !group.marked) Trace.record(_ => GroupReport.leftAlone(GroupOrdering.names(group), reason))
         keep(group, optimized, marks = off.isEmpty && planner.marksKeptGroups)
       case None =>
         val ready    = Trace.timed("estimate")(prepared(group, optimized, predicates))
@@ -38,8 +38,10 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, stee
 
   /** The first order that somebody asks for and that is legal; else the best one, if it saves enough. */
   private def decided(group: JoinGroup, ready: PreparedGroup, search: Search): Decision = {
-    val hinted  = planner.ordersFor(group).map(text => AskedOrder("the order that was asked for", s"the order '$text'", OrderHint.read(text, ready.names)))
-    val asked   = (hinted ++ steering.pins(ready.form)).map(a => a -> a.order.flatMap(search.priced(_, group.shape).toRight("outer or semi joins forbid it")))
+    val hinted = planner.ordersFor(group).map(text => AskedOrder("the order that was asked for", s"the order '$text'", OrderHint.read(text, ready.names)))
+    val idle   = QueryHints.idle(group).map { case (hint, why) => AskedOrder("", s"the hint $hint", Left(why)) }
+    val asked  =
+      (hinted ++ idle ++ steering.pins(ready.form)).map(a => a -> a.order.flatMap(search.priced(_, group.shape).toRight("outer or semi joins forbid it")))
     val ignored = asked.collect { case (a, Left(why)) => s"${a.name} is not used: $why" }
     asked.collectFirst { case (a, Right(outcome)) => a.used(); Decision(outcome, taken = true, ignored, Some(a.whenUsed)) }.getOrElse {
       val outcome = Trace.timed("search")(search.run(group.shape))
@@ -125,6 +127,19 @@ object GroupOrdering {
     new GroupOrdering(planner, statistics, new Steering(session), RepeatedInputs(prepared, planner.reusesExchanges))
   }
 
+  /** What people call the leaves of a group, each differently. */
+  def names(group: JoinGroup): Vector[String] = names(group, group.leaves)
+
+  /** What people call that which took the places of the leaves. */
+  def names(group: JoinGroup, plans: Vector[LogicalPlan]): Vector[String] =
+    distinctNames(plans.zip(group.aliases).map { case (plan, alias) => if (isNameless(plan)) alias.getOrElse(name(plan)) else name(plan) })
+
+  private def isNameless(plan: LogicalPlan): Boolean = plan match {
+    case leaf: LeafNode                            => LeafStatistics.named(leaf).isEmpty
+    case _: Filter | _: Project | _: SubqueryAlias => isNameless(plan.children.head)
+    case _                                         => false
+  }
+
   /** What people call a leaf of a group: its table, or the operator and the tables below it. */
   def name(plan: LogicalPlan): String = plan match {
     case leaf: LeafNode                            => LeafStatistics.name(leaf)
@@ -145,7 +160,7 @@ object GroupOrdering {
   private val NamesShown = 3
 
   /** The second `date_dim` of a query is `date_dim#2`. */
-  def distinctNames(names: Vector[String]): Vector[String] = names.zipWithIndex.map { case (n, i) =>
+  private def distinctNames(names: Vector[String]): Vector[String] = names.zipWithIndex.map { case (n, i) =>
     val before = names.take(i).count(_ == n)
     if (before == 0) n else s"$n#${before + 1}"
   }

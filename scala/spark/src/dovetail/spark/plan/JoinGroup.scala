@@ -44,6 +44,12 @@ final case class JoinGroup(
    */
   val outputs: Vector[AttributeSet] = leaves.indices.toVector.map(i => AttributeSet(own(i).toSeq ++ operators.filter(_.right.contains(i)).flatMap(_.flag)))
 
+  /** Per leaf what the group's conditions call it, if they read a column of it: its alias, or the name of a view. */
+  def aliases: Vector[Option[String]] = {
+    val read = (conditions.map(_.expression) ++ operators.flatMap(_.condition)).flatMap(_.references)
+    outputs.map(o => read.find(a => a.qualifier.nonEmpty && o.contains(a)).flatMap(_.qualifier.lastOption))
+  }
+
   /** No two leaves have a column in common. */
   def distinct: Boolean = own.map(_.size).sum == AttributeSet(own.flatten).size
 

@@ -15,6 +15,7 @@ object QueryHints {
   private val Ours  = s"(?i)\\b(?:${Names.mkString("|")})\\b".r
   private val Order = "(?is)\\bDOVETAIL_ORDER\\s*\\(\\s*(?:'([^']*)'|\"([^\"]*)\")\\s*\\)".r
   private val Off   = "(?i)\\bDOVETAIL_OFF\\b".r
+  private val Like  = "(?i)\\bDOVETAIL_\\w*".r
 
   def isIn(text: String): Boolean = Hint.findAllIn(text).exists(Ours.findFirstIn(_).isDefined)
 
@@ -28,6 +29,12 @@ object QueryHints {
 
   /** The text of a group's query asks for Spark's own plan. */
   def off(group: JoinGroup): Boolean = hints(group).exists(Off.findFirstIn(_).isDefined)
+
+  /** Hints of the text that look like ours and do nothing, each with the reason. */
+  def idle(group: JoinGroup): Vector[(String, String)] = hints(group).flatMap(text => Like.findAllIn(Order.replaceAllIn(text, ""))).distinct.collect {
+    case hint if hint.equalsIgnoreCase(Names.head)       => hint -> s"it takes an order in quotes, as in ${Names.head}('((a b) c)')"
+    case hint if !Names.exists(hint.equalsIgnoreCase(_)) => hint -> s"there is no such hint. Allowed: ${Names.mkString(", ")}"
+  }
 
   private def hints(group: JoinGroup): Vector[String] =
     group.top.collect { case j: Join => j.origin.sqlText }.flatten.distinct.toVector.flatMap(Hint.findAllIn(_).toVector)

@@ -47,10 +47,11 @@ case class ProfileCommand(query: String) extends LeafRunnableCommand {
 }
 
 object ProfileCommand {
+  val Usage = "DOVETAIL PROFILE <query>"
 
   /** Refuses what would write: INSERT shows itself as a command only when it is analyzed, and is executed when it is planned. */
   private def planned(execution: QueryExecution): QueryExecution = {
-    if (execution.analyzed.isInstanceOf[Command]) throw new IllegalArgumentException("DOVETAIL PROFILE takes a query, not a command.")
+    if (execution.analyzed.isInstanceOf[Command]) throw new IllegalArgumentException("DOVETAIL PROFILE takes a query (SELECT …), not a command.")
     execution.executedPlan
     execution
   }
@@ -58,7 +59,7 @@ object ProfileCommand {
   /** The join order of every group of three or more relations in an optimized plan, whoever put it into that order. */
   def orders(plan: org.apache.spark.sql.catalyst.plans.logical.LogicalPlan): Seq[String] = plan match {
     case JoinGroup(group) =>
-      val names = GroupOrdering.distinctNames(group.leaves.map(GroupOrdering.name))
+      val names = GroupOrdering.names(group)
       (if (group.leaves.size > 2) Seq(group.shape.render(names(_))) else Nil) ++ group.leaves.flatMap(orders)
     case other => other.children.flatMap(orders) ++ other.subqueries.flatMap(orders)
   }

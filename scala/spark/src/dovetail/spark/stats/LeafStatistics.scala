@@ -262,15 +262,22 @@ object LeafStatistics {
   }
 
   /** What people call the leaf: its table, the last part of its path, or its kind. */
-  def name(leaf: LeafNode): String = leaf match {
+  def name(leaf: LeafNode): String = named(leaf).getOrElse(leaf match {
+    case _: LogicalRelation  => "relation"
+    case _: InMemoryRelation => "cached"
+    case other               => other.nodeName.replaceAll("([a-z])([A-Z])", "$1_$2").toLowerCase(java.util.Locale.ROOT)
+  })
+
+  /** The name of a table or a file; what a program has made (a range, a local relation, an RDD) has none. */
+  def named(leaf: LeafNode): Option[String] = leaf match {
     case r: LogicalRelation =>
       r.catalogTable.map(_.identifier.table).orElse(r.relation match {
         case f: HadoopFsRelation => f.location.rootPaths.headOption.map(_.getName)
         case _                   => None
-      }).getOrElse("relation")
-    case r: HiveTableRelation        => r.tableMeta.identifier.table
-    case r: DataSourceV2ScanRelation => r.relation.name.split('.').last
-    case r: InMemoryRelation         => r.cacheBuilder.tableName.map(_.stripPrefix("In-memory table ").split('.').last).getOrElse("cached")
-    case other                       => other.nodeName.replaceAll("([a-z])([A-Z])", "$1_$2").toLowerCase(java.util.Locale.ROOT)
+      })
+    case r: HiveTableRelation        => Some(r.tableMeta.identifier.table)
+    case r: DataSourceV2ScanRelation => Some(r.relation.name.split('.').last)
+    case r: InMemoryRelation         => r.cacheBuilder.tableName.map(_.stripPrefix("In-memory table ").split('.').last)
+    case _                           => None
   }
 }

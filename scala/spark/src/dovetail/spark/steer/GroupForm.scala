@@ -33,7 +33,7 @@ final class GroupForm(group: JoinGroup, predicates: JoinPredicates, graph: JoinG
   }
 
   /** What people call the relations. */
-  val names: Vector[String] = GroupOrdering.distinctNames(group.leaves.map(GroupOrdering.name))
+  val names: Vector[String] = GroupOrdering.names(group)
 
   /** Each relation with its predicates. */
   val relations: Vector[String] =
