@@ -26,6 +26,8 @@ GAP = 8.0
 CROWDED = 14
 # Characters of a name.
 LONGEST_NAME = 34
+# Neighbours of a relation that may stand in the midst of a snowflake.
+FEWEST_RAYS = 5
 # Cosine below which a relation counts as at the top or at the bottom: its name goes above or below it.
 UPRIGHT = 0.2
 
@@ -61,6 +63,11 @@ def draw(group: Group) -> str:
     return picture(2 * middle[0], 2 * middle[1], f"Join graph of {len(names)} relations: {told}", *lines, *marks)
 
 
+def is_crowded(group: Group) -> bool:
+    """Whether the picture is too wide for half a page."""
+    return len(group.relations) > CROWDED
+
+
 def _circle(group: Group) -> list[str]:
     """The relations in the order of the plan, which has neighbours side by side; but first by the point they meet in.
 
@@ -74,13 +81,16 @@ def _circle(group: Group) -> list[str]:
 
 
 def _center(group: Group, names: list[str]) -> str | None:
-    """The fact table of a star: the one that has an edge with at least half of the others, and more than any."""
+    """The fact table: it has an edge with at least half of the others, or twice as many edges as any other."""
     neighbours: dict[str, set[str]] = {name: set() for name in names}
     for edge in group.edges:
         for name in edge.relations:
             neighbours.get(name, set()).update(other for other in edge.relations if other != name)
     degrees = sorted((len(neighbours[name]), -at) for at, name in enumerate(names))
-    if len(names) < 4 or degrees[-1][0] == degrees[-2][0] or degrees[-1][0] < (len(names) - 1) / 2:
+    if len(names) < 4:
+        return None
+    most, second = degrees[-1][0], degrees[-2][0]
+    if most == second or most < min((len(names) - 1) / 2, max(2 * second, FEWEST_RAYS)):
         return None
     return names[-degrees[-1][1]]
 

@@ -33,9 +33,15 @@ def bounds(rows: Estimate) -> str:
     """Bounds of an estimate, "?" where there is none; empty for a number that is certain.
 
     >>> bounds(Estimate(5, 0, None, "size")), bounds(Estimate(5, 5, 5, "exact"))
-    ('0 to ?', '')
+    ('?', '')
+    >>> bounds(Estimate(5, 0, 9, "size")), bounds(Estimate(5, 2, 9, "size")), bounds(Estimate(5, 2, None, "size"))
+    ('up to 9', '2 to 9', 'at least 2')
     """
-    return "" if rows.lower == rows.upper else f"{count(rows.lower)} to {count(rows.upper)}"
+    if rows.lower == rows.upper:
+        return ""
+    if not rows.lower:
+        return UNKNOWN if rows.upper is None else f"up to {count(rows.upper)}"
+    return f"at least {count(rows.lower)}" if rows.upper is None else f"{count(rows.lower)} to {count(rows.upper)}"
 
 
 def size(number: float | None) -> str:
@@ -76,9 +82,9 @@ def share(part: float | None, whole: float | None) -> str:
 def factor(number: float | None) -> str:
     """How many times, "1.3x".
 
-    >>> factor(1.25), factor(85.2), factor(None)
-    ('1.2x', '85x', '')
+    >>> factor(1.25), factor(8512), factor(85_120_000), factor(None)
+    ('1.2x', '8,512x', '85.1Mx', '')
     """
     if number is None:
         return ""
-    return f"{number:.1f}x" if number < 10 else f"{number:,.0f}x"
+    return f"{number:.1f}x" if number < 10 else f"{number:,.0f}x" if number < 1e4 else f"{count(number)}x"

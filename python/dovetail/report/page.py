@@ -11,7 +11,7 @@ from importlib import resources
 from dovetail.report import error_picture, graph_picture, numbers, tree_picture
 from dovetail.report.markup import tag, text
 from dovetail.report.model import COST_PARTS, Group, Join, Report, Tree
-from dovetail.report.text import NOTHING, advice, lack, reasons, step
+from dovetail.report.text import NOTHING, advice, lack, reasons, second_order, step
 
 # A bar's full width stands for the longest phase, or the most expensive join, in percent.
 FULL = 100.0
@@ -81,7 +81,7 @@ def _sentence(group: Group) -> str:
             "." if group.pairs is None else f", {group.pairs:,} pairs of sub-plans."
         )
     if group.runner_up is not None:
-        told += f" Runner-up: {group.runner_up.text}, cost {numbers.cost(group.runner_up.cost)}."
+        told += f" Runner-up: {second_order(group.runner_up)}."
     return told
 
 
@@ -93,7 +93,9 @@ def _figures(group: Group) -> str:
             figures.append(_figure(title, f"cost {numbers.cost(tree.cost)}", drawn, tree_picture.is_deep(tree)))
     graph = graph_picture.draw(group)
     if graph:
-        figures.append(_figure("Join graph", "point at a line for its condition", graph))
+        figures.append(
+            _figure("Join graph", "point at a line for its condition", graph, graph_picture.is_crowded(group))
+        )
     errors = error_picture.draw(group.plan) if group.plan is not None else ""
     if errors:
         figures.append(_figure("Estimated and actual rows", "dotted: ten times off", errors))
@@ -129,7 +131,7 @@ def _joins(tree: Tree, title: str) -> str:
     caption = tag("caption", text(f"{title}, step by step"))
     table = tag("table", caption, _header(header), tag("tbody", *body))
     keys = [tag("span", "", class_=f"key {part}", aria_hidden="true") + text(part) for part in COST_PARTS]
-    why = [tag("li", text(line)) for line in reasons(tree)]
+    why = [tag("li", text(line)) for line in reasons(tree.joins)]
     told = tag("details", tag("summary", "Why these methods"), tag("ul", *why)) if why else ""
     return _scroll(table, title) + tag("p", "Parts of the cost:", *keys, class_="soft") + told
 

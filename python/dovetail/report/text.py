@@ -1,22 +1,29 @@
 """An explanation for a terminal: per group the inputs, and the plans as steps, each step naming the steps it builds on.
 
-Steps rather than nested brackets: a plan of 30 joins stays a table of 30 short lines.
+Steps rather than nested brackets: a plan of 30 joins stays a table of 30 short lines. What a line has no room for, and
+what is said of the many joins that cost next to nothing, is in JSON and HTML.
 """
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from dovetail.report import numbers
-from dovetail.report.model import Group, Join, Missing, Report, Tree
+from dovetail.report.model import Alternative, Group, Join, Missing, Report, Tree
 
+# Characters of a line. Statements, which are there to be copied, are never broken.
+WIDTH = 120
 # Characters up to which an order is worth a line of its own; beyond, the steps say the same and can be read.
-LONGEST_ORDER = 100
-# Characters of a condition and of the inputs of a step; the rest is in JSON and HTML.
-WIDEST_CONDITION = 60
-WIDEST_INPUTS = 58
+LONGEST_ORDER = 90
+# Characters of the inputs of a step. Conditions have what is left of a line, and are left out where that is less.
+WIDEST_INPUTS = 40
+NARROWEST_CONDITION = 12
+# Joins and tables of which more is said: the dearest ones.
+MOST_REASONS = 10
+MOST_MISSING = 10
 
-NOTHING = "No group of three or more joins: nothing to reorder."
+NOTHING = "No group of three or more relations: nothing to reorder."
 
 
 def render(report: Report) -> str:
@@ -32,12 +39,12 @@ def render(report: Report) -> str:
 
 def _group(group: Group, of: int) -> list[str]:
     number = f"Group {group.number}" + (f" of {of}" if of > 1 else "")
-    lines = [f"{number}: {group.verdict}: {group.reason}"]
+    lines = _wrapped(f"{number}: {group.verdict}: {group.reason}", "", "  ")
     if group.algorithm is not None:
         pairs = "" if group.pairs is None else f", {group.pairs:,} pairs of sub-plans"
         lines.append(f"  search: {group.algorithm}{pairs}")
     if group.plan is None and group.relations:
-        lines.append(f"  inputs: {', '.join(relation.name for relation in group.relations)}")
+        lines += _wrapped(f"inputs: {', '.join(relation.name for relation in group.relations)}", "  ", "    ")
     elif group.relations:
         lines += _inputs(group)
     if group.before is not None:
@@ -45,17 +52,17 @@ def _group(group: Group, of: int) -> list[str]:
     if group.after is not None:
         lines += _tree("chosen", group.after)
     if group.plan is not None:
-        lines += [f"    {line}" for line in reasons(group.plan)]
+        lines += _reasons(group.plan) if group.plan.joins else []
     if group.runner_up is not None:
-        lines.append(
-            f"  runner-up  {_cut(group.runner_up.text, LONGEST_ORDER)}  cost {numbers.cost(group.runner_up.cost)}"
-        )
+        lines.append(f"  runner-up: {second_order(group.runner_up)}")
     if group.missing:
         lines.append("  statistics that would help, and what collects them")
-    for missing in group.missing or ():
-        lines += [f"    {missing.table}: {lack(missing)}", f"      {missing.statement};"]
+    for missing in (group.missing or ())[:MOST_MISSING]:
+        lines += [*_wrapped(f"{missing.table}: {lack(missing)}", "    ", "      "), f"      {missing.statement};"]
+    if len(group.missing or ()) > MOST_MISSING:
+        lines.append(f"    and {len(group.missing or ()) - MOST_MISSING} more tables: dovetail.advise(spark, query)")
     if group.guessed:
-        lines.append(f"  rows guessed for {', '.join(group.guessed)}: {advice(group.guessed)}")
+        lines += _wrapped(f"rows guessed for {', '.join(group.guessed)}: {advice(group.guessed)}", "  ", "    ")
     return lines
 
 
@@ -79,6 +86,16 @@ def advice(tables: Sequence[str]) -> str:
     return ", ".join(f'dovetail.analyze(spark, "{table}")' for table in tables)
 
 
+def second_order(runner_up: Alternative) -> str:
+    """The cheapest other order, and what it costs; of an order that is too long to be read, only the cost.
+
+    >>> second_order(Alternative("((a b) c)", 1200.0)), second_order(Alternative("(a b)" * 30, 1200.0))
+    ('((a b) c), cost 1.2e+03', 'another order, cost 1.2e+03')
+    """
+    order = runner_up.text if len(runner_up.text) <= LONGEST_ORDER else "another order"
+    return f"{order}, cost {numbers.cost(runner_up.cost)}"
+
+
 def _inputs(group: Group) -> list[str]:
     rows = []
     for relation in group.relations:
@@ -97,31 +114,33 @@ def _tree(label: str, tree: Tree) -> list[str]:
     title = f"  {label}{order}  cost {numbers.cost(tree.cost)}"
     if not tree.joins:
         return [title]
+    steps = [step(join) for join in tree.joins]
+    longest = min(max(map(len, steps)), WIDEST_INPUTS)
+    table = _table(tree, steps, longest)
+    left = WIDTH - max(map(len, table)) - 2
+    if left < NARROWEST_CONDITION:
+        return [title, *_table(tree, steps, longest + left + 2)]
+    conditions = ("on", *(_cut(join.condition, left) for join in tree.joins))
+    return [title, *(f"{line.ljust(WIDTH - left)}{on}".rstrip() for line, on in zip(table, conditions, strict=True))]
+
+
+def _table(tree: Tree, steps: Sequence[str], widest: int) -> list[str]:
     ran = any(join.actual is not None for join in tree.joins)
-    second = any(join.runner_up is not None for join in tree.joins)
-    header = [
-        "#",
-        "join",
-        "rows",
-        *(["actual", "off by"] if ran else []),
-        "bounds",
-        "source",
-        "method",
-        "cost",
-        "share",
+    run = ("actual", "off by") if ran else ()
+    header = ("#", "join", "rows", *run, "bounds", "source", "method", "cost", "share")
+    rows = [
+        (
+            str(join.number),
+            _cut(inputs, widest),
+            *_numbers(join, ran),
+            join.method or "?",
+            numbers.cost(join.cost),
+            numbers.share(join.cost, tree.cost),
+        )
+        for join, inputs in zip(tree.joins, steps, strict=True)
     ]
-    header += [*(["runner-up"] if second else []), "on"]
-    rows = []
-    for join in tree.joins:
-        rows.append((str(join.number), _cut(step(join), WIDEST_INPUTS), *_numbers(join, ran), join.method or "?"))
-        rows[-1] += (numbers.cost(join.cost), numbers.share(join.cost, tree.cost))
-        if second:
-            other = join.runner_up
-            rows[-1] += (f"{other.text} {numbers.cost(other.cost)}" if other else "",)
-        rows[-1] += (_cut(join.condition, WIDEST_CONDITION),)
-    left = {"join", "bounds", "source", "method", "runner-up", "on"}
-    table = _columns(header, rows, right={at for at, name in enumerate(header) if name not in left})
-    return [title, *table]
+    left = {"join", "bounds", "source", "method"}
+    return _columns(header, rows, right={at for at, name in enumerate(header) if name not in left})
 
 
 def _numbers(join: Join, ran: bool) -> tuple[str, ...]:
@@ -132,13 +151,30 @@ def _numbers(join: Join, ran: bool) -> tuple[str, ...]:
     return (numbers.count(rows.value), *actual, numbers.bounds(rows), rows.source or "")
 
 
-def reasons(tree: Tree) -> list[str]:
-    """Why each join is executed as it is, by its number; steps with the same reason together."""
+def reasons(joins: Sequence[Join], runner_up: bool = False) -> list[str]:
+    """Why each join is executed as it is, by its number; steps with the same reason together.
+
+    Args:
+        joins: The steps.
+        runner_up: Also names the cheapest other method of each.
+    """
     found: dict[str, list[str]] = {}
-    for join in tree.joins:
-        if join.why:
-            found.setdefault(f"{join.method}: {join.why}", []).append(f"({join.number})")
+    for join in joins:
+        why = join.why or ""
+        if runner_up and join.runner_up is not None:
+            why += f"{'; ' if why else ''}runner-up {join.runner_up.text}, cost {numbers.cost(join.runner_up.cost)}"
+        if why:
+            found.setdefault(f"{join.method}: {why}", []).append(f"({join.number})")
     return [f"{' '.join(numbers)} {why}" for why, numbers in found.items()]
+
+
+def _reasons(tree: Tree) -> list[str]:
+    """Those of the dearest joins."""
+    least = sorted((join.cost or 0.0 for join in tree.joins), reverse=True)[:MOST_REASONS][-1]
+    dear = [join for join in tree.joins if (join.cost or 0.0) >= least][:MOST_REASONS]
+    lines = [line for why in reasons(dear, runner_up=True) for line in _wrapped(why, "    ", "      ")]
+    others = len(tree.joins) - len(dear)
+    return [*lines, f"    and of {others} joins that cost less: in HTML and JSON"] if lines and others else lines
 
 
 def step(join: Join) -> str:
@@ -161,6 +197,12 @@ def _columns(header: Sequence[str], rows: Sequence[Sequence[str]], right: set[in
         ).rstrip()
         for cells in (header, *rows)
     ]
+
+
+def _wrapped(text: str, first: str, others: str) -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _cut(text: str, width: int) -> str:

@@ -16,8 +16,11 @@ LINE = 26
 MARGIN = 14
 # Of one character of a table's name, at the font size that style.css gives it.
 CHARACTER = 7.0
-# From join to join: room for the circle and a number of rows; less where the tree is deep.
-STEP, STEP_IF_DEEP = 70, 52
+# From join to join: room for the circle and a number of rows; less where the tree is deep, and least in a deep chain,
+# whose numbers stand above one another.
+STEP, STEP_IF_DEEP, STEP_IN_CHAIN = 70, 52, 34
+# What a page has room for.
+PAGE = 1210
 # Joins one above the other from which a tree is deep, and gets the width of the page to itself.
 DEEP = 8
 SMALLEST, LARGEST = 9.0, 16.0
@@ -39,7 +42,7 @@ def draw(tree: Tree, group: Group, title: str) -> str:
     names = {name: _shown(name, rows.get(name)) for name in leaves}
     left = MARGIN + max(len(shown) for shown in names.values()) * CHARACTER
     depth = depths(tree)
-    step = STEP if max(depth) < DEEP else STEP_IF_DEEP
+    step = _step(tree, max(depth), PAGE - left)
     y: dict[str | int, float] = {name: MARGIN + (at + 0.5) * LINE for at, name in enumerate(leaves)}
     x: dict[str | int, float] = dict.fromkeys(leaves, left + GAP)
     lines, marks = [], []
@@ -52,7 +55,7 @@ def draw(tree: Tree, group: Group, title: str) -> str:
         lines.append(line(here, min(y[node] for node in join.inputs), here, max(y[node] for node in join.inputs)))
         marks += _mark(join, tree, here, y[join.number])
     root = tree.joins[-1].number
-    width = x[root] + step
+    width = x[root] + max(step, STEP_IF_DEEP)
     lines.append(line(x[root], y[root], width, y[root]))
     height = 2 * MARGIN + len(leaves) * LINE
     return picture(width, height, f"{title}: {tree.order}", *lines, *marks)
@@ -69,6 +72,13 @@ def depths(tree: Tree) -> list[int]:
     for join in tree.joins:
         found.append(1 + max((found[node - 1] for node in join.inputs if isinstance(node, int)), default=0))
     return found
+
+
+def _step(tree: Tree, depth: int, room: float) -> float:
+    if depth < DEEP:
+        return STEP
+    chain = all(any(isinstance(node, str) for node in join.inputs) for join in tree.joins)
+    return min(STEP_IF_DEEP, max(STEP_IN_CHAIN, room / (depth + 1))) if chain else STEP_IF_DEEP
 
 
 def _mark(join: Join, tree: Tree, x: float, y: float) -> list[str]:

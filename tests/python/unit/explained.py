@@ -116,6 +116,32 @@ def star(relations: int) -> dict[str, Any]:
     return report(group)
 
 
+def snowflake() -> dict[str, Any]:
+    """A fact table, nine dimensions, two tables around each, and two more: thirty. Each arm is joined first."""
+    data = star(30)
+    (group,) = data["groups"]
+    dimensions = [f"dimension_{at}" for at in range(9)]
+    arms = [[name, f"{name}_region", f"{name}_class"] for name in dimensions]
+    arms[0].append("segment")
+    arms[1].append("country")
+    edges = [("fact", name) for name in dimensions] + [(arm[0], outer) for arm in arms for outer in arm[1:]]
+    order, joins, below = "fact", [], ["fact"]
+    for arm in arms:
+        side = arm[0]
+        for at, outer in enumerate(arm[1:], 2):
+            side = f"({side} {outer})"
+            joins.append(join(arm[:at], 1000.0))
+        order, below = f"({order} {side})", [*below, *arm]
+        joins.append(join(below, 10.0 ** (8 - len(below) / 8)))
+    group["relations"] = [{"name": name, "rows": estimate(1e5), "bytes": 1e6} for name in below]
+    group["edges"] = [{"relations": list(edge), "condition": f"{edge[0]}.k = {edge[1]}.k"} for edge in edges]
+    group["after"] = plan(order, joins)
+    group["before"] = {**plan("", []), "cost": 1e12}
+    group["status"] = "reordered"
+    group["runner_up"] = {"order": order, "cost": 5000.0}
+    return report(group)
+
+
 def report(*groups: dict[str, Any]) -> dict[str, Any]:
     times = {"prepare": 1.0, "search": 4.5, "total": 6.0}
     return {

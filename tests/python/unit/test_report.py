@@ -18,6 +18,7 @@ from dovetail.explanation import Explanation
 from dovetail.report import model
 
 MADE = {"bushy": explained.bushy(), "left alone": explained.left_alone(), "star": explained.star(30)}
+MADE |= {"snowflake": explained.snowflake()}
 MADE |= {"reasoned": explained.reasoned(), "empty": explained.report()}
 FORMATS = ("text", "html", "json", "mermaid")
 VOID = {"meta", "br"}
@@ -94,8 +95,9 @@ def test_text() -> None:
     assert "search: dphyp, 1,234 pairs of sub-plans" in text
     assert "d left outer join b" in text
     assert "(1) join (2)" in text
-    assert "runner-up  (((a c) d) b)" in text
-    assert re.search(r"a join c +1000 +0 +1,000x .*broadcast hash 9\.9e\+01", text)
+    assert "runner-up: (((a c) d) b), cost 5.0e+03" in text
+    assert re.search(r"a join c +1000 +0 +1,000x ", text)
+    assert "(2) sort merge: runner-up broadcast hash, cost 9.9e+01\n" in text
     assert 'rows guessed for b: dovetail.analyze(spark, "b")' in text
     assert "planning ms: prepare 1.0, search 4.5, total 6.0" in text
     assert "nothing to reorder" in str(of(MADE["empty"]))
@@ -105,7 +107,7 @@ def test_text() -> None:
 def test_reasons_and_missing_statistics() -> None:
     text = str(of(MADE["reasoned"]))
     assert "(1) (3) sort merge: b is about 30.0 MiB, over the broadcast limit of 10.0 MiB\n" in text
-    assert "(2) sort merge: c <is> already partitioned by the key\n" in text
+    assert "(2) sort merge: c <is> already partitioned by the key; runner-up broadcast hash, cost 9.9e+01\n" in text
     assert (
         "    db.b: never analyzed; 2,000 rows from assumed; values guessed of k; in joins of 46 % of the cost\n"
         "      DOVETAIL ANALYZE TABLE db.b COLUMNS (k, v);\n"
@@ -117,8 +119,25 @@ def test_reasons_and_missing_statistics() -> None:
     assert html.count("Why these methods") == 1
 
 
-def test_text_of_thirty_relations_has_short_lines() -> None:
-    assert max(len(line) for line in str(of(MADE["star"])).splitlines()) <= 180
+def test_text_of_thirty_relations_fits_a_terminal() -> None:
+    data = copy.deepcopy(MADE["star"])
+    (group,) = data["groups"]
+    group["reason"] = "the best order found saves less than is asked for; " * 5
+    for at, join in enumerate(group["before"]["joins"]):
+        join |= {"why": f"customer_demographics#{at + 1} is about 30.0 MiB, over the limit", "actual_rows": at}
+    missing = copy.deepcopy(MADE["reasoned"]["groups"][0]["missing_statistics"][0])
+    group["missing_statistics"] = [{**missing, "table": f"db.customer_demographics_{at}"} for at in range(30)]
+    text = str(of(data))
+    assert max(map(len, text.splitlines())) <= 120
+    assert text.count(" is about 30.0 MiB") == 10
+    assert "    and of 19 joins that cost less: in HTML and JSON\n" in text
+    assert text.count("DOVETAIL ANALYZE TABLE") == 10
+    assert "    and 20 more tables: dovetail.advise(spark, query)\n" in text
+    for join in group["before"]["joins"]:
+        del join["actual_rows"], join["why"]
+    steps = str(of(data)).split("share  on\n")[1].splitlines()[:29]
+    assert [step.split()[0] for step in steps] == [str(at) for at in range(1, 30)]
+    assert all("join customer_demographics#" in step and step.endswith("…") for step in steps)
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -147,6 +166,13 @@ def test_html_says_all_of_it() -> None:
     off = of({**MADE["empty"], "enabled": False})
     assert "spark.dovetail.enabled=false" in off._repr_html_()
     assert "switched off" in str(off)
+
+
+def test_the_fact_table_of_a_snowflake_stands_in_the_midst() -> None:
+    html = of(MADE["snowflake"])._repr_html_()
+    assert re.findall(r'class="name halo"[^>]*>(\w+)<', html) == ["fact"]
+    assert html.count('class="wide"') == 2  # the order and the join graph
+    assert "Runner-up: another order, cost 5.0e+03." in html
 
 
 def test_mermaid() -> None:

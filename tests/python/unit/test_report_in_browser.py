@@ -29,9 +29,9 @@ MEASURE = Path(__file__).with_name("measure_page.js")
 @pytest.mark.primary
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH: apt-get install chromium")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(("width", "made"), [(1300, "bushy"), (480, "bushy"), (1300, "star")])
+@pytest.mark.parametrize(("width", "made"), [(1300, "bushy"), (480, "bushy"), (1300, "star"), (1300, "snowflake")])
 def test_report_can_be_read(tmp_path: Path, scheme: str, width: int, made: str) -> None:
-    data = explained.bushy() if made == "bushy" else explained.star(30)
+    data = {"bushy": explained.bushy(), "star": explained.star(30), "snowflake": explained.snowflake()}[made]
     found = in_browser(tmp_path, Explanation(QUERY, "html", data).text, scheme, width)
     assert found == {
         "dim": [],

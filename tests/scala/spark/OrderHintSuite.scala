@@ -25,6 +25,12 @@ class OrderHintSuite extends StarSuite {
     }
   }
 
+  test("an order that costs more than the written one is told so") {
+    val cheap = s"SELECT count(*) FROM c JOIN f ON f.k3 = c.k JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k WHERE c.w = 1"
+    val g     = groups(cheap.replace("SELECT", "SELECT /*+ DOVETAIL_ORDER('((a b) f) c') */")).head
+    assert(g.reason.matches("the order that was asked for; it is estimated to cost [0-9]+\\.[0-9] times what the written order does"), g.reason)
+  }
+
   test("a setting does the same, for frames too; a hint goes before it") {
     withConf(DovetailConf.Order.key -> "((a b) f) c") {
       val g = groups(s"SELECT count(*) $from").head

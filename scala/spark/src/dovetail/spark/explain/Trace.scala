@@ -132,6 +132,7 @@ final case class EdgeReport(relations: Vector[String], condition: String)
 final case class TreeReport(order: String, cost: Cost, joins: Vector[JoinReport])
 
 /**
+ * @param inputs   the left and the right one: a relation, or the number of an earlier join in brackets
  * @param why      the reason for the method, where details are asked for
  * @param runnerUp the cheapest other method, and what the join would cost with it
  * @param actual   rows that came out of it in a run
@@ -139,6 +140,7 @@ final case class TreeReport(order: String, cost: Cost, joins: Vector[JoinReport]
 final case class JoinReport(
     kind: String,
     relations: Vector[String],
+    inputs: Vector[String],
     condition: String,
     rows: Estimate,
     method: String,
@@ -159,13 +161,17 @@ object GroupReport {
     val reasons   = if (detailed) Some(new MethodReason(graph, leaves, planner.broadcastThreshold)) else None
     val sameOrder = outcome.best.shape.sameJoins(outcome.original.shape)
     val percent   = f"${decision.gain * 100}%.1f %%"
-    val minGain   = f"${planner.minGain * 100}%.1f %%"
-    val reason    =
-      if (decision.asked.isDefined) s"${decision.asked.get}; it saves $percent of the estimated cost"
+    // what is less than asked for does not look like as much
+    val less    = f"${math.floor(decision.gain * 1000) / 10}%.1f %%"
+    val minGain = f"${planner.minGain * 100}%.1f %%"
+    val reason  =
+      if (decision.asked.isDefined && decision.gain < 0.0)
+        f"${decision.asked.get}; it is estimated to cost ${1.0 - decision.gain}%.1f times what the written order does"
+      else if (decision.asked.isDefined) s"${decision.asked.get}; it saves $percent of the estimated cost"
       else if (taken && sameOrder) s"the written order with other broadcasts saves $percent of the estimated cost"
       else if (taken) s"saves $percent of the estimated cost"
       else if (sameOrder) "the written order is the best one found"
-      else s"the best order found saves $percent, less than the $minGain that spark.dovetail.reorder.minGain asks for"
+      else s"the best order found saves $less, less than the $minGain that spark.dovetail.reorder.minGain asks for"
     GroupReport(
       if (taken && !sameOrder) "reordered" else "kept",
       (reason +: (outcome.note.toVector ++ decision.ignored)).mkString("; "),
@@ -192,8 +198,10 @@ object GroupReport {
   }
 
   private def tree(graph: JoinGraph, t: JoinTree, reasons: Option[MethodReason]): TreeReport = {
-    val joins = t.joins.map { j =>
-      val plain = JoinReport(j.kind.name, j.relations.map(graph.relations(_).name), condition(graph, j), j.rows, j.method.name, j.own)
+    val number = t.joins.zipWithIndex.map { case (j, i) => j.relations -> s"(${i + 1})" }.toMap
+    val joins  = t.joins.map { j =>
+      val inputs = Vector(j.left, j.right).map(side => number.getOrElse(side.relations, order(graph, side.shape)))
+      val plain  = JoinReport(j.kind.name, j.relations.map(graph.relations(_).name), inputs, condition(graph, j), j.rows, j.method.name, j.own)
       reasons.fold(plain)(_.explained(j, plain))
     }
     TreeReport(order(graph, t.shape), t.cost, joins)
