@@ -1,4 +1,4 @@
-"""The Python examples of quick start and guides run as they stand, page by page, in one session."""
+"""The Python examples of quick start and guides run as they stand; the reference pages name all there is."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import dovetail
+from dovetail import _sql
+from dovetail.cli import app
 
 pytestmark = pytest.mark.primary
 
@@ -69,3 +71,59 @@ def test_examples_run(
         # as many lines above it as in the page: a traceback then names the page's own line
         padded = "\n" * (line - 1) + code.replace(FILES, f"{shop}/")
         exec(compile(padded, str(DOCS / page), "exec"), names)  # noqa: S102 - the project's own pages
+
+
+def text(page: str) -> str:
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+def test_the_sql_reference_has_every_function_and_column(spark: SparkSession) -> None:
+    page = text("reference/functions.md")
+    functions = [row[0].rsplit(".", 1)[-1] for row in _sql.rows(spark, "SHOW FUNCTIONS LIKE 'dovetail_*'")]
+    assert len(functions) == 9
+    for function in functions:
+        assert f"`{function}(" in page, function
+        argument = "" if f"`{function}()`" in page else "'t'"
+        columns = [row[0] for row in _sql.rows(spark, f"DESCRIBE QUERY SELECT * FROM {function}({argument})")]
+        assert columns
+        # a function without a section of its own has its columns in its line of the table
+        own = page.split(f"## {function}(")[1].split("\n#")[0] if f"## {function}(" in page else ""
+        about = own or next(line for line in page.splitlines() if line.startswith(f"| `{function}("))
+        if columns != ["explain"]:
+            assert [column for column in columns if f"`{column}`" not in about] == [], function
+
+
+def test_the_sql_reference_has_every_statement(spark: SparkSession) -> None:
+    with pytest.raises(Exception, match="Allowed: ") as caught:
+        _sql.rows(spark, "DOVETAIL")
+    listed = _sql.reason(caught.value).split("Allowed: ")[1].removesuffix(".")
+    statements = [f"DOVETAIL {rest}".strip() for rest in re.split(r"(?:^|, )DOVETAIL ", listed) if rest]
+    assert len(statements) == 14
+    page = text("reference/functions.md").replace("\\|", "|")
+    assert [statement for statement in statements if f"`{statement}`" not in page] == []
+
+
+def test_pages_name_only_settings_that_exist() -> None:
+    known = {setting.key for setting in dovetail.Config.SETTINGS}
+    pages = [*DOCS.rglob("*.md"), DOCS.parent / "README.md", DOCS.parent / "benchmarks" / "README.md"]
+    named = {
+        key: page.name
+        for page in pages
+        for key in re.findall(r"spark\.dovetail\.\w+(?:\.\w+)*", page.read_text(encoding="utf-8"))
+    }
+    assert known <= set(named)
+    assert {key: page for key, page in named.items() if key not in known} == {}
+
+
+def test_the_python_reference_has_every_public_name() -> None:
+    page = text("reference/python.md").splitlines()
+    errors = {"DovetailError", "DovetailWarning", "NotEnabledError"}  # beneath dovetail.errors
+    public = set(dovetail.__all__) - errors - {"__version__"}
+    assert public == {line.removeprefix("::: dovetail.") for line in page if line.startswith("::: ")}
+
+
+def test_the_command_line_page_has_every_command() -> None:
+    page = text("reference/command-line.md")
+    commands = [command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands]
+    assert len(commands) == 9
+    assert [command for command in commands if f"| `dovetail {command}" not in page] == []
