@@ -11,7 +11,7 @@ is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -80,11 +80,11 @@ def column_names(columns: Columns) -> Literal["all"] | tuple[str, ...] | None:
     """
     if columns is None or columns == ALL:
         return ALL if columns == ALL else None
-    names = (columns,) if isinstance(columns, str) else tuple(columns)
+    names = (columns,) if isinstance(columns, str) else tuple(columns) if isinstance(columns, Iterable) else ()
     if not names or not all(isinstance(name, str) for name in names):
         raise NotAnalyzableError(
-            f"columns={columns!r} is not understood: pass a list of at least one name, or 'all'; "
-            "leave it out for rows and bytes of the table."
+            f"columns={columns!r} is not understood: pass a list of at least one name, or 'all'. Without it, "
+            "mode='dovetail' takes all columns, and mode='spark' rows and bytes of the table only."
         )
     return names
 

@@ -221,4 +221,6 @@ def _not_found(spark: SparkSession, parts: tuple[str, ...]) -> str:
     also = f" Databases: {listing(databases)}." if databases else ""
     kind = "table" if namespace else "table, view or database"
     hint = did_you_mean(last, [*tables, *databases])
+    if "/" in name:
+        hint = " Files are named with their format: parquet.`/data/sales`."
     return f"there is no {kind} '{name}'.{hint} Tables of {where}: {listing(sorted(tables))}.{also}"

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import json
 import logging
+import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import typer
 
 import dovetail
 from dovetail import _sql
 from dovetail._identifiers import quote_name
+from dovetail.calibration import FEWEST_ROWS
 from dovetail.errors import DovetailError, PySparkMissingError, StatementError
 from dovetail.explanation import checked_format, format_of
 
@@ -27,17 +31,26 @@ if TYPE_CHECKING:
 # What a file's name ends in, and the format that Spark reads it with; directories are taken for Parquet.
 _FORMATS = {".parquet": "parquet", ".orc": "orc", ".json": "json", ".csv": "csv"}
 
-# A command's output is the answer alone: no log but errors, no progress bar of Spark's, no user interface.
-_QUIET = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false", "spark.ui.enabled": "false"}
+# A command's output is the answer alone: no log (errors are told once, below), no progress bar, no user interface.
+_QUIET = {"spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false", "spark.ui.enabled": "false"}
 
 # pyspark 4 writes every error of a query to stderr through this logger, before it raises it.
 _QUERY_ERRORS = "SQLQueryContextLogger"
+
+_NOT_STARTED = " What stopped it is above. Look at --master and --conf; `dovetail doctor` checks the installation."
+
+# A server on the same continent answers within a second; Spark's own client goes on trying for ten minutes.
+_SERVER_SECONDS = 10.0
+_SERVER_PORT = 15002
 
 # A session of its own starts with an empty catalog, which is not what somebody expects who names a table.
 _NO_TABLE = (
     " The session of this command knows tables of its own catalog only. Name files with --view NAME=PATH, use the "
     "tables of a Hive metastore with --conf spark.sql.catalogImplementation=hive, or a server's with --remote."
 )
+
+# What to do about an error of Spark's, by its name.
+_HINTS = {"TABLE_OR_VIEW_NOT_FOUND": _NO_TABLE, "JAVA_GATEWAY_EXITED": _NOT_STARTED}
 
 Remote = Annotated[
     str | None, typer.Option(help="Spark Connect server, sc://host:15002, instead of a session of its own.")
@@ -82,6 +95,8 @@ def explain(
     with _reported():
         query = _query(sql, file)
         chosen = checked_format(format) if format else "text" if output is None else format_of(output)
+        if output is not None and not output.parent.is_dir():
+            raise StatementError(f"--output {output} cannot be written: there is no directory {output.parent}.")
         with _session(remote, master, conf, view) as spark:
             found = dovetail.explain(query, spark, actual=actual)
         if output is not None:
@@ -135,7 +150,7 @@ def compare(
 
 def calibrate(
     rows: Annotated[
-        int | None, typer.Option(help="Rows of the larger inputs, 100000 or more; default: 2000000.")
+        int | None, typer.Option(min=FEWEST_ROWS, help="Rows of the larger inputs; default: 2000000.")
     ] = None,
     reset: Annotated[bool, typer.Option("--reset", help="Go back to Dovetail's own constants.")] = False,
     as_json: AsJson = False,
@@ -157,11 +172,16 @@ def _reported() -> Iterator[None]:
     except DovetailError as error:
         typer.echo(f"dovetail: {error}", err=True)
         raise typer.Exit(1) from error
+    except OSError as error:
+        typer.echo(f"dovetail: {error.filename or ''}: {error.strerror or error}", err=True)
+        raise typer.Exit(1) from error
     except Exception as error:
         if not _sql.is_spark_error(error):
             raise
-        hint = _NO_TABLE if _sql.condition(error) == "TABLE_OR_VIEW_NOT_FOUND" else ""
-        typer.echo(f"dovetail: Spark says: {_sql.reason(error)}{hint}", err=True)
+        condition = _sql.condition(error)
+        # without a name of Spark's it is an error of Dovetail's own, in the JVM
+        says = "Spark says: " if condition else ""
+        typer.echo(f"dovetail: {says}{_sql.reason(error)}{_HINTS.get(condition, '')}", err=True)
         raise typer.Exit(1) from error
 
 
@@ -191,11 +211,27 @@ def _start(remote: str | None, master: str, conf: dict[str, str]) -> SparkSessio
             builder.config(key, value)
         builder.master(master)
     else:
+        _reach(remote)
         builder.remote(remote)
     for key, value in conf.items():
         builder.config(key, value)
     # A server elsewhere has its jars already, or has not: then the first call says what to do there.
     return (builder if remote is not None and remote.startswith("sc://") else dovetail.enable(builder)).getOrCreate()
+
+
+def _reach(remote: str) -> None:
+    """Refuses a server that nobody answers for. Where a proxy stands between, only Spark's client can tell."""
+    server = urlsplit(remote)
+    if server.scheme != "sc" or server.hostname is None or getproxies():
+        return
+    address = (server.hostname, server.port or _SERVER_PORT)
+    try:
+        socket.create_connection(address, _SERVER_SECONDS).close()
+    except OSError as error:
+        raise StatementError(
+            f"nothing answers at {remote}: {error.strerror or error}. Is this the address of a Spark Connect server, "
+            "and does it run? start-connect-server.sh of the Spark distribution starts one."
+        ) from error
 
 
 def _pairs(words: list[str] | None, option: str, example: str) -> dict[str, str]:
@@ -228,4 +264,7 @@ def _query(sql: str | None, file: Path | None) -> str:
     else:
         text = sys.stdin.read() if sql == "-" else str(sql)
     # one statement, as people end it in files
-    return text.strip().removesuffix(";")
+    query = text.strip().removesuffix(";")
+    if not query:
+        raise StatementError("the query is empty.")
+    return query

@@ -125,7 +125,8 @@ def _view(frame: DataFrame) -> Iterator[str]:
         frame.createOrReplaceTempView(name)
     except AttributeError:
         raise NotAnalyzableError(
-            f"analyze takes a table, a view, a path (parquet.`/data`), a database or a DataFrame, not {type(frame)}."
+            f"analyze takes a table, a view, a path (parquet.`/data`), a database or a DataFrame, not "
+            f"{type(frame).__name__}."
         ) from None
     try:
         yield name

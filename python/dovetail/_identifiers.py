@@ -22,8 +22,10 @@ def parse_name(name: str) -> tuple[str, ...]:
     (('spark_catalog', 'db', 'a.b'), ('my-table',))
 
     Raises:
-        StatementError: An empty part, or an open backtick.
+        StatementError: An empty part, an open backtick, or no text.
     """
+    if not isinstance(name, str):
+        raise StatementError(f"the name of a table is expected, got {type(name).__name__}.")
     parts: list[str] = []
     text = name.strip()
     position = 0

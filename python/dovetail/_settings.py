@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Value = bool | int | float | str
 
+# What the keys of all settings begin with.
+PREFIX = "spark.dovetail."
+
 # Spark keeps whole numbers in 64 bits.
 LARGEST_INT = 2**63 - 1
 
@@ -142,11 +145,15 @@ class ConfigBase:
         """Checks those entries of a Spark configuration that are Dovetail's settings; other keys are let through.
 
         Raises:
-            ConfigError: A value is not allowed.
+            ConfigError: There is no setting of such a key, or a value is not allowed.
         """
-        for setting in cls.SETTINGS:
-            if setting.key in conf:
-                setting.parse(conf[setting.key])
+        by_key = {setting.key: setting for setting in cls.SETTINGS}
+        for key, value in conf.items():
+            if key in by_key:
+                by_key[key].parse(value)
+            elif key.startswith(PREFIX):
+                hint = did_you_mean(key, list(by_key))
+                raise ConfigError(f"there is no setting {key}.{hint} Settings: {listing(sorted(by_key))}.")
 
     @classmethod
     def from_session(cls, spark: SparkSession) -> Self:

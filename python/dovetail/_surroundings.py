@@ -15,8 +15,9 @@ from urllib.request import url2pathname
 
 from dovetail import _launch
 from dovetail._check import Check
+from dovetail._settings import PREFIX
 from dovetail.config import Config
-from dovetail.errors import ConfigError, DovetailError, did_you_mean, listing
+from dovetail.errors import ConfigError, DovetailError
 from dovetail.jars import line_of, pyspark_version
 from dovetail.session import EXTENSION, EXTENSIONS_KEY, SUBMITTED_JARS_KEYS
 
@@ -98,16 +99,11 @@ def _conflicts(conf: Conf) -> Check:
 def _settings(conf: Conf) -> Check:
     """Settings of our own."""
     name = "dovetail settings"
-    found = {key: value for key, value in conf.items() if key.startswith("spark.dovetail.")}
-    known = [setting.key for setting in Config.SETTINGS]
-    for key in found:
-        if key not in known:
-            fix = f"remove or correct it.{did_you_mean(key, known)} Keys: {listing(known)}"
-            return Check(name, "failed", f"there is no setting {key}", fix)
+    found = {key: value for key, value in conf.items() if key.startswith(PREFIX)}
     try:
         Config.check_conf(found)
     except ConfigError as error:
-        return Check(name, "failed", str(error), "correct it in spark-defaults.conf or PYSPARK_SUBMIT_ARGS")
+        return Check(name, "failed", str(error), "correct or remove it in spark-defaults.conf or PYSPARK_SUBMIT_ARGS")
     if "spark.dovetail.enabled" in found and not _is_true(found["spark.dovetail.enabled"]):
         return Check(name, "warning", "spark.dovetail.enabled=false", "remove it, or SET it to true in the session")
     return Check(name, "ok", ", ".join(f"{key}={value}" for key, value in found.items()) or "all as by default")

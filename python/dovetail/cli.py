@@ -57,7 +57,7 @@ def jar_path(spark_version: SparkVersion = None) -> None:
 
 @app.command("submit-args")
 def submit_args(spark_version: SparkVersion = None) -> None:
-    """Print the words for spark-submit, pyspark, spark-sql or spark-shell that switch Dovetail on."""
+    """Print the arguments for spark-submit, pyspark, spark-sql or spark-shell that switch Dovetail on."""
     typer.echo(f"--jars {_jar(spark_version)} --conf {EXTENSIONS_KEY}={EXTENSION}")
     there = _launch.defaults_value(EXTENSIONS_KEY)
     if there and EXTENSION not in _launch.split_list(there):

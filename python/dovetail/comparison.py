@@ -142,7 +142,7 @@ def compare(
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
-        StatementError: `repeat` is below 1.
+        StatementError: `sql` is no text, or `repeat` below 1.
         pyspark.errors.PySparkException: The query itself is wrong or fails; Spark's own error.
 
     Example::
@@ -151,6 +151,8 @@ def compare(
         assert result.same_answer
         print(result)
     """
+    if not isinstance(sql, str):
+        raise StatementError(f"compare takes the text of a query, got {type(sql).__name__}.")
     if repeat < 1:
         raise StatementError(f"repeat={repeat} is not allowed: it takes a whole number, at least 1.")
     reports: dict[bool, list[dict[str, Any]]] = {False: [], True: []}

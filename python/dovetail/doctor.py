@@ -29,6 +29,9 @@ JAVA_FOR_SPARK = {3: (8, 11, 17), 4: (17, 21)}
 # A session on a loaded machine takes some 10 s to start; after this many seconds something waits for ever.
 SESSION_SECONDS = 180
 
+# A line of a Java stack trace that is not an exception.
+_JAVA_FRAME = re.compile(r"\s+(at |\.\.\. \d+ more)")
+
 # Ends the line on which the probe prints its answer, apart from what Spark prints.
 _MARK = "dovetail-doctor:"
 _PROBE = f"""
@@ -188,8 +191,9 @@ def _session() -> Check:
             return Check(
                 "session", "ok", f"dovetail_version() answers: {status['version']} on Spark {status['spark_version']}"
             )
-    last = (probe.stderr.strip().splitlines() or ["no output"])[-1]
-    return Check("session", "failed", last, _session_fix(probe.stderr))
+    # Python's error is last, and may go on with a stack of Java's: what caused it is the last line that is no frame
+    told = [line.strip() for line in probe.stderr.splitlines() if line.strip() and not _JAVA_FRAME.match(line)]
+    return Check("session", "failed", (told or ["no output"])[-1], _session_fix(probe.stderr))
 
 
 def _session_fix(stderr: str) -> str:

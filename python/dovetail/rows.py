@@ -49,9 +49,9 @@ def tell(spark: SparkSession, rows: int, *, sql: str | None = None, table: str |
         table: A table, in the place of `sql`.
     """
     _sql.require_dovetail(spark)
-    if rows < 0:
-        raise StatementError(f"{rows} is no number of rows: it has to be 0 or more.")
-    _sql.rows(spark, f"DOVETAIL SET ROWS {int(rows)} FOR {_target(sql, table)}")
+    if not isinstance(rows, int) or rows < 0:
+        raise StatementError(f"{rows} is no number of rows: it is a whole number, 0 or more.")
+    _sql.rows(spark, f"DOVETAIL SET ROWS {rows} FOR {_target(sql, table)}")
 
 
 def all(spark: SparkSession) -> tuple[KnownRows, ...]:

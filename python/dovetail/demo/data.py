@@ -107,7 +107,10 @@ def dataset(benchmark: Benchmark, scale: float, root: Path | str | None = None, 
             f"{directory} exists, but is no data set of this version (no valid {MANIFEST} in it). "
             "Remove it, or choose another data directory."
         )
-    directory.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DovetailError(f"{directory.parent} cannot be made: {error.strerror}. Choose a data directory.") from error
     with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as work:
         made = Path(work) / "made"
         _generate(benchmark, scale, made, Path(work) / "generated.duckdb", show)

@@ -78,6 +78,12 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
         (["explain", "SELECT 1", "--output", "x.pdf"], "'x.pdf' does not tell the format"),
         (["explain", "SELECT 1", "--view", "sales"], "such as --view sales=/data/sales.parquet"),
         (["analyze", "t", "--conf", "x"], "such as --conf spark.sql.shuffle.partitions=8"),
+        (["explain", " ; "], "the query is empty"),
+        (["explain", "SELECT 1", "--output", "no/such/x.html"], "there is no directory no/such"),
+        (
+            ["explain", "SELECT 1", "--remote", "sc://127.0.0.1:1"],
+            "nothing answers at sc://127.0.0.1:1: Connection",
+        ),
     ],
 )
 def test_wrong_words_are_refused_before_a_session_starts(words: list[str], message: str) -> None:

@@ -144,14 +144,14 @@ FAULTS: dict[str, tuple[Machine, str, str, str, str]] = {
         "dovetail settings",
         "failed",
         "0.0 to 1.0",
-        "correct it",
+        "correct or remove it",
     ),
     "misspelled setting": (
         defaults("spark.dovetail.reorder.maxPlaningMs 7"),
         "dovetail settings",
         "failed",
-        "no setting spark.dovetail.reorder.maxPlaningMs",
-        "Did you mean spark.dovetail.reorder.maxPlanningMs",
+        "no setting spark.dovetail.reorder.maxPlaningMs. Did you mean spark.dovetail.reorder.maxPlanningMs",
+        "correct or remove it",
     ),
     "switched off": (
         defaults("spark.dovetail.enabled=false"),

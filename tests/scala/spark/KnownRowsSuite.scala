@@ -141,7 +141,7 @@ class KnownRowsSuite extends StarSuite with BeforeAndAfterEach {
 
   test("what cannot be understood is refused, with what is allowed") {
     Seq("SET ROWS FOR SELECT 1", "SET ROWS -3 FOR SELECT 1", "SET ROWS 99999999999999999999 FOR TABLE f", "FORGET", "LOAD x").foreach { s =>
-      assert(intercept[IllegalArgumentException](run(s)).getMessage.contains("DOVETAIL SET ROWS <number> FOR TABLE <table>"), s)
+      assert(intercept[IllegalArgumentException](run(s)).getMessage.contains(s"Allowed: DOVETAIL ${s.takeWhile(_ != ' ')} ROWS"), s)
     }
     spark.sql("CREATE OR REPLACE TEMP VIEW both AS SELECT f.v FROM f JOIN c ON f.k3 = c.k")
     assert(intercept[IllegalArgumentException](run("SET ROWS 3 FOR TABLE both")).getMessage.contains("FOR SELECT * FROM both"))

@@ -58,6 +58,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     val statistics = whole.result(all.map(_.length).sum, now)
     val lost       =
       if (partitionFilters.nonEmpty && known.exists(_.recipe != recipe)) Seq("statistics of other partitions were of other columns, and are gone") else Nil
+    val none     = if (wanted.isEmpty && partitionFilters.nonEmpty) Seq("no file is in these partitions: nothing was read") else Nil
     val replaced = newer.map(v => s"statistics that a newer version of Dovetail wrote (format $v, which this one cannot read) were replaced").toSeq
     val written  = if (covered) WriteBack(session, relation, statistics) else Nil
     Result(
@@ -67,7 +68,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
       unread.size,
       keptFiles.size,
       (System.nanoTime() - start) / 1e9,
-      skipped ++ lost ++ replaced ++ written
+      skipped ++ none ++ lost ++ replaced ++ written
     )
   }
 

@@ -13,8 +13,8 @@ object ExplainQuery {
   val Runs: Seq[String]    = Seq("planned", "actual")
 
   def apply(session: SparkSession, sql: String, format: String, run: String): String = {
-    require(Formats.contains(format), s"dovetail_explain: unknown format '$format'. Allowed: ${Formats.mkString(", ")}.")
-    require(Runs.contains(run), s"dovetail_explain: '$run' is not known. Allowed: ${Runs.mkString(", ")} (the query is run).")
+    if (!Formats.contains(format)) refuse(s"there is no format '$format'. Allowed: ${Formats.mkString(", ")}")
+    if (!Runs.contains(run)) refuse(s"'$run' is not known. Allowed: ${Runs.mkString(", ")} (the query is run)")
     val state = session.sessionState
     // without SKIP, a statement that writes or drops would do so when it is planned
     val execution  = state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP)
@@ -39,8 +39,10 @@ object ExplainQuery {
 
   /** The plan after it has run; its rows go nowhere. */
   private def executed(execution: QueryExecution) = {
-    require(!execution.analyzed.isInstanceOf[Command], "dovetail_explain runs queries, not commands: leave out 'actual'.")
+    if (execution.analyzed.isInstanceOf[Command]) refuse("it runs queries, not commands: leave out 'actual'")
     SQLExecution.withNewExecutionId(execution, Some("dovetail explain, actual rows"))(execution.toRdd.foreach(_ => ()))
     execution.executedPlan
   }
+
+  private def refuse(why: String): Nothing = throw new IllegalArgumentException(s"dovetail_explain: $why.")
 }

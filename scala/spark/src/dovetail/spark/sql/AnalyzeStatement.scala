@@ -17,9 +17,11 @@ final case class AnalyzeStatement(kind: String, name: String, partition: Seq[(St
 
 object AnalyzeStatement {
 
-  val Usage: String =
-    "DOVETAIL ANALYZE TABLE <table or view> [PARTITION (column = value, …)] [COLUMNS (column, …)] [GROUPS ((column, …), …)], " +
-      "DOVETAIL ANALYZE PATH <format>.`<path>` [COLUMNS …] [GROUPS …], DOVETAIL ANALYZE DATABASE <database>"
+  val Usages: Seq[String] = Seq(
+    "DOVETAIL ANALYZE TABLE <table or view> [PARTITION (column = value, …)] [COLUMNS (column, …)] [GROUPS ((column, …), …)]",
+    "DOVETAIL ANALYZE PATH <format>.`<path>` [COLUMNS …] [GROUPS …]",
+    "DOVETAIL ANALYZE DATABASE <database>"
+  )
 
   private val Token   = """`(?:[^`]|``)*`|'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|[(),=]|[^\s(),=`'"]+""".r
   private val Kinds   = Set("TABLE", "PATH", "DATABASE")
@@ -34,6 +36,7 @@ object AnalyzeStatement {
     val kind  = words.headOption.map(_.text.toUpperCase(Locale.ROOT)).filter(Kinds).getOrElse(wrong(text, "TABLE, PATH or DATABASE is missing"))
     val named = words.tail.takeWhile(w => !(Clauses.exists(w.is)))
     if (named.isEmpty) wrong(text, s"the name of the ${kind.toLowerCase(Locale.ROOT)} is missing")
+    foreign(named).foreach(w => wrong(text, s"${w.text} is not expected there"))
     val rest    = words.drop(1 + named.size)
     val clauses = split(text, rest)
     if (kind == "DATABASE" && clauses.nonEmpty) wrong(text, s"${clauses.head._1} is of one table")
@@ -46,11 +49,17 @@ object AnalyzeStatement {
     )
   }
 
+  /** The first word that cannot be part of a name: a string or a parenthesis, or one that no dot joins to the word before it. */
+  private def foreign(named: Vector[Word]): Option[Word] =
+    (named.head +: named).zip(named).collectFirst {
+      case (before, w) if "'\"(),=".contains(w.text.head) || (w.start > before.end && !before.text.endsWith(".") && !w.text.startsWith(".")) => w
+    }
+
   /** Every clause with the words between its parentheses. */
   private def split(text: String, words: Vector[Word]): Seq[(String, Vector[Word])] = if (words.isEmpty) Nil
   else {
     val (head, rest) = (words.head, words.tail)
-    if (!Clauses.exists(head.is)) wrong(text, s"'${head.text}' is not expected there")
+    if (!Clauses.exists(head.is)) wrong(text, s"${head.text} is not expected there")
     if (!rest.headOption.exists(_.is("("))) wrong(text, s"a parenthesis is missing after ${head.text}")
     val close = depths(rest).indexOf(0)
     if (close < 0) wrong(text, s"a parenthesis after ${head.text} is not closed")
@@ -86,5 +95,5 @@ object AnalyzeStatement {
   private def unquoted(name: String): String = if (name.startsWith("`")) name.drop(1).dropRight(1).replace("``", "`") else name
 
   private def wrong(text: String, reason: String): Nothing =
-    throw new IllegalArgumentException(s"DOVETAIL ANALYZE $text: $reason. Allowed: $Usage.")
+    throw new IllegalArgumentException(s"DOVETAIL ANALYZE $text: $reason. Allowed: ${Usages.mkString(", ")}.")
 }

@@ -44,14 +44,20 @@ object CommandParser {
       val body           = Option(rest).fold("")(_.trim.stripSuffix(";").trim)
       val (verb, remain) = body.span(!_.isWhitespace)
       Some(verb.toUpperCase(Locale.ROOT) match {
-        case "PROFILE" if remain.trim.nonEmpty => ProfileCommand(remain.trim)
-        case "ANALYZE"                         => AnalyzeCommand(AnalyzeStatement(remain.trim))
-        case "CALIBRATE"                       => CalibrateCommand(remain.trim)
-        case _                                 =>
-          SteerStatement(body).map(SteerCommand(_)).getOrElse(throw new IllegalArgumentException(
-            s"Unknown statement 'DOVETAIL $body'. Allowed: DOVETAIL PROFILE <query>, ${AnalyzeStatement.Usage}, ${CalibrateCommand.Usage}, ${SteerStatement.Usage}."
-          ))
+        case "PROFILE" if remain.trim.isEmpty =>
+          throw new IllegalArgumentException(s"DOVETAIL PROFILE: the query is missing. Allowed: ${ProfileCommand.Usage}.")
+        case "PROFILE"   => ProfileCommand(remain.trim)
+        case "ANALYZE"   => AnalyzeCommand(AnalyzeStatement(remain.trim))
+        case "CALIBRATE" => CalibrateCommand(remain.trim)
+        case _           => SteerStatement(body).map(SteerCommand(_)).getOrElse(unknown(body))
       })
     case _ => None
   }
+
+  private def unknown(body: String): Nothing = {
+    val what = if (body.isEmpty) "DOVETAIL alone is no statement" else s"there is no statement 'DOVETAIL $body'"
+    throw new IllegalArgumentException(s"$what. Allowed: ${Usages.mkString(", ")}.")
+  }
+
+  private val Usages = AnalyzeStatement.Usages ++ Seq(ProfileCommand.Usage, CalibrateCommand.Usage) ++ SteerStatement.Usages.map(_._2)
 }

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.sql
 import scala.annotation.tailrec
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{Command, LogicalPlan, Project}
 import org.apache.spark.sql.dovetail.explain.Trace
 import org.apache.spark.sql.dovetail.plan.{GroupOrdering, Preparation}
 import org.apache.spark.sql.execution.CommandExecutionMode
@@ -11,8 +11,10 @@ import org.apache.spark.sql.execution.CommandExecutionMode
 /** A query as the rule sees it: planned up to there, not run. */
 final class PlannedQuery(session: SparkSession, sql: String, asker: String) {
   private val input = {
-    val state      = session.sessionState
-    val (_, trace) = Trace.collecting(state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP).optimizedPlan)
+    val state     = session.sessionState
+    val execution = state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP)
+    if (execution.analyzed.isInstanceOf[Command]) throw new IllegalArgumentException(s"$asker takes a query (SELECT …), not a command: $sql")
+    val (_, trace) = Trace.collecting(execution.optimizedPlan)
     trace.input.getOrElse(throw new IllegalArgumentException(s"$asker: Spark does not optimize this statement: $sql"))
   }
   private val prepared = Preparation(session, input)

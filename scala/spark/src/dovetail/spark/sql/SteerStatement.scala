@@ -15,10 +15,18 @@ object SteerStatement {
   final case class SavePins(path: String)                                      extends SteerStatement
   final case class LoadPins(path: String)                                      extends SteerStatement
 
-  val Usage: String =
-    "DOVETAIL SET ROWS <number> FOR TABLE <table>, DOVETAIL SET ROWS <number> FOR <query>, DOVETAIL FORGET ROWS [FOR TABLE <table> | FOR <query>], " +
-      "DOVETAIL SAVE ROWS '<path>', DOVETAIL LOAD ROWS '<path>', DOVETAIL PIN <name> [AS '<order>'] FOR <query>, DOVETAIL UNPIN <name>, " +
-      "DOVETAIL SAVE PINS '<path>', DOVETAIL LOAD PINS '<path>'"
+  /** First word and form of each. */
+  val Usages: Seq[(String, String)] = Seq(
+    "SET"    -> "DOVETAIL SET ROWS <number> FOR TABLE <table>",
+    "SET"    -> "DOVETAIL SET ROWS <number> FOR <query>",
+    "FORGET" -> "DOVETAIL FORGET ROWS [FOR TABLE <table> | FOR <query>]",
+    "SAVE"   -> "DOVETAIL SAVE ROWS '<path>'",
+    "LOAD"   -> "DOVETAIL LOAD ROWS '<path>'",
+    "PIN"    -> "DOVETAIL PIN <name> [AS '<order>'] FOR <query>",
+    "UNPIN"  -> "DOVETAIL UNPIN <name>",
+    "SAVE"   -> "DOVETAIL SAVE PINS '<path>'",
+    "LOAD"   -> "DOVETAIL LOAD PINS '<path>'"
+  )
 
   private val Name     = "([\\w.-]+|`[^`]+`)"
   private val Text     = "'((?:[^']|'')*)'"
@@ -28,7 +36,6 @@ object SteerStatement {
   private val PinIs    = s"(?is)PIN\\s+$Name\\s+(?:AS\\s+$Text\\s+)?FOR\\s+(.+)".r
   private val UnpinIs  = s"(?is)UNPIN\\s+$Name".r
   private val TableIs  = "(?is)TABLE\\s+(.+)".r
-  private val Verbs    = Seq("SET", "FORGET", "SAVE", "LOAD", "PIN", "UNPIN")
 
   /** None where the text is no such statement at all. */
   def apply(text: String): Option[SteerStatement] = text match {
@@ -42,12 +49,13 @@ object SteerStatement {
         case ("SAVE", _)      => SavePins(file)
         case _                => LoadPins(file)
       })
-    case PinIs(name, order, query) => Some(MakePin(unquoted(name), Option(order).map(_.replace("''", "'")), query.trim))
-    case UnpinIs(name)             => Some(RemovePin(unquoted(name)))
-    case other if Verbs.exists(v => other.takeWhile(!_.isWhitespace).equalsIgnoreCase(v)) =>
-      wrong(text, "it is not complete, or has something that does not belong there")
-    case _ => None
+    case PinIs(name, order, query)       => Some(MakePin(unquoted(name), Option(order).map(_.replace("''", "'")), query.trim))
+    case UnpinIs(name)                   => Some(RemovePin(unquoted(name)))
+    case other if usages(other).nonEmpty => wrong(text, "it is not complete, or has something that does not belong there")
+    case _                               => None
   }
+
+  private def usages(text: String): Seq[String] = Usages.collect { case (verb, usage) if text.takeWhile(!_.isWhitespace).equalsIgnoreCase(verb) => usage }
 
   private def target(text: String): Target = text.trim match {
     case TableIs(name) => OfTable(name.trim)
@@ -60,5 +68,6 @@ object SteerStatement {
 
   private def unquoted(name: String): String = name.stripPrefix("`").stripSuffix("`")
 
-  private def wrong(text: String, reason: String): Nothing = throw new IllegalArgumentException(s"DOVETAIL $text: $reason. Allowed: $Usage.")
+  private def wrong(text: String, reason: String): Nothing =
+    throw new IllegalArgumentException(s"DOVETAIL $text: $reason. Allowed: ${usages(text).mkString(", ")}.")
 }

@@ -105,14 +105,14 @@ object TableFunctions {
   }
 
   private def call(f: TableFunction, arguments: Seq[Expression]): LogicalPlan = {
-    def usage = s"Usage: ${f.name}(${f.arguments})."
-    require(
-      f.arity.contains(arguments.size),
-      s"${f.name} takes ${f.arity.start}${if (f.arity.end > f.arity.start) s" to ${f.arity.end}" else ""} arguments, not ${arguments.size}. $usage"
-    )
+    def wrong(what: String) = throw new IllegalArgumentException(s"$what Usage: ${f.name}(${f.arguments}).")
+    if (!f.arity.contains(arguments.size)) {
+      val most = if (f.arity.end > f.arity.start) s" to ${f.arity.end}" else ""
+      wrong(s"${f.name} takes ${f.arity.start}$most argument${if (f.arity.end == 1) "" else "s"}, not ${arguments.size}.")
+    }
     val values = arguments.map { a =>
-      require(a.foldable && a.dataType.isInstanceOf[StringType], s"The arguments of ${f.name} must be constant strings, not ${a.sql}. $usage")
-      Option(a.eval()).map(_.toString).getOrElse(throw new IllegalArgumentException(s"The arguments of ${f.name} must not be NULL. $usage"))
+      if (!a.foldable || !a.dataType.isInstanceOf[StringType]) wrong(s"The arguments of ${f.name} are constant strings, not ${a.sql}.")
+      Option(a.eval()).fold(wrong(s"The arguments of ${f.name} are not NULL."))(_.toString)
     }
     TableFunctionCall(f.name, values, f.columns.map { case (name, dataType) => AttributeReference(name, dataType)() })
   }

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.steer
 
+import java.io.{InputStream, IOException}
+
 import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.hadoop.fs.{FileSystem, Path}
@@ -12,20 +14,25 @@ object JsonFile {
 
   def write(session: SparkSession, path: String, json: JsonNode): Unit = {
     val target = new Path(path)
-    val out    = fileSystem(session, target).create(target, true)
-    try out.write(mapper.writerWithDefaultPrettyPrinter.writeValueAsBytes(json))
-    finally out.close()
+    try {
+      val out = fileSystem(session, target).create(target, true)
+      try out.write(mapper.writerWithDefaultPrettyPrinter.writeValueAsBytes(json))
+      finally out.close()
+    } catch { case e: IOException => throw new IllegalArgumentException(s"$path cannot be written: ${e.getMessage}", e) }
   }
 
   /** @param of makes something of it; where it throws an IllegalArgumentException, the file is named */
   def read[A](session: SparkSession, path: String)(of: JsonNode => A): A = {
     val source = new Path(path)
-    val in     = fileSystem(session, source).open(source)
-    try of(mapper.readTree(in: java.io.InputStream))
-    catch {
+    try {
+      val in = fileSystem(session, source).open(source)
+      try of(mapper.readTree(in: InputStream))
+      finally in.close()
+    } catch {
       case e: JsonProcessingException  => throw new IllegalArgumentException(s"$path is no JSON: ${e.getOriginalMessage}", e)
+      case e: IOException              => throw new IllegalArgumentException(s"$path cannot be read: ${e.getMessage}", e)
       case e: IllegalArgumentException => throw new IllegalArgumentException(s"$path: ${e.getMessage}", e)
-    } finally in.close()
+    }
   }
 
   private def fileSystem(session: SparkSession, path: Path): FileSystem = StoreFiles.fileSystem(path, session.sessionState.newHadoopConf())

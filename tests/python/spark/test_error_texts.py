@@ -1,0 +1,124 @@
+"""Errors of wrong input name what was wrong and what is allowed: in SQL, where no Python stands before them, and here.
+
+What Spark says of a query (no such table, no such column) stays Spark's own text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import dovetail
+from dovetail import _sql
+from dovetail.errors import DovetailError
+
+QUERY = (
+    "SELECT count(*) FROM star.sales s JOIN star.item i ON s.item_id = i.item_id "
+    "JOIN star.store t ON s.store_id = t.store_id"
+)
+
+STATEMENTS = [
+    ("DOVETAIL", "DOVETAIL alone is no statement. Allowed: DOVETAIL ANALYZE TABLE <table or view>"),
+    ("DOVETAIL FOO", "there is no statement 'DOVETAIL FOO'. Allowed: DOVETAIL ANALYZE TABLE <table or view>"),
+    ("DOVETAIL PROFILE", "the query is missing. Allowed: DOVETAIL PROFILE <query>."),
+    ("DOVETAIL PROFILE DROP TABLE t", "takes a query (SELECT …), not a command"),
+    ("DOVETAIL CALIBRATE 5 ROWS", "expected DOVETAIL CALIBRATE [<n> ROWS | RESET], with 100000 rows or more"),
+    ("DOVETAIL ANALYZE star.sales", "TABLE, PATH or DATABASE is missing. Allowed: DOVETAIL ANALYZE TABLE"),
+    ("DOVETAIL ANALYZE TABLE star.sales COLUMN (price)", "COLUMN is not expected there. Allowed: "),
+    ("DOVETAIL ANALYZE TABLE range(10)", "( is not expected there. Allowed: "),
+    ("DOVETAIL ANALYZE PATH '/data'", "'/data' is not expected there. Allowed: DOVETAIL ANALYZE TABLE"),
+    (
+        "DOVETAIL ANALYZE TABLE star.sales COLUMNS (nope)",
+        "of spark_catalog.star.sales. Columns: sale, item_id",
+    ),
+    (
+        "DOVETAIL ANALYZE TABLE star.sales PARTITION (day = 1)",
+        "partitioned by day. Partition columns: year, month.",
+    ),
+    (
+        "DOVETAIL SET ROWS -1 FOR TABLE star.sales",
+        "Allowed: DOVETAIL SET ROWS <number> FOR TABLE <table>, ",
+    ),
+    ("DOVETAIL SET ROWS 1 FOR DROP TABLE t", "DOVETAIL SET ROWS takes a query (SELECT …), not a command: DROP TABLE t"),
+    ("DOVETAIL UNPIN", "does not belong there. Allowed: DOVETAIL UNPIN <name>."),
+    ("DOVETAIL UNPIN nope", "there is no pin 'nope'. Pins: "),
+    ("DOVETAIL LOAD PINS '/no/such.json'", "/no/such.json cannot be read: File /no/such.json does not exist"),
+    ("DOVETAIL LOAD ROWS '/no/such.json'", "/no/such.json cannot be read: File /no/such.json does not exist"),
+    ("DOVETAIL SAVE PINS '/dev/null/x.json'", "/dev/null/x.json cannot be written: "),
+    ("SELECT * FROM dovetail_stats()", "dovetail_stats takes 1 argument, not 0. Usage: dovetail_stats(table)."),
+    ("SELECT * FROM dovetail_version('x')", "dovetail_version takes 0 arguments, not 1. Usage: dovetail_version()."),
+    ("SELECT * FROM dovetail_stats(1)", "are constant strings, not 1. Usage: dovetail_stats(table)."),
+    ("SELECT * FROM dovetail_explain('SELECT 1', 'pdf')", "there is no format 'pdf'. Allowed: text, json."),
+    ("SELECT * FROM dovetail_explain('SELECT 1', 'text', 'x')", "'x' is not known. Allowed: planned, actual"),
+    ("SELECT * FROM dovetail_estimate('DROP TABLE t')", "dovetail_estimate takes a query (SELECT …), not a command"),
+    ("SET spark.dovetail.reorder.minGain = 2", "spark.dovetail.reorder.minGain must be from 0.0 to 1.0"),
+    ("SET spark.dovetail.cost.constants = x=1", "'x' is none of rowProduced, "),
+]
+
+
+@pytest.mark.parametrize(("statement", "told"), STATEMENTS)
+def test_statements(spark: SparkSession, tables: str, statement: str, told: str) -> None:
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - of many classes; the text is what counts
+        _sql.rows(spark, statement)
+    assert told in str(caught.value)
+    assert "requirement failed" not in str(caught.value)
+
+
+CALLS: list[tuple[Callable[[SparkSession], object], str]] = [
+    (lambda spark: dovetail.analyze(spark, "/data/sales"), "Files are named with their format: parquet.`/data/sales`"),
+    (
+        lambda spark: dovetail.analyze(spark, "star.sale"),
+        "no table 'star.sale'. Did you mean sales? Tables of",
+    ),
+    (lambda spark: dovetail.analyze(spark, "star.sales", 5), "columns=5 is not understood: pass a list"),  # type: ignore[arg-type]
+    (lambda spark: dovetail.analyze(spark, 5), "a database or a DataFrame, not int"),  # type: ignore[arg-type]
+    (lambda spark: dovetail.analyze("star.sales", spark), "a Spark session is expected as the first argument, got str"),  # type: ignore[arg-type]
+    (lambda spark: dovetail.stats(spark, 5), "the name of a table is expected, got int"),  # type: ignore[arg-type]
+    (lambda _: dovetail.status(None), "a Spark session is expected as the first argument, got NoneType"),  # type: ignore[arg-type]
+    (lambda spark: dovetail.compare(spark, 3), "compare takes the text of a query, got int"),  # type: ignore[arg-type]
+    (lambda spark: dovetail.rows.tell(spark, 2.5, table="t"), "2.5 is no number of rows: it is a whole number"),  # type: ignore[arg-type]
+    (
+        lambda spark: dovetail.enable(SparkSession.builder.config("spark.dovetail.reorder.mingain", "0.1")),
+        "no setting spark.dovetail.reorder.mingain. Did you mean spark.dovetail.reorder.minGain",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "told"), CALLS)
+def test_calls(spark: SparkSession, tables: str, call: Callable[[SparkSession], object], told: str) -> None:
+    try:
+        with pytest.raises(DovetailError) as caught:
+            call(spark)
+    finally:
+        getattr(SparkSession.builder, "_options", {}).pop("spark.dovetail.reorder.mingain", None)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("hint", "told"),
+    [
+        ("DOVETAIL_ORDER('((s i) t)')", "the order '((s i) t)' is not used: 's' is none of sales, item, store"),
+        ("DOVETAIL_ORDER(sales, item, store)", "DOVETAIL_ORDER is not used: it takes an order in quotes, as in"),
+        (
+            "DOVETAIL_ODER('sales item store')",
+            "DOVETAIL_ODER is not used: there is no such hint. Allowed: DOVET",
+        ),
+    ],
+)
+def test_hints_without_effect_are_told(spark: SparkSession, tables: str, hint: str, told: str) -> None:
+    found = dovetail.explain(QUERY.replace("SELECT", f"SELECT /*+ {hint} */"), spark)
+    assert told in found.to_dict()["groups"][0]["reason"]
+
+
+def test_a_file_of_something_else(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "rows.json").write_text('[{"query": "SELECT 1"}]')
+    with pytest.raises(Exception, match=r"an entry has a query or a table, and rows of 0 or more, not"):
+        dovetail.rows.load(spark, str(tmp_path / "rows.json"))
+
+
+def test_a_partition_without_files(spark: SparkSession, tables: str) -> None:
+    with pytest.warns(dovetail.errors.DovetailWarning, match="no file is in these partitions: nothing was read"):
+        dovetail.analyze(spark, "star.sales", partitions={"year": 1999}, progress=False)
