@@ -95,7 +95,7 @@ def test_progress_goes_to_stderr(spark: SparkSession, tables: str, capsys: pytes
         ("star.item", {"noscan": True}, NotAnalyzableError, "mode='spark'"),
         ("star.item", {"histogram": False}, NotAnalyzableError, "mode='spark'"),
         ("parquet.`/nonexistent/dovetail`", {}, AnalyzeError, "nonexistent"),
-        (7, {}, NotAnalyzableError, "not <class 'int'>"),
+        (7, {}, NotAnalyzableError, "or a DataFrame, not int"),
     ],
 )
 def test_refusals(
