@@ -203,10 +203,16 @@ def is_spark_error(error: BaseException) -> bool:
 
 
 def reason(error: BaseException) -> str:
-    """What an error of Spark says, in one line."""
+    r"""What an error of Spark says, in one line; of a failed job, what caused it.
+
+    >>> job = "An error occurred while calling o1.sql.\n: X: Job aborted\n\tat a.b\nCaused by: Y: no Parquet\n\tat c"
+    >>> reason(Exception(job)), reason(Exception("[A] one\ntwo"))
+    ('Y: no Parquet', '[A] one')
+    """
     lines = [line.strip(" :") for line in str(error).splitlines() if line.strip()]
     if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
-        return lines[1]
+        causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+        return causes[-1] if causes else lines[1]
     return lines[0] if lines else type(error).__name__
 
 
