@@ -101,7 +101,8 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("an input that several parts of a query share stays one broadcast, as long as Spark reuses it") {
-    val parts = (1 to 3).map(w => s"SELECT medium.w, count(*) n FROM big JOIN medium ON big.k = medium.k JOIN other ON big.i = other.i WHERE big.w = $w GROUP BY 1")
+    val parts =
+      (1 to 3).map(w => s"SELECT medium.w, count(*) n FROM big JOIN medium ON big.k = medium.k JOIN other ON big.i = other.i WHERE big.w = $w GROUP BY 1")
     val query = parts.mkString(" UNION ALL ")
     // of big's few rows, or of a dimension
     def broadcasts: (Int, Int) = {

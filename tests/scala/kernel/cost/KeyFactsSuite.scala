@@ -98,8 +98,8 @@ class KeyFactsSuite extends AnyFunSuite {
   }
 
   test("an input that a query has three times is broadcast once: each join pays a third") {
-    val graph              = GraphText("A 1e6; B 1e4 upper=1e4; A.x:1e4=B.x:1e4")
-    def cost(copies: Int)  = {
+    val graph             = GraphText("A 1e6; B 1e4 upper=1e4; A.x:1e4=B.x:1e4")
+    def cost(copies: Int) = {
       val again = JoinGraph(graph.relations.map(_.copy(copies = copies)), graph.classes, graph.predicates, Vector.empty)
       new Search(again, new PhysicalCosts(k, cluster.copy(staticBytes = 1e7)), Budget.unlimited).run(GraphText.shape("(A B)", graph)).original.joins.last.own
     }

@@ -52,7 +52,7 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
   private def sides(join: JoinTree.Join, choice: MethodChoice): (Side, Side) = {
     def side(word: String, tree: JoinTree, input: Input) = tree match {
       case JoinTree.Leaf(r, _, _) => Side(graph.relations(r).name, Some(r), input)
-      case _                   => Side(s"the $word side", None, input)
+      case _                      => Side(s"the $word side", None, input)
     }
     (side("left", join.left, choice.left), side("right", join.right, choice.right))
   }

@@ -30,7 +30,16 @@ final class GroupGraph(
     val samples   = statistics.samples.relations(leaves, predicates, conditions.flatten.flatMap(_._2).map { case (l, r) => Vector(l, r) })
     val relations = leaves.indices.toVector.map { i =>
       val width = profiles(i).width(leaves(i).output.map(_.exprId.id))
-      Relation(i, names(i), profiles(i), width, SparkBroadcast(leaves(i), broadcastThreshold), samples(i), PartitionColumns(leaves(i)), repeated.copies(leaves(i)))
+      Relation(
+        i,
+        names(i),
+        profiles(i),
+        width,
+        SparkBroadcast(leaves(i), broadcastThreshold),
+        samples(i),
+        PartitionColumns(leaves(i)),
+        repeated.copies(leaves(i))
+      )
     }
     JoinGraph(
       relations,
