@@ -39,36 +39,44 @@ from dovetail_bench.session import (
 MODES = (SPARK, SPARK_CBO, DOVETAIL, DOVETAIL_BARE, DOVETAIL_ONE_PASS)
 
 
-def run(options: argparse.Namespace) -> Results:
-    """Measures the chosen queries in all modes."""
+def run(options: argparse.Namespace, modes: tuple[Mode, ...]) -> Results:
+    """Measures the chosen queries in these modes. A run that is stopped (Ctrl-C) gives what it has measured so far."""
     queries = load(options.suite, options.queries)
     data = dataset(FOLDERS[options.suite][1], options.scale, options.data_dir)
     measured: dict[str, dict[str, list[Profile]]] = {}
     failures: dict[str, dict[str, str]] = {}
     with bench(options) as session:
         session.register(data)
-        session.collect(data)
-        for number, query in enumerate(queries):
-            measured[query.name] = {}
-            for mode in _rotated(number):
-                session.use(mode, data)
-                try:
-                    runs = [profile(session.spark, query.text) for _ in range(options.repeat)]
-                except Exception as failed:  # of Spark: a finding about this query, not the end of the run
-                    failures.setdefault(query.name, {})[mode.name] = str(failed).strip().splitlines()[0]
-                else:
-                    measured[query.name][mode.name] = runs
-            say(f"{number + 1}/{len(queries)} {_line(query, measured[query.name], failures.get(query.name, {}))}")
-        return Results(MODES, measured, failures, _analyze_seconds(session), sum(session.collect_seconds.values()))
+        if any(mode.collected for mode in modes):
+            session.collect(data)
+        try:
+            for number, query in enumerate(queries):
+                measured[query.name] = {}
+                for mode in _rotated(modes, number):
+                    session.use(mode, data)
+                    try:
+                        runs = [profile(session.spark, query.text) for _ in range(options.repeat)]
+                    except Exception as failed:  # of Spark: a finding about this query, not the end of the run
+                        failures.setdefault(query.name, {})[mode.name] = str(failed).strip().splitlines()[0]
+                    else:
+                        measured[query.name][mode.name] = runs
+                found = _line(query, modes, measured[query.name], failures.get(query.name, {}))
+                say(f"{number + 1}/{len(queries)} {found}")
+        except KeyboardInterrupt:
+            say(f"stopped in the {len(measured)}th of {len(queries)} queries; what was measured is reported")
+        return Results(modes, measured, failures, _analyze_seconds(session), sum(session.collect_seconds.values()))
 
 
-def _rotated(number: int) -> tuple[Mode, ...]:
-    start = number % len(MODES)
-    return MODES[start:] + MODES[:start]
+def _rotated(modes: tuple[Mode, ...], number: int) -> tuple[Mode, ...]:
+    start = number % len(modes)
+    return modes[start:] + modes[:start]
 
 
-def _line(query: Query, measured: Mapping[str, Sequence[Profile]], failures: Mapping[str, str]) -> str:
-    words = [f"{m.name} {measured[m.name][-1].join_rows:,}" for m in MODES if m.name in measured]
+def _line(
+    query: Query, modes: Sequence[Mode], measured: Mapping[str, Sequence[Profile]], failures: Mapping[str, str]
+) -> str:
+    runs = [(mode.name, measured[mode.name][-1]) for mode in modes if mode.name in measured]
+    words = [f"{mode} {run.join_rows:,} rows {run.seconds:.1f} s" for mode, run in runs]
     return f"{query.name}: " + ", ".join(words + [f"{mode} FAILED" for mode in failures])
 
 
@@ -80,29 +88,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit code."""
     lines = (__doc__ or "").splitlines()
     parser = argparse.ArgumentParser(prog="python -m dovetail_bench.join_rows", description=lines[0])
+    add_options(parser)
+    options = parser.parse_args(arguments)
+    results = run(options, MODES)
+    page = report.Page("join_rows", f"Rows out of joins, {options.suite}, scale {options.scale:g}")
+    write_page(page, results)
+    return finish(page, options, results, targets(results))
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Options of the commands that run a suite in modes."""
     parser.add_argument("--suite", choices=FOLDERS, default="tpcds", help="query suite (tpcds)")
     parser.add_argument("--queries", nargs="+", default=[], metavar="NAME", help="only these")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each query and mode; times are medians (1)")
     parser.add_argument("--gate", action="store_true", help="exit code 1 if a target is missed")
     report.add_options(parser)
     add_session_options(parser)
-    options = parser.parse_args(arguments)
-    results = run(options)
-    page = report.Page("join_rows", f"Rows out of joins, {options.suite}, scale {options.scale:g}")
-    write_page(page, results)
-    page.write(options, _data(results))
-    failed = any(
-        mode in failures
-        for failures in results.failures.values()
-        for mode in ("dovetail", "dovetail_bare", "dovetail_one_pass")
-    )
-    missed = options.gate and not all(target["hit"] for target in targets(results))
-    return 1 if failed or missed else 0
 
 
-def _data(results: Results) -> dict[str, Any]:
+def finish(
+    page: report.Page, options: argparse.Namespace, results: Results, targets: Sequence[Mapping[str, Any]]
+) -> int:
+    """Writes the page and all runs; returns the exit code."""
     runs = {q: {m: [asdict(p) for p in profiles] for m, profiles in by.items()} for q, by in results.measured.items()}
-    return {"targets": targets(results), "failures": results.failures, "runs": runs}
+    page.write(options, {"targets": targets, "failures": results.failures, "runs": runs})
+    failed = any(set(failures) - {SPARK.name, SPARK_CBO.name} for failures in results.failures.values())
+    missed = options.gate and not all(target["hit"] for target in targets)
+    return 1 if failed or missed else 0
 
 
 if __name__ == "__main__":

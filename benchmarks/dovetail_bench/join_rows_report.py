@@ -153,28 +153,13 @@ def _digest(results: Results, query: str, mode: Mode) -> dict[str, Any]:
     return results.measured[query][mode.name][-1].digest
 
 
-def write_page(page: Page, results: Results) -> None:
-    """Fills the page."""
-    page.text(
-        f"{len(results.complete)} queries ran in all modes. Join rows: rows out of all joins of the plan that ran, "
-        f"a reused exchange counted once. ANALYZE of all columns took {results.analyze_seconds:.0f} s, Dovetail's pass "
-        f"{results.collect_seconds:.0f} s."
-    )
-    page.table("Totals", [_totals(results, mode) for mode in results.modes])
-    page.targets(targets(results))
-    heading = f"more than {MAX_WORSE}x the join rows of the better of the others, over {MIN_ROWS:,} rows"
-    for mode in (DOVETAIL, DOVETAIL_BARE, DOVETAIL_ONE_PASS, SPARK_CBO):
-        page.table(f"Regressions of {mode.title}: {heading}", regressions(results, mode))
-    for mode in (DOVETAIL, DOVETAIL_BARE, DOVETAIL_ONE_PASS, SPARK_CBO):
-        page.table(f"Slower with {mode.title} by {SLOWER}x and {SLOWER_SECONDS} s", slower(results, mode))
-    page.table("Answers whose digest is not plain Spark's (tie or wrong: see answers)", answers_differing(results))
-    page.table(
-        "Failures", [{"query": q, "mode": m, "error": e} for q, by in results.failures.items() for m, e in by.items()]
-    )
-    page.table("All queries", [_line(results, query) for query in results.complete])
+def failures(results: Results) -> list[dict[str, Any]]:
+    """What failed in which mode."""
+    return [{"query": q, "mode": m, "error": e} for q, by in results.failures.items() for m, e in by.items()]
 
 
-def _totals(results: Results, mode: Mode) -> dict[str, Any]:
+def totals(results: Results, mode: Mode) -> dict[str, Any]:
+    """A mode's sums."""
     return {
         "mode": mode.title,
         "join rows": int(results.total(mode, lambda p: p.join_rows)),
@@ -184,6 +169,25 @@ def _totals(results: Results, mode: Mode) -> dict[str, Any]:
         "of it Dovetail s": results.total(mode, lambda p: p.dovetail_ms) / MILLISECONDS,
         "shuffled GiB": results.total(mode, lambda p: p.shuffle_bytes) / GIB,
     }
+
+
+def write_page(page: Page, results: Results) -> None:
+    """Fills the page."""
+    page.text(
+        f"{len(results.complete)} queries ran in all modes. Join rows: rows out of all joins of the plan that ran, "
+        f"a reused exchange counted once. ANALYZE of all columns took {results.analyze_seconds:.0f} s, Dovetail's pass "
+        f"{results.collect_seconds:.0f} s."
+    )
+    page.table("Totals", [totals(results, mode) for mode in results.modes])
+    page.targets(targets(results))
+    heading = f"more than {MAX_WORSE}x the join rows of the better of the others, over {MIN_ROWS:,} rows"
+    for mode in (DOVETAIL, DOVETAIL_BARE, DOVETAIL_ONE_PASS, SPARK_CBO):
+        page.table(f"Regressions of {mode.title}: {heading}", regressions(results, mode))
+    for mode in (DOVETAIL, DOVETAIL_BARE, DOVETAIL_ONE_PASS, SPARK_CBO):
+        page.table(f"Slower with {mode.title} by {SLOWER}x and {SLOWER_SECONDS} s", slower(results, mode))
+    page.table("Answers whose digest is not plain Spark's (tie or wrong: see answers)", answers_differing(results))
+    page.table("Failures", failures(results))
+    page.table("All queries", [_line(results, query) for query in results.complete])
 
 
 def _line(results: Results, query: str) -> dict[str, Any]:

@@ -63,7 +63,7 @@ class Page:
         self.table("Targets", [{k: v for k, v in t.items() if k != "hit"} for t in targets])
 
     def write(self, options: argparse.Namespace, data: Mapping[str, Any]) -> None:
-        """Prints the page, and writes it and its data as `<date>-<command>-sf<scale>` or `<date>-<command>-<data>`."""
+        """Prints the page, and writes it and its data as `<date>-<command>[-<data>][-sf<scale>]`."""
         environment = machine()
         chosen = {k: v for k, v in vars(options).items() if k not in PLACES and v not in (None, [], False)}
         self.text(f"Made by `python -m dovetail_bench.{self.name}`; {_pairs(chosen)}.")
@@ -71,7 +71,7 @@ class Page:
         page = "\n\n".join(self._parts) + "\n"
         print(page)
         options.results.mkdir(parents=True, exist_ok=True)
-        suffix = f"-sf{options.scale:g}" if "scale" in options else self._suffix
+        suffix = self._suffix + (f"-sf{options.scale:g}" if "scale" in options else "")
         target: Path = options.results / f"{datetime.date.today():%Y-%m-%d}-{self.name}{suffix}.md"
         target.write_text(page, encoding="utf-8")
         body = {"command": self.name, "options": chosen, "environment": environment, **data}
