@@ -29,7 +29,7 @@ from pyspark.sql import SparkSession
 from dovetail import _sql
 from dovetail.demo.data import import_duckdb
 from dovetail_bench import report
-from dovetail_bench.oracle import NULL_ORDER
+from dovetail_bench.oracle import connect
 from dovetail_bench.progress import say
 from dovetail_bench.random_queries import RandomQuery, duckdb_text
 from dovetail_bench.random_tables import ROWS, SIZES, RandomTables, seeded
@@ -118,7 +118,7 @@ class SecondOpinion:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._duckdb = _second_opinion()
+        self._duckdb = _one_thread()
         self._database = ""
 
     def use(self, database: str) -> None:
@@ -132,29 +132,25 @@ class SecondOpinion:
 
     def rows(self, sql: str) -> list[Row]:
         """The answer to a query, or DuckDB's error."""
-        return self._rows(sql)
+        try:
+            return [tuple(row) for row in self._duckdb.execute(sql).fetchall()]
+        except (import_duckdb().FatalException, import_duckdb().InternalException):
+            self._duckdb = _one_thread()
+            self.use(self._database)
+            raise
 
     def rows_unoptimized(self, sql: str) -> list[Row]:
         """The same, the query executed as it is written: DuckDB's optimizer has errors of its own."""
         self._duckdb.execute("PRAGMA disable_optimizer")
         try:
-            return self._rows(sql)
+            return self.rows(sql)
         finally:
             self._duckdb.execute("PRAGMA enable_optimizer")
 
-    def _rows(self, sql: str) -> list[Row]:
-        try:
-            return [tuple(row) for row in self._duckdb.execute(sql).fetchall()]
-        except (import_duckdb().FatalException, import_duckdb().InternalException):
-            self._duckdb = _second_opinion()
-            self.use(self._database)
-            raise
 
-
-def _second_opinion() -> DuckDBPyConnection:
-    duckdb = import_duckdb().connect()
+def _one_thread() -> DuckDBPyConnection:
+    duckdb = connect()
     duckdb.execute("SET threads = 1")
-    duckdb.execute(f"SET default_null_order = '{NULL_ORDER}'")
     return duckdb
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dovetail.demo.data import Dataset, import_duckdb
 from dovetail_bench.queries import Query
 from dovetail_bench.rows import Row
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 # Spark's ORDER BY puts NULL first where ascending and last where descending.
 NULL_ORDER = "nulls_first_on_asc_last_on_desc"
@@ -37,12 +41,18 @@ TOUCHES: Mapping[str, Touch] = {
 }
 
 
+def connect() -> DuckDBPyConnection:
+    """A DuckDB whose ORDER BY is Spark's."""
+    duckdb = import_duckdb().connect()
+    duckdb.execute(f"SET default_null_order = '{NULL_ORDER}'")
+    return duckdb
+
+
 class Oracle:
     """A DuckDB that sees one data set."""
 
     def __init__(self, data: Dataset) -> None:
-        self._connection = import_duckdb().connect()
-        self._connection.execute(f"SET default_null_order = '{NULL_ORDER}'")
+        self._connection = connect()
         for table in data.tables:
             files = (data.location(table) / "*.parquet").as_posix().replace("'", "''")
             self._connection.execute(f"CREATE VIEW {table} AS FROM '{files}'")

@@ -62,8 +62,6 @@ def function_rows(spark: SparkSession, function: str, *arguments: str) -> list[d
     """
     if not hasattr(spark, "sql"):
         raise StatementError(f"a Spark session is expected as the first argument, got {type(spark).__name__}.")
-    if not hasattr(spark, "sql"):
-        raise StatementError(f"a Spark session is expected as the first argument, got {type(spark).__name__}.")
     # Literals, not parameters: Spark 4.1 puts parameters into the text as literals itself, and gets backslashes wrong
     # where escapedStringLiterals is set.
     literals = ", ".join(text_literal(spark, argument) for argument in arguments)

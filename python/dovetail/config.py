@@ -44,6 +44,9 @@ class Config(ConfigBase):
             linearized and a greedy one, improved piece by piece, take over. 0 is greedy only. A star of 16 relations
             has 245760 pairs, a clique of 12 has 261625.
         min_gain: Share of the estimated cost of the written order that another order must save to be taken.
+        reorder_semi_joins: Whether a grouping that is joined with a small restricted table is computed for that table's
+            keys alone, by a semi join below it, where that saves the share of its work that
+            spark.dovetail.reorder.minGain asks for.
         reorder_order: An order for groups with just these relations, as explain writes it: ((a b) c). It is taken
             whatever it costs, unless outer or semi joins forbid it. In SQL a hint does the same for one query: /*+
             DOVETAIL_ORDER('((a b) c)') */.
@@ -81,6 +84,7 @@ class Config(ConfigBase):
     planning_budget_ms: int = 500
     exact_pairs: int = 300000
     min_gain: float = 0.1
+    reorder_semi_joins: bool = True
     reorder_order: str = ""
     broadcast_enabled: bool = True
     adaptive_shuffled_hash: bool = True
@@ -105,6 +109,7 @@ class Config(ConfigBase):
         Setting("planning_budget_ms", "spark.dovetail.reorder.maxPlanningMs", "int", 500, low=1),
         Setting("exact_pairs", "spark.dovetail.reorder.exactPairs", "int", 300000, low=0),
         Setting("min_gain", "spark.dovetail.reorder.minGain", "float", 0.1, low=0.0, high=1.0),
+        Setting("reorder_semi_joins", "spark.dovetail.reorder.semiJoins", "bool", True),
         Setting("reorder_order", "spark.dovetail.reorder.order", "str", ""),
         Setting("broadcast_enabled", "spark.dovetail.broadcast.enabled", "bool", True),
         Setting("adaptive_shuffled_hash", "spark.dovetail.adaptive.shuffledHash", "bool", True),

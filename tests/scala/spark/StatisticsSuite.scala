@@ -225,6 +225,7 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     estimates("SELECT * FROM u WHERE NOT EXISTS (SELECT 1 FROM w WHERE w.id = u.id)", Rows * 800 / 1000)
     estimates("SELECT * FROM w LEFT SEMI JOIN u ON u.id = w.id", 200.0)
     estimates("SELECT * FROM w LEFT ANTI JOIN u ON u.id = w.id", 200.0 * Assumptions.AntiJoinFloor, exact = false)
+    estimates("SELECT hundred, count(*) FROM u LEFT SEMI JOIN (SELECT * FROM w WHERE id < 20) w ON hundred = w.id GROUP BY hundred", 20.0)
   }
 
   // other operators
@@ -239,6 +240,22 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     assert(two >= 50.0 * 0.9 && two <= 500.0, s"$two: between the larger and the product; 50 in truth")
     close(rows("SELECT ten + 1, count(*) FROM u GROUP BY ten + 1"), 10.0, "an expression has no more values than its column")
     estimates("SELECT hundred, count(*) FROM u WHERE hundred < 20 GROUP BY hundred", 20.0)
+  }
+
+  test("an expression has no more values than its function can have, and no more than it chooses from") {
+    def grouped(e: String) = s"SELECT $e, count(*) FROM u GROUP BY $e"
+    estimates(grouped("id % 7"), 7.0)
+    estimates(grouped("pmod(id + 3, 7)"), 7.0)
+    estimates(grouped("-(id % 7) + 1"), 7.0)
+    estimates(grouped("year(d)"), 1.0)
+    estimates(grouped("month(d)"), 12.0, exact = false)
+    estimates(grouped("id > 500 AND id < 700"), 2.0)
+    estimates(grouped("CASE WHEN id < 10 THEN 'few' WHEN id < 100 THEN 'some' END"), 3.0)
+    estimates(grouped("CASE WHEN id < 10 THEN ten ELSE -1 END"), 11.0)
+    estimates(grouped("coalesce(half, 1)"), 501.0)
+    estimates("SELECT u.id FROM u JOIN w ON u.id % 5 = w.five", Rows * 200 / 5)
+    estimates("SELECT u.id FROM u JOIN w ON u.id % 5 = w.id % 10", Rows * 200 / 10)
+    estimates("SELECT u.id FROM (SELECT id, id % 5 AS r FROM u) u JOIN w ON r = w.five", Rows * 200 / 5)
   }
 
   test("limits, unions, samples, expansion, explosion, windows") {

@@ -20,7 +20,7 @@ final class KeySkew private (bits: Array[Long], shares: Array[Double]) {
   }
 
   /** The same by whatever key there is. */
-  val largest: Double = shares.foldLeft(0.0)(math.max)
+  val most: Double = shares.foldLeft(0.0)(math.max)
 
   private def entries: Iterator[(Long, Double)] = bits.iterator.zip(shares.iterator)
 }

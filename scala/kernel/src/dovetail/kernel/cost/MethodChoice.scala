@@ -48,8 +48,7 @@ object MethodChoice {
   }
 
   /** Keeps what it is offered, whatever it costs. */
-  final private class Offers(of: SubPlan)
-      extends SubPlan(of.relation, of.rows, of.bytes, of.classes, of.broadcast, of.cautious, of.skew, of.pruning, of.selective, of.copies) {
+  final private class Offers(of: SubPlan) extends SubPlan(of) {
     private val ways = mutable.LinkedHashMap.empty[JoinMethod, Double]
 
     override def offer(cost: Double, partitioning: Long, method: JoinMethod, l: SubPlan, la: Int, r: SubPlan, ra: Int, repartition: Double): Unit =

@@ -86,7 +86,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     val b      = if (swap == SwapRight) right else smaller(left, right)
     val s      = if (b eq right) left else right
     val hashes = build(b, if (b eq right) rightKey else leftKey) + probe(s, if (b eq right) leftKey else rightKey)
-    val made   = output * slowest(out, leftKey, left, leftKey, right, rightKey)
+    val made   = output * slowest(out, leftKey, math.min(split(left, leftKey), split(right, rightKey)))
     // Adaptive execution changes a join only where both exchanges are its own: a reused partitioning is not given up.
     if (lost && lost2 && swap != SwapNone && b.bytes <= facts.broadcastBytes)
       out.offer(inputs + moved + broadcast(b) + probe(s) + output, 0L, ShuffledThenBroadcast, left, l, right, r, repartition)
@@ -152,7 +152,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
       case method =>
         val (l, r)    = (missing(left, out.leftAlternative(i), leftKey), missing(right, out.rightAlternative(i), rightKey))
         val moved     = (if (l) exchange(left) else 0.0) + (if (r) exchange(right) else 0.0)
-        val made      = output * slowest(out, leftKey, left, leftKey, right, rightKey)
+        val made      = output * slowest(out, leftKey, math.min(split(left, leftKey), split(right, rightKey)))
         def sorts     = (if (l) sort(left, leftKey) else 0.0) + (if (r) sort(right, rightKey) else 0.0)
         def hashRight = build(right, rightKey) + probe(left, leftKey)
         def hashLeft  = build(left, leftKey) + probe(right, rightKey)
@@ -173,22 +173,21 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   private def nestedLoop(l: SubPlan, r: SubPlan, copied: SubPlan): Double = l.rows * r.rows * nestedLoopPair + broadcast(copied)
 
   /** What it takes at most to have a set's rows in another partitioning. */
-  private def moved(p: SubPlan): Double = exchange(p) + sort(p) * math.max(1.0, p.skew.largest * facts.tasks)
+  private def moved(p: SubPlan): Double = exchange(p) + sort(p) * math.max(1.0, p.skew.most * facts.tasks)
 
   // work of the tasks behind an exchange, as long as the slowest of them takes
-  private def sort(p: SubPlan, key: Long): Double   = sort(p) * slowest(p, key, p, key, p, key)
-  private def build(p: SubPlan, key: Long): Double  = p.rows * hashBuild * slowest(p, key, p, key, p, key)
-  private def probe(p: SubPlan, key: Long): Double  = probe(p) * slowest(p, key, p, key, p, key)
-  private def merged(p: SubPlan, key: Long): Double = p.rows * merge * slowest(p, key, p, key, p, key)
+  private def sort(p: SubPlan, key: Long): Double   = sort(p) * slowest(p, key, split(p, key))
+  private def build(p: SubPlan, key: Long): Double  = p.rows * hashBuild * slowest(p, key, split(p, key))
+  private def probe(p: SubPlan, key: Long): Double  = probe(p) * slowest(p, key, split(p, key))
+  private def merged(p: SubPlan, key: Long): Double = p.rows * merge * slowest(p, key, split(p, key))
 
-  /** How many times longer than with even keys a set's tasks take, when those of two inputs are split where they are too large. At least 1. */
-  private def slowest(p: SubPlan, key: Long, left: SubPlan, leftKey: Long, right: SubPlan, rightKey: Long): Double =
-    if (p.skew eq KeySkew.none) 1.0
-    else math.max(1.0, p.skew.largest(key) * math.min(split(left, leftKey), split(right, rightKey)) * facts.tasks)
+  /** How many times longer than with even keys a set's tasks take, when one task is left with this share of the largest partition. At least 1. */
+  private def slowest(p: SubPlan, key: Long, share: Double): Double =
+    if (p.skew eq KeySkew.none) 1.0 else math.max(1.0, p.skew.largest(key) * share * facts.tasks)
 
-  /** Share of the largest partition that one task is left with. */
+  /** Share of the largest partition that one task is left with: adaptive execution splits those that are too large. */
   private def split(p: SubPlan, key: Long): Double = {
-    val largest = p.skew.largest(key) * p.bytes
+    val largest = if (p.skew eq KeySkew.none) 0.0 else p.skew.largest(key) * p.bytes
     if (largest > facts.splitBytes) facts.splitBytes / largest else 1.0
   }
 

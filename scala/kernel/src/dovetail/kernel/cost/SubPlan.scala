@@ -37,8 +37,12 @@ class SubPlan(
   /** log2 of the rows, at least 1: how often a sort halves them. Every join with this set asks for it. */
   val halvings: Double = math.log(math.max(rows, 2.0)) / SubPlan.Log2
 
+  /** The same set as `of`, without its plans. */
+  protected def this(of: SubPlan) =
+    this(of.relation, of.rows, of.bytes, of.classes, of.broadcast, of.cautious, of.skew, of.pruning, of.selective, of.copies)
+
   /** The same set, without its plans. */
-  def unpriced: SubPlan = new SubPlan(relation, rows, bytes, classes, broadcast, cautious, skew, pruning, selective, copies)
+  def unpriced: SubPlan = new SubPlan(this)
 
   /** The same set with alternative `i` alone, and that for nothing: a join with it costs what the join does by itself. */
   def only(i: Int): SubPlan = { val plan = unpriced; plan.offer(0.0, partitioning(i), null, null, 0, null, 0, 0.0); plan }

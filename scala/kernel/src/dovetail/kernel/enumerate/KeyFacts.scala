@@ -9,36 +9,42 @@ import dovetail.kernel.graph.{JoinGraph, JoinKind, Member}
  */
 final class KeyFacts(graph: JoinGraph) {
 
-  // a key of an operator that is no member of a class gets a bit of its own behind those of the classes: other operators may have the same one
-  private val own: Map[(Int, Set[Long], String), Int] =
-    graph.operators.flatMap(_.equalities.flatMap { case (l, r) => Vector(l, r) }.map(identity)).distinct.zipWithIndex.toMap
+  private val ofClasses: Vector[(Long, Member)] = graph.classes.flatMap(c => c.members.map(SubPlan.classBit(c.index) -> _))
+  private val ofOperators: Vector[Member]       = graph.operators.flatMap(_.equalities).flatMap { case (l, r) => Vector(l, r) }
+
+  // a key of an operator that is no member of a class gets a bit of its own behind those of the classes: other operators may have the same one;
+  // a member of several classes has the bit of the first
+  private val bits: Map[(Int, Set[Long], String), Long] = {
+    val own = ofOperators.map(identity).distinct.zipWithIndex.map { case (key, i) => key -> SubPlan.classBit(graph.classes.size + i) }
+    (own ++ ofClasses.reverse.map { case (bit, m) => identity(m) -> bit }).toMap
+  }
 
   private def identity(m: Member) = (m.relation, m.columns, m.text)
 
   /** The bit of a class's or an operator's key. */
-  def bit(m: Member): Long = {
-    val c = graph.classes.find(_.members.exists(identity(_) == identity(m)))
-    SubPlan.classBit(c.fold(graph.classes.size + own(identity(m)))(_.index))
+  def bit(m: Member): Long = bits(identity(m))
+
+  // of each relation
+  private val keys: Array[Vector[(Long, Member)]] = by(ofClasses ++ ofOperators.map(m => bit(m) -> m))(_._2.relation)
+
+  /** NULLs lie together as well, where a join keeps rows that have no partner. */
+  private val nulls: Array[Vector[(Long, Double)]] = by(
+    for (o <- graph.operators if o.kind != JoinKind.Semi; (l, _) <- o.equalities; share <- l.column.nulls) yield (l.relation, bit(l), share)
+  )(_._1).map(_.map { case (_, bit, share) => bit -> share })
+
+  private def by[A](all: Vector[A])(relation: A => Int): Array[Vector[A]] = {
+    val of = all.groupBy(relation)
+    graph.relations.map(r => of.getOrElse(r.index, Vector.empty)).toArray
   }
 
-  private val skews: Array[KeySkew] = graph.relations.indices.map(r => KeySkew(keys(r).map { case (bit, m) => bit -> share(m) } ++ nulls(r))).toArray
+  private val skews: Array[KeySkew] = keys.zip(nulls).map { case (ks, ns) => KeySkew(ks.map { case (bit, m) => bit -> share(m) } ++ ns) }
   private val skewed                = skews.exists(_ ne KeySkew.none)
-
-  private def keys(r: Int): Vector[(Long, Member)] = {
-    val classes   = graph.classesOf(r).toVector.flatMap(c => graph.classes(c).members.filter(_.relation == r).map(SubPlan.classBit(c) -> _))
-    val operators = graph.operators.flatMap(_.equalities).flatMap { case (a, b) => Vector(a, b) }.filter(_.relation == r).map(m => bit(m) -> m)
-    (classes ++ operators).distinct
-  }
 
   /** Of the most frequent value: as counted, or an even share of few values. */
   private def share(m: Member): Double = {
     val counted = m.column.frequent.flatMap(_.values.headOption).map(_.share)
     math.max(counted.getOrElse(0.0), m.column.ndv.fold(0.0)(1.0 / math.max(_, 1.0)))
   }
-
-  /** NULLs lie together as well, where a join keeps rows that have no partner. */
-  private def nulls(r: Int): Vector[(Long, Double)] =
-    for (o <- graph.operators if o.kind != JoinKind.Semi; (l, _) <- o.equalities if l.relation == r; n <- l.column.nulls) yield bit(l) -> n
 
   def skewOf(r: Int): KeySkew = skews(r)
 
@@ -49,12 +55,13 @@ final class KeyFacts(graph: JoinGraph) {
   final private class Scan(val relation: Int, val bit: Long, val bytes: Double, val partitions: Double)
 
   private val scans: Array[Scan] = graph.relations.toArray.flatMap { r =>
-    val found = if (r.partitions.isEmpty) Vector.empty else keys(r.index).filter(_._2.columns.subsetOf(r.partitions)).filter(_._2.columns.nonEmpty)
+    val found =
+      if (r.partitions.isEmpty) Vector.empty else keys(r.index).filter { case (_, m) => m.columns.nonEmpty && m.columns.subsetOf(r.partitions) }.distinct
     val bytes = r.profile.rows.value * r.rowBytes / math.max(found.size, 1)
     found.flatMap { case (bit, m) => m.column.ndv.orElse(m.column.domain).map(n => new Scan(r.index, bit, bytes, math.max(n, 1.0))) }
   }
 
-  private val masks: Array[Long] = graph.relations.indices.map(r => keys(r).foldLeft(0L)((m, k) => m | k._1)).toArray
+  private lazy val masks: Array[Long] = keys.map(_.foldLeft(0L)((m, k) => m | k._1))
 
   def pruningOf(relation: Int): ScanPruning = pruningOf(Array(relation), 1)
 

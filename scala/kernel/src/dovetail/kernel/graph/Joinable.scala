@@ -109,7 +109,9 @@ object Joinable {
     private val thenAll = limits.rules.map(r => new Mask(words.of(r.thenAll))).toArray
 
     def allows(s: Array[Long]): Boolean = {
-      var i = 0; while (i < ifAny.length) { if (ifAny(i).overlaps(s) && !thenAll(i).within(s)) return false; i += 1 }; true
+      var i = 0
+      while (i < ifAny.length && !(ifAny(i).overlaps(s) && !thenAll(i).within(s))) i += 1
+      i == ifAny.length
     }
 
     def needs(relation: Int): Boolean = limits.all(relation)

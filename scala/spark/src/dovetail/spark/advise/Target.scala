@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail.advise
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.dovetail.stats.LeafStatistics
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
@@ -64,7 +65,7 @@ private[advise] object Target {
         val table = r.catalogTable.map(t => Files("TABLE", quotedName(t.identifier)))
         table.orElse((files.fileFormat, files.location.rootPaths) match {
           case (f: DataSourceRegister, Seq(path)) if SelfDescribing(f.shortName()) =>
-            Some(Files("PATH", s"${f.shortName()}.`${path.toString.replace("`", "``")}`"))
+            Some(Files("PATH", s"${f.shortName()}.${quoteIdentifier(path.toString)}"))
           case _ => None
         })
       case _ => None
@@ -73,5 +74,5 @@ private[advise] object Target {
 
   private def quotedName(t: TableIdentifier): String = (t.catalog ++ t.database ++ Seq(t.table)).map(quoted).mkString(".")
 
-  private def quoted(name: String): String = if (name.matches("[A-Za-z_][A-Za-z0-9_]*")) name else s"`${name.replace("`", "``")}`"
+  private def quoted(name: String): String = if (name.matches("[A-Za-z_][A-Za-z0-9_]*")) name else quoteIdentifier(name)
 }

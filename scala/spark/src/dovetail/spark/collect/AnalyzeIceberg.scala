@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail.collect
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.dovetail.stats.ShowStatistics
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
@@ -13,21 +14,19 @@ import org.apache.spark.sql.internal.SQLConf
 final class AnalyzeIceberg(session: SparkSession, catalog: String, table: Seq[String]) {
   import AnalyzeIceberg._
 
+  private val shown = (catalog +: table).mkString(".")
+
   def apply(columns: Option[Seq[String]]): AnalyzeTable.Result = {
     val start  = System.nanoTime()
-    val name   = (catalog +: table).map(quoted).mkString(".")
+    val name   = (catalog +: table).map(quoteIdentifier).mkString(".")
     val output = session.table(name).columns.toSeq
-    val asked  = columns.map(_.map(c =>
-      output.find(session.sessionState.conf.resolver(_, c)).getOrElse(
-        throw new IllegalArgumentException(s"$c is no column of ${(catalog +: table).mkString(".")}. Columns: ${output.mkString(", ")}.")
-      )
-    ))
-    val only = asked.fold("")(names => s", columns => array(${names.map(text).mkString(", ")})")
-    session.sql(s"CALL ${quoted(catalog)}.system.compute_table_stats(table => ${text(table.map(quoted).mkString("."))}$only)").collect()
+    val asked  = columns.map(_.map(AnalyzeTable.resolve(session.sessionState.conf, output, shown)))
+    val only   = asked.fold("")(names => s", columns => array(${names.map(text).mkString(", ")})")
+    session.sql(s"CALL ${quoteIdentifier(catalog)}.system.compute_table_stats(table => ${text(table.map(quoteIdentifier).mkString("."))}$only)").collect()
     val rows = ShowStatistics(session, name).head(ShowStatistics.columns.indexWhere(_._1 == "rows")) match { case n: Long => n; case _ => 0L }
     val note = if (session.sessionState.conf.cboEnabled) Nil
     else Seq(s"Iceberg reports the distinct values that it counts only where ${SQLConf.CBO_ENABLED.key} is true")
-    AnalyzeTable.Result((catalog +: table).mkString("."), rows, asked.getOrElse(output).size, 0, 0, (System.nanoTime() - start) / 1e9, note)
+    AnalyzeTable.Result(shown, rows, asked.getOrElse(output).size, 0, 0, (System.nanoTime() - start) / 1e9, note)
   }
 }
 
@@ -41,6 +40,5 @@ object AnalyzeIceberg {
     case _ => None
   }
 
-  private def quoted(part: String): String = s"`${part.replace("`", "``")}`"
-  private def text(s: String): String      = s"'${s.replace("\\", "\\\\").replace("'", "\\'")}'"
+  private def text(s: String): String = s"'${s.replace("\\", "\\\\").replace("'", "\\'")}'"
 }

@@ -88,8 +88,8 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
 
   /** The columns asked for and those known already, with notes of what is not collected. */
   private def recipeOf(columns: Option[Seq[String]], groups: Seq[Seq[String]], known: Option[Recipe]): (Recipe, Seq[String]) = {
-    val asked          = columns.getOrElse(output.map(_.name)).map(resolve)
-    val inGroups       = groups.map(_.map(resolve))
+    val asked          = columns.getOrElse(output.map(_.name)).map(resolve(conf, output.map(_.name), name))
+    val inGroups       = groups.map(_.map(resolve(conf, output.map(_.name), name)))
     val before         = known.toVector.flatMap(_.columns).filter(c => output.exists(a => a.name == c.name && a.dataType == c.dataType)).map(_.name)
     val names          = (asked ++ inGroups.flatten ++ before).toSet
     val (flat, nested) = output.filter(a => names(a.name)).partition(a => Recipe.collects(a.dataType))
@@ -101,17 +101,17 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     (Recipe.of(fields, grouped, DovetailConf.SampleEnabled.get(conf) && DovetailConf.StoreValues.get(conf)), notes)
   }
 
-  private def resolve(name: String): String =
-    output.map(_.name).find(conf.resolver(_, name)).getOrElse(throw new IllegalArgumentException(
-      s"$name is no column of ${this.name}. Columns: ${output.map(_.name).mkString(", ")}."
-    ))
-
   private def mayKeep(column: String): Boolean = DovetailConf.StoreValues.get(conf) && !isPrivate(conf, LeafStatistics.name(relation), column)
 }
 
 object AnalyzeTable {
 
   final case class Result(table: String, rows: Long, columns: Int, filesRead: Int, filesKept: Int, seconds: Double, notes: Seq[String])
+
+  /** The column of a table that a user means. */
+  def resolve(conf: SQLConf, columns: Seq[String], table: String)(name: String): String = columns.find(conf.resolver(_, name)).getOrElse(
+    throw new IllegalArgumentException(s"$name is no column of $table. Columns: ${columns.mkString(", ")}.")
+  )
 
   /** Whether spark.dovetail.privateColumns names the column, with or without its table; letter case does not matter, to be on the safe side. */
   def isPrivate(conf: SQLConf, table: String, column: String): Boolean =

@@ -105,6 +105,13 @@ object DovetailConf {
       "In SQL a hint does the same for one query: /*+ DOVETAIL_ORDER('((a b) c)') */."
   )
 
+  val SemiJoins: Setting[Boolean] = boolean(
+    "spark.dovetail.reorder.semiJoins",
+    true,
+    "Whether a grouping that is joined with a small restricted table is computed for that table's keys alone, by a semi join below it, where that saves " +
+      "the share of its work that spark.dovetail.reorder.minGain asks for."
+  )
+
   val BroadcastEnabled: Setting[Boolean] = boolean(
     "spark.dovetail.broadcast.enabled",
     true,
@@ -180,6 +187,7 @@ object DovetailConf {
     MaxPlanningMs,
     ExactPairs,
     MinGain,
+    SemiJoins,
     Order,
     BroadcastEnabled,
     AdaptiveHash,

@@ -174,7 +174,7 @@ object GroupReport {
       else s"the best order found saves $less, less than the $minGain that spark.dovetail.reorder.minGain asks for"
     GroupReport(
       if (taken && !sameOrder) "reordered" else "kept",
-      (reason +: (outcome.note.toVector ++ decision.ignored)).mkString("; "),
+      (reason +: (outcome.note.toVector ++ decision.notes)).mkString("; "),
       Some(outcome.algorithm),
       outcome.pairs,
       distinguished(graph.relations.map(r => relation(leaves(r.index), r, detailed))),

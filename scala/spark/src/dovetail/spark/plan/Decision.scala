@@ -6,10 +6,10 @@ import dovetail.kernel.enumerate.{Outcome, Shape}
  * What is done with a group of joins, and why.
  *
  * @param taken   the outcome's best plan is used, and not the group as it is written
- * @param ignored orders that somebody asked for and that are not used, with the reason
+ * @param notes   what else was done or not done: inputs with fewer rows, orders that somebody asked for and that are not used
  * @param asked   who asked for the order that is used
  */
-final case class Decision(outcome: Outcome, taken: Boolean, ignored: Vector[String], asked: Option[String]) {
+final case class Decision(outcome: Outcome, taken: Boolean, notes: Vector[String], asked: Option[String]) {
 
   /** Share of the written plan's cost that the best one saves. */
   def gain: Double = Decision.gain(outcome)

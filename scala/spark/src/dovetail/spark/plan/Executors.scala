@@ -5,8 +5,8 @@ import scala.util.Try
 import org.apache.spark.{SparkConf, SparkContext}
 
 /**
- * How many executors a broadcast is copied to, and how many tasks run at a time, as far as the configuration says: never those that happen to be alive, for the same query must get the same
- * plan while executors come and go.
+ * How many executors a broadcast is copied to, and how many tasks run at a time, as far as the configuration says: never those that happen to be alive,
+ * for the same query must get the same plan while executors come and go.
  */
 object Executors {
 

@@ -14,39 +14,52 @@ import org.apache.spark.sql.dovetail.steer.{AskedOrder, Capture, GroupForm, Stee
 import org.apache.spark.sql.internal.SQLConf
 
 /** Orders one group of joins: graph, search, decision, new plan. */
-final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, steering: Steering, repeated: RepeatedInputs) {
+final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, steering: Steering, repeated: RepeatedInputs, reduction: SemiJoinReduction) {
 
-  /** @param optimized the group's leaves, with the groups inside of them ordered */
-  def apply(group: JoinGroup, optimized: Vector[LogicalPlan]): LogicalPlan = {
+  /** @param inside orders the groups inside of a leaf */
+  def apply(group: JoinGroup, inside: LogicalPlan => LogicalPlan): LogicalPlan = {
+    val off             = steering.off(group)
+    val (leaves, notes) = if (off.isEmpty) Trace.timed("estimate")(reduction(group)) else (group.leaves, Vector.empty)
+    val optimized       = leaves.map(inside)
+    // what keeps rows away is in the group already: counted once more it would make the join with it too small
+    group.leaves.indices.filterNot(i => leaves(i) eq group.leaves(i)).foreach(i => statistics.learnCopy(group.leaves(i), optimized(i)))
+    ordered(group, optimized, off, notes)
+  }
+
+  /**
+   * @param optimized the group's leaves, with the groups inside of them ordered
+   * @param off       why nothing is to be done with it
+   */
+  private def ordered(group: JoinGroup, optimized: Vector[LogicalPlan], off: Option[String], notes: Vector[String]): LogicalPlan = {
     val predicates = Trace.timed("extract")(JoinPredicates(group.outputs, group.conditions))
-    val off        = steering.off(group)
     off.orElse(refusal(group, predicates)) match {
       case Some(reason) =>
         // a marked group was reported when it was ordered: with the subquery it came from
-        if (group.leaves.size > 2 && !group.marked) Trace.record(_ => GroupReport.leftAlone(GroupOrdering.names(group), reason))
+        if ((group.leaves.size > 2 && !group.marked) || notes.nonEmpty)
+          Trace.record(_ => GroupReport.leftAlone(GroupOrdering.names(group), (reason +: notes).mkString("; ")))
         keep(group, optimized, marks = off.isEmpty && planner.marksKeptGroups)
       case None =>
         val ready    = Trace.timed("estimate")(prepared(group, optimized, predicates))
         val search   = new Search(ready.graph, planner.costs, planner.budget(), planner.costsAsWritten)
-        val decision = decided(group, ready, search)
+        val decision = decided(group, ready, search, notes)
         val several  = group.leaves.size > 2
-        if (several || decision.taken) Trace.record(GroupReport.searched(ready.graph, ready.leaves, decision, planner, _))
+        if (several || decision.taken || notes.nonEmpty) Trace.record(GroupReport.searched(ready.graph, ready.leaves, decision, planner, _))
         if (several) Capture.decided(ready.form, ready.names, decision.shape, search.priced(_, group.shape).isDefined)
         if (decision.taken) Trace.timed("rebuild")(ready.rebuild(decision.outcome.best)) else keep(group, optimized, planner.marksKeptGroups)
     }
   }
 
   /** The first order that somebody asks for and that is legal; else the best one, if it saves enough. */
-  private def decided(group: JoinGroup, ready: PreparedGroup, search: Search): Decision = {
+  private def decided(group: JoinGroup, ready: PreparedGroup, search: Search, notes: Vector[String]): Decision = {
     val hinted = planner.ordersFor(group).map(text => AskedOrder("the order that was asked for", s"the order '$text'", OrderHint.read(text, ready.names)))
     val idle   = QueryHints.idle(group).map { case (hint, why) => AskedOrder("", s"the hint $hint", Left(why)) }
     val asked  =
       (hinted ++ idle ++ steering.pins(ready.form)).map(a => a -> a.order.flatMap(search.priced(_, group.shape).toRight("outer or semi joins forbid it")))
-    val ignored = asked.collect { case (a, Left(why)) => s"${a.name} is not used: $why" }
-    asked.collectFirst { case (a, Right(outcome)) => a.used(); Decision(outcome, taken = true, ignored, Some(a.whenUsed)) }.getOrElse {
+    val all = notes ++ asked.collect { case (a, Left(why)) => s"${a.name} is not used: $why" }
+    asked.collectFirst { case (a, Right(outcome)) => a.used(); Decision(outcome, taken = true, all, Some(a.whenUsed)) }.getOrElse {
       val outcome = Trace.timed("search")(search.run(group.shape))
       val gain    = Decision.gain(outcome)
-      Decision(outcome, taken = gain > 0.0 && gain >= planner.minGain, ignored, None)
+      Decision(outcome, taken = gain > 0.0 && gain >= planner.minGain, all, None)
     }
   }
 
@@ -93,11 +106,13 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, stee
       if (replacement.containsKey(p)) replacement.get(p)
       else
         p.mapChildren(put) match {
-          case j: Join if marks && j.hint == JoinHint.NONE => j.copy(hint = JoinGroup.Mark)
+          case j: Join if marks && j.hint == JoinHint.NONE => marked(j)
           case other                                       => other
         }
     put(group.top)
   }
+
+  private def marked(j: Join): Join = { val join = j.copy(hint = JoinGroup.Mark); join.copyTagsFrom(j); join }
 }
 
 /** A group with all that the search needs of it. */
@@ -124,7 +139,8 @@ object GroupOrdering {
     val statistics = new PlanStatistics(conf, planner.histograms, new StoredTables(session))
     Seq(plan, prepared).foreach(statistics.learnFrom)
     Trace.timed("footers")(statistics.readAhead(prepared))
-    new GroupOrdering(planner, statistics, new Steering(session), RepeatedInputs(prepared, planner.reusesExchanges))
+    val reduction = new SemiJoinReduction(prepared, statistics, planner)
+    new GroupOrdering(planner, statistics, new Steering(session), RepeatedInputs(prepared, planner.reusesExchanges), reduction)
   }
 
   /** What people call the leaves of a group, each differently. */
@@ -132,13 +148,9 @@ object GroupOrdering {
 
   /** What people call that which took the places of the leaves. */
   def names(group: JoinGroup, plans: Vector[LogicalPlan]): Vector[String] =
-    distinctNames(plans.zip(group.aliases).map { case (plan, alias) => if (isNameless(plan)) alias.getOrElse(name(plan)) else name(plan) })
-
-  private def isNameless(plan: LogicalPlan): Boolean = plan match {
-    case leaf: LeafNode                            => LeafStatistics.named(leaf).isEmpty
-    case _: Filter | _: Project | _: SubqueryAlias => isNameless(plan.children.head)
-    case _                                         => false
-  }
+    distinctNames(plans.zip(group.aliases).map { case (plan, alias) =>
+      if (LeafStatistics.below(plan).exists(LeafStatistics.named(_).isEmpty)) alias.getOrElse(name(plan)) else name(plan)
+    })
 
   /** What people call a leaf of a group: its table, or the operator and the tables below it. */
   def name(plan: LogicalPlan): String = plan match {

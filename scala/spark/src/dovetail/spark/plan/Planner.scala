@@ -1,8 +1,10 @@
 package org.apache.spark.sql.dovetail.plan
 
-import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostModel, HashTable, PhysicalCosts}
+import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostModel, GroupReduction, HashTable, PhysicalCosts}
 import dovetail.kernel.enumerate.Budget
+import dovetail.kernel.estimate.Estimate
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.calibrate.ClusterCosts
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.internal.SQLConf
@@ -25,6 +27,19 @@ final class Planner(conf: SQLConf, session: SparkSession) {
 
   /** There is an input that Spark does not broadcast, and no other one makes up for it: two relations have only one order, but not only one way. */
   def mayBroadcast(group: JoinGroup): Boolean = staticBytes > 0.0 && !group.leaves.exists(SparkBroadcast(_, broadcastThreshold))
+
+  /** An input that is broadcast: by Spark itself, or because Dovetail may have it broadcast. The same limits as the search has for a relation. */
+  def broadcasts(input: LogicalPlan, rows: Estimate, rowBytes: Double): Boolean = SparkBroadcast(input, broadcastThreshold) ||
+    (staticBytes > 0.0 && rows.value * rowBytes <= staticBytes && rows.upper * rowBytes <= staticBytes * ClusterFacts.RiskFactor)
+
+  /** Only the physical costs know what a grouping is. */
+  def reducesGroups: Boolean = DovetailConf.SemiJoins.get(conf) && costs.isInstanceOf[PhysicalCosts]
+
+  /** A semi join below a grouping is worth it. */
+  def pays(reduction: GroupReduction): Boolean = {
+    val gain = reduction.gain(constants, facts.executors)
+    gain > 0.0 && gain >= minGain
+  }
 
   // for both cost models, where there is anything physical to price
   private lazy val constants = ClusterCosts.of(session, conf)

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.plan
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.catalyst.trees.TreePattern.{EXISTS_SUBQUERY, IN_SUBQUERY, JOIN}
+import org.apache.spark.sql.catalyst.trees.TreePattern.{AGGREGATE, EXISTS_SUBQUERY, IN_SUBQUERY, JOIN}
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.explain.Trace
@@ -14,7 +14,7 @@ import org.apache.spark.sql.dovetail.history.QueryLog
  *
  * {{{
  * LogicalPlan ─Preparation→ scans pruned, EXISTS/IN as joins ─JoinGroup→ leaves, conditions, written order
- *             ─GroupGraph→ JoinGraph with sizes (PlanStatistics) ─Search→ JoinTree ─RebuildPlan→ LogicalPlan
+ *             ─SemiJoinReduction→ groupings of fewer rows ─GroupGraph→ JoinGraph with sizes (PlanStatistics) ─Search→ JoinTree ─RebuildPlan→ LogicalPlan
  * }}}
  *
  * It runs among the pre-CBO rules, once per query and once per subquery. A plan in which no group changes is returned as it came; so is every plan on
@@ -50,7 +50,7 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   }
 
   /** One group, with its leaves optimized; a hook for tests that need the rule to fail. */
-  protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan = ordering(group, group.leaves.map(bottomUp(_, ordering)))
+  protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan = ordering(group, bottomUp(_, ordering))
 
   private def verified(before: LogicalPlan, after: LogicalPlan): LogicalPlan = {
     assert(after.resolved && after.output.map(_.exprId) == before.output.map(_.exprId), "the reordered plan lost its output")
@@ -60,9 +60,9 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 
 object ReorderJoins {
 
-  /** There are two joins, or one that Spark is not going to broadcast by itself; subqueries are optimized as plans of their own. */
+  /** There are two joins, or one that Spark is not going to broadcast by itself, or one of a grouping; subqueries are optimized as plans of their own. */
   private def open(plan: LogicalPlan): Boolean = plan.collect { case j: Join => j } match {
-    case Seq(j) => !j.children.exists(SparkBroadcast(_, plan.conf.autoBroadcastJoinThreshold))
+    case Seq(j) => j.containsPattern(AGGREGATE) || !j.children.exists(SparkBroadcast(_, plan.conf.autoBroadcastJoinThreshold))
     case joins  => joins.nonEmpty
   }
 }

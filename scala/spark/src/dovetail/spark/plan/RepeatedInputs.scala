@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.plan
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.stats.LeafStatistics
 
 /**
@@ -25,15 +25,8 @@ object RepeatedInputs {
   }
 
   private def collect(plan: LogicalPlan, into: mutable.ArrayBuffer[(String, LogicalPlan)]): Unit =
-    table(plan).flatMap(LeafStatistics.identity) match {
+    LeafStatistics.below(plan).flatMap(LeafStatistics.identity) match {
       case Some(name) => into += name -> plan
       case None       => plan.children.foreach(collect(_, into))
     }
-
-  private def table(plan: LogicalPlan): Option[LeafNode] = plan match {
-    case p: Project  => table(p.child)
-    case f: Filter   => table(f.child)
-    case l: LeafNode => Some(l)
-    case _           => None
-  }
 }

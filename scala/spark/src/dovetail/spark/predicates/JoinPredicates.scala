@@ -129,7 +129,8 @@ object JoinPredicates {
   def member(m: ClassMember, profiles: Vector[RelationProfile]): Member = {
     val conditions = new Conditions
     val column     = conditions.column(m.expression)
-    val profile    = column.map(profiles(m.relation).column).getOrElse(ColumnProfile())
+    def computed   = DistinctValues(m.expression, profiles(m.relation).column)
+    val profile    = column.map(profiles(m.relation).column).getOrElse(ColumnProfile(ndv = computed, domain = computed))
     Member(m.relation, if (conditions.sameValues(m.expression)) profile else profile.recoded, column.toSet, ExpressionText(m.expression))
   }
 

@@ -67,8 +67,10 @@ final class PredicateSelectivity(profiles: Vector[RelationProfile], relationsOf:
     }
 
   private def distinct(e: Expression): Option[Double] = relationsOf(e) match {
-    case Vector(r) => new Conditions().column(e).flatMap(id => profiles(r).column(id).domain).orElse(Some(profiles(r).baseRows * Assumptions.GroupingFraction))
-    case _         => None
+    case Vector(r) =>
+      val column = new Conditions().column(e).flatMap(profiles(r).column(_).domain)
+      column.orElse(DistinctValues(e, profiles(r).column)).orElse(Some(profiles(r).baseRows * Assumptions.GroupingFraction))
+    case _ => None
   }
 
 }

@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail.sql
 import dovetail.kernel.estimate.{Estimate, Source}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.dovetail.plan.JoinGroup
 import org.apache.spark.sql.dovetail.stats.LeafStatistics
 import org.apache.spark.sql.dovetail.steer.{KnownRows, PlanForm}
@@ -13,7 +14,7 @@ object KnownForm {
 
   def apply(session: SparkSession, of: Target, rows: Double): KnownRows.Entry = of match {
     case OfTable(name) =>
-      val parts = session.sessionState.sqlParser.parseMultipartIdentifier(name).map(p => s"`${p.replace("`", "``")}`").mkString(".")
+      val parts = session.sessionState.sqlParser.parseMultipartIdentifier(name).map(quoteIdentifier).mkString(".")
       new PlannedQuery(session, s"SELECT * FROM $parts", Asker).top match {
         case l: LeafNode => table(l, of, rows).getOrElse(refuse(s"$name (${l.nodeName}) has no name or path by which other queries know it"))
         case _           => refuse(s"$name is a view of more than one table as it is. Use DOVETAIL SET ROWS $rows FOR SELECT * FROM $name")

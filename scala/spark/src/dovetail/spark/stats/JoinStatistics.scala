@@ -41,7 +41,7 @@ object JoinStatistics {
     val (leftOuter, rightOuter)            = (JoinSize.leftOuter(inner.value, l), JoinSize.leftOuter(inner.value, r))
     val fullOuter                          = JoinSize.fullOuter(inner.value, l, r)
     join.joinType match {
-      case LeftSemi         => left.scaled(math.min(1.0, semi * local))
+      case LeftSemi         => among(left.scaled(math.min(1.0, semi * local)), classes)
       case LeftAnti         => left.scaled(JoinSize.antiShare(semi * local))
       case ExistenceJoin(e) => left.copy(columns =
           left.columns.updated(
@@ -60,6 +60,20 @@ object JoinStatistics {
   }
 
   private def idOf(e: ExprId): Long = e.id
+
+  /** Keys have only values that the right side has too. */
+  private def among(left: RelationProfile, classes: Vector[EquivalenceClass]): RelationProfile = {
+    val partners = for {
+      c    <- classes
+      mine <- c.members.filter(_.relation == 0)
+      id   <- mine.columns
+      most <- c.members.filter(_.relation == 1).flatMap(_.column.ndv)
+    } yield id -> most
+    partners.foldLeft(left) { case (p, (id, most)) =>
+      val column = p.column(id)
+      p.copy(columns = p.columns.updated(id, column.copy(ndv = column.ndv.map(math.min(_, most)), domain = column.domain.map(math.min(_, most)))))
+    }
+  }
 
   /** Share of the rows of `side`, which is relation `index` of the two, with a partner: the most selective key decides, for keys of one relation go together. */
   private def semiShare(classes: Vector[EquivalenceClass], side: RelationProfile, index: Int, inner: Double): Double =

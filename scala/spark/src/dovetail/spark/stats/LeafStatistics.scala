@@ -9,7 +9,7 @@ import dovetail.kernel.estimate._
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable, HiveTableRelation}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
-import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, LeafNode, Statistics}
+import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, Filter, LeafNode, LogicalPlan, Project, Statistics, SubqueryAlias}
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.predicates.Values
@@ -245,6 +245,13 @@ object LeafStatistics {
   }
 
   private def columnar(format: String): Boolean = format.startsWith("Parquet") || format.startsWith("Orc") || format.startsWith("Delta")
+
+  /** The leaf of which a plan only chooses and computes: rows by predicates, columns. */
+  def below(plan: LogicalPlan): Option[LeafNode] = plan match {
+    case leaf: LeafNode                            => Some(leaf)
+    case _: Filter | _: Project | _: SubqueryAlias => below(plan.children.head)
+    case _                                         => None
+  }
 
   /** The table or the paths that the leaf reads. */
   def identity(leaf: LeafNode): Option[String] = leaf match {

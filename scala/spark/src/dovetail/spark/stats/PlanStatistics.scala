@@ -5,10 +5,9 @@ import java.util.IdentityHashMap
 import scala.collection.mutable
 
 import dovetail.kernel.estimate._
-import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.expressions.{Alias, And, Attribute, AttributeSet, Expression, IsNotNull, Literal, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts}
+import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, DistinctValues}
 import org.apache.spark.sql.dovetail.sample.{PlanSample, PlanSamples}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.internal.SQLConf
@@ -81,14 +80,20 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   private def multiplied(p: RelationProfile): RelationProfile = p.copy(columns = p.columns.map { case (id, c) => id -> c.multiplied })
 
   private def reference(r: CTERelationRef): RelationProfile = ctes.get(r.cteId) match {
-    case Some(d) =>
-      val p     = apply(d.child)
-      val names = d.child.output.zip(r.output).map { case (from, to) => from.exprId.id -> to.exprId.id }.toMap
-      p.copy(
-        columns = p.columns.collect { case (id, c) if names.contains(id) => names(id) -> c },
-        uniqueKeys = p.uniqueKeys.filter(_.forall(names.contains)).map(_.map(names))
-      )
-    case None => leaves(r)
+    case Some(d) => copied(d.child, r)
+    case None    => leaves(r)
+  }
+
+  /** A plan that gives the rows of another one, its columns in the same order under other names, is as large. */
+  def learnCopy(of: LogicalPlan, copy: LogicalPlan): Unit = { remembered.put(copy, copied(of, copy)); () }
+
+  private def copied(of: LogicalPlan, copy: LogicalPlan): RelationProfile = {
+    val p     = apply(of)
+    val names = of.output.zip(copy.output).map { case (from, to) => from.exprId.id -> to.exprId.id }.toMap
+    p.copy(
+      columns = p.columns.collect { case (id, c) if names.contains(id) => names(id) -> c },
+      uniqueKeys = p.uniqueKeys.filter(_.forall(names.contains)).map(_.map(names))
+    )
   }
 
   /** The condition without what the size of the pruned partitions says already. */
@@ -140,7 +145,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   private def computed(e: Expression, child: RelationProfile): ColumnProfile = {
     val conditions = new Conditions
     conditions.column(e).flatMap(child.columns.get).map(c => if (conditions.sameValues(e)) c else c.recoded).getOrElse {
-      val ndv = if (e.deterministic && !e.exists(_.isInstanceOf[AggregateExpression])) knownDistinct(e, child) else None
+      val ndv = knownDistinct(e, child)
       ColumnProfile(ndv = ndv, domain = ndv, width = e.dataType.defaultSize.toDouble)
     }
   }
@@ -188,12 +193,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   private def distinct(e: Expression, child: RelationProfile): Double =
     if (e.references.isEmpty) 1.0 else knownDistinct(e, child).getOrElse(math.max(1.0, child.rows.value * Assumptions.GroupingFraction))
 
-  /** No more than its columns' together (with NULL as one more), if these are known. */
-  private def knownDistinct(e: Expression, child: RelationProfile): Option[Double] = {
-    val ids   = new Conditions().column(e).fold(e.references.toSeq.map(_.exprId.id))(Seq(_))
-    val known = ids.map(id => child.column(id).ndv.map(_ + (if (child.column(id).nulls.exists(_ > 0.0)) 1.0 else 0.0)))
-    if (ids.nonEmpty && known.forall(_.isDefined)) Some(math.min(Assumptions.jointNdv(known.flatten), child.rows.value)) else None
-  }
+  private def knownDistinct(e: Expression, child: RelationProfile): Option[Double] = DistinctValues(e, child.column).map(math.min(_, child.rows.value))
 
   private def limited(child: RelationProfile, limit: Option[Long]): RelationProfile = limit.fold(child) { n =>
     val rows = child.rows.atMost(n.toDouble)

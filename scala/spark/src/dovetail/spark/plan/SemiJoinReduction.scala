@@ -1,0 +1,184 @@
+package org.apache.spark.sql.dovetail.plan
+
+import dovetail.kernel.cost.GroupReduction
+import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeMap, EqualTo, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.optimizer.BuildRight
+import org.apache.spark.sql.catalyst.plans.LeftSemi
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
+import org.apache.spark.sql.dovetail.predicates.JoinPredicates
+import org.apache.spark.sql.dovetail.stats.{LeafStatistics, PlanStatistics}
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.types._
+
+/**
+ * Semi-join reduction of groupings. Where `SELECT k, avg(x) … GROUP BY k` is joined by k with a small, restricted table, only the groups of that table's
+ * keys are ever looked at: a semi join below the grouping keeps all other rows away. A correlated subquery (TPC-H q17, q2, q20) is such a grouping once
+ * Spark has made a join of it.
+ *
+ * It comes before a group of joins is ordered, and leaves the group as it is: the same leaves with the same columns, one of them with fewer rows. The
+ * table is read by a copy of its plan under new names, which Spark's exchange reuse finds to be the same; so it is broadcast once.
+ */
+final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, planner: Planner) {
+  import SemiJoinReduction._
+
+  // what a query has several times Spark computes once, as long as all of them stay the same; two groupings of the same rows may differ in columns alone
+  private lazy val repeated: Set[LogicalPlan] = query.collect(computed).groupBy(identity).collect { case (plan, all) if all.size > 1 => plan }.toSet
+
+  /** The leaves of a group, with what keeps rows away from them, and a sentence about each that has changed. */
+  def apply(group: JoinGroup): (Vector[LogicalPlan], Vector[String]) =
+    if (group.marked || !group.distinct || !planner.reducesGroups || !group.leaves.exists(grouping(_).isDefined)) (group.leaves, Vector.empty)
+    else {
+      val predicates = JoinPredicates(group.outputs, group.conditions)
+      val found      = group.leaves.indices.toVector.map(best(group, predicates, _))
+      (group.leaves.zip(found).map { case (leaf, r) => r.fold(leaf)(reduced(leaf, _)) }, found.flatten.map(note(group, _)))
+    }
+
+  private def best(group: JoinGroup, predicates: JoinPredicates, leaf: Int): Option[Reduction] =
+    grouping(group.leaves(leaf)).filter(a => group.leaves(leaf).deterministic && !hasRepeated(a)).flatMap { aggregate =>
+      val all = for {
+        members <- predicates.members
+        mine    <- members.filter(_.relation == leaf)
+        its     <- members.filter(_.relation != leaf)
+        r       <- reduction(group.leaves, leaf, aggregate, mine.expression, its.relation, its.expression)
+      } yield r
+      all.filter(r => planner.pays(r.work)).sortBy(_.work.kept).headOption
+    }
+
+  private def hasRepeated(aggregate: Aggregate): Boolean = aggregate.collect(computed).exists(repeated)
+
+  private def reduction(leaves: Vector[LogicalPlan], leaf: Int, aggregate: Aggregate, mine: Expression, other: Int, its: Expression): Option[Reduction] =
+    (mine, its) match {
+      case (column: Attribute, partner: Attribute) if comparable(column.dataType) && column.dataType == partner.dataType =>
+        for {
+          key <- groupingKey(leaves(leaf), column)
+          table = leaves(other)
+          if table.outputSet.contains(partner) && readableTwice(table) && !reducedBefore(aggregate, key, table)
+          profile = statistics(table)
+          width   = profile.width(table.output.map(_.exprId.id))
+          if planner.broadcasts(table, profile.rows, width)
+        } yield {
+          val (rows, groups) = (statistics(aggregate.child).rows.value, statistics(aggregate).rows.value)
+          val kept           = statistics(semiJoin(aggregate.child, key, table, partner)).rows.value / math.max(rows, 1.0)
+          val size           = profile.rows.value
+          Reduction(
+            leaf,
+            other,
+            key,
+            table,
+            partner,
+            GroupReduction(rows, groups, statistics(aggregate).width(aggregate.output.map(_.exprId.id)), math.min(kept, 1.0), size, size * width)
+          )
+        }
+      case _ => None
+    }
+
+  private def reducedBefore(aggregate: Aggregate, key: Attribute, table: LogicalPlan): Boolean = aggregate.child.exists {
+    case j: Join => j.joinType == LeftSemi && j.condition.exists(_.references.contains(key)) && tableOf(j.right) == tableOf(table)
+    case _       => false
+  }
+
+  private def reduced(plan: LogicalPlan, r: Reduction): LogicalPlan = plan match {
+    case a: Aggregate =>
+      val (table, names) = copied(r.table)
+      statistics.learnCopy(r.table, table)
+      val join = semiJoin(a.child, r.key, table, names(r.partner))
+      join.setTagValue(JoinChoice.Tag, BuildRight)
+      a.withNewChildren(Seq(join))
+    case other => other.mapChildren(reduced(_, r))
+  }
+
+  private def note(group: JoinGroup, r: Reduction): String = {
+    val names = GroupOrdering.names(group)
+    f"${names(r.leaf)} is computed for the keys of ${names(r.other)} alone, about ${r.work.kept * 100}%.1f %% of its rows (semi-join reduction)"
+  }
+}
+
+object SemiJoinReduction {
+
+  /**
+   * @param leaf    whose grouping it is
+   * @param other   the leaf that restricts it
+   * @param key     of the grouping, as its input has it
+   * @param partner what the key is equal to, a column of `table`
+   */
+  final private case class Reduction(leaf: Int, other: Int, key: Attribute, table: LogicalPlan, partner: Attribute, work: GroupReduction)
+
+  private val computed: PartialFunction[LogicalPlan, LogicalPlan] = {
+    case a: Aggregate => a.child.canonicalized
+    case j: Join      => j.canonicalized
+  }
+
+  private def tableOf(plan: LogicalPlan): Option[String] = LeafStatistics.below(plan).flatMap(LeafStatistics.identity)
+
+  private def semiJoin(left: LogicalPlan, key: Attribute, table: LogicalPlan, partner: Attribute): Join =
+    Join(left, table, LeftSemi, Some(EqualTo(key, partner)), JoinHint.NONE)
+
+  /** The grouping that a leaf is, apart from columns and predicates. */
+  private def grouping(leaf: LogicalPlan): Option[Aggregate] = leaf match {
+    case whole if SubqueryCopies.isWhole(whole)         => None
+    case a: Aggregate if a.groupingExpressions.nonEmpty => Some(a)
+    case _: Project | _: Filter                         => grouping(leaf.children.head)
+    case _                                              => None
+  }
+
+  /** The column that rows are grouped by to make a column of a leaf. */
+  private def groupingKey(leaf: LogicalPlan, column: Attribute): Option[Attribute] = leaf match {
+    case p: Project   => source(p.projectList, column).flatMap(groupingKey(p.child, _))
+    case f: Filter    => groupingKey(f.child, column)
+    case a: Aggregate => source(a.aggregateExpressions, column).filter(key => a.groupingExpressions.exists(_.semanticEquals(key)))
+    case _            => None
+  }
+
+  private def source(list: Seq[NamedExpression], column: Attribute): Option[Attribute] = list.find(_.exprId == column.exprId).collect {
+    case a: Attribute           => a
+    case Alias(a: Attribute, _) => a
+  }
+
+  /** Equality of such values is the same for a grouping as for a join: no collations, no NaN. */
+  private def comparable(t: DataType): Boolean = t match {
+    case _: IntegralType | _: DecimalType | DateType | TimestampType | TimestampNTZType => true
+    case s: StringType                                                                  => s == StringType
+    case _                                                                              => false
+  }
+
+  /** Rows of one table, by predicates: the same each time that they are read. Not what a program makes, nor another system's table. */
+  private def readableTwice(plan: LogicalPlan): Boolean = plan.deterministic && !plan.containsPattern(PLAN_EXPRESSION) && ofTable(plan)
+
+  private def ofTable(plan: LogicalPlan): Boolean = plan match {
+    case whole if SubqueryCopies.isWhole(whole)                        => false
+    case Project(list, child)                                          => list.forall(isSimple) && ofTable(child)
+    case Filter(_, child)                                              => ofTable(child)
+    case r: LogicalRelation                                            => r.relation.isInstanceOf[HadoopFsRelation]
+    case _: HiveTableRelation | _: InMemoryRelation | _: LocalRelation => true
+    case _                                                             => false
+  }
+
+  private def isSimple(e: NamedExpression): Boolean = e match {
+    case _: Attribute | _: Alias => true
+    case _                       => false
+  }
+
+  /** The same rows in columns of other names, and these names. */
+  private def copied(plan: LogicalPlan): (LogicalPlan, AttributeMap[Attribute]) = plan match {
+    case Project(list, child) =>
+      val (below, names) = copied(child)
+      val columns        = list.map {
+        case Alias(e, name) => Alias(renamed(e, names), name)()
+        case column         => names(column.toAttribute)
+      }
+      withNames(plan, Project(columns, below))
+    case Filter(condition, child) =>
+      val (below, names) = copied(child)
+      withNames(plan, Filter(renamed(condition, names), below))
+    case leaf: MultiInstanceRelation => withNames(plan, leaf.newInstance())
+    case other                       => throw new IllegalStateException(s"${other.nodeName} cannot be read twice")
+  }
+
+  private def withNames(from: LogicalPlan, to: LogicalPlan) = to -> AttributeMap(from.output.zip(to.output))
+
+  private def renamed(e: Expression, names: AttributeMap[Attribute]): Expression = e.transform { case a: Attribute => names(a) }
+}

@@ -1,0 +1,125 @@
+package org.apache.spark.sql.dovetail
+
+import org.apache.spark.sql.catalyst.plans.LeftSemi
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Join}
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
+import org.scalatest.BeforeAndAfterAll
+
+/** Groupings that are joined with a restricted table are computed for its keys alone, where that pays, and never where the answer could be another one. */
+class SemiJoinReductionSuite extends DovetailSuite with BeforeAndAfterAll {
+  private val tables = Seq("sale", "part", "shop")
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    def table(name: String, query: String): Unit = { spark.sql(s"CREATE TABLE $name USING parquet AS $query"); () }
+    table(
+      "sale",
+      "SELECT id, if(id % 31 = 0, NULL, id % 500) AS item, concat('i', id % 500) AS code, CAST(id % 500 AS DOUBLE) AS ratio, CAST(id % 17 AS INT) AS qty, id % 9 AS shop FROM range(20000)"
+    )
+    table("part", "SELECT id AS item, concat('i', id) AS code, CAST(id AS DOUBLE) AS ratio, id % 50 AS brand FROM range(600)")
+    table("shop", "SELECT id AS shop, id % 3 AS town FROM range(12)")
+    tables.foreach(t => spark.sql(s"DOVETAIL ANALYZE TABLE $t").collect())
+  }
+
+  override def afterAll(): Unit =
+    try tables.foreach(t => spark.sql(s"DROP TABLE IF EXISTS $t"))
+    finally super.afterAll()
+
+  private val correlated =
+    "SELECT count(*), sum(s.id) FROM sale s JOIN part ON s.item = part.item WHERE part.brand = 3 AND s.qty < (SELECT 0.9 * avg(qty) FROM sale t WHERE t.item = part.item)"
+
+  private def grouped(columns: String, by: String, on: String, where: String = "part.brand = 3"): String =
+    s"SELECT * FROM (SELECT $columns, sum(qty) AS n FROM sale GROUP BY $by) g JOIN part ON $on WHERE $where"
+
+  /** Semi joins below groupings. */
+  private def reductions(sql: String): Int =
+    optimized(sql).collect { case a: Aggregate => a.child.collect { case j: Join if j.joinType == LeftSemi => j } }.flatten.distinct.size
+
+  private def reduces(sql: String): Unit = {
+    assert(dovetail(on = false)(reductions(sql)) == 0)
+    assert(reductions(sql) == 1, s"$sql: ${traced(sql)._2.groups.map(_.reason)}")
+    sameAnswer(sql, reorders = false)
+  }
+
+  private def leaves(sql: String): Unit = {
+    assert(reductions(sql) == 0, sql)
+    sameAnswer(sql, reorders = false)
+  }
+
+  test("a correlated subquery is computed for the keys of the table that it is correlated with, and explain says so") {
+    reduces(correlated)
+    val reasons = withoutIdempotenceCheck(traced(correlated)._2.groups.map(_.reason))
+    assert(reasons.exists(_.matches("(?s).*aggregate\\(sale\\) is computed for the keys of part alone, about [0-3]\\.\\d % of its rows.*")), reasons)
+  }
+
+  test("the table is broadcast once") {
+    withConf("spark.sql.adaptive.enabled" -> "false") {
+      val sql = "SELECT g.n FROM (SELECT item, sum(qty) AS n FROM sale GROUP BY item) g JOIN part ON g.item = part.item WHERE part.brand = 3"
+      reduces(sql)
+      assert(physical(sql).collect { case r: ReusedExchangeExec => r }.size == 1, physical(sql))
+    }
+  }
+
+  test("keys under other names, of several columns, of texts; HAVING; groupings beside outer, semi and anti joins") {
+    reduces(grouped("item AS i", "item", "g.i = part.item"))
+    reduces(grouped("item, shop", "item, shop", "g.item = part.item"))
+    reduces(grouped("code", "code", "g.code = part.code"))
+    reduces(grouped("item", "item HAVING sum(qty) > 300", "g.item = part.item"))
+    val one = grouped("item AS i", "item", "g.i = part.item")
+    reduces(s"SELECT * FROM ($one) x LEFT JOIN shop ON x.brand = shop.shop")
+    reduces(s"SELECT * FROM shop LEFT JOIN ($one) x ON x.brand = shop.shop")
+    reduces(s"SELECT * FROM shop FULL JOIN ($one) x ON x.brand = shop.shop")
+    reduces(s"SELECT * FROM shop WHERE shop NOT IN (SELECT brand FROM ($one) x)")
+    reduces(s"SELECT * FROM shop LEFT SEMI JOIN ($one) x ON x.brand = shop.shop")
+    reduces(
+      "SELECT * FROM (SELECT s.item, sum(qty) AS n FROM sale s JOIN shop ON s.shop = shop.shop WHERE town < 2 GROUP BY s.item) g JOIN part ON g.item = part.item WHERE brand = 3"
+    )
+  }
+
+  test("not where the other groups are asked for, or could be") {
+    val g = "(SELECT item, sum(qty) AS n FROM sale GROUP BY item) g"
+    leaves(s"SELECT * FROM $g LEFT JOIN part ON g.item = part.item AND part.brand = 3")
+    leaves(s"SELECT * FROM $g FULL JOIN (SELECT * FROM part WHERE brand = 3) part ON g.item = part.item")
+    leaves(s"SELECT * FROM $g LEFT ANTI JOIN (SELECT * FROM part WHERE brand = 3) part ON g.item = part.item")
+    leaves(s"SELECT * FROM $g JOIN part ON g.item <=> part.item WHERE brand = 3")
+    leaves(s"SELECT * FROM $g JOIN part ON g.n = part.item WHERE brand = 3")
+    leaves(s"SELECT * FROM $g JOIN part ON g.item + 1 = part.item WHERE brand = 3")
+    leaves("SELECT * FROM (SELECT max(item) AS item FROM sale) g JOIN part ON g.item = part.item WHERE brand = 3")
+    leaves(grouped("ratio", "ratio", "g.ratio = part.ratio"))
+  }
+
+  test("not where rows could be others the second time, nor where it does not pay") {
+    leaves(grouped("item", "item", "g.item = part.item", where = "true"))
+    leaves(grouped("item", "item", "g.item = part.item", where = "part.brand > 10"))
+    leaves(
+      "SELECT * FROM (SELECT item, sum(qty) AS n FROM sale GROUP BY item) g JOIN (SELECT * FROM part WHERE brand = 3 LIMIT 5) p ON g.item = p.item WHERE p.brand < 0"
+    )
+    for (
+      random <- Seq(
+        grouped("item", "item HAVING rand(1) < 0.99", "g.item = part.item"),
+        grouped("item", "item", "g.item = part.item", where = "brand = 3 AND rand(1) < 0.99")
+      )
+    )
+      assert(reductions(random) == 0, optimized(random))
+  }
+
+  test("a grouping that the query has twice stays one") {
+    val twice =
+      "WITH g AS (SELECT item, sum(qty) AS n FROM sale GROUP BY item) SELECT sum(g.n), max(h.n) FROM g JOIN part ON g.item = part.item JOIN g h ON h.item = part.item WHERE part.brand = 3"
+    leaves(twice)
+  }
+
+  test("switched off by its setting, by a hint, and with the cost model that knows no groupings") {
+    assert(reductions(correlated) == 1)
+    withConf("spark.dovetail.reorder.semiJoins" -> "false")(assert(reductions(correlated) == 0))
+    withConf("spark.dovetail.cost.model" -> "cardWeight")(assert(reductions(correlated) == 0))
+    withConf("spark.dovetail.reorder.minGain" -> "0.9")(assert(reductions(correlated) == 0))
+    withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1")(assert(reductions(correlated) == 0))
+    assert(reductions(correlated.replaceFirst("SELECT", "SELECT /*+ DOVETAIL_OFF */")) == 0)
+  }
+
+  test("with Spark's own reordering on, and adaptive execution off") {
+    withConf("spark.sql.cbo.enabled" -> "true", "spark.sql.cbo.joinReorder.enabled" -> "true")(reduces(correlated))
+    withConf("spark.sql.adaptive.enabled" -> "false")(reduces(correlated))
+  }
+}
