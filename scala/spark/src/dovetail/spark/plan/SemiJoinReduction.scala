@@ -30,48 +30,42 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
 
   /** The leaves of a group, with what keeps rows away from them, and a sentence about each that has changed. */
   def apply(group: JoinGroup): (Vector[LogicalPlan], Vector[String]) =
-    if (group.marked || !group.distinct || !planner.reducesGroups || !group.leaves.exists(grouping(_).isDefined)) (group.leaves, Vector.empty)
+    if (group.marked || !group.distinct || !planner.reducesGroups || !group.leaves.exists(isGrouping)) (group.leaves, Vector.empty)
     else {
       val predicates = JoinPredicates(group.outputs, group.conditions)
       val found      = group.leaves.indices.toVector.map(best(group, predicates, _))
       (group.leaves.zip(found).map { case (leaf, r) => r.fold(leaf)(reduced(leaf, _)) }, found.flatten.map(note(group, _)))
     }
 
-  private def best(group: JoinGroup, predicates: JoinPredicates, leaf: Int): Option[Reduction] =
-    grouping(group.leaves(leaf)).filter(a => group.leaves(leaf).deterministic && !hasRepeated(a)).flatMap { aggregate =>
-      val all = for {
-        members <- predicates.members
-        mine    <- members.filter(_.relation == leaf)
-        its     <- members.filter(_.relation != leaf)
-        r       <- reduction(group.leaves, leaf, aggregate, mine.expression, its.relation, its.expression)
-      } yield r
-      all.filter(r => planner.pays(r.work)).sortBy(_.work.kept).headOption
-    }
+  private def best(group: JoinGroup, predicates: JoinPredicates, leaf: Int): Option[Reduction] = {
+    val all = for {
+      members <- predicates.members
+      mine    <- members.filter(_.relation == leaf)
+      its     <- members.filter(_.relation != leaf)
+      r       <- reduction(group.leaves, leaf, mine.expression, its.relation, its.expression)
+    } yield r
+    all.filter(r => planner.pays(r.work)).sortBy(_.work.kept).headOption
+  }
 
   private def hasRepeated(aggregate: Aggregate): Boolean = aggregate.collect(computed).exists(repeated)
 
-  private def reduction(leaves: Vector[LogicalPlan], leaf: Int, aggregate: Aggregate, mine: Expression, other: Int, its: Expression): Option[Reduction] =
+  private def reduction(leaves: Vector[LogicalPlan], leaf: Int, mine: Expression, other: Int, its: Expression): Option[Reduction] =
     (mine, its) match {
       case (column: Attribute, partner: Attribute) if comparable(column.dataType) && column.dataType == partner.dataType =>
         for {
-          key <- groupingKey(leaves(leaf), column)
+          (aggregate, key) <- grouping(leaves(leaf), column)
           table = leaves(other)
-          if table.outputSet.contains(partner) && readableTwice(table) && !reducedBefore(aggregate, key, table)
+          if leaves(leaf).deterministic && !hasRepeated(aggregate) && table.outputSet.contains(partner) && readableTwice(table) &&
+            !reducedBefore(aggregate, key, table)
           profile = statistics(table)
           width   = profile.width(table.output.map(_.exprId.id))
           if planner.broadcasts(table, profile.rows, width)
         } yield {
-          val (rows, groups) = (statistics(aggregate.child).rows.value, statistics(aggregate).rows.value)
+          val (groups, size) = (statistics(aggregate), profile.rows.value)
+          val rows           = statistics(aggregate.child).rows.value
           val kept           = statistics(semiJoin(aggregate.child, key, table, partner)).rows.value / math.max(rows, 1.0)
-          val size           = profile.rows.value
-          Reduction(
-            leaf,
-            other,
-            key,
-            table,
-            partner,
-            GroupReduction(rows, groups, statistics(aggregate).width(aggregate.output.map(_.exprId.id)), math.min(kept, 1.0), size, size * width)
-          )
+          val groupBytes     = groups.width(aggregate.output.map(_.exprId.id))
+          Reduction(leaf, other, aggregate, key, table, partner, GroupReduction(rows, groups.rows.value, groupBytes, math.min(kept, 1.0), size, size * width))
         }
       case _ => None
     }
@@ -81,15 +75,14 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
     case _       => false
   }
 
-  private def reduced(plan: LogicalPlan, r: Reduction): LogicalPlan = plan match {
-    case a: Aggregate =>
+  private def reduced(plan: LogicalPlan, r: Reduction): LogicalPlan =
+    if (plan eq r.aggregate) {
       val (table, names) = copied(r.table)
       statistics.learnCopy(r.table, table)
-      val join = semiJoin(a.child, r.key, table, names(r.partner))
+      val join = semiJoin(r.aggregate.child, r.key, table, names(r.partner))
       join.setTagValue(JoinChoice.Tag, BuildRight)
-      a.withNewChildren(Seq(join))
-    case other => other.mapChildren(reduced(_, r))
-  }
+      plan.withNewChildren(Seq(join))
+    } else plan.mapChildren(reduced(_, r))
 
   private def note(group: JoinGroup, r: Reduction): String = {
     val names = GroupOrdering.names(group)
@@ -102,10 +95,19 @@ object SemiJoinReduction {
   /**
    * @param leaf    whose grouping it is
    * @param other   the leaf that restricts it
+   * @param aggregate that grouping
    * @param key     of the grouping, as its input has it
    * @param partner what the key is equal to, a column of `table`
    */
-  final private case class Reduction(leaf: Int, other: Int, key: Attribute, table: LogicalPlan, partner: Attribute, work: GroupReduction)
+  final private case class Reduction(
+      leaf: Int,
+      other: Int,
+      aggregate: Aggregate,
+      key: Attribute,
+      table: LogicalPlan,
+      partner: Attribute,
+      work: GroupReduction
+  )
 
   private val computed: PartialFunction[LogicalPlan, LogicalPlan] = {
     case a: Aggregate => a.child.canonicalized
@@ -114,23 +116,25 @@ object SemiJoinReduction {
 
   private def tableOf(plan: LogicalPlan): Option[String] = LeafStatistics.below(plan).flatMap(LeafStatistics.identity)
 
+  /** Columns and predicates do not make it another one. */
+  private def isGrouping(leaf: LogicalPlan): Boolean = leaf match {
+    case _: Aggregate           => true
+    case _: Project | _: Filter => isGrouping(leaf.children.head)
+    case _                      => false
+  }
+
   private def semiJoin(left: LogicalPlan, key: Attribute, table: LogicalPlan, partner: Attribute): Join =
     Join(left, table, LeftSemi, Some(EqualTo(key, partner)), JoinHint.NONE)
 
-  /** The grouping that a leaf is, apart from columns and predicates. */
-  private def grouping(leaf: LogicalPlan): Option[Aggregate] = leaf match {
-    case whole if SubqueryCopies.isWhole(whole)         => None
-    case a: Aggregate if a.groupingExpressions.nonEmpty => Some(a)
-    case _: Project | _: Filter                         => grouping(leaf.children.head)
-    case _                                              => None
-  }
-
-  /** The column that rows are grouped by to make a column of a leaf. */
-  private def groupingKey(leaf: LogicalPlan, column: Attribute): Option[Attribute] = leaf match {
-    case p: Project   => source(p.projectList, column).flatMap(groupingKey(p.child, _))
-    case f: Filter    => groupingKey(f.child, column)
-    case a: Aggregate => source(a.aggregateExpressions, column).filter(key => a.groupingExpressions.exists(_.semanticEquals(key)))
-    case _            => None
+  /** The lowest grouping in a leaf that has `column` among its keys, and that key, as the grouping's input has it. */
+  private def grouping(leaf: LogicalPlan, column: Attribute): Option[(Aggregate, Attribute)] = leaf match {
+    case whole if SubqueryCopies.isWhole(whole) => None
+    case p: Project                             => source(p.projectList, column).flatMap(grouping(p.child, _))
+    case f: Filter                              => grouping(f.child, column)
+    case a: Aggregate                           =>
+      val key = source(a.aggregateExpressions, column).filter(k => a.groupingExpressions.exists(_.semanticEquals(k)))
+      key.map(k => grouping(a.child, k).getOrElse(a -> k))
+    case _ => None
   }
 
   private def source(list: Seq[NamedExpression], column: Attribute): Option[Attribute] = list.find(_.exprId == column.exprId).collect {
