@@ -4,8 +4,15 @@ package dovetail.kernel.cost
  * How unevenly the rows of a set lie on its join keys: all rows of one key go to one task, and the slowest task is what a shuffled join waits for
  * (DeWitt, Naughton, Schneider and Seshadri, "Practical skew handling in parallel joins", VLDB 1992). Made by the search (`KeyFacts`), priced by
  * [[PhysicalCosts]].
+ *
+ * @param most the share of the most frequent value of any key
  */
-final class KeySkew private (bits: Array[Long], shares: Array[Double]) {
+final class KeySkew private (val most: Double, found: () => Vector[(Long, Double)]) {
+
+  // worked out where a plan's cost depends on it: of most sets of relations it does not
+  private lazy val entries: Vector[(Long, Double)] = found()
+  private lazy val bits: Array[Long]               = entries.map(_._1).toArray
+  private lazy val shares: Array[Double]           = entries.map(_._2).toArray
 
   /** Share of the rows that have the most frequent combination of these keys, at most; 0 where it is not known to be large. As a partitioning mask. */
   def largest(key: Long): Double = {
@@ -18,31 +25,29 @@ final class KeySkew private (bits: Array[Long], shares: Array[Double]) {
     }
     if (key == 0L || (key & ~known) != 0L) 0.0 else least
   }
-
-  /** The same by whatever key there is. */
-  val most: Double = shares.foldLeft(0.0)(math.max)
-
-  private def entries: Iterator[(Long, Double)] = bits.iterator.zip(shares.iterator)
 }
 
 object KeySkew {
 
   /** No key is known to be frequent. */
-  val none: KeySkew = new KeySkew(Array.empty, Array.empty)
+  val none: KeySkew = new KeySkew(0.0, () => Vector.empty)
 
   /** Shares below this are not kept: a thousand tasks at a time would not wait for them. */
   private val Least = 0.001
 
   /** Of one relation: the share of its most frequent value, by the bit of each key. */
   def apply(shares: Iterable[(Long, Double)]): KeySkew = {
-    val largest = shares.groupBy(_._1).toVector.map { case (bit, ss) => bit -> ss.map(_._2).max }.filter(_._2 >= Least).sortBy(_._1)
-    if (largest.isEmpty) none else new KeySkew(largest.map(_._1).toArray, largest.map(_._2).toArray)
+    val kept = largest(shares).filter(_._2 >= Least)
+    if (kept.isEmpty) none else new KeySkew(kept.map(_._2).max, () => kept)
   }
 
   /** Of a join: a key is as frequent in it as in the input where it is most frequent. A partner that lacks the key would help; one with few keys does not. */
   def joined(inputs: Iterable[KeySkew]): KeySkew = inputs.filterNot(_ eq none).toVector match {
     case Vector()    => none
     case Vector(one) => one
-    case several     => apply(several.flatMap(_.entries))
+    case several     => new KeySkew(several.map(_.most).max, () => largest(several.flatMap(_.entries)))
   }
+
+  private def largest(shares: Iterable[(Long, Double)]): Vector[(Long, Double)] =
+    shares.groupBy(_._1).toVector.map { case (bit, ss) => bit -> ss.map(_._2).max }.sortBy(_._1)
 }

@@ -86,14 +86,14 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     val b      = if (swap == SwapRight) right else smaller(left, right)
     val s      = if (b eq right) left else right
     val hashes = build(b, if (b eq right) rightKey else leftKey) + probe(s, if (b eq right) leftKey else rightKey)
-    val made   = output * slowest(out, leftKey, math.min(split(left, leftKey), split(right, rightKey)))
+    val made   = output * slowest(out, leftKey)(math.min(split(left, leftKey), split(right, rightKey)))
     // Adaptive execution changes a join only where both exchanges are its own: a reused partitioning is not given up.
     if (lost && lost2 && swap != SwapNone && b.bytes <= facts.broadcastBytes)
       out.offer(inputs + moved + broadcast(b) + probe(s) + output, 0L, ShuffledThenBroadcast, left, l, right, r, repartition)
     else if (!facts.preferSortMerge) out.offer(inputs + moved + hashes + made, outKey, ShuffledHash, left, l, right, r, repartition)
     else {
       val (l0, r0) = (left.best, right.best)
-      val largest  = if (b eq right) right.skew.largest(rightKey) else left.skew.largest(leftKey)
+      def largest  = if (b eq right) right.skew.largest(rightKey) else left.skew.largest(leftKey)
       val hash     = swap != SwapNone && hashed(b, s, largest) && missing(left, l0, leftKey) && missing(right, r0, rightKey)
       if (hash) {
         val exchanged = left.cost(l0) + right.cost(r0) + exchange(left) + exchange(right)
@@ -107,7 +107,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   }
 
   /** The planner has this join hash the smaller input, once the exchanges have counted it. */
-  private def hashed(b: SubPlan, s: SubPlan, largest: Double): Boolean =
+  private def hashed(b: SubPlan, s: SubPlan, largest: => Double): Boolean =
     b.bytes > facts.broadcastBytes && facts.hashTable.pays(b.bytes, s.bytes) && facts.hashTable.fits(b.rows, b.bytes, s.bytes, largest)
 
   private def missing(p: SubPlan, i: Int, key: Long): Boolean = key == 0L || p.partitioning(i) != key
@@ -152,7 +152,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
       case method =>
         val (l, r)    = (missing(left, out.leftAlternative(i), leftKey), missing(right, out.rightAlternative(i), rightKey))
         val moved     = (if (l) exchange(left) else 0.0) + (if (r) exchange(right) else 0.0)
-        val made      = output * slowest(out, leftKey, math.min(split(left, leftKey), split(right, rightKey)))
+        val made      = output * slowest(out, leftKey)(math.min(split(left, leftKey), split(right, rightKey)))
         def sorts     = (if (l) sort(left, leftKey) else 0.0) + (if (r) sort(right, rightKey) else 0.0)
         def hashRight = build(right, rightKey) + probe(left, leftKey)
         def hashLeft  = build(left, leftKey) + probe(right, rightKey)
@@ -176,14 +176,14 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   private def moved(p: SubPlan): Double = exchange(p) + sort(p) * math.max(1.0, p.skew.most * facts.tasks)
 
   // work of the tasks behind an exchange, as long as the slowest of them takes
-  private def sort(p: SubPlan, key: Long): Double   = sort(p) * slowest(p, key, split(p, key))
-  private def build(p: SubPlan, key: Long): Double  = p.rows * hashBuild * slowest(p, key, split(p, key))
-  private def probe(p: SubPlan, key: Long): Double  = probe(p) * slowest(p, key, split(p, key))
-  private def merged(p: SubPlan, key: Long): Double = p.rows * merge * slowest(p, key, split(p, key))
+  private def sort(p: SubPlan, key: Long): Double   = sort(p) * slowest(p, key)(split(p, key))
+  private def build(p: SubPlan, key: Long): Double  = p.rows * hashBuild * slowest(p, key)(split(p, key))
+  private def probe(p: SubPlan, key: Long): Double  = probe(p) * slowest(p, key)(split(p, key))
+  private def merged(p: SubPlan, key: Long): Double = p.rows * merge * slowest(p, key)(split(p, key))
 
   /** How many times longer than with even keys a set's tasks take, when one task is left with this share of the largest partition. At least 1. */
-  private def slowest(p: SubPlan, key: Long, share: Double): Double =
-    if (p.skew eq KeySkew.none) 1.0 else math.max(1.0, p.skew.largest(key) * share * facts.tasks)
+  private def slowest(p: SubPlan, key: Long)(share: => Double): Double =
+    if (p.skew.most * facts.tasks <= 1.0) 1.0 else math.max(1.0, p.skew.largest(key) * share * facts.tasks)
 
   /** Share of the largest partition that one task is left with: adaptive execution splits those that are too large. */
   private def split(p: SubPlan, key: Long): Double = {
