@@ -120,12 +120,14 @@ def regressions(results: Results, mode: Mode) -> list[dict[str, Any]]:
     return sorted(found, key=lambda line: -float(line["times worse"]))
 
 
-def slower(results: Results, mode: Mode) -> list[dict[str, Any]]:
-    """The queries in which a mode takes longer than plain Spark by more than noise."""
+def slower(
+    results: Results, mode: Mode, times: float = SLOWER, seconds: float = SLOWER_SECONDS
+) -> list[dict[str, Any]]:
+    """The queries in which a mode takes longer than plain Spark, by so many times and seconds: by more than noise."""
     found = []
     for query in results.complete:
         ours, plain = results.seconds(query, mode), results.seconds(query, SPARK)
-        if ours > SLOWER * plain and ours - plain > SLOWER_SECONDS:
+        if ours > times * plain and ours - plain > seconds:
             found.append(
                 {
                     "query": query,

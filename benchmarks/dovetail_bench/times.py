@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_bench import join_rows, report
-from dovetail_bench.join_rows_report import Results, answers_differing, failures, totals
+from dovetail_bench.join_rows_report import MILLISECONDS, Results, answers_differing, failures, slower, totals
 from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, SPARK, SPARK_CBO, Mode
 
 MODES = (SPARK, SPARK_CBO, DOVETAIL, DOVETAIL_BARE)
@@ -43,33 +43,23 @@ def targets(results: Results) -> list[dict[str, Any]]:
         share = results.total(mode, lambda p: p.shuffle_bytes) / results.total(SPARK, lambda p: p.shuffle_bytes)
         name = f"{mode.title}: shuffled bytes at most {MAX_SHUFFLED} of {SPARK.title}"
         found.append(report.target(name, share, share <= MAX_SHUFFLED))
-        late = [line["query"] for line in slower(results, mode)]
+        behind = [line["query"] for line in late(results, mode)]
         name = f"{mode.title}: no query over {SLOWER - 1:.0%} and {SLOWER_SECONDS} s slower than {SPARK.title}"
-        found.append(report.target(name, ", ".join(late) or "none", not late))
+        found.append(report.target(name, ", ".join(behind) or "none", not behind))
     return [*found, report.target("all queries run in all modes", len(results.failures) or "yes", not results.failures)]
 
 
-def slower(results: Results, mode: Mode) -> list[dict[str, Any]]:
+def late(results: Results, mode: Mode) -> list[dict[str, Any]]:
     """The queries that take longer than with plain Spark, with what tells why."""
-    found = []
-    for query in results.complete:
-        ours, plain = results.seconds(query, mode), results.seconds(query, SPARK)
-        if ours > SLOWER * plain and ours - plain > SLOWER_SECONDS:
-            run, base = results.measured[query][mode.name][-1], results.measured[query][SPARK.name][-1]
-            found.append(
-                {
-                    "query": query,
-                    "times slower": ours / plain,
-                    "Spark s": plain,
-                    f"{mode.title} s": ours,
-                    "of it Dovetail's planning s": run.dovetail_ms / 1000,
-                    "Spark join rows": base.join_rows,
-                    f"{mode.title} join rows": run.join_rows,
-                    "Spark shuffled MiB": base.shuffle_bytes / MIB,
-                    f"{mode.title} shuffled MiB": run.shuffle_bytes / MIB,
-                }
-            )
-    return sorted(found, key=lambda line: -float(line["times slower"]))
+    lines = []
+    for line in slower(results, mode, SLOWER, SLOWER_SECONDS):
+        run, plain = (results.measured[line["query"]][m.name][-1] for m in (mode, SPARK))
+        shuffled = {
+            "Spark shuffled MiB": plain.shuffle_bytes / MIB,
+            f"{mode.title} shuffled MiB": run.shuffle_bytes / MIB,
+        }
+        lines.append({**line, "of it Dovetail's planning s": run.dovetail_ms / MILLISECONDS, **shuffled})
+    return lines
 
 
 def write_page(page: report.Page, results: Results) -> None:
@@ -81,7 +71,7 @@ def write_page(page: report.Page, results: Results) -> None:
     page.table("Totals", [totals(results, mode) for mode in results.modes])
     page.targets(targets(results))
     for mode in (DOVETAIL, DOVETAIL_BARE, SPARK_CBO):
-        page.table(f"Slower than Spark with {mode.title}", slower(results, mode))
+        page.table(f"Slower than Spark with {mode.title}", late(results, mode))
     page.table("Answers whose digest is not plain Spark's (tie or wrong: see answers)", answers_differing(results))
     page.table("Failures", failures(results))
     page.table("All queries", [_line(results, query) for query in results.complete])

@@ -28,7 +28,11 @@ final case class CostConstants(
     nestedLoopPair: Double = 10.0,
     /** One byte of the rows that a scan of a columnar file makes: read, decompressed, decoded. */
     scanByte: Double = 2.0
-)
+) {
+
+  /** An input broadcast to the driver and so many executors: a hash table of its rows in each, its bytes sent to each. */
+  def broadcast(rows: Double, bytes: Double, executors: Int): Double = (rows * hashBuild + bytes * broadcastByte) * (1.0 + executors)
+}
 
 /**
  * What a cost depends on besides the data. Bytes are bytes in memory.
@@ -52,7 +56,11 @@ final case class ClusterFacts(
     tasks: Int = 1,
     splitBytes: Double = Double.PositiveInfinity,
     prunesScans: Boolean = false
-)
+) {
+
+  /** An input of so many bytes that cannot exceed `cautious` may be broadcast when the query is planned. */
+  def mayBroadcast(bytes: Double, cautious: Double): Boolean = bytes <= staticBytes && cautious <= staticBytes * ClusterFacts.RiskFactor
+}
 
 object ClusterFacts {
 

@@ -17,7 +17,7 @@ final case class GroupReduction(rows: Double, groups: Double, groupBytes: Double
   def gain(constants: CostConstants, executors: Int): Double = {
     import constants._
     val grouping = rows * hashBuild + math.min(rows, groups) * (exchangeRow + groupBytes * exchangeByte)
-    val semiJoin = rows * hashProbe + (tableRows * hashBuild + tableBytes * broadcastByte) * (1.0 + executors)
+    val semiJoin = rows * hashProbe + broadcast(tableRows, tableBytes, executors)
     1.0 - kept - semiJoin / math.max(grouping, Double.MinPositiveValue)
   }
 }

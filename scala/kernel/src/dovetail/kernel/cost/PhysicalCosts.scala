@@ -52,7 +52,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   private def smaller(left: SubPlan, right: SubPlan): SubPlan                        = if (left.bytes <= right.bytes) left else right
 
   private def canBroadcast(p: SubPlan): Boolean =
-    p.broadcast || (p.bytes <= facts.staticBytes && p.cautious <= facts.staticBytes * ClusterFacts.RiskFactor)
+    p.broadcast || facts.mayBroadcast(p.bytes, p.cautious)
 
   /** `stream` keeps its partitioning, so each of its alternatives is worth offering; of the build side only the cheapest. */
   private def broadcasts(stream: SubPlan, build: SubPlan, out: SubPlan, method: JoinMethod, output: Double, repartition: Double): Unit = {
@@ -165,7 +165,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   private def sort(p: SubPlan): Double      = if (facts.preferSortMerge) p.rows * sortCompare * p.halvings else 0.0
   private def probe(p: SubPlan): Double     = p.rows * hashProbe
   private def outputOf(p: SubPlan): Double  = p.rows * rowProduced
-  private def broadcast(p: SubPlan): Double = (p.rows * hashBuild + p.bytes * broadcastByte) * (1.0 + facts.executors)
+  private def broadcast(p: SubPlan): Double = constants.broadcast(p.rows, p.bytes, facts.executors)
 
   /** A part of the one broadcast for each join that uses it. */
   private def shared(p: SubPlan): Double = broadcast(p) / p.copies

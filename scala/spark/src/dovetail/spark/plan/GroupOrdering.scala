@@ -19,19 +19,25 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, stee
   /** @param inside orders the groups inside of a leaf */
   def apply(group: JoinGroup, inside: LogicalPlan => LogicalPlan): LogicalPlan = {
     val off             = steering.off(group)
-    val (leaves, notes) = if (off.isEmpty) Trace.timed("estimate")(reduction(group)) else (group.leaves, Vector.empty)
+    val predicates      = Trace.timed("extract")(JoinPredicates(group.outputs, group.conditions))
+    val (leaves, notes) = if (off.isEmpty) Trace.timed("estimate")(reduction(group, predicates)) else (group.leaves, Vector.empty)
     val optimized       = leaves.map(inside)
     // what keeps rows away is in the group already: counted once more it would make the join with it too small
     group.leaves.indices.filterNot(i => leaves(i) eq group.leaves(i)).foreach(i => statistics.learnCopy(group.leaves(i), optimized(i)))
-    ordered(group, optimized, off, notes)
+    ordered(group, optimized, predicates, off, notes)
   }
 
   /**
    * @param optimized the group's leaves, with the groups inside of them ordered
    * @param off       why nothing is to be done with it
    */
-  private def ordered(group: JoinGroup, optimized: Vector[LogicalPlan], off: Option[String], notes: Vector[String]): LogicalPlan = {
-    val predicates = Trace.timed("extract")(JoinPredicates(group.outputs, group.conditions))
+  private def ordered(
+      group: JoinGroup,
+      optimized: Vector[LogicalPlan],
+      predicates: JoinPredicates,
+      off: Option[String],
+      notes: Vector[String]
+  ): LogicalPlan =
     off.orElse(refusal(group, predicates)) match {
       case Some(reason) =>
         // a marked group was reported when it was ordered: with the subquery it came from
@@ -47,7 +53,6 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, stee
         if (several) Capture.decided(ready.form, ready.names, decision.shape, search.priced(_, group.shape).isDefined)
         if (decision.taken) Trace.timed("rebuild")(ready.rebuild(decision.outcome.best)) else keep(group, optimized, planner.marksKeptGroups)
     }
-  }
 
   /** The first order that somebody asks for and that is legal; else the best one, if it saves enough. */
   private def decided(group: JoinGroup, ready: PreparedGroup, search: Search, notes: Vector[String]): Decision = {

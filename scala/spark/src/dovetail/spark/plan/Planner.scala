@@ -30,7 +30,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
 
   /** An input that is broadcast: by Spark itself, or because Dovetail may have it broadcast. The same limits as the search has for a relation. */
   def broadcasts(input: LogicalPlan, rows: Estimate, rowBytes: Double): Boolean = SparkBroadcast(input, broadcastThreshold) ||
-    (staticBytes > 0.0 && rows.value * rowBytes <= staticBytes && rows.upper * rowBytes <= staticBytes * ClusterFacts.RiskFactor)
+    (staticBytes > 0.0 && facts.copy(staticBytes = staticBytes).mayBroadcast(rows.value * rowBytes, rows.upper * rowBytes))
 
   /** Only the physical costs know what a grouping is. */
   def reducesGroups: Boolean = DovetailConf.SemiJoins.get(conf) && costs.isInstanceOf[PhysicalCosts]

@@ -29,11 +29,10 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
   private lazy val repeated: Set[LogicalPlan] = query.collect(computed).groupBy(identity).collect { case (plan, all) if all.size > 1 => plan }.toSet
 
   /** The leaves of a group, with what keeps rows away from them, and a sentence about each that has changed. */
-  def apply(group: JoinGroup): (Vector[LogicalPlan], Vector[String]) =
+  def apply(group: JoinGroup, predicates: JoinPredicates): (Vector[LogicalPlan], Vector[String]) =
     if (group.marked || !group.distinct || !planner.reducesGroups || !group.leaves.exists(isGrouping)) (group.leaves, Vector.empty)
     else {
-      val predicates = JoinPredicates(group.outputs, group.conditions)
-      val found      = group.leaves.indices.toVector.map(best(group, predicates, _))
+      val found = group.leaves.indices.toVector.map(best(group, predicates, _))
       (group.leaves.zip(found).map { case (leaf, r) => r.fold(leaf)(reduced(leaf, _)) }, found.flatten.map(note(group, _)))
     }
 
@@ -154,16 +153,11 @@ object SemiJoinReduction {
 
   private def ofTable(plan: LogicalPlan): Boolean = plan match {
     case whole if SubqueryCopies.isWhole(whole)                        => false
-    case Project(list, child)                                          => list.forall(isSimple) && ofTable(child)
+    case Project(_, child)                                             => ofTable(child)
     case Filter(_, child)                                              => ofTable(child)
     case r: LogicalRelation                                            => r.relation.isInstanceOf[HadoopFsRelation]
     case _: HiveTableRelation | _: InMemoryRelation | _: LocalRelation => true
     case _                                                             => false
-  }
-
-  private def isSimple(e: NamedExpression): Boolean = e match {
-    case _: Attribute | _: Alias => true
-    case _                       => false
   }
 
   /** The same rows in columns of other names, and these names. */
