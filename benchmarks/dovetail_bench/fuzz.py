@@ -62,6 +62,10 @@ MOST_UNCOMPARED = 0.02
 # Tiny queries would spend their time in the compiler and in empty tasks.
 TINY = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
+# Of the session, before `--conf`. A hash table takes at least a page. Spark removes old broadcasts one after the other,
+# more slowly than tiny queries make them, and the more are left the longer each takes: 11,000 after 1,500 queries.
+MANY = ("spark.buffer.pageSize=1m", "spark.cleaner.referenceTracking.blocking=false")
+
 # What joins can be ordered and executed by; the more usual, the more often.
 SETTINGS = {
     "spark.sql.adaptive.enabled": ("true", "false", "false"),
@@ -342,9 +346,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report.add_results_option(parser)
     add_session_options(parser)
     options = parser.parse_args(arguments)
+    options.conf = [*MANY, *options.conf]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     checked, seconds = run(options)
-    page = report.Page("fuzz", "Generated queries", f"spark{report.machine()['pyspark']}")
+    from_there = f"-from{options.first}" if options.first else ""
+    page = report.Page("fuzz", "Generated queries", f"spark{report.machine()['pyspark']}{from_there}")
     write_page(page, checked, options.queries, seconds)
     found = [asdict(q) for q in checked if _wrong(q) or _uncompared(q)]
     results = targets(checked, options.queries)
