@@ -29,7 +29,7 @@ class Config(ConfigBase):
         cost_constants: Constants of the cost model 'physical', as name=nanoseconds, separated by commas:
             exchangeByte=2.5, merge=40. They take the place of those that DOVETAIL CALIBRATE has measured, or else of
             Dovetail's own. Names: rowProduced, hashProbe, hashBuild, sortCompare, merge, exchangeRow, exchangeByte,
-            broadcastByte, nestedLoopPair, scanByte.
+            broadcastByte, nestedLoopPair, scanByte, spillByte.
         histograms: Whether equi-height histograms are used for estimates where a table has them.
         footers_enabled: Whether rows, NULLs, ranges and hints of distinct counts come from the footers of Parquet and
             ORC files, for tables of which nothing better is known.

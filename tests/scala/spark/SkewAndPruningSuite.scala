@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import dovetail.kernel.cost.CostConstants
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.scalatest.BeforeAndAfterAll
@@ -81,5 +82,27 @@ class SkewAndPruningSuite extends DovetailSuite with BeforeAndAfterAll {
     assert(math.abs(slow / even - 1.6) < 0.02, s"$slow, $even")
     assert(work("spark.sql.shuffle.partitions" -> "4", "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes" -> "1000") == even)
     sameAnswer(skewed)
+  }
+
+  test("sorts that tasks have no memory for go to disk: by the partitions of an exchange, and those that adaptive execution makes one") {
+    val inputs = Seq("north", "south", "east")
+    withTables(inputs: _*) {
+      val keys = InjectedStatistics.column(ndv = Some(1000000000), nulls = Some(0), min = Some("0"), max = Some("999999999"))
+      for (t <- inputs) {
+        spark.sql(s"CREATE TABLE $t (k BIGINT, v BIGINT) USING parquet")
+        InjectedStatistics(spark, t, Some(1000000000), 24000000000L, Map("k" -> keys))
+      }
+      def sorts(partitions: Int, settings: (String, String)*): Double = withoutIdempotenceCheck(withConf(Seq(
+        "spark.sql.adaptive.enabled"           -> "false",
+        "spark.dovetail.adaptive.shuffledHash" -> "false",
+        "spark.sql.shuffle.partitions"         -> partitions.toString
+      ) ++ settings: _*)(joins("SELECT * FROM north JOIN south ON north.k = south.k JOIN east ON south.k = east.k", "before").map(cost(_, "sort")).sum))
+      val (inMemory, onDisk) = (sorts(1000000), sorts(4))
+      // three inputs of a billion rows of two long values; the join of the first two is sorted already
+      val bytes = (onDisk - inMemory) / CostConstants().spillByte / 3e9
+      assert(bytes >= 16 && bytes <= 32, s"$bytes bytes a row")
+      assert(sorts(1000000, "spark.sql.adaptive.enabled" -> "true") == inMemory)
+      assert(sorts(1000000, "spark.sql.adaptive.enabled" -> "true", "spark.sql.adaptive.advisoryPartitionSizeInBytes" -> "8g") == onDisk)
+    }
   }
 }

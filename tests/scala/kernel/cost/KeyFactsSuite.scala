@@ -52,6 +52,21 @@ class KeyFactsSuite extends AnyFunSuite {
     near(split.own.output, 10 * split.rows.value * k.rowProduced)
   }
 
+  test("sorts that a task has no memory for go to disk: those of all tasks, or of the one with the frequent value") {
+    def sorted(memory: SortMemory, more: String = "", tasks: Int = 4) = join(s"$even$more", cluster.copy(tasks = tasks, sortMemory = memory)).own.sort
+    val inMemory                                                      = 2 * sort(1e6) + 2e6 * k.merge
+    val (bytes, needed)                                               = (1e8, 1e8 + 1e6 * 32)
+    near(sorted(SortMemory(needed / 10, 10)), inMemory)
+    near(sorted(SortMemory(needed / 10 - 1, 10)), inMemory + 2 * bytes * k.spillByte)
+    near(sorted(SortMemory(needed / 10 - 1, 20)), inMemory)
+    near(sorted(SortMemory(needed / 10 - 1, 20, taskInput = bytes / 10)), inMemory + 2 * bytes * k.spillByte) // partitions made one task
+    near(sorted(SortMemory(needed / 10, 10), "; A.x top=0.2"), inMemory + 0.2 * 4 * bytes * k.spillByte)
+    near(sorted(SortMemory(needed / 5, 10), "; A.x top=0.2"), inMemory)
+    // a frequent value that takes longer than all others: its task is what the query waits for
+    near(sorted(SortMemory(1, 10), "; A.x top=0.5"), 3 * sort(1e6) + 3e6 * k.merge + 3 * bytes * k.spillByte)
+    near(join(even, cluster.copy(preferSortMerge = false, sortMemory = SortMemory(1, 10))).own.sort, 0.0)
+  }
+
   test("a broadcast has no slow task, and is taken where a shuffled join would wait for one") {
     val text  = "A 1e7; B 5e6 upper=5e6; A.x:5e6=B.x:5e6"
     val facts = ClusterFacts(broadcastBytes = 0, executors = 50, tasks = 200, staticBytes = 5e8)
@@ -108,7 +123,12 @@ class KeyFactsSuite extends AnyFunSuite {
   }
 
   test("sizes and prices of random graphs: parts add up to what the search compared") {
-    val facts         = Seq(cluster.copy(splitBytes = 1e4), pruning.copy(tasks = 40), pruning.copy(preferSortMerge = false, tasks = 7))
+    val facts = Seq(
+      cluster.copy(splitBytes = 1e4),
+      pruning.copy(tasks = 40),
+      pruning.copy(preferSortMerge = false, tasks = 7),
+      cluster.copy(sortMemory = SortMemory(1e4, 9))
+    )
     var (slow, saved) = (0, 0)
     for (seed <- 1 to 100; f <- facts) {
       val random = new Random(seed)

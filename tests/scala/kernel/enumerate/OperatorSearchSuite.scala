@@ -5,7 +5,7 @@ import scala.util.Random
 import org.scalatest.funsuite.AnyFunSuite
 
 import dovetail.kernel.{PlanGraph, RandomPlans}
-import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, CostModel, HashTable, PhysicalCosts}
+import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, CostModel, HashTable, PhysicalCosts, SortMemory}
 import dovetail.kernel.estimate.CardinalityModel
 import dovetail.kernel.graph.{JoinKind, RelSet, WideSet}
 
@@ -48,7 +48,8 @@ class OperatorSearchSuite extends AnyFunSuite {
     ("the smaller side hashed while it runs", noSwap.copy(hashTable = HashTable(taskMemory = 1e6, taskInput = 1e6))),
     ("small results broadcast", noSwap.copy(staticBytes = 1e5)),
     ("joins that turn into broadcasts", ClusterFacts()),
-    ("few keys, many tasks", noSwap.copy(tasks = 30, splitBytes = 1e5))
+    ("few keys, many tasks", noSwap.copy(tasks = 30, splitBytes = 1e5)),
+    ("little memory for sorts", noSwap.copy(tasks = 4, sortMemory = SortMemory(1e5, 20)))
   )
 
   for ((name, facts) <- physicals) test(s"physical, $name: the cheapest of all ways to execute all trees that the conflict rules allow") {

@@ -119,8 +119,15 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
     type Keyed = (Long, Set[Int])
     def split(in: Keyed)                = math.min(1.0, facts.splitBytes / (frequent(in) * w(in._1)))
     def slow(in: Keyed, inputs: Keyed*) = math.max(1.0, frequent(in) * inputs.map(split).min * facts.tasks)
-    def sort(s: Keyed)                  =
-      if (facts.preferSortMerge) r(s._1) * k.sortCompare * math.log(math.max(r(s._1), 2.0)) / math.log(2.0) * slow(s, s) else 0.0
+    def spilled(s: Keyed)               = {
+      val (bytes, most) = (w(s._1), frequent(s) * split(s))
+      val room          = facts.sortMemory.taskMemory / (bytes + 32 * r(s._1))
+      if (1.0 / facts.sortMemory.partitions > room || math.min(1.0, facts.sortMemory.taskInput / bytes) > room) bytes * slow(s, s)
+      else if (most > room) bytes * most * facts.tasks
+      else 0.0
+    }
+    def sort(s: Keyed) =
+      if (facts.preferSortMerge) r(s._1) * k.sortCompare * math.log(math.max(r(s._1), 2.0)) / math.log(2.0) * slow(s, s) + spilled(s) * k.spillByte else 0.0
     def hash(build: Keyed, probe: Keyed)  = r(build._1) * k.hashBuild * slow(build, build) + r(probe._1) * k.hashProbe * slow(probe, probe)
     def merge(build: Keyed, probe: Keyed) =
       if (facts.preferSortMerge) Seq(build, probe).map(s => r(s._1) * k.merge * slow(s, s)).sum else hash(build, probe)

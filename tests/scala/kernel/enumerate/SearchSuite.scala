@@ -5,7 +5,7 @@ import scala.util.Random
 import org.scalatest.funsuite.AnyFunSuite
 
 import dovetail.kernel.{Graphs, GraphText}
-import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, CostModel, HashTable, JoinMethod, PhysicalCosts}
+import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, CostModel, HashTable, JoinMethod, PhysicalCosts, SortMemory}
 import dovetail.kernel.graph.JoinGraph
 
 /** The exact search finds what an exhaustive one finds; and what it does with the written order and with its budget. */
@@ -82,6 +82,7 @@ class SearchSuite extends AnyFunSuite {
     ("the smaller side hashed while it runs", noSwap.copy(hashTable = HashTable(taskMemory = 1e6, taskInput = 1e6)), 6, 1.0),
     ("three executors", noSwap.copy(executors = 3), 6, 1.0),
     ("few keys, many tasks", noSwap.copy(tasks = 30, splitBytes = 1e5), 6, 1.0),
+    ("little memory for sorts", noSwap.copy(tasks = 4, sortMemory = SortMemory(1e5, 20)), 6, 1.0),
     // one of 600 graphs was 0.02 % dearer: SubPlan.offer says why
     ("small results broadcast", noSwap.copy(staticBytes = 1e5), 5, 1.001)
   )

@@ -5,7 +5,7 @@ package dovetail.kernel.cost
  *
  * Recipe, to measure them again (benchmarks/README.md, `calibrate`): on a quiet machine run, with `local[1]` and after warm-up, (1) a broadcast hash join
  * of N rows with and without an output row per input row, (2) the same join as sort merge, from exchanges already materialized, (3) a bare
- * `repartition` of rows of 16 and of 256 bytes; each constant is the slope of the time over N.
+ * `repartition` of rows of 16 and of 256 bytes, (4) a sort with and without the memory for it; each constant is the slope of the time over N.
  */
 final case class CostConstants(
     /** One row out of a join: copied into a new row and handed on inside generated code. */
@@ -27,7 +27,9 @@ final case class CostConstants(
     /** One pair compared in a nested loop join. */
     nestedLoopPair: Double = 10.0,
     /** One byte of the rows that a scan of a columnar file makes: read, decompressed, decoded. */
-    scanByte: Double = 2.0
+    scanByte: Double = 2.0,
+    /** One byte of a sort that a task has no memory for: written to the local disk, read again, merged. */
+    spillByte: Double = 3.0
 ) {
 
   /** An input broadcast to the driver and so many executors: a hash table of its rows in each, its bytes sent to each. */
@@ -45,6 +47,7 @@ final case class CostConstants(
  * @param hashTable       which inputs are hashed instead of sorted while the query runs
  * @param tasks           that run at a time in the whole cluster: so many times longer than all others can the task of a frequent key take
  * @param splitBytes      of a partition above this size adaptive execution makes several tasks; infinite: never
+ * @param sortMemory      what sorts have, before they write to disk
  * @param prunesScans     scans of partitioned tables skip what a broadcast has no keys of
  */
 final case class ClusterFacts(
@@ -55,6 +58,7 @@ final case class ClusterFacts(
     hashTable: HashTable = HashTable.none,
     tasks: Int = 1,
     splitBytes: Double = Double.PositiveInfinity,
+    sortMemory: SortMemory = SortMemory.unlimited,
     prunesScans: Boolean = false
 ) {
 

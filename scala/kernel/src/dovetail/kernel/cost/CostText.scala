@@ -14,7 +14,8 @@ object CostText {
     ("exchangeByte", _.exchangeByte, (c, v) => c.copy(exchangeByte = v)),
     ("broadcastByte", _.broadcastByte, (c, v) => c.copy(broadcastByte = v)),
     ("nestedLoopPair", _.nestedLoopPair, (c, v) => c.copy(nestedLoopPair = v)),
-    ("scanByte", _.scanByte, (c, v) => c.copy(scanByte = v))
+    ("scanByte", _.scanByte, (c, v) => c.copy(scanByte = v)),
+    ("spillByte", _.spillByte, (c, v) => c.copy(spillByte = v))
   )
 
   def names: Vector[String] = constants.map(_._1)

@@ -8,7 +8,8 @@ import dovetail.kernel.cost.JoinMethod._
  * It follows what Spark will do: Spark broadcasts an input by its own threshold when it plans, or because we tell it to (`ClusterFacts.staticBytes`),
  * exchanges both sides otherwise, and turns such a join into a broadcast while it runs when one side comes out small. A side that is already partitioned by the join's key
  * needs neither exchange nor sort. Of two exchanged inputs the clearly smaller one is hashed instead of both sorted, where it fits ([[HashTable]]). Work
- * behind an exchange counts as long as its slowest task takes, times the tasks ([[KeySkew]]); a broadcast may save part of a scan ([[ScanPruning]]).
+ * behind an exchange counts as long as its slowest task takes, times the tasks ([[KeySkew]]), and what a sort has no memory for goes to disk
+ * ([[SortMemory]]); a broadcast may save part of a scan ([[ScanPruning]]).
  */
 final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends CostModel {
   import PhysicalCosts._
@@ -173,13 +174,17 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   private def nestedLoop(l: SubPlan, r: SubPlan, copied: SubPlan): Double = l.rows * r.rows * nestedLoopPair + broadcast(copied)
 
   /** What it takes at most to have a set's rows in another partitioning. */
-  private def moved(p: SubPlan): Double = exchange(p) + sort(p) * math.max(1.0, p.skew.most * facts.tasks)
+  private def moved(p: SubPlan): Double = exchange(p) + sort(p) * math.max(1.0, p.skew.most * facts.tasks) + spill(p, p.skew.most)
 
   // work of the tasks behind an exchange, as long as the slowest of them takes
-  private def sort(p: SubPlan, key: Long): Double   = sort(p) * slowest(p, key)(split(p, key))
+  private def sort(p: SubPlan, key: Long): Double   = sort(p) * slowest(p, key)(split(p, key)) + spill(p, p.skew.largest(key) * split(p, key))
   private def build(p: SubPlan, key: Long): Double  = p.rows * hashBuild * slowest(p, key)(split(p, key))
   private def probe(p: SubPlan, key: Long): Double  = probe(p) * slowest(p, key)(split(p, key))
   private def merged(p: SubPlan, key: Long): Double = p.rows * merge * slowest(p, key)(split(p, key))
+
+  private def spill(p: SubPlan, largest: => Double): Double =
+    if (!facts.preferSortMerge || facts.sortMemory.holds(p.rows, p.bytes)) 0.0
+    else facts.sortMemory.spilled(p.rows, p.bytes, largest, facts.tasks) * spillByte
 
   /** How many times longer than with even keys a set's tasks take, when one task is left with this share of the largest partition. At least 1. */
   private def slowest(p: SubPlan, key: Long)(share: => Double): Double =

@@ -51,6 +51,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
       conf.preferSortMergeJoin,
       hashTable = hashTable,
       tasks = math.min(Executors.tasks(context, cluster), conf.numShufflePartitions),
+      sortMemory = TaskMemory.sorts(context, conf),
       splitBytes = if (splits) conf.getConf(SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD).toDouble else Double.PositiveInfinity,
       prunesScans = conf.dynamicPartitionPruningEnabled && reusesExchanges
     )
