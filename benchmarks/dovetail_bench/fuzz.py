@@ -62,8 +62,8 @@ MOST_UNCOMPARED = 0.02
 # Tiny queries would spend their time in the compiler and in empty tasks.
 TINY = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
-# With the CBO on and wrong statistics plain Spark takes an estimate of one row for a fact while a query runs, and drops a
-# DISTINCT (SPARK-57956: 9,588 rows of one value in query 16,495). Both sessions do without the rule.
+# With the CBO on and wrong statistics plain Spark takes an estimate of one row for a fact while a query runs, and drops
+# a DISTINCT (SPARK-57956: 9,588 rows of one value in query 16,495). Both sessions do without the rule.
 SPARK_FAULTS = {
     "spark.sql.adaptive.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.OptimizeOneRowPlan",
 }

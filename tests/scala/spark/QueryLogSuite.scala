@@ -38,6 +38,19 @@ class QueryLogSuite extends StarSuite with Eventually {
     assert(newest.getAs[Long]("id") == first.getAs[Long]("id") && newest.getAs[Long]("join_rows") == first.getAs[Long]("join_rows"))
   }
 
+  test("queries of the same tables are told apart, also where their columns are the same: each has its own runs and rows") {
+    val before             = lastId
+    val frames             = withoutIdempotenceCheck(Seq("c.w = 1", "c.w = 1", "c.w < 3").map(p => spark.sql(star.replace("c.w = 1", p))))
+    frames.foreach(_.collect())
+    frames(2).collect()
+    def since: Vector[Row] = queries().filter(_.getAs[Long]("id") > before)
+    eventually(assert(since.map(_.getAs[Int]("runs")) == Vector(1, 1, 2), since))
+    val rows = since.map(_.getAs[Long]("join_rows"))
+    assert(rows(0) == rows(1) && rows(0) < rows(2), since)
+    val sections = frames.map(f => PlanSection(f.queryExecution.executedPlan))
+    assert(sections.forall("Group ".r.findAllIn(_).size == 1) && sections(0) != sections(2), sections)
+  }
+
   test("what is planned and does not run has no rows; explaining and asking leave no entry") {
     val before = lastId
     withoutIdempotenceCheck(spark.sql(star).queryExecution.executedPlan)

@@ -48,13 +48,6 @@ object ActualRows {
     groups.zipWithIndex.map { case (g, i) => g.withActual(set => rows.get((i, set))) }
   }
 
-  /** The columns of all operators of a plan. */
-  def columns(plan: SparkPlan): Set[ExprId] = plan match {
-    case a: AdaptiveSparkPlanExec => columns(a.executedPlan)
-    case q: QueryStageExec        => columns(q.plan)
-    case other                    => (other.children ++ other.subqueries).foldLeft(other.output.map(_.exprId).toSet)((all, below) => all ++ columns(below))
-  }
-
   /** Joins of the groups that have just these columns below. */
   private def made(columns: Set[ExprId], relations: Vector[Vector[Set[ExprId]]]): Vector[Key] =
     relations.zipWithIndex.flatMap { case (of, group) =>

@@ -2,7 +2,6 @@ package org.apache.spark.sql.dovetail.history
 
 import java.time.Instant
 
-import org.apache.spark.sql.catalyst.expressions.ExprId
 import org.apache.spark.sql.dovetail.explain.{GroupReport, JoinReport, Later, QError, TreeReport}
 import org.apache.spark.sql.types._
 
@@ -16,10 +15,6 @@ import org.apache.spark.sql.types._
 final case class LoggedQuery(id: Long, at: Instant, told: Later[LoggedQuery.Told], millis: Double, runs: Int, nanos: Option[Long]) {
   def query: Option[String]       = told.value.query
   def groups: Vector[GroupReport] = told.value.groups
-
-  /** Whether a plan with these columns reads all that the groups read. */
-  def isIn(columns: Set[ExprId]): Boolean = groups.forall(_.relations.forall(r => r.columns.isEmpty || r.columns.exists(columns))) &&
-    groups.exists(_.relations.exists(_.columns.nonEmpty))
 
   def ran(counted: Vector[GroupReport], took: Long): LoggedQuery =
     copy(told = new Later(() => told.value.copy(groups = counted)), runs = runs + 1, nanos = Some(took))

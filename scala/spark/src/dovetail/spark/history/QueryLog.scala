@@ -4,17 +4,20 @@ import java.time.Instant
 import java.util.{Collections, WeakHashMap}
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.explain.{ActualRows, Later, Trace}
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.util.ThreadUtils
 
 /**
  * The last queries of a session that Dovetail looked at: what it decided, and, once they have run, what came of it (`dovetail_queries()`).
  *
- * The rule adds an entry, which a thread of the log's own fills: planning does not wait for it. [[RunListener]] adds the rows of its joins. An executed plan is known by its columns, whose ids no two queries of a JVM share.
+ * The rule adds an entry, which a thread of the log's own fills: planning does not wait for it. [[RunListener]] adds the rows of its joins. An executed plan is
+ * known by the number of its entry, which the rule leaves on the joins and Spark takes along; columns tell nothing, for queries of one table share them.
  */
 final class QueryLog {
   private var entries = Vector.empty[LoggedQuery]
@@ -24,14 +27,16 @@ final class QueryLog {
   def all: Vector[LoggedQuery] = synchronized(entries)
 
   /** Those that a physical plan belongs to: a query, and its subqueries. */
-  def of(plan: SparkPlan): Vector[LoggedQuery] = { val columns = ActualRows.columns(plan); all.filter(_.isIn(columns)) }
+  def of(plan: SparkPlan): Vector[LoggedQuery] = { val ids = QueryLog.ids(plan); all.filter(e => ids(e.id)) }
 
-  private def add(told: Later[LoggedQuery.Told], millis: Double, most: Int): Unit = {
-    synchronized {
+  private def add(told: Later[LoggedQuery.Told], millis: Double, most: Int): Long = {
+    val id = synchronized {
       last += 1
       entries = (entries :+ LoggedQuery(last, Instant.now(), told, millis, 0, None)).takeRight(most)
+      last
     }
     QueryLog.thread.execute(() => told.value)
+    id
   }
 
   /** A plan has run. */
@@ -45,6 +50,14 @@ final class QueryLog {
 }
 
 object QueryLog {
+
+  private val Entry = TreeNodeTag[Long]("dovetail.entry")
+
+  /** Of a plan and its subqueries. Adaptive execution can do away with joins while it runs: what it began with has them all. */
+  private def ids(plan: SparkPlan): Set[Long] = plan match {
+    case a: AdaptiveSparkPlanExec => ids(a.initialPlan)
+    case other                    => other.logicalLink.flatMap(_.getTagValue(Entry)).toSet ++ (other.children ++ other.subqueries).flatMap(ids)
+  }
 
   /** Characters of a query's text that are kept. */
   private val TextKept = 2000
@@ -68,7 +81,7 @@ object QueryLog {
   }
 
   /** Runs the rule on `plan`, and keeps what it did; not where somebody else collects the trace: explain and profile tell it themselves. */
-  def keeping[A](session: SparkSession, plan: LogicalPlan)(rule: => A): A = {
+  def keeping(session: SparkSession, plan: LogicalPlan)(rule: => LogicalPlan): LogicalPlan = {
     val most = DovetailConf.LogQueries.get(session.sessionState.conf).toInt
     if (most == 0 || Trace.isOn) rule
     else {
@@ -76,7 +89,9 @@ object QueryLog {
       if (!trace.isEmpty)
         FailOpen("logging a query", (_: String) => ()) {
           val told = new Later(() => LoggedQuery.Told(text(plan), trace.groups))
-          QueryLog(session).add(told, trace.millis.toMap.getOrElse("total", 0.0), most)
+          val id   = QueryLog(session).add(told, trace.millis.toMap.getOrElse("total", 0.0), most)
+          // the optimizer works on a plan of its own
+          result.foreach { case j: Join => j.setTagValue(Entry, id); case _ => }
         }
       result
     }
