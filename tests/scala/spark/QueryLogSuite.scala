@@ -39,8 +39,8 @@ class QueryLogSuite extends StarSuite with Eventually {
   }
 
   test("queries of the same tables are told apart, also where their columns are the same: each has its own runs and rows") {
-    val before             = lastId
-    val frames             = withoutIdempotenceCheck(Seq("c.w = 1", "c.w = 1", "c.w < 3").map(p => spark.sql(star.replace("c.w = 1", p))))
+    val before = lastId
+    val frames = withoutIdempotenceCheck(Seq("c.w = 1", "c.w = 1", "c.w < 3").map(p => spark.sql(star.replace("c.w = 1", p))))
     frames.foreach(_.collect())
     frames(2).collect()
     def since: Vector[Row] = queries().filter(_.getAs[Long]("id") > before)
