@@ -184,7 +184,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
 
   private def spill(p: SubPlan, largest: => Double): Double =
     if (!facts.preferSortMerge || facts.sortMemory.holds(p.rows, p.bytes)) 0.0
-    else facts.sortMemory.spilled(p.rows, p.bytes, largest, facts.tasks) * spillByte
+    else facts.sortMemory.spilled(p.rows, p.bytes, p.skew.most, facts.tasks)(largest) * spillByte
 
   /** How many times longer than with even keys a set's tasks take, when one task is left with this share of the largest partition. At least 1. */
   private def slowest(p: SubPlan, key: Long)(share: => Double): Double =

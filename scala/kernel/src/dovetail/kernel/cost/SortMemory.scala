@@ -17,13 +17,16 @@ final case class SortMemory(taskMemory: Double = Double.PositiveInfinity, partit
   /**
    * Bytes that go to disk and back, of all tasks if they are even; else those of the largest one times the tasks, for which all others wait.
    *
-   * @param largest share of the input that the largest task is known to get
+   * @param most    share of the input that no task exceeds
    * @param tasks   at a time
+   * @param largest share that the largest task is known to get; asked for only where it can matter
    */
-  def spilled(rows: Double, bytes: Double, largest: Double, tasks: Int): Double = {
+  def spilled(rows: Double, bytes: Double, most: Double, tasks: Int)(largest: => Double): Double = {
     val even                = math.max(1.0 / partitions, math.min(1.0, taskInput / bytes))
     def full(share: Double) = needed(rows, bytes) * share > taskMemory
-    if (full(even)) bytes * math.max(1.0, largest * tasks) else if (full(largest)) bytes * largest * tasks else 0.0
+    if (full(even)) { if (most * tasks <= 1.0) bytes else bytes * math.max(1.0, largest * tasks) }
+    else if (full(most) && full(largest)) bytes * largest * tasks
+    else 0.0
   }
 }
 
