@@ -11,7 +11,7 @@ SOURCES  := $(shell find scala project -name '*.scala' -o -name '*.sbt' -o -name
 VENV      = .venv/$(1)
 BIN       = .venv/$(PRIMARY)/bin
 
-.PHONY: help demo test test-scala test-lines test-python test-iceberg test-delta lint format generate wheel docs jars clean require
+.PHONY: help demo test test-scala test-lines test-python test-iceberg test-delta pairs lint format generate wheel docs jars clean require
 .SECONDARY:
 
 help:
@@ -65,6 +65,9 @@ test-delta: .build/jars $(LINES:%=.venv/%/ready) ## joins of Delta Lake's tables
 
 test-iceberg: .build/jars $(LINES:%=.venv/%/ready) ## joins of Iceberg's tables on 3.5, 4.0 and 4.1; not part of `make test`, for it fetches 140 MB
 	$(call test-with,iceberg,ICEBERG)
+
+pairs: .build/jars .venv/$(PRIMARY)/ready ## TPC-H scale 1 under Spark, its CBO and Dovetail in turns; fails if a query fails, not by times
+	cd benchmarks && ../$(BIN)/python -m dovetail_bench.times --suite tpch --scale 1 --results ../.build/pairs
 
 lint: .venv/$(PRIMARY)/ready ## formatters in check mode, ruff, mypy
 	./sbt kernel$(ROW)/scalafmtCheckAll spark$(ROW)/scalafmtCheckAll bench/scalafmtCheckAll
