@@ -12,8 +12,7 @@ import argparse
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -63,9 +62,8 @@ def main() -> int:
     return 0
 
 
-@contextmanager
-def _session(memory_fraction: float = MEMORY_FRACTION) -> Iterator[SparkSession]:
-    spark = (
+def _session(memory_fraction: float = MEMORY_FRACTION) -> SparkSession:
+    return (
         SparkSession.builder.master("local[1]")
         .appName("dovetail calibrate")
         .config("spark.driver.memory", "4g")
@@ -77,10 +75,6 @@ def _session(memory_fraction: float = MEMORY_FRACTION) -> Iterator[SparkSession]
         .config("spark.log.level", "ERROR")
         .getOrCreate()
     )
-    try:
-        yield spark
-    finally:
-        spark.stop()
 
 
 def _seconds(query: Callable[[], DataFrame], repeat: int) -> float:

@@ -174,7 +174,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   private def nestedLoop(l: SubPlan, r: SubPlan, copied: SubPlan): Double = l.rows * r.rows * nestedLoopPair + broadcast(copied)
 
   /** What it takes at most to have a set's rows in another partitioning. */
-  private def moved(p: SubPlan): Double = exchange(p) + sort(p) * math.max(1.0, p.skew.most * facts.tasks) + spill(p, p.skew.most)
+  private def moved(p: SubPlan): Double = exchange(p) + sort(p) * slowest(p, p.skew.most) + spill(p, p.skew.most)
 
   // work of the tasks behind an exchange, as long as the slowest of them takes
   private def sort(p: SubPlan, key: Long): Double   = sort(p) * slowest(p, key)(split(p, key)) + spill(p, p.skew.largest(key) * split(p, key))
@@ -182,13 +182,19 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   private def probe(p: SubPlan, key: Long): Double  = probe(p) * slowest(p, key)(split(p, key))
   private def merged(p: SubPlan, key: Long): Double = p.rows * merge * slowest(p, key)(split(p, key))
 
-  private def spill(p: SubPlan, largest: => Double): Double =
-    if (!facts.preferSortMerge || facts.sortMemory.holds(p.rows, p.bytes)) 0.0
-    else facts.sortMemory.spilled(p.rows, p.bytes, p.skew.most, facts.tasks)(largest) * spillByte
+  /** Of a sort: all of it where even tasks have no memory for their part, or the part of the largest task, for which all others wait. */
+  private def spill(p: SubPlan, largest: => Double): Double = {
+    def holds(share: Double) = facts.sortMemory.holds(p.rows, p.bytes, share)
+    if (!facts.preferSortMerge || holds(1.0)) 0.0
+    else if (!holds(facts.sortMemory.even(p.bytes))) p.bytes * spillByte * slowest(p, largest)
+    else if (holds(p.skew.most) || holds(largest)) 0.0
+    else p.bytes * spillByte * largest * facts.tasks
+  }
 
-  /** How many times longer than with even keys a set's tasks take, when one task is left with this share of the largest partition. At least 1. */
-  private def slowest(p: SubPlan, key: Long)(share: => Double): Double =
-    if (p.skew.most * facts.tasks <= 1.0) 1.0 else math.max(1.0, p.skew.largest(key) * share * facts.tasks)
+  private def slowest(p: SubPlan, key: Long)(share: => Double): Double = slowest(p, p.skew.largest(key) * share)
+
+  /** How many times longer than with even keys a set's tasks take, when the largest of them has this share of the rows. At least 1. */
+  private def slowest(p: SubPlan, largest: => Double): Double = if (p.skew.most * facts.tasks <= 1.0) 1.0 else math.max(1.0, largest * facts.tasks)
 
   /** Share of the largest partition that one task is left with: adaptive execution splits those that are too large. */
   private def split(p: SubPlan, key: Long): Double = {

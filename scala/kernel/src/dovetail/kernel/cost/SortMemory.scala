@@ -11,23 +11,11 @@ package dovetail.kernel.cost
 final case class SortMemory(taskMemory: Double = Double.PositiveInfinity, partitions: Int = 1, taskInput: Double = 0.0) {
   import SortMemory._
 
-  /** One task could sort all of an input. Rows, and bytes as rows in memory. */
-  def holds(rows: Double, bytes: Double): Boolean = needed(rows, bytes) <= taskMemory
+  /** A task has the memory to sort this share of an input. Rows, and bytes as rows in memory. */
+  def holds(rows: Double, bytes: Double, share: Double): Boolean = (bytes + rows * Pointers) * share <= taskMemory
 
-  /**
-   * Bytes that go to disk and back, of all tasks if they are even; else those of the largest one times the tasks, for which all others wait.
-   *
-   * @param most    share of the input that no task exceeds
-   * @param tasks   at a time
-   * @param largest share that the largest task is known to get; asked for only where it can matter
-   */
-  def spilled(rows: Double, bytes: Double, most: Double, tasks: Int)(largest: => Double): Double = {
-    val even                = math.max(1.0 / partitions, math.min(1.0, taskInput / bytes))
-    def full(share: Double) = needed(rows, bytes) * share > taskMemory
-    if (full(even)) { if (most * tasks <= 1.0) bytes else bytes * math.max(1.0, largest * tasks) }
-    else if (full(most) && full(largest)) bytes * largest * tasks
-    else 0.0
-  }
+  /** Share of an input that each task gets where its keys are even. */
+  def even(bytes: Double): Double = math.max(1.0 / partitions, math.min(1.0, taskInput / bytes))
 }
 
 object SortMemory {
@@ -37,6 +25,4 @@ object SortMemory {
 
   /** Bytes of a sort per row besides the row: pointer and key prefix, and as much again for the radix sort. */
   private val Pointers = 32.0
-
-  private def needed(rows: Double, bytes: Double): Double = bytes + rows * Pointers
 }

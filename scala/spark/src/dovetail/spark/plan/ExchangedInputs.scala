@@ -24,7 +24,7 @@ object ExchangedInputs {
       if DovetailConf.AdaptiveHash.get(j.conf) && !smallEnoughToBroadcast(j)
       side <- Seq(BuildLeft, BuildRight).filter(JoinChoice.builds(j.joinType, _)).sortBy(s => if (s == BuildLeft) left.bytes else right.bytes).headOption
       (build, other) = if (side == BuildLeft) (left, right) else (right, left)
-      table          = TaskMemory.hashTable(context, j.conf)
+      table          = new TaskMemory(context, j.conf).hashTable
       if table.pays(build.bytes, other.bytes) && table.fits(build.rows, build.bytes, other.bytes, build.largest)
     } yield side
 

@@ -43,6 +43,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
 
   // for both cost models, where there is anything physical to price
   private lazy val constants = ClusterCosts.of(session, conf)
+  private lazy val memory    = new TaskMemory(context, conf)
   private lazy val facts     = {
     val cluster = context.getConf
     ClusterFacts(
@@ -51,7 +52,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
       conf.preferSortMergeJoin,
       hashTable = hashTable,
       tasks = math.min(Executors.tasks(context, cluster), conf.numShufflePartitions),
-      sortMemory = TaskMemory.sorts(context, conf),
+      sortMemory = memory.sorts,
       splitBytes = if (splits) conf.getConf(SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD).toDouble else Double.PositiveInfinity,
       prunesScans = conf.dynamicPartitionPruningEnabled && reusesExchanges
     )
@@ -79,7 +80,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   def budget(): Budget = Budget(DovetailConf.ExactPairs.get(conf), DovetailConf.MaxPlanningMs.get(conf))
 
   private def hashTable: HashTable =
-    if (conf.adaptiveExecutionEnabled && DovetailConf.AdaptiveHash.get(conf)) TaskMemory.hashTable(context, conf) else HashTable.none
+    if (conf.adaptiveExecutionEnabled && DovetailConf.AdaptiveHash.get(conf)) memory.hashTable else HashTable.none
 
   private def adaptiveBroadcastBytes: Double =
     if (!conf.adaptiveExecutionEnabled) 0.0
