@@ -21,7 +21,8 @@ import dovetail.kernel.graph.{JoinGraph, RelSet}
  *  - Relations with samples are joined by counting ([[SampleJoins]]); the formulas then size the rest in proportion.
  *  - A member of unknown domain draws from its class's domain ([[dovetail.kernel.graph.EquivalenceClass.domain]]).
  *
- * Outer, semi, anti and existence joins are sized above this, by [[OperatorSizes]]; what somebody knows better corrects both ([[KnownSizes]]).
+ * What the result cannot exceed is [[JoinBounds]]'. Outer, semi, anti and existence joins are sized above this, by [[OperatorSizes]]; what somebody knows better
+ * corrects both ([[KnownSizes]]).
  *
  * Not thread-safe: one model serves one search.
  */
@@ -31,7 +32,8 @@ final class CardinalityModel(graph: JoinGraph) {
   /** What is counted on the relations' samples. */
   val samples: SampleJoins = new SampleJoins(graph)
 
-  private val n = graph.size
+  private val n      = graph.size
+  private val bounds = new JoinBounds(graph, samples)
 
   // relations in the fixed order; `rank` is the inverse
   private val order: Array[Int] = graph.relations.indices.sortBy(r => (-graph.relations(r).profile.baseRows, r)).toArray
@@ -42,14 +44,9 @@ final class CardinalityModel(graph: JoinGraph) {
   private val upper: Array[Double]    = graph.relations.map(r => math.max(r.profile.rows.upper, 1.0)).toArray
 
   // per relation: its classes, and in each its domain and share of non-null values
-  private val classesOf: Array[Array[Int]]      = graph.classesOf.map(_.toArray).toArray
-  private val domainOf: Array[Array[Double]]    = Array.tabulate(n)(r => classesOf(r).map(c => memberDomain(r, c)))
-  private val nonNullOf: Array[Array[Double]]   = Array.tabulate(n)(r => classesOf(r).map(c => member(r, c).column.nonNull))
-  private val uniqueOn: Array[Vector[Set[Int]]] = Array.tabulate(n)(uniqueClassSets)
-  // per relation and class: rows of one key at most, infinite where that is not certain
-  private val degreeOf: Array[Array[Double]] =
-    Array.tabulate(n)(r => classesOf(r).map(c => (member(r, c).column.degree ++ samples.degree(r, c)).reduceOption(_ min _).getOrElse(Double.PositiveInfinity)))
-  private val bounded: Boolean = uniqueOn.exists(_.nonEmpty) || degreeOf.exists(_.exists(_ < Double.PositiveInfinity))
+  private val classesOf: Array[Array[Int]]    = graph.classesOf.map(_.toArray).toArray
+  private val domainOf: Array[Array[Double]]  = Array.tabulate(n)(r => classesOf(r).map(c => memberDomain(r, c)))
+  private val nonNullOf: Array[Array[Double]] = Array.tabulate(n)(r => classesOf(r).map(c => member(r, c).column.nonNull))
 
   // per relation: how far it repeats the values of each of its classes, nobody knows how evenly
   private val repeatedOf: Array[Array[Double]] = Array.tabulate(n)(r => classesOf(r).map(c => member(r, c).column.repetition))
@@ -94,8 +91,6 @@ final class CardinalityModel(graph: JoinGraph) {
   private val shared       = new Array[Int](n)
   private val assigned     = new Array[Boolean](graph.classes.size)
   private val sorted       = new Array[Int](n)
-  private val boundStamp   = new Array[Int](graph.classes.size)
-  private var boundRound   = 0
   // frequent values of two members of a class against each other, by relation, class and first relation
   private val matches = new mutable.LongMap[Option[Overlap]]
   // domains of the relation that is being added and of those before it, per class, within the common range
@@ -111,22 +106,12 @@ final class CardinalityModel(graph: JoinGraph) {
   private def memberDomain(r: Int, c: Int): Double =
     math.max(1.0, member(r, c).column.domain.getOrElse(math.min(baseRows(r), graph.classes(c).domain(graph.relations))))
 
-  private def uniqueClassSets(r: Int): Vector[Set[Int]] = {
-    val keys = graph.relations(r).profile.uniqueKeys
-    if (keys.isEmpty) Vector.empty
-    else {
-      val byColumn =
-        classesOf(r).flatMap(c => graph.classes(c).members.collect { case m if m.relation == r && m.columns.size == 1 => m.columns.head -> c }).toMap
-      keys.toVector.filter(_.forall(byColumn.contains)).map(_.map(byColumn)).sortBy(_.toVector.sorted.mkString(","))
-    }
-  }
-
   private val operators: Option[OperatorSizes] = if (graph.operators.isEmpty) None
   else
     Some(new OperatorSizes(
       graph,
       samples,
-      set => { val rows = sized(set, set.length, bounds = true); OperatorSizes.Size(rows, cautious, math.max(rows, upperBound)) }
+      set => { val rows = sized(set, set.length, withBound = true); OperatorSizes.Size(rows, cautious, math.max(rows, upperBound)) }
     ))
 
   private lazy val known: Option[KnownSizes] = if (graph.sizes.isEmpty) None else Some(new KnownSizes(graph, set => estimated(set, set.length)))
@@ -146,7 +131,7 @@ final class CardinalityModel(graph: JoinGraph) {
     }
 
   private def estimated(relations: Array[Int], count: Int): Double = operators match {
-    case None        => sized(relations, count, bounds = false)
+    case None        => sized(relations, count, withBound = false)
     case Some(sizes) =>
       val size = sizes.of(relations, count)
       cautious = size.cautious
@@ -154,15 +139,15 @@ final class CardinalityModel(graph: JoinGraph) {
   }
 
   /** By formulas; and what can be counted on samples takes the place of its part of them. */
-  private def sized(relations: Array[Int], count: Int, bounds: Boolean): Double = {
+  private def sized(relations: Array[Int], count: Int, withBound: Boolean): Double = {
     val pieces  = if (count < 2 || samples.covered.isEmpty) Vector.empty else samples.pieces(RelSet(relations.take(count).toIndexedSeq: _*))
     val counted = pieces.map { piece =>
-      fold(piece.toVector.toArray, piece.size, bounds = false)
+      fold(piece.toVector.toArray, piece.size, withBound = false)
       math.log(samples.rowsOf(piece)) - logPairs
     }.sum
-    val rows = fold(relations, count, bounds)
+    val rows = fold(relations, count, withBound)
     if (pieces.size == 1 && pieces.head.size == count) cautious = math.min(cautious, samples.cautiousRowsOf(pieces.head))
-    if (pieces.isEmpty) rows else math.max(1.0, math.min(math.exp(logPairs + logPredicates + counted), if (bounded) upperBound else Estimate.Ceiling))
+    if (pieces.isEmpty) rows else math.max(1.0, math.min(math.exp(logPairs + logPredicates + counted), if (bounds.certain) upperBound else Estimate.Ceiling))
   }
 
   /**
@@ -178,7 +163,7 @@ final class CardinalityModel(graph: JoinGraph) {
     else {
       val source = relations.map(r => graph.relations(r).profile.rows.source).reduce((a, b) => Source.weakest(a, b))
       val own    = operators match {
-        case None        => val value = sized(relations, relations.length, bounds = true); Estimate.of(value, upperBound, source)
+        case None        => val value = sized(relations, relations.length, withBound = true); Estimate.of(value, upperBound, source)
         case Some(sizes) => val size = sizes.of(relations, relations.length); Estimate.of(size.rows, size.upper, source)
       }
       known.map(_.of(relations, relations.length)).fold(own) { size =>
@@ -194,20 +179,22 @@ final class CardinalityModel(graph: JoinGraph) {
   private var logPairs      = 0.0
   private var logPredicates = 0.0
 
-  private def fold(relations: Array[Int], count: Int, bounds: Boolean): Double = {
+  private def fold(relations: Array[Int], count: Int, withBound: Boolean): Double = {
     stamp += 1
     var i = 0
     while (i < count) { sorted(i) = rank(relations(i)); i += 1 }
     java.util.Arrays.sort(sorted, 0, count)
+    i = 0
+    while (i < count) { sorted(i) = order(sorted(i)); i += 1 }
     var result = 1.0
     var scale  = 0 // the product is result * Huge^scale
-    upperBound = if (bounds || bounded) boundOf(count) else 1.0
+    upperBound = if (withBound || bounds.certain) bounds.of(sorted, count) else 1.0
     cautious = 1.0
     logPairs = 0.0
     logPredicates = 0.0
     i = 0
     while (i < count) {
-      val r = order(sorted(i))
+      val r = sorted(i)
       inSet(r) = stamp
       cautious = math.min(cautious * partners(r), Estimate.Ceiling)
       val pairs = rows(r) * classShare(r)
@@ -223,43 +210,13 @@ final class CardinalityModel(graph: JoinGraph) {
       enter(r)
       i += 1
     }
-    if (bounded) cautious = math.min(cautious, upperBound)
+    if (bounds.certain) cautious = math.min(cautious, upperBound)
     while (scale > 0 && result <= Estimate.Ceiling) { result *= Huge; scale -= 1 }
     // without certain keys the bound is a product of no less than the rows, and says nothing
-    if (scale < 0) 1.0 else math.max(1.0, math.min(result, if (bounded) upperBound else Estimate.Ceiling))
+    if (scale < 0) 1.0 else math.max(1.0, math.min(result, if (bounds.certain) upperBound else Estimate.Ceiling))
   }
 
   private def open(c: Int): Boolean = classStamp(c) == stamp
-
-  /**
-   * Rows that the join of the relations in `sorted` cannot exceed: all rows of the first one, and for each further one as many as it has of one key at most
-   * (its degree; Atserias, Grohe and Marx, FOCS 2008; Cai, Balazinska and Suciu, "Pessimistic cardinality estimation", SIGMOD 2019). Any order gives a bound; we
-   * take the lower one of two, largest and smallest first.
-   */
-  private def boundOf(count: Int): Double = math.min(boundAlong(count, 0, 1), boundAlong(count, count - 1, -1))
-
-  private def boundAlong(count: Int, from: Int, step: Int): Double = {
-    boundRound += 1
-    var bound = 1.0
-    var i     = from
-    while (i >= 0 && i < count) {
-      val r    = order(sorted(i))
-      val cs   = classesOf(r)
-      var most = upper(r)
-      var k    = 0
-      while (k < cs.length) {
-        if (boundStamp(cs(k)) == boundRound) most = math.min(most, degreeOf(r)(k))
-        k += 1
-      }
-      // a key that is unique beyond doubt, bound by the relations before: `r` adds no rows
-      if (uniqueOn(r).exists(_.forall(boundStamp(_) == boundRound))) most = math.min(most, 1.0)
-      k = 0
-      while (k < cs.length) { boundStamp(cs(k)) = boundRound; k += 1 }
-      bound = math.min(bound * most, Estimate.Ceiling)
-      i += step
-    }
-    bound
-  }
 
   /** Rows of `r` per row before it, without its own predicates. */
   private def partners(r: Int): Double = {
