@@ -11,8 +11,13 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
 
-# Small data needs few partitions, and most of the time would go into them.
-SMALL = ("--scale", "0.01", "--conf", "spark.sql.shuffle.partitions=2")
+# Small data needs few partitions and no compiled code, and most of the time would go into them.
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+SMALL = ("--scale", "0.01", *(word for key, value in SETTINGS.items() for word in ("--conf", f"{key}={value}")))
 
 
 def python(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -22,6 +22,8 @@ builder = (
     .config("spark.ui.showConsoleProgress", "false")
     .config("spark.driver.memory", "1g")
     .config("spark.sql.shuffle.partitions", "2")
+    .config("spark.sql.codegen.wholeStage", "false")
+    .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     .config("spark.sql.warehouse.dir", home + "/warehouse")
     .config("spark.hadoop.javax.jdo.option.ConnectionURL", f"jdbc:derby:;databaseName={home}/metastore;create=true")
     .config("spark.hadoop.hive.exec.dynamic.partition.mode", "nonstrict")

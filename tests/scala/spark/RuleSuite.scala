@@ -46,8 +46,8 @@ class RuleSuite extends StarSuite {
 
   test("beside more than three hundred relations, an outer join is an input as it was written") {
     def group(inner: Int) = {
-      val chain = (1 to inner).map(i => s" JOIN a r$i ON r${i - 1}.w = r$i.k").mkString
-      incoming(s"SELECT r0.w, l.w FROM a r0 LEFT JOIN b l ON r0.k = l.k$chain").collectFirst { case JoinGroup(g) => g }.get
+      val others = (1 to inner).map(i => s" CROSS JOIN a r$i").mkString
+      incoming(s"SELECT r0.w, l.w FROM a r0 LEFT JOIN b l ON r0.k = l.k$others").collectFirst { case JoinGroup(g) => g }.get
     }
     val (small, large) = (group(3), group(300))
     assert(small.leaves.size == 5 && small.operators.size == 1)
