@@ -41,7 +41,7 @@ MODES = (SPARK, SPARK_CBO, DOVETAIL, DOVETAIL_BARE, DOVETAIL_ONE_PASS)
 
 def run(options: argparse.Namespace, modes: tuple[Mode, ...]) -> Results:
     """Measures the chosen queries in these modes. A run that is stopped (Ctrl-C) gives what it has measured so far."""
-    queries = load(options.suite, options.queries)
+    queries = load(options.suite, options.queries)[:: options.every]
     data = dataset(FOLDERS[options.suite][1], options.scale, options.data_dir)
     measured: dict[str, dict[str, list[Profile]]] = {}
     failures: dict[str, dict[str, str]] = {}
@@ -100,6 +100,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Options of the commands that run a suite in modes."""
     parser.add_argument("--suite", choices=FOLDERS, default="tpcds", help="query suite (tpcds)")
     parser.add_argument("--queries", nargs="+", default=[], metavar="NAME", help="only these")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th of them (1)")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each query and mode; times are medians (1)")
     parser.add_argument("--gate", action="store_true", help="exit code 1 if a target is missed")
     report.add_options(parser)
