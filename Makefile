@@ -45,10 +45,10 @@ test-scala: | require ## kernel and Spark module on Spark 4.1
 test-lines: .build/jars $(LINES:%=.venv/%/ready) ## rules, answers and Python on the other Spark lines
 	DOVETAIL_TEST_QUERIES=40 ./sbt kernelSpark352_12/test $(ROWS:%="spark%/testOnly *RuleSuite *FailureSuite *DifferentialSuite")
 	@for line in $(filter-out $(PRIMARY),$(LINES)); do \
-	  echo "== Python on Spark $$line"; .venv/$$line/bin/pytest -q tests/python -m "not primary and not wheel" || exit 1; done
+	  echo "== Python on Spark $$line"; .venv/$$line/bin/pytest -q --durations 12 tests/python -m "not primary and not wheel" || exit 1; done
 
 test-python: .build/jars .venv/$(PRIMARY)/ready ## Python suite on Spark 4.1
-	$(BIN)/pytest -q tests/python
+	$(BIN)/pytest -q --durations 12 tests/python
 
 # Spark lines and the releases of Delta Lake and Iceberg for them, which Spark fetches from Maven Central by itself
 DELTA   := 3.5/io.delta:delta-spark_2.12:3.3.3 4.0/io.delta:delta-spark_2.13:4.0.0 \

@@ -12,7 +12,7 @@ from benchmark_process import python
 from dovetail_bench.random_queries import RandomQuery, duckdb_text
 from dovetail_bench.random_tables import seeded
 
-QUERIES = 150
+QUERIES = 100
 
 
 def texts(count: int) -> list[str]:
