@@ -14,7 +14,7 @@ def test_measures_keeps_and_resets(spark: SparkSession) -> None:
     try:
         names = [one.name for one in found]
         assert names[0] == "rowProduced"
-        assert len(set(names)) == len(names)
+        assert len(set(names)) == len(names) == 11
         assert {"sortCompare", "exchangeByte", "spillByte"} <= set(names)
         assert sum(one.measured is not None for one in found) >= 3
         assert all(one.default / 10.001 <= one.used <= one.default * 10.001 for one in found)
