@@ -9,14 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from dovetail_bench.fuzz import TINY
+
 ROOT = Path(__file__).resolve().parents[3]
 
 # Small data needs few partitions and no compiled code, and most of the time would go into them.
-SETTINGS = {
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
+SETTINGS = {"spark.sql.shuffle.partitions": "2", **TINY}
 SMALL = ("--scale", "0.01", *(word for key, value in SETTINGS.items() for word in ("--conf", f"{key}={value}")))
 
 
