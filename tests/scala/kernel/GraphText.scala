@@ -3,7 +3,7 @@ package dovetail.kernel
 import scala.collection.mutable
 
 import dovetail.kernel.enumerate.Shape
-import dovetail.kernel.estimate.{ColumnProfile, Estimate, Frequencies, FrequentValue, RelationProfile, Source}
+import dovetail.kernel.estimate.{Assumptions, ColumnProfile, Estimate, Frequencies, FrequentValue, RelationProfile, RowBytes, Source}
 import dovetail.kernel.graph._
 
 /**
@@ -102,7 +102,7 @@ object GraphText {
         val rows     = Estimate(facts("rows"), 0.0, facts.getOrElse("upper", facts("rows")), Source.Catalog)
         val cs       = columns.keys.collect { case (`name`, c) => id(name, c) -> profile(name, c) }.toMap
         val profile_ = RelationProfile(rows, cs, facts.getOrElse("base", facts("rows")), keys(name))
-        Relation(i, name, profile_, facts.getOrElse("bytes", 100.0), broadcast, partitions = files(name))
+        Relation(i, name, profile_, RowBytes.fixed(facts.getOrElse("bytes", 100.0) - Assumptions.RowOverhead), broadcast, partitions = files(name))
       },
       classes.zipWithIndex.map { case (members, i) =>
         EquivalenceClass(i, members.map { case (name, c) => Member(index(name), profile(name, c), Set(id(name, c)), s"$name.$c") })

@@ -4,7 +4,7 @@ import scala.util.Random
 
 import dovetail.kernel.Bags._
 import dovetail.kernel.enumerate.Shape
-import dovetail.kernel.estimate.{ColumnProfile, Estimate, RelationProfile, Source}
+import dovetail.kernel.estimate.{ColumnProfile, Estimate, RelationProfile, RowBytes, Source}
 import dovetail.kernel.graph._
 
 /**
@@ -86,7 +86,13 @@ final class PlanGraph(val written: Written, random: Random) {
   val graph: JoinGraph = JoinGraph(
     Vector.tabulate(n) { r =>
       val rows = Graphs.magnitude(5, random).toDouble
-      Relation(r, GraphText.name(r), RelationProfile(Estimate.exactly(rows, Source.Exact), Map.empty, rows), 20.0 + random.nextInt(100), rows < 50)
+      Relation(
+        r,
+        GraphText.name(r),
+        RelationProfile(Estimate.exactly(rows, Source.Exact), Map.empty, rows),
+        RowBytes.fixed(12.0 + random.nextInt(100)),
+        rows < 50
+      )
     },
     classes.zipWithIndex.map { case (cs, i) => EquivalenceClass(i, cs.map(member)) },
     others.zipWithIndex.map { case ((c, scope), i) =>

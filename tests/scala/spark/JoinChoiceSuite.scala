@@ -1,6 +1,8 @@
 package org.apache.spark.sql.dovetail
 
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
+import org.apache.spark.sql.dovetail.plan.{JoinFailure, JoinFailures}
+import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ReusedExchangeExec}
@@ -72,10 +74,8 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     withThreshold(-1, off)(assert(joins(selective) == Seq("sort merge")))
     withThreshold(threshold.toLong, off) {
       assert(joins(selective.replace("SELECT", "SELECT /*+ MERGE(medium) */")) == Seq("sort merge"))
-      assert(joins("SELECT big.t, medium.t FROM big RIGHT JOIN medium ON big.k = medium.k AND big.w = 7") == Seq(
-        "sort merge",
-        "never left of a right join"
-      ).take(1))
+      val outer = "SELECT big.t, medium.t FROM big RIGHT JOIN medium ON big.k = medium.k WHERE medium.w = 7"
+      assert(joins(outer) == Seq("sort merge"), "every row of the small side comes out, partner or not")
     }
     // one row is estimated, but 6,000 of 80 bytes are more than 32 times this threshold; and with all rows read, one row is certain
     val one = "SELECT big.t, other.t FROM big JOIN other ON big.k = other.k WHERE other.i = 7"
@@ -96,6 +96,63 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
         assert(joinsPlanned(late) == Seq("sort merge"))
         assert(DovetailSuite.answer(spark.sql(late).queryExecution).nonEmpty)
         assert(joinsPlanned(late.replace("slowly", "quickly")).map(_.take(9)) == Seq("broadcast"), "another one")
+        assert(explained(late).split("\\s+").mkString(" ").contains("a broadcast of medium is not made: a query failed with it on"), explained(late))
+        assert(!explained(late.replace("slowly", "quickly")).contains("a query failed"))
+        // what the next application reads
+        val kept = new JoinFailures(StatisticsStore.of(spark).files)
+        assert(!kept.isEmpty)
+        assert(spark.sql("DOVETAIL FORGET FAILURES").head().getString(0).startsWith("1 failed joins forgotten"))
+        assert(joinsPlanned(late).map(_.take(9)) == Seq("broadcast"), "forgotten")
+        assert(new JoinFailures(StatisticsStore.of(spark).files).isEmpty)
+      }
+    }
+  }
+
+  test("failures that cannot be read are none, and one warning; those of another application are found") {
+    withDirectory { directory =>
+      val files   = new StoreFiles(new org.apache.hadoop.fs.Path(directory.toString), spark.sessionState.newHadoopConf())
+      val failure = JoinFailure("00ff", "broadcast", Vector("t"), "out of memory", "2026-01-02T03:04:05Z")
+      new JoinFailures(files).add(Seq(failure))
+      assert(new JoinFailures(files).of("00ff").contains(failure) && new JoinFailures(files).of("00fe").isEmpty)
+      new JoinFailures(files).add(Seq(failure.copy(join = "01ff")))
+      assert(new JoinFailures(files).of("00ff").isDefined && new JoinFailures(files).of("01ff").isDefined)
+      Seq("[{", "{\"join\": 1}", "[1, \"x\", {\"join\": 7}]", "x" * (2 << 20)).foreach { text =>
+        java.nio.file.Files.write(directory.resolve("failures.json"), text.getBytes("UTF-8"))
+        val (empty, lines) = LogCapture.of("dovetail")(new JoinFailures(files).isEmpty)
+        assert(empty && lines.size <= 1, lines)
+      }
+    }
+  }
+
+  test("an input of few bytes on disk and many in memory: another order does not make Spark broadcast it") {
+    withTables("packed", "tiny") {
+      spark.sql("CREATE TABLE packed USING parquet AS SELECT CAST(id AS INT) k, repeat('x', 20000) t FROM range(0, 100, 1, 1)")
+      spark.sql("CREATE TABLE tiny USING parquet AS SELECT CAST(id AS INT) k, CAST(id AS INT) w FROM range(0, 100, 1, 1)")
+      val query = "SELECT big.i, packed.t, tiny.w FROM packed JOIN tiny ON packed.k = tiny.k JOIN big ON big.k = packed.k"
+      val asked = query.replaceFirst("SELECT", "SELECT /*+ DOVETAIL_ORDER('((big packed) tiny)') */")
+      withThreshold(threshold.toLong, off) {
+        assert(spark.table("packed").queryExecution.optimizedPlan.stats.sizeInBytes < threshold, "Spark takes it for small")
+        def built = physical(asked).collect { case j: BroadcastHashJoinExec => j }.map(j => if (j.buildSide == BuildLeft) j.left else j.right)
+        assert(built.nonEmpty && built.forall(!_.toString.contains("packed")), physical(asked))
+        sameAnswer(asked, reorders = false)
+      }
+      // with the memory for it, Spark broadcasts it there
+      withThreshold(100 * threshold.toLong, off)(assert(physical(asked).toString.split("BroadcastExchange").drop(1).exists(_.contains("packed"))))
+    }
+  }
+
+  test("nothing of unknown width is broadcast by Dovetail, however small it is estimated") {
+    withDirectory { directory =>
+      val path = directory.resolve("csv").toString
+      spark.range(5000).selectExpr("CAST(id AS INT) k", "CAST(pmod(hash(id), 500) AS INT) w", "repeat('y', 20) t").coalesce(1).write.csv(path)
+      withTables("loose") {
+        spark.sql(s"CREATE TABLE loose (k INT, w INT, t STRING) USING csv LOCATION '$path'")
+        spark.sql("ANALYZE TABLE loose COMPUTE STATISTICS FOR COLUMNS k, w")
+        def query(column: String) = s"SELECT big.t, loose.$column FROM big JOIN loose ON big.k = loose.k WHERE loose.w = 7"
+        withThreshold(threshold.toLong, off) {
+          assert(joins(query("w")).map(_.take(9)) == Seq("broadcast"), "numbers alone")
+          assert(joins(query("t")) == Seq("sort merge"), "a text that nobody has measured")
+        }
       }
     }
   }

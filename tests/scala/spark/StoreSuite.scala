@@ -129,7 +129,11 @@ class StoreSuite extends DovetailSuite {
         val names = spark.sql("DOVETAIL ANALYZE TABLE v").collect().map(_.getString(0))
         assert(names.toSeq == Seq("spark_catalog.default.t", "spark_catalog.default.n"))
         val nested = analyze("TABLE n")
-        assert(nested.getInt(2) == 1 && nested.getString(6).contains("list is array") && nested.getString(6).contains("s is struct"))
+        assert(nested.getInt(2) == 3 && nested.getString(6).isEmpty, nested)
+        val bytes = spark.sql("SELECT column, avg_length, max_length, min, top_values FROM dovetail_stats('n') WHERE kind = 'column' ORDER BY 1").collect()
+        assert(bytes.map(_.getString(0)).toSeq == Seq("id", "list", "s"))
+        // of a list its length, the bits of NULLs and an element in a word; no values
+        assert(bytes(1).getLong(1) == 24 && bytes(1).getLong(2) == 24 && bytes(1).isNullAt(3) && bytes(1).isNullAt(4))
         assert(spark.sql("DOVETAIL ANALYZE DATABASE default").collect().map(_.getString(0)).toSet.contains("spark_catalog.default.t"))
         Seq(
           "TABLE t COLUMNS (nope)" -> "Columns: id, ten, word, at, p",

@@ -57,17 +57,14 @@ class CostSuite extends AnyFunSuite {
   }
 
   test("a sort-merge join whose smaller side is hashed while it runs: clearly smaller, and small enough for a task") {
-    def method(text: String, memory: Double, input: Double = HashTable.TaskInput) =
-      join(text, noSwap.copy(hashTable = HashTable(memory, input)))
-    val (clear, alike) = ("A 1000 bytes=20; B 400 bytes=25; A.x:100=B.x:100", "A 1000 bytes=20; B 401 bytes=25; A.x:100=B.x:100")
-    val needed         = HashTable.memory(400, 400 * 25)
-    val j              = method(clear, needed)
+    def method(text: String, memory: Double) = join(text, noSwap.copy(hashTable = HashTable(memory)))
+    val (clear, alike)                       = ("A 1000 bytes=20; B 400 bytes=25; A.x:100=B.x:100", "A 1000 bytes=20; B 401 bytes=25; A.x:100=B.x:100")
+    val needed                               = HashTable.memory(400, 400 * 25)
+    val j                                    = method(clear, needed)
     assert(j.method == ShuffledHash)
     assert(j.own === Cost(exchange = exchange(1000, 20) + exchange(400, 25), hash = 400 * k.hashBuild + 1000 * k.hashProbe, output = 4000 * k.rowProduced))
     assert(method(alike, 1e9).method == SortMerge, "hardly smaller")
-    assert(method(clear, needed * 0.99).method == SortMerge, "a task gets both inputs whole")
-    assert(method(clear, needed * 0.5, input = 15000.0).method == ShuffledHash, "a task gets half of the inputs")
-    assert(!HashTable(needed, 15000.0).fits(400, 10000, 20000, largest = 1.01) && HashTable(needed, 15000.0).fits(400, 10000, 20000, largest = 1.0))
+    assert(method(clear, needed * 0.99).method == SortMerge, "one task may get all of the input")
     assert(join(clear, ClusterFacts(broadcastBytes = 1e4, hashTable = HashTable(1e9))).method == ShuffledThenBroadcast)
   }
 
@@ -103,14 +100,17 @@ class CostSuite extends AnyFunSuite {
   test("a small intermediate result is broadcast where that is cheaper and not too risky") {
     def last(upper: Double, facts: ClusterFacts) = priced(s"A 10 upper=$upper; B 10; C 1e6; A.x:10=B.x:10; B.y:1000=C.y:1000", "((A B) C)", facts).joins.last
     val limit                                    = noSwap.copy(staticBytes = 2000)
-    // A x B has 10 rows of 100 + 100 - 8 bytes; cautiously it has upper rows, for x is B's key
-    val safe = last(10, limit)
+    // A x B has 10 rows of 100 + 100 - 8 bytes; cautiously it has upper rows, for x is B's key, and a table of them
+    val inMemory = 192 + HashTable.Slots
+    val safe     = last(10, limit)
     assert(safe.method == BroadcastRight && safe.left.relations == Vector(2))
     assert(safe.own === Cost(hash = 1e6 * k.hashProbe, broadcast = broadcast(10, 192), output = 1e4 * k.rowProduced))
     assert(last(10, noSwap).method == SortMerge)
     assert(last(10, noSwap.copy(staticBytes = 1919)).method == SortMerge, "too large by the estimate")
-    assert(last(math.floor(2000 * ClusterFacts.RiskFactor / 192), limit).method == BroadcastRight)
-    assert(last(math.ceil(2000 * ClusterFacts.RiskFactor / 192), limit).method == SortMerge, "too large if the estimate is wrong")
+    assert(last(math.floor(2000 * ClusterFacts.RiskFactor / inMemory), limit).method == BroadcastRight)
+    assert(last(math.ceil(2000 * ClusterFacts.RiskFactor / inMemory), limit).method == SortMerge, "too large if the estimate is wrong")
+    assert(last(10, limit.copy(staticMemory = 10 * inMemory)).method == BroadcastRight)
+    assert(last(10, limit.copy(staticMemory = 10 * inMemory - 1)).method == SortMerge, "more than there is memory for")
   }
 
   test("without an equality every pair is compared, and the smaller side sent everywhere, broadcastable or not") {
@@ -185,7 +185,7 @@ class CostSuite extends AnyFunSuite {
       new PhysicalCosts(k, noSwap),
       new PhysicalCosts(k, ClusterFacts()),
       new PhysicalCosts(k, noSwap.copy(preferSortMerge = false)),
-      new PhysicalCosts(k, noSwap.copy(hashTable = HashTable(1e6, 1e6))),
+      new PhysicalCosts(k, noSwap.copy(hashTable = HashTable(1e6))),
       new PhysicalCosts(k, ClusterFacts(executors = 4, broadcastBytes = 1e5, preferSortMerge = false))
     )
     val methods = for (seed <- 1 to 60; costs <- models) yield {

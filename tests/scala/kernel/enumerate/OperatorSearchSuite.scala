@@ -45,7 +45,7 @@ class OperatorSearchSuite extends AnyFunSuite {
   private val physicals = Seq(
     ("sort merge", noSwap),
     ("shuffled hash, two executors", noSwap.copy(preferSortMerge = false, executors = 2)),
-    ("the smaller side hashed while it runs", noSwap.copy(hashTable = HashTable(taskMemory = 1e6, taskInput = 1e6))),
+    ("the smaller side hashed while it runs", noSwap.copy(hashTable = HashTable(taskMemory = 1e6))),
     ("small results broadcast", noSwap.copy(staticBytes = 1e5)),
     ("joins that turn into broadcasts", ClusterFacts()),
     ("few keys, many tasks", noSwap.copy(tasks = 30, splitBytes = 1e5)),

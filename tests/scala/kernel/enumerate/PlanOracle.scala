@@ -2,8 +2,8 @@ package dovetail.kernel.enumerate
 
 import scala.collection.mutable
 
-import dovetail.kernel.cost.{ClusterFacts, CostConstants}
-import dovetail.kernel.estimate.{Assumptions, CardinalityModel}
+import dovetail.kernel.cost.{BroadcastMemory, ClusterFacts, CostConstants}
+import dovetail.kernel.estimate.{Assumptions, CardinalityModel, Width}
 import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator, RelSet}
 
 /**
@@ -52,12 +52,16 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
   def bytes(s: Long): Double = rows(s) * width(s)
 
   private def width(s: Long): Double =
-    if (members(s).size == 1) graph.relations(members(s).head).rowBytes
+    if (members(s).size == 1) graph.relations(members(s).head).width
     else {
-      val tested = graph.operators.filter(o => o.kind.testsOnly && o.relations.exists(members(s).contains) && applied(o, s))
-      val kept   = members(s).filterNot(r => tested.exists(_.right.contains(r)))
-      kept.map(graph.relations(_).rowBytes - Assumptions.RowOverhead).sum + Assumptions.RowOverhead + tested.count(_.kind == JoinKind.Existence)
+      val kept = members(s).filterNot(r => tested(s).exists(_.right.contains(r)))
+      kept.map(graph.relations(_).rowBytes.mean).sum + Assumptions.RowOverhead + flags(s)
     }
+
+  private def tested(s: Long) = graph.operators.filter(o => o.kind.testsOnly && o.relations.exists(members(s).contains) && applied(o, s))
+
+  /** Of existence joins, a byte each. */
+  private def flags(s: Long): Int = if (members(s).size == 1) 0 else tested(s).count(_.kind == JoinKind.Existence)
 
   private def applied(o: Operator, s: Long) = graph.joinable.conflicts.operators(o.index).all.subsetOf(members(s).toSet)
 
@@ -133,9 +137,10 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
       if (facts.preferSortMerge) Seq(build, probe).map(s => r(s._1) * k.merge * slow(s, s)).sum else hash(build, probe)
     def hashed(build: Keyed, probe: Keyed) =
       facts.preferSortMerge && w(build._1) > facts.broadcastBytes && facts.hashTable.pays(w(build._1), w(probe._1)) &&
-        facts.hashTable.fits(r(build._1), w(build._1), w(probe._1), frequent(build))
+        facts.hashTable.fits(r(build._1), w(build._1))
     def flagged(s: Long) = members(s).size == 1 && graph.relations(members(s).head).broadcastable
-    val safe = csgs.connected.filter(s => w(s) <= facts.staticBytes && cautious(members(s)) * width(s) <= facts.staticBytes * ClusterFacts.RiskFactor)
+    def atMost(s: Long)  = BroadcastMemory(cautious(members(s)), cautious(members(s)) * (width(s) - Assumptions.RowOverhead + flags(s) * (Width.Slot - 1.0)))
+    val safe             = csgs.connected.filter(s => w(s) <= facts.staticBytes && atMost(s) <= facts.memoryLimit)
     def broadcastable(s: Long)     = flagged(s) || safe(s)
     def equality(a: Long, b: Long) = graph.predicates.flatMap(_.sides).exists { case (x, y) =>
       val (l, m) = (mask(x), mask(y))

@@ -79,7 +79,7 @@ class SearchSuite extends AnyFunSuite {
   private val physicals = Seq(
     ("sort merge", noSwap, 7, 1.0),
     ("shuffled hash", noSwap.copy(preferSortMerge = false), 6, 1.0),
-    ("the smaller side hashed while it runs", noSwap.copy(hashTable = HashTable(taskMemory = 1e6, taskInput = 1e6)), 6, 1.0),
+    ("the smaller side hashed while it runs", noSwap.copy(hashTable = HashTable(taskMemory = 1e6)), 6, 1.0),
     ("three executors", noSwap.copy(executors = 3), 6, 1.0),
     ("few keys, many tasks", noSwap.copy(tasks = 30, splitBytes = 1e5), 6, 1.0),
     ("little memory for sorts", noSwap.copy(tasks = 4, sortMemory = SortMemory(1e5, 20)), 6, 1.0),

@@ -104,7 +104,7 @@ class FilterTruthSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       Some(values.min),
       Some(values.max),
       buckets.map(ofValues(values, _)),
-      Some(8.0)
+      Some(Width.unknown(8.0))
     )
     assert(profile._2.isEmpty)
     val relation = RelationProfile(Estimate.exactly(rows, Source.Exact), Map(1L -> profile._1), rows)

@@ -32,7 +32,7 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   private def relation(index: Int, columns: Map[Long, ColumnProfile], rows: Int, sample: Option[RelationSample] = None): Relation =
-    Relation(index, s"r$index", RelationProfile(Estimate.exactly(rows.toDouble, Source.Collected), columns, rows.toDouble), 8.0, false, sample)
+    Relation(index, s"r$index", RelationProfile(Estimate.exactly(rows.toDouble, Source.Collected), columns, rows.toDouble), RowBytes.fixed(0.0), false, sample)
 
   private def join(left: ColumnProfile, right: ColumnProfile, rows: (Int, Int)): Estimate = {
     val relations = Vector(relation(0, Map(1L -> left), rows._1), relation(1, Map(2L -> right), rows._2))

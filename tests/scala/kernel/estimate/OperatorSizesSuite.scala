@@ -23,7 +23,7 @@ class OperatorSizesSuite extends AnyFunSuite {
       samples: (Option[RelationSample], Option[RelationSample]) = (None, None)
   ): Estimate = {
     def relation(i: Int, rows: Double, unique: Set[Set[Long]], sample: Option[RelationSample]) =
-      Relation(i, s"R$i", RelationProfile(Estimate.exactly(rows, Source.Exact), Map.empty, rows, unique), 50.0, broadcastable = false, sample)
+      Relation(i, s"R$i", RelationProfile(Estimate.exactly(rows, Source.Exact), Map.empty, rows, unique), RowBytes.fixed(42.0), broadcastable = false, sample)
     val key   = (Member(0, left, Set(0L), "l.k"), Member(1, right, Set(1L), "r.k"))
     val graph = JoinGraph(
       Vector(relation(0, 1000.0, Set.empty, samples._1), relation(1, 100.0, keys, samples._2)),

@@ -10,11 +10,11 @@ class ProfilesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   private def checked(changes: (String, Double)*): (ColumnProfile, Seq[String]) = {
     val n = sane ++ changes
-    ColumnProfile.checked(n.get("ndv"), n.get("nulls"), n.get("rows"), n.get("min"), n.get("max"), None, n.get("width"))
+    ColumnProfile.checked(n.get("ndv"), n.get("nulls"), n.get("rows"), n.get("min"), n.get("max"), None, n.get("width").map(Width.unknown))
   }
 
   test("sane numbers pass") {
-    assert(checked() == ((ColumnProfile(Some(50.0), Some(50.0), Some(10.0 / 100), Some(1.0), Some(9.0), None, 8.0), Nil)))
+    assert(checked() == ((ColumnProfile(Some(50.0), Some(50.0), Some(10.0 / 100), Some(1.0), Some(9.0), None, Width.unknown(8.0)), Nil)))
   }
 
   test("what contradicts itself is dropped and named, the rest stays") {
@@ -25,7 +25,7 @@ class ProfilesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       ("negative nulls", Seq("nulls" -> -5.0), "null count -5.0", _.nulls.isEmpty),
       ("more nulls than rows", Seq("nulls" -> 101.0), "null count 101.0", _.nulls.isEmpty),
       ("min above max", Seq("min" -> 10.0), "min 10.0 above max 9.0", c => c.min.isEmpty && c.max.isEmpty),
-      ("negative width", Seq("width" -> -8.0), "width -8.0", _.width == Assumptions.StringBytes),
+      ("negative width", Seq("width" -> -8.0), "width -8.0", _.width == Width.unknown(Assumptions.StringBytes)),
       ("NaN rows", Seq("rows" -> Double.NaN), "row count NaN", c => c.ndv.contains(50.0) && c.nulls.isEmpty),
       ("negative rows", Seq("rows" -> -100.0), "row count -100.0", c => c.ndv.contains(50.0) && c.nulls.isEmpty)
     )
@@ -37,7 +37,7 @@ class ProfilesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("NDV 0 is right where all rows are NULL or there are none") {
-    assert(checked("ndv" -> 0.0, "nulls" -> 100.0) == ((ColumnProfile(Some(0.0), Some(0.0), Some(1.0), Some(1.0), Some(9.0), None, 8.0), Nil)))
+    assert(checked("ndv" -> 0.0, "nulls" -> 100.0) == ((ColumnProfile(Some(0.0), Some(0.0), Some(1.0), Some(1.0), Some(9.0), None, Width.unknown(8.0)), Nil)))
     assert(checked("ndv" -> 0.0, "nulls" -> 0.0, "rows" -> 0.0)._2.isEmpty)
   }
 
@@ -68,8 +68,8 @@ class ProfilesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("any numbers at all make a profile") {
     val number = Gen.option(Gen.oneOf(Gen.oneOf(Double.NaN, Double.NegativeInfinity, Double.PositiveInfinity, 0.0, -0.0, -1.0), Gen.choose(-1e18, 1e18)))
     forAll(number, number, number, number, number, number) { (ndv, nulls, rows, min, max, width) =>
-      val (c, _) = ColumnProfile.checked(ndv, nulls, rows, min, max, None, width)
-      assert(c.nonNull >= 0.0 && c.nonNull <= 1.0 && c.ndv.forall(_ >= 0.0) && c.width >= 0.0)
+      val (c, _) = ColumnProfile.checked(ndv, nulls, rows, min, max, None, width.map(Width.unknown))
+      assert(c.nonNull >= 0.0 && c.nonNull <= 1.0 && c.ndv.forall(_ >= 0.0) && c.width.sensible)
     }
   }
 

@@ -24,7 +24,7 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
         i,
         s"r$i",
         RelationProfile(rows, Map.empty, rows.value),
-        16.0,
+        RowBytes.fixed(8.0),
         broadcastable = false,
         Some(RelationSample(in.share == 1.0, drawn.size, in.share, keys, in.classes.toSet))
       )

@@ -42,8 +42,9 @@ final case class CostConstants(
  * @param executors       copies of a broadcast besides the driver's; none in local mode
  * @param broadcastBytes  shuffled inputs that turn out at most this large are broadcast while the query runs (adaptive execution); 0 never
  * @param preferSortMerge shuffled joins are planned as sort-merge joins (Spark's default) rather than shuffled hash joins
- * @param staticBytes     inputs estimated at most this large are broadcast when the query is planned, if they cannot become `RiskFactor` times larger; 0
+ * @param staticBytes     inputs estimated at most this large are broadcast when the query is planned, if they cannot take more than `staticMemory`; 0
  *                        never. What the engine broadcasts by its own rule it does in any case.
+ * @param staticMemory    bytes of memory that such a broadcast may take however wrong its estimate is
  * @param hashTable       which inputs are hashed instead of sorted while the query runs
  * @param tasks           that run at a time in the whole cluster: so many times longer than all others can the task of a frequent key take
  * @param splitBytes      of a partition above this size adaptive execution makes several tasks; infinite: never
@@ -55,6 +56,7 @@ final case class ClusterFacts(
     broadcastBytes: Double = 10.0 * 1024 * 1024,
     preferSortMerge: Boolean = true,
     staticBytes: Double = 0.0,
+    staticMemory: Double = Double.PositiveInfinity,
     hashTable: HashTable = HashTable.none,
     tasks: Int = 1,
     splitBytes: Double = Double.PositiveInfinity,
@@ -62,8 +64,11 @@ final case class ClusterFacts(
     prunesScans: Boolean = false
 ) {
 
-  /** An input of so many bytes that cannot exceed `cautious` may be broadcast when the query is planned. */
-  def mayBroadcast(bytes: Double, cautious: Double): Boolean = bytes <= staticBytes && cautious <= staticBytes * ClusterFacts.RiskFactor
+  /** An input of so many bytes that cannot take more than `cautious` bytes of memory may be broadcast when the query is planned. */
+  def mayBroadcast(bytes: Double, cautious: Double): Boolean = bytes <= staticBytes && cautious <= memoryLimit
+
+  /** Bytes of memory that a broadcast of our choice may take at most. */
+  def memoryLimit: Double = math.min(staticMemory, staticBytes * ClusterFacts.RiskFactor)
 }
 
 object ClusterFacts {

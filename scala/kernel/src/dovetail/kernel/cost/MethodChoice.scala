@@ -25,7 +25,7 @@ object MethodChoice {
    * One side of the join.
    *
    * @param broadcast   the engine broadcasts it by its own rule
-   * @param cautious    bytes that it should not exceed, however wrong its estimate is
+   * @param cautious    bytes of memory that a broadcast of it should not exceed, however wrong its estimate is
    * @param partitioned its rows are where the join needs them: no exchange
    */
   final case class Input(bytes: Double, cautious: Double, broadcast: Boolean, partitioned: Boolean)

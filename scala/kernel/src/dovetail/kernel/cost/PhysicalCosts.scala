@@ -94,8 +94,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     else if (!facts.preferSortMerge) out.offer(inputs + moved + hashes + made, outKey, ShuffledHash, left, l, right, r, repartition)
     else {
       val (l0, r0) = (left.best, right.best)
-      def largest  = if (b eq right) right.skew.largest(rightKey) else left.skew.largest(leftKey)
-      val hash     = swap != SwapNone && hashed(b, s, largest) && missing(left, l0, leftKey) && missing(right, r0, rightKey)
+      val hash     = swap != SwapNone && hashed(b, s) && missing(left, l0, leftKey) && missing(right, r0, rightKey)
       if (hash) {
         val exchanged = left.cost(l0) + right.cost(r0) + exchange(left) + exchange(right)
         out.offer(exchanged + hashes + made, outKey, ShuffledHash, left, l0, right, r0, repartition)
@@ -108,8 +107,8 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   }
 
   /** The planner has this join hash the smaller input, once the exchanges have counted it. */
-  private def hashed(b: SubPlan, s: SubPlan, largest: => Double): Boolean =
-    b.bytes > facts.broadcastBytes && facts.hashTable.pays(b.bytes, s.bytes) && facts.hashTable.fits(b.rows, b.bytes, s.bytes, largest)
+  private def hashed(b: SubPlan, s: SubPlan): Boolean =
+    b.bytes > facts.broadcastBytes && facts.hashTable.pays(b.bytes, s.bytes) && facts.hashTable.fits(b.rows, b.bytes)
 
   private def missing(p: SubPlan, i: Int, key: Long): Boolean = key == 0L || p.partitioning(i) != key
 

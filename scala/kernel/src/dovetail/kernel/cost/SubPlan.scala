@@ -14,7 +14,7 @@ package dovetail.kernel.cost
  * @param bytes     estimated bytes in memory
  * @param classes   classes with a member in the set
  * @param broadcast the engine broadcasts this input by its own rule
- * @param cautious  bytes that the set should not exceed, however wrong its estimate is
+ * @param cautious  bytes of memory that a broadcast of the set should not exceed, however wrong its estimate is ([[BroadcastMemory]])
  * @param skew      how unevenly its rows lie on its join keys
  * @param pruning   scans in it that a join can prune
  * @param copies    how often the query has the very same input: a broadcast of it is made once

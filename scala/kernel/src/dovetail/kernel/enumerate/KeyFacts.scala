@@ -57,7 +57,7 @@ final class KeyFacts(graph: JoinGraph) {
   private val scans: Array[Scan] = graph.relations.toArray.flatMap { r =>
     val found =
       if (r.partitions.isEmpty) Vector.empty else keys(r.index).filter { case (_, m) => m.columns.nonEmpty && m.columns.subsetOf(r.partitions) }.distinct
-    val bytes = r.profile.rows.value * r.rowBytes / math.max(found.size, 1)
+    val bytes = r.profile.rows.value * r.width / math.max(found.size, 1)
     found.flatMap { case (bit, m) => m.column.ndv.orElse(m.column.domain).map(n => new Scan(r.index, bit, bytes, math.max(n, 1.0))) }
   }
 

@@ -2,15 +2,16 @@ package dovetail.kernel.enumerate
 
 import scala.collection.immutable.BitSet
 
-import dovetail.kernel.cost.{CostModel, OperatorJoin, SubPlan}
-import dovetail.kernel.estimate.{Assumptions, CardinalityModel}
+import dovetail.kernel.cost.{BroadcastMemory, CostModel, OperatorJoin, SubPlan}
+import dovetail.kernel.estimate.{Assumptions, CardinalityModel, Width}
 import dovetail.kernel.graph.{JoinGraph, JoinKind, RelSet, Step, WideSet, Words}
 
 /** Makes the sized, yet unpriced [[SubPlan]] of a relation or of a join: the one place where a search asks for sizes, keys, and what may be joined. */
 final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
   private val classMasks: Array[Long] =
     graph.classesOf.map(_.foldLeft(0L)((m, c) => m | SubPlan.classBit(c))).toArray
-  private val widths: Array[Double] = graph.relations.map(_.rowBytes).toArray
+  private val widths: Array[Double] = graph.relations.map(_.width).toArray
+  private val columns               = graph.relations.map(_.rowBytes).toArray
   private val buffer                = new Array[Int](graph.size)
 
   // hash-joinable predicates that belong to no class
@@ -21,7 +22,8 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
   def leaf(r: Int, costs: CostModel): SubPlan = {
     val relation = graph.relations(r)
     val rows     = math.max(relation.profile.rows.value, 1.0)
-    val cautious = math.max(relation.profile.rows.upper, 1.0) * widths(r)
+    val most     = math.max(relation.profile.rows.upper, 1.0)
+    val cautious = BroadcastMemory(most, bytesAtMost(r, most))
     val (s, p)   = (keys.skewOf(r), keys.pruningOf(r))
     val plan     = new SubPlan(r, rows, rows * widths(r), classMasks(r), relation.broadcastable, cautious, s, p, keys.selective(Array(r), 1), relation.copies)
     plan.offer(costs.scan(plan), 0L, null, null, 0, null, 0, 0.0)
@@ -41,20 +43,34 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
 
   private def joinOf(n: Int): SubPlan = {
     val rows  = model.rowsOf(buffer, n)
-    var width = Assumptions.RowOverhead + (if (innerOnly) 0.0 else testedWidth(n))
+    val most  = model.cautiousRows
+    val gone  = if (innerOnly) null else onlyTested(n)
+    var width = Assumptions.RowOverhead + flags * Assumptions.FlagBytes
+    var bytes = most * flags * Width.Slot
     var mask  = 0L
     var i     = 0
-    while (i < n) { width += widths(buffer(i)) - Assumptions.RowOverhead; mask |= classMasks(buffer(i)); i += 1 }
+    while (i < n) {
+      val r = buffer(i)
+      mask |= classMasks(r)
+      if (gone == null || (gone(r >> 6) >>> r & 1L) == 0L) { width += widths(r) - Assumptions.RowOverhead; bytes += bytesAtMost(r, most) }
+      i += 1
+    }
     val (s, p) = (keys.skewOf(buffer, n), keys.pruningOf(buffer, n))
-    new SubPlan(-1, rows, rows * width, mask, broadcast = false, model.cautiousRows * width, s, p, keys.selective(buffer, n))
+    new SubPlan(-1, rows, rows * width, mask, broadcast = false, BroadcastMemory(most, bytes), s, p, keys.selective(buffer, n))
   }
 
-  /** What semi, anti and existence joins in the first `n` of the buffer take off a row, less the flag of an existence join. */
-  private def testedWidth(n: Int): Double = {
-    val set   = words.of(buffer, n)
-    val gone  = new Array[Long](set.length)
-    var flags = 0
-    var i     = 0
+  /** Of a relation's columns in `rows` rows. */
+  private def bytesAtMost(r: Int, rows: Double): Double = columns(r).atMost(rows, graph.relations(r).profile.rows.upper)
+
+  // existence joins in the set that `onlyTested` was asked for: each adds a column
+  private var flags = 0
+
+  /** Relations that semi, anti and existence joins in the first `n` of the buffer only look at: their columns do not come out. */
+  private def onlyTested(n: Int): Array[Long] = {
+    val set  = words.of(buffer, n)
+    val gone = new Array[Long](set.length)
+    var i    = 0
+    flags = 0
     while (i < tests.length) {
       val (kind, needs, right) = tests(i)
       if (Words.within(needs, set)) {
@@ -64,10 +80,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
       }
       i += 1
     }
-    var width = flags * Assumptions.FlagBytes
-    i = 0
-    while (i < n) { if ((gone(buffer(i) >> 6) >>> buffer(i) & 1L) != 0L) width -= widths(buffer(i)) - Assumptions.RowOverhead; i += 1 }
-    width
+    gone
   }
 
   private val words = new Words(graph.size)

@@ -53,6 +53,9 @@ final case class Estimate(value: Double, lower: Double, upper: Double, source: S
 
   def +(that: Estimate): Estimate = Estimate(value + that.value, lower + that.lower, upper + that.upper, Source.weakest(source, that.source))
 
+  /** The same number, which cannot exceed `limit`. */
+  def bounded(limit: Double): Estimate = copy(upper = math.max(value, math.min(upper, limit)))
+
   def atMost(limit: Double): Estimate = copy(math.min(value, limit), math.min(lower, limit), math.min(upper, limit))
 
   def withSource(s: Source): Estimate = copy(source = Source.weakest(source, s))

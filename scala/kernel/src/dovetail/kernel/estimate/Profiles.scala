@@ -8,7 +8,7 @@ package dovetail.kernel.estimate
  * @param domain   distinct values before predicates on other columns. A random filter on a relation thins out its keys, but not the chance that a
  *                 pair of rows has equal ones: joins are estimated by domains, grouping and semi joins by NDVs.
  * @param nulls    share of NULLs, 0 to 1
- * @param width    average bytes of a value in memory
+ * @param width    bytes of a value in memory, with bounds
  * @param origin   the table's column that the values come from, if they are one's: two relations with the same one are the same table twice
  * @param frequent its most frequent values, where they are known
  * @param degree   rows of any one value at most, where that is certain: a bound, which filters leave as it is, and joins do not
@@ -23,7 +23,7 @@ final case class ColumnProfile(
     min: Option[Double] = None,
     max: Option[Double] = None,
     histogram: Option[Histogram] = None,
-    width: Double = Assumptions.StringBytes,
+    width: Width = Width.unknown(Assumptions.StringBytes),
     origin: Option[String] = None,
     frequent: Option[Frequencies] = None,
     degree: Option[Double] = None,
@@ -33,12 +33,11 @@ final case class ColumnProfile(
   require(ndv.forall(_ >= 0.0), s"negative ndv $ndv")
   require(nulls.forall(n => n >= 0.0 && n <= 1.0), s"share of nulls outside 0..1: $nulls")
   require((for (a <- min; b <- max) yield a <= b).getOrElse(true), s"min $min above max $max")
-  require(width >= 0.0, s"negative width $width")
   require(unseen >= 0.0 && unseen <= 1.0, s"share of rows not seen outside 0..1: $unseen")
   require(repetition >= 0.0 && repetition <= 1.0, s"repetition outside 0..1: $repetition")
 
   /** Of rows that may come more often than they did: what bounds them is gone. */
-  def multiplied: ColumnProfile = copy(degree = None)
+  def multiplied: ColumnProfile = copy(degree = None, width = width.multiplied)
 
   /** Of other values, made from these: what knows single values is gone. */
   def recoded: ColumnProfile = copy(frequent = None, degree = None)
@@ -56,7 +55,7 @@ object ColumnProfile {
       min: Option[Double],
       max: Option[Double],
       histogram: => Option[Histogram],
-      width: Option[Double]
+      width: Option[Width]
   ): (ColumnProfile, Seq[String]) = {
     val faults                                                               = Seq.newBuilder[String]
     def keep[A](what: String, value: Option[A])(ok: A => Boolean): Option[A] = {
@@ -74,7 +73,7 @@ object ColumnProfile {
     val histogramKept =
       try histogram
       catch { case e: IllegalArgumentException => faults += s"histogram: ${e.getMessage}"; None }
-    val widthKept = keep("width", width)(w => finite(w) && w >= 0.0)
+    width.filterNot(_.sensible).foreach(w => faults += s"width ${w.mean}")
     // more distinct values than rows is a sketch's error or a stale count: the rows win
     val distinct = ndvKept.map(d => rowsKept.fold(d)(r => math.min(d, math.max(r, 1.0))))
     val profile  = ColumnProfile(
@@ -84,7 +83,7 @@ object ColumnProfile {
       min = if (inOrder) lo else None,
       max = if (inOrder) hi else None,
       histogram = histogramKept,
-      width = widthKept.getOrElse(Assumptions.StringBytes)
+      width = width.filter(_.sensible).getOrElse(Width.unknown(Assumptions.StringBytes))
     )
     (profile, faults.result())
   }
@@ -104,8 +103,11 @@ final case class RelationProfile(
     uniqueKeys: Set[Set[Long]] = Set.empty,
     groups: Map[Set[Long], Double] = Map.empty
 ) {
-  def column(id: Long): ColumnProfile    = columns.getOrElse(id, ColumnProfile())
-  def width(ids: Iterable[Long]): Double = Assumptions.RowOverhead + ids.iterator.map(id => column(id).width).sum
+  def column(id: Long): ColumnProfile         = columns.getOrElse(id, ColumnProfile())
+  def rowBytes(ids: Iterable[Long]): RowBytes = RowBytes(ids.iterator.map(id => column(id).width).toVector)
+
+  /** Bytes of all rows with these columns in memory, as estimated. */
+  def bytes(ids: Iterable[Long]): Double = rows.value * (Assumptions.RowOverhead + rowBytes(ids).mean)
 
   /** With as many rows as somebody says there are: a column with nearly as many values as rows has more or fewer with them, others keep theirs. */
   def ofRows(n: Double): RelationProfile = {

@@ -2,12 +2,12 @@ package dovetail.kernel.graph
 
 import scala.collection.immutable.BitSet
 
-import dovetail.kernel.estimate.{Assumptions, ColumnProfile, RelationProfile, RelationSample}
+import dovetail.kernel.estimate.{Assumptions, ColumnProfile, RelationProfile, RelationSample, RowBytes}
 
 /**
  * One input of a join group: a table with its predicates, an aggregate, an outer join, anything the search treats as a whole.
  *
- * @param rowBytes      average bytes of one row in memory
+ * @param rowBytes      bytes of its columns in memory
  * @param broadcastable the engine would broadcast this input as it stands (its own size is under the engine's threshold)
  * @param sample        some of its rows, where there are any to be had
  * @param partitions    columns by whose values its files are divided
@@ -17,12 +17,16 @@ final case class Relation(
     index: Int,
     name: String,
     profile: RelationProfile,
-    rowBytes: Double,
+    rowBytes: RowBytes,
     broadcastable: Boolean,
     sample: Option[RelationSample] = None,
     partitions: Set[Long] = Set.empty,
     copies: Int = 1
-)
+) {
+
+  /** Average bytes of a row in memory. */
+  def width: Double = rowBytes.mean + Assumptions.RowOverhead
+}
 
 /** An expression over one relation that is equal to all other members of its class. `text` is for people; `columns` are the caller's column ids it reads. */
 final case class Member(relation: Int, column: ColumnProfile, columns: Set[Long], text: String)

@@ -88,16 +88,16 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
 
   /** The columns asked for and those known already, with notes of what is not collected. */
   private def recipeOf(columns: Option[Seq[String]], groups: Seq[Seq[String]], known: Option[Recipe]): (Recipe, Seq[String]) = {
-    val asked          = columns.getOrElse(output.map(_.name)).map(resolve(conf, output.map(_.name), name))
-    val inGroups       = groups.map(_.map(resolve(conf, output.map(_.name), name)))
-    val before         = known.toVector.flatMap(_.columns).filter(c => output.exists(a => a.name == c.name && a.dataType == c.dataType)).map(_.name)
-    val names          = (asked ++ inGroups.flatten ++ before).toSet
-    val (flat, nested) = output.filter(a => names(a.name)).partition(a => Recipe.collects(a.dataType))
-    val fields         = flat.map(a => (a.name, a.dataType, mayKeep(a.name)))
-    val positions      = flat.map(_.name).zipWithIndex.toMap
-    val older          = known.toVector.flatMap(r => r.groups.map(_.map(r.columns(_).name)))
-    val grouped        = (inGroups.map(_.toVector).toVector ++ older).filter(_.forall(positions.contains)).map(_.map(positions).sorted).distinct
-    val notes          = nested.map(a => s"${a.name} is ${a.dataType.typeName}, of which no statistics are collected")
+    val asked               = columns.getOrElse(output.map(_.name)).map(resolve(conf, output.map(_.name), name))
+    val inGroups            = groups.map(_.map(resolve(conf, output.map(_.name), name)))
+    val before              = known.toVector.flatMap(_.columns).filter(c => output.exists(a => a.name == c.name && a.dataType == c.dataType)).map(_.name)
+    val names               = (asked ++ inGroups.flatten ++ before).toSet
+    val (collected, others) = output.filter(a => names(a.name)).partition(a => Recipe.collects(a.dataType) || Recipe.measures(a.dataType))
+    val fields              = collected.map(a => (a.name, a.dataType, mayKeep(a.name)))
+    val positions           = collected.map(_.name).zipWithIndex.toMap
+    val older               = known.toVector.flatMap(r => r.groups.map(_.map(r.columns(_).name)))
+    val grouped             = (inGroups.map(_.toVector).toVector ++ older).filter(_.forall(positions.contains)).map(_.map(positions).sorted).distinct
+    val notes               = others.map(a => s"${a.name} is ${a.dataType.typeName}, of which no statistics are collected")
     (Recipe.of(fields, grouped, DovetailConf.SampleEnabled.get(conf) && DovetailConf.StoreValues.get(conf)), notes)
   }
 

@@ -8,7 +8,7 @@ import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Strings and binaries. A value is looked at where it lies in its row; of a long one, no more than its hash and its first bytes are kept.
+ * Strings and binaries; and the bytes of nested values, of which nothing is kept. A value is looked at where it lies in its row; of a long one, no more than its hash and its first bytes are kept.
  *
  * Values are equal if their bytes are. A string with a collation has more distinct values by that measure than by its own, and no bounds.
  */

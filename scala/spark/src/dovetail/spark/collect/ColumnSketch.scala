@@ -110,6 +110,7 @@ object ColumnSketch {
   def apply(column: Recipe.Column): ColumnSketch = column.dataType match {
     case FloatType | DoubleType                                  => new FloatingSketch(column)
     case _: StringType | BinaryType                              => new BytesSketch(column)
+    case nested if Recipe.measures(nested)                       => new BytesSketch(column)
     case d: DecimalType if d.precision > Decimal.MAX_LONG_DIGITS => new DecimalSketch(column, d)
     case other if Recipe.collects(other)                         => new IntegralSketch(column)
     case other => throw new IllegalArgumentException(s"Column ${column.name} is of type ${other.sql}, of which no statistics are collected.")

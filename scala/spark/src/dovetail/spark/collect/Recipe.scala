@@ -36,7 +36,7 @@ object Recipe {
   /** @param columns in the order of the schema: name, type, and whether values may be kept */
   def of(columns: Vector[(String, DataType, Boolean)], groups: Vector[Vector[Int]], sampled: Boolean): Recipe = {
     val bits = if (columns.size > ManyColumns) HeavyHitters.FewSlotBits else HeavyHitters.SlotBits
-    Recipe(columns.map { case (name, dataType, values) => Column(name, dataType, values, bits) }, groups, sampled)
+    Recipe(columns.map { case (name, dataType, values) => Column(name, dataType, values && collects(dataType), bits) }, groups, sampled)
   }
 
   /** Beyond this number of columns a sketch has less room for each, so that it stays below 100 MiB for 5,000 columns. */
@@ -52,10 +52,17 @@ object Recipe {
     of(columns, groups, in.readBoolean())
   }
 
-  /** Flat types: the others are skipped, with a note. */
+  /** Flat types, of which everything is collected. */
   def collects(dataType: DataType): Boolean = dataType match {
     case _: NumericType | BooleanType | DateType | TimestampType | TimestampNTZType | BinaryType => true
     case _: StringType | _: DayTimeIntervalType | _: YearMonthIntervalType                       => true
     case _                                                                                       => false
+  }
+
+  /** Nested types, of which NULLs and bytes are collected, and no values. The rest is skipped, with a note. */
+  def measures(dataType: DataType): Boolean = dataType match {
+    case _: ArrayType | _: MapType | _: StructType => true
+    // a class of its own from Spark 4 on
+    case other => other.typeName == "variant"
   }
 }

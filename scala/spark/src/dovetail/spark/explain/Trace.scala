@@ -194,7 +194,7 @@ object GroupReport {
 
   private def relation(leaf: LogicalPlan, r: Relation, detailed: Boolean): RelationReport = {
     val read = if (!detailed) Vector.empty else leaf.collectLeaves().collect { case l: LeafNode => l }.flatMap(LeafStatistics.identity(_)).distinct.toVector
-    RelationReport(r.name, Some(r.profile.rows), Some(r.profile.rows.value * r.rowBytes), read, leaf.collect { case p => p.output.map(_.exprId) }.flatten.toSet)
+    RelationReport(r.name, Some(r.profile.rows), Some(r.profile.rows.value * r.width), read, leaf.collect { case p => p.output.map(_.exprId) }.flatten.toSet)
   }
 
   private def tree(graph: JoinGraph, t: JoinTree, reasons: Option[MethodReason]): TreeReport = {

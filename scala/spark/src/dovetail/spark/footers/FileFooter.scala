@@ -3,6 +3,8 @@ package org.apache.spark.sql.dovetail.footers
 import java.util.Locale
 import java.util.concurrent.ConcurrentHashMap
 
+import dovetail.kernel.estimate.Width
+
 /**
  * What the footer of one file says, in words that Parquet and ORC share: made by a [[FooterFormat]], kept in the [[FooterCache]], added up over the files
  * of a table by [[TableFooters]].
@@ -27,9 +29,10 @@ final case class RowGroup(start: Long, bytes: Long, rows: Long)
  * @param values that are not NULL; all of them where the nulls are not counted
  * @param kind   the line that `ends` is on: a column is only ranged by a type of the same kind
  * @param bytes  of all pages, encoded and not compressed, nested columns included
- * @param width  average bytes of a value of variable length, where the footer tells
+ * @param lengths of values of variable length, where the footer tells
  * @param atMost distinct values that the compressed bytes can hold, where that says anything
  * @param chunks of some of the row groups, with what they give away of their distinct values
+ * @param groups row groups with values of the column
  */
 final case class ColumnFooter(
     name: String,
@@ -38,10 +41,29 @@ final case class ColumnFooter(
     kind: Kind,
     ends: Option[Ends],
     bytes: Long,
-    width: Option[Double] = None,
+    lengths: Option[Lengths] = None,
     atMost: Option[Double] = None,
-    chunks: Vector[Chunk] = Vector.empty
+    chunks: Vector[Chunk] = Vector.empty,
+    groups: Int = 0
 )
+
+/**
+ * Bytes of the values of one column of one file, as rows have them.
+ *
+ * @param mean    of a value
+ * @param total   of all values at most, besides their slots; None where nothing bounds them
+ * @param longest value at most; None where nothing bounds it
+ */
+final case class Lengths(mean: Double, total: Option[Double], longest: Option[Double])
+
+object Lengths {
+
+  /** Of so many values that have so many bytes at most, all together. */
+  def of(values: Double, bytes: Double): Lengths = Lengths(bytes / math.max(values, 1.0), Some(Width.padded(values, bytes)), None)
+
+  /** Of nested values, all of which take so many bytes at most: see [[NestedBytes]]. */
+  def nested(rows: Double, bytes: Double): Lengths = Lengths(bytes / math.max(rows, 1.0), Some(bytes), None)
+}
 
 /** The smallest and the largest value, both numbers or both the bytes of a text, one character each, which sort as Parquet and ORC sort them. */
 sealed trait Ends
@@ -85,11 +107,12 @@ case object NoDictionary extends Evidence
  * @param bytes  of the chunk, encoded and not compressed, without its levels
  * @param fixed  bytes of a value outside of the dictionary, for types of fixed length
  * @param whole  whether all values are in the dictionary, where the footer says so
+ * @param codec  by which the page is compressed
  */
-final case class DictionaryAt(offset: Long, bytes: Double, fixed: Option[Double], whole: Option[Boolean]) extends Evidence
+final case class DictionaryAt(offset: Long, bytes: Double, fixed: Option[Double], whole: Option[Boolean], codec: String) extends Evidence
 
-/** Distinct values of one column in one file, with the average bytes of its texts. */
-final case class Distinct(ndv: Double, width: Option[Double])
+/** Distinct values of one column in one file, with the lengths of its texts as far as its dictionaries tell. */
+final case class Distinct(ndv: Double, lengths: Option[Lengths])
 
 /** What is known of one file: its footer, unless it cannot be read, and the distinct values of those columns that somebody has asked for so far. */
 final class FooterEntry(val footer: Option[FileFooter]) {

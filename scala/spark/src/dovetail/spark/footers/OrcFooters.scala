@@ -20,7 +20,10 @@ object OrcFooters extends FooterFormat {
       val names      = schema.getFieldNames.toArray(Array.empty[String]).toVector
       val types      = schema.getChildren.toArray(Array.empty[TypeDescription]).toVector
       // statistics are numbered as the schema is, depth first
-      val columns = names.zip(types).map { case (name, t) => name -> columnOf(name, statistics(t.getId), reader.getNumberOfRows, flat = t.getChildren == null) }
+      val columns = names.zip(types).map { case (name, t) =>
+        val bytes = if (t.getChildren == null) None else Some(nestedBytes(t, statistics, reader.getNumberOfRows.toDouble))
+        name -> columnOf(name, statistics(t.getId), reader.getNumberOfRows, bytes)
+      }
       FileFooter(reader.getNumberOfRows, columns.toMap)
     } finally reader.close()
   }
@@ -28,15 +31,48 @@ object OrcFooters extends FooterFormat {
   override def distinct(file: FileStatus, conf: Configuration, columns: Seq[ColumnFooter], goOn: () => Boolean): Seq[(String, Option[Distinct])] =
     columns.map(_.name -> None)
 
-  private def columnOf(name: String, s: ColumnStatistics, rows: Long, flat: Boolean): ColumnFooter = {
+  /** @param nested bytes of a nested column in memory at most, as far as they are known; None: it is flat */
+  private def columnOf(name: String, s: ColumnStatistics, rows: Long, nested: Option[Option[Double]]): ColumnFooter = {
     val values       = s.getNumberOfValues
+    val flat         = nested.isEmpty
     val (kind, ends) = if (flat) range(s) else (Kind.Other, None)
-    val width        = s match {
-      case t: StringColumnStatistics if values > 0L => Some(t.getSum.toDouble / values)
-      case b: BinaryColumnStatistics if values > 0L => Some(b.getSum.toDouble / values)
-      case _                                        => None
+    val lengths      = nested match {
+      case Some(bytes) => bytes.map(Lengths.nested(rows.toDouble, _))
+      case None        => texts(s).map(Lengths.of(values.toDouble, _))
     }
-    ColumnFooter(name, values, if (flat) Some(math.max(0L, rows - values)) else None, kind, if (values > 0L) ends else None, s.getBytesOnDisk, width)
+    ColumnFooter(name, values, if (flat) Some(math.max(0L, rows - values)) else None, kind, if (values > 0L) ends else None, s.getBytesOnDisk, lengths)
+  }
+
+  /** Bytes of `n` values of a type in memory at most, NULLs among them; None where a list does not tell how long it is. */
+  private def nestedBytes(t: TypeDescription, statistics: Array[ColumnStatistics], n: Double): Option[Double] = {
+    def all(parts: Seq[Option[Double]]): Option[Double] = if (parts.forall(_.isDefined)) Some(parts.flatten.sum) else None
+    def children                                        = (0 until t.getChildren.size).map(t.getChildren.get(_))
+    // elements that are NULL are not counted; what lists say of their lengths is not true (ORC 2.2 adds up the room that there was for them)
+    def elements(of: TypeDescription): Option[Double] = Some(statistics(of.getId)).filterNot(_.hasNull).map(_.getNumberOfValues.toDouble)
+    def ofList = all(children.map(c => elements(c).flatMap(nestedBytes(c, statistics, _)))).map(_ + children.size * NestedBytes.containers(n))
+    t.getCategory match {
+      case TypeDescription.Category.STRUCT                              => all(children.map(nestedBytes(_, statistics, n))).map(_ + NestedBytes.containers(n))
+      case TypeDescription.Category.LIST | TypeDescription.Category.MAP => ofList
+      case TypeDescription.Category.UNION                               => None
+      case _                                                            =>
+        val s = statistics(t.getId);
+        s match {
+          case _: StringColumnStatistics | _: BinaryColumnStatistics =>
+            if (s.getNumberOfValues == 0L) Some(NestedBytes.elements(n)) else texts(s).map(NestedBytes.texts(n, _))
+          case _: DecimalColumnStatistics => Some(NestedBytes.texts(n, n * LongDecimal))
+          case _                          => Some(NestedBytes.elements(n))
+        }
+    }
+  }
+
+  /** Bytes of a decimal of more than 18 digits, besides its word. */
+  private val LongDecimal = 16.0
+
+  private def texts(s: ColumnStatistics): Option[Double] = s match {
+    // 0 is also what a writer leaves that has counted nothing
+    case t: StringColumnStatistics => Some(t.getSum.toDouble).filter(_ > 0.0 || Option(t.getMaximum).forall(_.isEmpty))
+    case b: BinaryColumnStatistics => Some(b.getSum.toDouble).filter(_ > 0.0)
+    case _                         => None
   }
 
   /** Statistics without ends answer with null, or with the ends of nothing, which are in the wrong order. */

@@ -1,17 +1,14 @@
 package org.apache.spark.sql.dovetail.footers
 
-import java.io.ByteArrayInputStream
-
-import scala.util.control.NonFatal
-
+import dovetail.kernel.estimate.Width
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FSDataInputStream}
 import org.apache.parquet.HadoopReadOptions
 import org.apache.parquet.column.Encoding
-import org.apache.parquet.format.{PageType, Util}
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.metadata.{BlockMetaData, ColumnChunkMetaData, ParquetMetadata}
 import org.apache.parquet.hadoop.util.HadoopInputFile
+import org.apache.parquet.schema.MessageType
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
@@ -38,39 +35,75 @@ object ParquetFooters extends FooterFormat {
     val all     = blocks.map(_.getColumns.toArray(Array.empty[ColumnChunkMetaData]).toVector)
     val sampled = Spread(all.size).take(GroupsSampled).toVector.sorted
     val tried   = triesDictionaries(metadata, all)
-    val columns = all.headOption.toVector.flatMap(_.indices).map { i =>
-      // chunks come in the order of the schema in every row group
-      val chunks = all.map(_(i))
-      columnOf(chunks, sampled.map(chunks), tried)
+    val rows    = blocks.map(_.getRowCount).sum
+    // chunks come in the order of the schema in every row group; leaves of a nested column are one column
+    val leaves  = all.headOption.toVector.flatMap(_.indices).map(i => all.map(_(i)))
+    val columns = leaves.groupBy(_.head.getPath.toArray.head).map {
+      case (name, Vector(chunks)) if chunks.head.getPath.size == 1 => name -> columnOf(chunks, sampled.map(chunks), tried)
+      case (name, parts)                                           => name -> nested(name, metadata.getFileMetaData.getSchema, parts, rows)
     }
-    FileFooter(blocks.map(_.getRowCount).sum, byName(columns), blocks.map(b => RowGroup(b.getStartingPos, b.getCompressedSize, b.getRowCount)))
+    FileFooter(rows, columns, blocks.map(b => RowGroup(b.getStartingPos, b.getCompressedSize, b.getRowCount)))
   }
 
-  /** Leaves of a nested column are one column, of which only the bytes are known. */
-  private def byName(columns: Vector[ColumnFooter]): Map[String, ColumnFooter] =
-    columns.groupBy(_.name).map { case (name, parts) =>
-      name -> (if (parts.size == 1) parts.head
-               else ColumnFooter(name, parts.map(_.values).min, None, Kind.Other, None, parts.map(_.bytes).sum))
-    }
+  /** Of a nested column its bytes are known, and the lengths of its values where those of all its leaves are. */
+  private def nested(name: String, schema: MessageType, leaves: Vector[Vector[ColumnChunkMetaData]], rows: Long): ColumnFooter = {
+    val bytes   = leaves.map(chunks => leafBytes(chunks, schema.getMaxRepetitionLevel(chunks.head.getPath.toArray: _*), rows.toDouble))
+    val lengths = if (bytes.forall(_.isDefined)) Some(Lengths.nested(rows.toDouble, bytes.flatten.sum)) else None
+    ColumnFooter(name, rows, None, Kind.Other, None, leaves.flatten.map(_.getTotalUncompressedSize).sum, lengths)
+  }
+
+  /**
+   * Bytes that the values of a leaf take in memory at most, with the lists and structs that they are in. Each level of lists is two steps of the path; the
+   * outermost list is there once per row, what is inside of it as often as there are values.
+   */
+  private def leafBytes(chunks: Vector[ColumnChunkMetaData], repetition: Int, rows: Double): Option[Double] = {
+    val values     = chunks.map(_.getValueCount).sum.toDouble
+    val levels     = chunks.head.getPath.size - 1 - repetition
+    val containers =
+      if (repetition == 0) levels * NestedBytes.containers(rows) else NestedBytes.containers(rows) + (levels - 1) * NestedBytes.containers(values)
+    val own = if (ofText(chunks.head)) textBytes(chunks).map(NestedBytes.texts(values, _)) else Some(NestedBytes.elements(values))
+    own.map(_ + containers)
+  }
 
   private def columnOf(chunks: Vector[ColumnChunkMetaData], sampled: Vector[ColumnChunkMetaData], tried: ColumnChunkMetaData => Boolean): ColumnFooter = {
-    val path  = chunks.head.getPath.toArray
-    val bytes = chunks.map(_.getTotalUncompressedSize).sum
-    if (path.length > 1) ColumnFooter(path.head, chunks.map(_.getValueCount).sum, None, Kind.Other, None, bytes)
-    else {
-      val counted = chunks.map(nulls)
-      ColumnFooter(
-        path.head,
-        chunks.map(values).sum,
-        if (counted.forall(_.isDefined)) Some(counted.flatten.sum) else None,
-        ParquetValues.kind(chunks.head.getPrimitiveType),
-        Ends.hull(chunks.filter(values(_) > 0L).map(ends)),
-        bytes,
-        width = None,
-        atMost(chunks),
-        sampled.filter(values(_) > 0L).flatMap(c => evidence(c, tried).map(Chunk(values(c).toDouble, ends(c), _)))
-      )
-    }
+    val counted = chunks.map(nulls)
+    val filled  = chunks.filter(values(_) > 0L)
+    val lengths = if (ofText(chunks.head)) textBytes(chunks).map(Lengths.of(chunks.map(values).sum.toDouble, _)) else None
+    // bounds of texts hold if all dictionaries were looked at
+    val looked = if (ofText(chunks.head) && lengths.isEmpty && filled.size <= TextGroupsSampled) filled else sampled.filter(values(_) > 0L)
+    ColumnFooter(
+      chunks.head.getPath.toArray.head,
+      chunks.map(values).sum,
+      if (counted.forall(_.isDefined)) Some(counted.flatten.sum) else None,
+      ParquetValues.kind(chunks.head.getPrimitiveType),
+      Ends.hull(filled.map(ends)),
+      chunks.map(_.getTotalUncompressedSize).sum,
+      lengths,
+      atMost(chunks),
+      looked.flatMap(c => evidence(c, tried).map(Chunk(values(c).toDouble, ends(c), _))),
+      filled.size
+    )
+  }
+
+  private def ofText(c: ColumnChunkMetaData): Boolean =
+    c.getPrimitiveType.getPrimitiveTypeName == BINARY || c.getPrimitiveType.getPrimitiveTypeName == FIXED_LEN_BYTE_ARRAY
+
+  /** Bytes of the texts of these chunks at most: as their writer counted them, or as they are where they stand one after the other. */
+  private def textBytes(chunks: Vector[ColumnChunkMetaData]): Option[Double] = {
+    val each = chunks.map(c => fixedBytes(c).orElse(UnencodedBytes(c).map(_.toDouble)).orElse(plainBytes(c)))
+    if (each.forall(_.isDefined)) Some(each.flatten.sum) else None
+  }
+
+  private def fixedBytes(c: ColumnChunkMetaData): Option[Double] =
+    if (c.getPrimitiveType.getPrimitiveTypeName == FIXED_LEN_BYTE_ARRAY) Some(c.getValueCount.toDouble * c.getPrimitiveType.getTypeLength) else None
+
+  /** None for encodings that leave out what a text has in common with others. */
+  private def plainBytes(c: ColumnChunkMetaData): Option[Double] = {
+    val names = encodings(c).map(_.name)
+    // the length of each plain text is not part of it
+    val lengths = if (names.contains("DELTA_LENGTH_BYTE_ARRAY") || nulls(c).isEmpty) 0.0 else values(c) * LengthBytes
+    if (c.hasDictionaryPage || names.exists(e => !PlainAndLevels(e) && e != "DELTA_LENGTH_BYTE_ARRAY")) None
+    else Some(math.max(0.0, c.getTotalUncompressedSize - lengths))
   }
 
   /** Arrow writes row groups without rows, of which it counts nothing. */
@@ -101,7 +134,7 @@ object ParquetFooters extends FooterFormat {
   private def evidence(c: ColumnChunkMetaData, tried: ColumnChunkMetaData => Boolean): Option[Evidence] =
     if (hasDictionary(c)) {
       val levels = c.getValueCount / BitsPerByte
-      Some(DictionaryAt(c.getStartingPos, c.getTotalUncompressedSize - levels, ParquetValues.fixedBytes(c.getPrimitiveType), whole(c)))
+      Some(DictionaryAt(c.getStartingPos, c.getTotalUncompressedSize - levels, ParquetValues.fixedBytes(c.getPrimitiveType), whole(c), c.getCodec.name))
     } else if (tried(c) && atMost(c).forall(_ >= values(c))) Some(NoDictionary)
     else None
 
@@ -130,26 +163,34 @@ object ParquetFooters extends FooterFormat {
   ): Seq[(String, Option[Distinct])] = {
     lazy val in: FSDataInputStream = file.getPath.getFileSystem(conf).open(file.getPath)
     val pending                    = columns.exists(_.chunks.exists(_.distinct.isInstanceOf[DictionaryAt]))
-    try columns.iterator.takeWhile(_ => goOn()).map(c => c.name -> distinct(c, at => header(in, at, file.getLen))).toVector
+    try columns.iterator.takeWhile(_ => goOn()).map(c => c.name -> distinct(c, at => DictionaryPage.read(in, at, file.getLen, conf))).toVector
     finally if (pending) in.close()
   }
 
-  private def distinct(column: ColumnFooter, header: Long => Option[DictionaryPage]): Option[Distinct] = {
+  private def distinct(column: ColumnFooter, page: DictionaryAt => Option[DictionaryPage]): Option[Distinct] = {
     val found = column.chunks.flatMap { chunk =>
       chunk.distinct match {
         case NoDictionary     => Some((Part(chunk.values, chunk.values, chunk.ends), None))
-        case at: DictionaryAt =>
-          header(at.offset).map(page => (Part(chunk.values, inChunk(chunk.values, at, page), chunk.ends), page.width.filter(_ => at.fixed.isEmpty)))
+        case at: DictionaryAt => page(at).map(p => (Part(chunk.values, inChunk(chunk.values, at, p), chunk.ends), lengths(at, p)))
       }
     }
     if (found.isEmpty) None
+    else Some(Distinct(DistinctHints.union(found.map(_._1), column.values.toDouble), lengths(column, found.map(_._2))))
+  }
+
+  /** Of the texts of one chunk: those of its dictionary, bounded if all values are in there. */
+  private def lengths(at: DictionaryAt, page: DictionaryPage): Option[Lengths] =
+    page.width.filter(_ => at.fixed.isEmpty).map(mean => Lengths(mean, None, if (at.whole.contains(true)) page.longest else None))
+
+  /** Of a column's texts, by those of the chunks that were looked at. */
+  private def lengths(column: ColumnFooter, chunks: Vector[Option[Lengths]]): Option[Lengths] = {
+    val known = chunks.flatten
+    // plain texts: all bytes but the four of each length
+    def plain = Lengths(math.max(0.0, column.bytes.toDouble / column.values - LengthBytes), None, None)
+    if (known.isEmpty) { if (column.kind == Kind.Other && column.values > 0L) Some(plain) else None }
     else {
-      val widths = found.flatMap(_._2)
-      // plain texts: all bytes but the four of each length
-      val plain = if (column.kind == Kind.Other && widths.isEmpty && column.values > 0L)
-        Some(math.max(0.0, column.bytes.toDouble / column.values - LengthBytes))
-      else None
-      Some(Distinct(DistinctHints.union(found.map(_._1), column.values.toDouble), if (widths.isEmpty) plain else Some(widths.sum / widths.size)))
+      val longest = if (known.size == column.groups && known.forall(_.longest.isDefined)) Some(known.flatMap(_.longest).max) else None
+      Some(Lengths(known.map(_.mean).sum / known.size, longest.map(l => Width.padded(column.values.toDouble, column.values * l)), longest))
     }
   }
 
@@ -164,22 +205,6 @@ object ParquetFooters extends FooterFormat {
     val index = math.ceil(math.log(math.max(page.entries, 2.0)) / math.log(2.0)) / 8.0
     val plain = at.fixed.orElse(page.width.map(_ + LengthBytes)).getOrElse(0.0)
     if (plain <= index) 0.0 else math.max(0.0, math.min(values, (at.bytes - page.bytes - values * index) / (plain - index)))
-  }
-
-  private def header(in: FSDataInputStream, offset: Long, length: Long): Option[DictionaryPage] = {
-    val bytes = new Array[Byte](math.min(HeaderBytes.toLong, length - offset).toInt)
-    in.readFully(offset, bytes)
-    try Some(Util.readPageHeader(new ByteArrayInputStream(bytes))).filter(_.getType == PageType.DICTIONARY_PAGE).map { h =>
-        DictionaryPage(h.getDictionary_page_header.getNum_values.toDouble, h.getUncompressed_page_size.toDouble)
-      }
-    catch { case NonFatal(_) => None } // encrypted, or not where the footer says
-  }
-
-  /** @param bytes not compressed */
-  final private case class DictionaryPage(entries: Double, bytes: Double) {
-
-    /** Of a text, without the four bytes of its length. */
-    def width: Option[Double] = if (entries > 0.0) Some(math.max(0.0, bytes / entries - LengthBytes)) else None
   }
 
   /** Encodings of a chunk of version 1 whose values are all in the dictionary: its own, and those of levels. By name, for the first is deprecated. */
@@ -197,11 +222,11 @@ object ParquetFooters extends FooterFormat {
   /** Row groups of one file whose dictionaries are looked at: one read each per column, which on an object store is a request. */
   private val GroupsSampled = 4
 
-  /** Bytes read for a page header: five to seven numbers of one to five bytes with a byte each to say which. */
-  private val HeaderBytes = 64
+  /** The same for texts, whose bounds hold only where all row groups were looked at. */
+  private val TextGroupsSampled = 16
 
   /** Bytes of the length of a plain-encoded text. */
-  private val LengthBytes = 4.0
+  val LengthBytes = 4.0
 
   /** Definition levels of a flat column take a bit. */
   private val BitsPerByte = 8.0

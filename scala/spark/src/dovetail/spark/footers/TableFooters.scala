@@ -7,12 +7,13 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.FailOpen
-import org.apache.spark.sql.dovetail.predicates.Values
+import org.apache.spark.sql.dovetail.predicates.{Values, Widths}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation, PartitionDirectory}
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * Rows and columns of a relation over Parquet or ORC files from their footers.
@@ -104,7 +105,7 @@ final class TableFooters private (
       min = numbers.map(_.low),
       max = numbers.map(_.high),
       histogram = None,
-      width = Some(width(a.dataType, distinct).getOrElse(a.dataType.defaultSize.toDouble))
+      width = Some(width(a.dataType, distinct, read.size == all.size))
     )
     // how evenly the values are spread, no footer says
     (column.copy(repetition = column.ndv.fold(0.0)(Assumptions.repetition(_, nonNull))), faults)
@@ -113,13 +114,28 @@ final class TableFooters private (
   private def absent(read: Vector[TableFooters.FileRead], found: Vector[(TableFooters.FileRead, ColumnFooter)]): Long =
     read.map(_.footer.rows).sum - found.map(_._1.footer.rows).sum
 
-  /** Average bytes of the values of a type of variable length. */
-  private def width(dataType: DataType, columns: Vector[(ColumnFooter, Option[Distinct])]): Option[Double] = dataType match {
-    case StringType | BinaryType =>
-      val known = columns.flatMap { case (c, d) => c.width.orElse(d.flatMap(_.width)).map(c.values.toDouble -> _) }
-      if (known.map(_._1).sum > 0.0) Some(known.map { case (n, w) => n * w }.sum / known.map(_._1).sum) else None
-    case _ => None
-  }
+  /**
+   * Bytes of the column's values: by the type, or as the files tell.
+   *
+   * @param everywhere all files were read: what bounds their values bounds the table's
+   */
+  private def width(dataType: DataType, columns: Vector[(ColumnFooter, Option[Distinct])], everywhere: Boolean): Width =
+    if (Widths.fixed(dataType).isDefined) Widths.ofType(dataType)
+    else {
+      val found = columns.map { case (c, d) => c.values.toDouble -> c.lengths.orElse(d.flatMap(_.lengths)) }.filter(_._1 > 0.0)
+      val known = found.collect { case (n, Some(l)) => n -> l }
+      def all[A](of: Lengths => Option[A]): Option[Vector[A]] =
+        Some(known.flatMap(k => of(k._2))).filter(_.size == found.size && everywhere && columns.nonEmpty)
+      if (known.isEmpty) {
+        if (found.isEmpty && everywhere && columns.nonEmpty) Width.measured(0.0, Some(0.0), Some(0.0), Source.Footer) else Widths.ofType(dataType)
+      } else
+        Width.measured(
+          known.map { case (n, l) => n * l.mean }.sum / known.map(_._1).sum,
+          all(_.longest).map(_.max),
+          all(_.total).map(_.sum),
+          Source.Footer
+        )
+    }
 
   /** Every partition is known, read or not; only the share of the rows that each has is not. */
   private def ofPartitions(a: Attribute, i: Int, rows: Double, read: Vector[TableFooters.FileRead]): (ColumnProfile, Seq[String]) = {
@@ -133,8 +149,13 @@ final class TableFooters private (
       min = numbers.reduceOption(_ min _),
       max = numbers.reduceOption(_ max _),
       histogram = None,
-      width = Some(a.dataType.defaultSize.toDouble)
+      width = Some(ofValues(a.dataType, values))
     )
+  }
+
+  private def ofValues(dataType: DataType, values: Vector[Any]): Width = {
+    def longest = values.collect { case s: UTF8String => s.numBytes.toDouble; case b: Array[Byte] => b.length.toDouble }.foldLeft(0.0)(math.max)
+    if (Widths.fixed(dataType).isDefined) Widths.ofType(dataType) else Width.measured(dataType.defaultSize.toDouble, Some(longest), None, Source.Footer)
   }
 }
 

@@ -10,8 +10,8 @@ import org.apache.spark.sql.execution.exchange.ENSURE_REQUIREMENTS
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * A shuffled join whose two inputs have been exchanged: rows, bytes and partitions are counted, so it is certain whether every task can hold a hash table
- * of the smaller input ([[dovetail.kernel.cost.HashTable]]). Then neither input needs to be sorted. Spark asks the same question by a fixed size, which is
+ * A shuffled join whose two inputs have been exchanged: rows and bytes are counted, so it is certain whether any task can hold a hash table of the smaller
+ * input ([[dovetail.kernel.cost.HashTable]]). Then neither input needs to be sorted. Spark asks the same question by a fixed size, which is
  * 0 unless somebody sets it (spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold), and not at all by what memory there is.
  */
 object ExchangedInputs {
@@ -25,7 +25,7 @@ object ExchangedInputs {
       side <- Seq(BuildLeft, BuildRight).filter(JoinChoice.builds(j.joinType, _)).sortBy(s => if (s == BuildLeft) left.bytes else right.bytes).headOption
       (build, other) = if (side == BuildLeft) (left, right) else (right, left)
       table          = new TaskMemory(context, j.conf).hashTable
-      if table.pays(build.bytes, other.bytes) && table.fits(build.rows, build.bytes, other.bytes, build.largest)
+      if table.pays(build.bytes, other.bytes) && table.fits(build.rows, build.bytes)
     } yield side
 
   private def smallEnoughToBroadcast(j: Join): Boolean = {
@@ -33,22 +33,16 @@ object ExchangedInputs {
     Seq(j.left, j.right).exists(_.stats.sizeInBytes <= limit)
   }
 
-  /** @param bytes as rows in memory; @param largest share of the largest partition */
-  final private case class Exchanged(rows: Double, bytes: Double, largest: Double)
+  /** @param bytes of the rows as they were written, before compression */
+  final private case class Exchanged(rows: Double, bytes: Double)
 
   /** The input is the output of an exchange that the join itself asked for, and it has run. */
   private def exchanged(plan: LogicalPlan): Option[Exchanged] = plan match {
     case p: Project       => exchanged(p.child)
     case s: AdaptiveStage => s.physicalPlan match {
         case q: ShuffleQueryStageExec if q.isMaterialized && q.shuffle.shuffleOrigin == ENSURE_REQUIREMENTS && isHashed(q) =>
-          for {
-            partitions <- q.mapStats.map(_.bytesByPartitionId)
-            stats = q.getRuntimeStatistics
-            rows <- stats.rowCount
-          } yield {
-            val total = partitions.foldLeft(0.0)(_ + _)
-            Exchanged(rows.toDouble, stats.sizeInBytes.toDouble, if (total > 0.0) partitions.foldLeft(0L)(math.max).toDouble / total else 0.0)
-          }
+          val stats = q.getRuntimeStatistics
+          stats.rowCount.map(rows => Exchanged(rows.toDouble, stats.sizeInBytes.toDouble))
         case _ => None
       }
     case _ => None

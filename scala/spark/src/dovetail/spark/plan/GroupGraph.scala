@@ -19,7 +19,7 @@ final class GroupGraph(
     predicates: JoinPredicates,
     statistics: PlanStatistics,
     repeated: RepeatedInputs,
-    broadcastThreshold: Long
+    planner: Planner
 ) {
   private val conditions  = group.operators.map(o => o.condition.toVector.flatMap(Conjuncts(_)).map(e => e -> GroupGraph.key(e, o, predicates)))
   private val profiles    = leaves.indices.toVector.map(withJointNdv)
@@ -29,13 +29,12 @@ final class GroupGraph(
     val names     = GroupOrdering.names(group, leaves)
     val samples   = statistics.samples.relations(leaves, predicates, conditions.flatten.flatMap(_._2).map { case (l, r) => Vector(l, r) })
     val relations = leaves.indices.toVector.map { i =>
-      val width = profiles(i).width(leaves(i).output.map(_.exprId.id))
       Relation(
         i,
         names(i),
         profiles(i),
-        width,
-        SparkBroadcast(leaves(i), broadcastThreshold),
+        profiles(i).rowBytes(leaves(i).output.map(_.exprId.id)),
+        planner.sparkBroadcasts(leaves(i), profiles(i)),
         samples(i),
         PartitionColumns(leaves(i)),
         repeated.copies(leaves(i))

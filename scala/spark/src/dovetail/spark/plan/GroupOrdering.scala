@@ -47,11 +47,13 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, stee
       case None =>
         val ready    = Trace.timed("estimate")(prepared(group, optimized, predicates))
         val search   = new Search(ready.graph, planner.costs, planner.budget(), planner.costsAsWritten)
-        val decision = decided(group, ready, search, notes)
+        val settled  = decided(group, ready, search, notes)
+        val rebuilt  = if (settled.taken) Some(Trace.timed("rebuild")(ready.rebuild(settled.outcome.best))) else None
+        val decision = settled.copy(notes = settled.notes ++ rebuilt.toVector.flatMap(planner.failedBefore))
         val several  = group.leaves.size > 2
         if (several || decision.taken || notes.nonEmpty) Trace.record(GroupReport.searched(ready.graph, ready.leaves, decision, planner, _))
         if (several) Capture.decided(ready.form, ready.names, decision.shape, search.priced(_, group.shape).isDefined)
-        if (decision.taken) Trace.timed("rebuild")(ready.rebuild(decision.outcome.best)) else keep(group, optimized, planner.marksKeptGroups)
+        rebuilt.getOrElse(keep(group, optimized, planner.marksKeptGroups))
     }
 
   /** The first order that somebody asks for and that is legal; else the best one, if it saves enough. */
@@ -82,7 +84,7 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, stee
 
   private def prepared(group: JoinGroup, plans: Vector[LogicalPlan], predicates: JoinPredicates): PreparedGroup = {
     val leaves = complete(group, plans, predicates)
-    val ready  = PreparedGroup(group, leaves, predicates, new GroupGraph(group, leaves, predicates, statistics, repeated, planner.broadcastThreshold).graph)
+    val ready  = PreparedGroup(group, leaves, predicates, new GroupGraph(group, leaves, predicates, statistics, repeated, planner).graph)
     ready.copy(graph = steering.informed(ready.graph, ready.form))
   }
 

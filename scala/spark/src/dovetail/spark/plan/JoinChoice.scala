@@ -27,21 +27,34 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
 
   private def choice(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case j: Join if DovetailConf.Enabled.get(j.conf) && !hasStrategy(j.hint) && !isBroadcast(j.left) && !isBroadcast(j.right) =>
-      broadcastSide(j).map(planned(j, _, BROADCAST))
-        .orElse(ExchangedInputs.hashSide(j, session.sparkContext).map(planned(j, _, SHUFFLE_HASH)))
-        .getOrElse(Nil)
+      broadcastSide(j).flatMap(planned(j, _, BROADCAST, ChosenJoin.Broadcast))
+        .orElse(ExchangedInputs.hashSide(j, session.sparkContext).flatMap(planned(j, _, SHUFFLE_HASH, ChosenJoin.Hash)))
+        .getOrElse(heavySides(j) match { case Vector() => Nil; case sides => withoutBroadcast(j, sides) })
     case _ => Nil
   }
 
-  private def planned(j: Join, side: BuildSide, strategy: JoinStrategyHint): Seq[SparkPlan] = {
-    val hint = Some(HintInfo(strategy = Some(strategy)))
-    session.sessionState.planner.JoinSelection(j.copy(hint = if (side == BuildLeft) JoinHint(hint, None) else JoinHint(None, hint)))
+  /** None where a query has failed with this very choice. */
+  private def planned(j: Join, side: BuildSide, strategy: JoinStrategyHint, method: String): Option[Seq[SparkPlan]] = {
+    val hint   = Some(HintInfo(strategy = Some(strategy)))
+    val choice = ChosenJoin(method, JoinChoice.input(j, side))
+    if (!FailedJoins.mayBe(choice, session)) None
+    else {
+      val hinted = j.copy(hint = if (side == BuildLeft) JoinHint(hint, None) else JoinHint(None, hint))
+      Some(ChosenJoin.mark(session.sessionState.planner.JoinSelection(hinted), choice))
+    }
   }
 
-  private def broadcastSide(j: Join): Option[BuildSide] = j.getTagValue(JoinChoice.Tag).filter { side =>
-    val build = JoinChoice.input(j, side)
-    JoinChoice.builds(j.joinType, side) && !provenLarge(build) && FailedBroadcasts.mayBe(build, session)
+  /** Sides that Spark is to be kept from broadcasting, until they have been computed: then it knows their bytes. */
+  private def heavySides(j: Join): Vector[BuildSide] =
+    j.getTagValue(JoinChoice.NoBroadcast).getOrElse(Vector.empty).filterNot(side => computed(JoinChoice.input(j, side)).isDefined)
+
+  private def withoutBroadcast(j: Join, sides: Vector[BuildSide]): Seq[SparkPlan] = {
+    def hint(side: BuildSide) = if (sides.contains(side)) Some(HintInfo(strategy = Some(NO_BROADCAST_HASH))) else None
+    session.sessionState.planner.JoinSelection(j.copy(hint = JoinHint(hint(BuildLeft), hint(BuildRight))))
   }
+
+  private def broadcastSide(j: Join): Option[BuildSide] =
+    j.getTagValue(JoinChoice.Tag).filter(side => JoinChoice.builds(j.joinType, side) && !provenLarge(JoinChoice.input(j, side)))
 
   private def hasStrategy(hint: JoinHint): Boolean = (hint.leftHint ++ hint.rightHint).exists(_.strategy.isDefined)
 
@@ -52,12 +65,11 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
   }
 
   /** The side has been computed meanwhile, and is larger than what is broadcast. */
-  private def provenLarge(plan: LogicalPlan): Boolean = plan match {
-    case s: AdaptiveStage => s.physicalPlan match {
-        case q: QueryStageExec => q.isMaterialized && s.stats.sizeInBytes > s.conf.autoBroadcastJoinThreshold
-        case _                 => false
-      }
-    case _ => false
+  private def provenLarge(plan: LogicalPlan): Boolean = computed(plan).exists(s => s.stats.sizeInBytes > s.conf.autoBroadcastJoinThreshold)
+
+  private def computed(plan: LogicalPlan): Option[AdaptiveStage] = plan match {
+    case s: AdaptiveStage => s.physicalPlan match { case q: QueryStageExec if q.isMaterialized => Some(s); case _ => None }
+    case _                => None
   }
 }
 
@@ -65,6 +77,9 @@ object JoinChoice {
 
   /** The side to broadcast. */
   val Tag: TreeNodeTag[BuildSide] = TreeNodeTag[BuildSide]("dovetail.broadcast")
+
+  /** Sides that Spark takes for small, and that take more memory than there is for a broadcast. */
+  val NoBroadcast: TreeNodeTag[Vector[BuildSide]] = TreeNodeTag[Vector[BuildSide]]("dovetail.noBroadcast")
 
   def side(method: JoinMethod): Option[BuildSide] = method match {
     case JoinMethod.BroadcastLeft  => Some(BuildLeft)

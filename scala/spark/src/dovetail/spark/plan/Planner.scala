@@ -1,10 +1,10 @@
 package org.apache.spark.sql.dovetail.plan
 
-import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostModel, GroupReduction, HashTable, PhysicalCosts}
+import dovetail.kernel.cost.{BroadcastMemory, CardWeightCosts, ClusterFacts, CostModel, GroupReduction, HashTable, PhysicalCosts}
 import dovetail.kernel.enumerate.Budget
-import dovetail.kernel.estimate.Estimate
+import dovetail.kernel.estimate.RelationProfile
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.calibrate.ClusterCosts
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.internal.SQLConf
@@ -29,8 +29,22 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   def mayBroadcast(group: JoinGroup): Boolean = staticBytes > 0.0 && !group.leaves.exists(SparkBroadcast(_, broadcastThreshold))
 
   /** An input that is broadcast: by Spark itself, or because Dovetail may have it broadcast. The same limits as the search has for a relation. */
-  def broadcasts(input: LogicalPlan, rows: Estimate, rowBytes: Double): Boolean = SparkBroadcast(input, broadcastThreshold) ||
-    (staticBytes > 0.0 && facts.copy(staticBytes = staticBytes).mayBroadcast(rows.value * rowBytes, rows.upper * rowBytes))
+  def broadcasts(input: LogicalPlan, profile: RelationProfile): Boolean = SparkBroadcast(input, broadcastThreshold) || (staticBytes > 0.0 && {
+    val (columns, most) = (input.output.map(_.exprId.id), profile.rows.upper)
+    facts.copy(staticBytes = staticBytes).mayBroadcast(profile.bytes(columns), BroadcastMemory(most, profile.rowBytes(columns).atMost(most, most)))
+  })
+
+  /** Spark broadcasts it by itself, and there is the memory for it. What is too heavy is kept from it ([[RebuildPlan]]). */
+  def sparkBroadcasts(input: LogicalPlan, profile: RelationProfile): Boolean =
+    SparkBroadcast(input, broadcastThreshold) && !SparkBroadcast.isHeavy(input, profile, facts.copy(staticBytes = broadcastThreshold.toDouble).memoryLimit)
+
+  /** Broadcasts of a plan that are not going to be made, because a query failed with them. */
+  def failedBefore(plan: LogicalPlan): Vector[String] =
+    if (JoinFailures.of(session).isEmpty) Vector.empty
+    else plan.collect { case j: Join =>
+      j.getTagValue(JoinChoice.Tag).flatMap(s => FailedJoins.reason(ChosenJoin(ChosenJoin.Broadcast, JoinChoice.input(j, s)), session))
+    }
+      .flatten.distinct.toVector
 
   /** Only the physical costs know what a grouping is. */
   def reducesGroups: Boolean = DovetailConf.SemiJoins.get(conf) && costs.isInstanceOf[PhysicalCosts]
@@ -51,6 +65,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
       adaptiveBroadcastBytes,
       conf.preferSortMergeJoin,
       hashTable = hashTable,
+      staticMemory = memory.broadcast,
       tasks = math.min(Executors.tasks(context, cluster), conf.numShufflePartitions),
       sortMemory = memory.sorts,
       splitBytes = if (splits) conf.getConf(SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD).toDouble else Double.PositiveInfinity,

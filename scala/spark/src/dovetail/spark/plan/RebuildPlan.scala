@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.plan
 import dovetail.kernel.enumerate.{JoinTree, Shape}
 import dovetail.kernel.graph.{JoinGraph, Step, WideSet}
 import org.apache.spark.sql.catalyst.expressions.{And, AttributeMap, AttributeReference, EqualTo, Expression}
-import org.apache.spark.sql.catalyst.optimizer.BuildSide
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.{Cross, Inner}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
@@ -16,6 +16,8 @@ import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
  *
  * The predicates of a class that are left out are implied: within each input the members of the class are equal already (by the joins below, or by the
  * local predicates that [[JoinPredicates]] adds to a relation with two members), so one equality across makes all of them equal.
+ *
+ * An input that the search does not count as broadcast must not be: Spark, which goes by bytes of files, is kept from it by a tag on the join.
  */
 final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates, graph: JoinGraph) {
 
@@ -45,7 +47,14 @@ final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicate
         case Some(o) => if (step.swapped) operator(group.operators(o.index), b, a) else operator(group.operators(o.index), a, b)
       }
       broadcast(left ++ right).foreach(join.setTagValue(JoinChoice.Tag, _))
+      val kept = Vector(l -> a, r -> b).collect { case (input, plan) if heavy(input) => if (plan eq join.left) BuildLeft else BuildRight }
+      if (kept.nonEmpty) join.setTagValue(JoinChoice.NoBroadcast, kept)
       if (step.operator.isEmpty) join else filtered(others(left, right), join)
+  }
+
+  private def heavy(input: Shape): Boolean = input match {
+    case Shape.Leaf(i) => !graph.relations(i).broadcastable && SparkBroadcast(leaves(i), leaves(i).conf.autoBroadcastJoinThreshold)
+    case _             => false
   }
 
   private def inner(left: LogicalPlan, right: LogicalPlan, conditions: Vector[Expression]): Join = {

@@ -57,14 +57,22 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
           if leaves(leaf).deterministic && !hasRepeated(aggregate) && table.outputSet.contains(partner) && readableTwice(table) &&
             !reducedBefore(aggregate, key, table)
           profile = statistics(table)
-          width   = profile.width(table.output.map(_.exprId.id))
-          if planner.broadcasts(table, profile.rows, width)
+          columns = table.output.map(_.exprId.id)
+          if planner.broadcasts(table, profile)
         } yield {
           val (groups, size) = (statistics(aggregate), profile.rows.value)
           val rows           = statistics(aggregate.child).rows.value
           val kept           = statistics(semiJoin(aggregate.child, key, table, partner)).rows.value / math.max(rows, 1.0)
-          val groupBytes     = groups.width(aggregate.output.map(_.exprId.id))
-          Reduction(leaf, other, aggregate, key, table, partner, GroupReduction(rows, groups.rows.value, groupBytes, math.min(kept, 1.0), size, size * width))
+          val groupBytes     = groups.bytes(aggregate.output.map(_.exprId.id)) / math.max(groups.rows.value, 1.0)
+          Reduction(
+            leaf,
+            other,
+            aggregate,
+            key,
+            table,
+            partner,
+            GroupReduction(rows, groups.rows.value, groupBytes, math.min(kept, 1.0), size, profile.bytes(columns))
+          )
         }
       case _ => None
     }

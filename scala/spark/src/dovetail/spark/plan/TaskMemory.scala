@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
 import dovetail.kernel.cost.{HashTable, SortMemory}
-import org.apache.spark.internal.config.{MEMORY_FRACTION, MEMORY_OFFHEAP_ENABLED, MEMORY_OFFHEAP_SIZE, MEMORY_STORAGE_FRACTION}
+import org.apache.spark.internal.config.{MAX_RESULT_SIZE, MEMORY_FRACTION, MEMORY_OFFHEAP_ENABLED, MEMORY_OFFHEAP_SIZE, MEMORY_STORAGE_FRACTION}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.SparkContext
 
@@ -13,7 +13,17 @@ final class TaskMemory(context: SparkContext, conf: SQLConf) {
   private val cluster = context.getConf
 
   /** What tasks may build hash tables of: with Spark's memory manager, a task of n that run at a time gets 1/2n of the memory that storage cannot hold back. */
-  def hashTable: HashTable = HashTable(pool * (1.0 - cluster.get(MEMORY_STORAGE_FRACTION)) / tasks / 2.0, taskInput)
+  def hashTable: HashTable = HashTable(pool * (1.0 - cluster.get(MEMORY_STORAGE_FRACTION)) / tasks / 2.0 / TablesOfTask)
+
+  /**
+   * Bytes of a broadcast that was not Spark's own choice: a share of the driver's heap, which collects and builds it, and of an executor's, which gets a
+   * copy, and no more than the driver takes as a result.
+   */
+  def broadcast: Double = {
+    val heaps  = Seq(Runtime.getRuntime.maxMemory.toDouble, heap).map(h => math.max(0.0, h - Reserved) / BroadcastShare)
+    val result = cluster.get(MAX_RESULT_SIZE).toDouble
+    (heaps ++ Some(result).filter(_ > 0.0)).min
+  }
 
   /** What tasks sort in: one of n that run at a time gets 1/n of the memory, for the sorts of both inputs of its join. More, and it writes to disk. */
   def sorts: SortMemory = {
@@ -23,10 +33,12 @@ final class TaskMemory(context: SparkContext, conf: SQLConf) {
 
   /** Bytes of one executor that execution and storage share. */
   private def pool: Double = {
-    val heap   = if (context.isLocal) Runtime.getRuntime.maxMemory.toDouble else context.executorMemory * MiB
     val onHeap = math.max(0.0, heap - Reserved) * cluster.get(MEMORY_FRACTION)
     if (cluster.get(MEMORY_OFFHEAP_ENABLED)) math.min(onHeap, cluster.get(MEMORY_OFFHEAP_SIZE).toDouble) else onHeap
   }
+
+  /** Bytes of an executor; in local mode it is the driver. */
+  private def heap: Double = if (context.isLocal) Runtime.getRuntime.maxMemory.toDouble else context.executorMemory * MiB
 
   private def tasks: Int        = Executors.tasksOfOne(context, cluster)
   private def taskInput: Double = conf.getConf(SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES).toDouble
@@ -34,6 +46,15 @@ final class TaskMemory(context: SparkContext, conf: SQLConf) {
 
 object TaskMemory {
   private val MiB = 1024.0 * 1024
+
+  /** Hash tables that a task may hold at a time: those of two joins, whose results meet in a third without another exchange. */
+  private val TablesOfTask = 2.0
+
+  /**
+   * Part of a heap that one broadcast may take. While it is made, its rows are there as they were collected, as the table that grows to twice its size, and as
+   * the copy that is sent: about five times its bytes, and a query may make two at a time.
+   */
+  private val BroadcastShare = 10.0
 
   /** Bytes of a heap that Spark's memory manager keeps for itself. */
   private val Reserved = 300 * MiB

@@ -7,7 +7,7 @@ import scala.collection.mutable
 import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, XXH64}
 import org.apache.spark.sql.dovetail.footers.{RowGroup, RowGroups, Spread}
 import org.apache.spark.sql.dovetail.store.TableSample
 import org.apache.spark.sql.execution.datasources.{FileFormat, HadoopFsRelation, PartitionedFile}
@@ -68,17 +68,19 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
   private def part(file: FileStatus, group: RowGroup): PartitionedFile =
     PartitionedFile(InternalRow.empty, SparkPath.fromFileStatus(file), group.start, group.bytes, Array.empty, file.getModificationTime, file.getLen)
 
-  /** Every `step`-th row of the first `most`. Readers say that they return rows, and may return batches of them. */
+  /** One of every `step` rows of the first `most`: any of them, for data may repeat itself every so many rows. Readers say that they return rows, and may return batches of them. */
   private def take(found: Iterator[Any], step: Long, most: Long, into: mutable.ArrayBuffer[InternalRow]): Unit =
     try {
-      var seen = 0L
+      var seen                         = 0L
+      var stride                       = 0L
+      var next                         = FileSample.chosen(stride, step)
+      def take(row: InternalRow): Unit = { into += copied(row); stride += 1L; next = FileSample.chosen(stride, step) }
       while (seen < most && found.hasNext) found.next() match {
         case batch: ColumnarBatch =>
-          var i = (step - seen % step) % step
-          while (i < batch.numRows) { into += copied(batch.getRow(i.toInt)); i += step }
+          while (next < seen + batch.numRows) take(batch.getRow((next - seen).toInt))
           seen += batch.numRows
         case row: InternalRow =>
-          if (seen % step == 0L) into += copied(row)
+          if (seen == next) take(row)
           seen += 1L
         case other => throw new IllegalStateException(s"a reader returned ${other.getClass}")
       }
@@ -111,6 +113,12 @@ object FileSample {
 
   /** Bytes of a table that are fetched: some tenths of a second on a local disk or from an object store. */
   private val MostBytes = 32.0 * 1024 * 1024
+
+  /** The row that is taken of those from `stride * step` on: the same in each session, so that plans are. */
+  private def chosen(stride: Long, step: Long): Long = stride * step + Math.floorMod(XXH64.hashLong(stride, Seed), step)
+
+  /** Any number. */
+  private val Seed = 42L
 
   /** Flat types, whose values are copied one by one. */
   def readable(dataType: DataType): Boolean = dataType match {

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.sample
 
-import dovetail.kernel.estimate.RelationSample
+import dovetail.kernel.estimate.{RelationSample, Sampling}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeMap, AttributeReference, BindReferences, Expression, InterpretedPredicate, Unevaluable}
 import org.apache.spark.sql.dovetail.predicates.JoinKeys
 import org.apache.spark.sql.dovetail.store.TableSample
@@ -26,6 +26,10 @@ final class PlanSample private (
 
   /** The sample is the table as it is now, so that its counts are facts. */
   def complete: Boolean = fresh && table.rows.length.toLong == table.of
+
+  /** Rows of the table that are left here at most, by a sample that chance has drawn; None where the rows lay together, or the table has changed. */
+  def rowsAtMost: Option[Double] =
+    if (fresh && table.clusters.size < 2) Some(table.of * Sampling.atMost(kept.length.toDouble, table.rows.length.toDouble)) else None
 
   /**
    * What share of these rows `after` has left, and how many rows drawn at random would say it as surely. Rows that lay together are alike: where they

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
 import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.plan.OrderHint
+import org.apache.spark.sql.dovetail.plan.{JoinFailures, OrderHint}
 import org.apache.spark.sql.dovetail.sql.SteerStatement._
 import org.apache.spark.sql.dovetail.steer._
 import org.apache.spark.sql.dovetail.steer.KnownRows.{OfQuery, OfTable, Target}
@@ -27,6 +27,7 @@ case class SteerCommand(statement: SteerStatement) extends LeafRunnableCommand {
       case SetRows(rows, of)   => known.set(Seq(KnownForm(session, of, rows.toDouble))); Seq(s"$rows rows for ${of.text}")
       case ForgetRows(None)    => Seq(s"${known.clear()} numbers of rows forgotten")
       case ForgetRows(Some(t)) => Seq(if (known.forget(KnownForm(session, t, 0.0).key)) s"forgotten: ${t.text}" else s"there was none for ${t.text}")
+      case ForgetFailures      => Seq(s"${JoinFailures.of(session).clear()} failed joins forgotten: they may be made again")
       case SaveRows(path)      => JsonFile.write(session, path, SteerCommand.toJson(known.all)); Seq(s"${known.all.size} numbers of rows written to $path")
       case LoadRows(path)      =>
         val entries = JsonFile.read(session, path)(SteerCommand.told).map { case (rows, of) => KnownForm(session, of, rows) }

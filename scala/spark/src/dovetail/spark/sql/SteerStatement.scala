@@ -8,6 +8,7 @@ sealed trait SteerStatement
 object SteerStatement {
   final case class SetRows(rows: Long, of: Target)                             extends SteerStatement
   final case class ForgetRows(of: Option[Target])                              extends SteerStatement
+  case object ForgetFailures                                                   extends SteerStatement
   final case class SaveRows(path: String)                                      extends SteerStatement
   final case class LoadRows(path: String)                                      extends SteerStatement
   final case class MakePin(name: String, order: Option[String], query: String) extends SteerStatement
@@ -20,6 +21,7 @@ object SteerStatement {
     "SET"    -> "DOVETAIL SET ROWS <number> FOR TABLE <table>",
     "SET"    -> "DOVETAIL SET ROWS <number> FOR <query>",
     "FORGET" -> "DOVETAIL FORGET ROWS [FOR TABLE <table> | FOR <query>]",
+    "FORGET" -> "DOVETAIL FORGET FAILURES",
     "SAVE"   -> "DOVETAIL SAVE ROWS '<path>'",
     "LOAD"   -> "DOVETAIL LOAD ROWS '<path>'",
     "PIN"    -> "DOVETAIL PIN <name> [AS '<order>'] FOR <query>",
@@ -32,6 +34,7 @@ object SteerStatement {
   private val Text     = "'((?:[^']|'')*)'"
   private val SetIs    = "(?is)SET\\s+ROWS\\s+(\\d+)\\s+FOR\\s+(.+)".r
   private val ForgetIs = "(?is)FORGET\\s+ROWS(?:\\s+FOR\\s+(.+))?".r
+  private val Failures = "(?is)FORGET\\s+FAILURES".r
   private val FileIs   = s"(?is)(SAVE|LOAD)\\s+(ROWS|PINS)\\s+$Text".r
   private val PinIs    = s"(?is)PIN\\s+$Name\\s+(?:AS\\s+$Text\\s+)?FOR\\s+(.+)".r
   private val UnpinIs  = s"(?is)UNPIN\\s+$Name".r
@@ -41,6 +44,7 @@ object SteerStatement {
   def apply(text: String): Option[SteerStatement] = text match {
     case SetIs(rows, of)          => Some(SetRows(number(text, rows), target(of)))
     case ForgetIs(of)             => Some(ForgetRows(Option(of).map(target)))
+    case Failures()               => Some(ForgetFailures)
     case FileIs(verb, what, path) =>
       val file = path.replace("''", "'")
       Some((verb.toUpperCase(java.util.Locale.ROOT), what.toUpperCase(java.util.Locale.ROOT)) match {

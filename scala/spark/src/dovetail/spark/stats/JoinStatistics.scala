@@ -5,7 +5,7 @@ import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Relation}
 import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, ExprId}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.Join
-import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, JoinPredicates}
+import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, JoinPredicates, Widths}
 import org.apache.spark.sql.dovetail.sample.PlanSamples
 
 /**
@@ -22,7 +22,7 @@ object JoinStatistics {
     val predicates = JoinPredicates.together(Vector(join.left.outputSet, join.right.outputSet), conditions)
     // a condition on one side only picks rows of an outer join's partners, which the samples know nothing of
     val sampled   = if (predicates.local.isEmpty) samples.relations(Vector(join.left, join.right), predicates) else Vector(None, None)
-    val relations = profiles.zipWithIndex.map { case (p, i) => Relation(i, "", p, p.width(p.columns.keys), broadcastable = false, sampled(i)) }
+    val relations = profiles.zipWithIndex.map { case (p, i) => Relation(i, "", p, p.rowBytes(p.columns.keys), broadcastable = false, sampled(i)) }
     val classes   = predicates.equivalenceClasses(profiles)
     val graph     = JoinGraph(relations, classes, predicates.joinPredicates(profiles))
     val model     = new CardinalityModel(graph)
@@ -46,16 +46,16 @@ object JoinStatistics {
       case ExistenceJoin(e) => left.copy(columns =
           left.columns.updated(
             idOf(e.exprId),
-            ColumnProfile(ndv = Some(2.0), domain = Some(2.0), nulls = Some(0.0), min = Some(0.0), max = Some(1.0), width = 1.0)
+            ColumnProfile(ndv = Some(2.0), domain = Some(2.0), nulls = Some(0.0), min = Some(0.0), max = Some(1.0), width = Widths.ofType(e.dataType))
           )
         )
       // a row without a partner comes on top of all the rows with one
-      case LeftOuter    => joined(rows(leftOuter, inner.upper + left.rows.upper), left, rightPadded(leftOuter))
-      case RightOuter   => joined(rows(rightOuter, inner.upper + right.rows.upper), leftPadded(rightOuter), right)
-      case FullOuter    => joined(rows(fullOuter, inner.upper + left.rows.upper + right.rows.upper), leftPadded(fullOuter), rightPadded(fullOuter))
-      case _: InnerLike => joined(inner, left, right)
+      case LeftOuter    => joined(rows(leftOuter, inner.upper + left.rows.upper), left, rightPadded(leftOuter), classes)
+      case RightOuter   => joined(rows(rightOuter, inner.upper + right.rows.upper), leftPadded(rightOuter), right, classes)
+      case FullOuter    => joined(rows(fullOuter, inner.upper + left.rows.upper + right.rows.upper), leftPadded(fullOuter), rightPadded(fullOuter), classes)
+      case _: InnerLike => joined(inner, left, right, classes)
       // LeftSingle, from Spark 4 on: a scalar subquery that may have one row for each row on the left, which is kept once
-      case _ => joined(left.rows, left, rightPadded(l))
+      case _ => joined(left.rows, left, rightPadded(l), Vector.empty)
     }
   }
 
@@ -88,10 +88,18 @@ object JoinStatistics {
     side.copy(columns = side.columns.map { case (id, c) => id -> c.copy(nulls = Some(share + (1.0 - share) * (1.0 - c.nonNull))) })
   }
 
-  private def joined(rows: Estimate, left: RelationProfile, right: RelationProfile): RelationProfile = {
-    def thinned(side: RelationProfile) = side.columns.map { case (id, c) =>
-      id -> c.multiplied.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, side.rows.value, math.min(rows.value, side.rows.value))))
+  private def joined(rows: Estimate, left: RelationProfile, right: RelationProfile, classes: Vector[EquivalenceClass]): RelationProfile = {
+    def thinned(side: RelationProfile, other: Int) = {
+      val times = partnersAtMost(classes, other)
+      side.columns.map { case (id, c) =>
+        val ndv = c.ndv.map(Assumptions.distinctAfter(_, side.rows.value, math.min(rows.value, side.rows.value)))
+        id -> c.multiplied.copy(ndv = ndv, width = c.width.times(times))
+      }
     }
-    RelationProfile(rows, thinned(left) ++ thinned(right), math.max(rows.value, 1.0))
+    RelationProfile(rows, thinned(left, other = 1) ++ thinned(right, other = 0), math.max(rows.value, 1.0))
   }
+
+  /** Rows of one of the two relations that a row of the other meets at most; at least 1, for outer joins keep those without a partner. */
+  private def partnersAtMost(classes: Vector[EquivalenceClass], relation: Int): Double =
+    math.max(1.0, classes.flatMap(_.members.filter(_.relation == relation).flatMap(_.column.degree)).foldLeft(Estimate.Ceiling)(math.min))
 }

@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, Filter, LeafNode, LogicalPlan, Project, Statistics, SubqueryAlias}
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
-import org.apache.spark.sql.dovetail.predicates.Values
+import org.apache.spark.sql.dovetail.predicates.{Values, Widths}
 import org.apache.spark.sql.dovetail.sample.FileSamples
 import org.apache.spark.sql.dovetail.store.{ColumnStatistics, TableSample, TableStatistics}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
@@ -168,7 +168,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
           min = c.min.flatMap(Values.number(_)),
           max = c.max.flatMap(Values.number(_)),
           histogram = if (histograms && c.quantiles.size > 1) Some(equiDepth(c)) else None,
-          width = Some(c.width)
+          width = Some(width(a.dataType, c, table.fresh))
         ) match {
           case (column, faults) =>
             val degree = c.heavyHitters.headOption.filter(_ => c.complete && table.fresh).map(_._2.toDouble)
@@ -177,6 +177,12 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
       }
     }.copy(groups = groups)
   }
+
+  /** Bounds hold for the files that were read. */
+  private def width(dataType: DataType, c: ColumnStatistics, fresh: Boolean): Width =
+    if (Widths.fixed(dataType).isDefined) Widths.ofType(dataType)
+    else if (fresh) Width.measured(c.width, Some(c.maxWidth.toDouble), Some(Width.padded(c.values.toDouble, c.values * c.width)), Source.Collected)
+    else Width.unknown(c.width)
 
   private def equiDepth(c: ColumnStatistics): Histogram = {
     val distinct = c.ndv / (c.quantiles.size - 1)
@@ -195,14 +201,20 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
           max = stat.max.flatMap(Values.number(_)),
           histogram = if (!histograms) None
           else stat.histogram.filter(_.bins.nonEmpty).map(h => Histogram(h.bins.toVector.map(b => Bucket(b.lo, b.hi, b.ndv.toDouble)))),
-          width = stat.avgLen.map(_.toDouble).orElse(Some(a.dataType.defaultSize.toDouble))
+          width = Some(width(a.dataType, stat, rows, source))
         )
       }
     }
 
+  private def width(dataType: DataType, stat: ColumnStat, rows: Double, source: Source): Width = stat.avgLen.map(_.toDouble) match {
+    case Some(mean) if Widths.fixed(dataType).isEmpty => Width.measured(mean, stat.maxLen.map(_.toDouble), Some(Width.padded(rows, rows * mean)), source)
+    case Some(mean)                                   => Widths.ofType(dataType).copy(mean = mean)
+    case None                                         => Widths.ofType(dataType)
+  }
+
   private def profile(name: String, output: Seq[Attribute], rows: Estimate)(of: Attribute => Option[(ColumnProfile, Seq[String])]): RelationProfile = {
     val columns = output.map { a =>
-      val (column, faults) = of(a).getOrElse((ColumnProfile(width = a.dataType.defaultSize.toDouble), Nil))
+      val (column, faults) = of(a).getOrElse((ColumnProfile(width = Widths.ofType(a.dataType)), Nil))
       faults.foreach(f => FailOpen.warnOnce(s"$name.${a.name} $f", s"Statistics of column ${a.name} of $name make no sense and are not used: $f"))
       a.exprId.id -> column
     }
@@ -211,7 +223,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
 
   /** Rows from bytes: of files, packed `expansion` times; as good as nothing where Spark knows no size either. */
   private def fromSize(output: Seq[Attribute], bytes: Long, expansion: Double): RelationProfile = {
-    val columns = output.map(a => a.exprId.id -> ColumnProfile(width = a.dataType.defaultSize.toDouble)).toMap
+    val columns = output.map(a => a.exprId.id -> ColumnProfile(width = Widths.ofType(a.dataType))).toMap
     val width   = Assumptions.RowOverhead + output.map(_.dataType.defaultSize.toDouble).sum
     val rows    =
       if (bytes < 0L || bytes >= conf.defaultSizeInBytes) Estimate.guess(Assumptions.Rows, Source.Assumed)

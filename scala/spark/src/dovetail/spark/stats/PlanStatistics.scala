@@ -7,7 +7,7 @@ import scala.collection.mutable
 import dovetail.kernel.estimate._
 import org.apache.spark.sql.catalyst.expressions.{Alias, And, Attribute, AttributeSet, Expression, IsNotNull, Literal, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, DistinctValues}
+import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, DistinctValues, Widths}
 import org.apache.spark.sql.dovetail.sample.{PlanSample, PlanSamples}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.internal.SQLConf
@@ -126,7 +126,8 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
       if (after.complete) (if (drawn == 0.0) 0.0 else left / drawn)
       else before.left(after) match { case (share, sure) => Sampling.share(share * sure, sure, formula(Conjuncts(condition).filterNot(untried.contains))) }
     val rows =
-      if (after.complete && open.isEmpty) Estimate.exactly(left, child.rows.source) else child.rows.scaled(counted * formula(untried))
+      if (after.complete && open.isEmpty) Estimate.exactly(left, child.rows.source)
+      else after.rowsAtMost.foldLeft(child.rows.scaled(counted * formula(untried)))(_ bounded _)
     val columns = kept.columns.map { case (id, c) =>
       val ndv =
         if (condition.references.exists(_.exprId.id == id)) c.ndv else child.column(id).ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value))
@@ -146,7 +147,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
     val conditions = new Conditions
     conditions.column(e).flatMap(child.columns.get).map(c => if (conditions.sameValues(e)) c else c.recoded).getOrElse {
       val ndv = knownDistinct(e, child)
-      ColumnProfile(ndv = ndv, domain = ndv, width = e.dataType.defaultSize.toDouble)
+      ColumnProfile(ndv = ndv, domain = ndv, width = Widths.of(e, child.rows.upper, a => child.column(a.exprId.id).width))
     }
   }
 
@@ -218,7 +219,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
         domain = both(_.domain)(_.max),
         min = both(_.min)(_.min),
         max = both(_.max)(_.max),
-        width = parts.map(_.width).max
+        width = parts.map(_.width).reduce(_ or _)
       )
     }
     RelationProfile(rows, columns.toMap, math.max(rows.value, children.map(_.baseRows).sum))
@@ -234,8 +235,8 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
       val parts             = known.map(computed(_, child))
       val constants         = literals.distinct.size.toDouble
       val profile           = parts.reduceOption((x, y) => if (x.ndv.getOrElse(0.0) >= y.ndv.getOrElse(0.0)) x else y) match {
-        case Some(p) => p.recoded.copy(nulls = Some(1.0 - p.nonNull * parts.size / n), min = None, max = None, histogram = None)
-        case None    => ColumnProfile(ndv = Some(constants), domain = Some(constants), width = a.dataType.defaultSize.toDouble)
+        case Some(p) => p.multiplied.recoded.copy(nulls = Some(1.0 - p.nonNull * parts.size / n), min = None, max = None, histogram = None)
+        case None    => ColumnProfile(ndv = Some(constants), domain = Some(constants), width = Widths.ofType(a.dataType))
       }
       a.exprId.id -> profile
     }
@@ -255,7 +256,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   private def widened(child: RelationProfile, output: Seq[Attribute]): RelationProfile =
     child.copy(columns =
       child.columns ++ output.filterNot(a => child.columns.contains(a.exprId.id)).map(a =>
-        a.exprId.id -> ColumnProfile(width = a.dataType.defaultSize.toDouble)
+        a.exprId.id -> ColumnProfile(width = Widths.ofType(a.dataType))
       )
     )
 
@@ -263,7 +264,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   private def unknown(p: LogicalPlan): RelationProfile = {
     val children = p.children.map(apply)
     val rows     = Estimate.guess((Assumptions.Rows +: children.map(_.rows.value)).max, Source.Assumed)
-    RelationProfile(rows, p.output.map(a => a.exprId.id -> ColumnProfile(width = a.dataType.defaultSize.toDouble)).toMap, rows.value)
+    RelationProfile(rows, p.output.map(a => a.exprId.id -> ColumnProfile(width = Widths.ofType(a.dataType))).toMap, rows.value)
   }
 }
 

@@ -113,7 +113,7 @@ object ShowStatistics {
       long(c.nulls.map(_ * profile.rows.value)),
       bound(collected.flatMap(_.min), c.min),
       bound(collected.flatMap(_.max), c.max),
-      if (known) c.width.round: java.lang.Long else null,
+      if (known) c.width.mean.round: java.lang.Long else null,
       collected.map(_.maxWidth: java.lang.Long).orNull,
       c.histogram.map(_.buckets.size: java.lang.Integer).orNull,
       if (known) source.name else Source.Assumed.name,

@@ -1,0 +1,16 @@
+package dovetail.kernel.cost
+
+import dovetail.kernel.estimate.{Assumptions, Estimate}
+
+/**
+ * Bytes of memory that a broadcast takes once it is built: Spark's `HashedRelation`, which holds every row and a table of their keys. What it takes for
+ * moments while it is collected, built and sent is the caller's to leave room for.
+ */
+object BroadcastMemory {
+
+  /**
+   * @param rows  that are broadcast
+   * @param bytes of their columns
+   */
+  def apply(rows: Double, bytes: Double): Double = math.min(Estimate.Ceiling, bytes + rows * (Assumptions.RowOverhead + HashTable.Slots))
+}
