@@ -175,7 +175,8 @@ def write_page(page: report.Page, pairs: Sequence[Pair], least: int) -> None:
         f"{len(pairs):,} pairs: the same query under the same settings by plain Spark and by Dovetail, in turns. "
         "The true size of a payload input is what Spark counts for a broadcast of it in a large driver. "
         f"A broadcast is safe up to {THRESHOLD // MIB} MiB, the default threshold. "
-        "It is made if it is in the plan before the run; “while running” counts those that adaptive execution adds, by either."
+        "It is made if it is in the plan before the run; “while running” "
+        "counts those that adaptive execution adds, by either."
     )
     page.targets(targets(pairs, least))
     page.table("Kinds of joins", _groups("kind", lambda c: c.kind, pairs))
