@@ -55,7 +55,7 @@ class Bench:
     def prepare(self, chosen: Sequence[Case]) -> dict[str, int]:
         """Makes the tables; returns the true size of the payload input of every case."""
         sizes: dict[str, int] = {}
-        with Driver(MAKER, self._options.cores, self._work) as maker:
+        with self._driver(MAKER) as maker:
             by_table: dict[str, list[Case]] = {}
             for case in chosen:
                 by_table.setdefault(case.payload.name, []).append(case)
@@ -73,6 +73,9 @@ class Bench:
                 say(f"{payload.name}: {', '.join(f'{sizes[c.measured_as] / MIB:.1f}' for c in of_table)} MiB")
         return sizes
 
+    def _driver(self, memory: str) -> Driver:
+        return Driver(memory, self._options.cores, self._work, quick=self._options.small)
+
     def _size(self, maker: Driver, case: Case) -> int:
         run = Run.of_answer(maker.run(case.sql("probe", "/*+ BROADCAST(p) */"), MEASURE, [], self._options.limit))
         return max((join.bytes for join in run.executed if case.payload.name in join.build), default=0)
@@ -83,7 +86,7 @@ class Bench:
         Every pair has a store of statistics to itself: what Dovetail learns from a failure must not hide the next one.
         """
         if case.driver not in self._drivers:
-            self._drivers[case.driver] = self._stack.enter_context(Driver(case.driver, self._options.cores, self._work))
+            self._drivers[case.driver] = self._stack.enter_context(self._driver(case.driver))
         driver = self._drivers[case.driver]
         store = self._work / "stores" / str(number)
         if case.collected:

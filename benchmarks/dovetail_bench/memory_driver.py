@@ -29,13 +29,13 @@ LAST_WORDS = 20_000
 
 
 class Driver:
-    """A driver of some memory; used as a context, it is stopped at the end."""
+    """A driver of some memory; used as a context, it is stopped at the end. `quick` is for runs of seconds."""
 
-    def __init__(self, memory: str, cores: int, work: Path) -> None:
+    def __init__(self, memory: str, cores: int, work: Path, quick: bool) -> None:
         self.memory = memory
         self.started = 0
         self.version = ""
-        self._cores, self._work = cores, work
+        self._cores, self._work, self._quick = cores, work, quick
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.Queue[str] = queue.Queue()
 
@@ -91,6 +91,7 @@ class Driver:
         self._lines = queue.Queue()
         module = "dovetail_bench.memory_worker"
         command = [sys.executable, "-m", module, "--memory", self.memory, "--cores", str(self._cores)]
+        command += ["--quick"] if self._quick else []
         with self._log.open("w", encoding="utf-8") as log:
             process = subprocess.Popen(
                 command,

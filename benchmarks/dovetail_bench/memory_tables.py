@@ -26,10 +26,10 @@ FORMATS = ("parquet", "orc")
 VALUES = 40
 # Of a padded value, the share that does not compress.
 HASHED_SHARE = 0.15
-# Characters of one SHA-256.
-HASH = 64
+# Characters of one SHA-512, which costs half of two SHA-256.
+HASH = 128
 # Hashes in the filler: by it the files are so large that plain Spark does not broadcast the payload for their size.
-FILLER = 20
+FILLER = 10
 # Bytes of one DECIMAL(38, 6) in a row of Spark's: 16, and 8 for its place.
 DECIMAL = 24
 DECIMALS = 40
@@ -134,7 +134,7 @@ class Payload:
             return _hashes(seed, max(1, length // HASH), salt)
         hashes = max(1, int(length * HASHED_SHARE) // HASH) if length > HASH else 0
         if not hashes:
-            return f"concat(substr(sha2({seed}, 256), 1, 8), repeat('x', {length - 8}))"
+            return f"concat(substr(sha2(CAST({seed} AS STRING), 512), 1, 8), repeat('x', {length - 8}))"
         return f"concat({_hashes(seed, hashes, salt)}, repeat('x', {length - hashes * HASH}))"
 
     def _numbers(self, count: int) -> str:
@@ -153,8 +153,8 @@ class Payload:
 def _hashes(seed: str, count: int, salt: str) -> str:
     """So many hashes in one text."""
     if count == 1:
-        return f"sha2(concat({seed}, '{salt}'), 256)"
-    return f"array_join(transform(sequence(1, {count}), j -> sha2(concat({seed}, '{salt}', j), 256)), '')"
+        return f"sha2(concat({seed}, '{salt}'), 512)"
+    return f"array_join(transform(sequence(1, {count}), j -> sha2(concat({seed}, '{salt}', j), 512)), '')"
 
 
 # Bytes of a payload and MiB of a table: large ones of few rows, and small ones of as many rows as the fact has.

@@ -41,7 +41,11 @@ CANCEL_AGAIN = 1.0
 ERROR = 400
 
 
-def session(memory: str, cores: int) -> SparkSession:
+# For runs of seconds, most of whose time would go into compiling well.
+COMPILE_QUICKLY = "-XX:TieredStopAtLevel=1"
+
+
+def session(memory: str, cores: int, quick: bool) -> SparkSession:
     """A session with Dovetail, proven to be there."""
     builder = (
         SparkSession.builder.master(f"local[{cores}]")
@@ -53,6 +57,7 @@ def session(memory: str, cores: int) -> SparkSession:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", str(PARTITIONS))
         .config("spark.sql.catalogImplementation", "in-memory")
+        .config("spark.driver.extraJavaOptions", COMPILE_QUICKLY if quick else "")
         .config(WRITE_BACK, "false")
     )
     spark = dovetail.enable(builder).getOrCreate()
@@ -128,11 +133,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m dovetail_bench.memory_worker")
     parser.add_argument("--memory", required=True)
     parser.add_argument("--cores", type=int, required=True)
+    parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     # Answers alone go to standard output: the JVM, which inherits it, writes to standard error.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    spark = session(options.memory, options.cores)
+    spark = session(options.memory, options.cores, options.quick)
     print(json.dumps({"version": spark.version, "state": OK}), file=out, flush=True)
     for line in sys.stdin:
         answer(spark, json.loads(line), out)
