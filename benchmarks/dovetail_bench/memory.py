@@ -18,14 +18,16 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import groupby
 from pathlib import Path
 
 from pyspark import __version__ as pyspark_version
 
 from dovetail import _sql
+from dovetail.errors import DovetailError
 from dovetail_bench import report
 from dovetail_bench.memory_cases import DRIVERS, SMALL_DRIVER, SMALL_MIB, Case, cases, small
-from dovetail_bench.memory_driver import Driver
+from dovetail_bench.memory_driver import OK, Driver
 from dovetail_bench.memory_report import LEAST_PAIRS, Pair, Run, targets, write_page
 from dovetail_bench.memory_tables import CONTENTS, FORMATS, MIB, TYPES, Payload, known, payloads, small_tables
 from dovetail_bench.progress import say
@@ -44,7 +46,7 @@ VARIANT_SINCE = 4
 
 
 class Bench:
-    """The tables and the drivers of a run."""
+    """The tables and the drivers of a run: a payload table is there as long as its pairs run."""
 
     def __init__(self, options: argparse.Namespace, work: Path, stack: ExitStack) -> None:
         self._options, self._work = options, work
@@ -52,42 +54,38 @@ class Bench:
         self._stack = stack
         self._drivers: dict[str, Driver] = {}
 
-    def prepare(self, chosen: Sequence[Case]) -> dict[str, int]:
-        """Makes the tables; returns the true size of the payload input of every case."""
-        sizes: dict[str, int] = {}
-        with self._driver(MAKER) as maker:
-            by_table: dict[str, list[Case]] = {}
-            for case in chosen:
-                by_table.setdefault(case.payload.name, []).append(case)
-            for number, of_table in enumerate(by_table.values()):
-                payload = of_table[0].payload
-                around = [] if number else small_tables()
-                fill = f"INSERT OVERWRITE {payload.name} {payload.rows_query}"
-                maker.execute([*known(payload, self._tables), *around, fill], PLAIN)
-                if any(case.collected for case in of_table):
-                    collect = f"DOVETAIL ANALYZE TABLE {payload.name}"
-                    maker.execute([collect], {**OURS, STORE: str(self._collected)})
-                for case in of_table:
-                    if case.measured_as not in sizes:
-                        sizes[case.measured_as] = self._size(maker, case)
-                say(f"{payload.name}: {', '.join(f'{sizes[c.measured_as] / MIB:.1f}' for c in of_table)} MiB")
-        return sizes
+    def prepare(self, payload: Payload, of_table: Sequence[Case]) -> dict[str, int]:
+        """Makes a payload table; returns the true sizes of the payload inputs of its cases."""
+        maker = self._driver(MAKER)
+        around = [] if (self._tables / "fact").exists() else small_tables()
+        fill = f"INSERT OVERWRITE {payload.name} {payload.rows_query}"
+        maker.execute([*known(payload, self._tables), *around, fill], PLAIN)
+        if any(case.collected for case in of_table):
+            maker.execute([f"DOVETAIL ANALYZE TABLE {payload.name}"], {**OURS, STORE: str(self._collected)})
+        return {name: self._size(maker, case) for name, case in {c.measured_as: c for c in of_table}.items()}
+
+    def remove(self, payload: Payload) -> None:
+        """Deletes a payload table's files."""
+        shutil.rmtree(self._tables / payload.name)
 
     def _driver(self, memory: str) -> Driver:
-        return Driver(memory, self._options.cores, self._work, quick=self._options.small)
+        if memory not in self._drivers:
+            driver = Driver(memory, self._options.cores, self._work, quick=self._options.small)
+            self._drivers[memory] = self._stack.enter_context(driver)
+        return self._drivers[memory]
 
     def _size(self, maker: Driver, case: Case) -> int:
         run = Run.of_answer(maker.run(case.sql("probe", "/*+ BROADCAST(p) */"), MEASURE, [], self._options.limit))
-        return max((join.bytes for join in run.executed if case.payload.name in join.build), default=0)
+        if run.state != OK:
+            raise DovetailError(f"the size of {case.measured_as} cannot be measured: {run.state}: {run.error}")
+        return max(join.bytes for join in run.executed if case.payload.name in join.build)
 
     def pair(self, case: Case, number: int, true_bytes: int) -> Pair:
         """Runs both sides; which goes first changes from pair to pair.
 
         Every pair has a store of statistics to itself: what Dovetail learns from a failure must not hide the next one.
         """
-        if case.driver not in self._drivers:
-            self._drivers[case.driver] = self._stack.enter_context(self._driver(case.driver))
-        driver = self._drivers[case.driver]
+        driver = self._driver(case.driver)
         store = self._work / "stores" / str(number)
         if case.collected:
             shutil.copytree(self._collected, store)
@@ -113,15 +111,22 @@ def run(options: argparse.Namespace) -> list[Pair]:
     pairs: list[Pair] = []
     with prepared(options) as bench:
         try:
-            sizes = bench.prepare(chosen)
-            for number, case in enumerate(chosen):
-                pair = bench.pair(case, number, sizes[case.measured_as])
-                pairs.append(pair)
-                states = f"{pair.plain.state} {pair.plain.seconds:.1f} s, {pair.ours.state} {pair.ours.seconds:.1f} s"
-                say(f"{number + 1} of {len(chosen)}: {case.name}: {states}")
+            for payload, of_table in groupby(chosen, key=lambda case: case.payload):
+                cases_of_it = list(of_table)
+                sizes = bench.prepare(payload, cases_of_it)
+                say(f"{payload.name}: inputs of {', '.join(f'{size / MIB:.1f}' for size in sizes.values())} MiB")
+                for case in cases_of_it:
+                    pair = bench.pair(case, len(pairs), sizes[case.measured_as])
+                    pairs.append(pair)
+                    say(f"{len(pairs)} of {len(chosen)}: {case.name}: {_outcome(pair.plain)}; {_outcome(pair.ours)}")
+                bench.remove(payload)
         except KeyboardInterrupt:
             say(f"stopped after {len(pairs)} pairs; what they showed is reported")
     return pairs
+
+
+def _outcome(run: Run) -> str:
+    return f"{run.state}, {run.seconds:.1f} s"
 
 
 def _chosen(options: argparse.Namespace) -> list[Case]:

@@ -28,8 +28,10 @@ VALUES = 40
 HASHED_SHARE = 0.15
 # Characters of one SHA-512, which costs half of two SHA-256.
 HASH = 128
-# Hashes in the filler: by it the files are so large that plain Spark does not broadcast the payload for their size.
-FILLER = 10
+# Characters of a table's filler: by it the files of compressible payloads are so large that plain Spark does not take
+# them for small. It sees what is left of the files after compression (of hashes in hexadecimal half), times the share
+# of columns read (0.4): more than its threshold of 10 MiB.
+FILLER = 64 * MIB
 # Bytes of one DECIMAL(38, 6) in a row of Spark's: 16, and 8 for its place.
 DECIMAL = 24
 DECIMALS = 40
@@ -95,7 +97,7 @@ class Payload:
     @property
     def rows_query(self) -> str:
         """The rows, in the order of `columns`."""
-        filler = "''" if self.content == HASHED else _hashes("id", FILLER, "w")
+        filler = "''" if self.content == HASHED else _hashes("id", FILLER // HASH // self.rows + 1, "w")
         return (
             f"SELECT id AS k, IF(id % 2 = 0, -1, id) AS s, CAST(id % {CATEGORIES} AS INT) AS c, "
             f"concat('item ', id) AS t, {filler} AS w, {self._payload()} FROM range(0, {self.rows}, 1, {FILES})"
