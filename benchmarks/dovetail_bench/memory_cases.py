@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dovetail_bench.memory_tables import CATEGORIES, DECIMALS, FACT_KEYS, HASHED, MIB, Payload
+from dovetail_bench.memory_tables import CATEGORIES, DECIMALS, HASHED, MIB, Payload
 
 LARGE = "large"
 SELECTIVE = "selective"
@@ -109,15 +109,18 @@ def collected(number: int) -> bool:
 
 
 def _predicate(payload: Payload, number: int) -> str:
-    """Leaves few rows, in a way that footers, a sample or nothing at all can tell."""
+    """Leaves few rows, in a way that footers, a sample or nothing at all can tell.
+
+    It is not on the join key: that would make the fact as small.
+    """
     kept = _KEPT_MIB[number % len(_KEPT_MIB)] / payload.mebibytes
     rows = max(1, int(payload.rows * kept))
     return (
-        f"k < {rows}",
+        f"r < {rows}",
         f"c < {max(1, int(CATEGORIES * kept))}",
         f"t LIKE 'item 1%7{'' if kept > 0.02 else '3'}'",
-        f"pmod(hash(k), 1000) < {max(1, int(1000 * kept))}",
-        f"k BETWEEN {FACT_KEYS // 50} AND {FACT_KEYS // 50 + rows} AND c % 2 = 0",
+        f"pmod(hash(r), 1000) < {max(1, int(1000 * kept))}",
+        f"r BETWEEN {payload.rows // 2} AND {payload.rows // 2 + rows} AND c % 2 = 0",
         "c IN (3, 77)",
     )[number % 6]
 
@@ -130,4 +133,4 @@ def small(payloads: Sequence[Payload]) -> Iterator[Case]:
         payload = replace(by_name[name], width=4000, mebibytes=SMALL_MIB)
         large = Case(LARGE, payload, SMALL_DRIVER, number == 1, "three")
         yield large
-        yield replace(large, kind=SELECTIVE, adaptive=False, predicate=f"k < {2 * MIB // payload.width}")
+        yield replace(large, kind=SELECTIVE, adaptive=False, predicate=f"r < {2 * MIB // payload.width}")

@@ -1,7 +1,7 @@
 """Tables of `memory`: a fact, a small table, and payload tables with long values of every type.
 
 A payload table takes 50 to 250 MiB in memory, and less in its files: by how much, its content decides. Columns:
-`k` unique key, `s` skewed key (half of the rows have one value), `c` category, `t` short text, `w` filler that no query
+`k` unique key, `s` skewed key (half of the rows have one value), `r` number of the row, `c` category, `t` short text, `w` filler that no query
 reads, and `v`, the payload (decimals: `v1`, `v2`, …).
 """
 
@@ -92,14 +92,14 @@ class Payload:
             payload = ", ".join(f"v{i} DECIMAL(38, 6)" for i in range(1, DECIMALS + 1))
         else:
             payload = f"v {types[self.kind]}"
-        return f"k BIGINT, s BIGINT, c INT, t STRING, w STRING, {payload}"
+        return f"k BIGINT, s BIGINT, r BIGINT, c INT, t STRING, w STRING, {payload}"
 
     @property
     def rows_query(self) -> str:
         """The rows, in the order of `columns`."""
         filler = "''" if self.content == HASHED else _hashes("id", FILLER // HASH // self.rows + 1, "w")
         return (
-            f"SELECT id AS k, IF(id % 2 = 0, -1, id) AS s, CAST(id % {CATEGORIES} AS INT) AS c, "
+            f"SELECT id AS k, IF(id % 2 = 0, -1, id) AS s, id AS r, CAST(id % {CATEGORIES} AS INT) AS c, "
             f"concat('item ', id) AS t, {filler} AS w, {self._payload()} FROM range(0, {self.rows}, 1, {FILES})"
         )
 
