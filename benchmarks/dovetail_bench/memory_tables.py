@@ -1,8 +1,8 @@
 """Tables of `memory`: a fact, a small table, and payload tables with long values of every type.
 
 A payload table takes 50 to 250 MiB in memory, and less in its files: by how much, its content decides. Columns:
-`k` unique key, `s` skewed key (half of the rows have one value), `r` number of the row, `c` category, `t` short text, `w` filler that no query
-reads, and `v`, the payload (decimals: `v1`, `v2`, …).
+`k` unique key, `s` skewed key (half of the rows have one value), `r` number of the row, `c` category, `t` short text,
+`w` filler that no query reads, and `v`, the payload (decimals: `v1`, `v2`, …).
 """
 
 from __future__ import annotations
