@@ -93,12 +93,19 @@ class Pair:
 
     @property
     def made(self) -> bool:
-        """Whether Dovetail plans that broadcast before the run, when adaptive execution cannot know the size yet."""
-        return self._broadcasts_payload(self.ours.planned)
+        """Whether Dovetail plans that broadcast before the run, when adaptive execution cannot know the size yet.
+
+        A broadcast of what the payload is joined with, itself below the limits, does as well: neither is shuffled.
+        """
+        return self._joins_by_broadcast(self.ours.planned)
 
     @property
     def made_while_running(self) -> bool:
-        return self._broadcasts_payload(self.ours.executed)
+        return self._joins_by_broadcast(self.ours.executed)
+
+    def _joins_by_broadcast(self, joins: Sequence[PlannedJoin]) -> bool:
+        """With nothing that is shuffled: the other joins of a case are with a table of a few rows."""
+        return bool(joins) and all(j.method == BROADCAST for j in joins)
 
     def _broadcasts_payload(self, joins: Sequence[PlannedJoin]) -> bool:
         return any(j.method == BROADCAST and self.case.payload.name in j.build for j in joins)
@@ -175,7 +182,7 @@ def write_page(page: report.Page, pairs: Sequence[Pair], least: int) -> None:
         f"{len(pairs):,} pairs: the same query under the same settings by plain Spark and by Dovetail, in turns. "
         "The true size of a payload input is what Spark counts for a broadcast of it in a large driver. "
         f"A broadcast is safe up to {THRESHOLD // MIB} MiB, the default threshold. "
-        "It is made if it is in the plan before the run; “while running” "
+        "It is made if it, or one of the other side, is in the plan before the run; “while running” "
         "counts those that adaptive execution adds, by either."
     )
     page.targets(targets(pairs, least))
