@@ -22,7 +22,7 @@ from dovetail_bench.memory_worker import FAILED, LOST, OK, TIMED_OUT
 # Seconds beyond a query's own limit after which a driver that does not answer is ended.
 GRACE = 30
 # Seconds that a driver may take to start, and statements without a limit of their own.
-START = 120
+START = 300
 STATEMENTS = 600
 # Bytes at the end of a driver's log in which its last words are looked for.
 LAST_WORDS = 20_000
