@@ -1,0 +1,80 @@
+"""`dovetail_bench.memory`: what counts as a failure, a safe broadcast and one that is too large; and a small run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from benchmark_process import python
+
+from dovetail_bench.memory_cases import HASH_JOIN, LARGE, SELECTIVE, Case, cases
+from dovetail_bench.memory_driver import FAILED, OK
+from dovetail_bench.memory_plan import BROADCAST, PlannedJoin
+from dovetail_bench.memory_report import LEAST_PAIRS, Pair, Run, targets
+from dovetail_bench.memory_tables import CONTENTS, FORMATS, MIB, TYPES, Payload, payloads
+
+TABLE = Payload("string", "hashed", "parquet", 4000, 150)
+CASE = Case(SELECTIVE, TABLE, "600m", False, "two", "k < 100")
+SORT = PlannedJoin("SortMergeJoin", (), 0)
+
+
+def broadcast(size: int = 0) -> PlannedJoin:
+    return PlannedJoin(BROADCAST, (TABLE.name,), size)
+
+
+def ran(join: PlannedJoin, state: str = OK, rows: int = 1) -> Run:
+    return Run(state, [[rows]] if state == OK else [], "", 1.0, (join,), (join,) if state == OK else ())
+
+
+def hits(*pairs: Pair) -> list[bool]:
+    return [bool(target["hit"]) for target in targets(pairs, least=1)]
+
+
+def test_a_safe_broadcast_that_is_made_hits_all_targets() -> None:
+    assert hits(Pair(CASE, ran(SORT), ran(broadcast(2 * MIB)), 2 * MIB)) == [True] * 4
+
+
+@pytest.mark.parametrize(
+    ("ours", "true_size", "expected"),
+    [
+        (ran(broadcast(), FAILED), 2 * MIB, [True, False, True, True]),
+        (ran(broadcast(2 * MIB), rows=2), 2 * MIB, [True, False, True, True]),
+        (ran(SORT), 2 * MIB, [True, True, False, True]),
+        # 61 MiB are more than a tenth of 600; the size of a broadcast that failed is the true one
+        (ran(broadcast(61 * MIB)), 61 * MIB, [True, True, False, False]),
+        (ran(broadcast(), FAILED), 61 * MIB, [True, False, False, False]),
+    ],
+    ids=["fails", "answers otherwise", "not made", "too large", "too large and fails"],
+)
+def test_what_misses_a_target(ours: Run, true_size: int, expected: list[bool]) -> None:
+    assert hits(Pair(CASE, ran(SORT), ours, true_size)) == expected
+
+
+def test_what_plain_spark_does_by_itself_does_not_count() -> None:
+    both_fail = Pair(CASE, ran(broadcast(), FAILED), ran(broadcast(), FAILED), 200 * MIB)
+    assert hits(both_fail) == [False, True, False, True]
+    assert not Pair(CASE, ran(broadcast(MIB)), ran(broadcast(MIB)), MIB).safe
+
+
+def test_every_type_meets_every_driver_and_kind_of_planning() -> None:
+    everything = list(cases(list(payloads(variant=True))))
+    assert len({case.name for case in everything}) == len(everything) >= LEAST_PAIRS
+    for kind in (LARGE, SELECTIVE):
+        found = {(c.payload.kind, c.driver, c.adaptive) for c in everything if c.kind == kind}
+        assert len(found) == len(TYPES) * 4
+        # no ORC for VARIANT
+        tables = {c.payload.name for c in everything if c.kind == kind}
+        assert len(tables) == (len(TYPES) * len(FORMATS) - 1) * len(CONTENTS)
+    assert all(c.adaptive for c in everything if c.kind == HASH_JOIN)
+    assert all(50 <= c.payload.mebibytes <= 250 for c in everything)
+
+
+@pytest.mark.primary  # broadcasts are chosen alike on all lines
+def test_nothing_fails_and_safe_broadcasts_are_made(tmp_path: Path) -> None:
+    run = python("-m", "dovetail_bench.memory", "--small", "--results", str(tmp_path))
+    files = list(tmp_path.glob("*.json"))
+    assert len(files) == 1, run.stderr[-5000:]
+    report = json.loads(files[0].read_text())
+    assert [target["target"] for target in report["targets"] if not target["hit"]] == [], run.stdout
+    assert run.returncode == 0
