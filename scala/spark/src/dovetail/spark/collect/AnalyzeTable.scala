@@ -37,20 +37,18 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     val all               = DataFile.of(files.location)
     val wanted            = if (partitionFilters.isEmpty) all else DataFile.of(files.location, partitionFilters)
     val present           = all.iterator.map(_.fingerprint).toSet
-    val kept              = stored.toVector.flatMap(partsOf(_, recipe)(_.files.forall(present)))
+    val whole             = new TableSketch(recipe, sampleRows)
+    val kept              = stored.toVector.flatMap(partsOf(_, whole)(_.files.forall(present)))
     val keptFiles         = kept.iterator.flatMap(_.files).toSet
     val unread            = wanted.filterNot(f => keptFiles(f.fingerprint))
     val parts             = Parts.of(unread, recipe)
-    val whole             = new TableSketch(recipe, sampleRows)
-    kept.foreach(p => whole.merge(TableSketch.of(p.sketch, recipe)))
     val sketches = if (parts.isEmpty) Vector.empty
     else Collect(session, files, recipe, parts, Parts.sampleRows(parts, all.map(_.length).sum, sampleRows), whole)
     val added = parts.zip(sketches).map { case (p, s) => TableFile.NewPart(p.map(_.fingerprint), p.map(_.length).sum, s) }
     val now   = System.currentTimeMillis()
     var held  = kept ++ added
     if (added.nonEmpty || !known.exists(_.parts.size == kept.size)) store.update(key) { latest =>
-      val others = latest.toVector.flatMap(addedSince(_, known, recipe, held))
-      others.foreach(p => whole.merge(TableSketch.of(p.sketch, recipe)))
+      val others = latest.toVector.flatMap(addedSince(_, known, whole, held))
       held = Parts.atMost(held ++ others, recipe)
       TableFile.NewTable(key, name, now, recipe, held, whole.toBytes)
     }
@@ -72,16 +70,20 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     )
   }
 
-  /** Parts of what is stored, with their sketches, as far as they were collected by this recipe. */
-  private def partsOf(table: StoredTable, recipe: Recipe)(wanted: TableFile.Part => Boolean): Vector[TableFile.NewPart] =
-    if (table.header.recipe != recipe) Vector.empty
-    else table.header.parts.filter(wanted).flatMap(p => store.part(table, p).map(TableFile.NewPart(p.files, p.bytes, _)))
+  /** Parts of what is stored, as far as they were collected by the recipe of `whole`, which takes them in. A broken one is read anew from its files. */
+  private def partsOf(table: StoredTable, whole: TableSketch)(wanted: TableFile.Part => Boolean): Vector[TableFile.NewPart] =
+    if (table.header.recipe != whole.recipe) Vector.empty
+    else for {
+      p      <- table.header.parts.filter(wanted)
+      bytes  <- store.part(table, p)
+      sketch <- store.sketch(table, bytes)
+    } yield { whole.merge(sketch); TableFile.NewPart(p.files, p.bytes, bytes) }
 
   /** What another session has stored of other files, of another partition perhaps, while this one was reading. */
-  private def addedSince(table: StoredTable, known: Option[TableFile.Header], recipe: Recipe, own: Vector[TableFile.NewPart]): Vector[TableFile.NewPart] = {
+  private def addedSince(table: StoredTable, known: Option[TableFile.Header], whole: TableSketch, own: Vector[TableFile.NewPart]): Vector[TableFile.NewPart] = {
     val before = known.toVector.flatMap(_.parts).flatMap(_.files).toSet
     val mine   = own.iterator.flatMap(_.files).toSet
-    partsOf(table, recipe)(!_.files.exists(f => before(f) || mine(f)))
+    partsOf(table, whole)(!_.files.exists(f => before(f) || mine(f)))
   }
 
   private def sampleRows: Int = DovetailConf.SampleRows.get(conf).toInt

@@ -1,7 +1,8 @@
 package org.apache.spark.sql.dovetail.collect
 
-import java.io.{DataInput, DataOutput}
+import java.io.DataOutput
 
+import org.apache.spark.sql.dovetail.store.BoundedJson
 import org.apache.spark.sql.types._
 
 /**
@@ -10,6 +11,8 @@ import org.apache.spark.sql.types._
  * @param sampled whether a sample of rows is kept, of the columns whose values may be kept
  */
 final case class Recipe(columns: Vector[Recipe.Column], groups: Vector[Vector[Int]], sampled: Boolean) {
+  require(columns.size <= Recipe.MostColumns, s"statistics are of ${Recipe.MostColumns} columns at most, not ${columns.size}: name them by COLUMNS (…)")
+  require(groups.size <= Recipe.MostGroups, s"statistics are of ${Recipe.MostGroups} groups of columns at most, not ${groups.size}")
   require(columns.map(_.name).distinct.size == columns.size, s"a column comes twice among ${columns.map(_.name).mkString(", ")}")
 
   val schema: StructType = StructType(columns.map(c => StructField(c.name, c.dataType)))
@@ -42,14 +45,27 @@ object Recipe {
   /** Beyond this number of columns a sketch has less room for each, so that it stays below 100 MiB for 5,000 columns. */
   private val ManyColumns = 500
 
-  /** Groups of a table, or columns of a group, that a file may name: more is a broken file. */
-  private val Most = 100000
+  /** Columns of a table: twice as many as the widest tables have of which we know, and 100 MiB of sketches. */
+  val MostColumns = 10000
 
-  def read(in: DataInput): Recipe = {
-    val schema  = DataType.fromJson(new String(Bytes.read(in).get, "UTF-8")).asInstanceOf[StructType]
-    val columns = schema.fields.toVector.map(f => (f.name, f.dataType, in.readBoolean()))
-    val groups  = Vector.fill(Bytes.count(in, Most))(Vector.fill(Bytes.count(in, Most))(Bytes.count(in, columns.size - 1)))
+  /** Groups of a table: 4 KiB of memory each. Queries ask for some dozens. */
+  val MostGroups = 1000
+
+  def read(in: Unpacked): Recipe = {
+    val columns = flat(in.text()).fields.toVector.map(f => (f.name, f.dataType, in.readBoolean()))
+    val groups  = Vector.fill(in.count(MostGroups, 4))(Vector.fill(in.count(columns.size, 4))(in.count(columns.size - 1, 0)))
     of(columns, groups, in.readBoolean())
+  }
+
+  /** A schema of types that have names. Others are refused unread: they may be as deep as they like, or name a class that Spark would load. */
+  private def flat(json: String): StructType = {
+    val fields = BoundedJson.read(json.getBytes("UTF-8")).path("fields")
+    if (!fields.isArray || fields.size > MostColumns || !(0 until fields.size).forall(fields.get(_).path("type").isTextual))
+      throw new BrokenFile("its schema is none of a table's flat columns")
+    DataType.fromJson(json) match {
+      case s: StructType => s
+      case _             => throw new BrokenFile("its schema is none of a table")
+    }
   }
 
   /** Flat types: the others are skipped, with a note. */
