@@ -1,11 +1,10 @@
 package org.apache.spark.sql.dovetail.collect
 
-import java.util.Locale
-
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.stats.LeafStatistics
 import org.apache.spark.sql.dovetail.store._
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
@@ -28,6 +27,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
   /** @param partitionFilters which partitions to read; those read earlier stay known */
   def apply(columns: Option[Seq[String]], groups: Seq[Seq[String]], partitionFilters: Seq[Expression]): Result = {
     val start = System.nanoTime()
+    privacy.check(names, output.map(_.name))
     store.files.checkWritable()
     files.location.refresh()
     val stored            = store.find(key)
@@ -66,7 +66,8 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
       unread.size,
       keptFiles.size,
       (System.nanoTime() - start) / 1e9,
-      skipped ++ none ++ lost ++ replaced ++ written
+      skipped ++ none ++ lost ++ replaced ++ written,
+      Some((names, output.map(_.name)))
     )
   }
 
@@ -103,22 +104,35 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     (Recipe.of(fields, grouped, DovetailConf.SampleEnabled.get(conf) && DovetailConf.StoreValues.get(conf)), notes)
   }
 
-  private def mayKeep(column: String): Boolean = DovetailConf.StoreValues.get(conf) && !isPrivate(conf, LeafStatistics.name(relation), column)
+  private lazy val privacy = PrivateColumns.of(conf)
+
+  /** What the table is called by an entry of the private columns. */
+  lazy val names: Seq[Seq[String]] = if (privacy.isEmpty) Nil else PrivateColumns.namesOf(session, relation, sameFiles)
+
+  private def sameFiles(table: CatalogTable): Boolean = table.storage.locationUri.exists { location =>
+    val path = new Path(location)
+    path.getFileSystem(session.sparkContext.hadoopConfiguration).makeQualified(path).toString == key
+  }
+
+  private def mayKeep(column: String): Boolean = DovetailConf.StoreValues.get(conf) && !privacy(names, column)
 }
 
 object AnalyzeTable {
 
-  final case class Result(table: String, rows: Long, columns: Int, filesRead: Int, filesKept: Int, seconds: Double, notes: Seq[String])
+  /** @param read the table's names and its columns, as far as an entry of the private columns may mean them */
+  final case class Result(
+      table: String,
+      rows: Long,
+      columns: Int,
+      filesRead: Int,
+      filesKept: Int,
+      seconds: Double,
+      notes: Seq[String],
+      read: Option[(Seq[Seq[String]], Seq[String])] = None
+  )
 
   /** The column of a table that a user means. */
   def resolve(conf: SQLConf, columns: Seq[String], table: String)(name: String): String = columns.find(conf.resolver(_, name)).getOrElse(
     throw new IllegalArgumentException(s"$name is no column of $table. Columns: ${columns.mkString(", ")}.")
   )
-
-  /** Whether spark.dovetail.privateColumns names the column, with or without its table; letter case does not matter, to be on the safe side. */
-  def isPrivate(conf: SQLConf, table: String, column: String): Boolean =
-    DovetailConf.PrivateColumns.get(conf).split(',').iterator.map(_.trim.toLowerCase(Locale.ROOT)).filter(_.nonEmpty).exists { entry =>
-      val (name, lower) = (s"$table.$column".toLowerCase(Locale.ROOT), column.toLowerCase(Locale.ROOT))
-      entry == lower || entry == name || entry.endsWith("." + name)
-    }
 }
