@@ -20,6 +20,8 @@ import org.apache.spark.sql.{Row, SparkSession}
  * A table that cannot be analyzed fails the statement if it was asked for by name; beneath a view and in a database it is a row with a note.
  */
 case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableCommand {
+  import AnalyzeCommand._
+
   override val output: Seq[Attribute] = Seq(
     "table"      -> StringType,
     "rows"       -> LongType,
@@ -34,9 +36,6 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
     val parts = session.sessionState.sqlParser.parseMultipartIdentifier(statement.name)
     privacy(session, if (statement.kind == "DATABASE") database(session, parts) else relations(session, parts)).map(_.row)
   }
-
-  /** What was done to one table: the row that tells it, and what of it a private column may mean. */
-  final private case class Done(row: Row, read: Option[(Seq[Seq[String]], Seq[String])])
 
   /** Adds to the first row which private columns there are none of. */
   private def privacy(session: SparkSession, done: Seq[Done]): Seq[Done] = {
@@ -129,4 +128,10 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
     }
 
   private val SessionCatalogName = "spark_catalog"
+}
+
+object AnalyzeCommand {
+
+  /** What was done to one table: the row that tells it, and what of it a private column may mean. */
+  final private case class Done(row: Row, read: Option[(Seq[Seq[String]], Seq[String])])
 }
