@@ -8,6 +8,9 @@ from decimal import Decimal
 
 from dovetail.errors import StatementError
 
+# Text up to a comma that is not between backticks.
+_LISTED = re.compile(r"(?:`(?:[^`]|``)*`|[^,`])+")
+
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 
 PartitionValue = str | int | float | bool | Decimal | datetime.date | datetime.datetime | None
@@ -44,6 +47,26 @@ def parse_name(name: str) -> tuple[str, ...]:
         f"'{name}' is not a table name. Expected table, database.table or catalog.database.table; "
         "parts that hold a dot go between backticks, e.g. db.`2024.sales`."
     )
+
+
+def check_columns(names: str) -> None:
+    """Checks a list of column names, separated by commas, each with its table before it or without.
+
+    >>> check_columns("email, hr.people.`date of birth`")
+
+    Raises:
+        StatementError: A name that is none: an empty part, an open backtick.
+    """
+    rest = _LISTED.sub("", names)
+    entries = [entry for entry in _LISTED.findall(names) if entry.strip()]
+    for entry in [*entries, *(["`"] if "`" in rest else [])]:
+        try:
+            parse_name(entry)
+        except StatementError:
+            raise StatementError(
+                f"'{entry.strip()}' is no name of a column: write column, table.column or database.table.column, with "
+                "backticks around names of other signs than letters, digits and _."
+            ) from None
 
 
 def quote(part: str) -> str:

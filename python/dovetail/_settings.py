@@ -11,7 +11,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dovetail import _sql
-from dovetail.errors import ConfigError, did_you_mean, listing
+from dovetail._identifiers import check_columns
+from dovetail.errors import ConfigError, StatementError, did_you_mean, listing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +24,9 @@ Value = bool | int | float | str
 
 # What the keys of all settings begin with.
 PREFIX = "spark.dovetail."
+
+# The setting whose value is a list of names of columns.
+PRIVATE_COLUMNS = "spark.dovetail.privateColumns"
 
 # Spark keeps whole numbers in 64 bits.
 LARGEST_INT = 2**63 - 1
@@ -73,6 +77,11 @@ class Setting:
         checked: Value
         if self.kind == "bool" and isinstance(value, bool):
             return value
+        if self.key == PRIVATE_COLUMNS and isinstance(value, str):
+            try:
+                check_columns(value)
+            except StatementError as error:
+                raise ConfigError(f"{self.name}={value!r} ({self.key}) is not allowed: {error}") from None
         if self.kind in ("str", "enum") and isinstance(value, str) and (not self.choices or value in self.choices):
             return value
         if self.kind in ("int", "float") and isinstance(value, (int, float)) and not isinstance(value, bool):

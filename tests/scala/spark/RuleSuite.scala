@@ -138,6 +138,25 @@ class RuleSuite extends StarSuite {
     }
   }
 
+  test("a session that forbids cross products has refused what Spark refuses, and nothing that it takes") {
+    withConf("spark.sql.crossJoin.enabled" -> "false", DovetailConf.MinGain.key -> "0") {
+      Seq(
+        "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN c ON c.w = 1",
+        "SELECT count(*) FROM f LEFT JOIN a ON f.v < 9 JOIN b ON f.k2 = b.k JOIN c ON c.k = f.k3 AND a.w = c.w",
+        "SELECT count(*) FROM (SELECT /*+ BROADCAST(a) */ a.k, b.k AS l FROM a JOIN b) x JOIN f ON f.k1 = x.k AND f.k2 = x.l JOIN c ON c.k = f.k3",
+        "SELECT count(*) FROM f JOIN c ON c.k = f.k3 WHERE EXISTS (SELECT 1 FROM a JOIN b WHERE a.k = f.k1 AND b.k = f.k2)",
+        "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON (f.k2, a.w) IN (SELECT k, w FROM b) AND f.k2 = b.k JOIN c ON c.k = f.k3 WHERE c.w = 1",
+        "SELECT count(*) FROM f JOIN a ON (f.k1, a.k) IN (SELECT k, k FROM b) JOIN c ON c.k = f.k3 JOIN b ON b.k = f.k2 WHERE c.w = 1",
+        "SELECT /*+ DOVETAIL_ORDER('(((a b) f) c)') */ count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON c.k = f.k3 WHERE c.w = 1"
+      ).foreach { sql =>
+        def told(on: Boolean) = dovetail(on)(scala.util.Try(answer(sql)).toEither.left.map(e => e.getMessage.takeWhile(_ != '\n').takeWhile(_ != ':')))
+        assert(told(on = true) == told(on = false), sql)
+      }
+      val hinted = "SELECT /*+ DOVETAIL_ORDER('(((a b) f) c)') */ count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON c.k = f.k3 WHERE c.w = 1"
+      assert(traced(hinted)._2.groups.mkString.contains("it has a cross product, which spark.sql.crossJoin.enabled=false forbids"))
+    }
+  }
+
   test("planning again, and with other expression ids, gives the same plan") {
     val sql   = s"SELECT x.v, count(*) FROM ($star) x JOIN f y ON x.v = y.v JOIN a ON y.k1 = a.k JOIN b ON y.k2 = b.k AND a.w = b.w GROUP BY x.v"
     val first = optimized(sql)

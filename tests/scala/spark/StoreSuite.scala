@@ -33,7 +33,7 @@ class StoreSuite extends DovetailSuite {
   private def known(sql: String): Option[TableStatistics] = new StoredTables(spark).find(leaf(sql))
   private def stored(directory: Path): Seq[Path]          = {
     val list = Files.list(directory)
-    try list.toArray.toSeq.map(_.asInstanceOf[Path]).sortBy(_.toString)
+    try list.toArray.toSeq.map(_.asInstanceOf[Path]).filterNot(_.endsWith(".lock")).sortBy(_.toString)
     finally list.close()
   }
 
@@ -212,6 +212,64 @@ class StoreSuite extends DovetailSuite {
         assert(known("SELECT * FROM t").exists(s => s.sample.isEmpty && s.columns.forall(c => c.max.isEmpty && c.quantiles.isEmpty)))
         assert(PosixFilePermissions.toString(Files.getPosixFilePermissions(directory)) == "rwx------")
         stored(directory).foreach(f => assert(PosixFilePermissions.toString(Files.getPosixFilePermissions(f)) == "rw-------"))
+      }
+    }
+  }
+
+  test("a private column is private in whatever spelling, and of a table also where it is read by its path or by another name") {
+    withStore { _ =>
+      withTables("people", "twin") {
+        spark.range(500).selectExpr("id AS k", "concat('SECRET', id) AS ssn").write.saveAsTable("people")
+        val path = spark.table("people").inputFiles.head.replaceFirst("/[^/]*$", "")
+        spark.sql(s"CREATE TABLE twin USING parquet LOCATION '$path'")
+        def kept(how: String): Boolean = {
+          analyze(how)
+          known("SELECT * FROM people").get.columns.find(_.name == "ssn").exists(_.min.isDefined)
+        }
+        withConf("spark.dovetail.store.writeBack" -> "false") {
+          Seq("ssn", " `ssn`", "`SSN`", "people.ssn", "`people`.`ssn`", "default.people.ssn", "spark_catalog.`default`.people.SsN", "x, people . ssn,y", "ssn.part")
+            .foreach { entry =>
+              withConf("spark.dovetail.privateColumns" -> entry) {
+                Seq("TABLE people", s"PATH parquet.`$path`", "TABLE twin").filterNot(h => h.contains("twin") && entry.startsWith("default")).foreach(how =>
+                  assert(!kept(how), s"$entry, $how")
+                )
+              }
+            }
+          assert(kept("TABLE people"))
+          withConf("spark.dovetail.privateColumns" -> "`a,b`, other.ssn")(assert(kept("TABLE people")))
+          // said before anything is read
+          withConf("spark.dovetail.privateColumns" -> "people.sss") {
+            val e = intercept[IllegalArgumentException](analyze("TABLE people"))
+            assert(e.getMessage.contains("names people.sss") && e.getMessage.contains("Columns: k, ssn"), e.getMessage)
+          }
+          withConf("spark.dovetail.privateColumns" -> "`ssn") {
+            assert(intercept[IllegalArgumentException](analyze("TABLE people")).getMessage.contains("is no name of a column"))
+          }
+          withConf("spark.dovetail.privateColumns" -> "sss, people.k, gone.ssn") {
+            val notes = analyze("TABLE people").getString(6)
+            assert(notes.contains("names sss, which is no column") && notes.contains("names gone.ssn") && !notes.contains("people.k"), notes)
+          }
+        }
+      }
+    }
+  }
+
+  test("a private column's bounds are not shown, and a pin's text is not kept where it reads one") {
+    withStore { directory =>
+      withTables("people") {
+        spark.range(500).selectExpr("id AS k", "concat('SECRET', id) AS ssn").write.saveAsTable("people")
+        analyze("TABLE people")
+        def shown = spark.sql("SELECT * FROM dovetail_stats('people')").collect().mkString
+        assert(shown.contains("SECRET"))
+        withConf("spark.dovetail.privateColumns" -> "people.ssn") {
+          assert(!shown.contains("SECRET"))
+          val join = "SELECT count(*) FROM people a JOIN people b ON a.k = b.k JOIN people c ON b.k = c.k WHERE "
+          spark.sql(s"DOVETAIL PIN one FOR $join a.ssn = 'SECRET7'").collect()
+          spark.sql(s"DOVETAIL PIN two FOR $join a.k = 77").collect()
+          val pins = new String(Files.readAllBytes(directory.resolve("pins.json")), "UTF-8")
+          assert(!pins.contains("SECRET7") && pins.contains("a.k = 77"))
+          Seq("one", "two").foreach(n => spark.sql(s"DOVETAIL UNPIN $n").collect())
+        }
       }
     }
   }

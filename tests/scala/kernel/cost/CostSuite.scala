@@ -101,7 +101,7 @@ class CostSuite extends AnyFunSuite {
     def last(upper: Double, facts: ClusterFacts) = priced(s"A 10 upper=$upper; B 10; C 1e6; A.x:10=B.x:10; B.y:1000=C.y:1000", "((A B) C)", facts).joins.last
     val limit                                    = noSwap.copy(staticBytes = 2000)
     // A x B has 10 rows of 100 + 100 - 8 bytes; cautiously it has upper rows, for x is B's key, and a table of them
-    val inMemory = 192 + HashTable.Slots
+    val inMemory = 2 * 192 + HashTable.Slots
     val safe     = last(10, limit)
     assert(safe.method == BroadcastRight && safe.left.relations == Vector(2))
     assert(safe.own === Cost(hash = 1e6 * k.hashProbe, broadcast = broadcast(10, 192), output = 1e4 * k.rowProduced))

@@ -12,5 +12,8 @@ object BroadcastMemory {
    * @param rows  that are broadcast
    * @param bytes of their columns
    */
-  def apply(rows: Double, bytes: Double): Double = math.min(Estimate.Ceiling, bytes + rows * (Assumptions.RowOverhead + HashTable.Slots))
+  def apply(rows: Double, bytes: Double): Double = math.min(Estimate.Ceiling, Pages * (bytes + rows * Assumptions.RowOverhead) + rows * HashTable.Slots)
+
+  /** Bytes that a table has for a byte of its rows, at most: it doubles its room when it is full. */
+  private val Pages = 2.0
 }

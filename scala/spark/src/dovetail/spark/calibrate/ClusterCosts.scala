@@ -47,10 +47,14 @@ object ClusterCosts {
   }
 
   private def read(files: StoreFiles): CostConstants =
-    try files.open(Name) { in =>
-        val text = new String(Iterator.continually(in.read()).takeWhile(_ >= 0).take(MostBytes).map(_.toByte).toArray, UTF_8)
+    try {
+      // also a pipe has no length, and would keep its reader waiting
+      if (files.stamp(Name).exists(_._2 == 0L)) throw new IllegalArgumentException("it is empty")
+      files.open(Name) { in =>
+        val text = new String(in.readNBytes(MostBytes), UTF_8)
         CostText.read(text, CostConstants()).fold(why => throw new IllegalArgumentException(why), identity)
       }
+    }
     catch {
       case _: FileNotFoundException => CostConstants()
       case NonFatal(e)              =>

@@ -1,11 +1,10 @@
 package org.apache.spark.sql.dovetail.collect
 
-import java.util.Locale
-
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.stats.LeafStatistics
 import org.apache.spark.sql.dovetail.store._
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
@@ -28,6 +27,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
   /** @param partitionFilters which partitions to read; those read earlier stay known */
   def apply(columns: Option[Seq[String]], groups: Seq[Seq[String]], partitionFilters: Seq[Expression]): Result = {
     val start = System.nanoTime()
+    privacy.check(names, output.map(_.name))
     store.files.checkWritable()
     files.location.refresh()
     val stored            = store.find(key)
@@ -37,20 +37,18 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     val all               = DataFile.of(files.location)
     val wanted            = if (partitionFilters.isEmpty) all else DataFile.of(files.location, partitionFilters)
     val present           = all.iterator.map(_.fingerprint).toSet
-    val kept              = stored.toVector.flatMap(partsOf(_, recipe)(_.files.forall(present)))
+    val whole             = new TableSketch(recipe, sampleRows)
+    val kept              = stored.toVector.flatMap(partsOf(_, whole)(_.files.forall(present)))
     val keptFiles         = kept.iterator.flatMap(_.files).toSet
     val unread            = wanted.filterNot(f => keptFiles(f.fingerprint))
     val parts             = Parts.of(unread, recipe)
-    val whole             = new TableSketch(recipe, sampleRows)
-    kept.foreach(p => whole.merge(TableSketch.of(p.sketch, recipe)))
     val sketches = if (parts.isEmpty) Vector.empty
     else Collect(session, files, recipe, parts, Parts.sampleRows(parts, all.map(_.length).sum, sampleRows), whole)
     val added = parts.zip(sketches).map { case (p, s) => TableFile.NewPart(p.map(_.fingerprint), p.map(_.length).sum, s) }
     val now   = System.currentTimeMillis()
     var held  = kept ++ added
     if (added.nonEmpty || !known.exists(_.parts.size == kept.size)) store.update(key) { latest =>
-      val others = latest.toVector.flatMap(addedSince(_, known, recipe, held))
-      others.foreach(p => whole.merge(TableSketch.of(p.sketch, recipe)))
+      val others = latest.toVector.flatMap(addedSince(_, known, whole, held))
       held = Parts.atMost(held ++ others, recipe)
       TableFile.NewTable(key, name, now, recipe, held, whole.toBytes)
     }
@@ -68,20 +66,25 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
       unread.size,
       keptFiles.size,
       (System.nanoTime() - start) / 1e9,
-      skipped ++ none ++ lost ++ replaced ++ written
+      skipped ++ none ++ lost ++ replaced ++ written,
+      Some((names, output.map(_.name)))
     )
   }
 
-  /** Parts of what is stored, with their sketches, as far as they were collected by this recipe. */
-  private def partsOf(table: StoredTable, recipe: Recipe)(wanted: TableFile.Part => Boolean): Vector[TableFile.NewPart] =
-    if (table.header.recipe != recipe) Vector.empty
-    else table.header.parts.filter(wanted).flatMap(p => store.part(table, p).map(TableFile.NewPart(p.files, p.bytes, _)))
+  /** Parts of what is stored, as far as they were collected by the recipe of `whole`, which takes them in. A broken one is read anew from its files. */
+  private def partsOf(table: StoredTable, whole: TableSketch)(wanted: TableFile.Part => Boolean): Vector[TableFile.NewPart] =
+    if (table.header.recipe != whole.recipe) Vector.empty
+    else for {
+      p      <- table.header.parts.filter(wanted)
+      bytes  <- store.part(table, p)
+      sketch <- store.sketch(table, bytes)
+    } yield { whole.merge(sketch); TableFile.NewPart(p.files, p.bytes, bytes) }
 
   /** What another session has stored of other files, of another partition perhaps, while this one was reading. */
-  private def addedSince(table: StoredTable, known: Option[TableFile.Header], recipe: Recipe, own: Vector[TableFile.NewPart]): Vector[TableFile.NewPart] = {
+  private def addedSince(table: StoredTable, known: Option[TableFile.Header], whole: TableSketch, own: Vector[TableFile.NewPart]): Vector[TableFile.NewPart] = {
     val before = known.toVector.flatMap(_.parts).flatMap(_.files).toSet
     val mine   = own.iterator.flatMap(_.files).toSet
-    partsOf(table, recipe)(!_.files.exists(f => before(f) || mine(f)))
+    partsOf(table, whole)(!_.files.exists(f => before(f) || mine(f)))
   }
 
   private def sampleRows: Int = DovetailConf.SampleRows.get(conf).toInt
@@ -101,22 +104,35 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     (Recipe.of(fields, grouped, DovetailConf.SampleEnabled.get(conf) && DovetailConf.StoreValues.get(conf)), notes)
   }
 
-  private def mayKeep(column: String): Boolean = DovetailConf.StoreValues.get(conf) && !isPrivate(conf, LeafStatistics.name(relation), column)
+  private lazy val privacy = PrivateColumns.of(conf)
+
+  /** What the table is called by an entry of the private columns. */
+  lazy val names: Seq[Seq[String]] = if (privacy.isEmpty) Nil else PrivateColumns.namesOf(session, relation, sameFiles)
+
+  private def sameFiles(table: CatalogTable): Boolean = table.storage.locationUri.exists { location =>
+    val path = new Path(location)
+    path.getFileSystem(session.sparkContext.hadoopConfiguration).makeQualified(path).toString == key
+  }
+
+  private def mayKeep(column: String): Boolean = DovetailConf.StoreValues.get(conf) && !privacy(names, column)
 }
 
 object AnalyzeTable {
 
-  final case class Result(table: String, rows: Long, columns: Int, filesRead: Int, filesKept: Int, seconds: Double, notes: Seq[String])
+  /** @param read the table's names and its columns, as far as an entry of the private columns may mean them */
+  final case class Result(
+      table: String,
+      rows: Long,
+      columns: Int,
+      filesRead: Int,
+      filesKept: Int,
+      seconds: Double,
+      notes: Seq[String],
+      read: Option[(Seq[Seq[String]], Seq[String])] = None
+  )
 
   /** The column of a table that a user means. */
   def resolve(conf: SQLConf, columns: Seq[String], table: String)(name: String): String = columns.find(conf.resolver(_, name)).getOrElse(
     throw new IllegalArgumentException(s"$name is no column of $table. Columns: ${columns.mkString(", ")}.")
   )
-
-  /** Whether spark.dovetail.privateColumns names the column, with or without its table; letter case does not matter, to be on the safe side. */
-  def isPrivate(conf: SQLConf, table: String, column: String): Boolean =
-    DovetailConf.PrivateColumns.get(conf).split(',').iterator.map(_.trim.toLowerCase(Locale.ROOT)).filter(_.nonEmpty).exists { entry =>
-      val (name, lower) = (s"$table.$column".toLowerCase(Locale.ROOT), column.toLowerCase(Locale.ROOT))
-      entry == lower || entry == name || entry.endsWith("." + name)
-    }
 }

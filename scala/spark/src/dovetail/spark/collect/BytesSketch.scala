@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.collect
 
-import java.io.{DataInput, DataOutput}
+import java.io.DataOutput
 
 import org.apache.spark.sql.catalyst.expressions.{UnsafeRow, XXH64}
 import org.apache.spark.sql.types.{BinaryType, StringType}
@@ -36,7 +36,7 @@ final class BytesSketch(column: Recipe.Column) extends ColumnSketch(column) {
       if (ordered) widen(base, offset, length)
       if (hitters.wants(random)) {
         val slot = hitters.addHash(hash)
-        if (slot >= 0 && length <= LongestHitter) hitters.remember(slot, copy(base, offset, length))
+        if (slot >= 0 && length <= HeavyHitters.LongestValue) hitters.remember(slot, copy(base, offset, length))
       }
     }
     hash
@@ -82,12 +82,13 @@ final class BytesSketch(column: Recipe.Column) extends ColumnSketch(column) {
     out.writeLong(widest)
   }
 
-  override protected def readValues(in: DataInput): Unit = {
-    min = Bytes.read(in).orNull
-    max = Bytes.read(in).orNull
+  override protected def readValues(in: Unpacked): Unit = {
+    min = in.array(BoundBytes).orNull
+    max = in.array(BoundBytes).orNull
     cut = in.readBoolean()
-    total = in.readLong()
-    widest = in.readLong()
+    total = in.amount(Long.MaxValue)
+    widest = in.amount(Int.MaxValue.toLong)
+    if (ordered && values > 0L && (min == null || max == null)) throw new BrokenFile("a column with values has no bounds")
   }
 
   private def internal(bytes: Array[Byte]): Any = if (text) UTF8String.fromBytes(bytes) else bytes
@@ -97,9 +98,6 @@ object BytesSketch {
 
   /** Bytes of a bound that are kept: enough to tell the paths, mail addresses and sentences apart that real columns hold. */
   val BoundBytes = 64
-
-  /** Bytes of the longest value that is kept among the frequent ones: longer ones are text, which does not repeat. */
-  val LongestHitter = 256
 
   private def copy(base: AnyRef, offset: Long, length: Int): Array[Byte] = {
     val bytes = new Array[Byte](length)

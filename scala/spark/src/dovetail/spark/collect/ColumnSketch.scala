@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.collect
 
-import java.io.{DataInput, DataOutput}
+import java.io.DataOutput
 
 import org.apache.spark.sql.catalyst.expressions.{UnsafeRow, XXH64}
 import org.apache.spark.sql.dovetail.store.ColumnStatistics
@@ -81,12 +81,11 @@ abstract class ColumnSketch(val column: Recipe.Column) {
     writeValues(out)
   }
 
-  final private[collect] def readFrom(in: DataInput): this.type = {
-    nulls = in.readLong()
-    values = in.readLong()
-    val registers = new Array[Byte](HyperLogLog.Size)
-    in.readFully(registers)
-    distinct = HyperLogLog.of(registers)
+  final private[collect] def readFrom(in: Unpacked, rows: Long): this.type = {
+    nulls = in.amount(rows)
+    values = in.amount(rows)
+    if (nulls + values != rows) throw new BrokenFile(s"$nulls NULLs and $values values are to be $rows rows")
+    distinct = HyperLogLog.of(in.exactly(HyperLogLog.Size))
     hitters = HeavyHitters.read(in, hashed, column.slotBits)
     quantiles = Quantiles.read(in)
     readValues(in)
@@ -94,7 +93,7 @@ abstract class ColumnSketch(val column: Recipe.Column) {
   }
 
   protected def writeValues(out: DataOutput): Unit
-  protected def readValues(in: DataInput): Unit
+  protected def readValues(in: Unpacked): Unit
 
   final protected def hash(key: Long): Long = XXH64.hashLong(key, ColumnSketch.Seed)
 }
@@ -116,5 +115,12 @@ object ColumnSketch {
     case other => throw new IllegalArgumentException(s"Column ${column.name} is of type ${other.sql}, of which no statistics are collected.")
   }
 
-  def read(in: DataInput, column: Recipe.Column): ColumnSketch = apply(column).readFrom(in)
+  def read(in: Unpacked, column: Recipe.Column, rows: Long): ColumnSketch = apply(column).readFrom(in, rows)
+
+  /** Bytes that a column takes in a file at most. */
+  def mostBytes(column: Recipe.Column): Int =
+    CountsAndBounds + HyperLogLog.Size + HeavyHitters.mostBytes(hashed = true, column.slotBits) + Quantiles.MostBytes
+
+  /** Counts and widths of 8 bytes, two bounds with their lengths: rounded up. */
+  private val CountsAndBounds = 64 + 2 * (4 + BytesSketch.BoundBytes)
 }

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.collect
 
-import java.io.{DataInput, DataOutput}
+import java.io.DataOutput
 import java.math.{BigDecimal, BigInteger}
 
 import org.apache.spark.sql.catalyst.expressions.{UnsafeRow, XXH64}
@@ -49,10 +49,17 @@ final class DecimalSketch(column: Recipe.Column, decimal: DecimalType) extends C
     Bytes.write(out, Option(max).map(_.toByteArray))
   }
 
-  override protected def readValues(in: DataInput): Unit = {
-    min = Bytes.read(in).map(new BigInteger(_)).orNull
-    max = Bytes.read(in).map(new BigInteger(_)).orNull
+  override protected def readValues(in: Unpacked): Unit = {
+    min = in.array(DecimalSketch.LongestValue).map(new BigInteger(_)).orNull
+    max = in.array(DecimalSketch.LongestValue).map(new BigInteger(_)).orNull
+    if (kept && values > 0L && (min == null || max == null)) throw new BrokenFile("a column with values has no bounds")
   }
 
   private def internal(v: BigInteger): Any = Decimal(new BigDecimal(v, decimal.scale), decimal.precision, decimal.scale)
+}
+
+object DecimalSketch {
+
+  /** Bytes of an unscaled value: 38 digits have 127 bits and a sign. */
+  private val LongestValue = 16
 }

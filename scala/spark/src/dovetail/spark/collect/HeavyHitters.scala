@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.collect
 
-import java.io.{DataInput, DataOutput}
+import java.io.DataOutput
 
 /**
  * Counts of a column's most frequent values; exact, and of all values, as long as there are at most half as many as there are slots.
@@ -119,10 +119,14 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
     }
   }
 
-  private def readFrom(in: DataInput): this.type = {
+  private def readFrom(in: Unpacked): this.type = {
     purged = in.readBoolean()
-    offset = in.readLong()
-    (0 until Bytes.count(in, capacity)).foreach { _ => put(in.readLong(), in.readLong(), if (hashed) Bytes.read(in).orNull else null) }
+    offset = in.amount(MostCount)
+    (0 until in.count(capacity, EntryBytes)).foreach { _ =>
+      val (key, n) = (in.readLong(), in.amount(MostCount))
+      if (n == 0L) throw new BrokenFile("a frequent value never occurs")
+      put(key, n, if (hashed) in.array(LongestValue).orNull else null)
+    }
     this
   }
 }
@@ -150,5 +154,17 @@ object HeavyHitters {
   /** An odd number with well mixed bits (the golden ratio times 2 to the 64th), for Fibonacci hashing of keys that are values. */
   private val Spread = 0x9e3779b97f4a7c15L
 
-  def read(in: DataInput, hashed: Boolean, slotBits: Int): HeavyHitters = new HeavyHitters(hashed, slotBits).readFrom(in)
+  def read(in: Unpacked, hashed: Boolean, slotBits: Int): HeavyHitters = new HeavyHitters(hashed, slotBits).readFrom(in)
+
+  /** Bytes of the longest value that is kept: longer ones are text, which does not repeat. */
+  val LongestValue = 256
+
+  /** Bytes of an entry without its value's: key and count. */
+  private val EntryBytes = 16
+
+  /** A count is of rows, or of eight times as many where they are sampled. */
+  private val MostCount = Sampled * TableSketch.MostRows
+
+  /** Bytes that a list takes in a file at most: whether it is complete, its offset and its number, then entries with a length and a value each. */
+  def mostBytes(hashed: Boolean, slotBits: Int): Int = 1 + 8 + 4 + capacityOf(slotBits) * (EntryBytes + (if (hashed) 4 + LongestValue else 0))
 }

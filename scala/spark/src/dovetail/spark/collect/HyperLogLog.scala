@@ -52,6 +52,7 @@ object HyperLogLog {
 
   def of(bytes: Array[Byte]): HyperLogLog = {
     require(bytes.length == Registers, s"a distinct count of ${bytes.length} registers instead of $Registers")
+    if (bytes.exists(r => r < 0 || r > MaxRank + 1)) throw new BrokenFile("a distinct count has a register that no hash sets")
     new HyperLogLog(bytes)
   }
 

@@ -12,7 +12,7 @@ object Parts {
   private val MostColumnSketches = 20000
 
   /** Parts of a table with few columns: where pruning and new files no longer gain from smaller ones. */
-  private val MostParts = 1000
+  val MostParts = 1000
 
   /** Parts of a table with very many columns. */
   private val LeastParts = 4
@@ -37,7 +37,7 @@ object Parts {
 
   private def merged(parts: Vector[NewPart], recipe: Recipe): NewPart = {
     val sketches = parts.map(p => TableSketch.of(p.sketch, recipe))
-    val whole    = new TableSketch(recipe, sketches.map(_.sampleRows).sum)
+    val whole    = new TableSketch(recipe, math.min(RowSample.MaxRows, sketches.map(_.sampleRows).sum))
     sketches.foreach(whole.merge)
     NewPart(parts.flatMap(_.files), parts.map(_.bytes).sum, whole.toBytes)
   }

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.collect
 
-import java.io.{DataInput, DataOutput}
+import java.io.DataOutput
+import java.nio.{ByteBuffer, ByteOrder}
 
 import org.apache.datasketches.kll.KllDoublesSketch
 import org.apache.datasketches.memory.Memory
@@ -24,7 +25,12 @@ final class Quantiles private (private val sketch: KllDoublesSketch) {
   def isEmpty: Boolean = sketch.isEmpty
 
   /** Equi-depth bounds, lowest and highest value included; empty where there are no values. */
-  def bounds: Vector[Double] = if (isEmpty) Vector.empty else sketch.getQuantiles(Ranks).toVector
+  def bounds: Vector[Double] = if (isEmpty) Vector.empty
+  else {
+    val bounds = sketch.getQuantiles(Ranks).toVector
+    if (bounds.exists(b => b - b != 0.0) || bounds.zip(bounds.tail).exists { case (a, b) => a > b }) throw new BrokenFile("quantiles are in no order")
+    bounds
+  }
 
   def write(out: DataOutput): Unit = Bytes.write(
     out,
@@ -51,5 +57,43 @@ object Quantiles {
 
   private val Ranks: Array[Double] = Array.tabulate(Bins + 1)(_.toDouble / Bins)
 
-  def read(in: DataInput): Quantiles = Bytes.read(in).fold(new Quantiles)(b => new Quantiles(KllDoublesSketch.heapify(Memory.wrap(b))))
+  /** Bytes of a sketch: 600 values of 8 bytes in 60 levels are 5 KiB. */
+  val MostBytes: Int = 16 << 10
+
+  def read(in: Unpacked): Quantiles = in.array(MostBytes).fold(new Quantiles)(b => new Quantiles(KllDoublesSketch.heapify(Memory.wrap(checked(b)))))
+
+  /**
+   * The sketch, if its parts are as long as it says: the library allocates by these numbers, and reads where they point.
+   *
+   * Byte 0: length of the preamble in words of 4 bytes; 1: kind; 4 and 5: k; 6: m. A sketch of one value has it behind these 8 bytes. Any other goes on with
+   * the number of values (8 bytes), the least k (2), the number of levels (1, and one unused), where each level begins (4 each), lowest and highest value,
+   * values.
+   */
+  private def checked(bytes: Array[Byte]): Array[Byte] = {
+    val b        = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
+    def single   = b.get(1) == SingleKind && bytes.length == ShortPreamble + 8
+    def complete = b.get(0) == FullWords && b.get(1) != SingleKind && bytes.length > FullPreamble && {
+      val levels = b.get(LevelsByte).toInt
+      val values = (bytes.length - FullPreamble - 4 * levels) / 8 - 2
+      levels > 0 && levels <= MostLevels && values > 0 && bytes.length == FullPreamble + 4 * levels + 8 * (values + 2) && {
+        val starts = Vector.tabulate(levels)(i => b.getInt(FullPreamble + 4 * i))
+        val sizes  = starts.zip(starts.tail :+ (starts.head + values)).map { case (from, to) => to.toLong - from }
+        starts.head >= 0 && sizes.forall(_ >= 0L) && sizes.zipWithIndex.map { case (n, level) => n << level }.sum == b.getLong(8)
+      }
+    }
+    if (bytes.length < ShortPreamble || b.getShort(4) < M || b.getShort(4) > K || b.get(6) != M || !(single || complete)) throw new BrokenFile("quantiles are not what they say")
+    bytes
+  }
+
+  /** Values of the smallest level: the library's default. */
+  private val M = 8
+
+  private val SingleKind    = 2
+  private val ShortPreamble = 8
+  private val FullWords     = 5
+  private val FullPreamble  = 20
+  private val LevelsByte    = 18
+
+  /** A level stands for twice as many values as the one below it: of 2 to the 48th rows it has about 42. */
+  private val MostLevels = 50
 }

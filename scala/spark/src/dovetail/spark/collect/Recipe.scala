@@ -1,7 +1,9 @@
 package org.apache.spark.sql.dovetail.collect
 
-import java.io.{DataInput, DataOutput}
+import java.io.DataOutput
 
+import com.fasterxml.jackson.databind.JsonNode
+import org.apache.spark.sql.dovetail.store.BoundedJson
 import org.apache.spark.sql.types._
 
 /**
@@ -10,6 +12,8 @@ import org.apache.spark.sql.types._
  * @param sampled whether a sample of rows is kept, of the columns whose values may be kept
  */
 final case class Recipe(columns: Vector[Recipe.Column], groups: Vector[Vector[Int]], sampled: Boolean) {
+  require(columns.size <= Recipe.MostColumns, s"statistics are of ${Recipe.MostColumns} columns at most, not ${columns.size}: name them by COLUMNS (…)")
+  require(groups.size <= Recipe.MostGroups, s"statistics are of ${Recipe.MostGroups} groups of columns at most, not ${groups.size}")
   require(columns.map(_.name).distinct.size == columns.size, s"a column comes twice among ${columns.map(_.name).mkString(", ")}")
 
   val schema: StructType = StructType(columns.map(c => StructField(c.name, c.dataType)))
@@ -42,15 +46,36 @@ object Recipe {
   /** Beyond this number of columns a sketch has less room for each, so that it stays below 100 MiB for 5,000 columns. */
   private val ManyColumns = 500
 
-  /** Groups of a table, or columns of a group, that a file may name: more is a broken file. */
-  private val Most = 100000
+  /** Columns of a table: twice as many as the widest tables have of which we know, and 100 MiB of sketches. */
+  val MostColumns = 10000
 
-  def read(in: DataInput): Recipe = {
-    val schema  = DataType.fromJson(new String(Bytes.read(in).get, "UTF-8")).asInstanceOf[StructType]
-    val columns = schema.fields.toVector.map(f => (f.name, f.dataType, in.readBoolean()))
-    val groups  = Vector.fill(Bytes.count(in, Most))(Vector.fill(Bytes.count(in, Most))(Bytes.count(in, columns.size - 1)))
+  /** Groups of a table: 4 KiB of memory each. Queries ask for some dozens. */
+  val MostGroups = 1000
+
+  def read(in: Unpacked): Recipe = {
+    val columns = named(in.text()).fields.toVector.map(f => (f.name, f.dataType, in.readBoolean()))
+    val groups  = Vector.fill(in.count(MostGroups, 4))(Vector.fill(in.count(columns.size, 4))(in.count(columns.size - 1, 0)))
     of(columns, groups, in.readBoolean())
   }
+
+  /** A schema of types that have names, or are made of such. Others are refused unread: they may name a class that Spark would load. */
+  private def named(json: String): StructType = {
+    val fields = BoundedJson.read(json.getBytes("UTF-8")).path("fields")
+    if (!fields.isArray || fields.size > MostColumns || !(0 until fields.size).forall(i => hasName(fields.get(i).path("type"))))
+      throw new BrokenFile("its schema is none of a table's columns")
+    DataType.fromJson(json) match {
+      case s: StructType => s
+      case _             => throw new BrokenFile("its schema is none of a table")
+    }
+  }
+
+  /** As deep as [[BoundedJson]] lets it be. */
+  private def hasName(t: JsonNode): Boolean = t.isTextual || (t.path("type").asText match {
+    case "array"  => hasName(t.path("elementType"))
+    case "map"    => hasName(t.path("keyType")) && hasName(t.path("valueType"))
+    case "struct" => (0 until t.path("fields").size).forall(i => hasName(t.path("fields").get(i).path("type")))
+    case _        => false
+  })
 
   /** Flat types, of which everything is collected. */
   def collects(dataType: DataType): Boolean = dataType match {
@@ -61,8 +86,18 @@ object Recipe {
 
   /** Nested types, of which NULLs and bytes are collected, and no values. The rest is skipped, with a note. */
   def measures(dataType: DataType): Boolean = dataType match {
-    case _: ArrayType | _: MapType | _: StructType => true
+    case _: ArrayType | _: MapType | _: StructType => levels(dataType) <= MostLevels
     // a class of its own from Spark 4 on
     case other => other.typeName == "variant"
   }
+
+  private def levels(dataType: DataType): Int = dataType match {
+    case a: ArrayType  => 1 + levels(a.elementType)
+    case m: MapType    => 1 + math.max(levels(m.keyType), levels(m.valueType))
+    case s: StructType => 1 + s.fields.map(f => levels(f.dataType)).foldLeft(0)(math.max)
+    case _             => 0
+  }
+
+  /** Levels of a nested type, so that a schema with it can be read again: each is three brackets of the 32 that [[BoundedJson]] allows. */
+  private val MostLevels = 8
 }

@@ -1,6 +1,8 @@
 package org.apache.spark.sql.dovetail.collect
 
-import java.io.{DataInput, DataOutput}
+import java.io.DataOutput
+
+import org.apache.spark.sql.types.StructType
 
 /**
  * A uniform sample of rows without replacement: those with the smallest of the random numbers that every row draws ("bottom-k", Cohen and Kaplan, PODC 2007).
@@ -18,6 +20,9 @@ final class RowSample(capacity: Int) {
 
   /** In the order of their random numbers: any first part of it is a uniform sample as well. */
   def result: Array[Array[Byte]] = { shrink(); rows.take(size) }
+
+  /** Rows that are here, some of which may belong to the sample no more. */
+  def held: Int = size
 
   /** Whether a row with this number, 0 to Long.MaxValue, belongs to the sample so far. */
   def wants(priority: Long): Boolean = priority < threshold
@@ -77,10 +82,19 @@ object RowSample {
   /** Rows that a stored sample may have: more is a broken file. */
   val MaxRows = 1000000
 
-  def read(in: DataInput, capacity: Int): RowSample = {
+  /** Bytes that a sample takes in a file at most: its rows, each with a random number and a length. */
+  val MostBytes: Int = (MaxBytes + MaxRows * RowOverhead).toInt
+
+  private def RowOverhead = 8L + 4L
+
+  def read(in: Unpacked, capacity: Int, schema: StructType): RowSample = {
     val sample    = new RowSample(capacity)
     val threshold = in.readLong()
-    (0 until Bytes.count(in, MaxRows)).foreach { _ => sample.add(in.readLong(), Bytes.read(in).get) }
+    (0 until in.count(capacity, RowOverhead.toInt)).foreach { _ =>
+      val priority = in.readLong()
+      val row      = in.array(MaxBytes.toInt).getOrElse(throw new BrokenFile("a row of the sample is missing"))
+      sample.add(priority, SampledRow.checked(row, schema))
+    }
     sample.threshold = math.min(sample.threshold, threshold)
     sample
   }

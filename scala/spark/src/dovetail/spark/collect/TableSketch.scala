@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.collect
 
-import java.io.{DataInput, DataOutput}
+import java.io.DataOutput
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -94,7 +94,7 @@ final class TableSketch private (
     sample.write(out)
   }
 
-  def toBytes: Array[Byte] = Bytes.compressed(write)
+  def toBytes: Array[Byte] = Bytes.compressed(s"statistics of ${columns.length} columns", mostBytes(recipe))(write)
 }
 
 object TableSketch {
@@ -102,19 +102,34 @@ object TableSketch {
   /** Characters of a string, or bytes of a binary, that a sampled row keeps: predicates look at the beginning of a text or at short values. */
   val SampledCharacters = 1000
 
-  def read(in: DataInput, recipe: Recipe): TableSketch = {
-    val rows       = in.readLong()
-    val sampleRows = Bytes.count(in, RowSample.MaxRows)
-    val columns    = recipe.columns.map(ColumnSketch.read(in, _)).toArray
-    val groups     = recipe.groups.map { _ =>
-      val r = new Array[Byte](HyperLogLog.Size); in.readFully(r); HyperLogLog.of(r)
-    }.toArray
-    val sketch = new TableSketch(recipe, sampleRows, columns, groups, RowSample.read(in, if (recipe.sampleColumns.nonEmpty) sampleRows else 0))
+  /** Rows of the largest table: far more than there are anywhere, and sums of a thousand parts do not overflow. */
+  val MostRows: Long = 1L << 48
+
+  /** Bytes of the largest sketch before compression: 10,000 columns of ordinary width. */
+  private val MostBytes = 128L << 20
+
+  /** Bytes that a sketch takes beside its columns, groups and sample: rounded up. */
+  private val Overhead = 1L << 10
+
+  /** Bytes that a sketch by this recipe takes before compression, at most. */
+  def mostBytes(recipe: Recipe): Int = {
+    val sample = if (recipe.sampleColumns.isEmpty) 0 else RowSample.MostBytes
+    math.min(MostBytes, Overhead + recipe.columns.map(ColumnSketch.mostBytes(_).toLong).sum + recipe.groups.size.toLong * HyperLogLog.Size + sample).toInt
+  }
+
+  private def read(in: Unpacked, recipe: Recipe): TableSketch = {
+    val rows       = in.amount(MostRows)
+    val sampleRows = in.count(RowSample.MaxRows, 0)
+    val columns    = recipe.columns.map(ColumnSketch.read(in, _, rows)).toArray
+    val groups     = recipe.groups.map(_ => HyperLogLog.of(in.exactly(HyperLogLog.Size))).toArray
+    val sample     = RowSample.read(in, if (recipe.sampleColumns.nonEmpty) sampleRows else 0, recipe.sampleSchema)
+    if (sample.held > rows) throw new BrokenFile(s"a sample has ${sample.held} of $rows rows")
+    val sketch = new TableSketch(recipe, sampleRows, columns, groups, sample)
     sketch.rows = rows
     sketch
   }
 
-  def of(bytes: Array[Byte], recipe: Recipe): TableSketch = Bytes.uncompressed(bytes)(read(_, recipe))
+  def of(bytes: Array[Byte], recipe: Recipe): TableSketch = Unpacked(bytes, mostBytes(recipe))(read(_, recipe))
 
   private def sampleProjection(recipe: Recipe): UnsafeProjection = UnsafeProjection.create(recipe.sampleColumns.map { i =>
     val column = BoundReference(i, recipe.columns(i).dataType, nullable = true)

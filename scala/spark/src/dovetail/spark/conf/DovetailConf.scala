@@ -164,7 +164,9 @@ object DovetailConf {
 
   val PrivateColumns: Setting[String] = text(
     "spark.dovetail.privateColumns",
-    "Column or table.column, separated by commas: columns of which DOVETAIL ANALYZE keeps counts but no values, in whatever table (column), or in one (table.column)."
+    "Columns, separated by commas, as SQL names them: column, table.column or database.table.column, with backticks where SQL needs them; letter case does not " +
+      "matter. DOVETAIL ANALYZE keeps counts of them but no values, no rows of them are read for estimates, and their bounds are not shown. In a table that is read " +
+      "by its path, every column is private that some entry names. A name that no table has is said by DOVETAIL ANALYZE."
   )
 
   val LogQueries: Setting[Long] = long(

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.plan
 
-import dovetail.kernel.enumerate.Search
+import dovetail.kernel.enumerate.{Outcome, Search, Shape}
 import dovetail.kernel.estimate.{CardinalityModel, Estimate}
 import dovetail.kernel.graph.JoinGraph
 import org.apache.spark.sql.SparkSession
@@ -61,7 +61,7 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, stee
     val hinted = planner.ordersFor(group).map(text => AskedOrder("the order that was asked for", s"the order '$text'", OrderHint.read(text, ready.names)))
     val idle   = QueryHints.idle(group).map { case (hint, why) => AskedOrder("", s"the hint $hint", Left(why)) }
     val asked  =
-      (hinted ++ idle ++ steering.pins(ready.form)).map(a => a -> a.order.flatMap(search.priced(_, group.shape).toRight("outer or semi joins forbid it")))
+      (hinted ++ idle ++ steering.pins(ready.form)).map(a => a -> a.order.flatMap(legal(ready, search, _)))
     val all = notes ++ asked.collect { case (a, Left(why)) => s"${a.name} is not used: $why" }
     asked.collectFirst { case (a, Right(outcome)) => a.used(); Decision(outcome, taken = true, all, Some(a.whenUsed)) }.getOrElse {
       val outcome = Trace.timed("search")(search.run(group.shape))
@@ -69,6 +69,11 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, stee
       Decision(outcome, taken = gain > 0.0 && gain >= planner.minGain, all, None)
     }
   }
+
+  /** An order that somebody asks for, priced, or why it cannot be. */
+  private def legal(ready: PreparedGroup, search: Search, order: Shape): Either[String, Outcome] =
+    search.priced(order, ready.group.shape).toRight("outer or semi joins forbid it")
+      .filterOrElse(o => !planner.refused(ready.rebuild(o.best)), "it has a cross product, which spark.sql.crossJoin.enabled=false forbids")
 
   /** Rows of the whole group, as the search sees them. */
   def rows(group: JoinGroup): Estimate = {

@@ -23,10 +23,14 @@ object OrderHint {
       else Right(shape)
     }
 
+  /** Brackets around what has brackets already. */
+  private val Superfluous = 10
+
   /** Names may hold brackets and spaces (`aggregate(a, b)`): the longest name that stands at a place is the one that is meant. */
   final private class Reader(text: String, names: Vector[String]) {
     private val longestFirst = names.indices.sortBy(i => -names(i).length)
     private var at           = 0
+    private var open         = 0
 
     def shape: Either[String, Shape] = joins(closing = false).flatMap(s => if (at < text.length) Left(s"'${text.substring(at)}' is too much") else Right(s))
 
@@ -43,7 +47,9 @@ object OrderHint {
       longestFirst.find(i => text.regionMatches(true, at, names(i), 0, names(i).length) && ends(at + names(i).length)) match {
         case Some(i) => at += names(i).length; Right(Shape.Leaf(i))
         case None    =>
-          if (at < text.length && text(at) == '(') { at += 1; val inner = joins(closing = true); at += 1; inner }
+          // a bracket holds two inputs at least, but for those that are too many: a thousand of them would be a thousand calls deep
+          if (open > names.size + Superfluous) Left("it has more brackets than relations")
+          else if (at < text.length && text(at) == '(') { at += 1; open += 1; val inner = joins(closing = true); open -= 1; at += 1; inner }
           else Left(s"'${text.drop(at).takeWhile(c => !c.isWhitespace && c != ')')}' is none of ${names.mkString(", ")}")
       }
     }

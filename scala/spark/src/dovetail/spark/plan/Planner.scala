@@ -89,6 +89,9 @@ final class Planner(conf: SQLConf, session: SparkSession) {
     case _            => new PhysicalCosts(constants, facts.copy(staticBytes = staticBytes))
   }
 
+  /** Whether Spark refuses the plan. */
+  def refused(plan: LogicalPlan): Boolean = CrossProducts.refused(plan, conf)
+
   /** Orders that the user asks for. */
   def ordersFor(group: JoinGroup): Vector[String] = OrderHint.of(group, conf)
 

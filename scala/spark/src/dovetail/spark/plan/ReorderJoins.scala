@@ -28,7 +28,7 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
     val before = Trace.size
     Trace.start(plan)
     FailOpen("reordering joins", (why: String) => { Trace.failed(before, why); plan }) {
-      if (DovetailConf.Enabled.get(conf) && worthALook(plan)) Trace.timed("total")(reordered(plan)) else plan
+      if (DovetailConf.Enabled.get(conf) && worthALook(plan) && !CrossProducts.refused(plan, conf)) Trace.timed("total")(reordered(plan)) else plan
     }
   }
 
@@ -53,6 +53,7 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan = ordering(group, bottomUp(_, ordering))
 
   private def verified(before: LogicalPlan, after: LogicalPlan): LogicalPlan = {
+    assert(!CrossProducts.refused(after, conf), "the reordered plan has a cross product, which spark.sql.crossJoin.enabled=false forbids")
     assert(after.resolved && after.output.map(_.exprId) == before.output.map(_.exprId), "the reordered plan lost its output")
     after
   }

@@ -39,6 +39,8 @@ object FileSampleCache {
     while (weight > MostValues && entries.size > 1) { weight -= oldest.next().getValue.values; oldest.remove() }
   }
 
+  def remove(key: Key): Unit = synchronized(Option(entries.remove(key)).foreach(weight -= _.values))
+
   def clear(): Unit = synchronized { entries.clear(); weight = 0L }
 
   /** Values that are kept: at 20 to 60 bytes each, 100 megabytes of the driver's memory at most. 100 samples of 20,000 values of one column. */

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, GenericInternalRow}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.collect.PrivateColumns
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.footers.{FooterStatistics, RowGroups}
 import org.apache.spark.sql.dovetail.store.TableSample
@@ -23,6 +24,7 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
   import FileSamples._
 
   private val enabled = DovetailConf.SampleFiles.get(conf) && DovetailConf.FootersEnabled.get(conf)
+  private val privacy = PrivateColumns.of(conf)
   private val wanted  = new IdentityHashMap[LeafNode, Wanted]
 
   /** The rows, if they have been read in time. */
@@ -33,11 +35,16 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
     val tables = for {
       (leaf, columns) <- leaves
       relation        <- files(leaf)
-      schema = StructType(relation.dataSchema.filter(f => FileSample.readable(f.dataType) && columns.exists(_.name == f.name)))
+      schema = StructType(relation.dataSchema.filter(f => FileSample.readable(f.dataType) && columns.exists(_.name == f.name) && !privacy(leaf, f.name)))
       if schema.nonEmpty
     } yield (leaf, relation, schema)
     footers.readAhead(tables.map(_._1), AttributeSet.empty)
-    for ((leaf, relation, schema) <- tables; groups <- footers.rowGroups(leaf)) wanted.put(leaf, Wanted(relation, groups, schema))
+    for ((leaf, relation, schema) <- tables; groups <- footers.rowGroups(leaf)) {
+      val one = Wanted(relation, groups, schema)
+      // read before they became private
+      if (FileSampleCache.known(one.key)._1.exists(f => privacy(leaf, f.name))) FileSampleCache.remove(one.key)
+      wanted.put(leaf, one)
+    }
     val missing = tables.flatMap { case (leaf, _, _) => Option(wanted.get(leaf)) }.filter(_.found.isEmpty)
     footers.within(missing.indices.collect {
       // a table that the query has twice is read once, with the columns of both

@@ -6,7 +6,8 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
 import org.apache.spark.sql.catalyst.catalog.{CatalogTableType, HiveTableRelation}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LeafNode, LogicalPlan, OneRowRelation}
-import org.apache.spark.sql.dovetail.collect.{AnalyzeIceberg, AnalyzeTable}
+import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.collect.{AnalyzeIceberg, AnalyzeTable, PrivateColumns}
 import org.apache.spark.sql.dovetail.stats.LeafStatistics
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
@@ -19,6 +20,8 @@ import org.apache.spark.sql.{Row, SparkSession}
  * A table that cannot be analyzed fails the statement if it was asked for by name; beneath a view and in a database it is a row with a note.
  */
 case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableCommand {
+  import AnalyzeCommand._
+
   override val output: Seq[Attribute] = Seq(
     "table"      -> StringType,
     "rows"       -> LongType,
@@ -31,10 +34,20 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
 
   override def run(session: SparkSession): Seq[Row] = {
     val parts = session.sessionState.sqlParser.parseMultipartIdentifier(statement.name)
-    if (statement.kind == "DATABASE") database(session, parts) else relations(session, parts)
+    privacy(session, if (statement.kind == "DATABASE") database(session, parts) else relations(session, parts)).map(_.row)
   }
 
-  private def database(session: SparkSession, parts: Seq[String]): Seq[Row] = {
+  /** Adds to the first row which private columns there are none of. */
+  private def privacy(session: SparkSession, done: Seq[Done]): Seq[Done] = {
+    val columns = PrivateColumns.of(session.sessionState.conf)
+    val notes   = if (done.forall(_.read.isEmpty)) Nil else columns.notes(session, done.flatMap(_.read))
+    notes.foreach(n => FailOpen.warnOnce(s"private columns $n", n))
+    if (notes.isEmpty) done
+    else done.headOption.map(d => d.copy(row = Row.fromSeq(d.row.toSeq.init :+ (Seq(d.row.getString(d.row.size - 1)).filter(_.nonEmpty) ++ notes).mkString("; ")))).toSeq ++
+      done.drop(1)
+  }
+
+  private def database(session: SparkSession, parts: Seq[String]): Seq[Done] = {
     val catalog = session.sessionState.catalog
     val name    = parts match {
       case Seq(db)                                              => db
@@ -47,7 +60,7 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
     }
   }
 
-  private def relations(session: SparkSession, parts: Seq[String]): Seq[Row] = {
+  private def relations(session: SparkSession, parts: Seq[String]): Seq[Done] = {
     val plan   = session.sessionState.executePlan(UnresolvedRelation(parts)).analyzed
     val leaves = leavesOf(plan)
     leaves match {
@@ -67,7 +80,7 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
     leaves.foldLeft(Vector.empty[LeafNode])((seen, l) => if (seen.exists(_.sameResult(l))) seen else seen :+ l)
   }
 
-  private def analyze(session: SparkSession, leaf: LeafNode): Seq[Row] = {
+  private def analyze(session: SparkSession, leaf: LeafNode): Seq[Done] = {
     val r = (leaf, AnalyzeIceberg.of(leaf)) match {
       case (r: LogicalRelation, _) => r.relation match {
           case f: HadoopFsRelation => new AnalyzeTable(session, r, f).apply(statement.columns, statement.groups, partitionFilters(session, r, f))
@@ -79,7 +92,7 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
         new AnalyzeIceberg(session, catalog, table).apply(statement.columns)
       case _ => refuse(leaf)
     }
-    Seq(Row(r.table, r.rows, r.columns, r.filesRead, r.filesKept, r.seconds, r.notes.mkString("; ")))
+    Seq(Done(Row(r.table, r.rows, r.columns, r.filesRead, r.filesKept, r.seconds, r.notes.mkString("; ")), r.read))
   }
 
   private def refuse(leaf: LeafNode): Nothing = throw new IllegalArgumentException(leaf match {
@@ -107,12 +120,18 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
       }
     }
 
-  private def tolerant(name: String)(body: => Seq[Row]): Seq[Row] =
+  private def tolerant(name: String)(body: => Seq[Done]): Seq[Done] =
     try body
     catch {
       case e: java.io.IOException => throw e
-      case NonFatal(e)            => Seq(Row(name, null, null, null, null, null, s"not analyzed: ${e.getMessage}"))
+      case NonFatal(e)            => Seq(Done(Row(name, null, null, null, null, null, s"not analyzed: ${e.getMessage}"), None))
     }
 
   private val SessionCatalogName = "spark_catalog"
+}
+
+object AnalyzeCommand {
+
+  /** What was done to one table: the row that tells it, and what of it a private column may mean. */
+  final private case class Done(row: Row, read: Option[(Seq[Seq[String]], Seq[String])])
 }

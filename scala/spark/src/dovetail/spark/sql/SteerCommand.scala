@@ -5,7 +5,9 @@ import java.time.temporal.ChronoUnit
 
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.JsonNodeFactory
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, AttributeSet}
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.dovetail.collect.PrivateColumns
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.plan.{JoinFailures, OrderHint}
 import org.apache.spark.sql.dovetail.sql.SteerStatement._
@@ -49,14 +51,15 @@ case class SteerCommand(statement: SteerStatement) extends LeafRunnableCommand {
 
   private def made(session: SparkSession, pins: Pins, name: String, order: Option[String], query: String): Seq[String] = {
     val state   = session.sessionState
-    val decided = Capture { state.executePlan(state.sqlParser.parsePlan(query), CommandExecutionMode.SKIP).optimizedPlan; () }
+    val planned = state.executePlan(state.sqlParser.parsePlan(query), CommandExecutionMode.SKIP)
+    val decided = Capture { planned.optimizedPlan; () }
     if (decided.isEmpty) SteerCommand.refuse("Dovetail orders no group of three or more relations in this query: dovetail_explain tells why")
     val chosen = order.fold(decided.map(d => d -> d.shape))(text => Vector(SteerCommand.asked(text, decided)))
     val groups = chosen.map { case (d, shape) =>
       val number = d.form.order.zipWithIndex.toMap
       PinnedGroup(d.names, shape.render(d.names(_)), d.form.text, shape.render(number(_).toString))
     }.distinct
-    val text    = if (DovetailConf.StoreValues.get(state.conf)) query else ""
+    val text    = if (DovetailConf.StoreValues.get(state.conf) && !SteerCommand.readsPrivate(planned.analyzed, PrivateColumns.of(state.conf))) query else ""
     val unsaved = pins.add(Vector(Pin(name, Instant.now().truncatedTo(ChronoUnit.SECONDS).toString, text, groups)))
     groups.map(g => s"pin '$name': ${g.order}${SteerCommand.kept(unsaved)}")
   }
@@ -71,6 +74,13 @@ private object SteerCommand {
     read.collectFirst { case (d, Right(shape)) => d -> shape }.getOrElse(
       refuse(s"'$text' is no order of this query: ${read.collect { case (_, Left(why)) => why }.distinct.mkString("; ")}")
     )
+  }
+
+  /** Its text may hold values of a private column. */
+  def readsPrivate(query: LogicalPlan, columns: PrivateColumns): Boolean = !columns.isEmpty && {
+    val leaves = query.collectWithSubqueries { case l: LeafNode => l }
+    val hidden = AttributeSet(leaves.flatMap(l => l.output.filter(a => columns(l, a.name))))
+    query.collectWithSubqueries { case p => p.expressions.exists(_.references.exists(hidden.contains)) }.contains(true)
   }
 
   def names(pins: Pins): String = if (pins.all.isEmpty) "none" else pins.all.map(_.name).mkString(", ")

@@ -6,6 +6,7 @@ import dovetail.kernel.estimate.{ColumnProfile, RelationProfile, Source}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Project, SubqueryAlias, Union}
+import org.apache.spark.sql.dovetail.collect.PrivateColumns
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.predicates.Values
 import org.apache.spark.sql.dovetail.store.{ColumnStatistics, GroupStatistics, TableStatistics}
@@ -50,6 +51,7 @@ object ShowStatistics {
     val conf       = session.sessionState.conf
     val plan       = session.table(target).queryExecution.optimizedPlan
     val known      = new StoredTables(session)
+    val privacy    = PrivateColumns.of(conf)
     val statistics = new PlanStatistics(conf, DovetailConf.HistogramEnabled.get(conf), known)
     statistics.learnFrom(plan)
     val profile = statistics(plan)
@@ -60,7 +62,7 @@ object ShowStatistics {
       val stored     = from.flatMap { case (leaf, _) => known.find(leaf) }
       val source     = from.fold(profile.rows.source) { case (leaf, _) => statistics(leaf).rows.source }
       val collection = for (t <- stored if asItIs(plan); (_, name) <- from; c <- t.columns.find(_.name == name)) yield c
-      column(a, profile, source, stored, collection)
+      column(a, profile, source, stored, collection, hidden = from.exists { case (leaf, name) => privacy(leaf, name) })
     }
     val groups = if (asItIs(plan)) tables.headOption.toSeq.flatMap(t => t.groups.flatMap(group(plan, t, _))) else Nil
     (table(plan, profile, tables) +: ofColumns) ++ groups
@@ -96,13 +98,14 @@ object ShowStatistics {
       profile: RelationProfile,
       source: Source,
       stored: Option[TableStatistics],
-      collected: Option[ColumnStatistics]
+      collected: Option[ColumnStatistics],
+      hidden: Boolean
   ): Seq[Any] = {
     val c: ColumnProfile                         = profile.column(a.exprId.id)
     def long(d: Option[Double])                  = d.map(_.round: java.lang.Long).orNull
-    def bound(v: Option[Any], n: Option[Double]) = v.flatMap(text(_, a.dataType)).orElse(n.map(Values.render(_, a.dataType))).orNull
+    def bound(v: Option[Any], n: Option[Double]) = if (hidden) null else v.flatMap(text(_, a.dataType)).orElse(n.map(Values.render(_, a.dataType))).orNull
     val known                                    = c.ndv.isDefined || c.nulls.isDefined || c.min.isDefined
-    val top     = collected.toSeq.flatMap(_.heavyHitters.take(TopValues)).flatMap { case (v, n) => text(v, a.dataType).map(_ -> n) }
+    val top     = collected.toSeq.filterNot(_ => hidden).flatMap(_.heavyHitters.take(TopValues)).flatMap { case (v, n) => text(v, a.dataType).map(_ -> n) }
     val sampled = for (t <- stored; s <- t.sample; d <- collected if s.schema.fieldNames.contains(d.name)) yield s.rows.length.toLong
     Seq[Any](
       a.name,

@@ -59,8 +59,9 @@ object StoredTables {
   /** A column with at least this share of distinct values among its rows gets new ones with new rows; any other has mostly seen its own. */
   private val KeyLike = 0.5
 
-  private val merges = new LruMap[(StoredTable, Vector[Int]), TableStatistics](MergesKept, 0.75f, true) {
-    override def removeEldestEntry(eldest: java.util.Map.Entry[(StoredTable, Vector[Int]), TableStatistics]): Boolean = size > MergesKept
+  // None where a part is broken: it is not read again for each query
+  private val merges = new LruMap[(StoredTable, Vector[Int]), Option[TableStatistics]](MergesKept, 0.75f, true) {
+    override def removeEldestEntry(eldest: java.util.Map.Entry[(StoredTable, Vector[Int]), Option[TableStatistics]]): Boolean = size > MergesKept
   }
 
   /** None where nothing of what is there was read, nor anything that was there before. */
@@ -84,19 +85,15 @@ object StoredTables {
 
   private def merged(store: StatisticsStore, table: StoredTable, parts: Vector[Int]): Option[TableStatistics] = synchronized {
     val known = merges.get((table, parts))
-    if (known != null) Some(known)
+    if (known != null) known
     else {
       val headers = parts.map(table.header.parts(_))
       val rows    = table.statistics.sample.fold(0)(_.rows.length)
-      val sketch  = new TableSketch(table.header.recipe, math.max(rows, 1))
-      val read    = headers.map(store.part(table, _))
-      if (read.exists(_.isEmpty)) None
-      else {
-        read.flatten.foreach(b => sketch.merge(TableSketch.of(b, table.header.recipe)))
-        val statistics = sketch.result(headers.map(_.bytes).sum, table.header.collectedAt)
-        merges.put((table, parts), statistics)
-        Some(statistics)
-      }
+      val whole   = new TableSketch(table.header.recipe, math.max(rows, 1))
+      val all     = headers.forall(store.sketch(table, _).map(whole.merge).isDefined)
+      val merge   = if (all) Some(whole.result(headers.map(_.bytes).sum, table.header.collectedAt)) else None
+      merges.put((table, parts), merge)
+      merge
     }
   }
 

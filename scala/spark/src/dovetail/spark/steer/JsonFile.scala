@@ -1,12 +1,12 @@
 package org.apache.spark.sql.dovetail.steer
 
-import java.io.{InputStream, IOException}
+import java.io.IOException
 
 import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.dovetail.store.StoreFiles
+import org.apache.spark.sql.dovetail.store.{BoundedJson, StoreFiles}
 
 /** A file of JSON that the user names, on any file system that Hadoop knows. */
 object JsonFile {
@@ -26,7 +26,7 @@ object JsonFile {
     val source = new Path(path)
     try {
       val in = fileSystem(session, source).open(source)
-      try of(mapper.readTree(in: InputStream))
+      try of(BoundedJson.read(in))
       finally in.close()
     } catch {
       case e: JsonProcessingException  => throw new IllegalArgumentException(s"$path is no JSON: ${e.getOriginalMessage}", e)

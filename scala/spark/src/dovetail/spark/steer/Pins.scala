@@ -8,13 +8,13 @@ import scala.util.control.NonFatal
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.FailOpen
-import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
+import org.apache.spark.sql.dovetail.store.{BoundedJson, StatisticsStore, StoreFiles}
 
 /**
  * The pins of all sessions that share a statistics store: a file in its directory, so that they survive the application; of this application alone where that
  * cannot be written.
  *
- * One object per store in this JVM. Of two JVMs that change the file within the same moment the last one wins.
+ * One object per store in this JVM. JVMs that change the file do so one after the other ([[org.apache.spark.sql.dovetail.store.StoreLock]]).
  */
 final class Pins(files: StoreFiles) {
   import Pins._
@@ -60,12 +60,14 @@ final class Pins(files: StoreFiles) {
     looked = Long.MinValue
     val now = to(all)
     try {
-      // a file that cannot be read is not written over
-      val before = read()
-      val after  = to(merged(before, unsaved)).sortBy(_.name)
-      files.replace(FileName)(_.write(mapper.writerWithDefaultPrettyPrinter.writeValueAsBytes(Pin.toJson(after))))
+      files.locked {
+        // a file that cannot be read is not written over
+        val before = read()
+        val after  = to(merged(before, unsaved)).sortBy(_.name)
+        files.replace(FileName)(_.write(mapper.writerWithDefaultPrettyPrinter.writeValueAsBytes(Pin.toJson(after))))
+        saved = after
+      }
       unsaved = Vector.empty
-      saved = after
       stamp = files.stamp(FileName)
       fault = None
       None
@@ -97,7 +99,12 @@ final class Pins(files: StoreFiles) {
   }
 
   private def read(): Vector[Pin] =
-    if (files.stamp(FileName).isEmpty) Vector.empty else Pin.fromJson(files.open(FileName)(in => mapper.readTree(in: java.io.InputStream)))
+    files.stamp(FileName) match {
+      case None         => Vector.empty
+      // also a pipe, which would keep its reader waiting
+      case Some((_, 0)) => throw new IllegalArgumentException("the file is empty.")
+      case _            => Pin.fromJson(files.open(FileName)(BoundedJson.read(_: java.io.InputStream)))
+    }
 }
 
 object Pins {

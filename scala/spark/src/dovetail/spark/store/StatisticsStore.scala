@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.store
 
-import java.io.IOException
+import java.io.{DataInputStream, IOException}
 import java.util.{LinkedHashMap => LruMap, Locale}
 import java.util.concurrent.ConcurrentHashMap
 
@@ -9,7 +9,7 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.dovetail.FailOpen
-import org.apache.spark.sql.dovetail.collect.TableSketch
+import org.apache.spark.sql.dovetail.collect.{BrokenFile, TableSketch}
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -17,7 +17,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * Statistics of tables that survive sessions: `DOVETAIL ANALYZE` writes them here, `stats.StoredTables` finds them.
  *
  * Reading never fails: a file that is missing, broken, or of a newer version is no statistics, and one warning. Tables that were read stay in memory while
- * their file is the same.
+ * their file is the same; so does the knowledge that it is broken, while a file system that did not answer is asked again.
  */
 final class StatisticsStore(val files: StoreFiles) {
   import StatisticsStore._
@@ -35,10 +35,13 @@ final class StatisticsStore(val files: StoreFiles) {
       case None        => forget(name); None
       case Some(stamp) =>
         val known = read.get(name)
-        if (known != null && known.stamp == stamp) known.table
+        if (known != null && known.stamp == stamp && !known.over) known.table
         else {
-          val table = load(name).filter(_.header.key == key)
-          remember(name, Cached(stamp, table))
+          val (table, until) = reading(name)(load(name, stamp)) match {
+            case Right(table) => (Some(table).filter(_.header.key == key), Long.MaxValue)
+            case Left(e)      => (None, if (lasting(e)) Long.MaxValue else System.nanoTime() + RetryNanos)
+          }
+          remember(name, Cached(stamp, table, until))
           table
         }
     }
@@ -46,20 +49,27 @@ final class StatisticsStore(val files: StoreFiles) {
 
   /** The sketch of one part of a table; None where it cannot be read, also because another session has replaced the file since. */
   def part(table: StoredTable, part: TableFile.Part): Option[Array[Byte]] = {
-    val replaced = () => load(table.file).forall(_.header != table.header)
+    val replaced = () => !header(table.file).contains(table.header)
     reading(table.file, unless = replaced)(files.open(table.file) { in =>
       in.seek(table.header.blocks + part.block.offset)
       TableFile.readBlock(in, part.block)
-    })
+    }).toOption
   }
+
+  /** The same, unpacked; None also where it is broken. */
+  def sketch(table: StoredTable, part: TableFile.Part): Option[TableSketch] = this.part(table, part).flatMap(sketch(table, _))
+
+  def sketch(table: StoredTable, part: Array[Byte]): Option[TableSketch] = reading(table.file)(TableSketch.of(part, table.header.recipe)).toOption
+
+  private def header(name: String): Option[TableFile.Header] =
+    try files.stamp(name).map { case (_, size) => files.open(name)(TableFile.readHeader(_, size)) }
+    catch { case NonFatal(_) => None }
 
   /** The version of the table's file, if only a newer Dovetail can read it. */
   def newerVersion(key: String): Option[Int] =
-    try files.open(fileName(key))(in => { TableFile.readHeader(in); None })
-    catch {
-      case e: TableFile.NewerVersion => Some(e.version)
-      case NonFatal(_)               => None
-    }
+    try files.stamp(fileName(key)).filter(s => TableFile.possible(s._2)).map(_ => files.open(fileName(key))(in => TableFile.readVersion(new DataInputStream(in))))
+        .filter(_ > TableFile.Version)
+    catch { case NonFatal(_) => None }
 
   def write(table: TableFile.NewTable): Unit = {
     val name = fileName(table.key)
@@ -68,12 +78,20 @@ final class StatisticsStore(val files: StoreFiles) {
   }
 
   /**
-   * Writes what `table` makes of what is stored at this moment: of two that do so at once in one JVM, the second sees what the first has written. In two JVMs
-   * it does so, too, unless both write within the same moment.
+   * Writes what `table` makes of what is stored at this moment: of two that do so at once, the second sees what the first has written ([[StoreLock]]).
+   * Where the file system does not answer, nothing is written over.
    */
-  def update(key: String)(table: Option[StoredTable] => TableFile.NewTable): Unit = updating.synchronized {
-    synchronized(lookAgain())
-    write(table(find(key)))
+  def update(key: String)(table: Option[StoredTable] => TableFile.NewTable): Unit = updating.synchronized(files.locked(write(table(current(key)))))
+
+  private def current(key: String): Option[StoredTable] = {
+    val name = fileName(key)
+    files.stamp(name).flatMap { stamp =>
+      reading(name)(load(name, stamp)) match {
+        case Right(table)          => Some(table).filter(_.header.key == key)
+        case Left(e) if lasting(e) => None
+        case Left(e)               => throw new IOException(s"What is stored of this table cannot be read, and is not written over: ${e.getMessage}", e)
+      }
+    }
   }
 
   /** Removes what is stored of the table, and tells whether there was anything. */
@@ -104,25 +122,35 @@ final class StatisticsStore(val files: StoreFiles) {
     listed
   }
 
-  private def load(name: String): Option[StoredTable] = reading(name)(files.open(name) { in =>
-    val header = TableFile.readHeader(in)
-    in.seek(header.blocks + header.whole.offset)
-    new StoredTable(name, header, TableSketch.of(TableFile.readBlock(in, header.whole), header.recipe))
-  })
+  private def load(name: String, stamp: (Long, Long)): StoredTable = {
+    if (!TableFile.possible(stamp._2)) throw new BrokenFile("it ends too early")
+    files.open(name) { in =>
+      val header = TableFile.readHeader(in, stamp._2)
+      in.seek(header.blocks + header.whole.offset)
+      new StoredTable(name, header, TableSketch.of(TableFile.readBlock(in, header.whole), header.recipe))
+    }
+  }
 
   /** @param unless there is nothing to warn of */
-  private def reading[A](what: String, unless: () => Boolean = () => false)(body: => A): Option[A] =
-    try Some(body)
+  private def reading[A](what: String, unless: () => Boolean = () => false)(body: => A): Either[Throwable, A] =
+    try Right(body)
     catch {
       // also what a broken file makes of arrays and numbers that its checksum did not catch
       case NonFatal(e) =>
         if (!unless())
           FailOpen.warnOnce(s"store ${files.directory} $what ${reason(e)}", s"Statistics in $what of ${files.directory} are not used: ${reason(e)}")
-        None
+        Left(e)
     }
 
+  /** Whether reading the same file again ends in the same way: its contents are to blame, and not the file system. */
+  private def lasting(e: Throwable): Boolean = e match {
+    case _: BrokenFile | _: java.io.EOFException | _: TableFile.NewerVersion => true
+    case _: IOException                                                     => false
+    case _                                                                  => true
+  }
+
   private def reason(e: Throwable): String = e match {
-    case _: java.io.EOFException   => "the file ends too early. Analyze the table again"
+    case _: java.io.EOFException   => "it ends too early. Analyze the table again"
     case _: TableFile.NewerVersion => e.getMessage
     case _: IOException            => s"${e.getMessage}. Analyze the table again"
     case _                         => e.toString
@@ -141,9 +169,14 @@ final class StatisticsStore(val files: StoreFiles) {
 
 object StatisticsStore {
 
-  final private case class Cached(stamp: (Long, Long), table: Option[StoredTable]) {
-    def bytes: Long = math.max(EntryBytes, table.fold(0L)(_.header.whole.length * Expansion))
+  /** @param until when to try again, by `System.nanoTime` */
+  final private case class Cached(stamp: (Long, Long), table: Option[StoredTable], until: Long) {
+    val bytes: Long   = EntryBytes + table.fold(0L)(t => t.header.whole.length * Expansion + t.header.parts.map(_.files.size).sum * FileBytes)
+    def over: Boolean = until != Long.MaxValue && System.nanoTime() - until > 0L
   }
+
+  /** After so long a file is tried again that could not be read because of its file system. */
+  private val RetryNanos = 30L * 1000000000L
 
   /** How long another session's ANALYZE may stay unseen where directories are listed, in milliseconds: one listing serves all queries in between. */
   val CheckMillis = 2000L
@@ -153,6 +186,9 @@ object StatisticsStore {
 
   /** A compressed sketch is a third to a half of what it takes in memory. */
   private val Expansion = 3L
+
+  /** A file's fingerprint as an object. */
+  private val FileBytes = 24L
 
   private val EntryBytes   = 1024L
   private val InitialCache = 64

@@ -73,6 +73,11 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
     }
   }
 
+  /** Runs what reads a file and writes it anew, while no other JVM does so. */
+  def locked[A](body: => A): A =
+    if (objectStore || !fs.exists(directory)) body
+    else new StoreLock(fs, directory, local).apply(body)
+
   def delete(name: String): Boolean = fs.delete(new Path(directory, name), false)
 
   private def makeDirectory(): Unit =

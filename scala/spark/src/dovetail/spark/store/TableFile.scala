@@ -1,10 +1,10 @@
 package org.apache.spark.sql.dovetail.store
 
-import java.io.{DataInput, DataInputStream, DataOutput, DataOutputStream, EOFException, InputStream, IOException, OutputStream}
+import java.io.{DataInputStream, DataOutput, DataOutputStream, InputStream, IOException, OutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.zip.CRC32
 
-import org.apache.spark.sql.dovetail.collect.{Bytes, Recipe}
+import org.apache.spark.sql.dovetail.collect.{BrokenFile, Bytes, Parts, Recipe, TableSketch, Unpacked}
 
 /**
  * The format of a stored table; docs/internals/statistics.md has it field by field.
@@ -16,6 +16,8 @@ import org.apache.spark.sql.dovetail.collect.{Bytes, Recipe}
  * }}}
  *
  * A query reads the header and the block of the whole table; those of parts are read where partitions were pruned, and when new files come.
+ *
+ * A file may hold anything: whatever it names is compared with its length, and with what the format allows, before it is read.
  */
 object TableFile {
 
@@ -55,17 +57,23 @@ object TableFile {
   /** Bytes before the header: magic, version, the header's length and checksum. */
   private val Preamble = Magic.length + 4 + 4 + 8
 
-  /** Most parts of a table, most files of a part: more is a broken file. */
-  private val Most = 10000000
+  /** Bytes of the longest header, unpacked: two million files, whose fingerprints are 8 bytes each. */
+  private val LongestHeader = 16 << 20
 
-  /** Bytes of the longest header or block. */
-  private val Longest = 1 << 30
+  /** Bytes that any header may unpack to: texts, such as the names of ten thousand columns, are packed well. */
+  private val TextOfHeader = 4 << 20
+
+  /** Times its length that a long header may unpack to: of the 40 bytes of a part in one file, 12 are random. */
+  private val HeaderExpansion = 16
+
+  private def unpackedHeader(packed: Long): Int = math.min(LongestHeader.toLong, TextOfHeader + packed * HeaderExpansion).toInt
 
   def write(to: OutputStream, table: NewTable): Unit = {
+    require(table.parts.size <= Parts.MostParts, s"${table.name} has ${table.parts.size} parts")
     val sketches = if (table.parts.size == 1) Vector(table.whole) else table.parts.map(_.sketch) :+ table.whole
     val offsets  = sketches.scanLeft(0L)(_ + _.length)
     val blocks   = sketches.zip(offsets).map { case (b, offset) => Block(offset, b.length, checksum(b)) }
-    val header   = Bytes.compressed { out =>
+    val header   = Bytes.compressed(s"the files of ${table.name}", LongestHeader) { out =>
       Seq(table.key, table.name).foreach(text => Bytes.write(out, Some(text.getBytes(UTF_8))))
       out.writeLong(table.collectedAt)
       table.recipe.write(out)
@@ -88,44 +96,74 @@ object TableFile {
     out.flush()
   }
 
-  /** Throws IOException where this is no such file, a broken one, or one of a newer version. */
-  def readHeader(from: InputStream): Header = {
-    val in    = new DataInputStream(from)
+  /** Whether a file of this length may be one: also what has no length (a pipe, a device) is never opened. */
+  def possible(length: Long): Boolean = length >= Preamble
+
+  /**
+   * Throws IOException where this is no such file, a broken one, or one of a newer version.
+   *
+   * @param size bytes of the file
+   */
+  def readHeader(from: InputStream, size: Long): Header = {
+    val in      = new DataInputStream(from)
+    val version = readVersion(in)
+    if (version > Version) throw new NewerVersion(version)
+    readers.getOrElse(version, throw new BrokenFile(s"its format has version $version, which there never was"))(in, size)
+  }
+
+  /** The version that a file says it has. */
+  def readVersion(in: DataInputStream): Int = {
     val magic = new Array[Byte](Magic.length)
     in.readFully(magic)
-    if (!java.util.Arrays.equals(magic, Magic)) throw new IOException("it is no statistics file of Dovetail")
-    val version = in.readInt()
-    if (version > Version) throw new NewerVersion(version)
-    readers.getOrElse(version, throw new IOException(s"its format has version $version, which there never was"))(in)
+    if (!java.util.Arrays.equals(magic, Magic)) throw new BrokenFile("it is no statistics file of Dovetail")
+    in.readInt()
   }
 
   /** How the header of each version is read: that of today and the one before it, once there is one. */
-  private lazy val readers: Map[Int, DataInputStream => Header] = Map(1 -> readVersion1)
+  private lazy val readers: Map[Int, (DataInputStream, Long) => Header] = Map(1 -> readVersion1)
 
-  private def readVersion1(in: DataInputStream): Header = {
-    val length = Bytes.count(in, Longest)
-    val bytes  = readBlock(in, Block(0L, length, in.readLong()))
-    Bytes.uncompressed(bytes) { h =>
-      def text         = new String(Bytes.read(h).getOrElse(throw new IOException("it names no table")), UTF_8)
-      val (key, name)  = (text, text)
+  private def readVersion1(in: DataInputStream, size: Long): Header = {
+    val length = in.readInt()
+    val blocks = Preamble.toLong + length
+    if (length < 0 || length > LongestHeader || blocks > size) throw new BrokenFile(s"a header of $length bytes is none of a file of $size")
+    val bytes = readBlock(in, Block(0L, length, in.readLong()))
+    Unpacked(bytes, unpackedHeader(length.toLong)) { h =>
+      val (key, name)  = (h.text(), h.text())
       val (at, recipe) = (h.readLong(), Recipe.read(h))
-      val parts        = Vector.fill(Bytes.count(h, Most))(Part(Vector.fill(Bytes.count(h, Most))(h.readLong()), h.readLong(), readPlace(h)))
-      Header(key, name, at, recipe, parts, readPlace(h), Preamble.toLong + length)
+      val most         = TableSketch.mostBytes(recipe)
+      def place()      = readPlace(h, size - blocks, most)
+      val parts        = Vector.fill(h.count(Parts.MostParts, PartBytes)) {
+        Part(Vector.fill(h.count(LongestHeader / FingerprintBytes, FingerprintBytes))(h.readLong()), h.amount(MostBytes), place())
+      }
+      Header(key, name, at, recipe, parts, place(), blocks)
     }
   }
 
+  private val FingerprintBytes = 8
+
+  /** Bytes of a part without files in a header: their number, their bytes, and the block's place. */
+  private val PartBytes = 4 + 8 + 20
+
+  /** Bytes of a part's files: a petabyte, and sums of all parts do not overflow. */
+  private val MostBytes = 1L << 50
+
   /** The bytes of a block, `in` being where it begins. */
   def readBlock(in: InputStream, block: Block): Array[Byte] = {
-    // asks for memory as bytes come: the length of a broken file may be anything
+    // asks for memory as bytes come
     val bytes = in.readNBytes(block.length)
-    if (bytes.length < block.length) throw new EOFException()
-    if (checksum(bytes) != block.checksum) throw new IOException("a checksum does not match its contents")
+    if (bytes.length < block.length) throw new BrokenFile("it ends too early")
+    if (checksum(bytes) != block.checksum) throw new BrokenFile("a checksum does not match its contents")
     bytes
   }
 
   private def writeBlock(out: DataOutput, block: Block): Unit = { out.writeLong(block.offset); out.writeInt(block.length); out.writeLong(block.checksum) }
 
-  private def readPlace(in: DataInput): Block = Block(in.readLong(), Bytes.count(in, Longest), in.readLong())
+  /** @param bytes of all blocks */
+  private def readPlace(in: Unpacked, bytes: Long, longest: Int): Block = {
+    val block = Block(in.amount(bytes), in.count(longest, 0), in.readLong())
+    if (block.offset + block.length > bytes) throw new BrokenFile("a block ends behind its end")
+    block
+  }
 
   private def checksum(bytes: Array[Byte]): Long = {
     val crc = new CRC32
