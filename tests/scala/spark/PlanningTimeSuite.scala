@@ -18,7 +18,7 @@ class PlanningTimeSuite extends DovetailSuite {
 
   private def budget(ms: Long): (String, String)        = DovetailConf.PlanningMaxMs.key -> ms.toString
   private def total(sql: String): (Double, Seq[String]) = { val (_, trace) = traced(sql); (trace.millis.toMap.apply("total"), trace.groups.map(_.reason)) }
-  private def waiting: Int = Thread.getAllStackTraces.keySet.toArray.count { case t: Thread => t.isAlive && t.getName.startsWith("dovetail-") }
+  private def waiting: Int = Thread.getAllStackTraces.keySet.toArray(Array.empty[Thread]).count(t => t.isAlive && t.getName.startsWith("dovetail-"))
 
   /** Three tables, of which the views `a`, `b` and `c` are; `a` is below a directory `slow`. */
   private def withFiles[A](body: Path => A): A = withDirectory { d =>

@@ -45,7 +45,7 @@ object ClusterCosts {
   private def stored(session: SparkSession): CostConstants = {
     val store     = StatisticsStore.of(session)
     val directory = store.files.directory.toString
-    Option(known.get(directory)).orElse(Aside(store.place)(_ => { val found = read(store.files); known.putIfAbsent(directory, found); found }))
+    Option(known.get(directory)).orElse(Aside(store.files.place)(_ => { val found = read(store.files); known.putIfAbsent(directory, found); found }))
       .getOrElse(CostConstants())
   }
 

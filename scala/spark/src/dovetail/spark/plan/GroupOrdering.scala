@@ -60,7 +60,8 @@ final class GroupOrdering(
       predicates: JoinPredicates,
       off: Option[String],
       notes: Vector[String]
-  ): LogicalPlan =
+  ): LogicalPlan = {
+    val share = shares.of(group)
     off.orElse(refusal(group, predicates)) match {
       case Some(reason) =>
         // a marked group was reported when it was ordered: with the subquery it came from
@@ -70,14 +71,16 @@ final class GroupOrdering(
       case None =>
         val ready = Trace.timed("estimate")(prepared(group, optimized, predicates))
         PlanningTime.check()
-        val search   = new Search(ready.graph, planner.costs, planner.budget(shares.of(group)), planner.costsAsWritten)
+        val search   = new Search(ready.graph, planner.costs, planner.budget(share), planner.costsAsWritten)
         val found    = decided(group, ready, search, notes)
-        val decision = found.copy(notes = found.notes ++ PlanningTime.takeCuts())
+        val cuts     = PlanningTime.takeCuts()
+        val decision = found.copy(notes = found.notes ++ cuts)
         val several  = group.leaves.size > 2
-        if (several || decision.taken || notes.nonEmpty) Trace.record(GroupReport.searched(ready.graph, ready.leaves, decision, planner, _))
+        if (several || decision.taken || notes.nonEmpty || cuts.nonEmpty) Trace.record(GroupReport.searched(ready.graph, ready.leaves, decision, planner, _))
         if (several) Capture.decided(ready.form, ready.names, decision.shape, search.priced(_, group.shape).isDefined)
         if (decision.taken) Trace.timed("rebuild")(ready.rebuild(decision.outcome.best)) else keep(group, optimized, planner.marksKeptGroups)
     }
+  }
 
   /** The first order that somebody asks for and that is legal; else the best one, if it saves enough. */
   private def decided(group: JoinGroup, ready: PreparedGroup, search: Search, notes: Vector[String]): Decision = {

@@ -47,9 +47,9 @@ final class StoredTables(session: SparkSession) extends KnownTables {
   private def known(relation: LogicalRelation, files: HadoopFsRelation): Option[TableStatistics] = {
     val store = StatisticsStore.of(session)
     val found = for {
-      table <- Aside(store.place)(_ => store.find(TableKey(relation, files, session.sparkContext.hadoopConfiguration))).flatten
+      table <- Aside(store.files.place)(_ => store.find(TableKey(relation, files, session.sparkContext.hadoopConfiguration))).flatten
       now   <- ListedFiles(files.location)(DataFile.of(files.location))
-      known <- Aside(store.place)(_ => StoredTables.of(store, table, now)).flatten
+      known <- Aside(store.files.place)(_ => StoredTables.of(store, table, now)).flatten
     } yield rows(relation).fold(known)(StoredTables.ofTable(known, table, _))
     found.map(s => if (HiddenRows.possible(files)) s.copy(atMost = true) else s)
   }

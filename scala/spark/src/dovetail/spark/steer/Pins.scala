@@ -15,10 +15,8 @@ import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
  * cannot be written.
  *
  * One object per store in this JVM. Of two JVMs that change the file within the same moment the last one wins.
- *
- * @param store what it is called where it does not answer
  */
-final class Pins(files: StoreFiles, val store: String) {
+final class Pins(val files: StoreFiles) {
   import Pins._
 
   private var saved   = Vector.empty[Pin]
@@ -107,5 +105,5 @@ object Pins {
   private val mapper   = new ObjectMapper
   private val stores   = new ConcurrentHashMap[StatisticsStore, Pins]()
 
-  def of(session: SparkSession): Pins = stores.computeIfAbsent(StatisticsStore.of(session), s => new Pins(s.files, s.place))
+  def of(session: SparkSession): Pins = stores.computeIfAbsent(StatisticsStore.of(session), s => new Pins(s.files))
 }

@@ -23,7 +23,7 @@ final class Steering(session: SparkSession) {
 
   // their file is looked at for every query
   private lazy val (pins, fault) =
-    Aside(pinned.store)(_ => (pinned.all, pinned.problem)).getOrElse((Vector.empty, Some("it was not read in time")))
+    Aside(pinned.files.place)(_ => (pinned.all, pinned.problem)).getOrElse((Vector.empty, Some("it was not read in time")))
 
   private lazy val excluded: Vector[(String, String)] =
     DovetailConf.ExcludeTables.get(session.sessionState.conf).split(',').map(_.trim).filter(_.nonEmpty).map(p => p -> pattern(p)).toVector

@@ -22,9 +22,6 @@ import org.apache.spark.unsafe.types.UTF8String
 final class StatisticsStore(val files: StoreFiles) {
   import StatisticsStore._
 
-  /** What it is called where it does not answer. */
-  val place: String = s"the statistics store ${files.directory}"
-
   private var listed   = Map.empty[String, (Long, Long)]
   private var listedAt = Long.MinValue
   private val read     = new LruMap[String, Cached](InitialCache, LoadFactor, true)
