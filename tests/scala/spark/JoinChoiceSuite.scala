@@ -116,7 +116,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
       assert(new JoinFailures(files).of("00ff").contains(failure) && new JoinFailures(files).of("00fe").isEmpty)
       new JoinFailures(files).add(Seq(failure.copy(join = "01ff")))
       assert(new JoinFailures(files).of("00ff").isDefined && new JoinFailures(files).of("01ff").isDefined)
-      Seq("[{", "{\"join\": 1}", "[1, \"x\", {\"join\": 7}]", "x" * (2 << 20)).foreach { text =>
+      Seq("[{", "{\"join\": 1}", "[1, \"x\", {\"join\": 7}]", "[" * 100000, "x" * (17 << 20)).foreach { text =>
         java.nio.file.Files.write(directory.resolve("failures.json"), text.getBytes("UTF-8"))
         val (empty, lines) = LogCapture.of("dovetail")(new JoinFailures(files).isEmpty)
         assert(empty && lines.size <= 1, lines)

@@ -132,6 +132,8 @@ object TestSession {
       .config("spark.sql.warehouse.dir", directory.resolve("warehouse").toString)
       .config("spark.local.dir", directory.resolve("local").toString)
       .config("spark.ui.enabled", "false")
+      // plans do not depend on how busy the machine is
+      .config("spark.dovetail.planning.maxMs", "60000")
       .getOrCreate()
   }
 

@@ -15,14 +15,21 @@ object FailOpen {
   def apply[A](what: String, fallback: String => A)(body: => A): A =
     try body
     catch {
-      // NonFatal leaves out LinkageError, which is what a class moved between Spark versions looks like, and StackOverflowError, which a
-      // very deep plan can raise in any recursion; it rightly leaves out InterruptedException, by which a query is cancelled.
-      case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] || e.isInstanceOf[StackOverflowError] =>
+      case Survivable(e) =>
         val reason = s"$what failed: $e"
         warnOnce(s"$what ${e.getClass.getName} ${Option(e.getStackTrace).flatMap(_.headOption).getOrElse("")}", s"$reason. Spark's own plan is used.")
         log.debug(reason, e)
         fallback(reason)
     }
+
+  /** What a piece of Dovetail can fail by and the query go on. */
+  object Survivable {
+
+    // NonFatal leaves out LinkageError, which is what a class moved between Spark versions looks like, and StackOverflowError, which a
+    // very deep plan can raise in any recursion; it rightly leaves out InterruptedException, by which a query is cancelled.
+    def unapply(e: Throwable): Option[Throwable] =
+      if (NonFatal(e) || e.isInstanceOf[LinkageError] || e.isInstanceOf[StackOverflowError]) Some(e) else None
+  }
 
   /** Logs a line the first time that `key` comes. */
   def warnOnce(key: String, line: => String): Unit = if (logged.size < MaxKinds && logged.add(key)) log.warn(line)

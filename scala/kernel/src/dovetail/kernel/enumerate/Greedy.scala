@@ -21,7 +21,7 @@ import dovetail.kernel.graph.{JoinGraph, Step, WideSet}
  * so its rows are worked out and not estimated; an estimate takes as long as the set is large, and a star of 1,000 would need half a million of them.
  * A candidate is estimated when its turn comes, and waits for another if it turns out larger.
  *
- * @param budget its time is for graphs with operators
+ * @param budget its time is for graphs with operators; its end is for all
  */
 final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Budget = Budget.unlimited) {
   import Greedy._
@@ -54,7 +54,7 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
   /** Pairs considered. */
   def pairs: Long = count
 
-  private def late: Boolean = !sizer.innerOnly && !budget.timeLeft
+  private def late: Boolean = if (sizer.innerOnly) budget.over else !budget.timeLeft
 
   /** The plan found; none if what was joined first leaves nothing that the graph's operators allow to be joined, or time ended before. */
   def run(): Option[SubPlan] = {

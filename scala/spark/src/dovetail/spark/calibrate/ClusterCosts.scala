@@ -10,6 +10,7 @@ import dovetail.kernel.cost.{CostConstants, CostText}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -42,8 +43,10 @@ object ClusterCosts {
   }
 
   private def stored(session: SparkSession): CostConstants = {
-    val files = StatisticsStore.of(session).files
-    known.computeIfAbsent(files.directory.toString, _ => read(files))
+    val store     = StatisticsStore.of(session)
+    val directory = store.files.directory.toString
+    Option(known.get(directory)).orElse(Aside(store.files.place)(_ => { val found = read(store.files); known.putIfAbsent(directory, found); found }))
+      .getOrElse(CostConstants())
   }
 
   private def read(files: StoreFiles): CostConstants =

@@ -95,7 +95,9 @@ object Recipe {
     case a: ArrayType  => 1 + levels(a.elementType)
     case m: MapType    => 1 + math.max(levels(m.keyType), levels(m.valueType))
     case s: StructType => 1 + s.fields.map(f => levels(f.dataType)).foldLeft(0)(math.max)
-    case _             => 0
+    // by a class of somebody else's
+    case _: UserDefinedType[_] => MostLevels + 1
+    case _                     => 0
   }
 
   /** Levels of a nested type, so that a schema with it can be read again: each is three brackets of the 32 that [[BoundedJson]] allows. */

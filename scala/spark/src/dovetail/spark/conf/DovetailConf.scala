@@ -76,11 +76,22 @@ object DovetailConf {
       "object store, where a read takes about 50 ms, it is enough for one of each of a dozen tables. 0 uses only what has been read already."
   )
 
+  val PlanningMaxMs: Setting[Long] = long(
+    "spark.dovetail.planning.maxMs",
+    2000L,
+    1L,
+    "Milliseconds that Dovetail may add to the planning of one query, with all its subqueries: statistics looked up, footers and rows read, predicates tried, " +
+      "estimates, search. Then the best plan so far is taken, the rest is left as it is written, and explain says what was cut. " +
+      "spark.dovetail.footers.maxMs and spark.dovetail.reorder.maxPlanningMs are shares of it: they end where it does. The first query of a JVM, which has " +
+      "to load classes, has twice as long. The default is above all that was measured of TPC-DS and TPC-H (half of their queries take 50 ms, 95 in a hundred 320, the slowest 1,600 on a loaded machine): it " +
+      "ends what is out of the ordinary."
+  )
+
   val MaxPlanningMs: Setting[Long] = long(
     "spark.dovetail.reorder.maxPlanningMs",
     500L,
     1L,
-    "Milliseconds that the search for one group of joins may take. Then the best plan found so far is taken."
+    "Milliseconds that the search for one group of joins may take, of those that spark.dovetail.planning.maxMs leaves. Then the best plan found so far is taken."
   )
 
   val ExactPairs: Setting[Long] = long(
@@ -162,6 +173,13 @@ object DovetailConf {
       "in the time that spark.dovetail.footers.maxMs leaves. The rows stay in the driver's memory for later queries."
   )
 
+  val SampleUserFunctions: Setting[Boolean] = boolean(
+    "spark.dovetail.sample.userFunctions",
+    false,
+    "Whether predicates with functions of the user's are tried on rows while a query is planned, in its time. When false, no function is run that is not Spark's " +
+      "own: it may be slow, or do more than to compute."
+  )
+
   val PrivateColumns: Setting[String] = text(
     "spark.dovetail.privateColumns",
     "Columns, separated by commas, as SQL names them: column, table.column or database.table.column, with backticks where SQL needs them; letter case does not " +
@@ -186,6 +204,7 @@ object DovetailConf {
     HistogramEnabled,
     FootersEnabled,
     FootersMaxMs,
+    PlanningMaxMs,
     MaxPlanningMs,
     ExactPairs,
     MinGain,
@@ -200,6 +219,7 @@ object DovetailConf {
     SampleEnabled,
     SampleRows,
     SampleFiles,
+    SampleUserFunctions,
     PrivateColumns,
     LogQueries
   )

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Command
 import org.apache.spark.sql.dovetail.{BuildInfo, FailOpen}
 import org.apache.spark.sql.dovetail.advise.AdviseQuery
 import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SQLExecution}
 
 /** Plans a query and reports what Dovetail did; with `actual` it runs the query too, and reports the rows that came out of its joins. */
@@ -30,7 +31,11 @@ object ExplainQuery {
   private def withMissing(session: SparkSession, trace: Trace): Vector[GroupReport] =
     FailOpen("looking for missing statistics", (_: String) => trace.groups) {
       val doubtful =
-        if (trace.groups.exists(_.before.isDefined)) AdviseQuery.of(session, trace).filter(a => a.doubtful && a.statement.isDefined) else Vector.empty
+        if (trace.groups.exists(_.before.isDefined))
+          PlanningTime.ofItsOwn(session.sessionState.conf)(AdviseQuery.of(session, trace)).getOrElse(Vector.empty).filter(a =>
+            a.doubtful && a.statement.isDefined
+          )
+        else Vector.empty
       trace.groups.map { g =>
         val tables = g.relations.flatMap(_.tables).toSet
         g.copy(missing = doubtful.filter(_.identity.exists(tables)).sortBy(-_.costShare.getOrElse(0.0)))

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.footers
 
-import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger, AtomicReferenceArray}
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import scala.util.control.NonFatal
@@ -8,6 +8,7 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 
 /** Files of a table to be looked at, in the order in which to do it; `columns` finds those of a file whose distinct values are wanted. */
 final class FooterRequest(val format: FooterFormat, val files: Vector[FileStatus], hadoop: => Configuration, val columns: FileFooter => Seq[ColumnFooter]) {
@@ -19,17 +20,22 @@ final class FooterRequest(val format: FooterFormat, val files: Vector[FileStatus
  *
  * First the footers of all tables, file by file in turn, so that none goes empty because another has many files; then the distinct values, in the same order.
  * What is not read in time is left to the next query. A read that is under way is not interrupted (some file systems close their channels then); it
- * ends in the cache.
+ * ends in the cache. Tables whose files do not answer are left out for a while ([[Aside]]).
  */
 final class FooterReading(maxMillis: Long) {
   private lazy val allowed = TimeUnit.MILLISECONDS.toNanos(maxMillis) * (if (FooterReading.warm.getAndSet(true)) 1 else FooterReading.FirstTime)
   private var spent        = 0L
 
   def read(requests: Seq[FooterRequest]): Unit = {
-    val inTurn = for (i <- 0 until requests.map(_.files.size).foldLeft(0)(math.max); r <- requests if i < r.files.size) yield (r, r.files(i))
-    run(inTurn.filter { case (_, file) => FooterCache.get(FileKey(file)).isEmpty }.map { case (r, file) => (_: Long) => footer(r, file) })
-    run(inTurn.flatMap { case (r, file) => missing(r, file).map { case (entry, columns) => (deadline: Long) => distinct(r, file, entry, columns, deadline) } })
+    val inTurn  = for (i <- 0 until requests.map(_.files.size).foldLeft(0)(math.max); r <- requests if i < r.files.size) yield (r, r.files(i))
+    val footers = inTurn.filter { case (_, file) => FooterCache.get(FileKey(file)).isEmpty }
+    val unread  = run(footers.map { case (r, file) => task(file)(_ => footer(r, file)) })
+    if (unread > 0 && maxMillis > 0L) PlanningTime.cut(s"$unread of ${footers.size} footers of files were not read in time")
+    run(inTurn.flatMap { case (r, file) => missing(r, file).map { case (entry, columns) => task(file)(distinct(r, file, entry, columns, _)) } })
+    ()
   }
+
+  private def task(file: FileStatus)(body: Long => Unit) = new FooterReading.Task(Aside.table(file.getPath), body)
 
   private def footer(request: FooterRequest, file: FileStatus): Unit = {
     val footer =
@@ -52,33 +58,52 @@ final class FooterReading(maxMillis: Long) {
   private def warn(file: FileStatus, e: Throwable): Unit =
     FailOpen.warnOnce(s"footer ${file.getPath.getParent}", s"The footer of ${file.getPath} cannot be read, and the sizes of other files stand in for it: $e")
 
-  /** Runs the tasks until they are done or time is up; each gets the time at which it should stop. */
-  def run(tasks: Seq[Long => Unit]): Unit = if (tasks.nonEmpty && spent < allowed) {
+  /** Runs the tasks until they are done or time is up; each gets the time at which it should stop. Returns how many were not done. */
+  def run(all: Seq[FooterReading.Task]): Int = {
+    val (hanging, tasks) = all.partition(t => Aside.hangs(t.place))
+    hanging.map(_.place).distinct.foreach(Aside.cutOff)
+    def time = math.min(allowed - spent, PlanningTime.left)
+    hanging.size + (if (tasks.isEmpty || time <= 0L) tasks.size else within(time, tasks.toVector))
+  }
+
+  private def within(time: Long, tasks: Vector[FooterReading.Task]): Int = {
     val start    = System.nanoTime()
-    val deadline = start + allowed - spent
-    val queue    = tasks.toVector
+    val deadline = start + time
     val next     = new AtomicInteger
-    val workers  = math.min(FooterReading.Threads, queue.size)
+    val ended    = new AtomicInteger
+    val workers  = math.min(FooterReading.Threads, tasks.size)
     val done     = new CountDownLatch(workers)
-    // threads of this query, which run as its user, and not a pool, whose threads run as the one who came first
-    (1 to workers).foreach { i =>
-      val thread = new Thread(
+    val at       = new AtomicReferenceArray[String](workers)
+    val threads  = (0 until workers).map { i =>
+      Aside.start(
+        s"dovetail-footers-${i + 1}",
         () =>
           try {
             var task = next.getAndIncrement()
-            while (task < queue.size && System.nanoTime() < deadline) { queue(task)(deadline); task = next.getAndIncrement() }
-          } finally done.countDown(),
-        s"dovetail-footers-$i"
+            while (task < tasks.size && System.nanoTime() - deadline < 0L) {
+              at.set(i, tasks(task).place)
+              tasks(task).body(deadline)
+              ended.incrementAndGet()
+              task = next.getAndIncrement()
+            }
+          } finally {
+            at.set(i, null)
+            done.countDown()
+          }
       )
-      thread.setDaemon(true)
-      thread.start()
     }
-    done.await(allowed - spent, TimeUnit.NANOSECONDS)
-    spent += System.nanoTime() - start
+    try
+      if (!done.await(time, TimeUnit.NANOSECONDS))
+        threads.indices.foreach(i => Option(at.get(i)).foreach(Aside.leave(_, threads(i))))
+    finally spent += System.nanoTime() - start
+    tasks.size - ended.get
   }
 }
 
 object FooterReading {
+
+  /** Something to be read at a place, by a time on the clock of `System.nanoTime`. */
+  final class Task(val place: String, val body: Long => Unit)
 
   /** Parallel reads: enough to hide an object store's 50 ms per request behind each other; on a local disk parsing takes most of the time, and all cores. */
   private val Threads = 8

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.AttributeSet
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -18,9 +19,10 @@ import org.apache.spark.sql.internal.SQLConf
  * @param name what to call a leaf
  */
 final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
-  private val enabled = DovetailConf.FootersEnabled.get(conf)
-  private val reading = new FooterReading(DovetailConf.FootersMaxMs.get(conf))
-  private val listed  = new IdentityHashMap[LeafNode, Option[TableFooters]]
+  private val enabled   = DovetailConf.FootersEnabled.get(conf)
+  private val maxMillis = DovetailConf.FootersMaxMs.get(conf)
+  private val reading   = new FooterReading(maxMillis)
+  private val listed    = new IdentityHashMap[LeafNode, Option[TableFooters]]
 
   /**
    * Reads for all leaves at once, in parallel and sharing the time.
@@ -39,7 +41,10 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
   def rowGroups(leaf: LeafNode): Option[RowGroups] = Option(listed.get(leaf)).flatten.flatMap(_.rowGroups)
 
   /** Runs what else has to be read of files, in the time that is left. */
-  def within(tasks: Seq[() => Unit]): Unit = reading.run(tasks.map(task => (_: Long) => task()))
+  def within(tasks: Seq[FooterReading.Task]): Unit = {
+    val unread = reading.run(tasks)
+    if (unread > 0 && maxMillis > 0L) PlanningTime.cut(s"rows of $unread of ${tasks.size} tables were not read in time")
+  }
 
   private def list(leaf: LeafNode): Option[TableFooters] = {
     val files =

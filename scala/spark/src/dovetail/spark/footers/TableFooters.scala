@@ -7,7 +7,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.FailOpen
-import org.apache.spark.sql.dovetail.predicates.{Values, Widths}
+import org.apache.spark.sql.dovetail.deadline.ListedFiles
+import org.apache.spark.sql.dovetail.predicates.{TrialSafe, Values, Widths}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
@@ -183,27 +184,18 @@ object TableFooters {
         case f: HadoopFsRelation =>
           def conf  = f.sparkSession.sessionState.newHadoopConfWithOptions(f.options)
           val plain = Set[Class[_]](classOf[ParquetFileFormat], classOf[OrcFileFormat])(f.fileFormat.getClass)
-          FooterFormat.of(f.fileFormat).map(
-            new TableFooters(name, r.output, _, plain, f.dataSchema.size, f.partitionSchema, f.location.listFiles(Nil, Nil), conf, caseSensitive)
-          )
+          for (format <- FooterFormat.of(f.fileFormat); files <- ListedFiles(f.location)(f.location.listFiles(Nil, Nil)))
+            yield new TableFooters(name, r.output, format, plain, f.dataSchema.size, f.partitionSchema, files, conf, caseSensitive)
         case _ => None
       }
     case r: DataSourceV2ScanRelation => r.scan match {
         // what is not in the files is an aggregate that was pushed into the scan
         case s: FileScan if r.output.forall(a => (s.dataSchema.fieldNames ++ s.fileIndex.partitionSchema.fieldNames).contains(a.name)) =>
-          FooterFormat.of(s).map { case (format, conf) =>
-            new TableFooters(
-              name,
-              r.output,
-              format,
-              true,
-              s.dataSchema.size,
-              s.fileIndex.partitionSchema,
-              s.fileIndex.listFiles(s.partitionFilters, Nil),
-              conf,
-              caseSensitive
-            )
-          }
+          for {
+            (format, conf) <- FooterFormat.of(s)
+            // predicates on the partitions are computed
+            files <- ListedFiles(s.fileIndex)(s.fileIndex.listFiles(s.partitionFilters.filter(TrialSafe(_)), Nil))
+          } yield new TableFooters(name, r.output, format, true, s.dataSchema.size, s.fileIndex.partitionSchema, files, conf, caseSensitive)
         case _ => None
       }
     case _ => None

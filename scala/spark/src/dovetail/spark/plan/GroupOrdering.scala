@@ -7,6 +7,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{And, Expression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, JoinType}
+import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.explain.{GroupReport, Trace}
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
 import org.apache.spark.sql.dovetail.stats.{LeafStatistics, PlanStatistics, StoredTables}
@@ -14,17 +15,39 @@ import org.apache.spark.sql.dovetail.steer.{AskedOrder, Capture, GroupForm, Stee
 import org.apache.spark.sql.internal.SQLConf
 
 /** Orders one group of joins: graph, search, decision, new plan. */
-final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, steering: Steering, repeated: RepeatedInputs, reduction: SemiJoinReduction) {
+final class GroupOrdering(
+    planner: Planner,
+    val statistics: PlanStatistics,
+    steering: Steering,
+    repeated: RepeatedInputs,
+    reduction: SemiJoinReduction,
+    shares: SearchShares
+) {
 
   /** @param inside orders the groups inside of a leaf */
-  def apply(group: JoinGroup, inside: LogicalPlan => LogicalPlan): LogicalPlan = {
+  def apply(group: JoinGroup, inside: LogicalPlan => LogicalPlan): LogicalPlan = PlanningTime.orNone(reduced(group)) match {
+    case None                                   => late(group, group.leaves.map(inside), Vector.empty)
+    case Some((off, predicates, leaves, notes)) =>
+      val optimized = leaves.map(inside)
+      PlanningTime.orNone {
+        // what keeps rows away is in the group already: counted once more it would make the join with it too small
+        group.leaves.indices.filterNot(i => leaves(i) eq group.leaves(i)).foreach(i => statistics.learnCopy(group.leaves(i), optimized(i)))
+        ordered(group, optimized, predicates, off, notes)
+      }.getOrElse(late(group, optimized, notes))
+  }
+
+  private def reduced(group: JoinGroup): (Option[String], JoinPredicates, Vector[LogicalPlan], Vector[String]) = {
     val off             = steering.off(group)
     val predicates      = Trace.timed("extract")(JoinPredicates(group.outputs, group.conditions))
     val (leaves, notes) = if (off.isEmpty) Trace.timed("estimate")(reduction(group, predicates)) else (group.leaves, Vector.empty)
-    val optimized       = leaves.map(inside)
-    // what keeps rows away is in the group already: counted once more it would make the join with it too small
-    group.leaves.indices.filterNot(i => leaves(i) eq group.leaves(i)).foreach(i => statistics.learnCopy(group.leaves(i), optimized(i)))
-    ordered(group, optimized, predicates, off, notes)
+    (off, predicates, leaves, notes)
+  }
+
+  /** Time ran out before there was an order. */
+  private def late(group: JoinGroup, optimized: Vector[LogicalPlan], notes: Vector[String]): LogicalPlan = {
+    val all = (TimeIsUp.reason +: notes) ++ PlanningTime.takeCuts()
+    if (!group.marked) Trace.record(_ => GroupReport.leftAlone(GroupOrdering.names(group), all.mkString("; ")))
+    keep(group, optimized, planner.marksKeptGroups)
   }
 
   /**
@@ -37,7 +60,8 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, stee
       predicates: JoinPredicates,
       off: Option[String],
       notes: Vector[String]
-  ): LogicalPlan =
+  ): LogicalPlan = {
+    val share = shares.of(group)
     off.orElse(refusal(group, predicates)) match {
       case Some(reason) =>
         // a marked group was reported when it was ordered: with the subquery it came from
@@ -45,16 +69,19 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, stee
           Trace.record(_ => GroupReport.leftAlone(GroupOrdering.names(group), (reason +: notes).mkString("; ")))
         keep(group, optimized, marks = off.isEmpty && planner.marksKeptGroups)
       case None =>
-        val ready    = Trace.timed("estimate")(prepared(group, optimized, predicates))
-        val search   = new Search(ready.graph, planner.costs, planner.budget(), planner.costsAsWritten)
+        val ready = Trace.timed("estimate")(prepared(group, optimized, predicates))
+        PlanningTime.check()
+        val search   = new Search(ready.graph, planner.costs, planner.budget(share), planner.costsAsWritten)
         val settled  = decided(group, ready, search, notes)
         val rebuilt  = if (settled.taken) Some(Trace.timed("rebuild")(ready.rebuild(settled.outcome.best))) else None
-        val decision = settled.copy(notes = settled.notes ++ rebuilt.toVector.flatMap(planner.failedBefore))
+        val cuts     = PlanningTime.takeCuts()
+        val decision = settled.copy(notes = settled.notes ++ cuts ++ rebuilt.toVector.flatMap(planner.failedBefore))
         val several  = group.leaves.size > 2
-        if (several || decision.taken || notes.nonEmpty) Trace.record(GroupReport.searched(ready.graph, ready.leaves, decision, planner, _))
+        if (several || decision.taken || notes.nonEmpty || cuts.nonEmpty) Trace.record(GroupReport.searched(ready.graph, ready.leaves, decision, planner, _))
         if (several) Capture.decided(ready.form, ready.names, decision.shape, search.priced(_, group.shape).isDefined)
         rebuilt.getOrElse(keep(group, optimized, planner.marksKeptGroups))
     }
+  }
 
   /** The first order that somebody asks for and that is legal; else the best one, if it saves enough. */
   private def decided(group: JoinGroup, ready: PreparedGroup, search: Search, notes: Vector[String]): Decision = {
@@ -152,7 +179,7 @@ object GroupOrdering {
     Seq(plan, prepared).foreach(statistics.learnFrom)
     Trace.timed("footers")(statistics.readAhead(prepared))
     val reduction = new SemiJoinReduction(prepared, statistics, planner)
-    new GroupOrdering(planner, statistics, new Steering(session), RepeatedInputs(prepared, planner.reusesExchanges), reduction)
+    new GroupOrdering(planner, statistics, new Steering(session), RepeatedInputs(prepared, planner.reusesExchanges), reduction, new SearchShares(prepared))
   }
 
   /** What people call the leaves of a group, each differently. */

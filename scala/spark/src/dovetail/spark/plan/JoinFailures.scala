@@ -11,7 +11,9 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.FailOpen
-import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
+import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
+import org.apache.spark.sql.dovetail.store.{BoundedJson, StatisticsStore, StoreFiles}
+import org.apache.spark.sql.internal.SQLConf
 
 /**
  * A join of ours with which a query failed.
@@ -67,16 +69,20 @@ final class JoinFailures(files: StoreFiles) {
     }
   }
 
-  private def load(): Unit = if (!loaded) { loaded = true; known = newest(read()) }
+  /** Where the store does not answer in time, nothing is known for now. */
+  private def load(): Unit = if (!loaded)
+    PlanningTime.ofItsOwn(SQLConf.get)(Aside(s"the statistics store ${files.directory}")(_ => read())).flatten.foreach { found =>
+      known = newest(found ++ known)
+      loaded = true
+    }
 
   private def newest(all: Map[String, JoinFailure]): Map[String, JoinFailure] =
     if (all.size <= Most) all else all.toVector.sortBy { case (join, f) => (f.at, join) }.takeRight(Most).toMap
 
   private def read(): Map[String, JoinFailure] =
     try files.stamp(FileName) match {
-        case Some((_, length)) if length > MostBytes => throw new IOException(s"it has $length bytes, more than $MostBytes")
-        case Some(_)                                 => fromJson(files.open(FileName)(in => mapper.readTree(in: InputStream))).map(f => f.join -> f).toMap
-        case None                                    => Map.empty
+        case Some(_) => fromJson(files.open(FileName)(in => BoundedJson.read(in: InputStream))).map(f => f.join -> f).toMap
+        case None    => Map.empty
       }
     catch {
       case NonFatal(e) =>
@@ -90,9 +96,6 @@ object JoinFailures {
 
   /** Failures that are kept: more do not happen before somebody looks. The newest stay. */
   private val Most = 1000
-
-  /** Bytes of a file that is read: a thousand failures take less than half of it. */
-  private val MostBytes = 1L << 20
 
   private val mapper = new ObjectMapper
   private val nodes  = JsonNodeFactory.instance

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
+import java.util.concurrent.TimeUnit
+
 import dovetail.kernel.cost.{BroadcastMemory, CardWeightCosts, ClusterFacts, CostModel, GroupReduction, HashTable, PhysicalCosts}
 import dovetail.kernel.enumerate.Budget
 import dovetail.kernel.estimate.RelationProfile
@@ -7,6 +9,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.calibrate.ClusterCosts
 import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.internal.SQLConf
 
 /** The settings and cluster facts of one run of the rule. Taken from configuration alone: the same query must get the same plan while executors come and go. */
@@ -95,7 +98,16 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /** Orders that the user asks for. */
   def ordersFor(group: JoinGroup): Vector[String] = OrderHint.of(group, conf)
 
-  def budget(): Budget = Budget(DovetailConf.ExactPairs.get(conf), DovetailConf.MaxPlanningMs.get(conf))
+  /**
+   * For the search of one group.
+   *
+   * @param share of the time that is left to planning: half of it each for what the search does exactly or by improving, and for its greedy step
+   */
+  def budget(share: Double): Budget = {
+    val left = PlanningTime.left
+    val half = (left * share / 2.0).toLong
+    Budget.within(DovetailConf.ExactPairs.get(conf), math.min(TimeUnit.MILLISECONDS.toNanos(DovetailConf.MaxPlanningMs.get(conf)), half), left)
+  }
 
   private def hashTable: HashTable =
     if (conf.adaptiveExecutionEnabled && DovetailConf.AdaptiveHash.get(conf)) memory.hashTable else HashTable.none

@@ -6,7 +6,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.{AGGREGATE, EXISTS_SUBQUERY, IN_SUBQUERY, JOIN}
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.explain.Trace
+import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
+import org.apache.spark.sql.dovetail.explain.{GroupReport, Trace}
 import org.apache.spark.sql.dovetail.history.QueryLog
 
 /**
@@ -17,7 +18,7 @@ import org.apache.spark.sql.dovetail.history.QueryLog
  *             ─SemiJoinReduction→ groupings of fewer rows ─GroupGraph→ JoinGraph with sizes (PlanStatistics) ─Search→ JoinTree ─RebuildPlan→ LogicalPlan
  * }}}
  *
- * It runs among the pre-CBO rules, once per query and once per subquery. A plan in which no group changes is returned as it came; so is every plan on
+ * It runs among the pre-CBO rules, once per query and once per subquery, all in one budget of time ([[PlanningTime]]). A plan in which no group changes is returned as it came; so is every plan on
  * which anything goes wrong. What happened is in the [[Trace]], and in the session's [[QueryLog]].
  */
 class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
@@ -28,8 +29,17 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
     val before = Trace.size
     Trace.start(plan)
     FailOpen("reordering joins", (why: String) => { Trace.failed(before, why); plan }) {
-      if (DovetailConf.Enabled.get(conf) && worthALook(plan) && !CrossProducts.refused(plan, conf)) Trace.timed("total")(reordered(plan)) else plan
+      if (DovetailConf.Enabled.get(conf) && worthALook(plan) && !CrossProducts.refused(plan, conf))
+        Trace.timed("total")(PlanningTime.ofQuery(conf)(inTime(plan, before)))
+      else plan
     }
+  }
+
+  private def inTime(plan: LogicalPlan, before: Int): LogicalPlan = {
+    val result = PlanningTime.orNone(reordered(plan)).getOrElse { Trace.failed(before, TimeIsUp.reason); plan }
+    val cuts   = PlanningTime.takeCuts()
+    if (cuts.nonEmpty) Trace.record(_ => GroupReport.leftAlone(Vector.empty, cuts.mkString("; ")))
+    result
   }
 
   /** Streaming operators are numbered by their place in the plan, so a streaming plan keeps it. */

@@ -80,9 +80,9 @@ final class Conditions {
   private def id(e: Expression): Long = column(e).getOrElse(unknown.getOrElseUpdate(e.canonicalized, -1L - unknown.size))
 
   private def literal(e: Expression): Option[Literal] = e match {
-    case l: Literal                                                       => Some(l)
-    case other if other.foldable && other.deterministic && other.resolved => Try(Literal.create(other.eval(), other.dataType)).toOption
-    case _                                                                => None
+    case l: Literal                                                    => Some(l)
+    case other if other.foldable && other.resolved && TrialSafe(other) => Try(Literal.create(other.eval(), other.dataType)).toOption
+    case _                                                             => None
   }
 
   private def nullSafe(l: Expression, r: Expression): C = (literal(l), literal(r)) match {

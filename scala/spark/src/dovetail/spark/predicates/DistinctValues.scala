@@ -60,7 +60,7 @@ object DistinctValues {
   private def integral(e: Expression): Boolean = e.dataType.isInstanceOf[IntegralType]
 
   private def constant(e: Expression): Option[Double] =
-    if (e.foldable) Try(e.eval()).toOption.flatMap(Values.number(_)).map(math.abs).filter(_ > 0.0) else None
+    if (e.foldable && TrialSafe(e)) Try(e.eval()).toOption.flatMap(Values.number(_)).map(math.abs).filter(_ > 0.0) else None
 
   private def negative(e: Expression, columns: Columns): Boolean = new Conditions().column(e).flatMap(columns(_).min).exists(_ < 0.0)
 

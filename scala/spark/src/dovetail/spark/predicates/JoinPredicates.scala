@@ -5,6 +5,7 @@ import scala.collection.mutable
 import dovetail.kernel.estimate.{Assumptions, ColumnProfile, RelationProfile}
 import dovetail.kernel.graph.{EquivalenceClass, Forest, JoinPredicate, Member}
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
 
 /**
  * The conjuncts of a group's inner joins and filters, sorted by what they connect. Relations are numbered by their place in `outputs`.
@@ -75,7 +76,10 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
   }
 
   /** Relations that an expression reads, ascending. */
-  def relationsOf(e: Expression): Vector[Int] = outputs.indices.filter(i => e.references.exists(outputs(i).contains)).toVector
+  def relationsOf(e: Expression): Vector[Int] = {
+    PlanningTime.check()
+    outputs.indices.filter(i => e.references.exists(outputs(i).contains)).toVector
+  }
 
   private def equality(e: Expression): Option[Equality] = e match {
     case eq @ EqualTo(l, r) if l.dataType == r.dataType =>

@@ -10,7 +10,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.collect.PrivateColumns
 import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.footers.{FooterStatistics, RowGroups}
+import org.apache.spark.sql.dovetail.deadline.Aside
+import org.apache.spark.sql.dovetail.footers.{FooterReading, FooterStatistics, RowGroups}
 import org.apache.spark.sql.dovetail.store.TableSample
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
@@ -35,7 +36,8 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
     val tables = for {
       (leaf, columns) <- leaves
       relation        <- files(leaf)
-      schema = StructType(relation.dataSchema.filter(f => FileSample.readable(f.dataType) && columns.exists(_.name == f.name) && !privacy(leaf, f.name)))
+      names  = columns.map(_.name).toSet
+      schema = StructType(relation.dataSchema.filter(f => FileSample.readable(f.dataType) && names(f.name) && !privacy(leaf, f.name)))
       if schema.nonEmpty
     } yield (leaf, relation, schema)
     footers.readAhead(tables.map(_._1), AttributeSet.empty)
@@ -48,7 +50,8 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
     val missing = tables.flatMap { case (leaf, _, _) => Option(wanted.get(leaf)) }.filter(_.found.isEmpty)
     footers.within(missing.indices.collect {
       // a table that the query has twice is read once, with the columns of both
-      case i if missing.indexWhere(_.key == missing(i).key) == i => () => read(missing(i), missing.filter(_.key == missing(i).key).map(_.schema))
+      case i if missing.indexWhere(_.key == missing(i).key) == i =>
+        new FooterReading.Task(missing(i).place, _ => read(missing(i), missing.filter(_.key == missing(i).key).map(_.schema)))
     })
   }
 
@@ -75,6 +78,7 @@ object FileSamples {
   final private case class Wanted(relation: HadoopFsRelation, groups: RowGroups, schema: StructType) {
     val key: FileSampleCache.Key           = FileSampleCache.key(groups)
     def found: Option[Option[TableSample]] = FileSampleCache.get(key, schema)
+    def place: String                      = Aside.table(groups.files.head._1.getPath)
   }
 
   /** The same rows with the columns of both: reading again takes the same rows, unless wide columns have made it take fewer places. */

@@ -1,8 +1,9 @@
 package org.apache.spark.sql.dovetail.sample
 
 import dovetail.kernel.estimate.{RelationSample, Sampling}
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeMap, AttributeReference, BindReferences, Expression, InterpretedPredicate, Unevaluable}
-import org.apache.spark.sql.dovetail.predicates.JoinKeys
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.dovetail.FailOpen.Survivable
+import org.apache.spark.sql.dovetail.predicates.{JoinKeys, TrialSafe}
 import org.apache.spark.sql.dovetail.store.TableSample
 import org.apache.spark.sql.types.StructType
 
@@ -17,7 +18,7 @@ import org.apache.spark.sql.types.StructType
  */
 final class PlanSample private (
     val table: TableSample,
-    base: Seq[Attribute],
+    base: AttributeSeq,
     columns: AttributeMap[Expression],
     val kept: Array[Int],
     val untried: Vector[Expression],
@@ -81,22 +82,25 @@ final class PlanSample private (
     val columns                              = computed(keys) ++ computed(others).filter { case (_, e, key) => e.isDefined && key.isDefined }
     if (!columns.forall { case (_, e, key) => e.isDefined && key.isDefined } || table.of <= 0L || !(complete || table.clusters.isEmpty)) None
     else
-      try
-        Some(
-          RelationSample(
-            complete,
-            rows.length,
-            math.min(1.0, table.rows.length.toDouble / of / table.of),
-            columns.map { case (c, e, key) => c -> rows.map(i => key.get.apply(e.get.eval(table.rows(i)))) }.toMap,
-            columns.collect { case (c, _, Some(key)) if key.ordered => c }.toSet
+      try {
+        val values = columns.map { case (c, e, key) => KeptRows.values(table, rows, e.get)(key.get.apply(_)).map(c -> _) }
+        if (values.exists(_.isEmpty)) None
+        else
+          Some(
+            RelationSample(
+              complete,
+              rows.length,
+              math.min(1.0, table.rows.length.toDouble / of / table.of),
+              values.flatten.toMap,
+              columns.collect { case (c, _, Some(key)) if key.ordered => c }.toSet
+            )
           )
-        )
-      catch { case scala.util.control.NonFatal(_) => None } // a value that the key's cast does not take: the query will say so
+      } catch { case Survivable(_) => None } // a value that the key's cast does not take: the query will say so
   }
 
   /** Distinct combinations of some of the plan's columns in the table, before all filters; None where one is not a column of the sample as it stands. */
   def distinct(of: Seq[Attribute]): Option[Double] = {
-    val places = of.map(a => columns.get(a).map(base.indexOf(_)).filter(_ >= 0))
+    val places = of.map(a => columns.get(a).collect { case b: Attribute => base.indexOf(b.exprId) }.filter(_ >= 0))
     if (places.forall(_.isDefined)) table.distinct(places.flatten.sorted.toVector) else None
   }
 
@@ -105,8 +109,7 @@ final class PlanSample private (
     if (e.references.forall(columns.contains)) Some(e.transformUp { case a: Attribute => columns(a) }) else None
 
   private def bound(e: Expression): Option[Expression] =
-    if (!e.deterministic) None
-    else substituted(e).map(BindReferences.bindReference(_, base)).filterNot(_.exists(_.isInstanceOf[Unevaluable]))
+    substituted(e).filter(TrialSafe(_)).map(BindReferences.bindReference(_, base)).filterNot(_.exists(_.isInstanceOf[Unevaluable]))
 }
 
 object PlanSample {
@@ -117,7 +120,8 @@ object PlanSample {
     val named = base.map(a => a.name -> a).toMap
     new PlanSample(
       table,
-      base,
+      // looks columns up by a table that is made once
+      new AttributeSeq(base),
       AttributeMap(output.flatMap(a => named.get(a.name).filter(_.dataType == a.dataType).map(b => a -> (b: Expression)))),
       Array.range(0, table.rows.length),
       Vector.empty,

@@ -15,7 +15,7 @@ import org.apache.spark.sql.dovetail.store.TableSample
 /**
  * Samples of the plans that estimates are asked for: filters and projections over a table of which a sample was collected, or read just now ([[FileSamples]]).
  *
- * So LIKE, functions of the user's, casts, CASE and predicates that depend on each other are not guessed but tried. One object serves one run of the rule.
+ * So LIKE, Spark's functions, casts, CASE and predicates that depend on each other are not guessed but tried. One object serves one run of the rule.
  */
 final class PlanSamples(known: KnownTables, read: LeafNode => Option[TableSample] = _ => None) {
   private val remembered = new IdentityHashMap[LogicalPlan, Option[PlanSample]]

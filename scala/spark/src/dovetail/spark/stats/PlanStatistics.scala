@@ -7,6 +7,7 @@ import scala.collection.mutable
 import dovetail.kernel.estimate._
 import org.apache.spark.sql.catalyst.expressions.{Alias, And, Attribute, AttributeSet, Expression, IsNotNull, Literal, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, DistinctValues, Widths}
 import org.apache.spark.sql.dovetail.sample.{PlanSample, PlanSamples}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
@@ -40,6 +41,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
     val known = remembered.get(plan)
     if (known != null) known
     else {
+      PlanningTime.check()
       val p = estimate(plan)
       remembered.put(plan, p)
       p
@@ -128,9 +130,10 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
     val rows =
       if (after.complete && open.isEmpty) Estimate.exactly(left, child.rows.source)
       else after.rowsAtMost.foldLeft(child.rows.scaled(counted * formula(untried)))(_ bounded _)
-    val columns = kept.columns.map { case (id, c) =>
+    val restricted = condition.references.iterator.map(_.exprId.id).toSet
+    val columns    = kept.columns.map { case (id, c) =>
       val ndv =
-        if (condition.references.exists(_.exprId.id == id)) c.ndv else child.column(id).ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value))
+        if (restricted(id)) c.ndv else child.column(id).ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value))
       id -> c.copy(ndv = ndv.map(math.min(_, math.max(rows.value, 1.0))))
     }
     kept.copy(rows = rows, columns = columns)

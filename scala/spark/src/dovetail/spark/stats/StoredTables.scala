@@ -8,6 +8,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.collect.{DataFile, TableSketch}
+import org.apache.spark.sql.dovetail.deadline.{Aside, ListedFiles}
 import org.apache.spark.sql.dovetail.steer.KnownRows
 import org.apache.spark.sql.dovetail.store._
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
@@ -45,9 +46,12 @@ final class StoredTables(session: SparkSession) extends KnownTables {
 
   private def known(relation: LogicalRelation, files: HadoopFsRelation): Option[TableStatistics] = {
     val store = StatisticsStore.of(session)
-    val table = store.find(TableKey(relation, files, session.sparkContext.hadoopConfiguration))
-    table.flatMap(t => StoredTables.of(store, t, DataFile.of(files.location)).map(s => rows(relation).fold(s)(StoredTables.ofTable(s, t, _))))
-      .map(s => if (HiddenRows.possible(files)) s.copy(atMost = true) else s)
+    val found = for {
+      table <- Aside(store.files.place)(_ => store.find(TableKey(relation, files, session.sparkContext.hadoopConfiguration))).flatten
+      now   <- ListedFiles(files.location)(DataFile.of(files.location))
+      known <- Aside(store.files.place)(_ => StoredTables.of(store, table, now)).flatten
+    } yield rows(relation).fold(known)(StoredTables.ofTable(known, table, _))
+    found.map(s => if (HiddenRows.possible(files)) s.copy(atMost = true) else s)
   }
 }
 

@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.predicates.Conjuncts
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, TrialSafe}
 
 /**
  * Columns of a plan's leaves that are worth looking at in the data itself: those that predicates read on the leaf, and keys of several columns, of which nobody
@@ -37,7 +37,5 @@ object WantedColumns {
 
   /** Whether trying it tells more than footers do: not the checks for NULL that Spark adds, nor what is only known while the query runs. */
   private def telling(c: Expression): Boolean =
-    c.deterministic && c.references.nonEmpty && !c.isInstanceOf[IsNotNull] && !c.exists(e =>
-      e.isInstanceOf[DynamicPruning] || e.isInstanceOf[PlanExpression[_]]
-    )
+    c.references.nonEmpty && !c.isInstanceOf[IsNotNull] && !c.exists(_.isInstanceOf[DynamicPruning]) && TrialSafe(c)
 }

@@ -16,7 +16,7 @@ import org.apache.spark.sql.dovetail.store.{BoundedJson, StatisticsStore, StoreF
  *
  * One object per store in this JVM. JVMs that change the file do so one after the other ([[org.apache.spark.sql.dovetail.store.StoreLock]]).
  */
-final class Pins(files: StoreFiles) {
+final class Pins(val files: StoreFiles) {
   import Pins._
 
   private var saved   = Vector.empty[Pin]

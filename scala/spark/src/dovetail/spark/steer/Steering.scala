@@ -6,6 +6,7 @@ import dovetail.kernel.graph.{JoinGraph, Relation}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.plan.{JoinGroup, OrderHint, QueryHints}
 import org.apache.spark.sql.dovetail.stats.LeafStatistics
 
@@ -19,8 +20,10 @@ final class Steering(session: SparkSession) {
 
   private val known       = KnownRows.of(session)
   private lazy val pinned = Pins.of(session)
-  private lazy val pins   = pinned.all
-  private lazy val fault  = pinned.problem
+
+  // their file is looked at for every query
+  private lazy val (pins, fault) =
+    Aside(pinned.files.place)(_ => (pinned.all, pinned.problem)).getOrElse((Vector.empty, Some("it was not read in time")))
 
   private lazy val excluded: Vector[(String, String)] =
     DovetailConf.ExcludeTables.get(session.sessionState.conf).split(',').map(_.trim).filter(_.nonEmpty).map(p => p -> pattern(p)).toVector

@@ -19,6 +19,9 @@ import org.apache.hadoop.fs._
 final class StoreFiles(val directory: Path, hadoop: Configuration) {
   import StoreFiles._
 
+  /** What it is called where it does not answer. */
+  val place: String = s"the statistics store $directory"
+
   // the format has checksums of its own
   private lazy val fs: FileSystem = StoreFiles.fileSystem(directory, hadoop)
 
