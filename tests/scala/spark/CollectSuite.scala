@@ -20,7 +20,7 @@ class CollectSuite extends DovetailSuite {
   private val RankError = 0.02
 
   /** Bytes of the largest piece that is packed here. */
-  private val Most                                                        = 1 << 20
+  private val Most                                                         = 1 << 20
   private def packed(write: java.io.DataOutputStream => Unit): Array[Byte] = Bytes.compressed("test", Most)(write)
 
   private val types: Seq[(String, DataType)] = Seq(

@@ -47,7 +47,7 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("any bit of a header or a sketch may be another, under checksums that are right") {
     withDirectory { d =>
-      val random = new Random(13)
+      val random                                  = new Random(13)
       def broken(bytes: Array[Byte]): Array[Byte] = {
         val other = bytes.clone()
         (0 to random.nextInt(4)).foreach { _ =>
@@ -153,8 +153,10 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
         withTables("t") {
           spark.range(0, 4000, 1, 4).selectExpr("id", "CAST(id % 4 AS INT) p").repartition(4).write.partitionBy("p").saveAsTable("t")
           spark.sql("DOVETAIL ANALYZE TABLE t").collect()
-          val list   = Files.list(d)
-          val file   = try list.toArray.toSeq.map(_.asInstanceOf[Path]).find(_.toString.endsWith(StoreFiles.Suffix)).get finally list.close()
+          val list = Files.list(d)
+          val file =
+            try list.toArray.toSeq.map(_.asInstanceOf[Path]).find(_.toString.endsWith(StoreFiles.Suffix)).get
+            finally list.close()
           val pieces = new Pieces(Files.readAllBytes(file))
           Files.write(file, pieces.withFirstPart(packedZeros(64 << 20)))
           val sql           = "SELECT count(*) FROM t WHERE p < 2"
@@ -199,7 +201,7 @@ object HostileFilesSuite {
   private def checksum(bytes: Array[Byte]): Long = { val crc = new CRC32; crc.update(bytes); crc.getValue }
 
   /** Says whether somebody has made one. */
-  class Loaded { Loaded.loaded = true }
+  class Loaded  { Loaded.loaded = true         }
   object Loaded { @volatile var loaded = false }
 
   /** A statistics file in pieces, which puts others in their places, with lengths and checksums to match. */
@@ -221,9 +223,9 @@ object HostileFilesSuite {
 
     /** The header with another schema. */
     def headerWith(schema: String): Array[Byte] = {
-      val in     = ByteBuffer.wrap(header)
-      val text   = (0 until 2).foldLeft(0)((at, _) => at + 4 + in.getInt(at)) + 8
-      val bytes  = schema.getBytes("UTF-8")
+      val in    = ByteBuffer.wrap(header)
+      val text  = (0 until 2).foldLeft(0)((at, _) => at + 4 + in.getInt(at)) + 8
+      val bytes = schema.getBytes("UTF-8")
       header.take(text) ++ ByteBuffer.allocate(4).putInt(bytes.length).array ++ bytes ++ header.drop(text + 4 + in.getInt(text))
     }
 
@@ -239,7 +241,9 @@ object HostileFilesSuite {
 
     /** Length of the first block: the offset of the one behind it. */
     private def findFirst: Int = {
-      val ends = (0 to header.length - 20).map(i => ByteBuffer.wrap(header, i, 12)).map(b => (b.getLong(), b.getInt())).collect { case (0L, n) if n > 100 && n < blocks.length => n }
+      val ends = (0 to header.length - 20).map(i => ByteBuffer.wrap(header, i, 12)).map(b => (b.getLong(), b.getInt())).collect {
+        case (0L, n) if n > 100 && n < blocks.length => n
+      }
       ends.find(n => header.indexOfSlice(ByteBuffer.allocate(8).putLong(n.toLong).array) >= 0).get
     }
 

@@ -101,8 +101,10 @@ class PlanningTimeSuite extends DovetailSuite {
         assert(during("SELECT * FROM a JOIN b ON a.g = b.id JOIN c ON b.g = c.id WHERE broken(a.s) > 6") > 0L)
       }
       // a built-in predicate beside it is tried
-      assert(traced("SELECT * FROM a JOIN b ON a.g = b.id JOIN c ON b.g = c.id WHERE a.s LIKE 'nothing%' AND counted(a.s) > 7")._2.groups.head.relations.head.rows
-        .exists(_.value < 100.0))
+      assert(
+        traced("SELECT * FROM a JOIN b ON a.g = b.id JOIN c ON b.g = c.id WHERE a.s LIKE 'nothing%' AND counted(a.s) > 7")._2.groups.head.relations.head.rows
+          .exists(_.value < 100.0)
+      )
     }
   }
 
@@ -114,9 +116,9 @@ class PlanningTimeSuite extends DovetailSuite {
         spark.sql("CREATE TABLE c2 USING parquet AS SELECT id FROM range(10)")
         val calls = new AtomicLong
         spark.udf.register("seen", udf { p: Long => calls.incrementAndGet(); p })
-        val sql                   = "SELECT * FROM parted JOIN b2 ON parted.id = b2.id JOIN c2 ON b2.id = c2.id WHERE seen(p) = 3"
-        def planned(on: Boolean)  = dovetail(on) { calls.set(0L); optimized(sql); calls.get }
-        val (without, withUs)     = (planned(on = false), planned(on = true))
+        val sql                  = "SELECT * FROM parted JOIN b2 ON parted.id = b2.id JOIN c2 ON b2.id = c2.id WHERE seen(p) = 3"
+        def planned(on: Boolean) = dovetail(on) { calls.set(0L); optimized(sql); calls.get }
+        val (without, withUs)    = (planned(on = false), planned(on = true))
         assert(without > 0L && withUs <= without, s"$without calls without, $withUs with Dovetail")
       }
     }
@@ -157,8 +159,8 @@ class PlanningTimeSuite extends DovetailSuite {
   }
 
   test("a query's subqueries share its budget, and Spark's own time is not counted") {
-    val conf                    = spark.sessionState.conf
-    val (tracker, other)        = (new QueryPlanningTracker, new QueryPlanningTracker)
+    val conf                     = spark.sessionState.conf
+    val (tracker, other)         = (new QueryPlanningTracker, new QueryPlanningTracker)
     def spend(pause: Long): Long = PlanningTime.ofQuery(conf) {
       PlanningTime.notCounting(Thread.sleep(10L * pause))
       Thread.sleep(pause)
@@ -181,8 +183,8 @@ class PlanningTimeSuite extends DovetailSuite {
         spark.read.parquet(d.resolve("wide").toString).createOrReplaceTempView("wide")
         spark.range(10).selectExpr("id g").createOrReplaceTempView("small")
         withoutIdempotenceCheck(withConf(budget(2000)) {
-          val sql              = "SELECT * FROM wide a JOIN wide b ON a.c1 = b.c1 JOIN wide c ON b.c2 = c.c2 JOIN small d ON d.g = a.c0"
-          val (millis, _)      = total(sql)
+          val sql         = "SELECT * FROM wide a JOIN wide b ON a.c1 = b.c1 JOIN wide c ON b.c2 = c.c2 JOIN small d ON d.g = a.c0"
+          val (millis, _) = total(sql)
           assert(millis < PatienceMs)
         })
       }

@@ -227,7 +227,17 @@ class StoreSuite extends DovetailSuite {
           known("SELECT * FROM people").get.columns.find(_.name == "ssn").exists(_.min.isDefined)
         }
         withConf("spark.dovetail.store.writeBack" -> "false") {
-          Seq("ssn", " `ssn`", "`SSN`", "people.ssn", "`people`.`ssn`", "default.people.ssn", "spark_catalog.`default`.people.SsN", "x, people . ssn,y", "ssn.part")
+          Seq(
+            "ssn",
+            " `ssn`",
+            "`SSN`",
+            "people.ssn",
+            "`people`.`ssn`",
+            "default.people.ssn",
+            "spark_catalog.`default`.people.SsN",
+            "x, people . ssn,y",
+            "ssn.part"
+          )
             .foreach { entry =>
               withConf("spark.dovetail.privateColumns" -> entry) {
                 Seq("TABLE people", s"PATH parquet.`$path`", "TABLE twin").filterNot(h => h.contains("twin") && entry.startsWith("default")).foreach(how =>

@@ -85,10 +85,10 @@ class WidthSuite extends DovetailSuite {
     withDirectory { directory =>
       val path = directory.resolve("few")
       spark.range(0, Rows.toLong, 1, 1).selectExpr(s"${payloads.toMap.apply("few texts")} AS p").write.parquet(path.toString)
-      val conf   = spark.sessionState.newHadoopConf()
-      val files  = new org.apache.hadoop.fs.Path(path.toString).getFileSystem(conf).listStatus(new org.apache.hadoop.fs.Path(path.toString))
-      val file   = files.find(_.getPath.getName.endsWith(".parquet")).get
-      val column = ParquetFooters.footer(file, conf).columns("p").copy(lengths = None)
+      val conf                  = spark.sessionState.newHadoopConf()
+      val files                 = new org.apache.hadoop.fs.Path(path.toString).getFileSystem(conf).listStatus(new org.apache.hadoop.fs.Path(path.toString))
+      val file                  = files.find(_.getPath.getName.endsWith(".parquet")).get
+      val column                = ParquetFooters.footer(file, conf).columns("p").copy(lengths = None)
       def read(c: ColumnFooter) = ParquetFooters.distinct(file, conf, Seq(c), () => true).head._2.get.lengths.get
       assert(read(column).longest.contains(4000.0) && read(column).total.contains(Width.padded(Rows.toDouble, Rows * 4000.0)))
       assert(read(column.copy(groups = column.groups + 1)).longest.isEmpty, "one more row group, which was not looked at")

@@ -57,8 +57,7 @@ object ClusterCosts {
         val text = new String(in.readNBytes(MostBytes), UTF_8)
         CostText.read(text, CostConstants()).fold(why => throw new IllegalArgumentException(why), identity)
       }
-    }
-    catch {
+    } catch {
       case _: FileNotFoundException => CostConstants()
       case NonFatal(e)              =>
         val what = s"The calibration in ${files.directory} cannot be used and is ignored: ${e.getMessage}. Run DOVETAIL CALIBRATE again"

@@ -42,7 +42,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     val keptFiles         = kept.iterator.flatMap(_.files).toSet
     val unread            = wanted.filterNot(f => keptFiles(f.fingerprint))
     val parts             = Parts.of(unread, recipe)
-    val sketches = if (parts.isEmpty) Vector.empty
+    val sketches          = if (parts.isEmpty) Vector.empty
     else Collect(session, files, recipe, parts, Parts.sampleRows(parts, all.map(_.length).sum, sampleRows), whole)
     val added = parts.zip(sketches).map { case (p, s) => TableFile.NewPart(p.map(_.fingerprint), p.map(_.length).sum, s) }
     val now   = System.currentTimeMillis()

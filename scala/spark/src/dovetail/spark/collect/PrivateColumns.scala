@@ -88,8 +88,8 @@ object PrivateColumns {
       val catalog = session.sessionState.catalog
       try {
         val named = (1 until parts.size).map(parts.take).flatMap {
-          case Vector(table)                                              => catalog.listDatabases().take(MostDatabases).map(db => TableIdentifier(table, Some(db)))
-          case Vector(db, table)                                          => Seq(TableIdentifier(table, Some(db)))
+          case Vector(table)     => catalog.listDatabases().take(MostDatabases).map(db => TableIdentifier(table, Some(db)))
+          case Vector(db, table) => Seq(TableIdentifier(table, Some(db)))
           case Vector(c, db, table) if c.equalsIgnoreCase(SessionCatalog) => Seq(TableIdentifier(table, Some(db)))
           case _                                                          => Nil
         }
@@ -145,6 +145,8 @@ object PrivateColumns {
 
   /** All names of the table that a user may mean by an entry: its own, and those of other tables with the same files. None of a path. */
   def namesOf(session: SparkSession, relation: LogicalRelation, sameFiles: CatalogTable => Boolean): Seq[Seq[String]] =
-    namesOf(relation).toSeq.flatMap(own => own +: of(session.sessionState.conf).entries.flatMap(_.tables(session)).filter(sameFiles).map(t => parts(t.identifier)))
+    namesOf(relation).toSeq.flatMap(own =>
+      own +: of(session.sessionState.conf).entries.flatMap(_.tables(session)).filter(sameFiles).map(t => parts(t.identifier))
+    )
       .distinct
 }

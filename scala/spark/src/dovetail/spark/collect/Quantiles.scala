@@ -81,7 +81,8 @@ object Quantiles {
         starts.head >= 0 && sizes.forall(_ >= 0L) && sizes.zipWithIndex.map { case (n, level) => n << level }.sum == b.getLong(8)
       }
     }
-    if (bytes.length < ShortPreamble || b.getShort(4) < M || b.getShort(4) > K || b.get(6) != M || !(single || complete)) throw new BrokenFile("quantiles are not what they say")
+    if (bytes.length < ShortPreamble || b.getShort(4) < M || b.getShort(4) > K || b.get(6) != M || !(single || complete))
+      throw new BrokenFile("quantiles are not what they say")
     bytes
   }
 

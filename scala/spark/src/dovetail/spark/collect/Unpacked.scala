@@ -37,7 +37,7 @@ final class Unpacked private (bytes: Array[Byte]) extends DataInputStream(new By
 
   /** Bytes behind their length; None where there are none. */
   def array(most: Int): Option[Array[Byte]] = readInt() match {
-    case -1                                      => None
+    case -1                                       => None
     case n if n >= 0 && n <= math.min(most, left) =>
       val bytes = new Array[Byte](n)
       readFully(bytes)

@@ -43,7 +43,9 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
     val notes   = if (done.forall(_.read.isEmpty)) Nil else columns.notes(session, done.flatMap(_.read))
     notes.foreach(n => FailOpen.warnOnce(s"private columns $n", n))
     if (notes.isEmpty) done
-    else done.headOption.map(d => d.copy(row = Row.fromSeq(d.row.toSeq.init :+ (Seq(d.row.getString(d.row.size - 1)).filter(_.nonEmpty) ++ notes).mkString("; ")))).toSeq ++
+    else done.headOption.map(d =>
+      d.copy(row = Row.fromSeq(d.row.toSeq.init :+ (Seq(d.row.getString(d.row.size - 1)).filter(_.nonEmpty) ++ notes).mkString("; ")))
+    ).toSeq ++
       done.drop(1)
   }
 

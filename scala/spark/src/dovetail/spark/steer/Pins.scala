@@ -100,7 +100,7 @@ final class Pins(val files: StoreFiles) {
 
   private def read(): Vector[Pin] =
     files.stamp(FileName) match {
-      case None         => Vector.empty
+      case None => Vector.empty
       // also a pipe, which would keep its reader waiting
       case Some((_, 0)) => throw new IllegalArgumentException("the file is empty.")
       case _            => Pin.fromJson(files.open(FileName)(BoundedJson.read(_: java.io.InputStream)))

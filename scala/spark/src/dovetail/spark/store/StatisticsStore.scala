@@ -67,7 +67,8 @@ final class StatisticsStore(val files: StoreFiles) {
 
   /** The version of the table's file, if only a newer Dovetail can read it. */
   def newerVersion(key: String): Option[Int] =
-    try files.stamp(fileName(key)).filter(s => TableFile.possible(s._2)).map(_ => files.open(fileName(key))(in => TableFile.readVersion(new DataInputStream(in))))
+    try
+      files.stamp(fileName(key)).filter(s => TableFile.possible(s._2)).map(_ => files.open(fileName(key))(in => TableFile.readVersion(new DataInputStream(in))))
         .filter(_ > TableFile.Version)
     catch { case NonFatal(_) => None }
 
@@ -145,8 +146,8 @@ final class StatisticsStore(val files: StoreFiles) {
   /** Whether reading the same file again ends in the same way: its contents are to blame, and not the file system. */
   private def lasting(e: Throwable): Boolean = e match {
     case _: BrokenFile | _: java.io.EOFException | _: TableFile.NewerVersion => true
-    case _: IOException                                                     => false
-    case _                                                                  => true
+    case _: IOException                                                      => false
+    case _                                                                   => true
   }
 
   private def reason(e: Throwable): String = e match {

@@ -24,7 +24,10 @@ final class StoreLock(fs: FileSystem, directory: Path, local: Boolean) {
   def apply[A](body: => A): A = {
     val held = taken(System.nanoTime() + PatienceMillis * 1000000L)
     try body
-    finally held.foreach(release => try release() catch { case NonFatal(_) => () })
+    finally held.foreach(release =>
+        try release()
+        catch { case NonFatal(_) => () }
+      )
   }
 
   /** How to give it back; None where it cannot be had. */
