@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail.collect
 
 import java.io.DataOutput
 
+import com.fasterxml.jackson.core.JsonProcessingException
 import org.apache.spark.sql.dovetail.store.BoundedJson
 import org.apache.spark.sql.types._
 
@@ -59,7 +60,9 @@ object Recipe {
 
   /** A schema of types that have names. Others are refused unread: they may be as deep as they like, or name a class that Spark would load. */
   private def flat(json: String): StructType = {
-    val fields = BoundedJson.read(json.getBytes("UTF-8")).path("fields")
+    val fields =
+      try BoundedJson.read(json.getBytes("UTF-8")).path("fields")
+      catch { case _: JsonProcessingException => throw new BrokenFile("its schema is no JSON") }
     if (!fields.isArray || fields.size > MostColumns || !(0 until fields.size).forall(fields.get(_).path("type").isTextual))
       throw new BrokenFile("its schema is none of a table's flat columns")
     DataType.fromJson(json) match {
