@@ -67,10 +67,10 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
-  test("every number of a header may claim ten million, or two billion, of whatever it counts") {
+  test("every number of a header may claim ten million of whatever it counts") {
     withDirectory { d =>
       LogCapture.of("dovetail") {
-        for (at <- (0 until good.header.length - 4).filter(i => i < 64 || i > good.header.length - 300); claim <- Seq(10000000, Int.MaxValue)) {
+        for (at <- (0 until good.header.length - 4).filter(i => i < 40 || i > good.header.length - 140); claim <- Seq(10000000)) {
           val header = good.header.clone()
           ByteBuffer.wrap(header).putInt(at, claim)
           val (_, bytes) = look(d, good.withHeader(header))
@@ -171,7 +171,7 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
 }
 
 object HostileFilesSuite {
-  private val Rounds = 400
+  private val Rounds = 200
 
   /** What a file of some kilobytes may have a reader ask for: its sketches, twice, and what a first look loads. */
   private val MostMemory = 48L << 20

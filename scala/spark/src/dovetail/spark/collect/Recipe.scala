@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail.collect
 
 import java.io.DataOutput
 
+import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.dovetail.store.BoundedJson
 import org.apache.spark.sql.types._
@@ -60,7 +61,9 @@ object Recipe {
 
   /** A schema of types that have names, or are made of such. Others are refused unread: they may name a class that Spark would load. */
   private def named(json: String): StructType = {
-    val fields = BoundedJson.read(json.getBytes("UTF-8")).path("fields")
+    val fields =
+      try BoundedJson.read(json.getBytes("UTF-8")).path("fields")
+      catch { case _: JsonProcessingException => throw new BrokenFile("its schema is no JSON") }
     if (!fields.isArray || fields.size > MostColumns || !(0 until fields.size).forall(i => hasName(fields.get(i).path("type"))))
       throw new BrokenFile("its schema is none of a table's columns")
     DataType.fromJson(json) match {
