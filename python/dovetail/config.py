@@ -38,8 +38,15 @@ class Config(ConfigBase):
             table that has been read in part, rows are extrapolated. The default is a delay that is not felt, and enough
             for some hundred files on a local disk; on an object store, where a read takes about 50 ms, it is enough for
             one of each of a dozen tables. 0 uses only what has been read already.
-        planning_budget_ms: Milliseconds that the search for one group of joins may take. Then the best plan found so
-            far is taken.
+        planning_max_ms: Milliseconds that Dovetail may add to the planning of one query, with all its subqueries:
+            statistics looked up, footers and rows read, predicates tried, estimates, search. Then the best plan so far
+            is taken, the rest is left as it is written, and explain says what was cut. spark.dovetail.footers.maxMs and
+            spark.dovetail.reorder.maxPlanningMs are shares of it: they end where it does. The first query of a JVM,
+            which has to load classes, has twice as long. The default is above all that was measured of TPC-DS and TPC-H
+            (half of their queries take 50 ms, 95 in a hundred 320, the slowest 1,600 on a loaded machine): it ends what
+            is out of the ordinary.
+        planning_budget_ms: Milliseconds that the search for one group of joins may take, of those that
+            spark.dovetail.planning.maxMs leaves. Then the best plan found so far is taken.
         exact_pairs: Pairs of sub-plans that the exact search may consider for one group of joins; beyond them a
             linearized and a greedy one, improved piece by piece, take over. 0 is greedy only. A star of 16 relations
             has 245760 pairs, a clique of 12 has 261625.
@@ -68,6 +75,9 @@ class Config(ConfigBase):
         sample_files: Whether predicates on Parquet and ORC tables of which no sample was collected are tried on some
             thousand rows that are read when the query is planned, in the time that spark.dovetail.footers.maxMs leaves.
             The rows stay in the driver's memory for later queries.
+        sample_user_functions: Whether predicates with functions of the user's are tried on rows while a query is
+            planned, in its time. When false, no function is run that is not Spark's own: it may be slow, or do more
+            than to compute.
         private_columns: Column or table.column, separated by commas: columns of which DOVETAIL ANALYZE keeps counts but
             no values, in whatever table (column), or in one (table.column).
         log_queries: Queries that dovetail_queries() remembers, of this session, in the driver's memory; with their
@@ -81,6 +91,7 @@ class Config(ConfigBase):
     histograms: bool = True
     footers_enabled: bool = True
     footers_max_ms: int = 100
+    planning_max_ms: int = 2000
     planning_budget_ms: int = 500
     exact_pairs: int = 300000
     min_gain: float = 0.1
@@ -95,6 +106,7 @@ class Config(ConfigBase):
     sample_enabled: bool = True
     sample_rows: int = 20000
     sample_files: bool = True
+    sample_user_functions: bool = False
     private_columns: str = ""
     log_queries: int = 100
 
@@ -106,6 +118,7 @@ class Config(ConfigBase):
         Setting("histograms", "spark.dovetail.histogram.enabled", "bool", True),
         Setting("footers_enabled", "spark.dovetail.footers.enabled", "bool", True),
         Setting("footers_max_ms", "spark.dovetail.footers.maxMs", "int", 100, low=0),
+        Setting("planning_max_ms", "spark.dovetail.planning.maxMs", "int", 2000, low=1),
         Setting("planning_budget_ms", "spark.dovetail.reorder.maxPlanningMs", "int", 500, low=1),
         Setting("exact_pairs", "spark.dovetail.reorder.exactPairs", "int", 300000, low=0),
         Setting("min_gain", "spark.dovetail.reorder.minGain", "float", 0.1, low=0.0, high=1.0),
@@ -120,6 +133,7 @@ class Config(ConfigBase):
         Setting("sample_enabled", "spark.dovetail.sample.enabled", "bool", True),
         Setting("sample_rows", "spark.dovetail.sample.rows", "int", 20000, low=1, high=1000000),
         Setting("sample_files", "spark.dovetail.sample.files", "bool", True),
+        Setting("sample_user_functions", "spark.dovetail.sample.userFunctions", "bool", False),
         Setting("private_columns", "spark.dovetail.privateColumns", "str", ""),
         Setting("log_queries", "spark.dovetail.log.queries", "int", 100, low=0, high=10000),
     )
