@@ -207,7 +207,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
         withTables("t") {
           spark.range(10).write.saveAsTable("t")
           spark.sql("DOVETAIL ANALYZE TABLE t").collect()
-          val file  = directory.resolve(names(directory).head)
+          val file  = directory.resolve(names(directory).find(_.endsWith(StoreFiles.Suffix)).get)
           val bytes = Files.readAllBytes(file)
           Files.write(file, bytes.updated(VersionByte, (TableFile.Version + 1).toByte))
           Thread.sleep(StatisticsStore.CheckMillis + 100)

@@ -15,7 +15,9 @@ import org.apache.spark.sql.types.{DataType, LongType}
  */
 object StoreWriter {
   private val Parts     = 8
-  private val PartBytes = 200000
+
+  /** Less than the format allows for a part of one column. */
+  private val PartBytes = 100000
 
   /** A word of NULLs and one value. */
   private val RowBytes = 16

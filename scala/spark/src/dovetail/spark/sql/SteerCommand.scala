@@ -80,7 +80,8 @@ private object SteerCommand {
   def readsPrivate(query: LogicalPlan, columns: PrivateColumns): Boolean = !columns.isEmpty && {
     val leaves = query.collectWithSubqueries { case l: LeafNode => l }
     val hidden = AttributeSet(leaves.flatMap(l => l.output.filter(a => columns(l, a.name))))
-    query.collectWithSubqueries { case p => p.expressions.exists(_.references.exists(hidden.contains)) }.contains(true)
+    // a leaf lists its columns, read or not
+    query.collectWithSubqueries { case p if !p.isInstanceOf[LeafNode] => p.expressions.exists(_.references.exists(hidden.contains)) }.contains(true)
   }
 
   def names(pins: Pins): String = if (pins.all.isEmpty) "none" else pins.all.map(_.name).mkString(", ")
