@@ -19,7 +19,7 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, stee
   /** @param inside orders the groups inside of a leaf */
   def apply(group: JoinGroup, inside: LogicalPlan => LogicalPlan): LogicalPlan = {
     val off             = steering.off(group)
-    val predicates      = Trace.timed("extract")(JoinPredicates(group.outputs, group.conditions))
+    val predicates      = Trace.timed("extract")(group.predicates)
     val (leaves, notes) = if (off.isEmpty) Trace.timed("estimate")(reduction(group, predicates)) else (group.leaves, Vector.empty)
     val optimized       = leaves.map(inside)
     // what keeps rows away is in the group already: counted once more it would make the join with it too small
@@ -78,7 +78,7 @@ final class GroupOrdering(planner: Planner, val statistics: PlanStatistics, stee
   def form(group: JoinGroup): GroupForm = prepared(group, group.leaves).form(literals = true)
 
   /** The group as the search takes it, with `plans` in the places of its leaves. */
-  def prepared(group: JoinGroup, plans: Vector[LogicalPlan]): PreparedGroup = prepared(group, plans, JoinPredicates(group.outputs, group.conditions))
+  def prepared(group: JoinGroup, plans: Vector[LogicalPlan]): PreparedGroup = prepared(group, plans, group.predicates)
 
   private def prepared(group: JoinGroup, plans: Vector[LogicalPlan], predicates: JoinPredicates): PreparedGroup = {
     val leaves = complete(group, plans, predicates)
