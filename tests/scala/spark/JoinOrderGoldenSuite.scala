@@ -107,7 +107,7 @@ class JoinOrderGoldenSuite extends DovetailSuite {
         plan
       }
     }
-    val (plan, trace) = withConf((NoHashTables +: keyValues(settings).toSeq): _*) {
+    val (plan, trace) = withConf((Seq(NoHashTables, "spark.sql.ansi.enabled" -> "false") ++ keyValues(settings)): _*) {
       withoutIdempotenceCheck(withRule(new Watching(_))(Trace.collecting(optimized(c.input.mkString("\n")))))
     }
     expect.foreach(e => assert(trace.groups.map(_.status).mkString(",") == e.stripPrefix("expect=").stripSuffix("none"), s"\n$file:${c.line}"))
