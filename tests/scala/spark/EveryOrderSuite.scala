@@ -20,18 +20,18 @@ class EveryOrderSuite extends DovetailSuite {
     "class with two columns of one table" -> "SELECT a.v, b.v, c.v FROM t0 a JOIN t1 b ON a.k = b.k JOIN t3 c ON c.k = b.k AND c.v = a.k",
     "star of five" -> "SELECT f.v, a.s, b.s, c.s, d.s FROM t0 f JOIN t1 a ON f.k = a.k JOIN t2 b ON f.g = b.g JOIN t4 c ON f.d = c.d JOIN t2 d ON f.s = d.s OR f.v = d.v",
     "cycle"                -> "SELECT count(*), sum(a.v) FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g JOIN t4 d ON c.s = d.s AND d.d = a.d",
-    "composite keys"       -> "SELECT a.s, b.s, c.s FROM t0 a JOIN t3 b ON a.k = b.k AND a.g = b.g JOIN t1 c ON b.k = c.k AND c.g = a.g AND c.v > b.v - 5",
+    "composite keys"       -> "SELECT a.s, b.s, c.s FROM t0 a JOIN t3 b ON a.k = b.k AND a.g = b.g JOIN t1 c ON b.k = c.k AND c.g = a.g AND c.v > CAST(b.v AS BIGINT) - 5",
     "implied across types" -> "SELECT a.k, b.g, c.v FROM t0 a JOIN t1 b ON a.k = b.g JOIN t2 c ON b.g = c.v JOIN t4 d ON d.g = a.k",
-    "hyperedge"            -> "SELECT a.k, b.v, c.v FROM t0 a JOIN t1 b ON a.g = b.g JOIN t2 c ON a.k + b.k = c.v JOIN t4 d ON d.k = c.k",
-    "predicate over three tables" -> "SELECT count(*) FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g JOIN t4 d ON c.k = d.k WHERE a.v + b.v + d.v > 9 AND (a.s = 'a' OR c.s = 'b')",
+    "hyperedge"            -> "SELECT a.k, b.v, c.v FROM t0 a JOIN t1 b ON a.g = b.g JOIN t2 c ON CAST(a.k AS BIGINT) + b.k = c.v JOIN t4 d ON d.k = c.k",
+    "predicate over three tables" -> "SELECT count(*) FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g JOIN t4 d ON c.k = d.k WHERE CAST(a.v AS BIGINT) + b.v + d.v > 9 AND (a.s = 'a' OR c.s = 'b')",
     "inequalities and null-safe equality" -> "SELECT count(*), max(b.v) FROM t0 a JOIN t1 b ON a.k <=> b.k JOIN t2 c ON b.v < c.v JOIN t4 d ON d.g = c.g AND d.k <> a.k",
-    "cross product"                     -> "SELECT count(*), sum(c.v) FROM t2 a CROSS JOIN t4 b JOIN t1 c ON a.k + b.k = c.v",
+    "cross product"                     -> "SELECT count(*), sum(c.v) FROM t2 a CROSS JOIN t4 b JOIN t1 c ON CAST(a.k AS BIGINT) + b.k = c.v",
     "floating point keys"               -> "SELECT a.x, b.k, c.v FROM t0 a JOIN t1 b ON a.x = b.x JOIN t2 c ON b.x = c.x",
     "outer, semi and aggregated inputs" ->
       """SELECT o.k, o.w, b.s, g.n FROM (SELECT l.k, l.g, r.v AS w FROM t0 l LEFT JOIN t1 r ON l.k = r.k) o JOIN t2 b ON o.g = b.g
         |JOIN (SELECT k, count(*) n FROM t3 WHERE EXISTS (SELECT 1 FROM t4 WHERE t4.g = t3.g) GROUP BY k) g ON g.k = o.k JOIN t4 d ON d.k = g.k OR d.v = o.w""".stripMargin,
     "an empty table" -> "SELECT a.k FROM t0 a JOIN t1 b ON a.k = b.k JOIN t6 c ON b.g = c.g JOIN t2 d ON d.v = c.v",
-    "a filter between joins" -> "SELECT x.k, c.v FROM (SELECT a.k, b.g, a.v + b.v AS w FROM t0 a JOIN t1 b ON a.k = b.k WHERE a.v > 2 OR b.v > 2) x JOIN t2 c ON x.g = c.g JOIN t4 d ON d.k = x.k"
+    "a filter between joins" -> "SELECT x.k, c.v FROM (SELECT a.k, b.g, CAST(a.v AS BIGINT) + b.v AS w FROM t0 a JOIN t1 b ON a.k = b.k WHERE a.v > 2 OR b.v > 2) x JOIN t2 c ON x.g = c.g JOIN t4 d ON d.k = x.k"
   )
 
   /** Joins that are not inner, and what stands between joins. */
@@ -51,7 +51,7 @@ class EveryOrderSuite extends DovetailSuite {
       "SELECT a.k, b.v, c.s FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g WHERE EXISTS (SELECT 1 FROM t4 d WHERE d.k = b.k) OR a.v > c.v",
     "joins below EXISTS"        -> "SELECT a.k, b.v FROM t0 a JOIN t1 b ON a.k = b.k WHERE a.g IN (SELECT c.g FROM t2 c JOIN t4 d ON c.k = d.k WHERE d.v > 1)",
     "expressions between joins" ->
-      "SELECT x.k, x.w, c.v FROM (SELECT a.k, upper(a.s) AS w, b.g + 1 AS h FROM t0 a JOIN t1 b ON a.k = b.k) x LEFT JOIN t2 c ON x.h = c.g JOIN t4 d ON x.w = upper(d.s)",
+      "SELECT x.k, x.w, c.v FROM (SELECT a.k, upper(a.s) AS w, b.g & 3 AS h FROM t0 a JOIN t1 b ON a.k = b.k) x LEFT JOIN t2 c ON x.h = c.g JOIN t4 d ON x.w = upper(d.s)",
     "expressions of a padded side" ->
       "SELECT x.k, x.w, c.v FROM (SELECT a.k, a.g, coalesce(b.v, 0) AS w FROM t0 a LEFT JOIN t1 b ON a.k = b.k) x JOIN t2 c ON x.g = c.g JOIN t4 d ON x.w = d.v"
   )

@@ -38,7 +38,7 @@ final class GroupOrdering(
 
   private def reduced(group: JoinGroup): (Option[String], JoinPredicates, Vector[LogicalPlan], Vector[String]) = {
     val off             = steering.off(group)
-    val predicates      = Trace.timed("extract")(JoinPredicates(group.outputs, group.conditions))
+    val predicates      = Trace.timed("extract")(group.predicates)
     val (leaves, notes) = if (off.isEmpty) Trace.timed("estimate")(reduction(group, predicates)) else (group.leaves, Vector.empty)
     (off, predicates, leaves, notes)
   }
@@ -112,7 +112,7 @@ final class GroupOrdering(
   def form(group: JoinGroup): GroupForm = prepared(group, group.leaves).form(literals = true)
 
   /** The group as the search takes it, with `plans` in the places of its leaves. */
-  def prepared(group: JoinGroup, plans: Vector[LogicalPlan]): PreparedGroup = prepared(group, plans, JoinPredicates(group.outputs, group.conditions))
+  def prepared(group: JoinGroup, plans: Vector[LogicalPlan]): PreparedGroup = prepared(group, plans, group.predicates)
 
   private def prepared(group: JoinGroup, plans: Vector[LogicalPlan], predicates: JoinPredicates): PreparedGroup = {
     val leaves = complete(group, plans, predicates)

@@ -2,23 +2,25 @@ package org.apache.spark.sql.dovetail.plan
 
 import dovetail.kernel.enumerate.Shape
 import dovetail.kernel.graph.JoinKind
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, EqualNullSafe, EqualTo, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.{Cross, InnerLike}
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.predicates.{Movable, Placed}
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates, Movable, Placed}
 
 /**
  * A maximal group of joins: first step from a logical plan to a join graph.
  *
  * Transparent are joins of all kinds without a strategy hint, filters on top of them, and projections between them, as far as what these compute reads one
  * input. All else is a leaf of the group: aggregates, windows, limits, unions, joins with a hint, and joins, filters and projections whose expressions must
- * stay where they are ([[Movable]]).
+ * stay where they are ([[Movable]]). A join whose condition may throw cannot be one of the group with a condition that waits for its inputs: Spark pushes
+ * filters and conditions down after our rule, through whatever order it finds.
  *
  * @param top        the plan that the group takes the place of
  * @param leaves     in order of appearance, which makes duplicated bodies of a common table expression come out equal
  * @param conditions of inner joins, and filters
  * @param operators  joins of other kinds, bottom-up
  * @param computed   what projections between the joins compute, with the leaf it is computed from, those first that others read
+ * @param fragile    columns of the leaves, and computed from them, that are read at a price: [[FragileColumns]]
  * @param shape      the joins as written
  * @param crossed    some join is written as CROSS JOIN
  * @param marked     every join carries Dovetail's mark: the group is ordered already
@@ -29,6 +31,7 @@ final case class JoinGroup(
     conditions: Vector[Placed],
     operators: Vector[WrittenJoin],
     computed: Vector[(Int, Alias)],
+    fragile: AttributeSet,
     shape: Shape,
     crossed: Boolean,
     marked: Boolean
@@ -43,6 +46,8 @@ final case class JoinGroup(
    * side: who reads the flag reads all of that side.
    */
   val outputs: Vector[AttributeSet] = leaves.indices.toVector.map(i => AttributeSet(own(i).toSeq ++ operators.filter(_.right.contains(i)).flatMap(_.flag)))
+
+  def predicates: JoinPredicates = JoinPredicates(outputs, conditions, fragile)
 
   /** Per leaf what the group's conditions call it, if they read a column of it: its alias, or the name of a view. */
   def aliases: Vector[Option[String]] = {
@@ -80,7 +85,7 @@ object JoinGroup {
       if (all.joins.isEmpty) None
       else {
         val (crossed, marked) = (all.joins.exists(_.joinType == Cross), all.joins.forall(j => isMark(j.hint)))
-        Some(JoinGroup(plan, all.leaves, all.conditions, all.operators, all.computed, all.shape, crossed, marked))
+        Some(JoinGroup(plan, all.leaves, all.conditions, all.operators, all.computed, all.fragile, all.shape, crossed, marked))
       }
   }
 
@@ -90,6 +95,7 @@ object JoinGroup {
       leaves: Vector[LogicalPlan],
       first: Int,
       open: Set[Int],
+      fragile: AttributeSet,
       conditions: Vector[Placed] = Vector.empty,
       operators: Vector[WrittenJoin] = Vector.empty,
       computed: Vector[(Int, Alias)] = Vector.empty,
@@ -105,6 +111,7 @@ object JoinGroup {
         leaves ++ that.leaves,
         first,
         open ++ that.open,
+        fragile ++ that.fragile,
         conditions ++ that.conditions,
         operators ++ that.operators,
         computed ++ that.computed,
@@ -120,24 +127,28 @@ object JoinGroup {
     /** With the columns of a projection, if all that it computes can be computed from one leaf before the joins. */
     def projected(list: Seq[NamedExpression]): Option[Part] = list.foldLeft(Option(this)) {
       case (part, _: Attribute) => part
-      case (part, a: Alias)     => part.flatMap(p => p.leafOf(a).map(i => p.copy(computed = p.computed :+ (i -> a))))
+      case (part, a: Alias)     => part.flatMap(p => p.leafOf(a).map(i => p.computing(i, a)))
       case _                    => None
     }
 
+    private def computing(leaf: Int, a: Alias): Part =
+      copy(computed = computed :+ (leaf -> a), fragile = if (a.references.exists(fragile.contains)) fragile + a.toAttribute else fragile)
+
     private def leafOf(a: Alias): Option[Int] = {
       def has(i: Int) = a.references.forall(r => leaves(i - first).outputSet.contains(r) || computed.exists { case (l, c) => l == i && c.exprId == r.exprId })
-      if (a.references.nonEmpty && Movable(a.child) && Movable.cheap(a.child)) numbers.find(i => open(i) && has(i)) else None
+      if (a.references.nonEmpty && Movable(a.child)) numbers.find(i => open(i) && has(i)) else None
     }
   }
 
   private def part(plan: LogicalPlan, first: Int, innerOnly: Boolean = false): Part = {
-    def leaf                     = Part(Shape.Leaf(first), Vector(plan), first, Set(first))
+    def leaf                     = Part(Shape.Leaf(first), Vector(plan), first, Set(first), FragileColumns(plan))
     def over(child: LogicalPlan) = Some(part(child, first, innerOnly)).filter(_.joins.nonEmpty)
     plan match {
       case whole if SubqueryCopies.isWhole(whole)                                          => leaf
       case j: Join if transparent(j) && (j.joinType.isInstanceOf[InnerLike] || !innerOnly) =>
-        val left = part(j.left, first, innerOnly)
-        left.joined(part(j.right, first + left.leaves.size, innerOnly), j)
+        val left  = part(j.left, first, innerOnly)
+        val right = part(j.right, first + left.leaves.size, innerOnly)
+        if (spares(j, left, right)) leaf else left.joined(right, j)
       case Filter(c, child) if Movable(c) => over(child).fold(leaf)(_.filtered(c))
       case Project(list, child)           => over(child).flatMap(_.projected(list)).getOrElse(leaf)
       case _                              => leaf
@@ -145,6 +156,16 @@ object JoinGroup {
   }
 
   private def transparent(j: Join): Boolean = WrittenJoin.known(j.joinType) && !hasStrategy(j.hint) && j.condition.forall(Movable(_))
+
+  /** Spark is going to broadcast one side, and to compute fragile columns of the other one only for rows that find a partner. */
+  private def spares(j: Join, left: Part, right: Part): Boolean = {
+    def streams(side: Part, other: LogicalPlan) = side.fragile.nonEmpty && j.conf.wholeStageEnabled &&
+      (SparkBroadcast(other, j.conf.autoBroadcastJoinThreshold) || !j.condition.exists(Conjuncts(_).exists(isEquality)))
+    streams(left, j.right) || streams(right, j.left)
+  }
+
+  /** Without one, a join that is not inner is done by a broadcast of any size. */
+  private def isEquality(e: Expression): Boolean = e.isInstanceOf[EqualTo] || e.isInstanceOf[EqualNullSafe]
 
   private def hasStrategy(hint: JoinHint): Boolean = hint.leftHint.exists(_.strategy.isDefined) || hint.rightHint.exists(_.strategy.isDefined)
 }

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.{AGGREGATE, EXISTS_SUBQUERY, IN_SUBQUERY, JOIN}
 import org.apache.spark.sql.dovetail.FailOpen
@@ -9,6 +9,7 @@ import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.explain.{GroupReport, Trace}
 import org.apache.spark.sql.dovetail.history.QueryLog
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, Movable}
 
 /**
  * The rule: finds groups of joins in a logical plan and puts each into its best order.
@@ -55,9 +56,26 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 
   /** Groups inside the leaves of a group come first: their order settles what the leaf is. */
   private def bottomUp(plan: LogicalPlan, ordering: GroupOrdering): LogicalPlan = plan match {
-    case JoinGroup(group) => reorder(group, ordering)
-    case other            => other.mapChildren(bottomUp(_, ordering))
+    case JoinGroup(group)            => reorder(group, ordering)
+    case Filter(c, _) if !Movable(c) => plan.mapChildren(belowFilter(_, ordering))
+    case j: Join if pushes(j)        => j
+    case other                       => other.mapChildren(bottomUp(_, ordering))
   }
+
+  /**
+   * Below a filter that may throw. Spark could not push it through the join there, and shall not find another one there: through that it might, to rows that
+   * the join would have removed.
+   */
+  private def belowFilter(plan: LogicalPlan, ordering: GroupOrdering): LogicalPlan = plan match {
+    case _: Project | _: Filter => plan.mapChildren(belowFilter(_, ordering))
+    case _: Join                => plan.mapChildren(bottomUp(_, ordering))
+    case other                  => bottomUp(other, ordering)
+  }
+
+  /** A condition that may throw reads one side alone, as a subquery's may its outer query: Spark is going to push it into that side, down the joins as written. */
+  private def pushes(j: Join): Boolean = j.condition.exists(Conjuncts(_).exists { c =>
+    !Movable(c) && j.children.exists(side => c.references.subsetOf(side.outputSet))
+  })
 
   /** One group, with its leaves optimized; a hook for tests that need the rule to fail. */
   protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan = ordering(group, bottomUp(_, ordering))

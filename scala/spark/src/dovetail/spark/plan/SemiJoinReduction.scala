@@ -156,8 +156,12 @@ object SemiJoinReduction {
     case _                                                                              => false
   }
 
-  /** Rows of one table, by predicates: the same each time that they are read. Not what a program makes, nor another system's table. */
-  private def readableTwice(plan: LogicalPlan): Boolean = plan.deterministic && !plan.containsPattern(PLAN_EXPRESSION) && ofTable(plan)
+  /**
+   * Rows of one table, by predicates: the same each time that they are read. Not what a program makes, nor another system's table; nor what fails where it is
+   * computed for all rows, as a broadcast does.
+   */
+  private def readableTwice(plan: LogicalPlan): Boolean =
+    plan.deterministic && !plan.containsPattern(PLAN_EXPRESSION) && ofTable(plan) && FragileColumns(plan).isEmpty
 
   private def ofTable(plan: LogicalPlan): Boolean = plan match {
     case whole if SubqueryCopies.isWhole(whole)                        => false

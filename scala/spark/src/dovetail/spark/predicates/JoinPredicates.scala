@@ -15,8 +15,10 @@ import org.apache.spark.sql.dovetail.deadline.PlanningTime
  *
  * Equalities between expressions of two relations make equivalence classes; only such of the very same type do, so that the implied equalities need no
  * cast, and transitivity holds (`=` of one type, or one collation, is an equivalence; across types it is not).
+ *
+ * @param fragile columns that no class may read: what it implies between two of them would be a filter inside of an input
  */
-final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Placed]) {
+final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Placed], fragile: AttributeSet) {
   import JoinPredicates._
 
   private val (known, unknown) = conjuncts.partition(_.expression.references.forall(a => outputs.exists(_.contains(a))))
@@ -82,7 +84,7 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
   }
 
   private def equality(e: Expression): Option[Equality] = e match {
-    case eq @ EqualTo(l, r) if l.dataType == r.dataType =>
+    case eq @ EqualTo(l, r) if l.dataType == r.dataType && !eq.references.exists(fragile.contains) =>
       (relationsOf(l), relationsOf(r)) match {
         case (Vector(a), Vector(b)) if a != b => Some(Equality(eq, ClassMember(a, l), ClassMember(b, r)))
         case _                                => None
@@ -149,7 +151,7 @@ object JoinPredicates {
   }
 
   /** The conjuncts of `conditions`, each once. */
-  def apply(outputs: Vector[AttributeSet], conditions: Seq[Placed]): JoinPredicates = {
+  def apply(outputs: Vector[AttributeSet], conditions: Seq[Placed], fragile: AttributeSet = AttributeSet.empty): JoinPredicates = {
     val seen = mutable.LinkedHashMap.empty[(Expression, Set[Int]), Placed]
     for (p <- conditions; c <- Conjuncts(p.expression)) {
       // of one level, whatever joins stand between them, are those that see the same relations as they are
@@ -157,7 +159,7 @@ object JoinPredicates {
       val key  = c.canonicalized -> (if (p.pure(sees)) Set.empty[Int] else p.scope.toSet)
       seen.getOrElseUpdate(key, p.copy(expression = c))
     }
-    new JoinPredicates(outputs, seen.values.toVector)
+    new JoinPredicates(outputs, seen.values.toVector, fragile)
   }
 
   /** Of conditions that stand above all of their inputs. */

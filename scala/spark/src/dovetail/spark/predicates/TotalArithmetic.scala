@@ -1,0 +1,83 @@
+package org.apache.spark.sql.dovetail.predicates
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types._
+
+/**
+ * Arithmetic that cannot overflow: of floating point; of integers and decimals where the mode is not ANSI (they wrap, or become NULL), or where the types alone
+ * leave room for every result: `CAST(a AS BIGINT) + CAST(b AS BIGINT)` of two INT columns, DECIMAL(12, 2) * DECIMAL(7, 2).
+ */
+object TotalArithmetic {
+
+  /** Sums, differences, products. */
+  def apply(e: BinaryArithmetic): Boolean = e.dataType match {
+    case _: DoubleType | _: FloatType => true
+    case t: IntegralType              => !ansi(e) || within(exact(e), t)
+    case t: DecimalType               => !ansi(e) || room(e).exists(digits => digits <= DecimalType.MAX_PRECISION && digits <= t.precision)
+    case _                            => false // intervals overflow in every mode
+  }
+
+  /** Quotients and remainders: in ANSI mode a constant has to show that nothing is divided by zero. */
+  def divides(e: BinaryArithmetic): Boolean = e.dataType match {
+    case _: DoubleType | _: FloatType => !ansi(e) || nonZero(e.right)
+    case _: IntegralType              => integral(e.left.dataType) && (!ansi(e) || (nonZero(e.right) && nonNegative(e.right)))
+    case _: DecimalType               => !ansi(e)
+    case _                            => false
+  }
+
+  private def ansi(e: BinaryArithmetic): Boolean = e.evalMode == EvalMode.ANSI
+
+  private def integral(t: DataType): Boolean = t.isInstanceOf[IntegralType]
+
+  /** Digits of the largest result of decimals. */
+  private def room(e: BinaryArithmetic): Option[Int] = (e, e.left.dataType, e.right.dataType) match {
+    case (_: Multiply, l: DecimalType, r: DecimalType) => Some(l.precision + r.precision + 1)
+    case (_, l: DecimalType, r: DecimalType)           => Some(math.max(l.precision - l.scale, r.precision - r.scale) + math.max(l.scale, r.scale) + 1)
+    case _                                             => None
+  }
+
+  /** The least and the largest value. */
+  private type Range = (BigInt, BigInt)
+
+  private def within(values: Option[Range], t: IntegralType): Boolean =
+    values.exists { case (low, high) => typeRange(t).exists { case (least, most) => low >= least && high <= most } }
+
+  private def typeRange(t: DataType): Option[Range] = t match {
+    case ByteType    => Some((BigInt(Byte.MinValue), BigInt(Byte.MaxValue)))
+    case ShortType   => Some((BigInt(Short.MinValue), BigInt(Short.MaxValue)))
+    case IntegerType => Some((BigInt(Int.MinValue), BigInt(Int.MaxValue)))
+    case LongType    => Some((BigInt(Long.MinValue), BigInt(Long.MaxValue)))
+    case _           => None
+  }
+
+  /** What the operation comes to, were there no largest value. */
+  private def exact(e: BinaryArithmetic): Option[Range] = for {
+    (a, b) <- range(e.left)
+    (c, d) <- range(e.right)
+    found  <- e match {
+      case _: Add      => Some((a + c, b + d))
+      case _: Subtract => Some((a - d, b - c))
+      case _: Multiply => val products = Seq(a * c, a * d, b * c, b * d); Some((products.min, products.max))
+      case _           => None
+    }
+  } yield found
+
+  private def range(e: Expression): Option[Range] = e match {
+    case Literal(n: Number, _: IntegralType)                     => Some((BigInt(n.longValue), BigInt(n.longValue)))
+    case c: Cast if Cast.canUpCast(c.child.dataType, c.dataType) => range(c.child)
+    case b: BinaryArithmetic if integral(b.dataType) && ansi(b)  =>
+      exact(b).filter(r => within(Some(r), b.dataType.asInstanceOf[IntegralType])).orElse(typeRange(b.dataType))
+    case other => typeRange(other.dataType)
+  }
+
+  private def nonZero(e: Expression): Boolean = e match {
+    case Literal(n: Number, _: NumericType) => n.doubleValue != 0.0
+    case _                                  => false
+  }
+
+  /** The one quotient of integers that overflows is the least value by -1. */
+  private def nonNegative(e: Expression): Boolean = e match {
+    case Literal(n: Number, _: NumericType) => n.doubleValue > 0.0
+    case _                                  => false
+  }
+}

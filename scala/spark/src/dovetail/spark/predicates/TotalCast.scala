@@ -1,0 +1,41 @@
+package org.apache.spark.sql.dovetail.predicates
+
+import org.apache.spark.sql.catalyst.expressions.{Cast, EvalMode}
+import org.apache.spark.sql.types._
+
+/**
+ * Casts that give a value, or NULL, for every input. In ANSI mode these lose nothing; else what does not fit wraps or becomes NULL, as far as dates and
+ * intervals are not concerned: `CAST(date AS TIMESTAMP)` overflows in every mode, for years beyond 294246.
+ */
+object TotalCast {
+
+  def apply(c: Cast): Boolean = {
+    val (from, to) = (c.child.dataType, c.dataType)
+    from == to || lossless(from, to) || (c.evalMode == EvalMode.LEGACY && lenient(from, to))
+  }
+
+  private def lossless(from: DataType, to: DataType): Boolean = (from, to) match {
+    case (_: StringType, _: StringType)                                => true // of another collation
+    case (_, _: StringType)                                            => printed(from)
+    case (_: IntegralType, _: DoubleType | _: FloatType)               => true
+    case (_: DecimalType | _: FloatType, _: DoubleType)                => true
+    case (_: DecimalType, _: FloatType)                                => true
+    case (_: NumericType, _: NumericType)                              => Cast.canUpCast(from, to)
+    case (BooleanType, _: IntegralType | _: DoubleType | _: FloatType) => true
+    case (TimestampType | TimestampNTZType, DateType)                  => true
+    case (_: StringType, BinaryType)                                   => true
+    case _                                                             => false
+  }
+
+  private def printed(t: DataType): Boolean = t match {
+    case BooleanType | DateType | TimestampType | TimestampNTZType => true
+    case _: NumericType                                            => true
+    case _                                                         => false
+  }
+
+  private def lenient(from: DataType, to: DataType): Boolean = (from, to) match {
+    case (_: StringType | BooleanType | _: NumericType, BooleanType | _: NumericType) => true
+    case (_: StringType, DateType)                                                    => true
+    case _                                                                            => false
+  }
+}

@@ -1,0 +1,99 @@
+package org.apache.spark.sql.dovetail.predicates
+
+import scala.util.Try
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
+import org.apache.spark.sql.catalyst.util.{CharVarcharCodegenUtils, StringUtils}
+import org.apache.spark.sql.types._
+
+/**
+ * The one list of expressions that give a value for every row, whatever their inputs hold: by class, and where it matters by types and by the ANSI mode that
+ * the expression itself was resolved with (a view keeps the mode it was created in). All that is not here may throw.
+ *
+ * Left out on purpose: regular expressions (a match can overflow the stack), functions whose result can be of any length (`repeat`, `lpad`), everything that
+ * formats or parses, and dates beyond the range of their type (`date_trunc`, `last_day`, `CAST(date AS TIMESTAMP)`).
+ */
+object TotalExpression {
+
+  /** The node alone; its children are judged by themselves. */
+  def apply(e: Expression): Boolean = value(e) || predicate(e) || text(e) || date(e) || nested(e) || number(e)
+
+  private def value(e: Expression): Boolean = e match {
+    case _: Attribute | _: Literal | _: OuterReference                         => true
+    case _: Coalesce | _: If | _: CaseWhen | _: NaNvl                          => true
+    case _: Greatest | _: Least                                                => true
+    case _: Murmur3Hash | _: XxHash64                                          => !e.children.exists(c => hasMap(c.dataType))
+    case c: Cast                                                               => TotalCast(c)
+    case s: ScalarSubquery                                                     => s.children.isEmpty // computed once, before any row
+    case s: StaticInvoke if s.staticObject == classOf[CharVarcharCodegenUtils] => s.functionName == "readSidePadding"
+    case _                                                                     => false
+  }
+
+  private def predicate(e: Expression): Boolean = e match {
+    case _: And | _: Or | _: Not                                                   => true
+    case _: EqualTo | _: EqualNullSafe                                             => true
+    case _: LessThan | _: LessThanOrEqual | _: GreaterThan | _: GreaterThanOrEqual => true
+    case _: In | _: InSet                                                          => true
+    case _: IsNull | _: IsNotNull | _: IsNaN | _: AtLeastNNonNulls                 => true
+    case l: Like                                                                   => likes(l)
+    case _                                                                         => false
+  }
+
+  private def text(e: Expression): Boolean = e match {
+    case _: StartsWith | _: EndsWith | _: Contains              => true
+    case _: Upper | _: Lower | _: InitCap                       => true
+    case _: Length | _: OctetLength | _: BitLength | _: Ascii   => true
+    case _: Substring | _: SubstringIndex | _: StringInstr      => true
+    case _: StringTrim | _: StringTrimLeft | _: StringTrimRight => true
+    case _: ConcatWs                                            => true
+    case c: Concat                                              => !c.dataType.isInstanceOf[ArrayType] // arrays have a largest size
+    case _                                                      => false
+  }
+
+  private def date(e: Expression): Boolean = e match {
+    case _: Year | _: Quarter | _: Month | _: DayOfMonth          => true
+    case _: DayOfYear | _: DayOfWeek | _: WeekDay | _: WeekOfYear => true
+    case _: Hour | _: Minute | _: Second                          => true
+    case _: DateAdd | _: DateSub | _: DateDiff                    => true // they wrap, in every mode
+    case _                                                        => false
+  }
+
+  private def nested(e: Expression): Boolean = e match {
+    case _: CreateNamedStruct | _: GetStructField | _: GetArrayStructFields => true
+    case _: CreateArray | _: Size | _: ArrayContains                        => true
+    case g: GetArrayItem                                                    => !g.failOnError
+    case _: GetMapValue                                                     => true
+    case m: ElementAt => m.left.dataType.isInstanceOf[MapType] && !m.failOnError // of an array, index 0 fails in every mode
+    case _            => false
+  }
+
+  private def number(e: Expression): Boolean = e match {
+    case _: BitwiseAnd | _: BitwiseOr | _: BitwiseXor | _: BitwiseNot => true
+    case _: ShiftLeft | _: ShiftRight | _: ShiftRightUnsigned         => true
+    case _: Sqrt | _: Exp | _: Log | _: Pow | _: Signum               => true
+    case m: UnaryMinus                                                => !m.failOnError || !wraps(m.dataType)
+    case a: Abs                                                       => !a.failOnError || !wraps(a.dataType)
+    case _: UnaryPositive                                             => true
+    case a @ (_: Add | _: Subtract | _: Multiply)                     => TotalArithmetic(a.asInstanceOf[BinaryArithmetic])
+    case d: Divide                                                    => TotalArithmetic.divides(d)
+    case d @ (_: Remainder | _: Pmod)                                 => TotalArithmetic.divides(d.asInstanceOf[BinaryArithmetic])
+    case d: IntegralDivide                                            => TotalArithmetic.divides(d)
+    case _                                                            => false
+  }
+
+  /** Types of which the smallest value has no negative: all integers and intervals. */
+  private def wraps(t: DataType): Boolean = t match {
+    case _: DoubleType | _: FloatType | _: DecimalType => false
+    case _                                             => true
+  }
+
+  /** A pattern that is constant and valid: it cannot end in the escape character, nor hold it before any other letter. */
+  private def likes(l: Like): Boolean = l.right match {
+    case Literal(null, _)    => true
+    case Literal(pattern, _) => Try(StringUtils.escapeLikeRegex(pattern.toString, l.escapeChar)).isSuccess
+    case _                   => false
+  }
+
+  private def hasMap(t: DataType): Boolean = t.existsRecursively(_.isInstanceOf[MapType])
+}

@@ -1,0 +1,118 @@
+package org.apache.spark.sql.dovetail
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+import scala.util.{Failure, Success, Try}
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.{FunctionIdentifier, InternalRow}
+import org.apache.spark.sql.catalyst.expressions.{Alias, BindReferences, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.Project
+import org.apache.spark.sql.dovetail.predicates.Movable
+import org.apache.spark.sql.types._
+
+/**
+ * Calls of Spark's built-in functions that are harmless on ordinary rows and meet the worst values of their types on bad ones.
+ *
+ * The calls are the examples in Spark's own description of each function. Their constants, all and one by one, become
+ * `CASE b WHEN 1 THEN <a bad value> … ELSE <the example's value> END`, where column `b` is 0 in an ordinary row. An array may also lose its elements.
+ *
+ * @param table has the column `b` alone
+ */
+final class FunctionCases(spark: SparkSession, table: String, perFunction: Int) {
+  import FunctionCases._
+
+  /** Functions without a case, and why. */
+  val skipped: mutable.Map[String, String] = mutable.LinkedHashMap.empty
+
+  private val types = mutable.Map.empty[String, Option[DataType]]
+
+  val functions: Seq[String] = spark.sessionState.functionRegistry.listFunction().map(_.funcName).distinct.sorted
+
+  /** Of each function those that replace most come first. */
+  lazy val all: Seq[FunctionCase] = functions.flatMap { name =>
+    val found = examples(name).flatMap(variants).distinct.flatMap(call => checked(name, call))
+    if (found.nonEmpty) skipped.remove(name) else skipped.getOrElseUpdate(name, "no example to be changed")
+    found.take(perFunction)
+  }
+
+  private def examples(name: String): Seq[String] =
+    spark.sessionState.catalog.lookupFunctionInfo(FunctionIdentifier(name)).getExamples.split("\n").map(_.trim).toSeq.collect {
+      case Example(call) if !call.contains(" FROM ") => call
+    }
+
+  private def variants(call: String): Seq[String] = {
+    val constants = Constant.findAllMatchIn(call).map(m => (m.start, m.end)).toVector.take(MostConstants)
+    val arrays    = Array.findAllMatchIn(call).map(m => (m.start, m.end)).toVector.take(MostConstants)
+    def replaced(places: Seq[(Int, Int)], by: String => Option[String]) = places.sortBy(-_._1).foldLeft(call) { case (text, (from, to)) =>
+      by(text.substring(from, to)).fold(text)(v => text.substring(0, from) + v + text.substring(to))
+    }
+    ((constants +: constants.map(Vector(_))).map(replaced(_, worstFor)) ++ arrays.map(a => replaced(Seq(a), shortened))).filterNot(_ == call)
+  }
+
+  private def shortened(array: String): Option[String] = Some(s"CASE b WHEN 1 THEN slice($array, 1, 1) WHEN 2 THEN slice($array, 1, 0) WHEN 3 THEN NULL ELSE $array END")
+
+  private def worstFor(constant: String): Option[String] =
+    types.getOrElseUpdate(constant, Try(spark.sql(s"SELECT $constant").schema.head.dataType).toOption).map(worst).filter(_.nonEmpty).map { values =>
+      values.zipWithIndex.map { case (v, i) => s"WHEN ${i + 1} THEN $v" }.mkString("CASE b ", " ", s" ELSE $constant END")
+    }
+
+  private def checked(name: String, call: String): Option[FunctionCase] = Try(resolved(call)) match {
+    case Success(Some((expression, bound))) =>
+      // a bad row may ask for gigabytes, or for hours: only what is taken for total has to stand all of them
+      def answers(b: Int) = try { bound.eval(InternalRow(b)); true }
+      catch { case NonFatal(_) | _: StackOverflowError | _: OutOfMemoryError => false }
+      val movable = Movable(expression)
+      if (!expression.deterministic) skip(name, "not deterministic")
+      else if (!answers(0)) skip(name, "fails on its own example")
+      else Some(FunctionCase(name, call, movable, fails = movable && !(1 to BadValues).forall(answers)))
+    case Success(None) => skip(name, "aggregate, generator, window, or constant")
+    case Failure(_)    => skip(name, "arguments that have to be constant or of another type")
+  }
+
+  private def skip(name: String, why: String): Option[FunctionCase] = { skipped(name) = why; None }
+
+  /** As the rule sees it. */
+  private def resolved(call: String): Option[(Expression, Expression)] = spark.sql(s"SELECT $call AS y FROM $table").queryExecution.optimizedPlan match {
+    case Project(Seq(Alias(e, _)), child) if e.references.nonEmpty => Some((e, BindReferences.bindReference(e, child.output)))
+    case _                                                         => None
+  }
+}
+
+/**
+ * @param call    with `b` for the column that says which bad value is meant
+ * @param movable the rule takes it for total
+ * @param fails   on some bad row, though movable
+ */
+final case class FunctionCase(function: String, call: String, movable: Boolean, fails: Boolean) {
+  def on(b: String): String = call.replaceAll("\\bb\\b(?= WHEN)", b)
+}
+
+object FunctionCases {
+
+  /** Bad rows have numbers from 1 to this. */
+  val BadValues = 5
+
+  private val MostConstants = 4
+
+  private val Example  = "> SELECT (.*?);?$".r
+  private val Constant = """(?:\b(?:DATE|TIMESTAMP|TIMESTAMP_NTZ|TIME|X|x)\s?)?'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:L|S|Y|BD|D|F)?\b|\b(?i:true|false)\b""".r
+  private val Array    = """(?i)\barray\([^()]*\)""".r
+
+  private def worst(t: DataType): Seq[String] = t match {
+    case IntegerType      => Seq("-2147483648", "0", "2147483647", "-1", "NULL")
+    case LongType         => Seq("(-9223372036854775807L - 1L)", "0L", "9223372036854775807L", "-1L", "NULL")
+    case ShortType        => Seq("CAST(-32768 AS SMALLINT)", "0S", "32767S", "-1S", "NULL")
+    case ByteType         => Seq("CAST(-128 AS TINYINT)", "0Y", "127Y", "-1Y", "NULL")
+    case d: DecimalType   => val most = "9" * (d.precision - d.scale) + (if (d.scale > 0) "." + "9" * d.scale else ""); Seq("0", most, s"-$most", "1", "NULL").map(v => s"CAST('$v' AS ${d.sql})")
+    case DoubleType       => Seq("0.0D", "CAST('NaN' AS DOUBLE)", "CAST('Infinity' AS DOUBLE)", "-1.7E308D", "NULL")
+    case FloatType        => Seq("0.0F", "CAST('NaN' AS FLOAT)", "CAST('Infinity' AS FLOAT)", "-3.0E38F", "NULL")
+    case BooleanType      => Seq("NULL", "false", "true", "false", "true")
+    case _: StringType    => Seq("'('", "''", "'{\"a\":['", "'99999999999999999999-13-45'", "NULL")
+    case BinaryType       => Seq("X''", "X'FF'", "X'00000000000000000000000000'", "X'28'", "NULL")
+    case DateType         => Seq("date_from_unix_date(2147483647)", "date_from_unix_date(-2147483648)", "DATE'0001-01-01'", "DATE'9999-12-31'", "NULL")
+    case TimestampType    => Seq("timestamp_micros(9223372036854775807L)", "timestamp_micros(-9223372036854775807L)", "TIMESTAMP'0001-01-01'", "timestamp_micros(0)", "NULL")
+    case TimestampNTZType => Seq("TIMESTAMP_NTZ'0001-01-01'", "TIMESTAMP_NTZ'9999-12-31'", "NULL")
+    case _                => Nil
+  }
+}
