@@ -29,7 +29,7 @@ from dovetail_bench.fuzz import TINY
 from dovetail_bench.progress import say
 from dovetail_bench.queries import Query
 from dovetail_bench.rows import SAME_ENGINE, Row
-from dovetail_bench.session import add_session_options, bench
+from dovetail_bench.session import add_session_options, bench, without_errors
 from dovetail_bench.suite_files import SuiteFile
 from dovetail_bench.suite_runner import Outcome, SuiteRunner
 from dovetail_bench.verdict import FAILED, PASSED, SAME, SAME_ERROR, judge
@@ -138,6 +138,7 @@ class _Worker:
 def _start(options: argparse.Namespace, suites: Path) -> None:
     stack = ExitStack()
     session = stack.enter_context(bench(options))
+    without_errors(session.spark)
     directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dovetail-suites-")))
     _Worker.runner = SuiteRunner(session.spark, suites, directory)
     atexit.register(stack.close)
@@ -182,7 +183,10 @@ def _verdict(query: Query, expected: Outcome, actual: Outcome) -> tuple[str, str
         if expected.error == actual.error:
             return SAME_ERROR, expected.error
         verdict = FAILED if not expected.error else ANOTHER_ERROR if actual.error else ANSWERED
-        return verdict, f"{expected.error or 'an answer'} expected, {actual.error or 'an answer'} came: {actual.message}"
+        return (
+            verdict,
+            f"{expected.error or 'an answer'} expected, {actual.error or 'an answer'} came: {actual.message}",
+        )
     if expected.answer is None or actual.answer is None:
         return SAME, ""
 
@@ -227,10 +231,10 @@ def targets(checked: Sequence[Checked]) -> list[dict[str, Any]]:
 def write_page(page: report.Page, checked: Sequence[Checked], files: int, left_out: int) -> None:
     """Fills the page."""
     page.text(
-        f"Spark {pyspark_version}. {files} files; {left_out} further ones call functions of Spark's test classes and are "
-        "not run. Commands (SET, CREATE, DESCRIBE, EXPLAIN, …) are compared by their errors alone, queries by their rows. "
-        "“Joins” are statements with a join in plain Spark's optimized plan, “changed” those of which Dovetail's has "
-        "another tree of joins; a group has three or more relations."
+        f"Spark {pyspark_version}. {files} files; {left_out} further ones call functions of Spark's test classes and "
+        "are not run. Commands (SET, CREATE, DESCRIBE, EXPLAIN, …) are compared by their errors alone, queries by "
+        "their rows. “Joins” are statements with a join in plain Spark's optimized plan, “changed” those of which "
+        "Dovetail's has another tree of joins; a group has three or more relations."
     )
     page.targets(targets(checked))
     names = [chosen.name for chosen in PASSES]

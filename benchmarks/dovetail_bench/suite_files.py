@@ -1,8 +1,8 @@
 """Spark's own SQL suites, read at run time from the tests jar that Apache Spark publishes: no text is kept here.
 
 A file is a list of statements with instructions in its comments, as Spark's SQLQueryTestSuite reads them: `--SET` are
-settings of the whole file, `--CONFIG_DIM` are settings of which each combination is a run, `--IMPORT` puts another file's
-statements in front, and what stands between `--QUERY-DELIMITER-START` and `-END` is one statement, semicolons and all.
+settings of the whole file, `--CONFIG_DIM` are settings of which each combination is a run, `--IMPORT` puts another
+file's statements in front, and what stands between `--QUERY-DELIMITER-START` and `-END` is one statement, semicolons and all.
 `--ONLY_IF` chooses among database systems; Spark runs all files.
 """
 

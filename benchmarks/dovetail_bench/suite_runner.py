@@ -5,7 +5,6 @@ Each run starts from the same tables in the same database, so that two runs can 
 
 from __future__ import annotations
 
-import logging
 import re
 import shutil
 from collections.abc import Mapping, Sequence
@@ -25,7 +24,9 @@ from dovetail_bench.verdict import Answer
 
 # The tables that Spark's SQLQueryTestSuite makes: name → (file of tab-separated values, its schema).
 _INTEGERS = (
-    "unique1 unique2 two four ten twenty hundred thousand twothousand fivethous tenthous odd even".replace(" ", " INT, ")
+    "unique1 unique2 two four ten twenty hundred thousand twothousand fivethous tenthous odd even".replace(
+        " ", " INT, "
+    )
     + " INT, stringu1 STRING, stringu2 STRING, string4 STRING"
 )
 FILES = {"aggtest": ("agg", "a INT, b FLOAT"), "onek": ("onek", _INTEGERS), "tenk1": ("tenk", _INTEGERS)}
@@ -92,8 +93,6 @@ class SuiteRunner:
     """Runs files one after the other, over test tables that are written once."""
 
     def __init__(self, spark: SparkSession, suites: Path, directory: Path) -> None:
-        # Many statements are meant to fail, and the suites compare how.
-        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
         self._spark = spark
         self._directory = directory
         for name, (file, schema) in FILES.items():
@@ -165,15 +164,15 @@ def _outcome(session: SparkSession, query: Query) -> Outcome:
 
 def _answer(session: SparkSession, sql: str) -> tuple[Answer | None, tuple[tuple[str, ...], ...]]:
     """The rows as Spark's own suite writes them, in text: Python has no value for some types. Commands have none."""
-    assert session._jvm is not None  # a classic session
-    session._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)
+    jvm: Any = session._jvm
+    jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)
     frame: DataFrame = session.sql(sql)
     execution = frame._jdf.queryExecution()
     if "Command" in execution.commandExecuted().nodeName():
         return None, ()
     plan = execution.optimizedPlan().toString()
     tree = tuple((join, name, _IDS.sub("", columns)) for join, name, columns in _TREE.findall(plan))
-    text = session._jvm.org.apache.spark.sql.execution.HiveResult.hiveResultString(execution.executedPlan())
+    text = jvm.org.apache.spark.sql.execution.HiveResult.hiveResultString(execution.executedPlan())
     rows = [] if text.isEmpty() else text.mkString(_BETWEEN).split(_BETWEEN)
     joins = any(join for join, _, _ in tree)
     return Answer(tuple(frame.columns), [_row(line) for line in rows]), tree if joins else ()

@@ -1,8 +1,9 @@
-"""Statistics that are wrong on purpose: with them any join order may look best, so many orders are tried on tiny data."""
+"""Statistics that are wrong on purpose: with them any join order may look best, so many are tried on tiny data."""
 
 from __future__ import annotations
 
 import random
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -15,8 +16,8 @@ ROW_BYTES = 50
 
 def tell(spark: SparkSession, table: str, chance: random.Random) -> None:
     """Writes a row count drawn by chance, small ones as often as large ones, into the catalog."""
-    assert spark._jvm is not None  # a classic session
-    scala, catalyst = spark._jvm.scala, spark._jvm.org.apache.spark.sql.catalyst
+    jvm: Any = spark._jvm
+    scala, catalyst = jvm.scala, jvm.org.apache.spark.sql.catalyst
     rows = int(MOST_ROWS ** chance.random())
     size, count = (scala.math.BigInt.apply(number) for number in (rows * ROW_BYTES, rows))
     statistics = catalyst.catalog.CatalogStatistics(size, scala.Option.apply(count), scala.Predef.Map().empty())
