@@ -1,8 +1,8 @@
 """Queries of `fuzz --dialect spark`: what only Spark reads, and what fails on some rows.
 
 Nested types and collated text as keys, LATERAL, USING and NATURAL joins, nested NOT IN, set operations and windows
-between joins, hints, and expressions that may fail as projections between joins, predicates and keys. No LIMIT and no ORDER BY:
-every query has one answer, a multiset of rows. Plain Spark may fail; what it answers, Dovetail has to answer alike.
+between joins, hints, and expressions that may fail as projections between joins, predicates and keys. No LIMIT and no
+ORDER BY: every query has one answer, a multiset of rows. What plain Spark answers, Dovetail has to answer alike.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A file is a list of statements with instructions in its comments, as Spark's SQLQueryTestSuite reads them: `--SET` are
 settings of the whole file, `--CONFIG_DIM` are settings of which each combination is a run, `--IMPORT` puts another
-file's statements in front, and what stands between `--QUERY-DELIMITER-START` and `-END` is one statement, semicolons and all.
+file's statements in front, and what stands between `--QUERY-DELIMITER-START` and `-END` is one statement.
 `--ONLY_IF` chooses among database systems; Spark runs all files.
 """
 
