@@ -71,7 +71,7 @@ INTEGERS = (
     "CASE WHEN {a}.m <> 0 THEN 6 div {a}.m ELSE 0 END",
     "if({a}.n RLIKE '^ *[0-9] *$', CAST({a}.n AS INT), -1)",
     "coalesce({a}.v, 6 div {a}.m)",
-    "try_divide(6, {a}.m)",
+    "CAST(try_divide(6, {a}.m) AS INT)",
     "try_element_at({a}.ar, 2)",
 )
 
