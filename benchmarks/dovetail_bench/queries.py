@@ -21,8 +21,6 @@ from dovetail.errors import DovetailError
 # Of the tests jar. One version for all Spark lines, so that every line runs the same texts.
 SPARK_VERSION = "4.1.3"
 
-ARTIFACT = f"org.apache.spark:spark-sql_2.13:{SPARK_VERSION}:jar:tests"
-
 # Suite → folder in the jar, and the data that its queries read.
 FOLDERS: dict[str, tuple[str, Benchmark]] = {
     "tpcds": ("tpcds", "tpcds"),
@@ -72,7 +70,8 @@ def load(suite: str, names: Iterable[str] = (), cache: Path | None = None) -> li
     """The suite's queries in their natural order (q2 before q10), all or the named ones."""
     if suite not in FOLDERS:
         raise DovetailError(f"no query suite {suite!r}; there are {', '.join(FOLDERS)}")
-    directory = _unpacked(cache or cache_root()) / FOLDERS[suite][0]
+    folders = [folder for folder, _ in FOLDERS.values()]
+    directory = unpacked(cache or cache_root(), "queries", SPARK_VERSION, folders, (".sql",)) / FOLDERS[suite][0]
     texts = {p.stem: _COMMENT.sub("", p.read_text(encoding="utf-8")).strip() for p in directory.glob("*.sql")}
     wanted = list(names) or sorted(texts, key=_natural)
     unknown = [name for name in wanted if name not in texts]
@@ -81,33 +80,39 @@ def load(suite: str, names: Iterable[str] = (), cache: Path | None = None) -> li
     return [Query(suite, name, texts[name]) for name in wanted]
 
 
-def _unpacked(cache: Path) -> Path:
-    directory = cache / "queries" / SPARK_VERSION
+def unpacked(cache: Path, name: str, version: str, folders: Iterable[str], endings: tuple[str, ...]) -> Path:
+    """Files of these folders of the tests jar of this version, in a folder of the cache that has this name."""
+    directory = cache / name / version
     if directory.is_dir():
         return directory
+    artifact = _artifact(version)
     maven = shutil.which("mvn")
     if maven is None:
         raise DovetailError(
-            f"the query texts come with the Maven artifact {ARTIFACT}, and mvn is not on the PATH: install it "
+            f"the query texts come with the Maven artifact {artifact}, and mvn is not on the PATH: install it "
             "(apt-get install maven, brew install maven)"
         )
     directory.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".queries-", dir=directory.parent) as work:
-        command = [maven, "-q", "-B", "dependency:copy", f"-Dartifact={ARTIFACT}", f"-DoutputDirectory={work}"]
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=directory.parent) as work:
+        command = [maven, "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={work}"]
         fetched = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
         jars = list(Path(work).glob("*.jar"))
         if fetched.returncode != 0 or len(jars) != 1:
-            raise DovetailError(f"could not fetch {ARTIFACT}: {(fetched.stdout + fetched.stderr).strip()[-2000:]}")
+            raise DovetailError(f"could not fetch {artifact}: {(fetched.stdout + fetched.stderr).strip()[-2000:]}")
         made = Path(work) / "made"
         with zipfile.ZipFile(jars[0]) as jar:
-            folders = tuple(folder + "/" for folder, _ in FOLDERS.values())
-            jar.extractall(made, [n for n in jar.namelist() if n.startswith(folders) and n.endswith(".sql")])
+            wanted = tuple(folder + "/" for folder in folders)
+            jar.extractall(made, [n for n in jar.namelist() if n.startswith(wanted) and n.endswith(endings)])
         try:
             made.rename(directory)
         except OSError:
             if not directory.is_dir():
                 raise
     return directory
+
+
+def _artifact(version: str) -> str:
+    return f"org.apache.spark:spark-sql_2.13:{version}:jar:tests"
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

@@ -6,6 +6,7 @@ Every data set is registered twice over the same files: in one database all colu
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import tempfile
 import time
@@ -144,6 +145,12 @@ def bench(options: argparse.Namespace) -> Iterator[Bench]:
             yield Bench(spark, Path(work) / "stores")
         finally:
             spark.stop()
+
+
+def without_errors(spark: SparkSession) -> None:
+    """Keeps the errors of statements out of the logs, where many are meant to fail: they are compared."""
+    spark.sparkContext.setLogLevel("OFF")
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
 
 
 def _pairs(settings: Sequence[str]) -> Iterator[tuple[str, str]]:

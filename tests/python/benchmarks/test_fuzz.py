@@ -9,19 +9,43 @@ from pathlib import Path
 import pytest
 from benchmark_process import python
 
-from dovetail_bench.random_queries import RandomQuery, duckdb_text
+from dovetail_bench.fuzz import DIALECTS
+from dovetail_bench.random_queries import duckdb_text
 from dovetail_bench.random_tables import seeded
 
-QUERIES = 100
+# Of each dialect.
+QUERIES = {"shared": 100, "spark": 75}
 
 
-def texts(count: int) -> list[str]:
-    return [RandomQuery(seeded(f"test {i}")).text() for i in range(count)]
+def texts(count: int, dialect: str = "shared") -> list[str]:
+    return [DIALECTS[dialect].text(seeded(f"test {i}")) for i in range(count)]
 
 
-def test_a_seed_gives_the_same_queries_again() -> None:
-    assert texts(20) == texts(20)
-    assert len(set(texts(20))) == 20
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_seed_gives_the_same_queries_again(dialect: str) -> None:
+    assert texts(20, dialect) == texts(20, dialect)
+    assert len(set(texts(20, dialect))) == 20
+
+
+def test_every_kind_of_sparks_own_dialect_comes() -> None:
+    everything = texts(400, "spark")
+    missing = [
+        name
+        for name, kind in DIALECTS["spark"].features.items()
+        if not any(re.search(kind, text) for text in everything)
+    ]
+    assert missing == []
+    for words in (
+        "BROADCAST(",
+        "MERGE(",
+        "SHUFFLE_HASH(",
+        "COALESCE(1)",
+        "DOVETAIL_ORDER(",
+        "DOVETAIL_OFF",
+        "FULL JOIN",
+    ):
+        assert any(words in text for text in everything), words
+    assert not any(re.search(r"\b(LIMIT|RAND)\b", text) for text in everything)
 
 
 def test_every_kind_of_join_and_predicate_comes() -> None:
@@ -53,8 +77,10 @@ def test_what_duckdb_writes_otherwise() -> None:
 
 
 @pytest.mark.primary  # the other lines have the generated queries of DifferentialSuite
-def test_no_answer_differs(tmp_path: Path) -> None:
-    run = python("-m", "dovetail_bench.fuzz", "--queries", str(QUERIES), "--results", str(tmp_path))
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_no_answer_differs(tmp_path: Path, dialect: str) -> None:
+    options = ("--dialect", dialect, "--queries", str(QUERIES[dialect]), "--results", str(tmp_path))
+    run = python("-m", "dovetail_bench.fuzz", *options)
     files = list(tmp_path.glob("*.json"))
     assert len(files) == 1, run.stderr[-5000:]
     report = json.loads(files[0].read_text())

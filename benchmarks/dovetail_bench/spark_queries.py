@@ -1,0 +1,408 @@
+"""Queries of `fuzz --dialect spark`: what only Spark reads, and what fails on some rows.
+
+Nested types and collated text as keys, LATERAL, USING and NATURAL joins, nested NOT IN, set operations and windows
+between joins, hints, and expressions that may fail as projections between joins, predicates and keys. No LIMIT and no
+ORDER BY: every query has one answer, a multiset of rows. What plain Spark answers, Dovetail has to answer alike.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from dovetail_bench.spark_tables import SIZES
+
+T = TypeVar("T")
+
+KINDS = (
+    *("JOIN",) * 12,
+    *("LEFT JOIN",) * 5,
+    *("RIGHT JOIN",) * 2,
+    *("FULL JOIN",) * 2,
+    *("LEFT SEMI JOIN",) * 2,
+    *("LEFT ANTI JOIN",) * 2,
+    "CROSS JOIN",
+)
+
+# Joins after which only the columns of the left side can be seen.
+FILTERING = ("LEFT SEMI JOIN", "LEFT ANTI JOIN")
+
+FEWEST, MOST = 3, 6
+
+# Of the queries, the share that has expressions which may fail.
+FAILING = 0.6
+
+HINTS = ("BROADCAST", "MERGE", "SHUFFLE_HASH", "SHUFFLE_REPLICATE_NL")
+
+# Keys by how often they come; `c` is collated, `st`, `ar` nested.
+KEYS = (*("k",) * 8, "g", "v", "s", "st", "st", "ar", "c", "c", "d", "f", "p")
+
+# Columns that group. Of a collated text any of its spellings may come out of a group: there it is in small letters.
+PLAIN = ("k", "g", "v", "s", "n", "m", "t", "d", "f", "p")
+
+# Integers of one row, each of which fails on some values under ANSI, or always; `{a}` is an alias.
+INTEGERS = (
+    "CAST({a}.n AS INT)",
+    "CAST({a}.n AS BIGINT)",
+    "{a}.m + 1",
+    "{a}.m * 2",
+    "-{a}.m",
+    "abs({a}.m)",
+    "12 div {a}.m",
+    "{a}.v % {a}.m",
+    "CAST(6 / {a}.m AS INT)",
+    "{a}.ar[{a}.v]",
+    "{a}.ar[0] + {a}.ar[2]",
+    "element_at({a}.ar, {a}.v)",
+    "element_at({a}.mp, 'a')",
+    "{a}.mp['b']",
+    "year(to_date({a}.t))",
+    "day(CAST({a}.t AS DATE))",
+    "month(to_date({a}.t, 'yyyy-MM-dd'))",
+    "day(date_add({a}.d, {a}.m))",
+    "year(make_date(2020, {a}.v, {a}.m))",
+    "CAST({a}.f * {a}.f * 100 AS SMALLINT)",
+    "CAST(CAST({a}.f * 100 AS DECIMAL(4,0)) AS INT)",
+    "6 div {a}.st.a",
+    "size(sequence(1, 3, {a}.m))",
+    "length(elt({a}.v, 'a', 'bb', 'ccc', 'd'))",
+    "CASE WHEN {a}.m <> 0 THEN 6 div {a}.m ELSE 0 END",
+    "if({a}.n RLIKE '^ *[0-9] *$', CAST({a}.n AS INT), -1)",
+    "coalesce({a}.v, 6 div {a}.m)",
+    "CAST(try_divide(6, {a}.m) AS INT)",
+    "try_element_at({a}.ar, 2)",
+)
+
+# Predicates of one row that may fail.
+PREDICATES = (
+    "'ab' RLIKE {a}.s",
+    "'ab' RLIKE {a}.st.b",
+    "6 / {a}.m > 1",
+    "CAST({a}.n AS INT) < 3",
+    "to_date({a}.t) >= DATE '2020-01-02'",
+    "{a}.n = {a}.k",
+    "{a}.t = {a}.d",
+    "assert_true({a}.m > 0) IS NULL",
+    "{a}.ar[{a}.v] > 1",
+    "regexp_extract('ab', {a}.s, 0) = 'a'",
+    "CAST({a}.n AS BOOLEAN)",
+)
+
+# Predicates of one row that never fail.
+SAFE = (
+    "{a}.v < 3",
+    "{a}.v >= 2",
+    "{a}.k IN (1, 2)",
+    "{a}.k <> 9",
+    "{a}.g IS NOT NULL",
+    "{a}.s LIKE 'a%'",
+    "{a}.c = 'a'",
+    "{a}.c <> 'B'",
+    "{a}.st.a = 1",
+    "{a}.d >= DATE '2020-01-02'",
+    "{a}.mp IS NOT NULL",
+    "array_contains({a}.ar, 4)",
+    "{a}.st IS NULL OR {a}.v = 2",
+    "coalesce({a}.m, 4) > 1",
+    "NOT ({a}.v = 3 OR {a}.k = 2)",
+)
+
+
+@dataclass(frozen=True)
+class Input:
+    """A relation in a FROM clause; `whole` has all columns of a table, others have `k`, `g`, `v` and `s` alone."""
+
+    sql: str
+    alias: str
+    whole: bool
+
+    def column(self, name: str) -> str:
+        """The column, or the key where this relation lacks it."""
+        return f"{self.alias}.{name if self.whole or name in DERIVED else 'k'}"
+
+
+# Columns of every derived relation.
+DERIVED = ("k", "g", "v", "s")
+
+
+class SparkQuery:
+    """The generator of one query; everything comes from `chance`."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._random = chance
+        self._aliases = 0
+        self._failing = self._chance(FAILING)
+        self._wide = 0
+
+    def text(self) -> str:
+        """The query."""
+        roll = self._random.randrange(20)
+        if roll == 0:
+            operation = self._one("UNION", "UNION ALL", "INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL")
+            return f"{self._narrow(FEWEST)} {operation} {self._narrow(FEWEST)}"
+        if roll == 1:
+            return self._twice()
+        return self._select(self._random.randint(FEWEST, MOST))
+
+    def _select(self, size: int) -> str:
+        source, visible, where = self._from(size)
+        columns, tail = self._output(visible)
+        return f"SELECT {self._hints(visible)}{columns} FROM {source}{_where(where)}{tail}"
+
+    def _narrow(self, size: int) -> str:
+        """The columns of a derived relation, from joins."""
+        source, visible, where = self._from(size)
+        a, b = self._pick(visible), self._pick(visible)
+        columns = f"{a.column('k')} AS k, {b.column('g')} AS g, {self._integer(a, b)} AS v, {b.column('s')} AS s"
+        return f"SELECT {columns} FROM {source}{_where(where)}"
+
+    def _twice(self) -> str:
+        """A common table expression, joined with itself."""
+        table = self._whole()
+        kind = self._one("JOIN", "LEFT JOIN", "FULL JOIN")
+        return (
+            f"WITH c AS ({self._narrow(FEWEST)}) SELECT p.k, p.v, q.s FROM c p {kind} c q ON p.k = q.k "
+            f"JOIN {table.sql} ON {table.alias}.k = q.k AND {self._predicate_of(table)}"
+        )
+
+    # FROM
+
+    def _from(self, size: int) -> tuple[str, list[Input], list[str]]:
+        commas = self._chance(0.25)
+        source, visible, where = self._commas(size) if commas else (*self._joins(size), [])
+        if self._chance(0.2):
+            lateral, seen = self._lateral(visible, commas)
+            source, visible = f"{source}{lateral}", [*visible, seen]
+        where = [*where, *(self._predicate(visible) for _ in range(self._random.choice((0, 0, 1, 1, 2))))]
+        return source, visible, where
+
+    def _joins(self, size: int) -> tuple[str, list[Input]]:
+        """A tree of joins: mostly a chain, sometimes with joins in parentheses."""
+        if size == 1:
+            leaf = self._input()
+            return leaf.sql, [leaf]
+        right_size = 1 if self._chance(0.8) else self._random.randint(1, size - 1)
+        left, left_visible = self._joins(size - right_size)
+        right, right_visible = self._joins(right_size)
+        if right_size > 1:
+            right = f"({right})"
+        kind = self._random.choice(KINDS)
+        if kind == "CROSS JOIN" and self._widen():
+            return f"{left} CROSS JOIN {right}", left_visible + right_visible
+        if kind == "CROSS JOIN":
+            kind = "JOIN"
+        visible = left_visible if kind in FILTERING else left_visible + right_visible
+        return f"{left} {kind} {right} ON {self._condition(left_visible, right_visible)}", visible
+
+    def _commas(self, size: int) -> tuple[str, list[Input], list[str]]:
+        """`FROM a, b, c`, with the join conditions for WHERE."""
+        inputs = [self._input() for _ in range(size)]
+        conditions = [self._condition(inputs[:i], [inputs[i]]) for i in range(1, size)]
+        return ", ".join(i.sql for i in self._random.sample(inputs, size)), inputs, conditions
+
+    def _lateral(self, visible: Sequence[Input], commas: bool) -> tuple[str, Input]:
+        """A subquery that sees the relations before it; after commas, JOIN would have it see the last alone."""
+        a, z, alias = self._pick(visible), self._whole(), self._alias()
+        body = self._one(
+            f"SELECT {z.alias}.k, {z.alias}.g, {a.column('v')} + {z.alias}.v AS v, {z.alias}.s FROM {z.sql} "
+            f"WHERE {z.alias}.k = {a.column('k')}",
+            f"SELECT max({z.alias}.k) AS k, count(*) AS g, sum({z.alias}.v) AS v, min({z.alias}.s) AS s FROM {z.sql} "
+            f"WHERE {z.alias}.k = {a.column('k')}",
+            f"SELECT {a.column('k')} AS k, {a.column('g')} AS g, {self._integer(a, a)} AS v, {a.column('s')} AS s",
+        )
+        if commas or self._chance(0.5):
+            return f", LATERAL ({body}) {alias}", Input("", alias, False)
+        return f" LEFT JOIN LATERAL ({body}) {alias} ON true", Input("", alias, False)
+
+    def _table(self) -> str:
+        """The small ones less often: an empty input empties most answers."""
+        return self._random.choices(tuple(SIZES), weights=(9, 9, 9, 9, 9, 2, 1))[0]
+
+    def _whole(self) -> Input:
+        alias = self._alias()
+        return Input(f"{self._table()} {alias}", alias, True)
+
+    def _input(self) -> Input:
+        """A table mostly, or a derived relation."""
+        roll = self._random.randrange(24)
+        if roll > 11:
+            return self._whole()
+        alias, inner, other = self._alias(), self._whole(), self._table()
+        a, table = inner.alias, inner.sql
+        e = self._integer(inner, inner)
+        columns = f"{a}.k, {a}.g, {a}.v, {a}.s"
+        window = self._one(
+            f"rank() OVER (PARTITION BY {a}.k ORDER BY {a}.v)",
+            f"sum({a}.v) OVER (PARTITION BY {a}.g)",
+            f"max({e}) OVER (PARTITION BY {a}.k)",
+            f"count({a}.v) OVER (PARTITION BY {a}.st)",
+            f"lag({a}.k) OVER (PARTITION BY {a}.c ORDER BY {a}.k)",
+        )
+        operation = self._one("UNION ALL", "UNION", "INTERSECT", "EXCEPT", "EXCEPT ALL")
+        second = self._whole()
+        natural = self._one("NATURAL FULL JOIN", "NATURAL JOIN", "NATURAL LEFT JOIN")
+        using = self._one("FULL JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN")
+        third = self._whole()
+        bodies = (
+            f"SELECT {a}.k, {a}.g, {e} AS v, {a}.s FROM {table}",
+            f"SELECT {a}.k, {a}.g, {e} AS v, {a}.s FROM {table} WHERE {self._predicate_of(inner)}",
+            f"SELECT {e} AS k, {a}.g, {a}.v, lower(CAST({a}.c AS STRING)) AS s FROM {table}",
+            f"SELECT {a}.k, {a}.g, {window} AS v, {a}.s FROM {table}",
+            f"SELECT {columns} FROM {table} {operation} SELECT k, g, v, s FROM {other}",
+            f"SELECT {a}.k, count(*) AS g, max({e}) AS v, min({a}.s) AS s FROM {table} GROUP BY {a}.k",
+            f"SELECT DISTINCT {columns} FROM {table} WHERE {self._predicate_of(inner)}",
+            f"SELECT k, x AS g, y AS v, s FROM (SELECT k, g AS x, s FROM {self._table()}) {natural} "
+            f"(SELECT k, v AS y FROM {other})",
+            f"SELECT k, {third.alias}.g, {a}.v, {second.alias}.s FROM {table} {using} {second.sql} USING (k) "
+            f"{using} {third.sql} USING (k)",
+            f"SELECT k, p AS g, {a}.v, {second.alias}.s FROM {table} {using} {second.sql} USING (k, p)",
+            f"SELECT {a}.k, {second.alias}.g, {self._integer(inner, second)} AS v, {a}.s FROM {table} "
+            f"JOIN {second.sql} ON {a}.k = {second.alias}.k",
+            f"SELECT {a}.k, {a}.g, x.v, {a}.s FROM {table}, LATERAL explode({a}.ar) AS x(v)",
+        )
+        return Input(f"({bodies[roll]}) {alias}", alias, False)
+
+    # Conditions
+
+    def _condition(self, left: Sequence[Input], right: Sequence[Input]) -> str:
+        a, b = self._pick(left), self._pick(right)
+        roll = self._random.randrange(20)
+        if roll == 0 and self._widen():
+            return f"{a.column('v')} {self._one('<', '>=', '<>')} {b.column('v')}"
+        if roll == 1:
+            return f"{a.column('k')} <=> {b.column('k')}"
+        if roll in (2, 3):
+            main = f"{a.column('k')} = {b.column('k')} AND {self._integer(a, b)} > {b.column('v')}"
+        elif roll == 4:
+            main = f"{self._integer(a, a)} = {b.column('k')}"
+        elif roll == 5:
+            main = f"{a.column('k')} = {b.column('k')} AND {self._integer(b, b)} = {a.column('v')}"
+        elif roll == 6 and len(left) > 1:
+            c = self._pick(left)
+            main = f"{a.column('k')} + {c.column('v')} = {b.column('v')}"
+        elif roll == 7:
+            main = f"{a.column('k')} = {b.column('k')} AND {self._predicate_of(self._one(a, b))}"
+        elif roll == 8:
+            main = f"struct({a.column('k')}, {a.column('v')}) = struct({b.column('k')}, {b.column('v')})"
+        elif roll == 9:
+            main = f"{self._equality(a, b)} AND {self._equality(self._pick(left), b)}"
+        elif roll == 10:
+            main = f"{a.column('k')} = {b.column('k')} AND ({self._predicate_of(a)} OR {self._predicate_of(b)})"
+        else:
+            main = self._equality(a, b)
+        return f"{main} AND {self._predicate_of(self._one(a, b))}" if self._chance(0.15) else main
+
+    def _equality(self, a: Input, b: Input) -> str:
+        key = self._random.choice(KEYS) if a.whole and b.whole else self._one("k", "k", "k", "g", "v", "s")
+        return f"{a.column(key)} = {b.column(key)}"
+
+    def _widen(self) -> bool:
+        """Whether a join that multiplies rows may come: one per query."""
+        self._wide += 1
+        return self._wide == 1
+
+    def _predicate_of(self, i: Input) -> str:
+        """Over one relation."""
+        if not i.whole:
+            return f"{i.alias}.{self._one('v < 3', 'k IN (1, 2)', 's IS NOT NULL', 'g >= 1', 'k <> 9')}"
+        texts = PREDICATES if self._failing and self._chance(0.3) else SAFE
+        return f"({self._pick(texts).format(a=i.alias)})"
+
+    def _integer(self, a: Input, b: Input) -> str:
+        """A number from one row or two, which may fail on some."""
+        if not self._failing:
+            return f"coalesce({a.column('v')}, {b.column('k')}, 0)"
+        if a is not b and self._chance(0.4):
+            return self._one(
+                f"{a.column('v')} div {b.column('v')}",
+                f"{a.column('m')} + {b.column('m')}",
+                f"{a.column('k')} % {b.column('m')}",
+                f"CAST(concat({a.column('n')}, {b.column('k')}) AS INT)",
+            )
+        whole = [i for i in (a, b) if i.whole]
+        return self._pick(INTEGERS).format(a=self._pick(whole).alias) if whole else f"12 div {a.column('v')}"
+
+    def _predicate(self, visible: Sequence[Input]) -> str:
+        a, b, z, y = self._pick(visible), self._pick(visible), self._whole(), self._whole()
+        no = self._one("", "NOT ")
+        zk, yk = f"{z.alias}.k", f"{y.alias}.k"
+        choices = (
+            f"({self._predicate_of(a)} OR {self._predicate_of(b)})",
+            f"{self._integer(a, b)} {self._one('<', '>', '=', '<>')} {b.column('v')}",
+            f"{no}EXISTS (SELECT 1 FROM {z.sql} WHERE {zk} = {a.column('k')} AND {self._predicate_of(z)})",
+            f"{no}EXISTS (SELECT 1 FROM {z.sql} JOIN {y.sql} ON {self._equality(z, y)} WHERE {yk} = {a.column('k')})",
+            f"{a.column('k')} {no}IN (SELECT {zk} FROM {z.sql} WHERE {self._predicate_of(z)})",
+            f"{a.column('k')} NOT IN (SELECT {zk} FROM {z.sql} WHERE {zk} IS NOT NULL AND {z.alias}.v NOT IN "
+            f"(SELECT {y.alias}.v FROM {y.sql} WHERE {self._predicate_of(y)}))",
+            f"{a.column('v')} NOT IN (SELECT {z.alias}.v FROM {z.sql} WHERE {z.alias}.v IS NOT NULL AND {zk} IN "
+            f"(SELECT {yk} FROM {y.sql} WHERE {y.alias}.g = {z.alias}.g))",
+            f"({a.column('k')}, {b.column('v')}) {no}IN (SELECT {zk}, {z.alias}.v FROM {z.sql})",
+            f"({self._predicate_of(a)} OR {b.column('k')} IN (SELECT {z.alias}.v FROM {z.sql}))",
+            f"{a.column('v')} > (SELECT avg({z.alias}.v) - 1 FROM {z.sql} WHERE {zk} = {b.column('k')})",
+            f"{self._integer(a, a)} {no}IN (SELECT {self._integer(z, z)} FROM {z.sql} WHERE {zk} < 4)",
+            f"{a.column('k')} + {b.column('v')} >= {self._pick(visible).column('v')}",
+        )
+        return self._pick((*choices, *(self._predicate_of(a),) * 4))
+
+    # SELECT
+
+    def _hints(self, visible: Sequence[Input]) -> str:
+        if not self._chance(0.3):
+            return ""
+        names = [i.alias for i in visible]
+        chosen = (
+            f"{self._pick(HINTS)}({self._pick(names)})",
+            f"{self._pick(HINTS)}({', '.join(self._random.sample(names, min(2, len(names))))})",
+            "COALESCE(1)",
+            "REPARTITION(2)",
+            "DOVETAIL_OFF",
+            f"DOVETAIL_ORDER('({' '.join(self._random.sample(names, len(names)))})')",
+        )
+        return f"/*+ {self._pick(chosen)} */ "
+
+    def _output(self, visible: Sequence[Input]) -> tuple[str, str]:
+        """The list, and what follows WHERE."""
+        a, b, c = (self._pick(visible) for _ in range(3))
+        columns = [i.column(self._random.choice(PLAIN)) for i in (a, b, c)]
+        named = ", ".join(f"{column} AS c{i}" for i, column in enumerate(columns))
+        number = self._integer(a, b)
+        roll = self._random.randrange(10)
+        if roll == 0:
+            return f"count(*), sum({a.column('v')}), max({number}), count({b.column('st')})", ""
+        if roll < 4:
+            groups = ", ".join(dict.fromkeys(columns))
+            extra = f", {a.column('st')}" if self._chance(0.3) else ""
+            having = self._one("", "", " HAVING count(*) > 1")
+            return f"{named}{extra}, count(*) AS n, max({number}) AS e", f" GROUP BY {groups}{extra}{having}"
+        if roll == 4:
+            return f"DISTINCT {named}, lower({b.column('c')}) AS l", ""
+        if roll == 5:
+            over = f"OVER (PARTITION BY {a.column('k')} ORDER BY {b.column('v')})"
+            return f"{named}, rank() {over} AS r, {number} AS e", ""
+        if roll == 6:
+            return (
+                f"{named}, {a.column('c')} AS o, {b.column('c')} AS q, {a.column('ar')} AS w, {b.column('st')} AS y",
+                "",
+            )
+        return f"{named}, {number} AS e, {self._integer(b, c)} AS f", ""
+
+    # Chances
+
+    def _alias(self) -> str:
+        self._aliases += 1
+        return f"r{self._aliases}"
+
+    def _chance(self, share: float) -> bool:
+        return self._random.random() < share
+
+    def _one(self, *choices: T) -> T:
+        return self._random.choice(choices)
+
+    def _pick(self, choices: Sequence[T]) -> T:
+        return self._random.choice(choices)
+
+
+def _where(predicates: Sequence[str]) -> str:
+    return f" WHERE {' AND '.join(predicates)}" if predicates else ""

@@ -1,0 +1,295 @@
+"""Spark's own SQL suites give the same rows and the same errors with Dovetail as without.
+
+    python -m dovetail_bench.spark_suites
+
+All files with joins or subqueries, of the Spark line that runs, once with Dovetail off and once with it on, under equal
+settings: broadcasts on and off, tables as they are and with wrong statistics, under which more groups are reordered.
+Exit code 1 if a statement's rows or its error condition differ, or if too few groups were reordered.
+"""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import multiprocessing
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.version import __version__ as pyspark_version
+
+from dovetail_bench import report, suite_files
+from dovetail_bench.fuzz import TINY
+from dovetail_bench.progress import say
+from dovetail_bench.queries import Query
+from dovetail_bench.rows import SAME_ENGINE, Row
+from dovetail_bench.session import add_session_options, bench, without_errors
+from dovetail_bench.suite_files import SuiteFile
+from dovetail_bench.suite_runner import Outcome, SuiteRunner
+from dovetail_bench.verdict import FAILED, PASSED, SAME, SAME_ERROR, judge
+
+# Groups that have to be reordered in a run, at least.
+LEAST_REORDERED = 300
+
+ANOTHER_ERROR = "another error"
+ANSWERED = "answered by Dovetail alone"
+NOT_REPEATABLE = "differs between two runs of plain Spark"
+
+# The time zone of Spark's suite.
+BASE = {
+    **TINY,
+    "spark.sql.session.timeZone": "America/Los_Angeles",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.dovetail.reorder.minGain": "0",
+}
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One way to run all files.
+
+    Attributes:
+        name: In the report.
+        wrong: Whether tables have wrong statistics.
+        conf: Its settings; a file's own come after them.
+    """
+
+    name: str
+    wrong: bool
+    conf: dict[str, str]
+
+    def suits(self, own: dict[str, str]) -> bool:
+        """Whether a file's own settings leave the broadcasts as they are here; else they are another pass's."""
+        return own.get(_THRESHOLD, self.conf[_THRESHOLD]) == self.conf[_THRESHOLD]
+
+
+_THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
+_BROADCAST = {_THRESHOLD: "10485760", "spark.sql.adaptive.enabled": "true"}
+_NO_BROADCAST = {
+    _THRESHOLD: "-1",
+    "spark.sql.adaptive.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.adaptive.enabled": "false",
+}
+
+PASSES = (
+    Pass("as they are, broadcast", False, _BROADCAST),
+    Pass("as they are, no broadcast", False, _NO_BROADCAST),
+    Pass("wrong statistics, broadcast", True, _BROADCAST),
+    Pass("wrong statistics, no broadcast", True, _NO_BROADCAST),
+)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement that did not give the same.
+
+    Attributes:
+        where: Pass, file, settings of the run and number of the statement.
+        sql: Its text.
+        verdict: What is not the same.
+        detail: How it differs.
+    """
+
+    where: str
+    sql: str
+    verdict: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A file, run under the settings of one pass and one of its own combinations.
+
+    Attributes:
+        of_pass: Name of the pass.
+        statements: Their number, and of them
+        queries: those that plain Spark answers,
+        joins: those with a join in the optimized plan,
+        changed: and those whose tree of joins is another with Dovetail.
+        groups: Groups of three or more relations, and
+        reordered: those whose order was changed.
+        verdicts: Statements by verdict.
+        found: Those that are not the same.
+    """
+
+    of_pass: str
+    statements: int
+    queries: int
+    joins: int
+    changed: int
+    groups: int
+    reordered: int
+    verdicts: dict[str, int]
+    found: list[Statement]
+
+
+class _Worker:
+    """What a process keeps between files: its session."""
+
+    runner: SuiteRunner
+
+
+def _start(options: argparse.Namespace, suites: Path) -> None:
+    stack = ExitStack()
+    session = stack.enter_context(bench(options))
+    without_errors(session.spark)
+    directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dovetail-suites-")))
+    _Worker.runner = SuiteRunner(session.spark, suites, directory)
+    atexit.register(stack.close)
+
+
+def _check(file: SuiteFile, chosen: Pass, own: dict[str, str]) -> Checked:
+    """Runs a file without Dovetail and with it; where they differ, once more without."""
+    settings = {**BASE, **chosen.conf, **own}
+
+    def run(dovetail: bool) -> Any:
+        return _Worker.runner.run(file.name, file.statements, settings, dovetail=dovetail, wrong=chosen.wrong)
+
+    plain, ours = run(False), run(True)
+    queries = [Query("sql-tests", f"{file.name}:{i}", text) for i, text in enumerate(file.statements)]
+    verdicts = [_verdict(*three) for three in zip(queries, plain.outcomes, ours.outcomes, strict=True)]
+    if any(verdict not in PASSED for verdict, _ in verdicts):
+        again = run(False)
+        for i, (query, first, second) in enumerate(zip(queries, plain.outcomes, again.outcomes, strict=True)):
+            if verdicts[i][0] not in PASSED and _verdict(query, first, second)[0] not in PASSED:
+                verdicts[i] = (NOT_REPEATABLE, verdicts[i][1])
+    pairs = list(zip(plain.outcomes, ours.outcomes, strict=True))
+    where = f"{chosen.name}; {file.name}"
+    return Checked(
+        chosen.name,
+        len(queries),
+        sum(p.answer is not None for p, _ in pairs),
+        sum(bool(p.tree) for p, _ in pairs),
+        sum(p.tree != o.tree for p, o in pairs if p.tree and o.tree),
+        ours.groups,
+        ours.reordered,
+        dict(Counter(verdict for verdict, _ in verdicts)),
+        [
+            Statement(f"{where}:{i}{f' {own}' if own else ''}", query.text, verdict, detail)
+            for i, (query, (verdict, detail)) in enumerate(zip(queries, verdicts, strict=True))
+            if verdict not in (SAME, SAME_ERROR)
+        ],
+    )
+
+
+def _verdict(query: Query, expected: Outcome, actual: Outcome) -> tuple[str, str]:
+    if expected.error or actual.error:
+        if expected.error == actual.error:
+            return SAME_ERROR, expected.error
+        verdict = FAILED if not expected.error else ANOTHER_ERROR if actual.error else ANSWERED
+        return (
+            verdict,
+            f"{expected.error or 'an answer'} expected, {actual.error or 'an answer'} came: {actual.message}",
+        )
+    if expected.answer is None or actual.answer is None:
+        return SAME, ""
+
+    def unlimited() -> tuple[list[Row], list[Row]]:
+        return expected.unlimited, actual.unlimited
+
+    return judge(query, expected.answer, actual.answer, unlimited, SAME_ENGINE)
+
+
+def run(options: argparse.Namespace) -> list[Checked]:
+    """All files in all passes, in processes of their own: a process has one Spark."""
+    suites = suite_files.directory()
+    files = suite_files.load(suites, options.files)
+    tasks = [(f, chosen, own) for chosen in PASSES for f in files for own in f.runs if chosen.suits(own)]
+    say(f"{len(files)} files, {len(tasks)} runs")
+    checked: list[Checked] = []
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(options.processes, context, initializer=_start, initargs=(options, suites)) as pool:
+        for (file, chosen, _), done in zip(tasks, [pool.submit(_check, *task) for task in tasks], strict=True):
+            checked.append(done.result())
+            for found in checked[-1].found:
+                if _wrong(found):
+                    say(f"{found.verdict}: {found.where}: {found.detail}\n{found.sql}")
+            say(f"{len(checked)} of {len(tasks)}: {chosen.name}; {file.name}: {checked[-1].reordered} reordered")
+    return checked
+
+
+def _wrong(statement: Statement) -> bool:
+    return statement.verdict not in PASSED and statement.verdict != NOT_REPEATABLE
+
+
+def targets(checked: Sequence[Checked]) -> list[dict[str, Any]]:
+    """What a run has to show."""
+    wrong = sum(_wrong(statement) for c in checked for statement in c.found)
+    reordered = sum(c.reordered for c in checked)
+    return [
+        report.target("statements whose rows or error conditions differ: none", wrong, wrong == 0),
+        report.target(f"at least {LEAST_REORDERED} groups reordered", reordered, reordered >= LEAST_REORDERED),
+    ]
+
+
+def write_page(page: report.Page, checked: Sequence[Checked], files: int, left_out: int) -> None:
+    """Fills the page."""
+    page.text(
+        f"Spark {pyspark_version}. {files} files; {left_out} further ones call functions of Spark's test classes and "
+        "are not run. Commands (SET, CREATE, DESCRIBE, EXPLAIN, …) are compared by their errors alone, queries by "
+        "their rows. “Joins” are statements with a join in plain Spark's optimized plan, “changed” those of which "
+        "Dovetail's has another tree of joins; a group has three or more relations."
+    )
+    page.targets(targets(checked))
+    names = [chosen.name for chosen in PASSES]
+    counts: dict[str, Callable[[Checked], int]] = {
+        "runs of files": lambda _: 1,
+        "statements": lambda c: c.statements,
+        "answered": lambda c: c.queries,
+        "joins": lambda c: c.joins,
+        "changed": lambda c: c.changed,
+        "groups": lambda c: c.groups,
+        "reordered": lambda c: c.reordered,
+    }
+    page.table(
+        "Passes",
+        [
+            {
+                "pass": name or "all",
+                **{title: sum(map(count, _of(checked, name))) for title, count in counts.items()},
+            }
+            for name in (*names, "")
+        ],
+    )
+    verdicts: Counter[str] = sum((Counter(c.verdicts) for c in checked), Counter())
+    page.table("Verdicts", [{"verdict": verdict, "statements": n} for verdict, n in verdicts.most_common()])
+    found = [statement for c in checked for statement in c.found]
+    page.table("Wrong", [asdict(statement) for statement in found if _wrong(statement)])
+    page.table(
+        "Not decided by the text",
+        [{k: v for k, v in asdict(s).items() if k != "detail"} for s in found if not _wrong(s)],
+    )
+
+
+def _of(checked: Sequence[Checked], name: str) -> list[Checked]:
+    return [c for c in checked if not name or c.of_pass == name]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    lines = (__doc__ or "").splitlines()
+    parser = argparse.ArgumentParser(prog="python -m dovetail_bench.spark_suites", description=lines[0])
+    parser.add_argument("--files", nargs="*", default=[], help="paths below sql-tests/inputs (all with joins)")
+    parser.add_argument("--processes", type=int, default=2, help="files at a time (2)")
+    report.add_results_option(parser)
+    add_session_options(parser)
+    parser.set_defaults(cores=1, memory="2g")
+    options = parser.parse_args(arguments)
+    checked = run(options)
+    suites = suite_files.directory()
+    page = report.Page("spark_suites", "Spark's own SQL suites", f"spark{pyspark_version}")
+    write_page(page, checked, len(suite_files.load(suites, options.files)), suite_files.left_out(suites))
+    results = targets(checked)
+    wrong = [asdict(statement) for c in checked for statement in c.found if _wrong(statement)]
+    page.write(options, {"targets": results, "wrong": wrong})
+    return 0 if all(target["hit"] for target in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

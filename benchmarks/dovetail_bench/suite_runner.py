@@ -1,0 +1,225 @@
+"""Runs a file of Spark's SQL suites in a session of its own, statement by statement, with Dovetail on or off.
+
+Each run starts from the same tables in the same database, so that two runs can be compared statement by statement.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from dovetail import _sql
+from dovetail_bench import wrong_statistics
+from dovetail_bench.queries import Query
+from dovetail_bench.random_tables import seeded
+from dovetail_bench.rows import Row
+from dovetail_bench.suite_files import DATA
+from dovetail_bench.verdict import Answer
+
+# The tables that Spark's SQLQueryTestSuite makes: name → (file of tab-separated values, its schema).
+_INTEGERS = (
+    "unique1 unique2 two four ten twenty hundred thousand twothousand fivethous tenthous odd even".replace(
+        " ", " INT, "
+    )
+    + " INT, stringu1 STRING, stringu2 STRING, string4 STRING"
+)
+FILES = {"aggtest": ("agg", "a INT, b FLOAT"), "onek": ("onek", _INTEGERS), "tenk1": ("tenk", _INTEGERS)}
+QUERIES = {
+    "testdata": "SELECT CAST(id AS INT) AS key, CAST(id AS STRING) AS value FROM range(1, 101)",
+    "arraydata": "SELECT * FROM VALUES (array(1, 2, 3), array(array(1, 2, 3))), "
+    "(array(2, 3, 4), array(array(2, 3, 4))) AS t(arraycol, nestedarraycol)",
+    "mapdata": "SELECT CASE WHEN id < 5 THEN map(1, concat('a', id), 2, concat('b', id), 3, concat('c', id), "
+    "4, concat('d', id), 5, concat('e', id)) ELSE map(1, 'a5') END AS mapcol FROM range(1, 6)",
+}
+TABLES = (*FILES, *QUERIES)
+
+# As many as the log can keep: a file has fewer.
+LOG = {"spark.dovetail.log.queries": "10000"}
+
+# Between two rows of an answer in text: no text of the suites has it.
+_BETWEEN = "\x1e"
+
+# In the text of an optimized plan, from the top: joins, and relations by name or, where they have none, by columns.
+_TREE = re.compile(r"\bJoin (\w+)|\bRelation ([\w.]+)\[|\bLocalRelation (?:<empty>, )?\[([^\]]*)\]")
+_IDS = re.compile(r"#\d+L?")
+_FLOATING = re.compile(r"-?\d+\.\d+(E-?\d+)?|-?\d+E-?\d+|NaN|-?Infinity")
+_VIEW = re.compile(r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?TEMP(?:ORARY)?\s+VIEW\s+([\w.]+)", re.IGNORECASE)
+_TABLE = re.compile(
+    r"\s*(?:CREATE\s+TABLE(?:\s+IF\s+NOT\s+EXISTS)?|INSERT\s+(?:INTO|OVERWRITE)(?:\s+TABLE)?)\s+([\w.]+)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a statement.
+
+    Attributes:
+        answer: Of a query; None for a command, and after an error.
+        unlimited: Rows without the outermost LIMIT, where there is one.
+        error: Error condition, or class; empty where it succeeded.
+        message: First line of the error.
+        tree: Joins and relations of the optimized plan, from the top; empty where there is no join.
+    """
+
+    answer: Answer | None = None
+    unlimited: list[Row] = field(default_factory=list)
+    error: str = ""
+    message: str = ""
+    tree: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run of a file.
+
+    Attributes:
+        outcomes: One per statement.
+        groups: Groups of three or more relations that Dovetail looked at, and
+        reordered: those whose order it changed.
+    """
+
+    outcomes: list[Outcome]
+    groups: int
+    reordered: int
+
+
+class SuiteRunner:
+    """Runs files one after the other, over test tables that are written once."""
+
+    def __init__(self, spark: SparkSession, suites: Path, directory: Path) -> None:
+        self._spark = spark
+        self._directory = directory
+        for name, (file, schema) in FILES.items():
+            read = spark.read.schema(schema).option("sep", "\t").csv((suites / DATA / f"{file}.data").as_posix())
+            read.coalesce(1).write.parquet(self._place(name))
+        for name, query in QUERIES.items():
+            spark.sql(query).coalesce(1).write.parquet(self._place(name))
+
+    def run(
+        self, name: str, statements: Sequence[str], settings: Mapping[str, str], *, dovetail: bool, wrong: bool
+    ) -> Ran:
+        """All statements of a file; with `wrong` the tables have wrong statistics, and inline tables become tables."""
+        self._clean()
+        session = self._spark.newSession()
+        for key, value in {**LOG, **settings, _sql.ENABLED_KEY: str(dovetail).lower()}.items():
+            session.conf.set(key, value)
+        for table in TABLES:
+            session.sql(f"CREATE TABLE {table} USING parquet LOCATION '{self._place(table)}'")
+            if wrong:
+                _mislead(session, name, table)
+        outcomes = []
+        for number, statement in enumerate(statements):
+            outcomes.append(_outcome(session, Query("sql-tests", f"{name}:{number}", statement)))
+            if wrong and not outcomes[-1].error:
+                _mislead_after(session, name, statement)
+        groups, reordered = 0, 0
+        if dovetail:
+            log = session.sql("SELECT coalesce(sum(groups), 0), coalesce(sum(reordered), 0) FROM dovetail_queries()")
+            groups, reordered = (int(value) for value in log.collect()[0])
+        return Ran(outcomes, groups, reordered)
+
+    def _place(self, table: str) -> str:
+        return (self._directory / table).as_posix()
+
+    def _clean(self) -> None:
+        """Removes what the run before left: a file need not drop what it creates."""
+        spark = self._spark
+        spark.catalog.clearCache()
+        for (database,) in spark.sql("SHOW DATABASES").collect():
+            if database != "default":
+                spark.sql(f"DROP DATABASE IF EXISTS `{database}` CASCADE")
+        for row in spark.sql("SHOW TABLES IN default").collect():
+            kind = "VIEW" if row.tableName in {view.viewName for view in _views(spark)} else "TABLE"
+            spark.sql(f"DROP {kind} IF EXISTS default.`{row.tableName}`")
+        for row in spark.sql("SHOW TABLES IN global_temp").collect():
+            spark.sql(f"DROP VIEW IF EXISTS {row.namespace}.`{row.tableName}`")
+        for (function,) in spark.sql("SHOW USER FUNCTIONS").collect():
+            if "." in function:  # those of extensions and of the session have no catalog
+                spark.sql(f"DROP FUNCTION IF EXISTS {function}")
+        for left in Path(str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")).glob("*"):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _views(spark: SparkSession) -> list[Any]:
+    return spark.sql("SHOW VIEWS IN default").collect()
+
+
+def _outcome(session: SparkSession, query: Query) -> Outcome:
+    try:
+        answer, tree = _answer(session, query.text)
+        unlimited: list[Row] = []
+        if answer is not None and query.has_limit:
+            all_rows, _ = _answer(session, query.without_limit())
+            unlimited = all_rows.rows if all_rows is not None else []
+        return Outcome(answer, unlimited, tree=tree)
+    except Exception as failed:
+        return Outcome(error=_condition(failed), message=(str(failed).strip() or "?").splitlines()[0])
+
+
+def _answer(session: SparkSession, sql: str) -> tuple[Answer | None, tuple[tuple[str, ...], ...]]:
+    """The rows as Spark's own suite writes them, in text: Python has no value for some types. Commands have none."""
+    jvm: Any = session._jvm
+    jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)
+    frame: DataFrame = session.sql(sql)
+    execution = frame._jdf.queryExecution()
+    if "Command" in execution.commandExecuted().nodeName():
+        return None, ()
+    plan = execution.optimizedPlan().toString()
+    tree = tuple((join, name, _IDS.sub("", columns)) for join, name, columns in _TREE.findall(plan))
+    text = jvm.org.apache.spark.sql.execution.HiveResult.hiveResultString(execution.executedPlan())
+    rows = [] if text.isEmpty() else text.mkString(_BETWEEN).split(_BETWEEN)
+    joins = any(join for join, _, _ in tree)
+    return Answer(tuple(frame.columns), [_row(line) for line in rows]), tree if joins else ()
+
+
+def _row(line: str) -> Row:
+    return tuple(float(v) if _FLOATING.fullmatch(v) else v for v in line.split("\t"))
+
+
+def _condition(failed: Exception) -> str:
+    """The error condition that is nearest to the root; where there is none, the class."""
+    cause = getattr(failed, "_origin", None) or getattr(failed, "java_exception", None)
+    found = ""
+    while cause is not None:
+        name = cause.getClass().getName()
+        found = _condition_of(cause) or (found if found else name)
+        cause = cause.getCause()
+    return found or type(failed).__name__
+
+
+def _condition_of(cause: Any) -> str:
+    try:
+        return str(cause.getCondition() or "")
+    except Exception:  # not one of Spark's own: it has no such method
+        return ""
+
+
+def _mislead(session: SparkSession, name: str, table: str) -> None:
+    wrong_statistics.tell(session, table, seeded(f"{name} {table.lower()}"))
+
+
+def _mislead_after(session: SparkSession, name: str, statement: str) -> None:
+    """Tells wrong statistics of the table that a statement made or filled; of an inline table it makes one first.
+
+    What cannot be made a table (columns without a name or a type) stays as it is, in every run alike.
+    """
+    view, table = _VIEW.match(statement), _TABLE.match(statement)
+    try:
+        if table is not None:
+            _mislead(session, name, table[1])
+        if view is not None:
+            optimized = session.table(view[1])._jdf.queryExecution().optimizedPlan()
+            if optimized.nodeName() == "LocalRelation":
+                kept = f"default.{view[1]}_kept"
+                session.sql(f"DROP TABLE IF EXISTS {kept}")
+                session.sql(f"CREATE TABLE {kept} USING parquet AS SELECT * FROM {view[1]}")
+                _mislead(session, name, kept)
+                session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view[1]} AS SELECT * FROM {kept}")
+    except Exception:
+        return
