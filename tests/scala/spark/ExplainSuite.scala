@@ -230,7 +230,8 @@ class ExplainSuite extends StarSuite with Tolerance {
 
   test("dovetail_conf") {
     // tests have all the time they need
-    val rows = withConf(DovetailConf.PlanningMaxMs.key -> DovetailConf.PlanningMaxMs.entry.defaultValueString)(spark.sql("SELECT * FROM dovetail_conf()").collect())
+    val rows =
+      withConf(DovetailConf.PlanningMaxMs.key -> DovetailConf.PlanningMaxMs.entry.defaultValueString)(spark.sql("SELECT * FROM dovetail_conf()").collect())
     assert(rows.head.schema.fieldNames.toSeq == Seq("key", "value", "default", "type", "range", "doc", "since"))
     assert(rows.map(_.getString(0)).toSeq == DovetailConf.all.map(_.key))
     rows.foreach { r =>

@@ -42,7 +42,8 @@ class FunctionRegistrySuite extends DovetailSuite with BeforeAndAfterAll {
     try withTables("fb", "fx", "fv", "fw")(())
     finally super.afterAll()
 
-  private def struct(cases: Seq[FunctionCase]) = cases.zipWithIndex.map { case (c, i) => s"'c$i', ${c.on("fx.b")}" }.mkString("size(array(named_struct(", ", ", ")))")
+  private def struct(cases: Seq[FunctionCase]) =
+    cases.zipWithIndex.map { case (c, i) => s"'c$i', ${c.on("fx.b")}" }.mkString("size(array(named_struct(", ", ", ")))")
 
   private val roles = Seq(
     Role(
@@ -61,9 +62,9 @@ class FunctionRegistrySuite extends DovetailSuite with BeforeAndAfterAll {
 
   for (ansi <- Seq(true, false)) test(s"every built-in function stays above the join that keeps bad rows away, ANSI ${if (ansi) "on" else "off"}") {
     withConf("spark.sql.ansi.enabled" -> ansi.toString, DovetailConf.MinGain.key -> "0", "spark.sql.adaptive.enabled" -> "false") {
-      val found          = new FunctionCases(spark, "fb", calls)
-      val (moved, kept)  = found.all.partition(_.movable)
-      val wrong          = moved.filter(_.fails)
+      val found         = new FunctionCases(spark, "fb", calls)
+      val (moved, kept) = found.all.partition(_.movable)
+      val wrong         = moved.filter(_.fails)
       assert(wrong.isEmpty, s"taken for total, and fail on some rows: ${wrong.map(_.call).mkString("\n", "\n", "")}")
       assert(found.all.map(_.function).distinct.size >= LeastFunctions, found.skipped)
       val batches   = Seq(moved, kept).flatMap(_.grouped(PerQuery))
@@ -71,7 +72,9 @@ class FunctionRegistrySuite extends DovetailSuite with BeforeAndAfterAll {
       val reordered = roles.filter(r => moved.grouped(PerQuery).exists(cs => reorders(r, cs))).map(_.name)
       def functions(cs: Seq[FunctionCase]) = s"${cs.map(_.function).distinct.size} functions, ${cs.size} calls"
       info(s"tried: ${functions(found.all)}; moved: ${functions(moved)}; kept in place: ${functions(kept)}")
-      info(s"without a case: ${found.skipped.groupBy(_._2).toSeq.map { case (why, fs) => s"${fs.size} $why" }.sorted.mkString(", ")}; reordered: ${reordered.mkString(", ")}")
+      info(
+        s"without a case: ${found.skipped.groupBy(_._2).toSeq.map { case (why, fs) => s"${fs.size} $why" }.sorted.mkString(", ")}; reordered: ${reordered.mkString(", ")}"
+      )
       assert(failures.isEmpty, failures.mkString(s"${failures.size} fail or differ only with Dovetail:\n", "\n\n", ""))
       assert(reordered.contains("projection") && reordered.contains("join key") && reordered.contains("predicate"), "nothing was moved")
     }

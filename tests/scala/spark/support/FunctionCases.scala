@@ -42,15 +42,16 @@ final class FunctionCases(spark: SparkSession, table: String, perFunction: Int) 
     }
 
   private def variants(call: String): Seq[String] = {
-    val constants = Constant.findAllMatchIn(call).map(m => (m.start, m.end)).toVector.take(MostConstants)
-    val arrays    = Array.findAllMatchIn(call).map(m => (m.start, m.end)).toVector.take(MostConstants)
+    val constants                                                       = Constant.findAllMatchIn(call).map(m => (m.start, m.end)).toVector.take(MostConstants)
+    val arrays                                                          = Array.findAllMatchIn(call).map(m => (m.start, m.end)).toVector.take(MostConstants)
     def replaced(places: Seq[(Int, Int)], by: String => Option[String]) = places.sortBy(-_._1).foldLeft(call) { case (text, (from, to)) =>
       by(text.substring(from, to)).fold(text)(v => text.substring(0, from) + v + text.substring(to))
     }
     ((constants +: constants.map(Vector(_))).map(replaced(_, worstFor)) ++ arrays.map(a => replaced(Seq(a), shortened))).filterNot(_ == call)
   }
 
-  private def shortened(array: String): Option[String] = Some(s"CASE b WHEN 1 THEN slice($array, 1, 1) WHEN 2 THEN slice($array, 1, 0) WHEN 3 THEN NULL ELSE $array END")
+  private def shortened(array: String): Option[String] =
+    Some(s"CASE b WHEN 1 THEN slice($array, 1, 1) WHEN 2 THEN slice($array, 1, 0) WHEN 3 THEN NULL ELSE $array END")
 
   private def worstFor(constant: String): Option[String] =
     types.getOrElseUpdate(constant, Try(spark.sql(s"SELECT $constant").schema.head.dataType).toOption).map(worst).filter(_.nonEmpty).map { values =>
@@ -60,8 +61,9 @@ final class FunctionCases(spark: SparkSession, table: String, perFunction: Int) 
   private def checked(name: String, call: String): Option[FunctionCase] = Try(resolved(call)) match {
     case Success(Some((expression, bound))) =>
       // a bad row may ask for gigabytes, or for hours: only what is taken for total has to stand all of them
-      def answers(b: Int) = try { bound.eval(InternalRow(b)); true }
-      catch { case NonFatal(_) | _: StackOverflowError | _: OutOfMemoryError => false }
+      def answers(b: Int) =
+        try { bound.eval(InternalRow(b)); true }
+        catch { case NonFatal(_) | _: StackOverflowError | _: OutOfMemoryError => false }
       val movable = Movable(expression)
       if (!expression.deterministic) skip(name, "not deterministic")
       else if (!answers(0)) skip(name, "fails on its own example")
@@ -96,22 +98,26 @@ object FunctionCases {
   private val MostConstants = 4
 
   private val Example  = "> SELECT (.*?);?$".r
-  private val Constant = """(?:\b(?:DATE|TIMESTAMP|TIMESTAMP_NTZ|TIME|X|x)\s?)?'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:L|S|Y|BD|D|F)?\b|\b(?i:true|false)\b""".r
-  private val Array    = """(?i)\barray\([^()]*\)""".r
+  private val Constant =
+    """(?:\b(?:DATE|TIMESTAMP|TIMESTAMP_NTZ|TIME|X|x)\s?)?'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:L|S|Y|BD|D|F)?\b|\b(?i:true|false)\b""".r
+  private val Array = """(?i)\barray\([^()]*\)""".r
 
   private def worst(t: DataType): Seq[String] = t match {
-    case IntegerType      => Seq("-2147483648", "0", "2147483647", "-1", "NULL")
-    case LongType         => Seq("(-9223372036854775807L - 1L)", "0L", "9223372036854775807L", "-1L", "NULL")
-    case ShortType        => Seq("CAST(-32768 AS SMALLINT)", "0S", "32767S", "-1S", "NULL")
-    case ByteType         => Seq("CAST(-128 AS TINYINT)", "0Y", "127Y", "-1Y", "NULL")
-    case d: DecimalType   => val most = "9" * (d.precision - d.scale) + (if (d.scale > 0) "." + "9" * d.scale else ""); Seq("0", most, s"-$most", "1", "NULL").map(v => s"CAST('$v' AS ${d.sql})")
-    case DoubleType       => Seq("0.0D", "CAST('NaN' AS DOUBLE)", "CAST('Infinity' AS DOUBLE)", "-1.7E308D", "NULL")
-    case FloatType        => Seq("0.0F", "CAST('NaN' AS FLOAT)", "CAST('Infinity' AS FLOAT)", "-3.0E38F", "NULL")
-    case BooleanType      => Seq("NULL", "false", "true", "false", "true")
-    case _: StringType    => Seq("'('", "''", "'{\"a\":['", "'99999999999999999999-13-45'", "NULL")
-    case BinaryType       => Seq("X''", "X'FF'", "X'00000000000000000000000000'", "X'28'", "NULL")
-    case DateType         => Seq("date_from_unix_date(2147483647)", "date_from_unix_date(-2147483648)", "DATE'0001-01-01'", "DATE'9999-12-31'", "NULL")
-    case TimestampType    => Seq("timestamp_micros(9223372036854775807L)", "timestamp_micros(-9223372036854775807L)", "TIMESTAMP'0001-01-01'", "timestamp_micros(0)", "NULL")
+    case IntegerType    => Seq("-2147483648", "0", "2147483647", "-1", "NULL")
+    case LongType       => Seq("(-9223372036854775807L - 1L)", "0L", "9223372036854775807L", "-1L", "NULL")
+    case ShortType      => Seq("CAST(-32768 AS SMALLINT)", "0S", "32767S", "-1S", "NULL")
+    case ByteType       => Seq("CAST(-128 AS TINYINT)", "0Y", "127Y", "-1Y", "NULL")
+    case d: DecimalType =>
+      val most = "9" * (d.precision - d.scale) + (if (d.scale > 0) "." + "9" * d.scale else "");
+      Seq("0", most, s"-$most", "1", "NULL").map(v => s"CAST('$v' AS ${d.sql})")
+    case DoubleType    => Seq("0.0D", "CAST('NaN' AS DOUBLE)", "CAST('Infinity' AS DOUBLE)", "-1.7E308D", "NULL")
+    case FloatType     => Seq("0.0F", "CAST('NaN' AS FLOAT)", "CAST('Infinity' AS FLOAT)", "-3.0E38F", "NULL")
+    case BooleanType   => Seq("NULL", "false", "true", "false", "true")
+    case _: StringType => Seq("'('", "''", "'{\"a\":['", "'99999999999999999999-13-45'", "NULL")
+    case BinaryType    => Seq("X''", "X'FF'", "X'00000000000000000000000000'", "X'28'", "NULL")
+    case DateType      => Seq("date_from_unix_date(2147483647)", "date_from_unix_date(-2147483648)", "DATE'0001-01-01'", "DATE'9999-12-31'", "NULL")
+    case TimestampType =>
+      Seq("timestamp_micros(9223372036854775807L)", "timestamp_micros(-9223372036854775807L)", "TIMESTAMP'0001-01-01'", "timestamp_micros(0)", "NULL")
     case TimestampNTZType => Seq("TIMESTAMP_NTZ'0001-01-01'", "TIMESTAMP_NTZ'9999-12-31'", "NULL")
     case _                => Nil
   }

@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.{DataType, LongType}
  * same. So a reader sees whether a file is one that somebody wrote, or made of several.
  */
 object StoreWriter {
-  private val Parts     = 8
+  private val Parts = 8
 
   /** Less than the format allows for a part of one column. */
   private val PartBytes = 100000
