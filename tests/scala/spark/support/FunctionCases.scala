@@ -31,9 +31,9 @@ final class FunctionCases(spark: SparkSession, table: String, perFunction: Int) 
 
   /** Of each function those that replace most come first. */
   lazy val all: Seq[FunctionCase] = functions.flatMap { name =>
-    val found = examples(name).flatMap(variants).distinct.flatMap(call => checked(name, call))
+    val found = examples(name).flatMap(variants).distinct.iterator.flatMap(call => checked(name, call).iterator).take(perFunction).toVector
     if (found.nonEmpty) skipped.remove(name) else skipped.getOrElseUpdate(name, "no example to be changed")
-    found.take(perFunction)
+    found
   }
 
   private def examples(name: String): Seq[String] =
