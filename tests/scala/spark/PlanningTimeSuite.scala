@@ -16,7 +16,7 @@ class PlanningTimeSuite extends DovetailSuite {
   /** What hangs does so for a minute or two, unless somebody waits for it no longer than for `planning.maxMs`; machines are slow at times. */
   private val PatienceMs = 30000.0
 
-  private def budget(ms: Long): (String, String)        = DovetailConf.PlanningMaxMs.key -> ms.toString
+  private def budget(ms: Long): (String, String) = DovetailConf.PlanningMaxMs.key -> ms.toString
 
   /** Milliseconds that planning took, Spark's own included, and what explain says of the groups. */
   private def total(sql: String): (Double, Seq[String]) = {
@@ -52,7 +52,7 @@ class PlanningTimeSuite extends DovetailSuite {
           val (millis, reasons) = total(Three)
           assert(millis < PatienceMs)
           assert(reasons.exists(_.contains("stuck did not answer in time")), reasons)
-          val before = waiting
+          val before  = waiting
           val slowest = (1 to 20).map(_ => total(Three)._1).max
           assert(slowest < PatienceMs)
           // some queries come before it is known to hang, and no thread is added after that
@@ -109,8 +109,10 @@ class PlanningTimeSuite extends DovetailSuite {
         assert(during("SELECT * FROM a JOIN b ON a.g = b.id JOIN c ON b.g = c.id WHERE broken(a.s) > 6") > 0L)
       }
       // a built-in predicate beside it is tried
-      assert(traced("SELECT * FROM a JOIN b ON a.g = b.id JOIN c ON b.g = c.id WHERE a.s LIKE 'nothing%' AND counted(a.s) > 7")._2.groups.head.relations.head.rows
-        .exists(_.value < 100.0))
+      assert(
+        traced("SELECT * FROM a JOIN b ON a.g = b.id JOIN c ON b.g = c.id WHERE a.s LIKE 'nothing%' AND counted(a.s) > 7")._2.groups.head.relations.head.rows
+          .exists(_.value < 100.0)
+      )
     }
   }
 
@@ -122,9 +124,9 @@ class PlanningTimeSuite extends DovetailSuite {
         spark.sql("CREATE TABLE c2 USING parquet AS SELECT id FROM range(10)")
         val calls = new AtomicLong
         spark.udf.register("seen", udf { p: Long => calls.incrementAndGet(); p })
-        val sql                   = "SELECT * FROM parted JOIN b2 ON parted.id = b2.id JOIN c2 ON b2.id = c2.id WHERE seen(p) = 3"
-        def planned(on: Boolean)  = dovetail(on) { calls.set(0L); optimized(sql); calls.get }
-        val (without, withUs)     = (planned(on = false), planned(on = true))
+        val sql                  = "SELECT * FROM parted JOIN b2 ON parted.id = b2.id JOIN c2 ON b2.id = c2.id WHERE seen(p) = 3"
+        def planned(on: Boolean) = dovetail(on) { calls.set(0L); optimized(sql); calls.get }
+        val (without, withUs)    = (planned(on = false), planned(on = true))
         assert(without > 0L && withUs <= without, s"$without calls without, $withUs with Dovetail")
       }
     }
@@ -165,8 +167,8 @@ class PlanningTimeSuite extends DovetailSuite {
   }
 
   test("a query's subqueries share its budget, and Spark's own time is not counted") {
-    val conf                    = spark.sessionState.conf
-    val (tracker, other)        = (new QueryPlanningTracker, new QueryPlanningTracker)
+    val conf                     = spark.sessionState.conf
+    val (tracker, other)         = (new QueryPlanningTracker, new QueryPlanningTracker)
     def spend(pause: Long): Long = PlanningTime.ofQuery(conf) {
       PlanningTime.notCounting(Thread.sleep(10L * pause))
       Thread.sleep(pause)
