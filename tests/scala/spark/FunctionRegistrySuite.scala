@@ -10,12 +10,12 @@ import org.scalatest.BeforeAndAfterAll
  * No function of Spark is computed on more rows than in Spark's own plan: each one is called in a projection between joins, as a predicate, as a join key, above
  * an outer join and as a grouping key, over a table with bad rows that a join removes. Where the statistics say, that join is the last one that a good order makes.
  *
- * System properties: `dovetail.test.calls` (calls of each function).
+ * System properties: `dovetail.test.calls` (calls of each function; 2 takes three minutes).
  */
 class FunctionRegistrySuite extends DovetailSuite with BeforeAndAfterAll {
   import FunctionRegistrySuite.Role
 
-  private val calls = DovetailSuite.setting("dovetail.test.calls", 2L).toInt
+  private val calls = DovetailSuite.setting("dovetail.test.calls", 1L).toInt
 
   /** Calls in one query: all of them are total, or none is. */
   private val PerQuery = 60
@@ -90,7 +90,8 @@ class FunctionRegistrySuite extends DovetailSuite with BeforeAndAfterAll {
       val same     = expected.isRight && dovetail(on = true)(run(sql)) == expected
       if (same) Nil
       else if (cases.size > 1) cases.splitAt(cases.size / 2) match { case (a, b) => differing(role, a, broadcast) ++ differing(role, b, broadcast) }
-      else if (expected.isLeft) Nil
+      // aes_encrypt begins with chance, and Spark takes it for deterministic
+      else if (expected.isLeft || dovetail(on = false)(run(sql)) != expected) Nil
       else Seq(s"${role.name}, broadcast $broadcast: $sql\nwith Dovetail: ${dovetail(on = true)(run(sql)).fold(identity, _.mkString("; "))}")
     }
 

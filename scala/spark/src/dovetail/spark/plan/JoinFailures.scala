@@ -113,7 +113,7 @@ object JoinFailures {
   }
 
   private def fromJson(json: JsonNode): Vector[JoinFailure] = {
-    def elements(list: JsonNode) = (0 until list.size).toVector.map(list.get(_))
+    def elements(list: JsonNode) = if (list.isArray) (0 until list.size).toVector.map(list.get(_)) else Vector.empty
     elements(json).take(Most).filter(_.path("join").isTextual).map { e =>
       JoinFailure(e.get("join").asText, e.path("method").asText, elements(e.path("tables")).map(_.asText), e.path("reason").asText, e.path("at").asText)
     }
