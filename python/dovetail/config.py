@@ -78,8 +78,11 @@ class Config(ConfigBase):
         sample_user_functions: Whether predicates with functions of the user's are tried on rows while a query is
             planned, in its time. When false, no function is run that is not Spark's own: it may be slow, or do more
             than to compute.
-        private_columns: Column or table.column, separated by commas: columns of which DOVETAIL ANALYZE keeps counts but
-            no values, in whatever table (column), or in one (table.column).
+        private_columns: Columns, separated by commas, as SQL names them: column, table.column or database.table.column,
+            with backticks where SQL needs them; letter case does not matter. DOVETAIL ANALYZE keeps counts of them but
+            no values, no rows of them are read for estimates, and their bounds are not shown. In a table that is read
+            by its path, every column is private that some entry names. A name that no table has is said by DOVETAIL
+            ANALYZE.
         log_queries: Queries that dovetail_queries() remembers, of this session, in the driver's memory; with their
             text, where they came from SQL. 0 remembers none.
     """

@@ -133,7 +133,7 @@ class PlanningTimeSuite extends DovetailSuite {
   }
 
   private def clique(n: Int, salt: Int): String = "SELECT count(*) FROM " + (0 until n).map { i =>
-    s"small t$i" + (if (i == 0) "" else " ON " + (0 until i).map(j => s"t$j.g + $salt = t$i.h").mkString(" AND "))
+    s"small t$i" + (if (i == 0) "" else " ON " + (0 until i).map(j => s"t$j.g | $salt = t$i.h").mkString(" AND "))
   }.mkString(" JOIN ")
 
   private def withSmall[A](body: => A): A = withTables("small") {
