@@ -25,7 +25,17 @@ object TotalArithmetic {
     case _                            => false
   }
 
-  private def ansi(e: BinaryArithmetic): Boolean = e.evalMode == EvalMode.ANSI
+  // the mode is open in each class alone, up to Spark 4.0
+  private def ansi(e: BinaryArithmetic): Boolean = EvalMode.ANSI == (e match {
+    case a: Add            => a.evalMode
+    case s: Subtract       => s.evalMode
+    case m: Multiply       => m.evalMode
+    case d: Divide         => d.evalMode
+    case d: IntegralDivide => d.evalMode
+    case r: Remainder      => r.evalMode
+    case p: Pmod           => p.evalMode
+    case _                 => EvalMode.ANSI
+  })
 
   private def integral(t: DataType): Boolean = t.isInstanceOf[IntegralType]
 
