@@ -43,7 +43,7 @@ TOUCHES: Mapping[str, Touch] = {
 
 def connect() -> DuckDBPyConnection:
     """A DuckDB whose ORDER BY is Spark's."""
-    duckdb = import_duckdb().connect()
+    duckdb: DuckDBPyConnection = import_duckdb().connect()
     duckdb.execute(f"SET default_null_order = '{NULL_ORDER}'")
     return duckdb
 

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.explain
 
 import scala.util.control.NonFatal
 
-import dovetail.kernel.cost.{ClusterFacts, JoinMethod, MethodChoice}
+import dovetail.kernel.cost.{JoinMethod, MethodChoice}
 import dovetail.kernel.enumerate.JoinTree
 import dovetail.kernel.estimate.Estimate
 import dovetail.kernel.graph.{JoinGraph, JoinKind}
@@ -13,8 +13,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
  *
  * @param leaves plans of the graph's relations, of which Spark knows sizes of its own
  * @param limit  bytes up to which inputs are broadcast when a query is planned; negative never
+ * @param memory bytes of memory that a broadcast may take, however wrong its estimate is
  */
-final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: Long) {
+final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: Long, memory: Double) {
   import MethodChoice.Input
   import MethodReason._
 
@@ -80,7 +81,10 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
     if (limit < 0) "broadcasts are switched off (spark.sql.autoBroadcastJoinThreshold)"
     else if (choice.ways.exists(w => isBroadcast(w.method))) "a broadcast from the start costs more"
     else if (side.input.bytes > limit) s"$bytes, over the broadcast limit of ${size(limit.toDouble)}"
-    else if (side.input.cautious > limit * ClusterFacts.RiskFactor) s"$bytes, ${atMost(side.input)}: too uncertain to broadcast from the start"
+    else if (side.relation.exists(r => graph.relations(r).rowBytes.rest >= Estimate.Ceiling))
+      s"$bytes, but nobody has measured how wide its columns are (DOVETAIL ANALYZE does): too uncertain to broadcast from the start"
+    else if (side.input.cautious > memory)
+      s"$bytes, ${atMost(side.input)} of memory, and a broadcast may take ${size(memory)}: too uncertain to broadcast from the start"
     else s"$bytes, which Spark by itself does not see"
   }
 

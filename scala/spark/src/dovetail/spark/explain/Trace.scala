@@ -158,7 +158,7 @@ object GroupReport {
   /** @param detailed with the edges, the runner-up, and the reasons for methods */
   def searched(graph: JoinGraph, leaves: Vector[LogicalPlan], decision: Decision, planner: Planner, detailed: Boolean): GroupReport = {
     import decision.{outcome, taken}
-    val reasons   = if (detailed) Some(new MethodReason(graph, leaves, planner.broadcastThreshold)) else None
+    val reasons   = if (detailed) Some(new MethodReason(graph, leaves, planner.broadcastThreshold, planner.broadcastMemory)) else None
     val sameOrder = outcome.best.shape.sameJoins(outcome.original.shape)
     val percent   = f"${decision.gain * 100}%.1f %%"
     // what is less than asked for does not look like as much

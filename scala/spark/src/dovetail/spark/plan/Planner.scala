@@ -37,9 +37,12 @@ final class Planner(conf: SQLConf, session: SparkSession) {
     facts.copy(staticBytes = staticBytes).mayBroadcast(profile.bytes(columns), BroadcastMemory(most, profile.rowBytes(columns).atMost(most, most)))
   })
 
+  /** Bytes of memory that a broadcast may take at most. */
+  def broadcastMemory: Double = facts.copy(staticBytes = math.max(0L, broadcastThreshold).toDouble).memoryLimit
+
   /** Spark broadcasts it by itself, and there is the memory for it. What is too heavy is kept from it ([[RebuildPlan]]). */
   def sparkBroadcasts(input: LogicalPlan, profile: RelationProfile): Boolean =
-    SparkBroadcast(input, broadcastThreshold) && !SparkBroadcast.isHeavy(input, profile, facts.copy(staticBytes = broadcastThreshold.toDouble).memoryLimit)
+    SparkBroadcast(input, broadcastThreshold) && !SparkBroadcast.isHeavy(input, profile, broadcastMemory)
 
   /** Broadcasts of a plan that are not going to be made, because a query failed with them. */
   def failedBefore(plan: LogicalPlan): Vector[String] =
