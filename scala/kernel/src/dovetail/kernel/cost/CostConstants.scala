@@ -74,8 +74,9 @@ final case class ClusterFacts(
 object ClusterFacts {
 
   /**
-   * How many times its limit a broadcast may be if the estimate is wrong. With Spark's 10 MiB that is 320 MiB: slow, but far from Spark's limits (1 GiB of
-   * results on the driver, 8 GiB per broadcast), beyond which a query fails.
+   * Bytes of memory that a broadcast may take if the estimate is wrong, for each byte of its limit. A row of a few numbers takes four times its bytes in
+   * memory, so with Spark's 10 MiB this is 320 MiB of such rows: slow, but far from Spark's limits (1 GiB of results on the driver, 8 GiB per broadcast),
+   * beyond which a query fails.
    */
-  val RiskFactor = 32.0
+  val RiskFactor = 128.0
 }

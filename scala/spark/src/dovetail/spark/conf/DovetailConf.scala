@@ -126,7 +126,7 @@ object DovetailConf {
   val BroadcastEnabled: Setting[Boolean] = boolean(
     "spark.dovetail.broadcast.enabled",
     true,
-    "Whether Dovetail broadcasts small inputs that Spark cannot see to be small: estimated under Spark's own threshold, and within 32 times of it however " +
+    "Whether Dovetail broadcasts small inputs that Spark cannot see to be small: estimated under Spark's own threshold, and within the memory that driver and executors have for it however " +
       "wrong the estimate is. spark.sql.autoBroadcastJoinThreshold=-1 turns this off as well."
   )
 

@@ -108,8 +108,9 @@ case object NoDictionary extends Evidence
  * @param fixed  bytes of a value outside of the dictionary, for types of fixed length
  * @param whole  whether all values are in the dictionary, where the footer says so
  * @param codec  by which the page is compressed
+ * @param stored bytes of the chunk, encoded and not compressed, with its levels
  */
-final case class DictionaryAt(offset: Long, bytes: Double, fixed: Option[Double], whole: Option[Boolean], codec: String) extends Evidence
+final case class DictionaryAt(offset: Long, bytes: Double, fixed: Option[Double], whole: Option[Boolean], codec: String, stored: Double) extends Evidence
 
 /** Distinct values of one column in one file, with the lengths of its texts as far as its dictionaries tell. */
 final case class Distinct(ndv: Double, lengths: Option[Lengths])

@@ -134,7 +134,14 @@ object ParquetFooters extends FooterFormat {
   private def evidence(c: ColumnChunkMetaData, tried: ColumnChunkMetaData => Boolean): Option[Evidence] =
     if (hasDictionary(c)) {
       val levels = c.getValueCount / BitsPerByte
-      Some(DictionaryAt(c.getStartingPos, c.getTotalUncompressedSize - levels, ParquetValues.fixedBytes(c.getPrimitiveType), whole(c), c.getCodec.name))
+      Some(DictionaryAt(
+        c.getStartingPos,
+        c.getTotalUncompressedSize - levels,
+        ParquetValues.fixedBytes(c.getPrimitiveType),
+        whole(c),
+        c.getCodec.name,
+        c.getTotalUncompressedSize.toDouble
+      ))
     } else if (tried(c) && atMost(c).forall(_ >= values(c))) Some(NoDictionary)
     else None
 
@@ -171,16 +178,22 @@ object ParquetFooters extends FooterFormat {
     val found = column.chunks.flatMap { chunk =>
       chunk.distinct match {
         case NoDictionary     => Some((Part(chunk.values, chunk.values, chunk.ends), None))
-        case at: DictionaryAt => page(at).map(p => (Part(chunk.values, inChunk(chunk.values, at, p), chunk.ends), lengths(at, p)))
+        case at: DictionaryAt => page(at).map(p => (Part(chunk.values, inChunk(chunk.values, at, p), chunk.ends), lengths(at, p, chunk.values)))
       }
     }
     if (found.isEmpty) None
     else Some(Distinct(DistinctHints.union(found.map(_._1), column.values.toDouble), lengths(column, found.map(_._2))))
   }
 
-  /** Of the texts of one chunk: those of its dictionary, bounded if all values are in there. */
-  private def lengths(at: DictionaryAt, page: DictionaryPage): Option[Lengths] =
-    page.width.filter(_ => at.fixed.isEmpty).map(mean => Lengths(mean, None, if (at.whole.contains(true)) page.longest else None))
+  /**
+   * Of the texts of one chunk: those of its dictionary. Where texts may stand outside of it, they have no more bytes together than the chunk has besides its
+   * dictionary, and one of them may have them all.
+   */
+  private def lengths(at: DictionaryAt, page: DictionaryPage, values: Double): Option[Lengths] = page.width.filter(_ => at.fixed.isEmpty).map { mean =>
+    val whole   = at.whole.contains(true)
+    val outside = if (whole) 0.0 else math.max(0.0, at.stored - page.bytes)
+    Lengths(mean, page.longest.map(l => Width.padded(values, values * l + outside)), if (whole) page.longest else None)
+  }
 
   /** Of a column's texts, by those of the chunks that were looked at. */
   private def lengths(column: ColumnFooter, chunks: Vector[Option[Lengths]]): Option[Lengths] = {
@@ -189,8 +202,8 @@ object ParquetFooters extends FooterFormat {
     def plain = Lengths(math.max(0.0, column.bytes.toDouble / column.values - LengthBytes), None, None)
     if (known.isEmpty) { if (column.kind == Kind.Other && column.values > 0L) Some(plain) else None }
     else {
-      val longest = if (known.size == column.groups && known.forall(_.longest.isDefined)) Some(known.flatMap(_.longest).max) else None
-      Some(Lengths(known.map(_.mean).sum / known.size, longest.map(l => Width.padded(column.values.toDouble, column.values * l)), longest))
+      def all[A](of: Lengths => Option[A]): Option[Vector[A]] = Some(known.flatMap(l => of(l))).filter(_.size == column.groups)
+      Some(Lengths(known.map(_.mean).sum / known.size, all(_.total).map(_.sum), all(_.longest).map(_.max)))
     }
   }
 

@@ -51,10 +51,10 @@ object TaskMemory {
   private val TablesOfTask = 2.0
 
   /**
-   * Part of a heap that one broadcast may take. While it is made, its rows are there as they were collected, as the table that grows to twice its size, and as
-   * the copy that is sent: about five times its bytes, and a query may make two at a time.
+   * Part of a heap that one broadcast may take. While it is made, its rows are there as they were collected, as the table that grows, and as the copy that is
+   * sent: about two and a half times what the table takes in the end, and tasks that run at that time need the other half.
    */
-  private val BroadcastShare = 10.0
+  private val BroadcastShare = 5.0
 
   /** Bytes of a heap that Spark's memory manager keeps for itself. */
   private val Reserved = 300 * MiB
