@@ -58,8 +58,8 @@ class Config(ConfigBase):
             whatever it costs, unless outer or semi joins forbid it. In SQL a hint does the same for one query: /*+
             DOVETAIL_ORDER('((a b) c)') */.
         broadcast_enabled: Whether Dovetail broadcasts small inputs that Spark cannot see to be small: estimated under
-            Spark's own threshold, and within 32 times of it however wrong the estimate is.
-            spark.sql.autoBroadcastJoinThreshold=-1 turns this off as well.
+            Spark's own threshold, and within the memory that driver and executors have for it however wrong the
+            estimate is. spark.sql.autoBroadcastJoinThreshold=-1 turns this off as well.
         adaptive_shuffled_hash: Whether a shuffled join hashes its smaller input instead of sorting both, once adaptive
             execution has counted them and every task has the memory.
         reorder_exclude_tables: Tables, separated by commas, as t, db.t or a pattern with *: a group of joins that reads

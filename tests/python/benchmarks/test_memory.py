@@ -76,8 +76,8 @@ def test_nothing_fails_and_nothing_large_is_broadcast(tmp_path: Path) -> None:
     files = list(tmp_path.glob("*.json"))
     assert len(files) == 1, run.stderr[-5000:]
     report = json.loads(files[0].read_text())
-    # Of a table that nobody has analyzed, a filter that leaves few rows is bounded by the bytes of all of its values: the
-    # target of safe broadcasts is missed, and reported as missed.
+    # Of a table that nobody has analyzed, a filter that leaves few rows is bounded by the bytes of all of its values:
+    # the target of safe broadcasts is missed, and reported as missed.
     missed = [
         target["target"]
         for target in report["targets"]

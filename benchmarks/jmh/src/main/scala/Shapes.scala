@@ -38,7 +38,13 @@ object Shapes {
   private def sized(n: Int, edges: Seq[(Int, Int)], outer: Set[Int], random: Random): JoinGraph = {
     val rows      = Vector.fill(n)(math.pow(10.0, 1 + 6 * random.nextDouble()).floor)
     val relations = Vector.tabulate(n) { i =>
-      Relation(i, s"r$i", RelationProfile(Estimate.exactly(rows(i), Source.Catalog), Map.empty, rows(i)), RowBytes.fixed(12.0 + random.nextInt(200)), rows(i) < 1000)
+      Relation(
+        i,
+        s"r$i",
+        RelationProfile(Estimate.exactly(rows(i), Source.Catalog), Map.empty, rows(i)),
+        RowBytes.fixed(12.0 + random.nextInt(200)),
+        rows(i) < 1000
+      )
     }
     def member(r: Int, other: Int) = {
       val ndv = Some(math.max(1.0, (rows(r) * random.nextDouble()).floor))
