@@ -67,7 +67,9 @@ def known(spark: SparkSession, path: str) -> tuple[int, bool]:
     return row["rows"], bool(row["fresh"])
 
 
-@pytest.mark.xfail(run=False, reason="of two processes that write the same table at once, one has lost a partition")
+@pytest.mark.xfail(
+    run=False, reason="7,999 of 8,000 rows were known after two processes wrote at once; the cause is open"
+)
 def test_two_processes_write_at_once_and_one_is_killed(spark: SparkSession, tmp_path: Path) -> None:
     path, store = str(tmp_path / "t"), str(tmp_path / "store")
     spark.range(ROWS).selectExpr("id", "id % 7 AS g", "CAST(id % 8 AS INT) AS p").write.partitionBy("p").parquet(path)
