@@ -97,7 +97,7 @@ object TotalExpression {
   }
 
   /** Classes of Spark 4: what makes a text of another collation of it, and the bytes by which such texts are compared. */
-  private val OfCollations = Set("Collate", "CollationKey").map("org.apache.spark.sql.catalyst.expressions." + _)
+  private val OfCollations = Set("Collate", "CollationKey", "ResolvedCollation").map("org.apache.spark.sql.catalyst.expressions." + _)
 
   private def hasMap(t: DataType): Boolean = t.existsRecursively(_.isInstanceOf[MapType])
 }
