@@ -5,14 +5,11 @@ No LIMIT and no ORDER BY: every query has one answer, a multiset of rows. `duckd
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
+from dovetail_bench.random_joins import RandomJoins
 from dovetail_bench.random_tables import COLUMNS, SIZES
-
-T = TypeVar("T")
 
 # Joins by how often they come.
 KINDS = (
@@ -24,9 +21,6 @@ KINDS = (
     *("LEFT ANTI JOIN",) * 2,
     "CROSS JOIN",
 )
-
-# Joins after which only the columns of the left side can be seen.
-FILTERING = ("LEFT SEMI JOIN", "LEFT ANTI JOIN")
 
 FEWEST, MOST = 3, 7
 
@@ -64,13 +58,11 @@ def duckdb_text(text: str) -> str:
     )
 
 
-class RandomQuery:
-    """The generator of one query; everything comes from `chance`."""
+class RandomQuery(RandomJoins[Input]):
+    """The generator of one query."""
 
-    def __init__(self, chance: random.Random) -> None:
-        self._random = chance
-        self._aliases = 0
-        self._wide = 0
+    KINDS = KINDS
+    CHAIN = 0.75
 
     def text(self) -> str:
         """The query."""
@@ -104,31 +96,6 @@ class RandomQuery:
         )
 
     # FROM
-
-    def _joins(self, size: int) -> tuple[str, list[Input]]:
-        """A tree of joins: mostly a chain, sometimes with joins in parentheses."""
-        if size == 1:
-            leaf = self._input()
-            return leaf.sql, [leaf]
-        right_size = 1 if self._chance(0.75) else self._random.randint(1, size - 1)
-        left, left_visible = self._joins(size - right_size)
-        right, right_visible = self._joins(right_size)
-        if right_size > 1:
-            right = f"({right})"
-        kind = self._random.choice(KINDS)
-        if kind == "CROSS JOIN" and self._widen():
-            return f"{left} CROSS JOIN {right}", left_visible + right_visible
-        if kind == "CROSS JOIN":
-            kind = "JOIN"
-        visible = left_visible if kind in FILTERING else left_visible + right_visible
-        return f"{left} {kind} {right} ON {self._condition(left_visible, right_visible)}", visible
-
-    def _commas(self, size: int) -> tuple[str, list[Input], list[str]]:
-        """`FROM a, b, c`, with the join conditions for WHERE."""
-        inputs = [self._input() for _ in range(size)]
-        conditions = [self._condition(inputs[:i], [inputs[i]]) for i in range(1, size)]
-        shuffled = self._random.sample(inputs, size)
-        return ", ".join(i.sql for i in shuffled), inputs, conditions
 
     def _table(self) -> str:
         """The small ones less often: an empty input empties most answers."""
@@ -201,11 +168,6 @@ class RandomQuery:
             return f"{a.column('k')} = {b.column('g')}"
         column = "k" if self._chance(0.6) or not shared else self._pick(shared)
         return f"{a.column(column)} = {b.column(column)}"
-
-    def _widen(self) -> bool:
-        """Whether a join that multiplies rows may come: one per query, and none in large ones."""
-        self._wide += 1
-        return self._wide == 1
 
     # WHERE
 
@@ -286,18 +248,3 @@ class RandomQuery:
         if roll == 7:
             return f"{a.column('k')} + {b.column('v')} AS e, coalesce({a.column('v')}, {b.column('v')}, -1) AS o", ""
         return named, ""
-
-    # Chances
-
-    def _alias(self) -> str:
-        self._aliases += 1
-        return f"r{self._aliases}"
-
-    def _chance(self, share: float) -> bool:
-        return self._random.random() < share
-
-    def _one(self, *choices: T) -> T:
-        return self._random.choice(choices)
-
-    def _pick(self, choices: Sequence[T]) -> T:
-        return self._random.choice(choices)

@@ -10,11 +10,10 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
+from dovetail_bench.random_joins import RandomJoins
 from dovetail_bench.spark_tables import SIZES
-
-T = TypeVar("T")
+from dovetail_bench.spark_vocabulary import HINTS, INTEGERS, KEYS, PLAIN, PREDICATES, SAFE
 
 KINDS = (
     *("JOIN",) * 12,
@@ -26,88 +25,10 @@ KINDS = (
     "CROSS JOIN",
 )
 
-# Joins after which only the columns of the left side can be seen.
-FILTERING = ("LEFT SEMI JOIN", "LEFT ANTI JOIN")
-
 FEWEST, MOST = 3, 6
 
 # Of the queries, the share that has expressions which may fail.
 FAILING = 0.6
-
-HINTS = ("BROADCAST", "MERGE", "SHUFFLE_HASH", "SHUFFLE_REPLICATE_NL")
-
-# Keys by how often they come; `c` is collated, `st`, `ar` nested.
-KEYS = (*("k",) * 8, "g", "v", "s", "st", "st", "ar", "c", "c", "d", "f", "p")
-
-# Columns that group. Of a collated text any of its spellings may come out of a group: there it is in small letters.
-PLAIN = ("k", "g", "v", "s", "n", "m", "t", "d", "f", "p")
-
-# Integers of one row, each of which fails on some values under ANSI, or always; `{a}` is an alias.
-INTEGERS = (
-    "CAST({a}.n AS INT)",
-    "CAST({a}.n AS BIGINT)",
-    "{a}.m + 1",
-    "{a}.m * 2",
-    "-{a}.m",
-    "abs({a}.m)",
-    "12 div {a}.m",
-    "{a}.v % {a}.m",
-    "CAST(6 / {a}.m AS INT)",
-    "{a}.ar[{a}.v]",
-    "{a}.ar[0] + {a}.ar[2]",
-    "element_at({a}.ar, {a}.v)",
-    "element_at({a}.mp, 'a')",
-    "{a}.mp['b']",
-    "year(to_date({a}.t))",
-    "day(CAST({a}.t AS DATE))",
-    "month(to_date({a}.t, 'yyyy-MM-dd'))",
-    "day(date_add({a}.d, {a}.m))",
-    "year(make_date(2020, {a}.v, {a}.m))",
-    "CAST({a}.f * {a}.f * 100 AS SMALLINT)",
-    "CAST(CAST({a}.f * 100 AS DECIMAL(4,0)) AS INT)",
-    "6 div {a}.st.a",
-    "size(sequence(1, 3, {a}.m))",
-    "length(elt({a}.v, 'a', 'bb', 'ccc', 'd'))",
-    "CASE WHEN {a}.m <> 0 THEN 6 div {a}.m ELSE 0 END",
-    "if({a}.n RLIKE '^ *[0-9] *$', CAST({a}.n AS INT), -1)",
-    "coalesce({a}.v, 6 div {a}.m)",
-    "CAST(try_divide(6, {a}.m) AS INT)",
-    "try_element_at({a}.ar, 2)",
-)
-
-# Predicates of one row that may fail.
-PREDICATES = (
-    "'ab' RLIKE {a}.s",
-    "'ab' RLIKE {a}.st.b",
-    "6 / {a}.m > 1",
-    "CAST({a}.n AS INT) < 3",
-    "to_date({a}.t) >= DATE '2020-01-02'",
-    "{a}.n = {a}.k",
-    "{a}.t = {a}.d",
-    "assert_true({a}.m > 0) IS NULL",
-    "{a}.ar[{a}.v] > 1",
-    "regexp_extract('ab', {a}.s, 0) = 'a'",
-    "CAST({a}.n AS BOOLEAN)",
-)
-
-# Predicates of one row that never fail.
-SAFE = (
-    "{a}.v < 3",
-    "{a}.v >= 2",
-    "{a}.k IN (1, 2)",
-    "{a}.k <> 9",
-    "{a}.g IS NOT NULL",
-    "{a}.s LIKE 'a%'",
-    "{a}.c = 'a'",
-    "{a}.c <> 'B'",
-    "{a}.st.a = 1",
-    "{a}.d >= DATE '2020-01-02'",
-    "{a}.mp IS NOT NULL",
-    "array_contains({a}.ar, 4)",
-    "{a}.st IS NULL OR {a}.v = 2",
-    "coalesce({a}.m, 4) > 1",
-    "NOT ({a}.v = 3 OR {a}.k = 2)",
-)
 
 
 @dataclass(frozen=True)
@@ -127,14 +48,15 @@ class Input:
 DERIVED = ("k", "g", "v", "s")
 
 
-class SparkQuery:
-    """The generator of one query; everything comes from `chance`."""
+class SparkQuery(RandomJoins[Input]):
+    """The generator of one query."""
+
+    KINDS = KINDS
+    CHAIN = 0.8
 
     def __init__(self, chance: random.Random) -> None:
-        self._random = chance
-        self._aliases = 0
+        super().__init__(chance)
         self._failing = self._chance(FAILING)
-        self._wide = 0
 
     def text(self) -> str:
         """The query."""
@@ -177,30 +99,6 @@ class SparkQuery:
             source, visible = f"{source}{lateral}", [*visible, seen]
         where = [*where, *(self._predicate(visible) for _ in range(self._random.choice((0, 0, 1, 1, 2))))]
         return source, visible, where
-
-    def _joins(self, size: int) -> tuple[str, list[Input]]:
-        """A tree of joins: mostly a chain, sometimes with joins in parentheses."""
-        if size == 1:
-            leaf = self._input()
-            return leaf.sql, [leaf]
-        right_size = 1 if self._chance(0.8) else self._random.randint(1, size - 1)
-        left, left_visible = self._joins(size - right_size)
-        right, right_visible = self._joins(right_size)
-        if right_size > 1:
-            right = f"({right})"
-        kind = self._random.choice(KINDS)
-        if kind == "CROSS JOIN" and self._widen():
-            return f"{left} CROSS JOIN {right}", left_visible + right_visible
-        if kind == "CROSS JOIN":
-            kind = "JOIN"
-        visible = left_visible if kind in FILTERING else left_visible + right_visible
-        return f"{left} {kind} {right} ON {self._condition(left_visible, right_visible)}", visible
-
-    def _commas(self, size: int) -> tuple[str, list[Input], list[str]]:
-        """`FROM a, b, c`, with the join conditions for WHERE."""
-        inputs = [self._input() for _ in range(size)]
-        conditions = [self._condition(inputs[:i], [inputs[i]]) for i in range(1, size)]
-        return ", ".join(i.sql for i in self._random.sample(inputs, size)), inputs, conditions
 
     def _lateral(self, visible: Sequence[Input], commas: bool) -> tuple[str, Input]:
         """A subquery that sees the relations before it; after commas, JOIN would have it see the last alone."""
@@ -298,11 +196,6 @@ class SparkQuery:
         key = self._random.choice(KEYS) if a.whole and b.whole else self._one("k", "k", "k", "g", "v", "s")
         return f"{a.column(key)} = {b.column(key)}"
 
-    def _widen(self) -> bool:
-        """Whether a join that multiplies rows may come: one per query."""
-        self._wide += 1
-        return self._wide == 1
-
     def _predicate_of(self, i: Input) -> str:
         """Over one relation."""
         if not i.whole:
@@ -387,21 +280,6 @@ class SparkQuery:
                 "",
             )
         return f"{named}, {number} AS e, {self._integer(b, c)} AS f", ""
-
-    # Chances
-
-    def _alias(self) -> str:
-        self._aliases += 1
-        return f"r{self._aliases}"
-
-    def _chance(self, share: float) -> bool:
-        return self._random.random() < share
-
-    def _one(self, *choices: T) -> T:
-        return self._random.choice(choices)
-
-    def _pick(self, choices: Sequence[T]) -> T:
-        return self._random.choice(choices)
 
 
 def _where(predicates: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dovetail_bench.fuzz import TINY
+from dovetail_bench.fuzz_runner import TINY
 
 ROOT = Path(__file__).resolve().parents[3]
 

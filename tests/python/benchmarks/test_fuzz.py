@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from benchmark_process import python
 
-from dovetail_bench.fuzz import DIALECTS
+from dovetail_bench.fuzz_dialects import DIALECTS
 from dovetail_bench.random_queries import duckdb_text
 from dovetail_bench.random_tables import seeded
 

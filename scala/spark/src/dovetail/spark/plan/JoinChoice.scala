@@ -87,6 +87,8 @@ object JoinChoice {
     case _                         => None
   }
 
+  def other(side: BuildSide): BuildSide = if (side == BuildLeft) BuildRight else BuildLeft
+
   def input(j: Join, side: BuildSide): LogicalPlan = if (side == BuildLeft) j.left else j.right
 
   /** The side whose rows come out, partner or not, cannot be the one that is broadcast, and is not the one that we hash. */

@@ -21,6 +21,8 @@ import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
  */
 final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates, graph: JoinGraph) {
 
+  private val starts = new StartOrder(leaves)
+
   /** The plan of a search's result, with its broadcasts. */
   def apply(tree: JoinTree): LogicalPlan = {
     val methods = tree.joins.map(j => j.relations.toSet -> j.method).toMap
@@ -42,11 +44,14 @@ final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicate
       val (left, right) = (l.leaves.toSet, r.leaves.toSet)
       val (a, b)        = (build(l, broadcast), build(r, broadcast))
       val step          = if (graph.operators.isEmpty) Step.Inner else graph.joinable.between(WideSet(graph.size, l.leaves), WideSet(graph.size, r.leaves)).get
+      val swapped       = step.operator.isEmpty && starts.swaps(l, r)
       val join          = step.operator match {
-        case None    => inner(a, b, links(left, right) ++ others(left, right))
+        case None =>
+          val on = links(left, right) ++ others(left, right)
+          if (swapped) inner(b, a, on) else inner(a, b, on)
         case Some(o) => if (step.swapped) operator(group.operators(o.index), b, a) else operator(group.operators(o.index), a, b)
       }
-      broadcast(left ++ right).foreach(join.setTagValue(JoinChoice.Tag, _))
+      broadcast(left ++ right).map(side => if (swapped) JoinChoice.other(side) else side).foreach(join.setTagValue(JoinChoice.Tag, _))
       val kept = Vector(l -> a, r -> b).collect { case (input, plan) if heavy(input) => if (plan eq join.left) BuildLeft else BuildRight }
       if (kept.nonEmpty) join.setTagValue(JoinChoice.NoBroadcast, kept)
       if (step.operator.isEmpty) join else filtered(others(left, right), join)

@@ -1,0 +1,169 @@
+"""One query of `fuzz` on plain Spark, on Dovetail and, where its dialect can be read there, on DuckDB."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from dovetail import _sql
+from dovetail_bench.fuzz_dialects import Dialect
+from dovetail_bench.random_queries import duckdb_text
+from dovetail_bench.random_tables import seeded
+from dovetail_bench.rows import OTHER_ENGINE, SAME_ENGINE, Row, difference
+from dovetail_bench.second_opinion import SecondOpinion
+
+# Queries that share tables, and queries that share settings.
+PER_DATA_SET = 1000
+PER_SETTINGS = 25
+
+SAME = "same"
+DIFFERENT = "different"
+FAILED = "failed"
+NOT_SPARK = "not run by Spark"
+NOT_DUCKDB = "not run by DuckDB"
+NOT_ASKED = "not asked"
+ANSWERED = "answered by Dovetail alone"
+AT_TIMES = "run by Spark at times"
+SAME_UNOPTIMIZED = "same as DuckDB's without its optimizer"
+
+# Times that plain Spark is asked again for what fails with Dovetail.
+ASKED_AGAIN = 12
+
+# Tiny queries would spend their time in the compiler and in empty tasks.
+TINY = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+# With the CBO on and wrong statistics plain Spark takes an estimate of one row for a fact while a query runs, and drops
+# a DISTINCT (SPARK-57956: 9,588 rows of one value in query 16,495). Both sessions do without the rule.
+SPARK_FAULTS = {
+    "spark.sql.adaptive.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.OptimizeOneRowPlan",
+}
+
+# In the text of a plan, from the top: the joins and the relations, which together are the tree of joins.
+_TREE = re.compile(r"\bJoin (\w+)|\bRelation ([\w.]+)\[|\b(LocalRelation)\b")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One query.
+
+    Attributes:
+        number: By which it is made again.
+        sql: Its text.
+        settings: It ran under.
+        changed: Whether Dovetail changed the tree of joins.
+        rows: Of the answer.
+        against_spark: Verdict against plain Spark.
+        against_duckdb: Verdict against DuckDB.
+        detail: What differs, or the error.
+    """
+
+    number: int
+    sql: str
+    settings: dict[str, str]
+    changed: bool
+    rows: int
+    against_spark: str
+    against_duckdb: str
+    detail: str = ""
+
+    @property
+    def wrong(self) -> bool:
+        """Whether Dovetail or Spark is."""
+        return self.against_spark in (DIFFERENT, FAILED) or self.against_duckdb == DIFFERENT
+
+    @property
+    def uncompared(self) -> bool:
+        """Whether some engine did not answer."""
+        return self.against_spark in (NOT_SPARK, ANSWERED, AT_TIMES) or self.against_duckdb == NOT_DUCKDB
+
+
+class Runner:
+    """Runs queries on a session without Dovetail, one with it and DuckDB; each thread has its own."""
+
+    def __init__(self, spark: SparkSession, directory: Path, dialect: Dialect, seed: int) -> None:
+        self._dialect, self._seed = dialect, seed
+        self._plain, self._ours = spark.newSession(), spark.newSession()
+        self._duckdb = SecondOpinion(directory) if dialect.duckdb else None
+        for session, on in ((self._plain, "false"), (self._ours, "true")):
+            _configure(session, {**TINY, **SPARK_FAULTS, _sql.ENABLED_KEY: on})
+
+    def run(self, numbers: Sequence[int]) -> Iterator[Checked]:
+        """Checks queries of one data set and one set of settings."""
+        database = self._dialect.tables(numbers[0] // PER_DATA_SET, self._seed).database
+        chance = seeded(f"settings {self._seed} {numbers[0] // PER_SETTINGS}")
+        settings = {key: chance.choice(values) for key, values in self._dialect.settings.items()}
+        for session in (self._plain, self._ours):
+            _configure(session, {**settings, "spark.sql.cbo.joinReorder.enabled": settings["spark.sql.cbo.enabled"]})
+            session.sql(f"USE {database}")
+        if self._duckdb is not None:
+            self._duckdb.use(database)
+        for number in numbers:
+            yield self._check(number, settings)
+
+    def _check(self, number: int, settings: dict[str, str]) -> Checked:
+        sql = self._dialect.text(seeded(f"query {self._seed} {number}"))
+        try:
+            expected, before = _answer(self._plain, sql)
+        except Exception as failed:
+            against = NOT_SPARK if self._dialect.duckdb or not self._answers(self._ours, sql) else ANSWERED
+            return Checked(number, sql, settings, False, 0, against, NOT_SPARK, _first_line(failed))
+        try:
+            found, after = _answer(self._ours, sql)
+        except Exception as failed:
+            against = FAILED if all(self._answers(self._plain, sql) for _ in range(ASKED_AGAIN)) else AT_TIMES
+            return Checked(number, sql, settings, False, 0, against, NOT_ASKED, _first_line(failed))
+        differs = difference(expected, found, SAME_ENGINE)
+        against_spark = DIFFERENT if differs else SAME
+        against_duckdb, differs_from_duckdb = self._second_opinion(sql, found)
+        detail = differs or differs_from_duckdb
+        return Checked(number, sql, settings, before != after, len(found), against_spark, against_duckdb, detail)
+
+    @staticmethod
+    def _answers(session: SparkSession, sql: str) -> bool:
+        """Whether there is an answer; what Dovetail answers alone must not hang either, or end the session."""
+        try:
+            _answer(session, sql)
+        except Exception:
+            return False
+        return True
+
+    def _second_opinion(self, sql: str, found: list[Row]) -> tuple[str, str]:
+        """DuckDB's verdict, and its reason."""
+        if self._duckdb is None:
+            return NOT_ASKED, ""
+        other = duckdb_text(sql)
+        try:
+            differs = difference(self._duckdb.rows(other), found, OTHER_ENGINE)
+            if differs and not difference(self._duckdb.rows_unoptimized(other), found, OTHER_ENGINE):
+                return SAME_UNOPTIMIZED, differs
+            return (DIFFERENT, differs) if differs else (SAME, "")
+        except Exception as failed:
+            return NOT_DUCKDB, _first_line(failed)
+
+
+def _configure(session: SparkSession, settings: dict[str, str]) -> None:
+    for key, value in settings.items():
+        session.conf.set(key, value)
+
+
+def _answer(session: SparkSession, sql: str) -> tuple[list[Row], list[tuple[str, ...]]]:
+    """The rows, and the tree of joins of the optimized plan: joins and relations from the top, left before right."""
+    frame = session.sql(sql)
+    tree = _TREE.findall(frame._jdf.queryExecution().optimizedPlan().toString())
+    return [tuple(map(_hashable, row)) for row in frame.collect()], tree
+
+
+def _hashable(value: Any) -> Any:
+    """Arrays, structs and maps as values that can be compared as sets."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_hashable, value))
+    return tuple(sorted(value.items(), key=str)) if isinstance(value, dict) else value
+
+
+def _first_line(failed: Exception) -> str:
+    return f"{type(failed).__name__}: {(str(failed).strip() or '?').splitlines()[0]}"
