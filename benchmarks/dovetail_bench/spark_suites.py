@@ -25,7 +25,7 @@ from typing import Any
 from pyspark.version import __version__ as pyspark_version
 
 from dovetail_bench import report, suite_files
-from dovetail_bench.fuzz import TINY
+from dovetail_bench.fuzz_runner import TINY
 from dovetail_bench.progress import say
 from dovetail_bench.queries import Query
 from dovetail_bench.rows import SAME_ENGINE, Row
