@@ -9,7 +9,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
 # Analyzes every second partition of a table, from `first` on, `rounds` times.
@@ -67,9 +66,6 @@ def known(spark: SparkSession, path: str) -> tuple[int, bool]:
     return row["rows"], bool(row["fresh"])
 
 
-@pytest.mark.xfail(
-    run=False, reason="7,999 of 8,000 rows were known after two processes wrote at once; the cause is open"
-)
 def test_two_processes_write_at_once_and_one_is_killed(spark: SparkSession, tmp_path: Path) -> None:
     path, store = str(tmp_path / "t"), str(tmp_path / "store")
     spark.range(ROWS).selectExpr("id", "id % 7 AS g", "CAST(id % 8 AS INT) AS p").write.partitionBy("p").parquet(path)
@@ -100,11 +96,11 @@ def test_two_processes_write_at_once_and_one_is_killed(spark: SparkSession, tmp_
         killed.wait()
         assert spark.sql(query).collect()[0]["n"] == ROWS
         assert abs(known(spark, path)[0] - ROWS) < ROWS / 10
-        # its lock went with it
+        # its lock went with it: a writer waits 20 s for one that is held
         start = time.monotonic()
         spark.sql(f"DOVETAIL ANALYZE PATH parquet.`{path}`").collect()
         assert known(spark, path) == (ROWS, True)
-        assert time.monotonic() - start < 15
+        assert time.monotonic() - start < 20
     finally:
         spark.conf.unset("spark.dovetail.store.path")
         for process in everyone:

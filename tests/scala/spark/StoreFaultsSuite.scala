@@ -127,6 +127,37 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
+  test("a partition known before stays known when another session replaces the file while this one reads it") {
+    withDirectory { d =>
+      val directory = d.resolve("store")
+      withConf(WatchedFileSystem.setting, "spark.dovetail.store.path" -> s"${WatchedFileSystem.Scheme}:$directory") {
+        withTables("t") {
+          spark.range(4000).selectExpr("id", "CAST(id % 4 AS INT) p").write.partitionBy("p").saveAsTable("t")
+          def analyze(p: Int): Unit = { spark.sql(s"DOVETAIL ANALYZE TABLE t PARTITION (p = $p)").collect(); () }
+          analyze(0)
+          val file   = directory.resolve(names(directory).find(_.endsWith(StoreFiles.Suffix)).get)
+          val before = Files.readAllBytes(file)
+          analyze(2)
+          analyze(3)
+          val others = Files.readAllBytes(file)
+          Files.write(file, before)
+          Thread.sleep(StatisticsStore.CheckMillis + 100)
+          var opened = 0
+          WatchedFileSystem.beforeOpen = path =>
+            if (path.getName == file.getFileName.toString) {
+              opened += 1
+              // its header has been read, and a part of it is going to be
+              if (opened == 2) { Files.write(file, others); () }
+            }
+          try analyze(1)
+          finally WatchedFileSystem.beforeOpen = _ => ()
+          assert(opened > 2)
+          assert(known("SELECT * FROM t").exists(s => s.fresh && s.rows == 4000))
+        }
+      }
+    }
+  }
+
   test("a file replaced by another session while its parts are read is no broken file") {
     withDirectory { d =>
       val store = storeAt(d)

@@ -19,8 +19,13 @@ class WatchedFileSystem extends RawLocalFileSystem {
   override def getUri: URI                 = URI.create(s"$Scheme:///")
   override def checkPath(path: Path): Unit = ()
 
-  override def open(path: Path, buffer: Int): FSDataInputStream = { calls.add(s"open ${path.getName}"); super.open(path, buffer) }
-  override def listStatus(path: Path): Array[FileStatus]        = { calls.add("list"); super.listStatus(path) }
+  override def open(path: Path, buffer: Int): FSDataInputStream = {
+    calls.add(s"open ${path.getName}")
+    beforeOpen(path)
+    super.open(path, buffer)
+  }
+
+  override def listStatus(path: Path): Array[FileStatus] = { calls.add("list"); super.listStatus(path) }
 
   override def mkdirs(path: Path): Boolean                     = { refuse(path); super.mkdirs(path) }
   override def rename(from: Path, to: Path): Boolean           = { refuse(to); super.rename(from, to) }
@@ -43,7 +48,11 @@ object WatchedFileSystem {
   val Scheme                    = "watched"
   val setting: (String, String) = s"fs.$Scheme.impl" -> classOf[WatchedFileSystem].getName
   @volatile var readOnly        = false
-  private val calls             = new ConcurrentLinkedQueue[String]()
+
+  /** What happens to a file before it is opened. */
+  @volatile var beforeOpen: Path => Unit = _ => ()
+
+  private val calls = new ConcurrentLinkedQueue[String]()
 
   /** What was asked of the file system meanwhile: listings, and files that were opened. */
   def during[A](body: => A): (A, Vector[String]) = {

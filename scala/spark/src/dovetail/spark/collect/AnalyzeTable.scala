@@ -48,7 +48,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     val now   = System.currentTimeMillis()
     var held  = kept ++ added
     if (added.nonEmpty || !known.exists(_.parts.size == kept.size)) store.update(key) { latest =>
-      val others = latest.toVector.flatMap(addedSince(_, known, whole, held))
+      val others = latest.toVector.flatMap(heldByOthers(_, gone(known, present), whole, held))
       held = Parts.atMost(held ++ others, recipe)
       TableFile.NewTable(key, name, now, recipe, held, whole.toBytes)
     }
@@ -80,11 +80,17 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
       sketch <- store.sketch(table, bytes)
     } yield { whole.merge(sketch); TableFile.NewPart(p.files, p.bytes, bytes) }
 
-  /** What another session has stored of other files, of another partition perhaps, while this one was reading. */
-  private def addedSince(table: StoredTable, known: Option[TableFile.Header], whole: TableSketch, own: Vector[TableFile.NewPart]): Vector[TableFile.NewPart] = {
-    val before = known.toVector.flatMap(_.parts).flatMap(_.files).toSet
-    val mine   = own.iterator.flatMap(_.files).toSet
-    partsOf(table, whole)(!_.files.exists(f => before(f) || mine(f)))
+  /** Files that were read once, and are no longer there. */
+  private def gone(known: Option[TableFile.Header], present: Set[Long]): Set[Long] =
+    known.toVector.flatMap(_.parts).flatMap(_.files).filterNot(present).toSet
+
+  /**
+   * What is stored of other files by now: of another partition perhaps, collected by another session while this one was reading, or known before and not
+   * found in a file that the other session was just replacing.
+   */
+  private def heldByOthers(table: StoredTable, gone: Set[Long], whole: TableSketch, own: Vector[TableFile.NewPart]): Vector[TableFile.NewPart] = {
+    val mine = own.iterator.flatMap(_.files).toSet
+    partsOf(table, whole)(!_.files.exists(f => gone(f) || mine(f)))
   }
 
   private def sampleRows: Int = DovetailConf.SampleRows.get(conf).toInt
