@@ -1,18 +1,15 @@
 package org.apache.spark.sql.dovetail.plan
 
-import java.io.{InputStream, IOException}
 import java.time.Instant
 import java.time.temporal.ChronoUnit
 import java.util.concurrent.ConcurrentHashMap
 
-import scala.util.control.NonFatal
-
 import com.fasterxml.jackson.databind.node.JsonNodeFactory
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
-import org.apache.spark.sql.dovetail.store.{BoundedJson, StatisticsStore, StoreFiles}
+import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFiles}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -38,70 +35,54 @@ object JoinFailure {
 }
 
 /**
- * What is remembered of failed joins: in a file of the statistics store, so that it outlives the application; in this application alone where that cannot
- * be written. [[FailedJoins]] adds to it, and asks it before a join is made.
- *
- * The file is read once, and again after this JVM has written it. Of two JVMs that write within the same moment the last one wins.
+ * What is remembered of failed joins, in the statistics store, so that it outlives the application. [[FailedJoins]] adds to it, and asks it before a join is
+ * made: of what this JVM has read once, because a join must not wait for a file.
  */
 final class JoinFailures(files: StoreFiles) {
   import JoinFailures._
 
-  private var known  = Map.empty[String, JoinFailure]
-  private var loaded = false
+  private val list            = new JsonList[JoinFailure](files, "failures.json", "Failed joins", _.join)(toJson, fromJson)
+  @volatile private var known = Option.empty[Map[String, JoinFailure]]
 
-  def isEmpty: Boolean = synchronized { load(); known.isEmpty }
+  def isEmpty: Boolean = found.isEmpty
 
-  def of(join: String): Option[JoinFailure] = synchronized { load(); known.get(join) }
+  def of(join: String): Option[JoinFailure] = found.get(join)
 
   /** Adds what failed, beside what other applications have written meanwhile. */
-  def add(failures: Seq[JoinFailure]): Unit = change(_ ++ failures.map(f => f.join -> f))
+  def add(failures: Seq[JoinFailure]): Unit = synchronized {
+    list.change(before => newest(before.filterNot(b => failures.exists(_.join == b.join)) ++ failures))
+      .foreach(why => FailOpen.warnOnce(s"failures ${list.file}", s"A join that failed is remembered in this application alone: $why"))
+    known = Some(byJoin(list.all))
+  }
 
   /** How many there were. */
-  def clear(): Int = synchronized { load(); val n = known.size; change(_ => Map.empty); n }
-
-  private def change(to: Map[String, JoinFailure] => Map[String, JoinFailure]): Unit = synchronized {
-    known = newest(to(known ++ read()))
-    loaded = true
-    try files.replace(FileName)(_.write(mapper.writerWithDefaultPrettyPrinter.writeValueAsBytes(toJson(known.values.toVector.sortBy(f => (f.at, f.join))))))
-    catch {
-      case e @ (_: IOException | _: UnsupportedOperationException | _: IllegalArgumentException) =>
-        FailOpen.warnOnce(s"failures ${files.directory}", s"A join that failed is remembered in this application alone: ${e.getMessage}")
-    }
+  def clear(): Int = synchronized {
+    val n = list.all.size
+    list.change(_ => Vector.empty)
+    known = Some(byJoin(list.all))
+    n
   }
 
   /** Where the store does not answer in time, nothing is known for now. */
-  private def load(): Unit = if (!loaded)
-    PlanningTime.ofItsOwn(SQLConf.get)(Aside(s"the statistics store ${files.directory}")(_ => read())).flatten.foreach { found =>
-      known = newest(found ++ known)
-      loaded = true
-    }
-
-  private def newest(all: Map[String, JoinFailure]): Map[String, JoinFailure] =
-    if (all.size <= Most) all else all.toVector.sortBy { case (join, f) => (f.at, join) }.takeRight(Most).toMap
-
-  private def read(): Map[String, JoinFailure] =
-    try files.stamp(FileName) match {
-        case Some(_) => fromJson(files.open(FileName)(in => BoundedJson.read(in: InputStream))).map(f => f.join -> f).toMap
-        case None    => Map.empty
-      }
-    catch {
-      case NonFatal(e) =>
-        FailOpen.warnOnce(s"failures ${files.directory} $e", s"$FileName of ${files.directory} is not used: ${e.getMessage}")
-        Map.empty
-    }
+  private def found: Map[String, JoinFailure] = known.getOrElse(synchronized {
+    if (known.isEmpty) known = PlanningTime.ofItsOwn(SQLConf.get)(Aside(files.place)(_ => list.all)).flatten.map(byJoin)
+    known.getOrElse(Map.empty)
+  })
 }
 
 object JoinFailures {
-  private val FileName = "failures.json"
 
   /** Failures that are kept: more do not happen before somebody looks. The newest stay. */
   private val Most = 1000
 
-  private val mapper = new ObjectMapper
   private val nodes  = JsonNodeFactory.instance
   private val stores = new ConcurrentHashMap[StatisticsStore, JoinFailures]()
 
   def of(session: SparkSession): JoinFailures = stores.computeIfAbsent(StatisticsStore.of(session), s => new JoinFailures(s.files))
+
+  private def newest(all: Vector[JoinFailure]): Vector[JoinFailure] = if (all.size <= Most) all else all.sortBy(f => (f.at, f.join)).takeRight(Most)
+
+  private def byJoin(all: Vector[JoinFailure]): Map[String, JoinFailure] = all.map(f => f.join -> f).toMap
 
   private def toJson(failures: Vector[JoinFailure]): JsonNode = {
     val list = nodes.arrayNode()

@@ -33,8 +33,8 @@ final class Planner(conf: SQLConf, session: SparkSession) {
 
   /** An input that is broadcast: by Spark itself, or because Dovetail may have it broadcast. The same limits as the search has for a relation. */
   def broadcasts(input: LogicalPlan, profile: RelationProfile): Boolean = SparkBroadcast(input, broadcastThreshold) || (staticBytes > 0.0 && {
-    val (columns, most) = (input.output.map(_.exprId.id), profile.rows.upper)
-    facts.copy(staticBytes = staticBytes).mayBroadcast(profile.bytes(columns), BroadcastMemory(most, profile.rowBytes(columns).atMost(most, most)))
+    val columns = input.output.map(_.exprId.id)
+    facts.copy(staticBytes = staticBytes).mayBroadcast(profile.bytes(columns), BroadcastMemory.bound(profile, columns))
   })
 
   /** Bytes of memory that a broadcast may take at most. */

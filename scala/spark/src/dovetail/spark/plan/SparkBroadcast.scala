@@ -23,8 +23,7 @@ object SparkBroadcast {
    */
   def isHeavy(input: LogicalPlan, profile: RelationProfile, limit: Double): Boolean = {
     val columns = input.output.map(_.exprId.id)
-    val most    = profile.rows.upper
-    val bound   = profile.rowBytes(columns).atMost(most, most)
-    if (bound < Estimate.Ceiling) BroadcastMemory(most, bound) > limit else profile.bytes(columns) > limit
+    val bound   = BroadcastMemory.bound(profile, columns)
+    if (bound < Estimate.Ceiling) bound > limit else profile.bytes(columns) > limit
   }
 }

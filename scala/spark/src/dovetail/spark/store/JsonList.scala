@@ -1,0 +1,100 @@
+package org.apache.spark.sql.dovetail.store
+
+import java.io.{InputStream, IOException}
+
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.apache.spark.sql.dovetail.FailOpen
+
+/**
+ * A short list in a file of JSON beside the statistics, shared by all applications that use the store; of this application alone where the file cannot be
+ * written. Pins and failed joins are such lists.
+ *
+ * JVMs that change the file do so one after the other ([[StoreLock]]). A file that cannot be read is an empty list, one warning, and is not written over.
+ *
+ * @param name of the file
+ * @param what its entries are called in messages
+ * @param key  by which an entry takes the place of an older one
+ */
+final class JsonList[A](files: StoreFiles, name: String, what: String, key: A => String)(toJson: Vector[A] => JsonNode, fromJson: JsonNode => Vector[A]) {
+  import JsonList._
+
+  private var saved   = Vector.empty[A]
+  private var stamp   = Option.empty[(Long, Long)]
+  private var looked  = Long.MinValue
+  private var unsaved = Vector.empty[A]
+  private var fault   = Option.empty[String]
+
+  val file: String = s"${files.directory}/$name"
+
+  /** By key. */
+  def all: Vector[A] = synchronized {
+    look()
+    merged(saved, unsaved).sortBy(key)
+  }
+
+  /** Adds entries, in the place of those of the same keys; tells why they are of this application alone, if they are. */
+  def add(entries: Vector[A]): Option[String] = change(merged(_, entries))
+
+  /** Makes another list of it; tells why it is of this application alone, if it is. */
+  def change(to: Vector[A] => Vector[A]): Option[String] = synchronized {
+    looked = Long.MinValue
+    val now = to(all)
+    try {
+      files.locked {
+        val after = to(merged(read(), unsaved)).sortBy(key)
+        files.replace(name)(_.write(mapper.writerWithDefaultPrettyPrinter.writeValueAsBytes(toJson(after))))
+        saved = after
+      }
+      unsaved = Vector.empty
+      stamp = files.stamp(name)
+      fault = None
+      None
+    } catch {
+      case e @ (_: IOException | _: IllegalArgumentException | _: UnsupportedOperationException) =>
+        unsaved = now
+        saved = Vector.empty
+        Some(e.getMessage)
+    }
+  }
+
+  /** Where an entry is kept. */
+  def place(of: String): String = synchronized(if (unsaved.exists(key(_) == of)) "this application" else file)
+
+  /** Why the file is not used, if it is not. */
+  def problem: Option[String] = synchronized { look(); fault }
+
+  private def merged(old: Vector[A], newer: Vector[A]): Vector[A] = {
+    val keys = newer.iterator.map(key).toSet
+    old.filterNot(e => keys(key(e))) ++ newer
+  }
+
+  private def look(): Unit = {
+    val now = System.nanoTime() / 1000000L
+    if (looked == Long.MinValue || files.local || now - looked > StatisticsStore.CheckMillis) {
+      looked = now
+      try {
+        val there = files.stamp(name)
+        if (there != stamp) { stamp = there; saved = read(); fault = None }
+      } catch {
+        case NonFatal(e) =>
+          saved = Vector.empty
+          fault = Some(e.getMessage)
+          FailOpen.warnOnce(s"$what $file $e", s"$what in $file are not used: ${e.getMessage}")
+      }
+    }
+  }
+
+  private def read(): Vector[A] =
+    files.stamp(name) match {
+      case None => Vector.empty
+      // also a pipe, which would keep its reader waiting
+      case Some((_, 0)) => throw new IllegalArgumentException("the file is empty.")
+      case _            => fromJson(files.open(name)(BoundedJson.read(_: InputStream)))
+    }
+}
+
+object JsonList {
+  private val mapper = new ObjectMapper
+}
