@@ -1,5 +1,4 @@
 package dovetail.kernel
-
 import dovetail.kernel.graph.JoinKind
 
 /**

@@ -1,10 +1,9 @@
 package dovetail.kernel
 
 import scala.collection.mutable
-
 import dovetail.kernel.enumerate.Shape
-import dovetail.kernel.estimate.{Assumptions, ColumnProfile, Estimate, Frequencies, FrequentValue, RelationProfile, RowBytes, Source}
-import dovetail.kernel.graph._
+import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, JoinPredicate, Member, Relation}
+import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, Frequencies, FrequentValue, RelationProfile, RowBytes, Source}
 
 /**
  * Join graphs as text, so that a table of cases can be read. Statements are separated by `;` or lines, `#` begins a comment.

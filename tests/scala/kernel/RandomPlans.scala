@@ -1,11 +1,10 @@
 package dovetail.kernel
 
 import scala.util.Random
-
 import dovetail.kernel.Bags._
 import dovetail.kernel.enumerate.Shape
-import dovetail.kernel.estimate.{ColumnProfile, Estimate, RelationProfile, RowBytes, Source}
-import dovetail.kernel.graph._
+import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, JoinKind, JoinPredicate, Levels, Member, Operator, Relation, RelSet, Step}
+import dovetail.kernel.profile.{ColumnProfile, Estimate, RelationProfile, RowBytes, Source}
 
 /**
  * A plan as somebody may have written it: joins of all kinds with all sorts of conditions, and filters above them. Two columns per relation.

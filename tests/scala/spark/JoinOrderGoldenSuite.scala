@@ -4,8 +4,7 @@ import java.nio.file.Path
 import java.util.Locale
 
 import scala.collection.mutable
-
-import dovetail.kernel.estimate.Estimate
+import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.catalyst.catalog.CatalogColumnStat
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.conf.DovetailConf

@@ -1,8 +1,7 @@
 package org.apache.spark.sql.dovetail
 
 import scala.util.Random
-
-import dovetail.kernel.estimate.RelationProfile
+import dovetail.kernel.profile.RelationProfile
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan}
 import org.apache.spark.sql.dovetail.sample.PlanSamples

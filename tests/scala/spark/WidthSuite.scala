@@ -1,6 +1,5 @@
 package org.apache.spark.sql.dovetail
-
-import dovetail.kernel.estimate.{RelationProfile, Source, Width}
+import dovetail.kernel.profile.{RelationProfile, Source, Width}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.conf.DovetailConf

@@ -3,12 +3,11 @@ package dovetail.kernel.cost
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
-
-import dovetail.kernel.{Graphs, GraphText}
 import dovetail.kernel.cost.JoinMethod._
-import dovetail.kernel.enumerate._
-import dovetail.kernel.estimate.CardinalityModel
+import dovetail.kernel.enumerate.{Budget, Dphyp, JoinTree, PlanTable, Search, Sizer}
 import dovetail.kernel.graph.{Hypergraph, JoinGraph}
+import dovetail.kernel.{Graphs, GraphText}
+import dovetail.kernel.size.CardinalityModel
 
 /** What joins cost, worked out by hand; and that the parts which explain shows add up to what the search compared. */
 class CostSuite extends AnyFunSuite {

@@ -3,12 +3,11 @@ package dovetail.kernel.cost
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
-
-import dovetail.kernel.{Graphs, GraphText}
 import dovetail.kernel.cost.JoinMethod._
-import dovetail.kernel.enumerate._
-import dovetail.kernel.estimate.CardinalityModel
+import dovetail.kernel.enumerate.{Budget, Dphyp, JoinTree, Outcome, PlanTable, Search, Sizer}
 import dovetail.kernel.graph.{Hypergraph, JoinGraph, JoinKind, Member, Operator}
+import dovetail.kernel.{Graphs, GraphText}
+import dovetail.kernel.size.CardinalityModel
 
 /** What keys say beyond sizes: frequent values that make one task slow, and partition columns by which a join prunes a scan. */
 class KeyFactsSuite extends AnyFunSuite {

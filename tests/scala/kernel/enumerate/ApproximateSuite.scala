@@ -3,11 +3,10 @@ package dovetail.kernel.enumerate
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
-
-import dovetail.kernel.{Graphs, GraphText}
 import dovetail.kernel.cost.{ClusterFacts, CostConstants, PhysicalCosts, SubPlan}
-import dovetail.kernel.estimate.CardinalityModel
 import dovetail.kernel.graph.{Hypergraph, JoinGraph, Step, WideSet}
+import dovetail.kernel.{Graphs, GraphText}
+import dovetail.kernel.size.CardinalityModel
 
 /** What comes after the exact search: linearized DP and iterative DP, against the exact cost where there is one, and on graphs where there is none. */
 class ApproximateSuite extends AnyFunSuite {

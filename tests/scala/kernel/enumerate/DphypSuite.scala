@@ -4,9 +4,8 @@ import scala.collection.mutable
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
-
-import dovetail.kernel.{Graphs, GraphText}
 import dovetail.kernel.graph.{Hypergraph, JoinGraph, RelSet}
+import dovetail.kernel.{Graphs, GraphText}
 
 /** The enumeration by itself: every csg-cmp pair once, in an order fit for dynamic programming. Counts are those of Moerkotte and Neumann 2006. */
 class DphypSuite extends AnyFunSuite {

@@ -3,11 +3,10 @@ package dovetail.kernel.enumerate
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
-
-import dovetail.kernel.{Graphs, GraphText}
 import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, CostModel, PhysicalCosts}
-import dovetail.kernel.estimate.CardinalityModel
 import dovetail.kernel.graph.JoinGraph
+import dovetail.kernel.{Graphs, GraphText}
+import dovetail.kernel.size.CardinalityModel
 
 /** Greedy operator ordering: for graphs that the exact search cannot do, and never better than it. */
 class GreedySuite extends AnyFunSuite {

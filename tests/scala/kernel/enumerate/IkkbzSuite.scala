@@ -3,7 +3,6 @@ package dovetail.kernel.enumerate
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
-
 import dovetail.kernel.Graphs
 
 /** The order of Ibaraki and Kameda against all orders without a cross product. */

@@ -2,7 +2,6 @@ package dovetail.kernel.enumerate
 
 import scala.collection.mutable
 import scala.util.Random
-
 import dovetail.kernel.graph.{JoinGraph, RelSet, WideSet}
 
 /**

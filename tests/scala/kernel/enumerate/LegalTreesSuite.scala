@@ -4,10 +4,9 @@ import scala.collection.mutable
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
-
-import dovetail.kernel.{PlanGraph, RandomPlans}
 import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, PhysicalCosts, SubPlan}
-import dovetail.kernel.estimate.CardinalityModel
+import dovetail.kernel.{PlanGraph, RandomPlans}
+import dovetail.kernel.size.CardinalityModel
 
 /**
  * All that the search may do with plans of all kinds of joins, carried out: every tree that the conflict rules allow gives the rows of the plan as it was

@@ -3,11 +3,10 @@ package dovetail.kernel.enumerate
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
-
-import dovetail.kernel.{PlanGraph, RandomPlans}
 import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, CostModel, HashTable, PhysicalCosts, SortMemory}
-import dovetail.kernel.estimate.CardinalityModel
 import dovetail.kernel.graph.{JoinKind, RelSet, WideSet}
+import dovetail.kernel.{PlanGraph, RandomPlans}
+import dovetail.kernel.size.CardinalityModel
 
 /**
  * The search over all kinds of joins finds what an exhaustive one finds, and always finds something. `DOVETAIL_GRAPHS` is the number of random graphs for a

@@ -1,10 +1,10 @@
 package dovetail.kernel.enumerate
 
 import scala.collection.mutable
-
 import dovetail.kernel.cost.{BroadcastMemory, ClusterFacts, CostConstants}
-import dovetail.kernel.estimate.{Assumptions, CardinalityModel, Width}
 import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator, RelSet}
+import dovetail.kernel.profile.{Assumptions, Width}
+import dovetail.kernel.size.CardinalityModel
 
 /**
  * The cheapest plan of a small graph by looking at all of them: every bushy tree without a needless cross product and, for the physical model, every

@@ -3,10 +3,9 @@ package dovetail.kernel.enumerate
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
-
-import dovetail.kernel.{Graphs, GraphText}
 import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, CostModel, HashTable, JoinMethod, PhysicalCosts, SortMemory}
 import dovetail.kernel.graph.JoinGraph
+import dovetail.kernel.{Graphs, GraphText}
 
 /** The exact search finds what an exhaustive one finds; and what it does with the written order and with its budget. */
 class SearchSuite extends AnyFunSuite {

@@ -3,10 +3,9 @@ package dovetail.kernel.graph
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
-
-import dovetail.kernel.{GraphText, Joined, PlanGraph, Scan, Written}
 import dovetail.kernel.Bags._
 import dovetail.kernel.enumerate.LegalTrees
+import dovetail.kernel.{GraphText, Joined, PlanGraph, Scan, Written}
 
 /** What may be joined with what along edges, by examples. A, B, C, D are relations 0 to 3, `a.x` is column 0 of A. */
 class ConflictRulesSuite extends AnyFunSuite {

@@ -3,7 +3,6 @@ package dovetail.kernel.graph
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
-
 import dovetail.kernel.Bags._
 
 /** Every entry of the tables against joins of small bags: what it allows never changes the rows, and what it forbids does for some. */

@@ -7,7 +7,6 @@ package dovetail.bench
 import java.util.concurrent.TimeUnit
 
 import org.openjdk.jmh.annotations._
-
 import dovetail.kernel.cost.{ClusterFacts, CostConstants, PhysicalCosts}
 import dovetail.kernel.enumerate.{Budget, Outcome, Search, Shape}
 import dovetail.kernel.graph.JoinGraph

@@ -1,9 +1,8 @@
 package dovetail.bench
 
 import scala.util.Random
-
-import dovetail.kernel.estimate.{ColumnProfile, Estimate, RelationProfile, RowBytes, Source}
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, JoinKind, Member, Operator, Relation}
+import dovetail.kernel.profile.{ColumnProfile, Estimate, RelationProfile, RowBytes, Source}
 
 /** Join graphs to search: every edge a class of its own, sizes and domains drawn from several orders of magnitude, always the same by name. */
 object Shapes {

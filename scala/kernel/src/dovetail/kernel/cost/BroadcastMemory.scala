@@ -1,6 +1,5 @@
 package dovetail.kernel.cost
-
-import dovetail.kernel.estimate.{Assumptions, Estimate, RelationProfile}
+import dovetail.kernel.profile.{Assumptions, Estimate, RelationProfile}
 
 /**
  * Bytes of memory that a broadcast takes once it is built: Spark's `HashedRelation`, which holds every row and a table of their keys. What it takes for

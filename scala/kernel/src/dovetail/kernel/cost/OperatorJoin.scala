@@ -1,5 +1,4 @@
 package dovetail.kernel.cost
-
 import dovetail.kernel.graph.JoinKind
 
 /**

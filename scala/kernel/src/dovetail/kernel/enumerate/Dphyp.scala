@@ -1,5 +1,4 @@
 package dovetail.kernel.enumerate
-
 import dovetail.kernel.graph.{Hypergraph, RelSet}
 
 /**

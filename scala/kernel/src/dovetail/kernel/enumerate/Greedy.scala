@@ -4,10 +4,9 @@ import java.util.{Comparator, PriorityQueue}
 
 import scala.annotation.tailrec
 import scala.collection.mutable
-
 import dovetail.kernel.cost.{CostModel, SubPlan}
-import dovetail.kernel.estimate.Assumptions
 import dovetail.kernel.graph.{JoinGraph, Step, WideSet}
+import dovetail.kernel.profile.Assumptions
 
 /**
  * Greedy operator ordering: joins, again and again, the two connected clusters whose join has the fewest rows.

@@ -1,8 +1,7 @@
 package dovetail.kernel.enumerate
-
 import dovetail.kernel.cost.{Cost, CostModel, JoinMethod, MethodChoice, SubPlan}
-import dovetail.kernel.estimate.Estimate
 import dovetail.kernel.graph.{JoinKind, Operator, Step}
+import dovetail.kernel.profile.Estimate
 
 /** The result of a search: a tree of joins over relations, with the size and the price of each node. Relations are named by their index. */
 sealed trait JoinTree {

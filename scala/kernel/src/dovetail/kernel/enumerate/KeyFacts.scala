@@ -1,5 +1,4 @@
 package dovetail.kernel.enumerate
-
 import dovetail.kernel.cost.{KeySkew, ScanPruning, SubPlan}
 import dovetail.kernel.graph.{JoinGraph, JoinKind, Member}
 

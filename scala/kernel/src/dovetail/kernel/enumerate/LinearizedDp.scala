@@ -1,5 +1,4 @@
 package dovetail.kernel.enumerate
-
 import dovetail.kernel.cost.SubPlan
 import dovetail.kernel.graph.Forest
 

@@ -1,5 +1,4 @@
 package dovetail.kernel.enumerate
-
 import dovetail.kernel.cost.{CostModel, SubPlan}
 import dovetail.kernel.graph.{JoinGraph, Step, WideSet}
 

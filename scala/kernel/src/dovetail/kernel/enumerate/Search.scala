@@ -1,8 +1,7 @@
 package dovetail.kernel.enumerate
-
 import dovetail.kernel.cost.{CostModel, SubPlan}
-import dovetail.kernel.estimate.CardinalityModel
 import dovetail.kernel.graph.{Hypergraph, JoinGraph, RelSet}
+import dovetail.kernel.size.CardinalityModel
 
 /**
  * What a search found.

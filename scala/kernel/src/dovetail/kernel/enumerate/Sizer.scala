@@ -1,10 +1,10 @@
 package dovetail.kernel.enumerate
 
 import scala.collection.immutable.BitSet
-
 import dovetail.kernel.cost.{BroadcastMemory, CostModel, OperatorJoin, SubPlan}
-import dovetail.kernel.estimate.{Assumptions, CardinalityModel, Width}
 import dovetail.kernel.graph.{JoinGraph, JoinKind, RelSet, Step, WideSet, Words}
+import dovetail.kernel.profile.{Assumptions, Width}
+import dovetail.kernel.size.CardinalityModel
 
 /** Makes the sized, yet unpriced [[SubPlan]] of a relation or of a join: the one place where a search asks for sizes, keys, and what may be joined. */
 final class Sizer(graph: JoinGraph, val model: CardinalityModel) {

@@ -1,8 +1,7 @@
 package dovetail.kernel.graph
 
 import scala.collection.immutable.BitSet
-
-import dovetail.kernel.estimate.{Assumptions, ColumnProfile, RelationProfile, RelationSample, RowBytes}
+import dovetail.kernel.profile.{Assumptions, ColumnProfile, RelationProfile, RelationSample, RowBytes}
 
 /**
  * One input of a join group: a table with its predicates, an aggregate, an outer join, anything the search treats as a whole.

@@ -1,6 +1,5 @@
 package org.apache.spark.sql.dovetail.advise
-
-import dovetail.kernel.estimate.{Estimate, Source}
+import dovetail.kernel.profile.{Estimate, Source}
 
 /**
  * What [[AdviseQuery]] found out about one table.

@@ -1,5 +1,4 @@
 package org.apache.spark.sql.dovetail.calibrate
-
 import dovetail.kernel.cost.{CostConstants, CostText}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.conf.DovetailConf

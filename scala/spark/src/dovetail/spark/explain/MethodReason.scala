@@ -1,11 +1,10 @@
 package org.apache.spark.sql.dovetail.explain
 
 import scala.util.control.NonFatal
-
 import dovetail.kernel.cost.{JoinMethod, MethodChoice}
 import dovetail.kernel.enumerate.JoinTree
-import dovetail.kernel.estimate.Estimate
 import dovetail.kernel.graph.{JoinGraph, JoinKind}
+import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /**

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.explain
 
 import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
 import dovetail.kernel.cost.Cost
-import dovetail.kernel.estimate.Estimate
+import dovetail.kernel.profile.Estimate
 
 /** The trace as JSON, by Jackson's tree model (Spark bundles it in all lines; json4s changed between them). */
 object ReportJson {

@@ -1,11 +1,10 @@
 package org.apache.spark.sql.dovetail.explain
 
 import scala.collection.mutable
-
 import dovetail.kernel.cost.Cost
 import dovetail.kernel.enumerate.{JoinTree, Shape}
-import dovetail.kernel.estimate.Estimate
 import dovetail.kernel.graph.{JoinGraph, Relation}
+import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.catalyst.expressions.ExprId
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.dovetail.FailOpen

@@ -2,8 +2,7 @@ package org.apache.spark.sql.dovetail.footers
 
 import java.util.Locale
 import java.util.concurrent.ConcurrentHashMap
-
-import dovetail.kernel.estimate.Width
+import dovetail.kernel.profile.Width
 
 /**
  * What the footer of one file says, in words that Parquet and ORC share: made by a [[FooterFormat]], kept in the [[FooterCache]], added up over the files

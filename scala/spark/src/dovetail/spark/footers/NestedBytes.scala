@@ -1,6 +1,5 @@
 package org.apache.spark.sql.dovetail.footers
-
-import dovetail.kernel.estimate.Width
+import dovetail.kernel.profile.Width
 
 /** Bytes that the parts of nested values take in Spark's rows (UnsafeArrayData, UnsafeMapData, UnsafeRow), at most. */
 object NestedBytes {

@@ -1,6 +1,5 @@
 package org.apache.spark.sql.dovetail.footers
-
-import dovetail.kernel.estimate.Width
+import dovetail.kernel.profile.Width
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FSDataInputStream}
 import org.apache.parquet.HadoopReadOptions

@@ -1,6 +1,5 @@
 package org.apache.spark.sql.dovetail.footers
-
-import dovetail.kernel.estimate._
+import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, RelationProfile, Source, Width}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.catalyst.InternalRow

@@ -1,5 +1,4 @@
 package org.apache.spark.sql.dovetail.plan
-
 import dovetail.kernel.enumerate.{Outcome, Shape}
 
 /**

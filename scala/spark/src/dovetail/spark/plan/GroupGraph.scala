@@ -1,7 +1,6 @@
 package org.apache.spark.sql.dovetail.plan
-
-import dovetail.kernel.estimate.RelationProfile
 import dovetail.kernel.graph.{JoinGraph, Member, Operator, Relation}
+import dovetail.kernel.profile.RelationProfile
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.predicates._

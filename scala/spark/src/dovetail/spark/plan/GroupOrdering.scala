@@ -1,8 +1,8 @@
 package org.apache.spark.sql.dovetail.plan
-
 import dovetail.kernel.enumerate.{Outcome, Search, Shape}
-import dovetail.kernel.estimate.{CardinalityModel, Estimate}
 import dovetail.kernel.graph.JoinGraph
+import dovetail.kernel.profile.Estimate
+import dovetail.kernel.size.CardinalityModel
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{And, Expression}
 import org.apache.spark.sql.catalyst.plans.logical._

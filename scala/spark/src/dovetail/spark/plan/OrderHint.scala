@@ -1,5 +1,4 @@
 package org.apache.spark.sql.dovetail.plan
-
 import dovetail.kernel.enumerate.Shape
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.internal.SQLConf

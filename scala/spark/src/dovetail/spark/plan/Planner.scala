@@ -1,10 +1,9 @@
 package org.apache.spark.sql.dovetail.plan
 
 import java.util.concurrent.TimeUnit
-
 import dovetail.kernel.cost.{BroadcastMemory, CardWeightCosts, ClusterFacts, CostModel, GroupReduction, HashTable, PhysicalCosts}
 import dovetail.kernel.enumerate.Budget
-import dovetail.kernel.estimate.RelationProfile
+import dovetail.kernel.profile.RelationProfile
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.calibrate.ClusterCosts

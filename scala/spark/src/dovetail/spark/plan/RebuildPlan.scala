@@ -1,5 +1,4 @@
 package org.apache.spark.sql.dovetail.plan
-
 import dovetail.kernel.enumerate.{JoinTree, Shape}
 import dovetail.kernel.graph.{JoinGraph, Step, WideSet}
 import org.apache.spark.sql.catalyst.expressions.{And, AttributeMap, AttributeReference, EqualTo, Expression}

@@ -1,5 +1,4 @@
 package org.apache.spark.sql.dovetail.plan
-
 import dovetail.kernel.cost.GroupReduction
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation

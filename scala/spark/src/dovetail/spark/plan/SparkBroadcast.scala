@@ -1,9 +1,8 @@
 package org.apache.spark.sql.dovetail.plan
 
 import scala.util.control.NonFatal
-
 import dovetail.kernel.cost.BroadcastMemory
-import dovetail.kernel.estimate.{Estimate, RelationProfile}
+import dovetail.kernel.profile.{Estimate, RelationProfile}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /** Spark's own decision to broadcast an input, by Spark's own size: the one that will be made when the join is planned. */

@@ -1,8 +1,7 @@
 package org.apache.spark.sql.dovetail.predicates
 
 import scala.util.Try
-
-import dovetail.kernel.estimate.{Assumptions, ColumnProfile}
+import dovetail.kernel.profile.{Assumptions, ColumnProfile}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.types._

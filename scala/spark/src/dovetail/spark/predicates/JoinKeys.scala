@@ -1,6 +1,5 @@
 package org.apache.spark.sql.dovetail.predicates
-
-import dovetail.kernel.estimate.RelationSample
+import dovetail.kernel.profile.RelationSample
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform

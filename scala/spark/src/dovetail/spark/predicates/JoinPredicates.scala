@@ -1,9 +1,8 @@
 package org.apache.spark.sql.dovetail.predicates
 
 import scala.collection.mutable
-
-import dovetail.kernel.estimate.{Assumptions, ColumnProfile, RelationProfile}
 import dovetail.kernel.graph.{EquivalenceClass, Forest, JoinPredicate, Member}
+import dovetail.kernel.profile.{Assumptions, ColumnProfile, RelationProfile}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 

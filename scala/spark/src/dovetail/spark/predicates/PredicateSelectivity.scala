@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.predicates
-
-import dovetail.kernel.estimate.{Assumptions, Filters, JoinSize, RelationProfile}
+import dovetail.kernel.profile.{Assumptions, Filters, RelationProfile}
+import dovetail.kernel.size.JoinSize
 import org.apache.spark.sql.catalyst.expressions._
 
 /**

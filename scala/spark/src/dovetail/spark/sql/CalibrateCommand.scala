@@ -1,5 +1,4 @@
 package org.apache.spark.sql.dovetail.sql
-
 import dovetail.kernel.cost.{CostConstants, CostText}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
 import org.apache.spark.sql.dovetail.calibrate.{ClusterCosts, MicroQueries}

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.stats
-
-import dovetail.kernel.estimate._
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Relation}
+import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, Filters, RelationProfile}
+import dovetail.kernel.size.{CardinalityModel, JoinSize}
 import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, ExprId}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.Join

@@ -4,8 +4,7 @@ import java.util.IdentityHashMap
 
 import scala.collection.mutable
 import scala.util.control.NonFatal
-
-import dovetail.kernel.estimate._
+import dovetail.kernel.profile.{Assumptions, Bucket, ColumnProfile, Estimate, Histogram, RelationProfile, Source, Width}
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable, HiveTableRelation}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}

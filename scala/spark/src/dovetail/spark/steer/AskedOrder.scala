@@ -1,5 +1,4 @@
 package org.apache.spark.sql.dovetail.steer
-
 import dovetail.kernel.enumerate.Shape
 
 /**

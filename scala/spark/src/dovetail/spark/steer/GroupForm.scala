@@ -1,7 +1,6 @@
 package org.apache.spark.sql.dovetail.steer
 
 import scala.collection.immutable.BitSet
-
 import dovetail.kernel.graph.{JoinGraph, JoinKind}
 import org.apache.spark.sql.catalyst.expressions.ExprId
 import org.apache.spark.sql.dovetail.plan.{GroupOrdering, JoinGroup}

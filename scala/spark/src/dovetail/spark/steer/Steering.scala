@@ -1,8 +1,7 @@
 package org.apache.spark.sql.dovetail.steer
-
 import dovetail.kernel.enumerate.Shape
-import dovetail.kernel.estimate.{Estimate, RelationSample, Source}
 import dovetail.kernel.graph.{JoinGraph, Relation}
+import dovetail.kernel.profile.{Estimate, RelationSample, Source}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.conf.DovetailConf

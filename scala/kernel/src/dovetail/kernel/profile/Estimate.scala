@@ -1,0 +1,77 @@
+package dovetail.kernel.profile
+
+/** Where a number comes from, best first. A number derived from others is as good as the worst of them. */
+sealed abstract class Source(val name: String, val rank: Int)
+
+object Source {
+
+  /** Counted: a literal relation, a cached relation, a materialized stage. */
+  case object Exact extends Source("exact", 0)
+
+  /** Told by the user, and taken at their word. */
+  case object Given extends Source("given", 1)
+
+  /** Collected by Dovetail: counted, or estimated from a sample. */
+  case object Collected extends Source("dovetail", 2)
+
+  /** The session catalog (ANALYZE TABLE). */
+  case object Catalog extends Source("catalog", 3)
+
+  /** Reported by a data source (DataSource V2 SupportsReportStatistics). */
+  case object Connector extends Source("connector", 4)
+
+  /** Footers of files (Parquet, ORC): rows, NULLs and ranges are counted, distinct values deduced from encodings. */
+  case object Footer extends Source("footer", 5)
+
+  /** Derived from the size of files and the width of a row. */
+  case object Size extends Source("size", 6)
+
+  /** Nothing known: one of [[Assumptions]]. */
+  case object Assumed extends Source("assumed", 7)
+
+  val all: Vector[Source]                   = Vector(Exact, Given, Collected, Catalog, Connector, Footer, Size, Assumed)
+  def weakest(a: Source, b: Source): Source = if (a.rank >= b.rank) a else b
+}
+
+/**
+ * A number of rows (or bytes, or distinct values): the value we plan with, bounds that hold where their inputs are exact, and its origin.
+ *
+ * The form follows optd's `Estimate` and Trino's `EstimateConfidence`: unknown is not zero (an unknown is an `Assumed` value with wide bounds), and
+ * combining numbers never yields one that is more trustworthy than its weakest input.
+ */
+final case class Estimate(value: Double, lower: Double, upper: Double, source: Source) {
+  require(lower >= 0.0 && lower <= value && value <= upper, s"an estimate needs 0 <= lower <= value <= upper: $lower, $value, $upper")
+
+  def *(that: Estimate): Estimate =
+    Estimate(Estimate.product(value, that.value), Estimate.product(lower, that.lower), Estimate.product(upper, that.upper), Source.weakest(source, that.source))
+
+  /** This many rows, of which a share of `selectivity` stays; how many of them is a guess, so the lower bound goes. */
+  def scaled(selectivity: Double): Estimate = {
+    require(selectivity >= 0.0, s"negative selectivity $selectivity")
+    copy(value = math.min(value * selectivity, upper), lower = 0.0)
+  }
+
+  def +(that: Estimate): Estimate = Estimate(value + that.value, lower + that.lower, upper + that.upper, Source.weakest(source, that.source))
+
+  /** The same number, which cannot exceed `limit`. */
+  def bounded(limit: Double): Estimate = copy(upper = math.max(value, math.min(upper, limit)))
+
+  def atMost(limit: Double): Estimate = copy(math.min(value, limit), math.min(lower, limit), math.min(upper, limit))
+
+  def withSource(s: Source): Estimate = copy(source = Source.weakest(source, s))
+}
+
+object Estimate {
+
+  /** Above this many rows a number means "too many"; it keeps products of large joins finite and comparable. */
+  val Ceiling: Double = 1e30
+
+  def exactly(rows: Double, source: Source): Estimate            = { val r = math.min(rows, Ceiling); Estimate(r, r, r, source) }
+  def guess(rows: Double, source: Source): Estimate              = Estimate(math.min(rows, Ceiling), 0.0, Ceiling, source)
+  def of(value: Double, upper: Double, source: Source): Estimate = {
+    val v = math.max(0.0, math.min(value, math.min(upper, Ceiling))); Estimate(v, 0.0, math.max(v, math.min(upper, Ceiling)), source)
+  }
+
+  // 0 * infinity must not become NaN; bounds are finite by construction, so this only has to cap.
+  private def product(a: Double, b: Double): Double = math.min(a * b, Ceiling)
+}

@@ -1,0 +1,146 @@
+package dovetail.kernel.profile
+import dovetail.kernel.profile.Condition._
+
+/**
+ * Rows and columns that a predicate leaves.
+ *
+ * The single predicates follow Selinger et al. 1979 and Spark's FilterEstimation (equality 1/NDV inside the range, a range's share of [min, max] or of
+ * the histogram, and the predicate becomes the column's new range). We depart from both in four points: NOT and OR respect NULLs, a predicate we cannot
+ * look into has a default of its own rather than 1.0, conjuncts on different columns are combined by back-off rather than by product, and the NDV of the
+ * columns that are not filtered shrinks with the rows.
+ */
+object Filters {
+
+  def apply(relation: RelationProfile, predicate: Condition): RelationProfile = {
+    val conjuncts   = Condition.conjuncts(predicate)
+    val (ranges, _) = Interval.collect(conjuncts)
+    val rows        = relation.rows.scaled(selectivity(relation, predicate))
+    val rejected    = conjuncts.flatMap(valueShare(relation, _)).flatMap(_._1).distinct
+    val nullFree    = rejected.foldLeft(relation.columns)((columns, id) => columns.updated(id, relation.column(id).copy(nulls = Some(0.0))))
+    val onlyNull    = conjuncts.collect { case IsNull(id) => id }.foldLeft(nullFree) { (columns, id) =>
+      columns.updated(id, relation.column(id).copy(ndv = Some(0.0), nulls = Some(1.0)))
+    }
+    val narrowed = ranges.foldLeft(onlyNull) { case (columns, (id, interval)) => columns.updated(id, interval.narrow(relation.column(id))) }
+    val filtered = ranges.map(_._1).toSet
+    val columns  = narrowed.map { case (id, c) =>
+      id -> (if (filtered(id)) c.copy(ndv = c.ndv.map(math.min(_, math.max(rows.value, 1.0))))
+             else c.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, relation.rows.value, rows.value))))
+    }
+    relation.copy(rows = rows, columns = columns)
+  }
+
+  /** Share of the relation's rows for which `predicate` is true (not false, not NULL). */
+  def selectivity(relation: RelationProfile, predicate: Condition): Double = {
+    val s = predicate match {
+      case Or(l, r) =>
+        val (a, b) = (selectivity(relation, l), selectivity(relation, r))
+        if (sameColumn(l, r)) a + b else a + b - a * b
+      case Not(child) if valueShare(relation, predicate).isEmpty => negation(relation, child)
+      case Constant(keeps)                                       => if (keeps) 1.0 else 0.0
+      case IsNull(id)                                            => relation.column(id).nulls.getOrElse(Assumptions.IsNull)
+      case _: Opaque                                             => Assumptions.Opaque
+      case _                                                     => conjunction(relation, Condition.conjuncts(predicate))
+    }
+    math.max(0.0, math.min(1.0, s))
+  }
+
+  /**
+   * Predicates on one column are one interval, which counts once. Every column that has to be non-NULL counts in full, once; what the predicates say of
+   * the values may be correlated, and is combined by back-off.
+   */
+  private def conjunction(relation: RelationProfile, conjuncts: Vector[Condition]): Double = {
+    val (ranges, others) = Interval.collect(conjuncts)
+    val (ofValues, rest) = others.map(c => c -> valueShare(relation, c)).partition(_._2.nonEmpty)
+    val values           = ofValues.flatMap(_._2)
+    val columns          = (ranges.map(_._1) ++ values.flatMap(_._1)).distinct
+    val nullAndNot       = rest.exists { case (IsNull(id), _) => columns.contains(id); case _ => false }
+    val shares           = together(relation, ranges) ++ values.map(_._2) ++ rest.map(c => selectivity(relation, c._1))
+    if (nullAndNot) 0.0 else columns.map(relation.column(_).nonNull).product * Assumptions.conjunction(shares)
+  }
+
+  /**
+   * Shares of the intervals of several columns. Where columns that are held to single values have been counted together, each combination that exists gets
+   * what the ones that do not exist would have had.
+   */
+  private def together(relation: RelationProfile, ranges: Vector[(Long, Interval)]): Vector[Double] = {
+    val pinned    = ranges.collect { case (id, i) if i.pinned && relation.column(id).ndv.isDefined => id }.toSet
+    val group     = relation.groups.keys.filter(_.subsetOf(pinned)).toVector.sortBy(g => (-g.size, g.min, g.max)).headOption.getOrElse(Set.empty[Long])
+    val (in, out) = ranges.map { case (id, i) => (id, i.share(relation.column(id))) }.partition(r => group(r._1))
+    if (in.isEmpty) out.map(_._2)
+    else {
+      val possible = group.toVector.sorted.map(relation.column(_).ndv.get).product
+      math.min(in.map(_._2).min, in.map(_._2).product * math.max(1.0, possible / math.max(relation.groups(group), 1.0))) +: out.map(_._2)
+    }
+  }
+
+  /** A predicate that looks at the values of columns and is true only where they are not NULL: these columns, and the share of such rows it keeps. */
+  private def valueShare(relation: RelationProfile, p: Condition): Option[(Vector[Long], Double)] = p match {
+    case IsNotNull(id)           => Some((Vector(id), 1.0))
+    case StartsWith(id)          => Some((Vector(id), Assumptions.Prefix))
+    case Matches(id)             => Some((Vector(id), Assumptions.Pattern))
+    case CompareColumns(l, o, r) =>
+      val (a, b) = (relation.column(l), relation.column(r))
+      Some((Vector(l, r).distinct, o.fold(equalColumns(a, b))(orderedColumns(a, _, b))))
+    case Not(Not(child))                => valueShare(relation, child)
+    case Not(IsNotNull(_))              => None
+    case Not(child)                     => valueShare(relation, child).map { case (columns, share) => (columns, 1.0 - share) }
+    case _: Equals | _: In | _: Compare =>
+      Interval.collect(Vector(p))._1.headOption.map { case (id, i) => (Vector(id), i.share(relation.column(id))) }
+    case _ => None
+  }
+
+  /** NOT p keeps the rows for which p is false: those for which p is NULL go too. De Morgan first, so that NULLs are counted at the leaves. */
+  private def negation(relation: RelationProfile, p: Condition): Double = p match {
+    // p and NOT p are never both true, but back-off makes the sum of the two too large
+    case And(l, r)    => math.min(selectivity(relation, Or(Not(l), Not(r))), 1.0 - selectivity(relation, p))
+    case Or(l, r)     => math.min(selectivity(relation, And(Not(l), Not(r))), 1.0 - selectivity(relation, p))
+    case Not(child)   => selectivity(relation, child)
+    case IsNull(id)   => selectivity(relation, IsNotNull(id))
+    case IsNotNull(c) => selectivity(relation, IsNull(c))
+    case other        => 1.0 - selectivity(relation, other)
+  }
+
+  private def sameColumn(l: Condition, r: Condition): Boolean = {
+    def equalities(c: Condition): Option[Set[Long]] = c match {
+      case Or(a, b)         => for (x <- equalities(a); y <- equalities(b)) yield x ++ y
+      case Equals(id, _, _) => Some(Set(id))
+      case In(id, _, _, _)  => Some(Set(id))
+      case _                => None
+    }
+    (for (a <- equalities(l); b <- equalities(r)) yield a.size == 1 && a == b).getOrElse(false)
+  }
+
+  private def equalColumns(a: ColumnProfile, b: ColumnProfile): Double = {
+    val disjoint = (for (al <- a.min; ah <- a.max; bl <- b.min; bh <- b.max) yield ah < bl || bh < al).getOrElse(false)
+    if (disjoint) 0.0
+    else Seq(a.ndv, b.ndv).flatten.reduceOption(_ max _).fold(Assumptions.Equality)(1.0 / math.max(_, 1.0))
+  }
+
+  /** Uniform and independent values: exact where the ranges do not overlap, an even chance inside the overlap. */
+  private def orderedColumns(a: ColumnProfile, op: Comparison, b: ColumnProfile): Double = {
+    val share = for (al <- a.min; ah <- a.max; bl <- b.min; bh <- b.max) yield {
+      val less = if (ah < bl) 1.0 else if (bh < al) 0.0 else lessShare(al, ah, bl, bh)
+      op match {
+        case Less | LessOrEqual => less
+        case _                  => 1.0 - less
+      }
+    }
+    share.filterNot(_.isNaN).getOrElse(Assumptions.ColumnComparison)
+  }
+
+  /** P(x < y) for x uniform in [al, ah], y uniform in [bl, bh]. */
+  private def lessShare(al: Double, ah: Double, bl: Double, bh: Double): Double = {
+    val (wa, wb) = (ah - al, bh - bl)
+    if (wa <= 0.0 && wb <= 0.0) 0.5
+    else if (wa <= 0.0) (bh - al) / wb
+    else if (wb <= 0.0) (bl - al) / wa
+    else {
+      // integrate P(x < y) over y: piecewise linear in y
+      val from  = math.max(bl, al)
+      val to    = math.min(bh, ah)
+      val inner = ((to - al) * (to - al) - (from - al) * (from - al)) / (2 * wa)
+      val above = math.max(0.0, bh - math.max(ah, bl))
+      math.max(0.0, math.min(1.0, (inner + above) / wb))
+    }
+  }
+}

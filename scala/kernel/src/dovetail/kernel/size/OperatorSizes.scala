@@ -1,0 +1,183 @@
+package dovetail.kernel.size
+
+import scala.collection.immutable.BitSet
+import scala.collection.mutable
+import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator, Words}
+import dovetail.kernel.profile.{Assumptions, Estimate}
+
+/**
+ * Rows of sets of relations with outer, semi, anti and existence joins in them: above the sizes of inner joins in [[CardinalityModel]].
+ *
+ * A function of the set alone: the highest operator, as written, that has all it needs in the set splits it into the relations of its right side and the
+ * rest. These are sized in the same way, then joined by the formula of the operator's kind; what predicates above it keep comes last.
+ *
+ *  - Pairs: rows times rows times the share that the condition keeps, by domains; several keys between two relations by their joint NDV.
+ *  - Partners: the share of rows with one, by containment in the right side's keys, thinned out by what else is joined there; counted where both sides
+ *    are sampled relations.
+ *  - A left outer join adds the rows without a partner to the pairs, a full outer join those of both sides; semi and anti joins keep a share of the left
+ *    rows, an existence join all of them.
+ *
+ * So a semi, anti or existence join never has more rows than its left side, and a left outer join never fewer, nor more than there are combinations.
+ *
+ * @param inner sizes of inner joins
+ */
+final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, inner: Array[Int] => OperatorSizes.Size) {
+  import OperatorSizes._
+
+  private val words     = new Words(graph.size)
+  private val conflicts = graph.joinable.conflicts
+  private val filters   = graph.predicates.map(p => words.of(conflicts.predicates(p.index).all)).toArray
+  private val joins     = graph.operators.map(new Operation(_)).toArray
+  private val single    = new mutable.LongMap[Size] // sets of one word
+  private val several   = mutable.HashMap.empty[Words.Key, Size]
+
+  /** What the size of an operator's join takes from the operator alone. */
+  private class Operation(val operator: Operator) {
+    private val needs           = new Words.Mask(words.of(conflicts.operators(operator.index).all))
+    val right: Array[Long]      = words.of(BitSet(operator.right: _*))
+    val keys: Double            = math.min(1.0, shareOfPairs(operator))
+    val forward: Array[Partner] = operator.equalities.map { case (m, t) => partner(m, t) }.toArray
+    val back: Array[Partner]    = operator.equalities.map { case (m, t) => partner(t, m) }.toArray
+
+    // a relation of the right side is seldom there without the operator
+    private val one = Words.first(Words.common(needs.words, right))
+
+    /** All that it needs is in the set. */
+    def isIn(set: Array[Long]): Boolean = (set(one >> 6) >>> one & 1L) != 0L && needs.within(set)
+  }
+
+  def of(relations: Array[Int], count: Int): Size = of(words.of(relations, count))
+
+  private def of(set: Array[Long]): Size =
+    if (set.length == 1) {
+      var size = single.getOrNull(set(0))
+      if (size == null) { size = sized(set); single(set(0)) = size }
+      size
+    } else {
+      if (several.size > MostKept) several.clear()
+      val key = new Words.Key(set)
+      several.getOrElse(key, { val size = sized(set); several(key) = size; size })
+    }
+
+  private def sized(set: Array[Long]): Size = {
+    var last = joins.length - 1
+    while (last >= 0 && !joins(last).isIn(set)) last -= 1
+    if (last < 0) inner(Words.toArray(set))
+    else {
+      val (l, r) = (Words.without(set, joins(last).right), Words.common(set, joins(last).right))
+      val size   = joined(joins(last), l, r)
+      if (filters.isEmpty) size
+      else {
+        val above = filters.indices.filter(p => Words.within(filters(p), set) && !Words.within(filters(p), l) && !Words.within(filters(p), r))
+        size.kept(Assumptions.conjunction(above.map(graph.predicates(_).selectivity)))
+      }
+    }
+  }
+
+  private def joined(j: Operation, leftSet: Array[Long], rightSet: Array[Long]): Size = {
+    val o       = j.operator
+    val (l, r)  = (of(leftSet), of(rightSet))
+    val pairs   = math.min(l.rows * r.rows * j.keys * o.selectivity, Estimate.Ceiling)
+    val alone   = Words.count(rightSet) == 1
+    val counts  = alone && Words.count(leftSet) == 1 && !o.wideEquality
+    def matched =
+      partnered(o, if (counts) samples.partnered(Words.first(leftSet), Words.first(rightSet), o, mirrored = false) else None, j.forward, l, r, pairs)
+    def matchedR = partnered(o, if (counts) samples.partnered(Words.first(rightSet), Words.first(leftSet), o, mirrored = true) else None, j.back, r, l, pairs)
+    o.kind match {
+      case JoinKind.Semi      => l.kept(matched)
+      case JoinKind.Anti      => l.kept(JoinSize.antiShare(matched))
+      case JoinKind.Existence => l
+      case JoinKind.LeftOuter =>
+        val outer    = math.max(l.rows, pairs + l.rows * (1.0 - matched))
+        val upper    = if (alone && rightIsKey(o)) l.upper else l.upper * r.upper
+        val cautious = l.cautious * (if (alone && likelyKey(o)) 1.0 else r.cautious)
+        Size(math.min(outer, l.rows * r.rows), cautious, upper).capped
+      case _ =>
+        val outer = math.max(math.max(l.rows, r.rows), pairs + l.rows * (1.0 - matched) + r.rows * (1.0 - matchedR))
+        val most  = math.max(l.rows * r.rows, l.rows + r.rows)
+        Size(math.min(outer, most), l.cautious * r.cautious + l.cautious + r.cautious, l.upper * r.upper + l.upper + r.upper).capped
+    }
+  }
+
+  /** Share of the pairs of rows that the equalities keep. */
+  private def shareOfPairs(o: Operator): Double =
+    if (o.equalities.isEmpty) 1.0
+    else {
+      val nonNull = o.equalities.map { case (a, b) => a.column.nonNull * b.column.nonNull }.min
+      nonNull / math.max(jointDomain(o.equalities.map(e => e -> e._1)), jointDomain(o.equalities.map(e => e -> e._2)))
+    }
+
+  /** Distinct values that one side's keys draw from together. */
+  private def jointDomain(members: Vector[((Member, Member), Member)]): Double = {
+    val single = members.map { case ((a, b), m) => domainOf(m, a, b) }
+    val joint  = if (single.size == 1) single.head else Assumptions.jointNdv(single)
+    val ms     = members.map(_._2)
+    val one    = ms.map(_.relation).distinct.size == 1
+    val known  = if (one && ms.forall(_.columns.size == 1)) profile(ms.head).groups.get(ms.flatMap(_.columns).toSet) else None
+    math.max(1.0, known.fold(if (one && single.size > 1) math.min(joint, math.max(profile(ms.head).baseRows, 1.0)) else joint)(math.min(_, single.product)))
+  }
+
+  private def profile(m: Member) = graph.relations(m.relation).profile
+
+  private def domainOf(m: Member, a: Member, b: Member): Double =
+    m.column.domain.getOrElse(math.min(math.max(profile(m).baseRows, 1.0), classDomain(a, b)))
+
+  private def classDomain(a: Member, b: Member): Double =
+    (a.column.domain ++ b.column.domain).reduceOption(_ max _).getOrElse(math.max(1.0, math.min(profile(a).baseRows, profile(b).baseRows)))
+
+  private def partner(m: Member, t: Member): Partner =
+    Partner(m.column.nonNull, math.max(domainOf(m, m, t), domainOf(t, m, t)), t.column.ndv, math.max(profile(t).rows.value, 1.0))
+
+  /**
+   * Share of the rows of one side with a partner on the other one: the most selective key decides, for keys of one relation go together; what the rest of
+   * the condition keeps of the pairs has to keep one of each row's.
+   */
+  private def partnered(o: Operator, counted: Option[Double], keys: Array[Partner], mine: Size, other: Size, pairs: Double): Double = {
+    var matched = counted.getOrElse(1.0)
+    var i       = 0
+    while (counted.isEmpty && i < keys.length) { matched = math.min(matched, keys(i).share(other.rows)); i += 1 }
+    // partners of a row that has any, before the rest of the condition
+    val partners = if (o.selectivity <= 0.0 || matched <= 0.0) 1.0 else math.max(1.0, pairs / o.selectivity / (mine.rows * matched))
+    val some     = if (o.selectivity >= 1.0) 1.0 else -math.expm1(math.log1p(-o.selectivity) * partners)
+    math.max(0.0, math.min(1.0, matched * some))
+  }
+
+  /** Each row of the left side has at most one partner, for certain: the equalities hold a unique key of the one relation on the right. */
+  private def rightIsKey(o: Operator): Boolean = {
+    val columns = o.equalities.collect { case (_, m) if m.columns.size == 1 => m.columns.head }.toSet
+    o.equalities.headOption.exists { case (_, m) => profile(m).uniqueKeys.exists(_.subsetOf(columns)) }
+  }
+
+  /** The same, for certain or by counts. */
+  private def likelyKey(o: Operator): Boolean =
+    rightIsKey(o) || o.equalities.exists { case (_, m) => m.column.domain.exists(_ >= Assumptions.UniqueNdvShare * profile(m).baseRows) }
+}
+
+private[size] object OperatorSizes {
+
+  /** Sizes kept of graphs beyond 64 relations: some 100 bytes each and more, a few tens of megabytes. */
+  private val MostKept = 100000
+
+  /**
+   * An equality, seen from one side: its share of non-NULLs, and, of the other side's key, the domain that both draw from, the distinct values, and the
+   * rows of its relation.
+   */
+  final private case class Partner(nonNull: Double, domain: Double, ndv: Option[Double], rows: Double) {
+
+    /** Share of the rows of this side that find their key among so many rows of the other one (containment). */
+    def share(among: Double): Double =
+      nonNull * (if (ndv.isEmpty) Assumptions.SemiJoin else math.min(1.0, Assumptions.distinctAfter(ndv.get, rows, math.min(among, rows)) / domain))
+  }
+
+  /** @param cautious rows that the set should not exceed, as [[CardinalityModel.cautiousRows]]; @param upper rows that it cannot exceed */
+  final case class Size(rows: Double, cautious: Double, upper: Double) {
+
+    /** At least one row, as everywhere in the search. Filters count for nothing where caution is asked for. */
+    def kept(share: Double): Size = copy(rows = math.max(1.0, rows * share))
+
+    def capped: Size = {
+      def cap(x: Double) = math.min(x, Estimate.Ceiling)
+      Size(cap(math.max(1.0, math.min(rows, upper))), cap(cautious), cap(upper))
+    }
+  }
+}

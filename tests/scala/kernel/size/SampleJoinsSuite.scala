@@ -1,0 +1,177 @@
+package dovetail.kernel.size
+
+import scala.util.Random
+import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Member, Relation, RelSet}
+import dovetail.kernel.profile.{ColumnProfile, Estimate, RelationProfile, RelationSample, RowBytes, Source}
+import org.scalactic.Tolerance
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Joins counted on samples, against joins made by brute force. */
+class SampleJoinsSuite extends AnyFunSuite with Tolerance {
+  private type Table = Vector[Vector[Option[Long]]]
+
+  /** One column per class that the relation is in; a sample of `share` of its rows. */
+  private case class Input(classes: Vector[Int], rows: Table, share: Double = 1.0)
+
+  private def graph(inputs: Vector[Input], seed: Int = 1): JoinGraph = {
+    val random                        = new Random(seed)
+    def profile(values: Vector[Long]) = { val d = Some(values.distinct.size.toDouble); ColumnProfile(ndv = d, domain = d) }
+    val relations                     = inputs.zipWithIndex.map { case (in, i) =>
+      val drawn = random.shuffle(in.rows).take(math.round(in.rows.size * in.share).toInt)
+      val keys  = in.classes.zipWithIndex.map { case (c, k) => c -> drawn.map(_(k).getOrElse(RelationSample.NullKey)).toArray }.toMap
+      val rows  = Estimate.exactly(in.rows.size.toDouble, Source.Exact)
+      Relation(
+        i,
+        s"r$i",
+        RelationProfile(rows, Map.empty, rows.value),
+        RowBytes.fixed(8.0),
+        broadcastable = false,
+        Some(RelationSample(in.share == 1.0, drawn.size, in.share, keys, in.classes.toSet))
+      )
+    }
+    val classes = inputs.flatMap(_.classes).distinct.sorted.zipWithIndex.map { case (c, i) =>
+      assert(c == i, "classes are numbered from 0")
+      EquivalenceClass(
+        c,
+        inputs.zipWithIndex.collect {
+          case (in, r) if in.classes.contains(c) =>
+            val values = in.rows.flatMap(_(in.classes.indexOf(c)))
+            val column = profile(values).copy(nulls = Some(1.0 - values.size / math.max(in.rows.size.toDouble, 1.0)))
+            Member(r, column, Set(c.toLong), s"r$r.c$c")
+        }
+      )
+    }
+    JoinGraph(relations, classes, Vector.empty)
+  }
+
+  private def estimate(inputs: Vector[Input], set: Int*): Double = new CardinalityModel(graph(inputs)).estimate(set.toArray).value
+
+  /** Combinations of rows that agree on every class. */
+  private def join(inputs: Seq[Input]): Long = {
+    val all = inputs.foldLeft(Vector(Map.empty[Int, Long] -> 1L)) { case (partial, in) =>
+      val next = for ((bound, n) <- partial; row <- in.rows; if agrees(bound, in, row, inputs)) yield (bound ++ bindings(in, row)) -> n
+      next.groupBy(_._1).toVector.map { case (b, ns) => b -> ns.map(_._2).sum }
+    }
+    all.map(_._2).sum
+  }
+
+  private def bindings(in: Input, row: Vector[Option[Long]]) = in.classes.zip(row).collect { case (c, Some(v)) => c -> v }
+
+  private def agrees(bound: Map[Int, Long], in: Input, row: Vector[Option[Long]], inputs: Seq[Input]) = in.classes.zip(row).forall { case (c, v) =>
+    val joins = inputs.count(_.classes.contains(c)) > 1
+    !joins || (v.isDefined && bound.get(c).forall(v.contains))
+  }
+
+  private def table(rows: Int, columns: Int, values: Int, random: Random): Table =
+    Vector.fill(rows)(Vector.fill(columns)(if (random.nextInt(10) == 0) None else Some((random.nextDouble() * random.nextDouble() * values).toLong)))
+
+  private val shapes = Map(
+    "one class"               -> Vector(Vector(0), Vector(0), Vector(0), Vector(0)),
+    "chain"                   -> Vector(Vector(0), Vector(0, 1), Vector(1, 2), Vector(2)),
+    "star"                    -> Vector(Vector(0, 1, 2), Vector(0), Vector(1), Vector(2)),
+    "composite key"           -> Vector(Vector(0, 1), Vector(0, 1), Vector(1)),
+    "composite keys and more" -> Vector(Vector(0, 1), Vector(0, 1), Vector(0, 2), Vector(0, 2), Vector(0))
+  )
+
+  for ((name, classes) <- shapes.toVector.sortBy(_._1)) test(s"complete samples count acyclic joins exactly, with NULLs, repeated and rare keys: $name") {
+    for (seed <- 1 to 15) {
+      val random = new Random(seed)
+      val inputs = classes.map(cs => Input(cs, table(5 + random.nextInt(20), cs.size, 2 + random.nextInt(6), random)))
+      for (n <- 2 to inputs.size; set <- inputs.indices.combinations(n)) {
+        if (connected(set.map(classes))) assert(estimate(inputs, set: _*) === math.max(1.0, join(set.map(inputs)).toDouble) +- 1e-6, s"$set seed $seed")
+      }
+    }
+  }
+
+  private def connected(classes: Seq[Vector[Int]]): Boolean = classes.tail.indices.foldLeft((classes.head.toSet, classes.tail)) { case ((reached, left), _) =>
+    val (now, later) = left.partition(_.exists(reached))
+    (reached ++ now.flatten, later)
+  }._2.isEmpty
+
+  test("a filter that goes together with the keys counts by the rows it meets") {
+    // nine of ten rows of the fact belong to one key, and the dimension was filtered to just that one
+    val fact = Input(Vector(0), Vector.tabulate(1000)(i => Vector(Some(if (i % 10 == 0) i.toLong else 7L))))
+    val dim  = Input(Vector(0), Vector(Vector(Some(7L))))
+    assert(estimate(Vector(fact, dim), 0, 1) === 900.0 +- 1e-6)
+  }
+
+  for (share <- Seq(0.1, 0.3)) test(s"samples of $share of the rows: skewed keys of two many-to-many sides come out near the truth") {
+    val errors = for (seed <- 1 to 9) yield {
+      val random = new Random(seed)
+      val inputs = Vector.fill(2)(Input(Vector(0), Vector.fill(20000)(Vector(Some((math.pow(random.nextDouble(), 3.0) * 5000).toLong))), share))
+      val counts = inputs.map(_.rows.groupBy(_.head.get).map { case (k, rows) => k -> rows.size.toDouble })
+      val truth  = counts.head.map { case (k, n) => n * counts(1).getOrElse(k, 0.0) }.sum
+      val found  = new CardinalityModel(graph(inputs, seed)).estimate(Array(0, 1)).value
+      math.max(found / truth, truth / found)
+    }
+    assert(errors.sorted.apply(4) < 1.5 && errors.max < 2.0, errors)
+  }
+
+  test("a sampled fact and sampled keys of a dimension: every row of the fact finds its partner") {
+    val fact  = Input(Vector(0), Vector.tabulate(30000)(i => Vector(Some((i * 7919L) % 10000))), 0.1)
+    val dim   = Input(Vector(0), Vector.tabulate(10000)(i => Vector(Some(i.toLong))), 0.2)
+    val found = estimate(Vector(fact, dim), 0, 1)
+    assert(found > 24000.0 && found < 36000.0)
+  }
+
+  test("a range of a sampled dimension: the partners are within it") {
+    // 40 of 2000 days are left, and the fact has rows of all days
+    val fact  = Input(Vector(0), Vector.tabulate(50000)(i => Vector(Some(i.toLong % 2000))), 0.1)
+    val days  = Input(Vector(0), Vector.tabulate(40)(i => Vector(Some(100L + i))), 0.5)
+    val found = estimate(Vector(fact, days), 0, 1)
+    assert(found > 700.0 && found < 1400.0, "truth 1000")
+  }
+
+  test("many relations are put together from smaller sets, and each set has one size") {
+    val random = new Random(3)
+    val n      = 20
+    val hub    = Input((0 until n).toVector, Vector.fill(8000)(Vector.fill(n)(Some(random.nextInt(50).toLong))))
+    val dims   = Vector.tabulate(n)(c => Input(Vector(c), Vector.tabulate(25)(i => Vector(Some(i.toLong)))))
+    val model  = new CardinalityModel(graph(hub +: dims))
+    for (k <- 1 to n) {
+      val found = model.estimate((0 to k).toArray).value
+      assert(found === math.max(1.0, 8000 * math.pow(0.5, k.toDouble)) +- (8000 * math.pow(0.5, k.toDouble) * 0.5 + 3.0), s"$k dimensions")
+      assert(model.estimate((0 to k).reverse.toArray).value === found)
+    }
+  }
+
+  test("many relations whose hub comes last: what it leaves behind is in pieces, and still has a size") {
+    val n     = 20
+    val hub   = Input((0 until n).toVector, Vector.fill(8000)(Vector.fill(n)(Some(1L))))
+    val dims  = Vector.tabulate(n)(c => Input(Vector(c), Vector.tabulate(25)(i => Vector(Some(i.toLong)))))
+    val found = new CardinalityModel(graph(dims :+ hub)).estimate((0 to n).toArray).value
+    assert(found >= 1.0 && !found.isNaN && found <= Estimate.Ceiling)
+  }
+
+  test("a relation without a sample is sized by formulas, in proportion to what was counted") {
+    val fact   = Input(Vector(0, 1), Vector.tabulate(1000)(i => Vector(Some(if (i % 10 == 0) i.toLong else 7L), Some(i % 20L))))
+    val dim    = Input(Vector(0), Vector(Vector(Some(7L))))
+    val other  = Input(Vector(1), Vector.tabulate(20)(i => Vector(Some(i.toLong))))
+    val whole  = graph(Vector(fact, dim, other))
+    val bare   = whole.copy(relations = whole.relations.map(r => if (r.index == 2) r.copy(sample = None) else r))
+    val counts = new CardinalityModel(bare)
+    assert(counts.estimate(Array(0, 1)).value === 900.0 +- 1e-6)
+    assert(counts.estimate(Array(0, 1, 2)).value === 900.0 +- 1.0)
+  }
+
+  test("rows with a partner: counted on complete samples, likely where keys are drawn in part") {
+    val fact                                   = Input(Vector(0), Vector.tabulate(20000)(i => Vector(if (i % 10 == 0) None else Some(i.toLong % 1000))))
+    def partnered(share: Double, right: Input) = new SampleJoins(graph(Vector(fact.copy(share = share), right))).partnered(0, 1).get
+    val some                                   = Input(Vector(0), Vector.tabulate(8000)(i => Vector(Some(i.toLong % 250))))
+    assert(partnered(1.0, some) === 0.9 * 0.25 +- 1e-9)
+    assert(partnered(0.2, some.copy(share = 0.1)) === 0.9 * 0.25 +- 0.04)
+    assert(partnered(0.2, some.copy(share = 0.5)) === 0.9 * 0.25 +- 0.03)
+  }
+
+  test("cautious rows: the count, if the samples are the tables; else more by doubt, and no fewer than samples can show") {
+    val many                              = Input(Vector(0), Vector.tabulate(4000)(i => Vector(Some(i.toLong % 400))))
+    val few                               = Input(Vector(0), Vector.tabulate(4000)(i => Vector(Some(i.toLong % 3 + 400 * 1000))))
+    def both(share: Double, right: Input) = new SampleJoins(graph(Vector(many.copy(share = share), right.copy(share = share))))
+    assert(both(1.0, many).cautiousRowsOf(RelSet(0, 1)) === 40000.0 +- 1e-3)
+    val part = both(0.25, many)
+    assert(part.cautiousRowsOf(RelSet(0, 1)) >= 2 * part.rowsOf(RelSet(0, 1)))
+    assert(both(0.25, few).cautiousRowsOf(RelSet(0, 1)) >= 3 * 16)
+    // the formulas bound a join of average keys by less
+    assert({ val m = new CardinalityModel(graph(Vector(many, many))); m.rowsOf(Array(0, 1), 2); m.cautiousRows } === 40000.0 +- 1e-3)
+  }
+}
