@@ -65,7 +65,8 @@ def same_sequence(expected: Sequence[Row], actual: Sequence[Row], tolerance: Tol
 
 def _inexact_columns(rows: Sequence[Row], tolerance: Tolerance) -> list[int]:
     kinds: tuple[type, ...] = (float, Decimal) if tolerance.decimals else (float,)
-    return [] if not rows else [i for i in range(len(rows[0])) if any(isinstance(row[i], kinds) for row in rows)]
+    width = min(map(len, rows), default=0)
+    return [i for i in range(width) if any(isinstance(row[i], kinds) for row in rows)]
 
 
 def _grouped(rows: Sequence[Row], inexact: list[int]) -> dict[Row, list[Row]]:
@@ -82,7 +83,7 @@ def _unmatched(
     """The rows of either side that have no partner on the other; all have the same exact columns."""
 
     def by_value(row: Row) -> list[tuple[bool, float]]:
-        return [(row[i] is not None, float(row[i] or 0)) for i in inexact]
+        return [(row[i] is not None, float(row[i] or 0) if _number(row[i]) else 0.0) for i in inexact]
 
     expected, actual = sorted(expected, key=by_value), sorted(actual, key=by_value)
     if same_sequence(expected, actual, tolerance):
@@ -106,11 +107,17 @@ def _close(expected: Any, actual: Any, tolerance: Tolerance) -> bool:
     if expected is None or actual is None:
         return expected is actual
     if isinstance(expected, float) or isinstance(actual, float) or (tolerance.decimals and _decimal(expected, actual)):
+        if not (_number(expected) and _number(actual)):
+            return bool(expected == actual)
         left, right = float(expected), float(actual)
         if math.isnan(left) or math.isnan(right):
             return math.isnan(left) and math.isnan(right)
         return math.isclose(left, right, rel_tol=tolerance.relative, abs_tol=tolerance.absolute)
     return bool(expected == actual)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float | Decimal)
 
 
 def _decimal(expected: Any, actual: Any) -> bool:

@@ -179,7 +179,7 @@ def _answer(session: SparkSession, sql: str) -> tuple[Answer | None, tuple[tuple
 
 
 def _row(line: str) -> Row:
-    return tuple(float(v) if _FLOATING.fullmatch(v) else v for v in line.split("\t"))
+    return tuple(None if v == "NULL" else float(v) if _FLOATING.fullmatch(v) else v for v in line.split("\t"))
 
 
 def _condition(failed: Exception) -> str:
