@@ -1,4 +1,5 @@
 package dovetail.kernel
+
 import dovetail.kernel.graph.JoinKind
 
 /**

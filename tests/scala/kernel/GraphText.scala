@@ -1,6 +1,7 @@
 package dovetail.kernel
 
 import scala.collection.mutable
+
 import dovetail.kernel.enumerate.Shape
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, JoinPredicate, Member, Relation}
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, Frequencies, FrequentValue, RelationProfile, RowBytes, Source}

@@ -1,6 +1,7 @@
 package dovetail.kernel
 
 import scala.util.Random
+
 import dovetail.kernel.Bags._
 import dovetail.kernel.enumerate.Shape
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, JoinKind, JoinPredicate, Levels, Member, Operator, Relation, RelSet, Step}

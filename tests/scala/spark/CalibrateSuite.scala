@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail
 
 import java.nio.file.{Files, Path}
+
 import dovetail.kernel.cost.{CostConstants, CostText}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.dovetail.calibrate.{ClusterCosts, MicroQueries}

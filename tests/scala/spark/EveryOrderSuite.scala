@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail
 
 import scala.util.Random
+
 import dovetail.kernel.enumerate.Shape
 import dovetail.kernel.graph.WideSet
 import org.apache.spark.sql.SparkSession

@@ -4,6 +4,7 @@ import java.nio.file.{Files, Path, StandardOpenOption}
 import java.nio.file.attribute.FileTime
 
 import scala.util.Random
+
 import dovetail.kernel.profile.{ColumnProfile, RelationProfile, Source}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan

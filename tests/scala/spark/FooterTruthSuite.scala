@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail
 import java.nio.ByteBuffer
 import java.nio.file.{Files, Path}
 import java.util.TimeZone
+
 import dovetail.kernel.profile.{RelationProfile, Source}
 import org.apache.spark.sql.{Column, DataFrame, Row}
 import org.apache.spark.sql.catalyst.expressions.Literal

@@ -4,6 +4,7 @@ import java.nio.file.Path
 import java.util.Locale
 
 import scala.collection.mutable
+
 import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.catalyst.catalog.CatalogColumnStat
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail
 
 import scala.util.Random
+
 import dovetail.kernel.profile.RelationProfile
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan}

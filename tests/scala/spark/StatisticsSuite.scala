@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail
+
 import dovetail.kernel.profile.{Assumptions, RelationProfile, Source}
 import org.apache.spark.sql.Encoders
 import org.apache.spark.sql.catalyst.expressions.{And, EqualTo, Literal, Substring}

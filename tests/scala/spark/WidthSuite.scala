@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail
+
 import dovetail.kernel.profile.{RelationProfile, Source, Width}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan

@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail
+
 import dovetail.kernel.cost.ClusterFacts
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.CatalogStatistics

@@ -2,6 +2,7 @@ package dovetail.kernel.enumerate
 
 import scala.collection.mutable
 import scala.util.Random
+
 import dovetail.kernel.graph.{JoinGraph, RelSet, WideSet}
 
 /**

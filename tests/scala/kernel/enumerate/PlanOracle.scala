@@ -1,6 +1,7 @@
 package dovetail.kernel.enumerate
 
 import scala.collection.mutable
+
 import dovetail.kernel.cost.{BroadcastMemory, ClusterFacts, CostConstants}
 import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator, RelSet}
 import dovetail.kernel.profile.{Assumptions, Width}

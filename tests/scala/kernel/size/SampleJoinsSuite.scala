@@ -1,6 +1,7 @@
 package dovetail.kernel.size
 
 import scala.util.Random
+
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Member, Relation, RelSet}
 import dovetail.kernel.profile.{ColumnProfile, Estimate, RelationProfile, RelationSample, RowBytes, Source}
 import org.scalactic.Tolerance

@@ -1,6 +1,7 @@
 package dovetail.bench
 
 import scala.util.Random
+
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, JoinKind, Member, Operator, Relation}
 import dovetail.kernel.profile.{ColumnProfile, Estimate, RelationProfile, RowBytes, Source}
 

@@ -1,4 +1,5 @@
 package dovetail.kernel.cost
+
 import dovetail.kernel.graph.JoinKind
 
 /**

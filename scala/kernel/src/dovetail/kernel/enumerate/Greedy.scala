@@ -4,6 +4,7 @@ import java.util.{Comparator, PriorityQueue}
 
 import scala.annotation.tailrec
 import scala.collection.mutable
+
 import dovetail.kernel.cost.{CostModel, SubPlan}
 import dovetail.kernel.graph.{JoinGraph, Step, WideSet}
 import dovetail.kernel.profile.Assumptions

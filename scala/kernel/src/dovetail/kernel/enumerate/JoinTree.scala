@@ -1,4 +1,5 @@
 package dovetail.kernel.enumerate
+
 import dovetail.kernel.cost.{Cost, CostModel, JoinMethod, MethodChoice, SubPlan}
 import dovetail.kernel.graph.{JoinKind, Operator, Step}
 import dovetail.kernel.profile.Estimate

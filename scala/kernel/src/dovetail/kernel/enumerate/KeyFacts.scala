@@ -1,4 +1,5 @@
 package dovetail.kernel.enumerate
+
 import dovetail.kernel.cost.{KeySkew, ScanPruning, SubPlan}
 import dovetail.kernel.graph.{JoinGraph, JoinKind, Member}
 

@@ -1,6 +1,7 @@
 package dovetail.kernel.enumerate
 
 import scala.collection.mutable
+
 import dovetail.kernel.graph.{Hypergraph, RelSet, WideSet}
 
 /** The table of an exact search over parts instead of relations: what [[PlanTable]] is to a whole graph. */

@@ -1,6 +1,7 @@
 package dovetail.kernel.enumerate
 
 import scala.collection.mutable
+
 import dovetail.kernel.cost.{CostModel, SubPlan}
 import dovetail.kernel.graph.{RelSet, Step}
 

@@ -1,4 +1,5 @@
 package dovetail.kernel.enumerate
+
 import dovetail.kernel.graph.RelSet
 
 /** What an enumerator reports to (MySQL's receiver pattern): the same enumeration fills a plan table, counts pairs, or is checked by a test. */

@@ -1,4 +1,5 @@
 package dovetail.kernel.enumerate
+
 import dovetail.kernel.cost.{CostModel, SubPlan}
 import dovetail.kernel.graph.{Hypergraph, JoinGraph, RelSet}
 import dovetail.kernel.size.CardinalityModel

@@ -1,6 +1,7 @@
 package dovetail.kernel.enumerate
 
 import scala.collection.immutable.BitSet
+
 import dovetail.kernel.cost.{BroadcastMemory, CostModel, OperatorJoin, SubPlan}
 import dovetail.kernel.graph.{JoinGraph, JoinKind, RelSet, Step, WideSet, Words}
 import dovetail.kernel.profile.{Assumptions, Width}

@@ -1,6 +1,7 @@
 package dovetail.kernel.graph
 
 import scala.collection.immutable.BitSet
+
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, RelationProfile, RelationSample, RowBytes}
 
 /**

@@ -1,4 +1,5 @@
 package dovetail.kernel.profile
+
 import dovetail.kernel.profile.Condition._
 
 /**

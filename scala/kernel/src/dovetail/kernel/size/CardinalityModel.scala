@@ -1,6 +1,7 @@
 package dovetail.kernel.size
 
 import scala.collection.mutable
+
 import dovetail.kernel.graph.{JoinGraph, RelSet}
 import dovetail.kernel.profile.{Assumptions, Estimate, Overlap, Source}
 

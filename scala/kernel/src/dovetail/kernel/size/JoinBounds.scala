@@ -1,4 +1,5 @@
 package dovetail.kernel.size
+
 import dovetail.kernel.graph.JoinGraph
 import dovetail.kernel.profile.Estimate
 

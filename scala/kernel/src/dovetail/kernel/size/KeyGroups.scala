@@ -1,6 +1,7 @@
 package dovetail.kernel.size
 
 import scala.collection.mutable
+
 import dovetail.kernel.profile.RelationSample
 import dovetail.kernel.size.KeyGroups._
 

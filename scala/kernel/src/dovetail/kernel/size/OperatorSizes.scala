@@ -2,6 +2,7 @@ package dovetail.kernel.size
 
 import scala.collection.immutable.BitSet
 import scala.collection.mutable
+
 import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator, Words}
 import dovetail.kernel.profile.{Assumptions, Estimate}
 

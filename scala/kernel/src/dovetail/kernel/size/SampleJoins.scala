@@ -1,6 +1,7 @@
 package dovetail.kernel.size
 
 import scala.collection.mutable
+
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Operator, RelSet}
 import dovetail.kernel.profile.{Assumptions, Estimate, RelationSample}
 import dovetail.kernel.size.SampleJoins._

@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.advise
+
 import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LeafNode}

@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.advise
+
 import dovetail.kernel.profile.{Estimate, Source}
 
 /**

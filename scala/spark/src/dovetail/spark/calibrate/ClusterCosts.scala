@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.util.control.NonFatal
+
 import dovetail.kernel.cost.{CostConstants, CostText}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.FailOpen

@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.calibrate
+
 import dovetail.kernel.cost.{CostConstants, CostText}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.conf.DovetailConf

@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail.conf
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.util.control.NonFatal
+
 import dovetail.kernel.cost.CostText
 import org.apache.spark.internal.config.{ConfigEntry, TypedConfigBuilder}
 import org.apache.spark.sql.internal.SQLConf

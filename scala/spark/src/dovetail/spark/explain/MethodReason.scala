@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.explain
 
 import scala.util.control.NonFatal
+
 import dovetail.kernel.cost.{JoinMethod, MethodChoice}
 import dovetail.kernel.enumerate.JoinTree
 import dovetail.kernel.graph.{JoinGraph, JoinKind}

@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.explain
+
 import dovetail.kernel.profile.Estimate
 
 /** The trace as people read it in a terminal of 120 columns: a plan is a table of steps, each naming the steps that it builds on; what does not fit is in JSON. */

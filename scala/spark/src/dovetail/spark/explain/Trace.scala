@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.explain
 
 import scala.collection.mutable
+
 import dovetail.kernel.cost.Cost
 import dovetail.kernel.enumerate.{JoinTree, Shape}
 import dovetail.kernel.graph.{JoinGraph, Relation}

@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail.footers
 
 import java.util.Locale
 import java.util.concurrent.ConcurrentHashMap
+
 import dovetail.kernel.profile.Width
 
 /**

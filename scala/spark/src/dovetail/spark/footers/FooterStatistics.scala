@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail.footers
 import java.util.IdentityHashMap
 
 import scala.util.control.NonFatal
+
 import dovetail.kernel.profile.RelationProfile
 import org.apache.spark.sql.catalyst.expressions.AttributeSet
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode

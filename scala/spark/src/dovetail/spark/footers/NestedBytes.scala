@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.footers
+
 import dovetail.kernel.profile.Width
 
 /** Bytes that the parts of nested values take in Spark's rows (UnsafeArrayData, UnsafeMapData, UnsafeRow), at most. */

@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.footers
+
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, RelationProfile, Source, Width}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileStatus

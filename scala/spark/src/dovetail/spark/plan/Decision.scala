@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.plan
+
 import dovetail.kernel.enumerate.{Outcome, Shape}
 
 /**

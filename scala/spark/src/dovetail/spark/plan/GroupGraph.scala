@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.plan
+
 import dovetail.kernel.graph.{JoinGraph, Member, Operator, Relation}
 import dovetail.kernel.profile.RelationProfile
 import org.apache.spark.sql.catalyst.expressions._

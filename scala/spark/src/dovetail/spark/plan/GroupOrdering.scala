@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.plan
+
 import dovetail.kernel.enumerate.{Outcome, Search, Shape}
 import dovetail.kernel.graph.JoinGraph
 import dovetail.kernel.profile.Estimate

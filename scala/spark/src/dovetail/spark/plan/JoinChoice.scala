@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.plan
+
 import dovetail.kernel.cost.JoinMethod
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}

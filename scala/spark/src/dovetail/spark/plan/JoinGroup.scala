@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.plan
+
 import dovetail.kernel.enumerate.Shape
 import dovetail.kernel.graph.JoinKind
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, EqualNullSafe, EqualTo, Expression, NamedExpression}

@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.plan
+
 import dovetail.kernel.enumerate.Shape
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.internal.SQLConf

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
 import java.util.concurrent.TimeUnit
+
 import dovetail.kernel.cost.{BroadcastMemory, CardWeightCosts, ClusterFacts, CostModel, GroupReduction, HashTable, PhysicalCosts}
 import dovetail.kernel.enumerate.Budget
 import dovetail.kernel.profile.RelationProfile

@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.plan
+
 import dovetail.kernel.enumerate.{JoinTree, Shape}
 import dovetail.kernel.graph.{JoinGraph, Step, WideSet}
 import org.apache.spark.sql.catalyst.expressions.{And, AttributeMap, AttributeReference, EqualTo, Expression}

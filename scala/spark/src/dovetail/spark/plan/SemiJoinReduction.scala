@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.plan
+
 import dovetail.kernel.cost.GroupReduction
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
 import scala.util.control.NonFatal
+
 import dovetail.kernel.cost.BroadcastMemory
 import dovetail.kernel.profile.{Estimate, RelationProfile}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan

@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.plan
+
 import dovetail.kernel.cost.{HashTable, SortMemory}
 import org.apache.spark.internal.config.{MAX_RESULT_SIZE, MEMORY_FRACTION, MEMORY_OFFHEAP_ENABLED, MEMORY_OFFHEAP_SIZE, MEMORY_STORAGE_FRACTION}
 import org.apache.spark.sql.internal.SQLConf

@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.plan
+
 import dovetail.kernel.graph.JoinKind
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans._

@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail.predicates
 
 import scala.collection.mutable
 import scala.util.Try
+
 import dovetail.kernel.profile.{Condition => C}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.predicates
 
 import scala.util.Try
+
 import dovetail.kernel.profile.{Assumptions, ColumnProfile}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression

@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.predicates
+
 import dovetail.kernel.profile.RelationSample
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.types._

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.predicates
 
 import scala.collection.mutable
+
 import dovetail.kernel.graph.{EquivalenceClass, Forest, JoinPredicate, Member}
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, RelationProfile}
 import org.apache.spark.sql.catalyst.expressions._

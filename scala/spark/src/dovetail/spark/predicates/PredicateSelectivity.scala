@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.predicates
+
 import dovetail.kernel.profile.{Assumptions, Filters, RelationProfile}
 import dovetail.kernel.size.JoinSize
 import org.apache.spark.sql.catalyst.expressions._

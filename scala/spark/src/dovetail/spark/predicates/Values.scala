@@ -1,8 +1,9 @@
 package org.apache.spark.sql.dovetail.predicates
 
+import java.time.ZoneOffset
+
 import org.apache.spark.sql.catalyst.util.{DateTimeUtils, TimestampFormatter}
 import org.apache.spark.sql.types._
-import java.time.ZoneOffset
 
 /**
  * Places Catalyst's internal values on the number line that estimates work on, and back again for people to read.

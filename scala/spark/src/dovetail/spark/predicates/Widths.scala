@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.predicates
+
 import dovetail.kernel.profile.{Estimate, Source, Width}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._

@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.sample
+
 import dovetail.kernel.profile.{RelationSample, Sampling}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.dovetail.FailOpen.Survivable

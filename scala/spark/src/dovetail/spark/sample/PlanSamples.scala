@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail.sample
 import java.util.IdentityHashMap
 
 import scala.collection.mutable
+
 import dovetail.kernel.profile.RelationSample
 import org.apache.spark.sql.catalyst.expressions.{Alias, DynamicPruning, Expression}
 import org.apache.spark.sql.catalyst.plans.logical._

@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.sql
+
 import dovetail.kernel.cost.{CostConstants, CostText}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
 import org.apache.spark.sql.dovetail.calibrate.{ClusterCosts, MicroQueries}

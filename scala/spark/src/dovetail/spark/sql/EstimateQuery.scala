@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.sql
+
 import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.plan.JoinGroup

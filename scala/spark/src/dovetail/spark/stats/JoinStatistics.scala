@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.stats
+
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Relation}
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, Filters, RelationProfile}
 import dovetail.kernel.size.{CardinalityModel, JoinSize}

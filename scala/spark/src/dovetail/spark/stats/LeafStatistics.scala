@@ -4,6 +4,7 @@ import java.util.IdentityHashMap
 
 import scala.collection.mutable
 import scala.util.control.NonFatal
+
 import dovetail.kernel.profile.{Assumptions, Bucket, ColumnProfile, Estimate, Histogram, RelationProfile, Source, Width}
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable, HiveTableRelation}

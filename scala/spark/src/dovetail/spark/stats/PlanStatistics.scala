@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail.stats
 import java.util.IdentityHashMap
 
 import scala.collection.mutable
+
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, Filters, RelationProfile, Sampling, Source}
 import org.apache.spark.sql.catalyst.expressions.{Alias, And, Attribute, AttributeSet, Expression, IsNotNull, Literal, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._

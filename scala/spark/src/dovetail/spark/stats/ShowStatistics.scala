@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.stats
 
 import scala.collection.immutable.ListMap
+
 import dovetail.kernel.profile.{ColumnProfile, RelationProfile, Source}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute}

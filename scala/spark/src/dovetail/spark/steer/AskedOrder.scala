@@ -1,4 +1,5 @@
 package org.apache.spark.sql.dovetail.steer
+
 import dovetail.kernel.enumerate.Shape
 
 /**

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.steer
 
 import scala.collection.mutable
+
 import dovetail.kernel.enumerate.Shape
 
 /** The orders that the rule decides on while a query is planned, for pins. Collected per thread, and only where somebody asks. */

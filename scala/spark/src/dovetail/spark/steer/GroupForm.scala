@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.steer
 
 import scala.collection.immutable.BitSet
+
 import dovetail.kernel.graph.{JoinGraph, JoinKind}
 import org.apache.spark.sql.catalyst.expressions.ExprId
 import org.apache.spark.sql.dovetail.plan.{GroupOrdering, JoinGroup}

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.store
 
 import java.util.concurrent.ConcurrentHashMap
+
 import dovetail.kernel.profile.{DistinctInSample, Frequencies, FrequentValue, RelationSample}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values}
