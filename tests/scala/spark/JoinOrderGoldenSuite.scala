@@ -116,7 +116,7 @@ class JoinOrderGoldenSuite extends DovetailSuite {
   }
 
   private def describe(group: JoinGroup, report: GroupReport): Vector[String] = {
-    val names  = GroupOrdering.names(group)
+    val names  = GroupNames(group)
     val why    = if (report.status == "left_alone" || !report.reason.startsWith("saves")) s": ${report.reason}" else ""
     val head   = s"${report.status}${report.algorithm.fold("")(a => s" [$a, ${report.pairs} pairs]")}$why"
     val inputs = report.relations.zipWithIndex.map { case (r, i) => s"  ${letter(i)} ${names(i)}${r.rows.fold("")(e => s"  ${rows(e)}")}" }

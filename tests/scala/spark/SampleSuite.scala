@@ -10,6 +10,7 @@ import org.apache.spark.sql.dovetail.stats.{KnownTables, PlanStatistics}
 import org.apache.spark.sql.dovetail.store.{TableSample, TableStatistics, Unread}
 import org.apache.spark.sql.functions.udf
 import org.scalatest.BeforeAndAfterAll
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * Estimates from samples, against counts. Of `t` (5000 rows) 1000 are drawn; `small` (200 rows) is drawn whole.
@@ -45,7 +46,7 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
       val sample = TableSample(plan.schema, new Random(1).shuffle(rows.toVector).take(drawn).toArray[InternalRow], rows.length.toLong)
       name -> TableStatistics(rows.length.toLong, 0L, Vector.empty, Vector.empty, Some(sample), 0L, if (fresh) None else Some(Unread(1, 0.5)))
     }.toMap
-    def find(leaf: LeafNode): Option[TableStatistics] = tables.get(stats.LeafStatistics.name(leaf))
+    def find(leaf: LeafNode): Option[TableStatistics] = tables.get(LeafNames.name(leaf))
   }
 
   private lazy val fresh                                                       = known()

@@ -4,7 +4,7 @@ import java.util.Locale
 
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.ExpressionText
-import org.apache.spark.sql.dovetail.stats.LeafStatistics
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /** A logical plan as a tiny tree: joins, leaves, and the operators that keep joins apart. What only computes or filters is left out, and so are ids. */
 object PlanText {
@@ -18,7 +18,7 @@ object PlanText {
         j.left,
         j.right
       ))
-    case leaf: LeafNode         => Vector(LeafStatistics.name(leaf))
+    case leaf: LeafNode         => Vector(LeafNames.name(leaf))
     case _: Filter | _: Project => subqueries(plan) ++ plan.children.flatMap(lines)
     case _: LocalLimit          => plan.children.toVector.flatMap(lines)
     case other                  => other.nodeName.toLowerCase(Locale.ROOT) +: (indented(other.children) ++ subqueries(other))

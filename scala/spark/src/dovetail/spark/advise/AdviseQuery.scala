@@ -7,10 +7,11 @@ import org.apache.spark.sql.dovetail.collect.Recipe
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.explain.Trace
 import org.apache.spark.sql.dovetail.plan.Preparation
-import org.apache.spark.sql.dovetail.stats.{LeafStatistics, PlanStatistics, StoredTables}
+import org.apache.spark.sql.dovetail.stats.{PlanStatistics, StoredTables}
 import org.apache.spark.sql.dovetail.store.TableStatistics
 import org.apache.spark.sql.execution.CommandExecutionMode
 import org.apache.spark.sql.types._
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * What is worth analyzing for one query: the rows behind `dovetail_advise`, one per table below a join. The query is planned, not run.
@@ -59,7 +60,7 @@ object AdviseQuery {
       val guessed  = needed.filter(c => profiles.exists { case (u, p) => u.node.output.exists(a => a.name == c && p.column(a.exprId.id).ndv.isEmpty) })
       TableAdvice(
         Target.name(leaf),
-        LeafStatistics.identity(leaf),
+        LeafNames.identity(leaf),
         verdict.state,
         rows,
         costShare(trace, leaf),
@@ -103,7 +104,7 @@ object AdviseQuery {
   private def costShare(trace: Trace, leaf: LeafNode): Option[Double] = {
     val costs = for (g <- trace.groups; tree <- g.after.orElse(g.before).toVector; j <- tree.joins) yield {
       val tables = g.relations.filter(r => j.relations.contains(r.name)).flatMap(_.tables)
-      (j.cost.total, LeafStatistics.identity(leaf).exists(tables.contains))
+      (j.cost.total, LeafNames.identity(leaf).exists(tables.contains))
     }
     val total = costs.map(_._1).sum
     if (total > 0.0) Some(costs.collect { case (cost, true) => cost }.sum / total) else None

@@ -4,11 +4,11 @@ import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
-import org.apache.spark.sql.dovetail.stats.LeafStatistics
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.sources.DataSourceRegister
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /** What DOVETAIL ANALYZE can do for a leaf of a plan, for [[AdviseQuery]]. */
 sealed private[advise] trait Target
@@ -56,7 +56,7 @@ private[advise] object Target {
     case LogicalTable(files)         => files.name
     case r: DataSourceV2ScanRelation => r.relation.name
     case r: HiveTableRelation        => r.tableMeta.identifier.unquotedString
-    case other                       => LeafStatistics.identity(other).getOrElse(LeafStatistics.name(other))
+    case other                       => LeafNames.identity(other).getOrElse(LeafNames.name(other))
   }
 
   private object LogicalTable {

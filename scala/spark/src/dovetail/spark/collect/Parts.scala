@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.collect
 
+import org.apache.spark.sql.dovetail.store.TableFile
 import org.apache.spark.sql.dovetail.store.TableFile.NewPart
 
 /**
@@ -11,9 +12,6 @@ object Parts {
   /** Sketches of single columns in one table, each 3 to 8 KiB compressed: about 100 MiB at most. */
   private val MostColumnSketches = 20000
 
-  /** Parts of a table with few columns: where pruning and new files no longer gain from smaller ones. */
-  val MostParts = 1000
-
   /** Parts of a table with very many columns. */
   private val LeastParts = 4
 
@@ -23,7 +21,7 @@ object Parts {
   /** Times its share of the sample that is taken of a part, because its share of rows may be larger than that of bytes. */
   private val SampleReserve = 2.0
 
-  private def limit(recipe: Recipe): Int = math.max(LeastParts, math.min(MostParts, MostColumnSketches / math.max(recipe.columns.size, 1)))
+  private def limit(recipe: Recipe): Int = math.max(LeastParts, math.min(TableFile.MostParts, MostColumnSketches / math.max(recipe.columns.size, 1)))
 
   /** @param files ordered by path */
   def of(files: Vector[DataFile], recipe: Recipe): Vector[Vector[DataFile]] =

@@ -10,8 +10,8 @@ import org.apache.spark.sql.catalyst.expressions.ExprId
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.advise.TableAdvice
-import org.apache.spark.sql.dovetail.plan.{Decision, Planner}
-import org.apache.spark.sql.dovetail.stats.LeafStatistics
+import org.apache.spark.sql.dovetail.plan.{Decision, DecisionBasis}
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * What the rule did while one query was planned: its groups, and the time by phase. Collected per thread, and only where somebody asks.
@@ -118,7 +118,7 @@ final case class GroupReport(
 }
 
 /**
- * @param tables  what the leaves beneath it read, by `LeafStatistics.identity`; none without details
+ * @param tables  what the leaves beneath it read, by `LeafNames.identity`; none without details
  * @param columns all columns that any operator beneath it has: by them it is found again in the executed plan
  */
 final case class RelationReport(
@@ -156,14 +156,14 @@ object GroupReport {
     GroupReport("left_alone", reason, None, 0L, names.map(RelationReport(_, None, None)), Vector.empty, None, None, None, None)
 
   /** @param detailed with the edges, the runner-up, and the reasons for methods */
-  def searched(graph: JoinGraph, leaves: Vector[LogicalPlan], decision: Decision, planner: Planner, detailed: Boolean): GroupReport = {
+  def searched(graph: JoinGraph, leaves: Vector[LogicalPlan], decision: Decision, basis: DecisionBasis, detailed: Boolean): GroupReport = {
     import decision.{outcome, taken}
-    val reasons   = if (detailed) Some(new MethodReason(graph, leaves, planner.broadcastThreshold, planner.broadcastMemory)) else None
+    val reasons   = if (detailed) Some(new MethodReason(graph, leaves, basis.broadcastThreshold, basis.broadcastMemory)) else None
     val sameOrder = outcome.best.shape.sameJoins(outcome.original.shape)
     val percent   = f"${decision.gain * 100}%.1f %%"
     // what is less than asked for does not look like as much
     val less    = f"${math.floor(decision.gain * 1000) / 10}%.1f %%"
-    val minGain = f"${planner.minGain * 100}%.1f %%"
+    val minGain = f"${basis.minGain * 100}%.1f %%"
     val reason  =
       if (decision.asked.isDefined && decision.gain < 0.0)
         f"${decision.asked.get}; it is estimated to cost ${1.0 - decision.gain}%.1f times what the written order does"
@@ -182,7 +182,7 @@ object GroupReport {
       Some(tree(graph, outcome.original, reasons)),
       if (taken) Some(tree(graph, outcome.best, reasons)) else None,
       (if (taken && detailed) outcome.runnerUp() else None).map(t => (order(graph, t.shape), t.cost)),
-      Some(planner.costs.name)
+      Some(basis.costModel)
     )
   }
 
@@ -193,7 +193,7 @@ object GroupReport {
   }
 
   private def relation(leaf: LogicalPlan, r: Relation, detailed: Boolean): RelationReport = {
-    val read = if (!detailed) Vector.empty else leaf.collectLeaves().collect { case l: LeafNode => l }.flatMap(LeafStatistics.identity(_)).distinct.toVector
+    val read = if (!detailed) Vector.empty else leaf.collectLeaves().collect { case l: LeafNode => l }.flatMap(LeafNames.identity(_)).distinct.toVector
     RelationReport(r.name, Some(r.profile.rows), Some(r.profile.rows.value * r.width), read, leaf.collect { case p => p.output.map(_.exprId) }.flatten.toSet)
   }
 

@@ -5,10 +5,10 @@ import java.nio.charset.StandardCharsets.UTF_8
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.dovetail.stats.LeafStatistics
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, LogicalQueryStage => AdaptiveStage, QueryStageExec}
 import org.apache.spark.unsafe.Platform
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * A way of joining that was Dovetail's choice: a mark on the operator that runs, by which a failure finds it ([[FailedJoins]]).
@@ -49,5 +49,5 @@ object ChosenJoin {
   /** Without what has been computed meanwhile. */
   private def asPlanned(plan: LogicalPlan): LogicalPlan = plan.transformUp { case s: AdaptiveStage => asPlanned(s.logicalPlan) }
 
-  private def tables(plan: LogicalPlan): Vector[String] = plan.collectLeaves().collect { case l: LeafNode => LeafStatistics.name(l) }.toVector
+  private def tables(plan: LogicalPlan): Vector[String] = plan.collectLeaves().collect { case l: LeafNode => LeafNames.name(l) }.toVector
 }

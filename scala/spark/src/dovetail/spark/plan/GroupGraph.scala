@@ -26,7 +26,7 @@ final class GroupGraph(
   private val selectivity = new PredicateSelectivity(profiles, predicates.relationsOf)
 
   def graph: JoinGraph = {
-    val names     = GroupOrdering.names(group, leaves)
+    val names     = GroupNames(group, leaves)
     val samples   = statistics.samples.relations(leaves, predicates, conditions.flatten.flatMap(_._2).map { case (l, r) => Vector(l, r) })
     val relations = leaves.indices.toVector.map { i =>
       Relation(

@@ -7,11 +7,10 @@ import dovetail.kernel.size.CardinalityModel
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{And, Expression}
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, JoinType}
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.explain.{GroupReport, Trace}
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
-import org.apache.spark.sql.dovetail.stats.{LeafStatistics, PlanStatistics, StoredTables}
+import org.apache.spark.sql.dovetail.stats.{PlanStatistics, StoredTables}
 import org.apache.spark.sql.dovetail.steer.{AskedOrder, Capture, GroupForm, Steering}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -47,7 +46,7 @@ final class GroupOrdering(
   /** Time ran out before there was an order. */
   private def late(group: JoinGroup, optimized: Vector[LogicalPlan], notes: Vector[String]): LogicalPlan = {
     val all = (TimeIsUp.reason +: notes) ++ PlanningTime.takeCuts()
-    if (!group.marked) Trace.record(_ => GroupReport.leftAlone(GroupOrdering.names(group), all.mkString("; ")))
+    if (!group.marked) Trace.record(_ => GroupReport.leftAlone(GroupNames(group), all.mkString("; ")))
     keep(group, optimized, planner.marksKeptGroups)
   }
 
@@ -67,7 +66,7 @@ final class GroupOrdering(
       case Some(reason) =>
         // a marked group was reported when it was ordered: with the subquery it came from
         if ((group.leaves.size > 2 && !group.marked) || notes.nonEmpty)
-          Trace.record(_ => GroupReport.leftAlone(GroupOrdering.names(group), (reason +: notes).mkString("; ")))
+          Trace.record(_ => GroupReport.leftAlone(GroupNames(group), (reason +: notes).mkString("; ")))
         keep(group, optimized, marks = off.isEmpty && planner.marksKeptGroups)
       case None =>
         val ready = Trace.timed("estimate")(prepared(group, optimized, predicates))
@@ -78,7 +77,7 @@ final class GroupOrdering(
         val cuts     = PlanningTime.takeCuts()
         val decision = settled.copy(notes = settled.notes ++ cuts ++ rebuilt.toVector.flatMap(planner.failedBefore))
         val several  = group.leaves.size > 2
-        if (several || decision.taken || notes.nonEmpty || cuts.nonEmpty) Trace.record(GroupReport.searched(ready.graph, ready.leaves, decision, planner, _))
+        if (several || decision.taken || notes.nonEmpty || cuts.nonEmpty) Trace.record(GroupReport.searched(ready.graph, ready.leaves, decision, planner.basis, _))
         if (several) Capture.decided(ready.form, ready.names, decision.shape, search.priced(_, group.shape).isDefined)
         rebuilt.getOrElse(keep(group, optimized, planner.marksKeptGroups))
     }
@@ -181,39 +180,5 @@ object GroupOrdering {
     Trace.timed("footers")(statistics.readAhead(prepared))
     val reduction = new SemiJoinReduction(prepared, statistics, planner)
     new GroupOrdering(planner, statistics, new Steering(session), RepeatedInputs(prepared, planner.reusesExchanges), reduction, new SearchShares(prepared))
-  }
-
-  /** What people call the leaves of a group, each differently. */
-  def names(group: JoinGroup): Vector[String] = names(group, group.leaves)
-
-  /** What people call that which took the places of the leaves. */
-  def names(group: JoinGroup, plans: Vector[LogicalPlan]): Vector[String] =
-    distinctNames(plans.zip(group.aliases).map { case (plan, alias) =>
-      if (LeafStatistics.below(plan).exists(LeafStatistics.named(_).isEmpty)) alias.getOrElse(name(plan)) else name(plan)
-    })
-
-  /** What people call a leaf of a group: its table, or the operator and the tables below it. */
-  def name(plan: LogicalPlan): String = plan match {
-    case leaf: LeafNode                            => LeafStatistics.name(leaf)
-    case _: Filter | _: Project | _: SubqueryAlias => name(plan.children.head)
-    case j: Join                                   => s"${kind(j.joinType)}(${name(j.left)}, ${name(j.right)})"
-    case other                                     =>
-      val tables = other.collectLeaves().map(name).distinct
-      s"${other.nodeName.toLowerCase(java.util.Locale.ROOT)}(${tables.take(NamesShown).mkString(", ")}${if (tables.size > NamesShown) ", …" else ""})"
-  }
-
-  // an existence join has no SQL of its own, and its text holds an expression id
-  private def kind(joinType: JoinType): String = joinType match {
-    case _: ExistenceJoin => "existence"
-    case other            => other.sql.toLowerCase(java.util.Locale.ROOT).replace(' ', '_')
-  }
-
-  /** Tables that a name of an operator lists. */
-  private val NamesShown = 3
-
-  /** The second `date_dim` of a query is `date_dim#2`. */
-  private def distinctNames(names: Vector[String]): Vector[String] = names.zipWithIndex.map { case (n, i) =>
-    val before = names.take(i).count(_ == n)
-    if (before == 0) n else s"$n#${before + 1}"
   }
 }

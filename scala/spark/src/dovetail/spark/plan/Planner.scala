@@ -85,6 +85,8 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /** Prices what Dovetail can have done: broadcasts of its own choice (`JoinChoice`) included. */
   val costs: CostModel = costModel(staticBytes)
 
+  def basis: DecisionBasis = new DecisionBasis(minGain, broadcastThreshold, broadcastMemory, costs.name)
+
   /** Prices what Spark does with the written order by itself. */
   val costsAsWritten: CostModel = costModel(staticBytes = 0.0)
 

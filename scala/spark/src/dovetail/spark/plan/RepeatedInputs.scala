@@ -4,8 +4,8 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, Expression, ExprId}
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.stats.LeafStatistics
 import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * How often a query has the very same input: a table with the same columns and predicates. Spark broadcasts it once and reuses the exchange
@@ -34,13 +34,13 @@ object RepeatedInputs {
   }
 
   private def collect(plan: LogicalPlan, into: mutable.ArrayBuffer[(String, LogicalPlan)]): Unit =
-    LeafStatistics.below(plan).flatMap(LeafStatistics.identity) match {
+    LeafNames.below(plan).flatMap(LeafNames.identity) match {
       case Some(name) => into += name -> plan
       case None       => plan.children.foreach(collect(_, into))
     }
 
   /** None for what is more than columns and predicates of one table. */
-  private def form(plan: LogicalPlan): Option[Form] = LeafStatistics.below(plan).map { leaf =>
+  private def form(plan: LogicalPlan): Option[Form] = LeafNames.below(plan).map { leaf =>
     val places = mutable.HashMap.empty[ExprId, Int]
     leaf.output.foreach(a => places.getOrElseUpdate(a.exprId, places.size))
     Form(table(leaf), steps(plan, places))

@@ -9,10 +9,11 @@ import org.apache.spark.sql.catalyst.plans.LeftSemi
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
-import org.apache.spark.sql.dovetail.stats.{LeafStatistics, PlanStatistics}
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.types._
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * Semi-join reduction of groupings. Where `SELECT k, avg(x) … GROUP BY k` is joined by k with a small, restricted table, only the groups of that table's
@@ -92,7 +93,7 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
     } else plan.mapChildren(reduced(_, r))
 
   private def note(group: JoinGroup, r: Reduction): String = {
-    val names = GroupOrdering.names(group)
+    val names = GroupNames(group)
     f"${names(r.leaf)} is computed for the keys of ${names(r.other)} alone, about ${r.work.kept * 100}%.1f %% of its rows (semi-join reduction)"
   }
 }
@@ -121,7 +122,7 @@ object SemiJoinReduction {
     case j: Join      => j.canonicalized
   }
 
-  private def tableOf(plan: LogicalPlan): Option[String] = LeafStatistics.below(plan).flatMap(LeafStatistics.identity)
+  private def tableOf(plan: LogicalPlan): Option[String] = LeafNames.below(plan).flatMap(LeafNames.identity)
 
   /** Columns and predicates do not make it another one. */
   private def isGrouping(leaf: LogicalPlan): Boolean = leaf match {

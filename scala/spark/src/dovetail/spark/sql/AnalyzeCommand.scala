@@ -8,11 +8,11 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LeafNode, LogicalPlan, OneRowRelation}
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.collect.{AnalyzeIceberg, AnalyzeTable, PrivateColumns}
-import org.apache.spark.sql.dovetail.stats.LeafStatistics
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * `DOVETAIL ANALYZE …`: collects statistics of a table, of the tables beneath a view, of files, or of all tables of a database, one row for each.
@@ -70,9 +70,9 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
       case Seq(leaf)                    => analyze(session, leaf)
       case many if statement.restricted =>
         throw new IllegalArgumentException(
-          s"${statement.name} is a view of ${many.map(LeafStatistics.name).mkString(", ")}: PARTITION, COLUMNS and GROUPS are of one table. Analyze these by name."
+          s"${statement.name} is a view of ${many.map(LeafNames.name).mkString(", ")}: PARTITION, COLUMNS and GROUPS are of one table. Analyze these by name."
         )
-      case many => many.flatMap(leaf => tolerant(LeafStatistics.name(leaf))(analyze(session, leaf)))
+      case many => many.flatMap(leaf => tolerant(LeafNames.name(leaf))(analyze(session, leaf)))
     }
   }
 
@@ -103,7 +103,7 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
       s"$name is a Hive table whose files Spark does not read itself. Spark's own ANALYZE collects its statistics, and Dovetail uses them: " +
         s"ANALYZE TABLE $name COMPUTE STATISTICS FOR ALL COLUMNS (in Python, dovetail.analyze with columns='all', mode='spark')."
     case _ =>
-      s"${LeafStatistics.name(leaf)} (${leaf.nodeName}) is not made of files that Spark reads itself. DOVETAIL ANALYZE takes tables, views and paths of " +
+      s"${LeafNames.name(leaf)} (${leaf.nodeName}) is not made of files that Spark reads itself. DOVETAIL ANALYZE takes tables, views and paths of " +
         "Parquet, ORC, CSV, JSON and other file formats; of other sources, Dovetail uses the statistics that they report."
   })
 

@@ -5,9 +5,9 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.dovetail.plan.JoinGroup
-import org.apache.spark.sql.dovetail.stats.LeafStatistics
 import org.apache.spark.sql.dovetail.steer.{KnownRows, PlanForm}
 import org.apache.spark.sql.dovetail.steer.KnownRows.{OfQuery, OfTable, Target}
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /** What a number of rows is of, by the form in which other queries recognize it. */
 object KnownForm {
@@ -43,7 +43,7 @@ object KnownForm {
   private val Asker = "DOVETAIL SET ROWS"
 
   private def table(leaf: LeafNode, of: Target, rows: Double): Option[KnownRows.Entry] =
-    LeafStatistics.identity(leaf).map(id => KnownRows.Entry(of, isTable = true, rows, id, Vector(id)))
+    LeafNames.identity(leaf).map(id => KnownRows.Entry(of, isTable = true, rows, id, Vector(id)))
 
   private def single(plan: LogicalPlan): Option[String] = {
     val texts = new PlanForm(literals = true)

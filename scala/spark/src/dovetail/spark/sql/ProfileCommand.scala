@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
 import org.apache.spark.sql.catalyst.plans.logical.Command
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.explain.Trace
-import org.apache.spark.sql.dovetail.plan.{GroupOrdering, JoinGroup}
+import org.apache.spark.sql.dovetail.plan.{GroupNames, JoinGroup}
 import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.types.StringType
@@ -59,7 +59,7 @@ object ProfileCommand {
   /** The join order of every group of three or more relations in an optimized plan, whoever put it into that order. */
   def orders(plan: org.apache.spark.sql.catalyst.plans.logical.LogicalPlan): Seq[String] = plan match {
     case JoinGroup(group) =>
-      val names = GroupOrdering.names(group)
+      val names = GroupNames(group)
       (if (group.leaves.size > 2) Seq(group.shape.render(names(_))) else Nil) ++ group.leaves.flatMap(orders)
     case other => other.children.flatMap(orders) ++ other.subqueries.flatMap(orders)
   }

@@ -9,17 +9,18 @@ import dovetail.kernel.profile.{Assumptions, Bucket, ColumnProfile, Estimate, Hi
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable, HiveTableRelation}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
-import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, Filter, LeafNode, LogicalPlan, Project, Statistics, SubqueryAlias}
+import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, LeafNode, Statistics}
 import org.apache.spark.sql.dovetail.FailOpen
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.predicates.{Values, Widths}
 import org.apache.spark.sql.dovetail.sample.FileSamples
 import org.apache.spark.sql.dovetail.store.{ColumnStatistics, TableSample, TableStatistics}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileTable}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRelation, LogicalRelation, PartitioningAwareFileIndex}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{BooleanType, DataType, DateType, NumericType, TimestampType}
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * Rows and columns of a leaf of a plan: what Dovetail collected, or the catalog, a data source or a cache says of it; else what the footers of its files
@@ -35,7 +36,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   // bytes and number of files, added up once: a table may have very many
   private val sizes = new IdentityHashMap[LogicalRelation, Option[(Long, Int)]]
 
-  private val footers = new FooterStatistics(conf, LeafStatistics.name)
+  private val footers = new FooterStatistics(conf, LeafNames.name)
 
   private val files = new FileSamples(footers, conf)
 
@@ -72,7 +73,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   private def learnFrom(table: Option[CatalogTable]): Unit = for (t <- table; s <- t.stats if s.rowCount.isDefined) whole.getOrElseUpdate(t.identifier, s)
 
   def apply(leaf: LeafNode): RelationProfile = {
-    val name  = LeafStatistics.name(leaf)
+    val name  = LeafNames.name(leaf)
     val found = known.find(leaf).map(collected(name, leaf.output, _)).getOrElse(leaf match {
       case r: LogicalRelation =>
         believable(r).map(fromCatalog(name, r.output, _))
@@ -81,7 +82,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
       case r: HiveTableRelation => statistics(name, Some(r.tableMeta)).fold(reported(name, r))(fromCatalog(name, r.output, _))
       case other                => reported(name, other)
     })
-    val table = LeafStatistics.identity(leaf)
+    val table = LeafNames.identity(leaf)
     // what the files hold is then no more than an upper bound
     val counted = if (HiddenRows.possible(leaf)) found.copy(rows = found.rows.copy(lower = 0.0)) else found
     val profile = known.rows(leaf).fold(counted)(n => counted.ofRows(if (known.find(leaf).isDefined) counted.rows.value else n))
@@ -103,13 +104,13 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
     table.flatMap(t => whole.get(t.identifier).orElse(t.stats)).filter(s => sensible(name, s.rowCount).isDefined)
 
   /** The same, unless the files are larger than such rows can be: then nobody has analyzed the table since it grew, and what its footers say is better. */
-  private def believable(r: LogicalRelation): Option[CatalogStatistics] = statistics(LeafStatistics.name(r), r.catalogTable).filter { s =>
+  private def believable(r: LogicalRelation): Option[CatalogStatistics] = statistics(LeafNames.name(r), r.catalogTable).filter { s =>
     // nobody knows how long texts and arrays are that have no statistics
     val widths = r.output.map(a => s.colStats.get(a.name).flatMap(_.avgLen).orElse(LeafStatistics.fixedWidth(a.dataType)))
     val fits   = widths.contains(None) || sizes.computeIfAbsent(r, LeafStatistics.files(_)).forall { case (bytes, files) =>
       bytes <= s.rowCount.get.toDouble * (Assumptions.RowOverhead + widths.flatten.sum) + LeafStatistics.EmptyFileBytes * files
     }
-    val name = LeafStatistics.name(r)
+    val name = LeafNames.name(r)
     if (!fits)
       FailOpen.warnOnce(s"$name old", s"Statistics of $name are not used: they are of an older state, for its files hold more than ${s.rowCount.get} rows")
     fits
@@ -257,46 +258,4 @@ object LeafStatistics {
   }
 
   private def columnar(format: String): Boolean = format.startsWith("Parquet") || format.startsWith("Orc") || format.startsWith("Delta")
-
-  /** The leaf of which a plan only chooses and computes: rows by predicates, columns. */
-  def below(plan: LogicalPlan): Option[LeafNode] = plan match {
-    case leaf: LeafNode                            => Some(leaf)
-    case _: Filter | _: Project | _: SubqueryAlias => below(plan.children.head)
-    case _                                         => None
-  }
-
-  /** The table or the paths that the leaf reads. */
-  def identity(leaf: LeafNode): Option[String] = leaf match {
-    case r: LogicalRelation => r.catalogTable.map(_.identifier.unquotedString).orElse(r.relation match {
-        case f: HadoopFsRelation => Some(f.location.rootPaths.mkString(" "))
-        case _                   => None
-      })
-    case r: HiveTableRelation => Some(r.tableMeta.identifier.unquotedString)
-    // a table of no catalog has a name that may say no more than its kind
-    case r: DataSourceV2ScanRelation => r.relation.identifier.map(_.toString).orElse(r.relation.table match {
-        case f: FileTable => Some(f.name)
-        case _            => None
-      })
-    case _ => None
-  }
-
-  /** What people call the leaf: its table, the last part of its path, or its kind. */
-  def name(leaf: LeafNode): String = named(leaf).getOrElse(leaf match {
-    case _: LogicalRelation  => "relation"
-    case _: InMemoryRelation => "cached"
-    case other               => other.nodeName.replaceAll("([a-z])([A-Z])", "$1_$2").toLowerCase(java.util.Locale.ROOT)
-  })
-
-  /** The name of a table or a file; what a program has made (a range, a local relation, an RDD) has none. */
-  def named(leaf: LeafNode): Option[String] = leaf match {
-    case r: LogicalRelation =>
-      r.catalogTable.map(_.identifier.table).orElse(r.relation match {
-        case f: HadoopFsRelation => f.location.rootPaths.headOption.map(_.getName)
-        case _                   => None
-      })
-    case r: HiveTableRelation        => Some(r.tableMeta.identifier.table)
-    case r: DataSourceV2ScanRelation => Some(r.relation.name.split('.').last)
-    case r: InMemoryRelation         => r.cacheBuilder.tableName.map(_.stripPrefix("In-memory table ").split('.').last)
-    case _                           => None
-  }
 }

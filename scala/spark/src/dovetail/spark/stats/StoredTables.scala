@@ -12,6 +12,7 @@ import org.apache.spark.sql.dovetail.deadline.{Aside, ListedFiles}
 import org.apache.spark.sql.dovetail.steer.KnownRows
 import org.apache.spark.sql.dovetail.store._
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * [[KnownTables]] of the store: statistics of exactly the files that a leaf still has.
@@ -35,7 +36,7 @@ final class StoredTables(session: SparkSession) extends KnownTables {
           try known(r, files)
           catch {
             case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] =>
-              val name = LeafStatistics.name(leaf)
+              val name = LeafNames.name(leaf)
               FailOpen.warnOnce(s"stored statistics $name $e", s"Statistics of $name that were collected earlier are not used: $e")
               None
           }

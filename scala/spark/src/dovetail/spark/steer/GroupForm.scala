@@ -4,7 +4,7 @@ import scala.collection.immutable.BitSet
 
 import dovetail.kernel.graph.{JoinGraph, JoinKind}
 import org.apache.spark.sql.catalyst.expressions.ExprId
-import org.apache.spark.sql.dovetail.plan.{GroupOrdering, JoinGroup}
+import org.apache.spark.sql.dovetail.plan.{GroupNames, JoinGroup}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 
 /**
@@ -33,7 +33,7 @@ final class GroupForm(group: JoinGroup, predicates: JoinPredicates, graph: JoinG
   }
 
   /** What people call the relations. */
-  val names: Vector[String] = GroupOrdering.names(group)
+  val names: Vector[String] = GroupNames(group)
 
   /** Each relation with its predicates. */
   val relations: Vector[String] =

@@ -4,7 +4,7 @@ import java.util.{Collections, WeakHashMap}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
-import org.apache.spark.sql.dovetail.stats.LeafStatistics
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * Rows that the user has told of, in one session: of a table as a whole, or of what a query returns, which holds wherever a query joins the same relations by
@@ -38,7 +38,7 @@ final class KnownRows {
   /** Rows of the table that a leaf reads. */
   def of(leaf: LeafNode): Option[Double] = {
     val tables = all.filter(_.isTable)
-    if (tables.isEmpty) None else LeafStatistics.identity(leaf).flatMap(id => tables.find(_.form == id)).map(_.rows)
+    if (tables.isEmpty) None else LeafNames.identity(leaf).flatMap(id => tables.find(_.form == id)).map(_.rows)
   }
 }
 

@@ -6,10 +6,10 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.ExistenceJoin
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.Conjuncts
-import org.apache.spark.sql.dovetail.stats.LeafStatistics
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
 import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * Texts of the inputs of a group and of expressions over them: equal texts mean the same, whatever a query calls its tables and columns, and in whatever order
@@ -85,10 +85,10 @@ final class PlanForm(literals: Boolean) {
   }
 
   private def leaf(l: LeafNode): String = (l match {
-    case v: DataSourceV2ScanRelation => LeafStatistics.identity(v).map(_ + pushed(v))
+    case v: DataSourceV2ScanRelation => LeafNames.identity(v).map(_ + pushed(v))
     case r: InMemoryRelation         => r.cacheBuilder.tableName.map("cached " + _)
-    case other                       => LeafStatistics.identity(other)
-  }).getOrElse(if (literals) Nameless else LeafStatistics.name(l))
+    case other                       => LeafNames.identity(other)
+  }).getOrElse(if (literals) Nameless else LeafNames.name(l))
 
   /** Predicates that a data source has taken over, and are in the plan no more. */
   private def pushed(v: DataSourceV2ScanRelation): String = v.scan match {

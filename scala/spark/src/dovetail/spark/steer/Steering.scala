@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.conf.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.plan.{JoinGroup, OrderHint, QueryHints}
-import org.apache.spark.sql.dovetail.stats.LeafStatistics
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * What people who know better have told, as one run of the rule asks for it: groups to leave alone, orders that are pinned, rows that are given.
@@ -35,7 +35,7 @@ final class Steering(session: SparkSession) {
     else {
       val tables = group.leaves.flatMap(_.collectLeaves()).collect { case l: LeafNode => l }
       (for (t <- tables; (text, regex) <- excluded if names(t).exists(_.matches(regex)))
-        yield s"it reads ${LeafStatistics.name(t)}, which spark.dovetail.reorder.excludeTables names ($text)").headOption
+        yield s"it reads ${LeafNames.name(t)}, which spark.dovetail.reorder.excludeTables names ($text)").headOption
     }
 
   /** The graph with the rows that were given for its relations and joins. */
@@ -103,8 +103,8 @@ object Steering {
   }
 
   private def names(leaf: LeafNode): Seq[String] = {
-    val parts = LeafStatistics.identity(leaf).toSeq.filterNot(_.contains("/")).map(_.split('.').toSeq)
-    LeafStatistics.name(leaf) +: parts.flatMap(p => p.indices.map(i => p.drop(i).mkString(".")))
+    val parts = LeafNames.identity(leaf).toSeq.filterNot(_.contains("/")).map(_.split('.').toSeq)
+    LeafNames.name(leaf) +: parts.flatMap(p => p.indices.map(i => p.drop(i).mkString(".")))
   }
 
   /** `*` stands for any text. */

@@ -4,7 +4,7 @@ import java.io.{DataInputStream, DataOutput, DataOutputStream, InputStream, IOEx
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.zip.CRC32
 
-import org.apache.spark.sql.dovetail.collect.{BrokenFile, Bytes, Parts, Recipe, TableSketch, Unpacked}
+import org.apache.spark.sql.dovetail.collect.{BrokenFile, Bytes, Recipe, TableSketch, Unpacked}
 
 /**
  * The format of a stored table; docs/internals/statistics.md has it field by field.
@@ -52,6 +52,9 @@ object TableFile {
 
   val Version = 1
 
+  /** Parts of a table with few columns: where pruning and new files no longer gain from smaller ones. */
+  val MostParts = 1000
+
   private val Magic = "DOVETAIL".getBytes(UTF_8)
 
   /** Bytes before the header: magic, version, the header's length and checksum. */
@@ -69,7 +72,7 @@ object TableFile {
   private def unpackedHeader(packed: Long): Int = math.min(LongestHeader.toLong, TextOfHeader + packed * HeaderExpansion).toInt
 
   def write(to: OutputStream, table: NewTable): Unit = {
-    require(table.parts.size <= Parts.MostParts, s"${table.name} has ${table.parts.size} parts")
+    require(table.parts.size <= MostParts, s"${table.name} has ${table.parts.size} parts")
     val sketches = if (table.parts.size == 1) Vector(table.whole) else table.parts.map(_.sketch) :+ table.whole
     val offsets  = sketches.scanLeft(0L)(_ + _.length)
     val blocks   = sketches.zip(offsets).map { case (b, offset) => Block(offset, b.length, checksum(b)) }
@@ -132,7 +135,7 @@ object TableFile {
       val (at, recipe) = (h.readLong(), Recipe.read(h))
       val most         = TableSketch.mostBytes(recipe)
       def place()      = readPlace(h, size - blocks, most)
-      val parts        = Vector.fill(h.count(Parts.MostParts, PartBytes)) {
+      val parts        = Vector.fill(h.count(MostParts, PartBytes)) {
         Part(Vector.fill(h.count(LongestHeader / FingerprintBytes, FingerprintBytes))(h.readLong()), h.amount(MostBytes), place())
       }
       Header(key, name, at, recipe, parts, place(), blocks)
