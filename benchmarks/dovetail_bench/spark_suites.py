@@ -41,6 +41,7 @@ LEAST_REORDERED = 300
 
 ANOTHER_ERROR = "another error"
 ANSWERED = "answered by Dovetail alone"
+NOT_CHECKED = "not checked"
 NOT_REPEATABLE = "differs between two runs of plain Spark"
 
 # The time zone of Spark's suite.
@@ -147,6 +148,15 @@ def _start(options: argparse.Namespace, suites: Path) -> None:
 
 
 def _check(file: SuiteFile, chosen: Pass, own: dict[str, str]) -> Checked:
+    """What came of a file; an error of this program counts as a statement that was not checked."""
+    try:
+        return _compared(file, chosen, own)
+    except Exception as failed:
+        found = Statement(f"{chosen.name}; {file.name}", "", NOT_CHECKED, repr(failed))
+        return Checked(chosen.name, len(file.statements), 0, 0, 0, 0, 0, {NOT_CHECKED: 1}, [found])
+
+
+def _compared(file: SuiteFile, chosen: Pass, own: dict[str, str]) -> Checked:
     """Runs a file without Dovetail and with it; where they differ, once more without."""
     settings = {**BASE, **chosen.conf, **own}
 

@@ -175,11 +175,15 @@ def _answer(session: SparkSession, sql: str) -> tuple[Answer | None, tuple[tuple
     text = jvm.org.apache.spark.sql.execution.HiveResult.hiveResultString(execution.executedPlan())
     rows = [] if text.isEmpty() else text.mkString(_BETWEEN).split(_BETWEEN)
     joins = any(join for join, _, _ in tree)
-    return Answer(tuple(frame.columns), [_row(line) for line in rows]), tree if joins else ()
+    return Answer(tuple(frame.columns), [_row(line, len(frame.columns)) for line in rows]), tree if joins else ()
 
 
-def _row(line: str) -> Row:
-    return tuple(None if v == "NULL" else float(v) if _FLOATING.fullmatch(v) else v for v in line.split("\t"))
+def _row(line: str, columns: int) -> Row:
+    """The values of a row of text; the whole text as one value where some value has a tab in it."""
+    values = line.split("\t")
+    if len(values) != columns:
+        return (line, *(None,) * (columns - 1))
+    return tuple(None if v == "NULL" else float(v) if _FLOATING.fullmatch(v) else v for v in values)
 
 
 def _condition(failed: Exception) -> str:

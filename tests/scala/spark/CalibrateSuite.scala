@@ -4,8 +4,9 @@ import java.nio.file.{Files, Path}
 
 import dovetail.kernel.cost.{CostConstants, CostText}
 import org.apache.spark.sql.Row
-import org.apache.spark.sql.dovetail.calibrate.{ClusterCosts, MicroQueries}
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.cluster.ClusterCosts
+import org.apache.spark.sql.dovetail.sql.MicroQueries
 
 /** Constants of the cost model: measured, kept, set by hand; and wrong ones. */
 class CalibrateSuite extends DovetailSuite {

@@ -4,8 +4,9 @@ import scala.util.Random
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, XXH64}
-import org.apache.spark.sql.dovetail.collect._
-import org.apache.spark.sql.dovetail.store.{ColumnStatistics, TableStatistics}
+import org.apache.spark.sql.dovetail.base.Unpacked
+import org.apache.spark.sql.dovetail.sketch.{Bytes, BytesSketch, HeavyHitters, HyperLogLog, Quantiles, Recipe, TableSketch}
+import org.apache.spark.sql.dovetail.table.{ColumnStatistics, TableStatistics}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 

@@ -4,7 +4,7 @@ import scala.collection.mutable
 import scala.util.Random
 import scala.util.control.NonFatal
 
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.DovetailConf
 
 /**
  * Generated queries give the same rows with Dovetail and without, under wrong statistics that make it change join orders as often as possible.

@@ -6,7 +6,8 @@ import dovetail.kernel.enumerate.Shape
 import dovetail.kernel.graph.WideSet
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.dovetail.plan.{GroupOrdering, JoinGroup, PreparedGroup, ReorderJoins}
+import org.apache.spark.sql.dovetail.group.JoinGroup
+import org.apache.spark.sql.dovetail.plan.{GroupOrdering, PreparedGroup, ReorderJoins}
 
 /**
  * Every join order that the search could choose, not only the cheapest, is built, run, and gives the rows of the query as it was written: all shapes,

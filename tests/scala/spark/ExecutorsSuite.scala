@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail
 
 import org.apache.spark.SparkConf
-import org.apache.spark.sql.dovetail.plan.Executors
+import org.apache.spark.sql.dovetail.cluster.Executors
 import org.scalatest.funsuite.AnyFunSuite
 
 /** The number of executors comes from the configuration alone. A cluster that runs is in the Python tests (`test_cluster.py`). */

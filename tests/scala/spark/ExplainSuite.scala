@@ -2,8 +2,8 @@ package org.apache.spark.sql.dovetail
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.Row
-import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.explain.Trace
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.functions.col
 import org.scalactic.Tolerance
 

@@ -4,8 +4,9 @@ import dovetail.GuardProbe
 import org.apache.spark.sql.catalyst.catalog.{CatalogColumnStat, CatalogStatistics}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias}
 import org.apache.spark.sql.catalyst.TableIdentifier
-import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.plan.{GroupOrdering, JoinGroup, ReorderJoins}
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.group.JoinGroup
+import org.apache.spark.sql.dovetail.plan.{GroupOrdering, ReorderJoins}
 import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 
 /** Nothing that goes wrong in Dovetail is the query's misfortune: it answers, one line is logged, the reason is in the trace. */

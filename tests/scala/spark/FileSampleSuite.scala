@@ -3,10 +3,11 @@ package org.apache.spark.sql.dovetail
 import java.nio.file.{Files, Path}
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.footers.FooterCache
 import org.apache.spark.sql.dovetail.sample.FileSampleCache
-import org.apache.spark.sql.dovetail.stats.{KnownTables, PlanStatistics}
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
+import org.apache.spark.sql.dovetail.table.KnownTables
 
 /** Predicates on tables that nobody has analyzed: tried on rows that are read from the files when a query is planned. */
 class FileSampleSuite extends DovetailSuite {

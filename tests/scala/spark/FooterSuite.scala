@@ -8,9 +8,10 @@ import scala.util.Random
 import dovetail.kernel.profile.{ColumnProfile, RelationProfile, Source}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.footers._
-import org.apache.spark.sql.dovetail.stats.{KnownTables, PlanStatistics}
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.footers.{DistinctHints, FileKey, FooterCache, Numbers, Part, Spread, Texts}
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
+import org.apache.spark.sql.dovetail.table.KnownTables
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 /**

@@ -7,10 +7,11 @@ import java.util.TimeZone
 import dovetail.kernel.profile.{RelationProfile, Source}
 import org.apache.spark.sql.{Column, DataFrame, Row}
 import org.apache.spark.sql.catalyst.expressions.Literal
-import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.footers._
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.footers.{ColumnFooter, FileFooter, FileKey, FooterCache, FooterEntry, Kind}
 import org.apache.spark.sql.dovetail.predicates.Values
-import org.apache.spark.sql.dovetail.stats.{KnownTables, PlanStatistics}
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
+import org.apache.spark.sql.dovetail.table.KnownTables
 import org.apache.spark.sql.functions._
 
 /** What footers say of awkward values and broken files: the truth or nothing. */

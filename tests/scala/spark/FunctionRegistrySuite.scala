@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.Row
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.scalatest.BeforeAndAfterAll
 
 /**

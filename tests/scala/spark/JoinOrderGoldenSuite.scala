@@ -8,10 +8,12 @@ import scala.collection.mutable
 import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.catalyst.catalog.CatalogColumnStat
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.explain.{GroupReport, Trace, TreeReport}
-import org.apache.spark.sql.dovetail.plan.{GroupOrdering, JoinGroup, ReorderJoins, WrittenJoin}
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.group.GroupNames
+import org.apache.spark.sql.dovetail.group.{JoinGroup, WrittenJoin}
+import org.apache.spark.sql.dovetail.plan.{GroupOrdering, ReorderJoins}
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
+import org.apache.spark.sql.dovetail.report.{GroupReport, Trace, TreeReport}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.{DataType, StructType}
 

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail
 import java.nio.file.Files
 
 import dovetail.kernel.profile.Source
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.sql.EstimateQuery
 import org.scalatest.BeforeAndAfterEach
 

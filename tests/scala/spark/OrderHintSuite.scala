@@ -1,9 +1,9 @@
 package org.apache.spark.sql.dovetail
 
 import dovetail.kernel.enumerate.Shape
-import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.explain.GroupReport
-import org.apache.spark.sql.dovetail.plan.OrderHint
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.report.GroupReport
+import org.apache.spark.sql.dovetail.steer.OrderHint
 
 /** Orders that users ask for: taken where they are legal, ignored with a reason where not; and never another answer. */
 class OrderHintSuite extends StarSuite {

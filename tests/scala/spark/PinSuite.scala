@@ -2,9 +2,9 @@ package org.apache.spark.sql.dovetail
 
 import java.nio.file.{Files, Path}
 
-import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.explain.GroupReport
-import org.apache.spark.sql.dovetail.plan.OrderHint
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.report.GroupReport
+import org.apache.spark.sql.dovetail.steer.OrderHint
 import org.apache.spark.sql.dovetail.store.StoreFiles
 
 /** Orders under a name: captured, used by canonical form, kept beyond the session, and ignored with a reason where they do not fit. */

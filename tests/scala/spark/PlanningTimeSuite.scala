@@ -4,7 +4,7 @@ import java.nio.file.Path
 import java.util.concurrent.atomic.AtomicLong
 
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.footers.FooterCache
 import org.apache.spark.sql.dovetail.sample.FileSampleCache

@@ -1,8 +1,8 @@
 package org.apache.spark.sql.dovetail
 
 import org.apache.spark.sql.{Row, SparkSession}
-import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.history.PlanSection
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.log.PlanSection
 import org.scalatest.concurrent.Eventually
 import org.scalatest.time.{Seconds, Span}
 

@@ -2,8 +2,9 @@ package org.apache.spark.sql.dovetail
 
 import org.apache.spark.sql.catalyst.expressions.{EqualTo, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
-import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.plan.{JoinGroup, ReorderJoins}
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.group.JoinGroup
+import org.apache.spark.sql.dovetail.plan.ReorderJoins
 import org.apache.spark.sql.dovetail.predicates.Conjuncts
 import org.apache.spark.sql.dovetail.sql.ProfileCommand
 

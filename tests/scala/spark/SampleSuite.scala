@@ -5,12 +5,12 @@ import scala.util.Random
 import dovetail.kernel.profile.RelationProfile
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan}
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.sample.PlanSamples
-import org.apache.spark.sql.dovetail.stats.{KnownTables, PlanStatistics}
-import org.apache.spark.sql.dovetail.store.{TableSample, TableStatistics, Unread}
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
+import org.apache.spark.sql.dovetail.table.{KnownTables, TableSample, TableStatistics, Unread}
 import org.apache.spark.sql.functions.udf
 import org.scalatest.BeforeAndAfterAll
-import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * Estimates from samples, against counts. Of `t` (5000 rows) 1000 are drawn; `small` (200 rows) is drawn whole.

@@ -4,8 +4,9 @@ import dovetail.kernel.profile.{Assumptions, RelationProfile, Source}
 import org.apache.spark.sql.Encoders
 import org.apache.spark.sql.catalyst.expressions.{And, EqualTo, Literal, Substring}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
-import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.stats.{KnownTables, PlanStatistics}
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
+import org.apache.spark.sql.dovetail.table.KnownTables
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.scalatest.BeforeAndAfterAll
 

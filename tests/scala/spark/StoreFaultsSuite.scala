@@ -9,8 +9,10 @@ import scala.util.Random
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.dovetail.sketch.TableSketch
 import org.apache.spark.sql.dovetail.stats.StoredTables
-import org.apache.spark.sql.dovetail.store._
+import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles, TableFile}
+import org.apache.spark.sql.dovetail.table.{GroupStatistics, TableStatistics}
 import org.scalatest.BeforeAndAfterAll
 
 /** What can happen to the store: writers that are killed, several of them, broken files, other versions, places where nothing can be written. */
@@ -271,7 +273,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
     assert(column("long").width == 100.0 && column("long").max.exists(_.toString.length == 64))
     assert(s.groups == Vector(GroupStatistics(Vector("tiny", "word"), s.groups.head.ndv)) && math.abs(s.groups.head.ndv - 350) < 20)
     assert(s.sample.exists(x => x.of == 600 && x.rows.length == 20 && x.rows.forall(r => r.getLong(0) % 7 == r.getByte(1))))
-    val parts = table.header.parts.map(p => collect.TableSketch.of(store.part(table, p).get, table.header.recipe))
+    val parts = table.header.parts.map(p => TableSketch.of(store.part(table, p).get, table.header.recipe))
     assert(parts.map(_.rowCount) == Vector(300L, 300L))
   }
 }

@@ -7,7 +7,8 @@ import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.stats.StoredTables
-import org.apache.spark.sql.dovetail.store._
+import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
+import org.apache.spark.sql.dovetail.table.{GroupStatistics, TableStatistics}
 
 /** DOVETAIL ANALYZE on tables of files, what is found afterwards, and what can happen to the store. */
 class StoreSuite extends DovetailSuite {

@@ -1,8 +1,8 @@
 package org.apache.spark.sql.dovetail
 
 import org.apache.spark.sql.catalyst.TableIdentifier
-import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.explain.Trace
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.types.StructType
 import org.scalatest.BeforeAndAfterAll
 

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail
 import dovetail.kernel.profile.{RelationProfile, Source, Width}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.footers.{ColumnFooter, ParquetFooters}
 import org.apache.spark.sql.dovetail.stats.{PlanStatistics, StoredTables}
 import org.apache.spark.sql.DataFrame

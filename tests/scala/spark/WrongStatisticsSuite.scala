@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail
 import dovetail.kernel.cost.ClusterFacts
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.CatalogStatistics
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec

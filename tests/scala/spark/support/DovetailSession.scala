@@ -4,9 +4,9 @@ import java.nio.file.{Files, Path}
 import java.util.Comparator
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.explain.Trace
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.plan.ReorderJoins
+import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan, SQLExecution}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.scalatest.funsuite.AnyFunSuite

@@ -3,8 +3,8 @@ package org.apache.spark.sql.dovetail
 import java.util.Locale
 
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.predicates.ExpressionText
 import org.apache.spark.sql.dovetail.leaf.LeafNames
+import org.apache.spark.sql.dovetail.predicates.ExpressionText
 
 /** A logical plan as a tiny tree: joins, leaves, and the operators that keep joins apart. What only computes or filters is left out, and so are ids. */
 object PlanText {

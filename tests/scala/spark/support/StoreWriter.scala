@@ -3,8 +3,8 @@ package org.apache.spark.sql.dovetail
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.dovetail.collect.{Recipe, TableSketch}
-import org.apache.spark.sql.dovetail.store._
+import org.apache.spark.sql.dovetail.sketch.{Recipe, TableSketch}
+import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles, StoredTable, TableFile}
 import org.apache.spark.sql.types.{DataType, LongType}
 
 /**

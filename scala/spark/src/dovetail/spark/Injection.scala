@@ -1,9 +1,9 @@
 package org.apache.spark.sql.dovetail
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.plan.{JoinChoice, ReorderJoins}
-import org.apache.spark.sql.dovetail.sql.{CommandParser, TableFunctions, TableFunctionStrategy}
+import org.apache.spark.sql.dovetail.sql.{CommandParser, TableFunctionStrategy, TableFunctions}
 
 /**
  * What Dovetail adds to a session, and where.

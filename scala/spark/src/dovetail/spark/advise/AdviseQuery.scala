@@ -3,15 +3,15 @@ package org.apache.spark.sql.dovetail.advise
 import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LeafNode}
-import org.apache.spark.sql.dovetail.collect.Recipe
-import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.explain.Trace
-import org.apache.spark.sql.dovetail.plan.Preparation
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.group.Preparation
+import org.apache.spark.sql.dovetail.leaf.LeafNames
+import org.apache.spark.sql.dovetail.report.{TableAdvice, Trace}
+import org.apache.spark.sql.dovetail.sketch.Recipe
 import org.apache.spark.sql.dovetail.stats.{PlanStatistics, StoredTables}
-import org.apache.spark.sql.dovetail.store.TableStatistics
+import org.apache.spark.sql.dovetail.table.TableStatistics
 import org.apache.spark.sql.execution.CommandExecutionMode
 import org.apache.spark.sql.types._
-import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * What is worth analyzing for one query: the rows behind `dovetail_advise`, one per table below a join. The query is planned, not run.

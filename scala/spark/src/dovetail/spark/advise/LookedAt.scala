@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.plan.JoinGroup
+import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates}
 
 /**

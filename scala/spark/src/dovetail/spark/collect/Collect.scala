@@ -15,6 +15,8 @@ import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation, PartitionDirectory}
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.sql.dovetail.sketch.{ColumnSketch, Recipe, TableSketch}
+import org.apache.spark.sql.dovetail.store.DataFile
 
 /**
  * The one pass over the data: a Spark job that reads the files and brings back one [[TableSketch]] per part, compressed.

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.collect
 
-import org.apache.spark.sql.dovetail.store.TableFile
+import org.apache.spark.sql.dovetail.sketch.{Recipe, RowSample, TableSketch}
+import org.apache.spark.sql.dovetail.store.{DataFile, TableFile}
 import org.apache.spark.sql.dovetail.store.TableFile.NewPart
 
 /**

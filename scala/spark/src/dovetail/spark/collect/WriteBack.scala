@@ -5,9 +5,9 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogStatistics
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, Histogram, HistogramBin}
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.predicates.Values
-import org.apache.spark.sql.dovetail.store.{ColumnStatistics, TableStatistics}
+import org.apache.spark.sql.dovetail.table.{ColumnStatistics, TableStatistics}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.types._
 

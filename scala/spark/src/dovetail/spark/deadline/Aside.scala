@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.deadline
 import java.util.concurrent.{ConcurrentHashMap, ExecutionException, FutureTask, TimeoutException, TimeUnit}
 
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.base.FailOpen
 
 /**
  * Runs what may block for ever (a look at a file system, code of the user's) beside the thread that plans, which waits no longer than its time allows.

@@ -7,7 +7,7 @@ import scala.collection.mutable
 import scala.util.control.ControlThrowable
 
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.internal.SQLConf
 
 /**

@@ -7,7 +7,7 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileStatus
-import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 
 /** Files of a table to be looked at, in the order in which to do it; `columns` finds those of a file whose distinct values are wanted. */

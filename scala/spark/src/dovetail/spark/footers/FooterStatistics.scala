@@ -7,8 +7,7 @@ import scala.util.control.NonFatal
 import dovetail.kernel.profile.RelationProfile
 import org.apache.spark.sql.catalyst.expressions.AttributeSet
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
-import org.apache.spark.sql.dovetail.FailOpen
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.internal.SQLConf
 

@@ -6,7 +6,7 @@ import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
-import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.deadline.ListedFiles
 import org.apache.spark.sql.dovetail.predicates.{TrialSafe, Values, Widths}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat

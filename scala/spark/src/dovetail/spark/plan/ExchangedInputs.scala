@@ -4,7 +4,8 @@ import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.cluster.TaskMemory
 import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage => AdaptiveStage, ShuffleQueryStageExec}
 import org.apache.spark.sql.execution.exchange.ENSURE_REQUIREMENTS
 import org.apache.spark.sql.internal.SQLConf

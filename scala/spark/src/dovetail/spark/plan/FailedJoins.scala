@@ -6,7 +6,7 @@ import java.util.{Collections, WeakHashMap}
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.execution.ui.{SparkListenerSQLExecutionEnd, SparkListenerSQLExecutionStart}
 import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 import org.apache.spark.sql.util.QueryExecutionListener

@@ -4,7 +4,9 @@ import dovetail.kernel.graph.{JoinGraph, Member, Operator, Relation}
 import dovetail.kernel.profile.RelationProfile
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.dovetail.predicates._
+import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs, WrittenJoin}
+import org.apache.spark.sql.dovetail.leaf.PartitionColumns
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, JoinPredicates, NullRejection, PredicateSelectivity}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
 /**

@@ -8,10 +8,11 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{And, Expression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
-import org.apache.spark.sql.dovetail.explain.{GroupReport, Trace}
+import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs}
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
+import org.apache.spark.sql.dovetail.report.{Decision, GroupReport, Trace}
 import org.apache.spark.sql.dovetail.stats.{PlanStatistics, StoredTables}
-import org.apache.spark.sql.dovetail.steer.{AskedOrder, Capture, GroupForm, Steering}
+import org.apache.spark.sql.dovetail.steer.{AskedOrder, Capture, GroupForm, OrderHint, QueryHints, Steering}
 import org.apache.spark.sql.internal.SQLConf
 
 /** Orders one group of joins: graph, search, decision, new plan. */

@@ -7,7 +7,7 @@ import java.util.concurrent.ConcurrentHashMap
 import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFiles}
 import org.apache.spark.sql.internal.SQLConf

@@ -7,9 +7,13 @@ import dovetail.kernel.enumerate.Budget
 import dovetail.kernel.profile.RelationProfile
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
-import org.apache.spark.sql.dovetail.calibrate.ClusterCosts
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.cluster.{ClusterCosts, Executors, TaskMemory}
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
+import org.apache.spark.sql.dovetail.group.JoinGroup
+import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
+import org.apache.spark.sql.dovetail.report.DecisionBasis
+import org.apache.spark.sql.dovetail.steer.OrderHint
 import org.apache.spark.sql.internal.SQLConf
 
 /** The settings and cluster facts of one run of the rule. Taken from configuration alone: the same query must get the same plan while executors come and go. */

@@ -6,6 +6,8 @@ import org.apache.spark.sql.catalyst.expressions.{And, AttributeMap, AttributeRe
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.{Cross, Inner}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.group.{JoinGroup, WrittenJoin}
+import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
 

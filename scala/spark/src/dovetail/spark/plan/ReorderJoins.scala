@@ -4,12 +4,13 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.{AGGREGATE, EXISTS_SUBQUERY, IN_SUBQUERY, JOIN}
-import org.apache.spark.sql.dovetail.FailOpen
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
-import org.apache.spark.sql.dovetail.explain.{GroupReport, Trace}
-import org.apache.spark.sql.dovetail.history.QueryLog
+import org.apache.spark.sql.dovetail.group.{JoinGroup, Preparation}
+import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
+import org.apache.spark.sql.dovetail.log.QueryLog
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, Movable}
+import org.apache.spark.sql.dovetail.report.{GroupReport, Trace}
 
 /**
  * The rule: finds groups of joins in a logical plan and puts each into its best order.

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Subquery}
+import org.apache.spark.sql.dovetail.group.JoinGroup
 
 /**
  * How the groups of joins of a plan share the time that is left for searching: each gets the part that its joins are of those not ordered yet, so that the first

@@ -8,12 +8,13 @@ import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.catalyst.plans.LeftSemi
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
+import org.apache.spark.sql.dovetail.group.{FragileColumns, GroupNames, JoinGroup, SubqueryCopies}
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.types._
-import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * Semi-join reduction of groupings. Where `SELECT k, avg(x) … GROUP BY k` is joined by k with a small, restricted table, only the groups of that table's

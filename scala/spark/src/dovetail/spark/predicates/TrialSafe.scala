@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.predicates
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, StaticInvoke}
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.UserDefinedType
 

@@ -9,7 +9,7 @@ import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, XXH64}
 import org.apache.spark.sql.dovetail.footers.{RowGroup, RowGroups, Spread}
-import org.apache.spark.sql.dovetail.store.TableSample
+import org.apache.spark.sql.dovetail.table.TableSample
 import org.apache.spark.sql.execution.datasources.{FileFormat, HadoopFsRelation, PartitionedFile}
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch

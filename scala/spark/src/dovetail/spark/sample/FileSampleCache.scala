@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.sample
 import java.util.{LinkedHashMap => LinkedMap}
 
 import org.apache.spark.sql.dovetail.footers.{FileKey, RowGroups}
-import org.apache.spark.sql.dovetail.store.TableSample
+import org.apache.spark.sql.dovetail.table.TableSample
 import org.apache.spark.sql.types.StructType
 
 /**

@@ -7,12 +7,10 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, GenericInternalRow}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
-import org.apache.spark.sql.dovetail.FailOpen
-import org.apache.spark.sql.dovetail.collect.PrivateColumns
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.footers.{FooterReading, FooterStatistics, RowGroups}
-import org.apache.spark.sql.dovetail.store.TableSample
+import org.apache.spark.sql.dovetail.table.{PrivateColumns, TableSample}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType

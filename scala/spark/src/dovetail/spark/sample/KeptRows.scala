@@ -3,9 +3,9 @@ package org.apache.spark.sql.dovetail.sample
 import java.util.{Collections, LinkedHashMap, Map => JMap}
 
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, BoundReference, Expression}
-import org.apache.spark.sql.dovetail.FailOpen.Survivable
+import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime, TimeIsUp}
-import org.apache.spark.sql.dovetail.store.TableSample
+import org.apache.spark.sql.dovetail.table.TableSample
 
 /**
  * Runs a predicate on the rows of a sample, once: the next query with the same predicate on the same table finds the rows it kept, or that it does not work

@@ -2,9 +2,9 @@ package org.apache.spark.sql.dovetail.sample
 
 import dovetail.kernel.profile.{RelationSample, Sampling}
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.dovetail.FailOpen.Survivable
+import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.predicates.{JoinKeys, TrialSafe}
-import org.apache.spark.sql.dovetail.store.TableSample
+import org.apache.spark.sql.dovetail.table.TableSample
 import org.apache.spark.sql.types.StructType
 
 /**

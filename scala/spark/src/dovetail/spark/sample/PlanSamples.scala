@@ -7,10 +7,9 @@ import scala.collection.mutable
 import dovetail.kernel.profile.RelationSample
 import org.apache.spark.sql.catalyst.expressions.{Alias, DynamicPruning, Expression}
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates}
-import org.apache.spark.sql.dovetail.stats.KnownTables
-import org.apache.spark.sql.dovetail.store.TableSample
+import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
+import org.apache.spark.sql.dovetail.table.{KnownTables, TableSample}
 
 /**
  * Samples of the plans that estimates are asked for: filters and projections over a table of which a sample was collected, or read just now ([[FileSamples]]).

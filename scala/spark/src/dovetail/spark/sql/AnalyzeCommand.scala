@@ -6,13 +6,14 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
 import org.apache.spark.sql.catalyst.catalog.{CatalogTableType, HiveTableRelation}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LeafNode, LogicalPlan, OneRowRelation}
-import org.apache.spark.sql.dovetail.FailOpen
-import org.apache.spark.sql.dovetail.collect.{AnalyzeIceberg, AnalyzeTable, PrivateColumns}
+import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.dovetail.collect.{AnalyzeIceberg, AnalyzeTable}
+import org.apache.spark.sql.dovetail.leaf.LeafNames
+import org.apache.spark.sql.dovetail.table.PrivateColumns
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.{Row, SparkSession}
-import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * `DOVETAIL ANALYZE …`: collects statistics of a table, of the tables beneath a view, of files, or of all tables of a database, one row for each.

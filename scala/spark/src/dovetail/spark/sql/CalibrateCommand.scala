@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.sql
 
 import dovetail.kernel.cost.{CostConstants, CostText}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
-import org.apache.spark.sql.dovetail.calibrate.{ClusterCosts, MicroQueries}
+import org.apache.spark.sql.dovetail.cluster.ClusterCosts
 import org.apache.spark.sql.dovetail.store.StatisticsStore
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.types.{DoubleType, StringType}

@@ -5,7 +5,7 @@ import java.util.Locale
 
 import org.apache.spark.sql.catalyst.parser.ParserInterface
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.dovetail.plan.QueryHints
+import org.apache.spark.sql.dovetail.steer.QueryHints
 
 /**
  * Adds the statements that begin with DOVETAIL to the session's parser; all else goes to the parser that was there (Spark's, or another extension's).

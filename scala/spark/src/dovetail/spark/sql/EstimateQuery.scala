@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.sql
 
 import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.dovetail.plan.JoinGroup
+import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.types.{DataType, DoubleType, StringType}
 
 /**

@@ -4,10 +4,10 @@ import dovetail.kernel.profile.{Estimate, Source}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
-import org.apache.spark.sql.dovetail.plan.JoinGroup
-import org.apache.spark.sql.dovetail.steer.{KnownRows, PlanForm}
-import org.apache.spark.sql.dovetail.steer.KnownRows.{OfQuery, OfTable, Target}
-import org.apache.spark.sql.dovetail.leaf.LeafNames
+import org.apache.spark.sql.dovetail.group.JoinGroup
+import org.apache.spark.sql.dovetail.leaf.{KnownRows, LeafNames}
+import org.apache.spark.sql.dovetail.steer.PlanForm
+import org.apache.spark.sql.dovetail.leaf.KnownRows.{OfQuery, OfTable, Target}
 
 /** What a number of rows is of, by the form in which other queries recognize it. */
 object KnownForm {

@@ -4,8 +4,9 @@ import scala.annotation.tailrec
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{Command, LogicalPlan, Project}
-import org.apache.spark.sql.dovetail.explain.Trace
-import org.apache.spark.sql.dovetail.plan.{GroupOrdering, Preparation}
+import org.apache.spark.sql.dovetail.group.Preparation
+import org.apache.spark.sql.dovetail.plan.GroupOrdering
+import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.execution.CommandExecutionMode
 
 /** A query as the rule sees it: planned up to there, not run. */

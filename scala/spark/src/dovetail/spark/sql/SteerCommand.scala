@@ -7,12 +7,13 @@ import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
-import org.apache.spark.sql.dovetail.collect.PrivateColumns
-import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.plan.{JoinFailures, OrderHint}
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.leaf.KnownRows
+import org.apache.spark.sql.dovetail.plan.JoinFailures
 import org.apache.spark.sql.dovetail.sql.SteerStatement._
-import org.apache.spark.sql.dovetail.steer._
-import org.apache.spark.sql.dovetail.steer.KnownRows.{OfQuery, OfTable, Target}
+import org.apache.spark.sql.dovetail.steer.{Capture, JsonFile, OrderHint, Pin, PinnedGroup, Pins}
+import org.apache.spark.sql.dovetail.table.PrivateColumns
+import org.apache.spark.sql.dovetail.leaf.KnownRows.{OfQuery, OfTable, Target}
 import org.apache.spark.sql.execution.CommandExecutionMode
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.types.StringType

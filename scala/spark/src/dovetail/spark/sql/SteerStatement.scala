@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.sql
 
-import org.apache.spark.sql.dovetail.steer.KnownRows.{OfQuery, OfTable, Target}
+import org.apache.spark.sql.dovetail.leaf.KnownRows.{OfQuery, OfTable, Target}
 
 /** Statements by which people who know better steer Dovetail: rows that they know, and orders that are to stay. Queries and names are left as text. */
 sealed trait SteerStatement

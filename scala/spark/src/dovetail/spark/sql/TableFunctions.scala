@@ -7,13 +7,13 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference,
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Statistics}
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, ArrayData, GenericArrayData}
 import org.apache.spark.sql.catalyst.{FunctionIdentifier, InternalRow}
+import org.apache.spark.sql.dovetail.advise.{AdviseQuery, ExplainQuery}
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.BuildInfo
-import org.apache.spark.sql.dovetail.advise.AdviseQuery
-import org.apache.spark.sql.dovetail.conf.DovetailConf
-import org.apache.spark.sql.dovetail.explain.ExplainQuery
-import org.apache.spark.sql.dovetail.history.{LoggedQuery, QueryLog}
+import org.apache.spark.sql.dovetail.leaf.KnownRows
+import org.apache.spark.sql.dovetail.log.{LoggedQuery, QueryLog}
 import org.apache.spark.sql.dovetail.stats.ShowStatistics
-import org.apache.spark.sql.dovetail.steer.{KnownRows, Pins}
+import org.apache.spark.sql.dovetail.steer.Pins
 import org.apache.spark.sql.execution.{LeafExecNode, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String

@@ -10,17 +10,17 @@ import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable, HiveTableRelation}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, LeafNode, Statistics}
-import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
+import org.apache.spark.sql.dovetail.leaf.{HiddenRows, LeafNames}
 import org.apache.spark.sql.dovetail.predicates.{Values, Widths}
 import org.apache.spark.sql.dovetail.sample.FileSamples
-import org.apache.spark.sql.dovetail.store.{ColumnStatistics, TableSample, TableStatistics}
+import org.apache.spark.sql.dovetail.table.{ColumnStatistics, KnownTables, TableSample, TableStatistics}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRelation, LogicalRelation, PartitioningAwareFileIndex}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{BooleanType, DataType, DateType, NumericType, TimestampType}
-import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * Rows and columns of a leaf of a plan: what Dovetail collected, or the catalog, a data source or a cache says of it; else what the footers of its files

@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, DistinctValues, Widths}
 import org.apache.spark.sql.dovetail.sample.{PlanSample, PlanSamples}
+import org.apache.spark.sql.dovetail.table.KnownTables
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.internal.SQLConf
 

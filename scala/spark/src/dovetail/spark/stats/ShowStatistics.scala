@@ -6,10 +6,9 @@ import dovetail.kernel.profile.{ColumnProfile, RelationProfile, Source}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Project, SubqueryAlias, Union}
-import org.apache.spark.sql.dovetail.collect.PrivateColumns
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.predicates.Values
-import org.apache.spark.sql.dovetail.store.{ColumnStatistics, GroupStatistics, TableStatistics}
+import org.apache.spark.sql.dovetail.table.{ColumnStatistics, GroupStatistics, PrivateColumns, TableStatistics}
 import org.apache.spark.sql.types._
 
 /**

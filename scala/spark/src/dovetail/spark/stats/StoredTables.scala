@@ -6,13 +6,13 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
-import org.apache.spark.sql.dovetail.FailOpen
-import org.apache.spark.sql.dovetail.collect.{DataFile, TableSketch}
+import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.deadline.{Aside, ListedFiles}
-import org.apache.spark.sql.dovetail.steer.KnownRows
-import org.apache.spark.sql.dovetail.store._
+import org.apache.spark.sql.dovetail.leaf.{HiddenRows, KnownRows, LeafNames}
+import org.apache.spark.sql.dovetail.sketch.TableSketch
+import org.apache.spark.sql.dovetail.store.{DataFile, StatisticsStore, StoredTable, TableKey}
+import org.apache.spark.sql.dovetail.table.{KnownTables, TableStatistics, Unread}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
-import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * [[KnownTables]] of the store: statistics of exactly the files that a leaf still has.

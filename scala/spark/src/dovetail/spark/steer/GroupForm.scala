@@ -4,7 +4,7 @@ import scala.collection.immutable.BitSet
 
 import dovetail.kernel.graph.{JoinGraph, JoinKind}
 import org.apache.spark.sql.catalyst.expressions.ExprId
-import org.apache.spark.sql.dovetail.plan.{GroupNames, JoinGroup}
+import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 
 /**

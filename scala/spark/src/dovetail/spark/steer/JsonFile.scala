@@ -6,7 +6,8 @@ import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.dovetail.store.{BoundedJson, StoreFiles}
+import org.apache.spark.sql.dovetail.base.BoundedJson
+import org.apache.spark.sql.dovetail.store.StoreFiles
 
 /** A file of JSON that the user names, on any file system that Hadoop knows. */
 object JsonFile {

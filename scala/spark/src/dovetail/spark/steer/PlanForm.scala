@@ -5,11 +5,11 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.ExistenceJoin
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.predicates.Conjuncts
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
 import org.apache.spark.sql.types.DataType
-import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * Texts of the inputs of a group and of expressions over them: equal texts mean the same, whatever a query calls its tables and columns, and in whatever order

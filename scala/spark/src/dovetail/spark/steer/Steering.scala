@@ -5,10 +5,10 @@ import dovetail.kernel.graph.{JoinGraph, Relation}
 import dovetail.kernel.profile.{Estimate, RelationSample, Source}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.Aside
-import org.apache.spark.sql.dovetail.plan.{JoinGroup, OrderHint, QueryHints}
-import org.apache.spark.sql.dovetail.leaf.LeafNames
+import org.apache.spark.sql.dovetail.group.JoinGroup
+import org.apache.spark.sql.dovetail.leaf.{KnownRows, LeafNames}
 
 /**
  * What people who know better have told, as one run of the rule asks for it: groups to leave alone, orders that are pinned, rows that are given.

@@ -5,7 +5,7 @@ import java.io.{InputStream, IOException}
 import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import org.apache.spark.sql.dovetail.FailOpen
+import org.apache.spark.sql.dovetail.base.{BoundedJson, FailOpen}
 
 /**
  * A short list in a file of JSON beside the statistics, shared by all applications that use the store; of this application alone where the file cannot be

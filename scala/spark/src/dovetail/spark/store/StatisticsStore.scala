@@ -8,9 +8,8 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.XXH64
-import org.apache.spark.sql.dovetail.FailOpen
-import org.apache.spark.sql.dovetail.collect.{BrokenFile, TableSketch}
-import org.apache.spark.sql.dovetail.conf.DovetailConf
+import org.apache.spark.sql.dovetail.base.{BrokenFile, DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.sketch.TableSketch
 import org.apache.spark.unsafe.types.UTF8String
 
 /**

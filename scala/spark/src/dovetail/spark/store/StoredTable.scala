@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.store
 
-import org.apache.spark.sql.dovetail.collect.TableSketch
+import org.apache.spark.sql.dovetail.sketch.TableSketch
+import org.apache.spark.sql.dovetail.table.TableStatistics
 
 /** A table as it was read from the store: its header, and the statistics of the whole. The parts stay in the file. */
 final class StoredTable(val file: String, val header: TableFile.Header, sketch: TableSketch) {

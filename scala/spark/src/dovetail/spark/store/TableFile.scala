@@ -4,7 +4,8 @@ import java.io.{DataInputStream, DataOutput, DataOutputStream, InputStream, IOEx
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.zip.CRC32
 
-import org.apache.spark.sql.dovetail.collect.{BrokenFile, Bytes, Recipe, TableSketch, Unpacked}
+import org.apache.spark.sql.dovetail.base.{BrokenFile, Unpacked}
+import org.apache.spark.sql.dovetail.sketch.{Bytes, Recipe, TableSketch}
 
 /**
  * The format of a stored table; docs/internals/statistics.md has it field by field.

@@ -1,0 +1,100 @@
+package org.apache.spark.sql.dovetail.log
+
+import java.time.Instant
+import java.util.{Collections, WeakHashMap}
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.report.{ActualRows, Later, Trace}
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
+import org.apache.spark.util.ThreadUtils
+
+/**
+ * The last queries of a session that Dovetail looked at: what it decided, and, once they have run, what came of it (`dovetail_queries()`).
+ *
+ * The rule adds an entry, which a thread of the log's own fills: planning does not wait for it. [[RunListener]] adds the rows of its joins. An executed plan is
+ * known by the number of its entry, which the rule leaves on the joins and Spark takes along; columns tell nothing, for queries of one table share them.
+ */
+final class QueryLog {
+  private var entries = Vector.empty[LoggedQuery]
+  private var last    = 0L
+
+  /** Oldest first. */
+  def all: Vector[LoggedQuery] = synchronized(entries)
+
+  /** Those that a physical plan belongs to: a query, and its subqueries. */
+  def of(plan: SparkPlan): Vector[LoggedQuery] = { val ids = QueryLog.ids(plan); all.filter(e => ids(e.id)) }
+
+  private def add(told: Later[LoggedQuery.Told], millis: Double, most: Int): Long = {
+    val id = synchronized {
+      last += 1
+      entries = (entries :+ LoggedQuery(last, Instant.now(), told, millis, 0, None)).takeRight(most)
+      last
+    }
+    QueryLog.thread.execute(() => told.value)
+    id
+  }
+
+  /** A plan has run. */
+  def ran(plan: SparkPlan, nanos: Long): Unit = {
+    val found = of(plan)
+    if (found.nonEmpty) {
+      val counted = found.map(e => e.id -> e.ran(ActualRows(plan, e.groups), nanos)).toMap
+      synchronized { entries = entries.map(e => counted.getOrElse(e.id, e)) }
+    }
+  }
+}
+
+object QueryLog {
+
+  private val Entry = TreeNodeTag[Long]("dovetail.entry")
+
+  /** Of a plan and its subqueries. Adaptive execution can do away with joins while it runs: what it began with has them all. */
+  private def ids(plan: SparkPlan): Set[Long] = plan match {
+    case a: AdaptiveSparkPlanExec => ids(a.initialPlan)
+    case other                    => other.logicalLink.flatMap(_.getTagValue(Entry)).toSet ++ (other.children ++ other.subqueries).flatMap(ids)
+  }
+
+  /** Characters of a query's text that are kept. */
+  private val TextKept = 2000
+
+  /** Seconds without a query after which the log's thread ends. */
+  private val IdleSeconds = 10
+
+  private lazy val thread = ThreadUtils.newDaemonCachedThreadPool("dovetail-log", 1, IdleSeconds)
+
+  // a session that is gone takes its log along
+  private val logs = Collections.synchronizedMap(new WeakHashMap[SparkSession, QueryLog])
+
+  /** The session's log; the first call makes Spark tell it what ran. */
+  def apply(session: SparkSession): QueryLog = logs.synchronized {
+    Option(logs.get(session)).getOrElse {
+      val log = new QueryLog
+      logs.put(session, log)
+      session.listenerManager.register(new RunListener(log))
+      log
+    }
+  }
+
+  /** Runs the rule on `plan`, and keeps what it did; not where somebody else collects the trace: explain and profile tell it themselves. */
+  def keeping(session: SparkSession, plan: LogicalPlan)(rule: => LogicalPlan): LogicalPlan = {
+    val most = DovetailConf.LogQueries.get(session.sessionState.conf).toInt
+    if (most == 0 || Trace.isOn) rule
+    else {
+      val (result, trace) = Trace.collecting(detailed = false)(rule)
+      if (!trace.isEmpty)
+        FailOpen("logging a query", (_: String) => ()) {
+          val told = new Later(() => LoggedQuery.Told(text(plan), trace.groups))
+          val id   = QueryLog(session).add(told, trace.millis.toMap.getOrElse("total", 0.0), most)
+          // the optimizer works on a plan of its own
+          result.foreach { case j: Join => j.setTagValue(Entry, id); case _ => }
+        }
+      result
+    }
+  }
+
+  private def text(plan: LogicalPlan): Option[String] = plan.collectFirst { case p if p.origin.sqlText.isDefined => p.origin.sqlText.get.take(TextKept) }
+}

@@ -1,0 +1,22 @@
+package org.apache.spark.sql.dovetail.report
+
+import dovetail.kernel.enumerate.{Outcome, Shape}
+
+/**
+ * What is done with a group of joins, and why.
+ *
+ * @param taken   the outcome's best plan is used, and not the group as it is written
+ * @param notes   what else was done or not done: inputs with fewer rows, orders that somebody asked for and that are not used
+ * @param asked   who asked for the order that is used
+ */
+final case class Decision(outcome: Outcome, taken: Boolean, notes: Vector[String], asked: Option[String]) {
+
+  /** Share of the written plan's cost that the best one saves. */
+  def gain: Double = Decision.gain(outcome)
+
+  def shape: Shape = (if (taken) outcome.best else outcome.original).shape
+}
+
+object Decision {
+  def gain(outcome: Outcome): Double = 1.0 - outcome.best.cost.total / math.max(outcome.original.cost.total, Double.MinPositiveValue)
+}

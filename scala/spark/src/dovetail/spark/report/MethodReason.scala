@@ -1,0 +1,107 @@
+package org.apache.spark.sql.dovetail.report
+
+import scala.util.control.NonFatal
+
+import dovetail.kernel.cost.{JoinMethod, MethodChoice}
+import dovetail.kernel.enumerate.JoinTree
+import dovetail.kernel.graph.{JoinGraph, JoinKind}
+import dovetail.kernel.profile.Estimate
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+
+/**
+ * Why a join is executed as it is, in words: a part of a [[JoinReport]]. What there was to choose from is the cost model's to say (`MethodChoice`).
+ *
+ * @param leaves plans of the graph's relations, of which Spark knows sizes of its own
+ * @param limit  bytes up to which inputs are broadcast when a query is planned; negative never
+ * @param memory bytes of memory that a broadcast may take, however wrong its estimate is
+ */
+final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: Long, memory: Double) {
+  import MethodChoice.Input
+  import MethodReason._
+
+  /** The report of a join, with the reason for its method and the runner-up. */
+  def explained(join: JoinTree.Join, report: JoinReport): JoinReport = {
+    val choice              = join.choice()
+    val (left, right)       = sides(join, choice)
+    def of(way: JoinMethod) = way match {
+      case JoinMethod.BroadcastLeft  => s"${way.name} of ${left.name}"
+      case JoinMethod.BroadcastRight => s"${way.name} of ${right.name}"
+      case _                         => way.name
+    }
+    report.copy(why = reason(join, choice), runnerUp = choice.runnerUp(join.method).map(w => (of(w.method), w.cost)))
+  }
+
+  /** None where the cost model knows no methods. */
+  private def reason(join: JoinTree.Join, choice: MethodChoice): Option[String] = {
+    val (left, right) = sides(join, choice)
+    val smaller       = if (right.input.bytes <= left.input.bytes) right else left
+    join.method match {
+      case JoinMethod.Unspecified           => None
+      case JoinMethod.NestedLoop            => Some("no equality to hash or sort by")
+      case JoinMethod.BroadcastLeft         => Some(broadcast(left) + pruning(join, right))
+      case JoinMethod.BroadcastRight        => Some(broadcast(right) + pruning(join, left))
+      case JoinMethod.ShuffledThenBroadcast =>
+        val side = if (join.kind == JoinKind.Inner) smaller else right
+        Some(s"${notPlanned(side, choice)}; adaptive execution broadcasts it if it turns out small")
+      case JoinMethod.SortMerge    => Some(shuffled(join.kind, left, right, smaller, choice))
+      case JoinMethod.ShuffledHash =>
+        val side = if (join.kind == JoinKind.Inner) smaller else right
+        Some(s"${shuffled(join.kind, left, right, smaller, choice)}; a task has the memory to hash ${side.name}, so nothing is sorted")
+    }
+  }
+
+  private def sides(join: JoinTree.Join, choice: MethodChoice): (Side, Side) = {
+    def side(word: String, tree: JoinTree, input: Input) = tree match {
+      case JoinTree.Leaf(r, _, _) => Side(graph.relations(r).name, Some(r), input)
+      case _                      => Side(s"the $word side", None, input)
+    }
+    (side("left", join.left, choice.left), side("right", join.right, choice.right))
+  }
+
+  private def broadcast(side: Side): String =
+    if (side.input.broadcast)
+      s"Spark broadcasts ${side.name} by itself: ${side.relation.flatMap(sparkSize).fold("")(b => s"${size(b)} by its own count, ")}limit ${size(limit.toDouble)}"
+    else s"broadcast by Dovetail: ${side.name} is about ${size(side.input.bytes)}, ${atMost(side.input)}; limit ${size(limit.toDouble)}"
+
+  private def pruning(join: JoinTree.Join, stream: Side): String =
+    if (join.own.scan < 0.0) s"; files of ${stream.name} without its keys are not read" else ""
+
+  private def shuffled(kind: JoinKind, left: Side, right: Side, smaller: Side, choice: MethodChoice): String = {
+    val placed = Vector(left, right).filter(_.input.partitioned).map(_.name)
+    if (placed.nonEmpty) s"${placed.mkString(" and ")} ${if (placed.size == 1) "is" else "are"} already partitioned by the key"
+    else if (choice.ways.exists(w => isBroadcast(w.method))) s"cheaper than a broadcast of ${smaller.name}, about ${size(smaller.input.bytes)}"
+    else if (kind == JoinKind.FullOuter) "neither side of a full outer join can be broadcast"
+    else if (kind != JoinKind.Inner) s"only ${right.name} could be broadcast, for every row of the other side counts; ${notPlanned(right, choice)}"
+    else notPlanned(smaller, choice)
+  }
+
+  /** Why a side is not broadcast when the query is planned. */
+  private def notPlanned(side: Side, choice: MethodChoice): String = {
+    val bytes = s"${side.name} is about ${size(side.input.bytes)}"
+    if (limit < 0) "broadcasts are switched off (spark.sql.autoBroadcastJoinThreshold)"
+    else if (choice.ways.exists(w => isBroadcast(w.method))) "a broadcast from the start costs more"
+    else if (side.input.bytes > limit) s"$bytes, over the broadcast limit of ${size(limit.toDouble)}"
+    else if (side.relation.exists(r => graph.relations(r).rowBytes.rest >= Estimate.Ceiling))
+      s"$bytes, but nobody has measured how wide its columns are (DOVETAIL ANALYZE does): too uncertain to broadcast from the start"
+    else if (side.input.cautious > memory)
+      s"$bytes, ${atMost(side.input)} of memory, and a broadcast may take ${size(memory)}: too uncertain to broadcast from the start"
+    else s"$bytes, which Spark by itself does not see"
+  }
+
+  /** Spark's own size of a relation, by which it decides on a broadcast. */
+  private def sparkSize(relation: Int): Option[Double] =
+    try Some(leaves(relation).stats.sizeInBytes.toDouble)
+    catch { case NonFatal(_) | _: MatchError => None }
+}
+
+private object MethodReason {
+
+  /** @param relation of the graph, where the side is one */
+  final case class Side(name: String, relation: Option[Int], input: MethodChoice.Input)
+
+  def size(bytes: Double): String = ReportText.size(bytes)
+
+  def isBroadcast(method: JoinMethod): Boolean = method == JoinMethod.BroadcastLeft || method == JoinMethod.BroadcastRight
+
+  def atMost(input: MethodChoice.Input): String = if (input.cautious >= Estimate.Ceiling) "without a known bound" else s"at most ${size(input.cautious)}"
+}

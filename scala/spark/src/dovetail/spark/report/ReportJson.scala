@@ -1,0 +1,79 @@
+package org.apache.spark.sql.dovetail.report
+
+import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
+import dovetail.kernel.cost.Cost
+import dovetail.kernel.profile.Estimate
+
+/** The trace as JSON, by Jackson's tree model (Spark bundles it in all lines; json4s changed between them). */
+object ReportJson {
+  private val nodes = JsonNodeFactory.instance
+
+  def apply(version: String, enabled: Boolean, costModel: String, of: Vector[GroupReport], millis: Vector[(String, Double)]): String = {
+    val root = nodes.objectNode()
+    root.put("version", version).put("enabled", enabled).put("cost_model", costModel)
+    val times = root.putObject("planning_ms")
+    millis.foreach { case (phase, ms) => times.put(phase, ms) }
+    val groups = root.putArray("groups")
+    of.zipWithIndex.foreach { case (g, i) => groups.add(group(g, i + 1)) }
+    root.toString
+  }
+
+  private def group(g: GroupReport, id: Int): ObjectNode = {
+    val o = nodes.objectNode().put("id", id).put("status", g.status).put("reason", g.reason)
+    g.algorithm.fold(o.putNull("algorithm"))(o.put("algorithm", _))
+    o.put("pairs", g.pairs)
+    val relations = o.putArray("relations")
+    g.relations.foreach { r =>
+      val n = relations.addObject().put("name", r.name)
+      r.rows.fold[Any](n.putNull("rows"))(e => n.set[ObjectNode]("rows", estimate(e)))
+      r.bytes.fold(n.putNull("bytes"))(b => n.put("bytes", b))
+    }
+    val edges = o.putArray("edges")
+    g.edges.foreach { e =>
+      val n = edges.addObject()
+      strings(n.putArray("relations"), e.relations)
+      n.put("condition", e.condition)
+    }
+    Seq("before" -> g.before, "after" -> g.after).foreach { case (name, t) => t.fold[Any](o.putNull(name))(x => o.set[ObjectNode](name, tree(x))) }
+    g.runnerUp.foreach { case (order, c) => o.putObject("runner_up").put("order", order).put("cost", c.total) }
+    val missing = o.putArray("missing_statistics")
+    g.missing.foreach { a =>
+      val n = missing.addObject().put("table", a.table).put("state", a.state)
+      strings(n.putArray("columns"), a.columns)
+      strings(n.putArray("guessed"), a.guessed)
+      a.costShare.fold(n.putNull("cost_share"))(s => n.put("cost_share", s))
+      n.put("reason", a.reason).put("statement", a.statement.orNull)
+    }
+    o
+  }
+
+  private def tree(t: TreeReport): ObjectNode = {
+    val o     = nodes.objectNode().put("order", t.order).put("cost", t.cost.total)
+    val joins = o.putArray("joins")
+    t.joins.foreach { j =>
+      val n = joins.addObject()
+      strings(n.putArray("relations"), j.relations)
+      n.put("kind", j.kind).put("condition", j.condition).set[ObjectNode]("rows", estimate(j.rows))
+      n.put("method", j.method).set[ObjectNode]("cost", cost(j.cost))
+      j.why.foreach(n.put("why", _))
+      j.runnerUp.foreach { case (method, c) => n.putObject("runner_up").put("method", method).put("cost", c) }
+      j.actual.foreach { rows => n.put("actual_rows", rows).put("q_error", QError(j.rows.value, rows.toDouble)) }
+    }
+    o
+  }
+
+  private def strings(array: ArrayNode, values: Vector[String]): Unit = values.foreach(array.add(_: String))
+
+  private def estimate(e: Estimate): ObjectNode = {
+    val o = nodes.objectNode().put("value", e.value).put("lower", e.lower)
+    // an unknown bound is null, not a made-up number
+    if (e.upper >= Estimate.Ceiling) o.putNull("upper") else o.put("upper", e.upper)
+    o.put("source", e.source.name)
+  }
+
+  private def cost(c: Cost): ObjectNode =
+    nodes.objectNode().put(
+      "exchange",
+      c.exchange
+    ).put("sort", c.sort).put("hash", c.hash).put("broadcast", c.broadcast).put("output", c.output).put("scan", c.scan).put("total", c.total)
+}

@@ -1,0 +1,225 @@
+package org.apache.spark.sql.dovetail.report
+
+import scala.collection.mutable
+
+import dovetail.kernel.cost.Cost
+import dovetail.kernel.enumerate.{JoinTree, Shape}
+import dovetail.kernel.graph.{JoinGraph, Relation}
+import dovetail.kernel.profile.Estimate
+import org.apache.spark.sql.catalyst.expressions.ExprId
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.dovetail.leaf.LeafNames
+
+/**
+ * What the rule did while one query was planned: its groups, and the time by phase. Collected per thread, and only where somebody asks.
+ *
+ * @param detailed with all that explain tells; else what the log of queries needs, for which a query's planning must not wait
+ */
+final class Trace(val detailed: Boolean) {
+  private val reports = mutable.ArrayBuffer.empty[Later[GroupReport]]
+  private val nanos   = mutable.LinkedHashMap.empty[String, Long]
+  private var plan    = Option.empty[LogicalPlan]
+
+  /** The plan that the rule was given last: the query's own, for its subqueries come before it. */
+  def input: Option[LogicalPlan] = plan
+
+  /** Made once the plan is: planning does not wait for reports, and does not fail by one. */
+  def groups: Vector[GroupReport]      = reports.toVector.map(_.value)
+  def isEmpty: Boolean                 = reports.isEmpty
+  def millis: Vector[(String, Double)] = Trace.Phases.map(p => p -> nanos.getOrElse(p, 0L) / 1e6)
+
+  private def later(report: => GroupReport): Unit = {
+    reports += new Later(() => FailOpen("reporting a group of joins", (why: String) => GroupReport.leftAlone(Vector.empty, why))(report))
+    ()
+  }
+}
+
+object Trace {
+
+  /** Phases of the rule, in order; `total` also holds what is in none of the others. */
+  val Phases: Vector[String] = Vector("prepare", "footers", "extract", "estimate", "search", "rebuild", "total")
+
+  private val current = new ThreadLocal[Trace]
+
+  /** Runs `body` and returns what the rule did meanwhile in this thread. */
+  def collecting[A](body: => A): (A, Trace) = collecting(detailed = true)(body)
+
+  def collecting[A](detailed: Boolean)(body: => A): (A, Trace) = {
+    val (outer, trace) = (current.get, new Trace(detailed))
+    current.set(trace)
+    try {
+      val result = body
+      (result, trace)
+    } finally current.set(outer)
+  }
+
+  /** Somebody collects what the rule does in this thread. */
+  def isOn: Boolean = current.get != null
+
+  /** @param report of a group, with details or without */
+  def record(report: Boolean => GroupReport): Unit = Option(current.get).foreach(t => t.later(report(t.detailed)))
+
+  def start(plan: LogicalPlan): Unit = Option(current.get).foreach(_.plan = Some(plan))
+
+  /** Reports in this thread so far. */
+  def size: Int = Option(current.get).fold(0)(_.reports.size)
+
+  /** The plan is Spark's after all: what has been reported since `size` was `before` did not happen. */
+  def failed(before: Int, reason: String): Unit = Option(current.get).foreach { t =>
+    t.reports.remove(before, t.reports.size - before)
+    t.later(GroupReport.leftAlone(Vector.empty, reason))
+  }
+
+  def timed[A](phase: String)(body: => A): A = {
+    val trace = current.get
+    if (trace == null) body
+    else {
+      val start = System.nanoTime()
+      try body
+      finally trace.nanos(phase) = trace.nanos.getOrElse(phase, 0L) + System.nanoTime() - start
+    }
+  }
+}
+
+/**
+ * What happened to one group of joins.
+ *
+ * @param status    `reordered`, `kept` (the written order is as good, or the gain too small) or `left_alone` (not searched)
+ * @param relations with sizes; without where the group was left alone
+ * @param edges     what connects them: per equivalence class and per predicate the relations it touches
+ * @param before    the written order, priced
+ * @param after     the plan chosen, where it is another one: another order, or other broadcasts
+ * @param runnerUp  the best other order
+ * @param missing   tables without statistics that the estimates would need
+ */
+final case class GroupReport(
+    status: String,
+    reason: String,
+    algorithm: Option[String],
+    pairs: Long,
+    relations: Vector[RelationReport],
+    edges: Vector[EdgeReport],
+    before: Option[TreeReport],
+    after: Option[TreeReport],
+    runnerUp: Option[(String, Cost)],
+    costModel: Option[String],
+    missing: Vector[TableAdvice] = Vector.empty
+) {
+
+  /** The same, with rows for the joins of the plan that is used, where `rows` knows them. */
+  def withActual(rows: Set[Int] => Option[Long]): GroupReport = {
+    val index                  = relations.map(_.name).zipWithIndex.toMap
+    def counted(t: TreeReport) = t.copy(joins = t.joins.map(j => j.copy(actual = rows(j.relations.map(index).toSet))))
+    if (after.isDefined) copy(after = after.map(counted)) else copy(before = before.map(counted))
+  }
+}
+
+/**
+ * @param tables  what the leaves beneath it read, by `LeafNames.identity`; none without details
+ * @param columns all columns that any operator beneath it has: by them it is found again in the executed plan
+ */
+final case class RelationReport(
+    name: String,
+    rows: Option[Estimate],
+    bytes: Option[Double],
+    tables: Vector[String] = Vector.empty,
+    columns: Set[ExprId] = Set.empty
+)
+final case class EdgeReport(relations: Vector[String], condition: String)
+final case class TreeReport(order: String, cost: Cost, joins: Vector[JoinReport])
+
+/**
+ * @param inputs   the left and the right one: a relation, or the number of an earlier join in brackets
+ * @param why      the reason for the method, where details are asked for
+ * @param runnerUp the cheapest other method, and what the join would cost with it
+ * @param actual   rows that came out of it in a run
+ */
+final case class JoinReport(
+    kind: String,
+    relations: Vector[String],
+    inputs: Vector[String],
+    condition: String,
+    rows: Estimate,
+    method: String,
+    cost: Cost,
+    why: Option[String] = None,
+    runnerUp: Option[(String, Double)] = None,
+    actual: Option[Long] = None
+)
+
+object GroupReport {
+
+  def leftAlone(names: Vector[String], reason: String): GroupReport =
+    GroupReport("left_alone", reason, None, 0L, names.map(RelationReport(_, None, None)), Vector.empty, None, None, None, None)
+
+  /** @param detailed with the edges, the runner-up, and the reasons for methods */
+  def searched(graph: JoinGraph, leaves: Vector[LogicalPlan], decision: Decision, basis: DecisionBasis, detailed: Boolean): GroupReport = {
+    import decision.{outcome, taken}
+    val reasons   = if (detailed) Some(new MethodReason(graph, leaves, basis.broadcastThreshold, basis.broadcastMemory)) else None
+    val sameOrder = outcome.best.shape.sameJoins(outcome.original.shape)
+    val percent   = f"${decision.gain * 100}%.1f %%"
+    // what is less than asked for does not look like as much
+    val less    = f"${math.floor(decision.gain * 1000) / 10}%.1f %%"
+    val minGain = f"${basis.minGain * 100}%.1f %%"
+    val reason  =
+      if (decision.asked.isDefined && decision.gain < 0.0)
+        f"${decision.asked.get}; it is estimated to cost ${1.0 - decision.gain}%.1f times what the written order does"
+      else if (decision.asked.isDefined) s"${decision.asked.get}; it saves $percent of the estimated cost"
+      else if (taken && sameOrder) s"the written order with other broadcasts saves $percent of the estimated cost"
+      else if (taken) s"saves $percent of the estimated cost"
+      else if (sameOrder) "the written order is the best one found"
+      else s"the best order found saves $less, less than the $minGain that spark.dovetail.reorder.minGain asks for"
+    GroupReport(
+      if (taken && !sameOrder) "reordered" else "kept",
+      (reason +: (outcome.note.toVector ++ decision.notes)).mkString("; "),
+      Some(outcome.algorithm),
+      outcome.pairs,
+      distinguished(graph.relations.map(r => relation(leaves(r.index), r, detailed))),
+      if (detailed) edges(graph) else Vector.empty,
+      Some(tree(graph, outcome.original, reasons)),
+      if (taken) Some(tree(graph, outcome.best, reasons)) else None,
+      (if (taken && detailed) outcome.runnerUp() else None).map(t => (order(graph, t.shape), t.cost)),
+      Some(basis.costModel)
+    )
+  }
+
+  /** A column that several relations have tells nothing. */
+  private def distinguished(relations: Vector[RelationReport]): Vector[RelationReport] = {
+    val several = relations.flatMap(_.columns).groupBy(identity).collect { case (id, in) if in.size > 1 => id }.toSet
+    if (several.isEmpty) relations else relations.map(r => r.copy(columns = r.columns -- several))
+  }
+
+  private def relation(leaf: LogicalPlan, r: Relation, detailed: Boolean): RelationReport = {
+    val read = if (!detailed) Vector.empty else leaf.collectLeaves().collect { case l: LeafNode => l }.flatMap(LeafNames.identity(_)).distinct.toVector
+    RelationReport(r.name, Some(r.profile.rows), Some(r.profile.rows.value * r.width), read, leaf.collect { case p => p.output.map(_.exprId) }.flatten.toSet)
+  }
+
+  private def tree(graph: JoinGraph, t: JoinTree, reasons: Option[MethodReason]): TreeReport = {
+    val number = t.joins.zipWithIndex.map { case (j, i) => j.relations -> s"(${i + 1})" }.toMap
+    val joins  = t.joins.map { j =>
+      val inputs = Vector(j.left, j.right).map(side => number.getOrElse(side.relations, order(graph, side.shape)))
+      val plain  = JoinReport(j.kind.name, j.relations.map(graph.relations(_).name), inputs, condition(graph, j), j.rows, j.method.name, j.own)
+      reasons.fold(plain)(_.explained(j, plain))
+    }
+    TreeReport(order(graph, t.shape), t.cost, joins)
+  }
+
+  /** The join graph for people. A class of three or more members is one edge, not one per pair: `a.x = b.y = c.z`. */
+  private def edges(graph: JoinGraph): Vector[EdgeReport] = {
+    val all = graph.classes.map(c => c.relations -> c.members.map(_.text).mkString(" = ")) ++ graph.predicates.map(p => p.relations -> p.text) ++
+      graph.operators.map(o => o.reads -> s"${o.kind.name}: ${o.text}")
+    all.collect { case (relations, text) if relations.size > 1 => EdgeReport(relations.map(graph.relations(_).name), text) }
+  }
+
+  def order(graph: JoinGraph, shape: Shape): String = shape.render(graph.relations(_).name)
+
+  /** The predicates between the two inputs, for people: per class one pair of members. */
+  private def condition(graph: JoinGraph, j: JoinTree.Join): String = {
+    val (l, r) = (j.left.relations.toSet, j.right.relations.toSet)
+    val keys = graph.classes.flatMap(c => for (a <- c.members.find(m => l(m.relation)); b <- c.members.find(m => r(m.relation))) yield s"${a.text} = ${b.text}")
+    val rest = graph.joinable.predicatesAt(j.left.relations, j.right.relations).map(_.text)
+    val on   = j.operator.toVector.map(_.text).filter(_.nonEmpty) ++ keys
+    if (on.isEmpty && rest.isEmpty) "cross product" else (on ++ rest).mkString(" AND ")
+  }
+}

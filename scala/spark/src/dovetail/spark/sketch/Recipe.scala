@@ -1,0 +1,108 @@
+package org.apache.spark.sql.dovetail.sketch
+
+import java.io.DataOutput
+
+import com.fasterxml.jackson.core.JsonProcessingException
+import com.fasterxml.jackson.databind.JsonNode
+import org.apache.spark.sql.dovetail.base.{BoundedJson, BrokenFile, Unpacked}
+import org.apache.spark.sql.types._
+
+/**
+ * What is collected of a table: its columns, in order, and groups of them by position. Sketches merge where their recipes are equal.
+ *
+ * @param sampled whether a sample of rows is kept, of the columns whose values may be kept
+ */
+final case class Recipe(columns: Vector[Recipe.Column], groups: Vector[Vector[Int]], sampled: Boolean) {
+  require(columns.size <= Recipe.MostColumns, s"statistics are of ${Recipe.MostColumns} columns at most, not ${columns.size}: name them by COLUMNS (…)")
+  require(groups.size <= Recipe.MostGroups, s"statistics are of ${Recipe.MostGroups} groups of columns at most, not ${groups.size}")
+  require(columns.map(_.name).distinct.size == columns.size, s"a column comes twice among ${columns.map(_.name).mkString(", ")}")
+
+  val schema: StructType = StructType(columns.map(c => StructField(c.name, c.dataType)))
+
+  /** Positions of the columns in the sample. */
+  val sampleColumns: Vector[Int] = if (sampled) columns.indices.filter(columns(_).values).toVector else Vector.empty
+
+  val sampleSchema: StructType = StructType(sampleColumns.map(schema(_)))
+
+  def write(out: DataOutput): Unit = {
+    Bytes.write(out, Some(schema.json.getBytes("UTF-8")))
+    columns.foreach(c => out.writeBoolean(c.values))
+    out.writeInt(groups.size)
+    groups.foreach { g => out.writeInt(g.size); g.foreach(out.writeInt) }
+    out.writeBoolean(sampled)
+  }
+}
+
+object Recipe {
+
+  /** @param values whether the column's values may be kept (bounds, quantiles, frequent values, sample); counts always are */
+  final case class Column(name: String, dataType: DataType, values: Boolean, slotBits: Int = HeavyHitters.SlotBits)
+
+  /** @param columns in the order of the schema: name, type, and whether values may be kept */
+  def of(columns: Vector[(String, DataType, Boolean)], groups: Vector[Vector[Int]], sampled: Boolean): Recipe = {
+    val bits = if (columns.size > ManyColumns) HeavyHitters.FewSlotBits else HeavyHitters.SlotBits
+    Recipe(columns.map { case (name, dataType, values) => Column(name, dataType, values && collects(dataType), bits) }, groups, sampled)
+  }
+
+  /** Beyond this number of columns a sketch has less room for each, so that it stays below 100 MiB for 5,000 columns. */
+  private val ManyColumns = 500
+
+  /** Columns of a table: twice as many as the widest tables have of which we know, and 100 MiB of sketches. */
+  val MostColumns = 10000
+
+  /** Groups of a table: 4 KiB of memory each. Queries ask for some dozens. */
+  val MostGroups = 1000
+
+  def read(in: Unpacked): Recipe = {
+    val columns = named(in.text()).fields.toVector.map(f => (f.name, f.dataType, in.readBoolean()))
+    val groups  = Vector.fill(in.count(MostGroups, 4))(Vector.fill(in.count(columns.size, 4))(in.count(columns.size - 1, 0)))
+    of(columns, groups, in.readBoolean())
+  }
+
+  /** A schema of types that have names, or are made of such. Others are refused unread: they may name a class that Spark would load. */
+  private def named(json: String): StructType = {
+    val fields =
+      try BoundedJson.read(json.getBytes("UTF-8")).path("fields")
+      catch { case _: JsonProcessingException => throw new BrokenFile("its schema is no JSON") }
+    if (!fields.isArray || fields.size > MostColumns || !(0 until fields.size).forall(i => hasName(fields.get(i).path("type"))))
+      throw new BrokenFile("its schema is none of a table's columns")
+    DataType.fromJson(json) match {
+      case s: StructType => s
+      case _             => throw new BrokenFile("its schema is none of a table")
+    }
+  }
+
+  /** As deep as [[BoundedJson]] lets it be. */
+  private def hasName(t: JsonNode): Boolean = t.isTextual || (t.path("type").asText match {
+    case "array"  => hasName(t.path("elementType"))
+    case "map"    => hasName(t.path("keyType")) && hasName(t.path("valueType"))
+    case "struct" => (0 until t.path("fields").size).forall(i => hasName(t.path("fields").get(i).path("type")))
+    case _        => false
+  })
+
+  /** Flat types, of which everything is collected. */
+  def collects(dataType: DataType): Boolean = dataType match {
+    case _: NumericType | BooleanType | DateType | TimestampType | TimestampNTZType | BinaryType => true
+    case _: StringType | _: DayTimeIntervalType | _: YearMonthIntervalType                       => true
+    case _                                                                                       => false
+  }
+
+  /** Nested types, of which NULLs and bytes are collected, and no values. The rest is skipped, with a note. */
+  def measures(dataType: DataType): Boolean = dataType match {
+    case _: ArrayType | _: MapType | _: StructType => levels(dataType) <= MostLevels
+    // a class of its own from Spark 4 on
+    case other => other.typeName == "variant"
+  }
+
+  private def levels(dataType: DataType): Int = dataType match {
+    case a: ArrayType  => 1 + levels(a.elementType)
+    case m: MapType    => 1 + math.max(levels(m.keyType), levels(m.valueType))
+    case s: StructType => 1 + s.fields.map(f => levels(f.dataType)).foldLeft(0)(math.max)
+    // by a class of somebody else's
+    case _: UserDefinedType[_] => MostLevels + 1
+    case _                     => 0
+  }
+
+  /** Levels of a nested type, so that a schema with it can be read again: each is three brackets of the 32 that [[BoundedJson]] allows. */
+  private val MostLevels = 8
+}

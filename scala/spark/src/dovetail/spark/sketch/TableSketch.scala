@@ -1,0 +1,142 @@
+package org.apache.spark.sql.dovetail.sketch
+
+import java.io.DataOutput
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.dovetail.base.{BrokenFile, Unpacked}
+import org.apache.spark.sql.dovetail.table.{GroupStatistics, TableSample, TableStatistics}
+import org.apache.spark.sql.types.{BinaryType, StringType}
+
+/** All that one pass collects of a part of a table; merges with those of other parts. [[Collect]] makes one per part, the store keeps them. */
+final class TableSketch private (
+    val recipe: Recipe,
+    val sampleRows: Int,
+    private val columns: Array[ColumnSketch],
+    private val groups: Array[HyperLogLog],
+    private val sample: RowSample
+) {
+  import TableSketch._
+  private var rows = 0L
+
+  private val members       = recipe.groups.map(_.toArray).toArray
+  private val hashes        = new Array[Long](columns.length)
+  private lazy val toSample = sampleProjection(recipe)
+
+  def this(recipe: Recipe, sampleRows: Int) = this(
+    recipe,
+    sampleRows,
+    recipe.columns.map(ColumnSketch(_)).toArray,
+    recipe.groups.map(_ => new HyperLogLog).toArray,
+    new RowSample(if (recipe.sampleColumns.nonEmpty) sampleRows else 0)
+  )
+
+  def rowCount: Long = rows
+
+  /** @param random 64 random bits, of this row's own */
+  def add(row: UnsafeRow, random: Long): Unit = {
+    rows += 1
+    var i = 0
+    while (i < columns.length) {
+      hashes(i) = columns(i).add(row, i, random)
+      i += 1
+    }
+    i = 0
+    while (i < groups.length) {
+      addGroup(groups(i), members(i))
+      i += 1
+    }
+    val priority = random >>> 1
+    // a projection writes every row to the same place
+    if (sample.wants(priority)) sample.add(priority, toSample(row).copy().getBytes)
+  }
+
+  /** A combination with a NULL does not count: it joins with nothing. */
+  private def addGroup(distinct: HyperLogLog, members: Array[Int]): Unit = {
+    var hash = ColumnSketch.Seed
+    var i    = 0
+    while (i < members.length) {
+      val h = hashes(members(i))
+      if (h == ColumnSketch.NullHash) return
+      hash = XXH64.hashLong(h, hash)
+      i += 1
+    }
+    distinct.add(hash)
+  }
+
+  def merge(that: TableSketch): Unit = {
+    require(recipe == that.recipe, "statistics of different columns cannot be merged")
+    rows += that.rows
+    columns.indices.foreach(i => columns(i).merge(that.columns(i)))
+    groups.indices.foreach(i => groups(i).merge(that.groups(i)))
+    sample.merge(that.sample)
+  }
+
+  def result(bytes: Long, collectedAt: Long): TableStatistics = TableStatistics(
+    rows = rows,
+    bytes = bytes,
+    columns = columns.toVector.map(_.result),
+    groups = recipe.groups.zip(groups).map { case (g, d) => GroupStatistics(g.map(recipe.columns(_).name), math.min(d.estimate, rows.toDouble)) },
+    sample = if (recipe.sampleColumns.isEmpty) None else Some(TableSample(recipe.sampleSchema, sample.result.map(unsafeRow), rows)),
+    collectedAt = collectedAt
+  )
+
+  private def unsafeRow(bytes: Array[Byte]): InternalRow = {
+    val row = new UnsafeRow(recipe.sampleColumns.size)
+    row.pointTo(bytes, bytes.length)
+    row
+  }
+
+  def write(out: DataOutput): Unit = {
+    out.writeLong(rows)
+    out.writeInt(sampleRows)
+    columns.foreach(_.write(out))
+    groups.foreach(g => out.write(g.toBytes))
+    sample.write(out)
+  }
+
+  def toBytes: Array[Byte] = Bytes.compressed(s"statistics of ${columns.length} columns", mostBytes(recipe))(write)
+}
+
+object TableSketch {
+
+  /** Characters of a string, or bytes of a binary, that a sampled row keeps: predicates look at the beginning of a text or at short values. */
+  val SampledCharacters = 1000
+
+  /** Rows of the largest table: far more than there are anywhere, and sums of a thousand parts do not overflow. */
+  val MostRows: Long = 1L << 48
+
+  /** Bytes of the largest sketch before compression: 10,000 columns of ordinary width. */
+  private val MostBytes = 128L << 20
+
+  /** Bytes that a sketch takes beside its columns, groups and sample: rounded up. */
+  private val Overhead = 1L << 10
+
+  /** Bytes that a sketch by this recipe takes before compression, at most. */
+  def mostBytes(recipe: Recipe): Int = {
+    val sample = if (recipe.sampleColumns.isEmpty) 0 else RowSample.MostBytes
+    math.min(MostBytes, Overhead + recipe.columns.map(ColumnSketch.mostBytes(_).toLong).sum + recipe.groups.size.toLong * HyperLogLog.Size + sample).toInt
+  }
+
+  private def read(in: Unpacked, recipe: Recipe): TableSketch = {
+    val rows       = in.amount(MostRows)
+    val sampleRows = in.count(RowSample.MaxRows, 0)
+    val columns    = recipe.columns.map(ColumnSketch.read(in, _, rows)).toArray
+    val groups     = recipe.groups.map(_ => HyperLogLog.of(in.exactly(HyperLogLog.Size))).toArray
+    val sample     = RowSample.read(in, if (recipe.sampleColumns.nonEmpty) sampleRows else 0, recipe.sampleSchema)
+    if (sample.held > rows) throw new BrokenFile(s"a sample has ${sample.held} of $rows rows")
+    val sketch = new TableSketch(recipe, sampleRows, columns, groups, sample)
+    sketch.rows = rows
+    sketch
+  }
+
+  def of(bytes: Array[Byte], recipe: Recipe): TableSketch = Unpacked(bytes, mostBytes(recipe))(read(_, recipe))
+
+  private def sampleProjection(recipe: Recipe): UnsafeProjection = UnsafeProjection.create(recipe.sampleColumns.map { i =>
+    val column = BoundReference(i, recipe.columns(i).dataType, nullable = true)
+    column.dataType match {
+      case _: StringType | BinaryType => Substring(column, Literal(1), Literal(SampledCharacters))
+      case _                          => column
+    }
+  })
+}

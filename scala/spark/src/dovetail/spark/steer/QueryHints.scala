@@ -1,0 +1,42 @@
+package org.apache.spark.sql.dovetail.steer
+
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, UnresolvedHint}
+import org.apache.spark.sql.dovetail.group.JoinGroup
+
+/**
+ * Hints of Dovetail's own in a query's text: DOVETAIL_ORDER('((a b) c)') and DOVETAIL_OFF.
+ *
+ * They reach the rule by the text itself, which Spark keeps with every operator: a node of our own in the plan would stand in the way of Spark's rules, and a
+ * tag would be lost in some of them.
+ */
+object QueryHints {
+  private val Names = Seq("DOVETAIL_ORDER", "DOVETAIL_OFF")
+
+  private val Hint  = """(?s)/\*\+.*?\*/""".r
+  private val Ours  = s"(?i)\\b(?:${Names.mkString("|")})\\b".r
+  private val Order = "(?is)\\bDOVETAIL_ORDER\\s*\\(\\s*(?:'([^']*)'|\"([^\"]*)\")\\s*\\)".r
+  private val Off   = "(?i)\\bDOVETAIL_OFF\\b".r
+  private val Like  = "(?i)\\bDOVETAIL_\\w*".r
+
+  def isIn(text: String): Boolean = Hint.findAllIn(text).exists(Ours.findFirstIn(_).isDefined)
+
+  /** A parsed statement without our hints, which Spark would warn of. */
+  def removed(parsed: LogicalPlan): LogicalPlan =
+    parsed.transformUpWithSubqueries { case h: UnresolvedHint if Names.exists(h.name.equalsIgnoreCase(_)) => h.child }
+
+  /** The orders that the text of a group's query asks for. */
+  def orders(group: JoinGroup): Vector[String] =
+    hints(group).flatMap(Order.findAllMatchIn(_)).map(call => Option(call.group(1)).getOrElse(call.group(2)))
+
+  /** The text of a group's query asks for Spark's own plan. */
+  def off(group: JoinGroup): Boolean = hints(group).exists(Off.findFirstIn(_).isDefined)
+
+  /** Hints of the text that look like ours and do nothing, each with the reason. */
+  def idle(group: JoinGroup): Vector[(String, String)] = hints(group).flatMap(text => Like.findAllIn(Order.replaceAllIn(text, ""))).distinct.collect {
+    case hint if hint.equalsIgnoreCase(Names.head)       => hint -> s"it takes an order in quotes, as in ${Names.head}('((a b) c)')"
+    case hint if !Names.exists(hint.equalsIgnoreCase(_)) => hint -> s"there is no such hint. Allowed: ${Names.mkString(", ")}"
+  }
+
+  private def hints(group: JoinGroup): Vector[String] =
+    group.top.collect { case j: Join => j.origin.sqlText }.flatten.distinct.toVector.flatMap(Hint.findAllIn(_).toVector)
+}

@@ -1,0 +1,32 @@
+package org.apache.spark.sql.dovetail.store
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.paths.SparkPath
+import org.apache.spark.sql.catalyst.expressions.{Expression, XXH64}
+import org.apache.spark.sql.execution.datasources.FileIndex
+import org.apache.spark.unsafe.Platform
+import org.apache.spark.sql.dovetail.sketch.ColumnSketch
+
+/**
+ * A file of a table as it is now.
+ *
+ * @param fingerprint of its path, length and time of modification: another number, another content
+ */
+final case class DataFile(path: Path, length: Long, fingerprint: Long) {
+
+  /** Its name in a running task. */
+  def taskName: String = SparkPath.fromPath(path).urlEncoded
+}
+
+object DataFile {
+
+  /** The files of a table, ordered by path; without those of other partitions, where there are filters. */
+  def of(index: FileIndex, partitionFilters: Seq[Expression] = Nil): Vector[DataFile] =
+    index.listFiles(partitionFilters, Nil).iterator.flatMap(_.files).map { f =>
+      val path  = f.getPath.toString.getBytes(UTF_8)
+      val named = XXH64.hashUnsafeBytes(path, Platform.BYTE_ARRAY_OFFSET.toLong, path.length, ColumnSketch.Seed)
+      DataFile(f.getPath, f.getLen, XXH64.hashLong(f.getModificationTime, XXH64.hashLong(f.getLen, named)))
+    }.toVector.sortBy(_.path.toString)
+}

@@ -1,0 +1,15 @@
+package org.apache.spark.sql.dovetail.table
+
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+
+/** What Dovetail collected earlier of the table behind a leaf of a plan, of the partitions that are left where partitions were pruned; and what it was told. */
+trait KnownTables {
+  def find(leaf: LeafNode): Option[TableStatistics]
+
+  /** Rows of that table, where the user has told of them. */
+  def rows(leaf: LeafNode): Option[Double] = None
+}
+
+object KnownTables {
+  val none: KnownTables = _ => None
+}

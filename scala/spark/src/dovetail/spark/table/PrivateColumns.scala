@@ -1,0 +1,151 @@
+package org.apache.spark.sql.dovetail.table
+
+import java.util.Locale
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.TableIdentifier
+import org.apache.spark.sql.catalyst.catalog.{CatalogTable, HiveTableRelation}
+import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * The columns of which no value is kept or read while a query is planned: the setting `spark.dovetail.privateColumns`, in whatever spelling SQL has for them.
+ *
+ * In doubt a column is private. Letter case does not matter. Of a table that is read by its path nobody knows the name: there a column is private if any
+ * entry names a column so. Where the setting cannot be read, all columns are.
+ *
+ * @param unreadable what of the setting is no name
+ */
+final case class PrivateColumns(entries: Vector[PrivateColumns.Entry], unreadable: Option[String]) {
+  import PrivateColumns._
+
+  def isEmpty: Boolean = entries.isEmpty && unreadable.isEmpty
+
+  /** @param tables names of the table that has the column, in parts; none where it has none */
+  def apply(tables: Seq[Seq[String]], column: String): Boolean =
+    unreadable.isDefined || entries.exists(e => if (tables.isEmpty) e.names(column) else tables.exists(e.names(_, column)))
+
+  def apply(leaf: LeafNode, column: String): Boolean = !isEmpty && apply(namesOf(leaf).toSeq, column)
+
+  /**
+   * What a user who analyzes tables has to know.
+   *
+   * @param read the tables and their columns
+   * @return entries that none of these tables has, and no other table either
+   */
+  def notes(session: SparkSession, read: Seq[(Seq[Seq[String]], Seq[String])]): Seq[String] = entries.flatMap { e =>
+    def ofRead = read.exists { case (tables, columns) => columns.exists(c => if (tables.isEmpty) e.names(c) else tables.exists(e.names(_, c))) }
+    val others = e.tables(session).map(t => t.schema.fieldNames.exists(c => e.names(parts(t.identifier), c)))
+    if (ofRead || others.contains(true) || e.foreign) None
+    else {
+      val columns = read.flatMap(_._2).distinct
+      val known   = if (read.isEmpty) "" else s". Columns: ${columns.take(Shown).mkString(", ")}${if (columns.size > Shown) ", …" else ""}"
+      Some(s"${DovetailConf.PrivateColumns.key} names ${e.text}, which is no column of what was analyzed$known")
+    }
+  }
+
+  /** Fails where the setting is no list of names, or names a column of this very table that it does not have: before any value is read. */
+  def check(tables: Seq[Seq[String]], columns: Seq[String]): Unit = {
+    unreadable.foreach(why => throw new IllegalArgumentException(s"${DovetailConf.PrivateColumns.key}: $why."))
+    for (e <- entries; t <- tables if e.means(t) && !columns.exists(e.names(t, _)))
+      throw new IllegalArgumentException(
+        s"${DovetailConf.PrivateColumns.key} names ${e.text}, and ${t.mkString(".")} has no such column. Columns: ${columns.mkString(", ")}."
+      )
+  }
+}
+
+object PrivateColumns {
+
+  /** A name as SQL has it, in parts: `column`, `table.column`, with database and catalog before them, with a field of the column behind it. */
+  final case class Entry(text: String, parts: Vector[String]) {
+    private val lower = parts.map(_.toLowerCase(Locale.ROOT))
+
+    def names(column: String): Boolean = lower.contains(column.toLowerCase(Locale.ROOT))
+
+    def names(table: Seq[String], column: String): Boolean = {
+      val (t, c) = (table.map(_.toLowerCase(Locale.ROOT)), column.toLowerCase(Locale.ROOT))
+      lower.indices.exists(i => lower(i) == c && t.endsWith(lower.take(i)))
+    }
+
+    /** Whether it names a column of this table. */
+    def means(table: Seq[String]): Boolean = {
+      val t = table.map(_.toLowerCase(Locale.ROOT))
+      (1 until lower.size).exists(i => t.endsWith(lower.take(i)))
+    }
+
+    /** Whether it may be of another catalog than the session's, of which not all is known. */
+    def foreign: Boolean = lower.size > 2 && lower.head != SessionCatalog
+
+    /** Tables of the session's catalog of which it may name a column. */
+    def tables(session: SparkSession): Seq[CatalogTable] = {
+      val catalog = session.sessionState.catalog
+      try {
+        val named = (1 until parts.size).map(parts.take).flatMap {
+          case Vector(table)     => catalog.listDatabases().take(MostDatabases).map(db => TableIdentifier(table, Some(db)))
+          case Vector(db, table) => Seq(TableIdentifier(table, Some(db)))
+          case Vector(c, db, table) if c.equalsIgnoreCase(SessionCatalog) => Seq(TableIdentifier(table, Some(db)))
+          case _                                                          => Nil
+        }
+        named.filter(catalog.tableExists).map(catalog.getTableMetadata)
+      } catch { case NonFatal(_) => Nil }
+    }
+  }
+
+  /** Databases in which a table without one is looked for: a catalog has some hundreds. */
+  private val MostDatabases = 1000
+
+  /** Columns that a note lists. */
+  private val Shown = 20
+
+  private val SessionCatalog = "spark_catalog"
+
+  def of(conf: SQLConf): PrivateColumns = {
+    val columns = read(DovetailConf.PrivateColumns.get(conf))
+    columns.unreadable.foreach(why =>
+      FailOpen.warnOnce(s"private columns $why", s"${DovetailConf.PrivateColumns.key}: $why. Until it is mended no values of any column are kept")
+    )
+    columns
+  }
+
+  def read(text: String): PrivateColumns = {
+    val found = split(text).map(_.trim).filter(_.nonEmpty).map(e => e -> partsOf(e))
+    val wrong = found.collectFirst { case (e, None) =>
+      s"$e is no name of a column: write column, table.column or database.table.column, with backticks around names of other signs than letters, digits and _"
+    }
+    PrivateColumns(found.collect { case (e, Some(parts)) => Entry(e, parts) }, wrong)
+  }
+
+  /** At commas, but for those in backticks. */
+  private def split(text: String): Vector[String] = {
+    val quoted = text.scanLeft(false)((inside, c) => if (c == '`') !inside else inside)
+    val commas = text.indices.filter(i => text(i) == ',' && !quoted(i)).toVector
+    (-1 +: commas).zip(commas :+ text.length).map { case (from, to) => text.substring(from + 1, to) }
+  }
+
+  /** As Spark reads it; a name that should have had backticks, and has none at all, is taken by its dots. */
+  private def partsOf(entry: String): Option[Vector[String]] =
+    try Some(CatalystSqlParser.parseMultipartIdentifier(entry).toVector)
+    catch { case NonFatal(_) => if (entry.contains('`')) None else Some(entry.split('.').map(_.trim).toVector).filter(_.forall(_.nonEmpty)) }
+
+  def namesOf(leaf: LeafNode): Option[Seq[String]] = leaf match {
+    case r: LogicalRelation          => r.catalogTable.map(t => parts(t.identifier))
+    case r: HiveTableRelation        => Some(parts(r.tableMeta.identifier))
+    case r: DataSourceV2ScanRelation => r.relation.identifier.map(i => r.relation.catalog.map(_.name).toSeq ++ i.namespace :+ i.name)
+    case _                           => None
+  }
+
+  private def parts(t: TableIdentifier): Seq[String] = t.catalog.getOrElse(SessionCatalog) +: t.database.toSeq :+ t.table
+
+  /** All names of the table that a user may mean by an entry: its own, and those of other tables with the same files. None of a path. */
+  def namesOf(session: SparkSession, relation: LogicalRelation, sameFiles: CatalogTable => Boolean): Seq[Seq[String]] =
+    namesOf(relation).toSeq.flatMap(own =>
+      own +: of(session.sessionState.conf).entries.flatMap(_.tables(session)).filter(sameFiles).map(t => parts(t.identifier))
+    )
+      .distinct
+}
