@@ -69,7 +69,8 @@ pairs: .build/jars .venv/$(PRIMARY)/ready ## TPC-H and every fourth query of TPC
 	cd benchmarks && for suite in "tpch" "tpcds --every 4"; do \
 	  ../$(BIN)/python -m dovetail_bench.times --suite $$suite --scale 1 --results ../.build/pairs || exit 1; done
 
-lint: .venv/$(PRIMARY)/ready ## formatters in check mode, ruff, mypy
+lint: .venv/$(PRIMARY)/ready ## formatters in check mode, ruff, mypy, packages that look down only
+	$(BIN)/python tools/floors.py
 	./sbt kernel$(ROW)/scalafmtCheckAll spark$(ROW)/scalafmtCheckAll bench/scalafmtCheckAll
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

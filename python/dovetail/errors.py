@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dovetail.statistics import DatabaseStats
+    from dovetail._table_statistics import DatabaseStats
 
 # How many names an error lists before it says how many more there are: a warehouse may have thousands of tables.
 NAMES_SHOWN = 20

@@ -1,0 +1,231 @@
+"""What is known about tables, columns and databases, as typed values; `statistics` reads them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dovetail._table_text import table_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True)
+class ColumnStats:
+    """What is known about one column; None is unknown.
+
+    Attributes:
+        name: The column's name.
+        data_type: Its Spark type, "int" or "decimal(7,2)".
+        distinct_count: Number of distinct values, NULL not counted; an estimate (Spark's is within 5 %, as by default).
+        null_count: Number of NULLs.
+        min: Smallest value as text; Spark keeps none for strings.
+        max: Largest value as text.
+        avg_length: Average size of a value in bytes.
+        max_length: Size of the longest value in bytes.
+        histogram_bins: Number of bins of the equi-height histogram, None where there is no histogram.
+        source: Where the numbers came from, e.g. "catalog".
+        confidence: How far they can be trusted, e.g. "exact".
+        frequent_values: Number of values that are known with their counts, None where Dovetail collected none.
+        top_values: The most frequent of them with their counts, most frequent first; empty for private columns.
+        sample_rows: Rows of the sample that the column is in, None where it is in none.
+        collected_at: When Dovetail collected it; None for other sources.
+        fresh: Whether the data is still what was read then.
+        unread_files: Files that came or changed since.
+    """
+
+    name: str
+    data_type: str | None
+    distinct_count: int | None
+    null_count: int | None
+    min: str | None
+    max: str | None
+    avg_length: int | None
+    max_length: int | None
+    histogram_bins: int | None
+    source: str | None
+    confidence: str | None
+    frequent_values: int | None = None
+    top_values: Mapping[str, int] = field(default_factory=dict)
+    sample_rows: int | None = None
+    collected_at: datetime.datetime | None = None
+    fresh: bool | None = None
+    unread_files: int | None = None
+
+
+@dataclass(frozen=True)
+class GroupStats:
+    """Distinct values of several columns together, as collected for `groups=` of `analyze`.
+
+    Attributes:
+        columns: The columns.
+        distinct_count: Number of distinct combinations without a NULL; an estimate.
+        collected_at: When Dovetail collected it.
+        fresh: Whether the data is still what was read then.
+    """
+
+    columns: tuple[str, ...]
+    distinct_count: int
+    collected_at: datetime.datetime
+    fresh: bool
+
+
+@dataclass(frozen=True)
+class PartitionStats:
+    """Size of one partition as ANALYZE TABLE ... PARTITION stored it; None is unknown.
+
+    Attributes:
+        partition: The partition as SHOW PARTITIONS has it, "year=2024/month=1".
+        rows: Number of rows, None after NOSCAN.
+        size_bytes: Size of its files in bytes.
+    """
+
+    partition: str
+    rows: int | None
+    size_bytes: int | None
+
+
+@dataclass(frozen=True)
+class TableStats:
+    """What is known about a table, view or path; None is unknown. `print` shows it as a table.
+
+    Attributes:
+        table: The name asked for.
+        rows: Number of rows.
+        size_bytes: Size in bytes, as Spark's planner sees it.
+        source: Where the table's numbers came from, e.g. "catalog".
+        confidence: How far they can be trusted.
+        columns: One entry per column, in the table's order.
+        partitions: After `analyze(partitions=...)` the partitions analyzed (the first of them); else empty.
+        groups: Groups of columns that were counted together.
+        sample_rows: Rows of the sample that Dovetail drew, None where there is none.
+        collected_at: When Dovetail collected it, of several tables the oldest; None for other sources.
+        fresh: Whether the data is still what was read then; None for other sources.
+        unread_files: Files that came or changed since.
+    """
+
+    table: str
+    rows: int | None
+    size_bytes: int | None
+    source: str | None
+    confidence: str | None
+    columns: tuple[ColumnStats, ...] = ()
+    partitions: tuple[PartitionStats, ...] = ()
+    groups: tuple[GroupStats, ...] = ()
+    sample_rows: int | None = None
+    collected_at: datetime.datetime | None = None
+    fresh: bool | None = None
+    unread_files: int | None = None
+
+    def __getitem__(self, column: str) -> ColumnStats:
+        """Statistics of one column by name, case-insensitively where that is unambiguous.
+
+        Raises:
+            KeyError: No such column.
+        """
+        exact = [c for c in self.columns if c.name == column]
+        matches = exact or [c for c in self.columns if c.name.lower() == column.lower()]
+        if len(matches) != 1:
+            raise KeyError(f"{self.table} has no column '{column}'. Columns: {', '.join(c.name for c in self.columns)}")
+        return matches[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain dictionaries, lists, strings and numbers (JSON-ready)."""
+        plain: dict[str, Any] = _plain(asdict(self))
+        return plain
+
+    def __str__(self) -> str:
+        origin = f"{self.source or 'unknown'}, {self.confidence or 'unknown'}"
+        parts = [f"{self.table}: {_count(self.rows)} rows, {_count(self.size_bytes)} bytes ({origin})"]
+        if self.collected_at is not None:
+            parts.append(_age(self.collected_at, self.fresh, self.unread_files, self.sample_rows))
+        if self.columns:
+            names = (
+                "column",
+                "type",
+                "distinct",
+                "nulls",
+                "min",
+                "max",
+                "avg len",
+                "bins",
+                "source",
+                "confidence",
+                "frequent",
+            )
+            parts.append(table_text(names, [_cells(column) for column in self.columns], right={2, 3, 6, 7}))
+        if self.groups:
+            of_groups = [(", ".join(g.columns), _count(g.distinct_count)) for g in self.groups]
+            parts.append(table_text(("group", "distinct"), of_groups, right={1}))
+        if self.partitions:
+            cells_ = [(p.partition, _count(p.rows), _count(p.size_bytes)) for p in self.partitions]
+            parts.append(table_text(("partition", "rows", "bytes"), cells_, right={1, 2}))
+        return "\n".join(parts)
+
+
+@dataclass(frozen=True)
+class DatabaseStats:
+    """Statistics of the tables of a database.
+
+    Attributes:
+        database: The name asked for.
+        tables: One entry per table, sorted by name.
+    """
+
+    database: str
+    tables: tuple[TableStats, ...]
+
+    def __getitem__(self, table: str) -> TableStats:
+        """Statistics of one table by its name without the database.
+
+        Raises:
+            KeyError: No such table.
+        """
+        for stats_ in self.tables:
+            if stats_.table in (table, f"{self.database}.{table}"):
+                return stats_
+        raise KeyError(
+            f"{self.database} has no statistics of '{table}'. Tables: {', '.join(t.table for t in self.tables)}"
+        )
+
+    def __iter__(self) -> Iterator[TableStats]:
+        return iter(self.tables)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain dictionaries, lists, strings and numbers (JSON-ready)."""
+        return {"database": self.database, "tables": [table.to_dict() for table in self.tables]}
+
+    def __str__(self) -> str:
+        cells = [(t.table, _count(t.rows), _count(t.size_bytes), t.source, t.confidence) for t in self.tables]
+        return table_text(("table", "rows", "bytes", "source", "confidence"), cells, right={1, 2})
+
+
+def _age(collected_at: datetime.datetime, fresh: bool | None, unread: int | None, sample_rows: int | None) -> str:
+    state = "unchanged since" if fresh else f"stale: {_count(unread)} files came or changed since"
+    sample = "no sample" if sample_rows is None else f"a sample of {sample_rows:,} rows"
+    return f"collected {collected_at:%Y-%m-%d %H:%M}, {state}; {sample}"
+
+
+def _plain(value: object) -> Any:
+    """Times as ISO texts, and tuples as lists."""
+    if isinstance(value, datetime.datetime):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def _cells(column: ColumnStats) -> tuple[str | None, ...]:
+    counts = (_count(column.distinct_count), _count(column.null_count))
+    bins = None if column.histogram_bins is None else str(column.histogram_bins)
+    sizes = (_count(column.avg_length), bins)
+    origin = (column.source, column.confidence)
+    top = ", ".join(f"{value} {count:,}" for value, count in column.top_values.items())
+    return (column.name, column.data_type, *counts, column.min, column.max, *sizes, *origin, top or None)
+
+
+def _count(number: int | None) -> str:
+    return "?" if number is None else f"{number:,}"
