@@ -73,7 +73,7 @@ class EveryOrderSuite extends DovetailSuite {
 
   private class Watching(session: SparkSession, see: PreparedGroup => Unit) extends ReorderJoins(session) {
     override protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan = {
-      if (group.leaves.size > 2 && !group.marked) see(ordering.prepared(group, group.leaves))
+      if (group.leaves.size > 2 && !group.marked) see(ordering.preparation(group, group.leaves))
       super.reorder(group, ordering)
     }
   }
@@ -81,7 +81,7 @@ class EveryOrderSuite extends DovetailSuite {
   /** Joins in the order `shape`, whatever it costs. */
   private class Taking(session: SparkSession, shape: Shape) extends ReorderJoins(session) {
     override protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan =
-      if (group.leaves.size <= 2 || group.marked) super.reorder(group, ordering) else ordering.prepared(group, group.leaves).rebuild(shape)
+      if (group.leaves.size <= 2 || group.marked) super.reorder(group, ordering) else ordering.preparation(group, group.leaves).rebuild(shape)
   }
 }
 

@@ -12,7 +12,7 @@ import com.github.luben.zstd.{Zstd, ZstdInputStream, ZstdOutputStream}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.dovetail.steer.Pins
-import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles, StoredTable}
+import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoredTable, StoreFiles}
 import org.scalatest.BeforeAndAfterAll
 
 /**

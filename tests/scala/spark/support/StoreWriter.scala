@@ -4,7 +4,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.dovetail.sketch.{Recipe, TableSketch}
-import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles, StoredTable, TableFile}
+import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoredTable, StoreFiles, TableFile}
 import org.apache.spark.sql.types.{DataType, LongType}
 
 /**

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.plan.{JoinChoice, ReorderJoins}
-import org.apache.spark.sql.dovetail.sql.{CommandParser, TableFunctionStrategy, TableFunctions}
+import org.apache.spark.sql.dovetail.sql.{CommandParser, TableFunctions, TableFunctionStrategy}
 
 /**
  * What Dovetail adds to a session, and where.

@@ -49,7 +49,7 @@ object AdviseQuery {
     val known      = new StoredTables(session)
     val statistics = new PlanStatistics(conf, DovetailConf.HistogramEnabled.get(conf), known)
     Seq(plan, prepared).foreach(statistics.learnFrom)
-    val leaves = LookedAt(prepared).filterNot(l => ofKnownSize(l.node))
+    val leaves = SizingColumns(prepared).filterNot(l => ofKnownSize(l.node))
     tables(leaves).map { uses =>
       val leaf     = uses.head.node
       val profiles = uses.map(u => u -> statistics(u.node))
@@ -77,7 +77,7 @@ object AdviseQuery {
   private def ofKnownSize(leaf: LeafNode): Boolean = leaf.maxRows.isDefined || leaf.isInstanceOf[CTERelationRef]
 
   /** Leaves of one table together, in order of appearance. */
-  private def tables(leaves: Vector[LookedAt.Leaf]): Vector[Vector[LookedAt.Leaf]] = {
+  private def tables(leaves: Vector[SizingColumns.Leaf]): Vector[Vector[SizingColumns.Leaf]] = {
     val names = leaves.map(l => Target.name(l.node))
     names.distinct.map(n => leaves.indices.toVector.filter(names(_) == n).map(leaves))
   }

@@ -7,7 +7,7 @@ import scala.collection.mutable
 import scala.util.control.ControlThrowable
 
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
-import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.base.{DovetailConf, ThreadScope}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -49,8 +49,8 @@ object TimeIsUp extends ControlThrowable {
 }
 
 object PlanningTime {
-  private val current = new ThreadLocal[PlanningTime]
-  private val first   = new AtomicBoolean(true)
+  private val scope = new ThreadScope[PlanningTime]
+  private val first = new AtomicBoolean(true)
 
   // a query that has been planned takes its time along
   private val queries = Collections.synchronizedMap(new WeakHashMap[QueryPlanningTracker, PlanningTime])
@@ -58,20 +58,20 @@ object PlanningTime {
   /** Runs the rule on (a part of) the query that this thread plans, in what the query has left. */
   def ofQuery[A](conf: SQLConf)(body: => A): A = {
     val time = QueryPlanningTracker.get.fold(anew(conf))(queries.computeIfAbsent(_, _ => anew(conf)))
-    in(time)(time.counting(on = true)(body))
+    scope.within(time)(time.counting(on = true)(body))
   }
 
   /** Runs what is not part of planning a query in as much time as a query has; None if that is not enough. */
-  def ofItsOwn[A](conf: SQLConf)(body: => A): Option[A] = { val time = anew(conf); in(time)(time.counting(on = true)(orNone(body))) }
+  def ofItsOwn[A](conf: SQLConf)(body: => A): Option[A] = { val time = anew(conf); scope.within(time)(time.counting(on = true)(orNone(body))) }
 
   /** Spark's own work: it would be done without us. */
-  def notCounting[A](body: => A): A = { val time = current.get; if (time == null) body else time.counting(on = false)(body) }
+  def notCounting[A](body: => A): A = scope.current.fold(body)(_.counting(on = false)(body))
 
   /** Nanoseconds that are left. */
-  def left: Long = { val time = current.get; if (time == null) Unlimited else time.left }
+  def left: Long = { val time = scope.orNull; if (time == null) Unlimited else time.left }
 
   /** Ends what is going on if time is up. A look at the clock takes some 30 ns. */
-  def check(): Unit = { val time = current.get; if (time != null && time.left <= 0L) throw TimeIsUp }
+  def check(): Unit = { val time = scope.orNull; if (time != null && time.left <= 0L) throw TimeIsUp }
 
   /** None if time runs out in `body`. */
   def orNone[A](body: => A): Option[A] =
@@ -79,20 +79,13 @@ object PlanningTime {
     catch { case TimeIsUp => None }
 
   /** Something was not done, or not to its end; explain tells it. */
-  def cut(what: String): Unit = { val time = current.get; if (time != null) time.cuts += what }
+  def cut(what: String): Unit = scope.current.foreach(_.cuts += what)
 
   /** What was cut since somebody asked last. */
-  def takeCuts(): Vector[String] = {
-    val time = current.get
-    if (time == null) Vector.empty
-    else { val all = time.cuts.toVector; time.cuts.clear(); all }
-  }
-
-  private def in[A](time: PlanningTime)(body: => A): A = {
-    val outer = current.get
-    current.set(time)
-    try body
-    finally current.set(outer)
+  def takeCuts(): Vector[String] = scope.current.toVector.flatMap { time =>
+    val all = time.cuts.toVector
+    time.cuts.clear()
+    all
   }
 
   private def anew(conf: SQLConf): PlanningTime =

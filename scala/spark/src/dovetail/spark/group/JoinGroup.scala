@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet
 import org.apache.spark.sql.catalyst.plans.{Cross, InnerLike}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates, Movable, Placed}
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates, Movable, PlacedCondition}
 
 /**
  * A maximal group of joins: first step from a logical plan to a join graph.
@@ -29,7 +29,7 @@ import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates, Mova
 final case class JoinGroup(
     top: LogicalPlan,
     leaves: Vector[LogicalPlan],
-    conditions: Vector[Placed],
+    conditions: Vector[PlacedCondition],
     operators: Vector[WrittenJoin],
     computed: Vector[(Int, Alias)],
     fragile: AttributeSet,
@@ -97,14 +97,14 @@ object JoinGroup {
       first: Int,
       open: Set[Int],
       fragile: AttributeSet,
-      conditions: Vector[Placed] = Vector.empty,
+      conditions: Vector[PlacedCondition] = Vector.empty,
       operators: Vector[WrittenJoin] = Vector.empty,
       computed: Vector[(Int, Alias)] = Vector.empty,
       joins: Vector[Join] = Vector.empty
   ) {
     def numbers: Vector[Int] = leaves.indices.toVector.map(first + _)
 
-    def filtered(condition: Expression): Part = copy(conditions = conditions :+ Placed(condition, numbers, open))
+    def filtered(condition: Expression): Part = copy(conditions = conditions :+ PlacedCondition(condition, numbers, open))
 
     def joined(that: Part, join: Join): Part = {
       val both = Part(

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.log
 
 import java.time.Instant
 
-import org.apache.spark.sql.dovetail.report.{GroupReport, JoinReport, Later, QError, TreeReport}
+import org.apache.spark.sql.dovetail.report.{GroupReport, JoinReport, LazyValue, QError, TreeReport}
 import org.apache.spark.sql.types._
 
 /**
@@ -12,12 +12,12 @@ import org.apache.spark.sql.types._
  * @param millis that the rule took
  * @param nanos  that its last run took
  */
-final case class LoggedQuery(id: Long, at: Instant, told: Later[LoggedQuery.Told], millis: Double, runs: Int, nanos: Option[Long]) {
+final case class LoggedQuery(id: Long, at: Instant, told: LazyValue[LoggedQuery.Told], millis: Double, runs: Int, nanos: Option[Long]) {
   def query: Option[String]       = told.value.query
   def groups: Vector[GroupReport] = told.value.groups
 
   def ran(counted: Vector[GroupReport], took: Long): LoggedQuery =
-    copy(told = new Later(() => told.value.copy(groups = counted)), runs = runs + 1, nanos = Some(took))
+    copy(told = new LazyValue(() => told.value.copy(groups = counted)), runs = runs + 1, nanos = Some(took))
 
   private lazy val used: Vector[(TreeReport, TreeReport)] = groups.flatMap(g => g.before.map(b => (b, g.after.getOrElse(b))))
   private lazy val joins: Vector[JoinReport]              = used.flatMap(_._2.joins)

@@ -7,7 +7,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
-import org.apache.spark.sql.dovetail.report.{ActualRows, Later, Trace}
+import org.apache.spark.sql.dovetail.report.{ActualRows, LazyValue, Trace}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.util.ThreadUtils
@@ -28,7 +28,7 @@ final class QueryLog {
   /** Those that a physical plan belongs to: a query, and its subqueries. */
   def of(plan: SparkPlan): Vector[LoggedQuery] = { val ids = QueryLog.ids(plan); all.filter(e => ids(e.id)) }
 
-  private def add(told: Later[LoggedQuery.Told], millis: Double, most: Int): Long = {
+  private def add(told: LazyValue[LoggedQuery.Told], millis: Double, most: Int): Long = {
     val id = synchronized {
       last += 1
       entries = (entries :+ LoggedQuery(last, Instant.now(), told, millis, 0, None)).takeRight(most)
@@ -87,7 +87,7 @@ object QueryLog {
       val (result, trace) = Trace.collecting(detailed = false)(rule)
       if (!trace.isEmpty)
         FailOpen("logging a query", (_: String) => ()) {
-          val told = new Later(() => LoggedQuery.Told(text(plan), trace.groups))
+          val told = new LazyValue(() => LoggedQuery.Told(text(plan), trace.groups))
           val id   = QueryLog(session).add(told, trace.millis.toMap.getOrElse("total", 0.0), most)
           // the optimizer works on a plan of its own
           result.foreach { case j: Join => j.setTagValue(Entry, id); case _ => }

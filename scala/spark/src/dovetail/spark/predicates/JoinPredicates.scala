@@ -10,7 +10,7 @@ import org.apache.spark.sql.dovetail.deadline.PlanningTime
 /**
  * The conjuncts of a group's inner joins and filters, sorted by what they connect. Relations are numbered by their place in `outputs`.
  *
- * Only a conjunct that is [[Placed.pure]] belongs to a relation or to an equivalence class; one that reads what an outer join below it may have filled with
+ * Only a conjunct that is [[PlacedCondition.pure]] belongs to a relation or to an equivalence class; one that reads what an outer join below it may have filled with
  * NULLs has to wait for that join, however few relations it reads.
  *
  * Equalities between expressions of two relations make equivalence classes; only such of the very same type do, so that the implied equalities need no
@@ -18,7 +18,7 @@ import org.apache.spark.sql.dovetail.deadline.PlanningTime
  *
  * @param fragile columns that no class may read: what it implies between two of them would be a filter inside of an input
  */
-final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Placed], fragile: AttributeSet) {
+final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[PlacedCondition], fragile: AttributeSet) {
   import JoinPredicates._
 
   private val (known, unknown) = conjuncts.partition(_.expression.references.forall(a => outputs.exists(_.contains(a))))
@@ -29,7 +29,7 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
   private val (everywhere, placed) = known.map(p => p -> relationsOf(p.expression)).partition(_._2.isEmpty)
 
   /** Predicates over no relation. */
-  val constant: Vector[Placed] = everywhere.map(_._1)
+  val constant: Vector[PlacedCondition] = everywhere.map(_._1)
 
   private val (pure, late) = placed.partition { case (p, rs) => p.pure(rs) }
 
@@ -112,7 +112,7 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
  * @param scope relations below the place where it was written, ascending
  * @param open  those of them that it sees as they are: none that an outer join below it may have filled with NULLs, or a semi join only looked at
  */
-final case class Placed(expression: Expression, scope: Vector[Int], open: Set[Int]) {
+final case class PlacedCondition(expression: Expression, scope: Vector[Int], open: Set[Int]) {
 
   /** A predicate over these relations commutes with all outer, semi and anti joins below its place. */
   def pure(relations: Iterable[Int]): Boolean = relations.forall(open)
@@ -146,13 +146,13 @@ object JoinPredicates {
    * @param sides for an equality, the relations of its two sides if they are disjoint
    * @param late  it waits for an outer join
    */
-  final case class Complex(placed: Placed, relations: Vector[Int], sides: Option[(Vector[Int], Vector[Int])], late: Boolean) {
+  final case class Complex(placed: PlacedCondition, relations: Vector[Int], sides: Option[(Vector[Int], Vector[Int])], late: Boolean) {
     def expression: Expression = placed.expression
   }
 
   /** The conjuncts of `conditions`, each once. */
-  def apply(outputs: Vector[AttributeSet], conditions: Seq[Placed], fragile: AttributeSet = AttributeSet.empty): JoinPredicates = {
-    val seen = mutable.LinkedHashMap.empty[(Expression, Set[Int]), Placed]
+  def apply(outputs: Vector[AttributeSet], conditions: Seq[PlacedCondition], fragile: AttributeSet = AttributeSet.empty): JoinPredicates = {
+    val seen = mutable.LinkedHashMap.empty[(Expression, Set[Int]), PlacedCondition]
     for (p <- conditions; c <- Conjuncts(p.expression)) {
       // of one level, whatever joins stand between them, are those that see the same relations as they are
       val sees = outputs.indices.filter(i => c.references.exists(outputs(i).contains)).toSet
@@ -164,5 +164,5 @@ object JoinPredicates {
 
   /** Of conditions that stand above all of their inputs. */
   def together(outputs: Vector[AttributeSet], conditions: Seq[Expression]): JoinPredicates =
-    JoinPredicates(outputs, conditions.map(Placed(_, outputs.indices.toVector, outputs.indices.toSet)))
+    JoinPredicates(outputs, conditions.map(PlacedCondition(_, outputs.indices.toVector, outputs.indices.toSet)))
 }

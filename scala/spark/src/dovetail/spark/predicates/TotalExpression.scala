@@ -49,7 +49,7 @@ object TotalExpression {
     case _: StringTrim | _: StringTrimLeft | _: StringTrimRight => true
     case _: ConcatWs                                            => true
     case c: Concat                                              => !c.dataType.isInstanceOf[ArrayType] // arrays have a largest size
-    case other                                                  => OfCollations(other.getClass.getName)
+    case other                                                  => TotalCollation(other)
   }
 
   private def date(e: Expression): Boolean = e match {
@@ -95,9 +95,6 @@ object TotalExpression {
     case Literal(pattern, _) => Try(StringUtils.escapeLikeRegex(pattern.toString, l.escapeChar)).isSuccess
     case _                   => false
   }
-
-  /** Classes of Spark 4: what makes a text of another collation of it, and the bytes by which such texts are compared. */
-  private val OfCollations = Set("Collate", "CollationKey", "ResolvedCollation").map("org.apache.spark.sql.catalyst.expressions." + _)
 
   private def hasMap(t: DataType): Boolean = t.existsRecursively(_.isInstanceOf[MapType])
 }

@@ -8,7 +8,7 @@ import dovetail.kernel.graph.{JoinGraph, Relation}
 import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.catalyst.expressions.ExprId
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
-import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.dovetail.base.{FailOpen, ThreadScope}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
@@ -17,7 +17,7 @@ import org.apache.spark.sql.dovetail.leaf.LeafNames
  * @param detailed with all that explain tells; else what the log of queries needs, for which a query's planning must not wait
  */
 final class Trace(val detailed: Boolean) {
-  private val reports = mutable.ArrayBuffer.empty[Later[GroupReport]]
+  private val reports = mutable.ArrayBuffer.empty[LazyValue[GroupReport]]
   private val nanos   = mutable.LinkedHashMap.empty[String, Long]
   private var plan    = Option.empty[LogicalPlan]
 
@@ -30,7 +30,7 @@ final class Trace(val detailed: Boolean) {
   def millis: Vector[(String, Double)] = Trace.Phases.map(p => p -> nanos.getOrElse(p, 0L) / 1e6)
 
   private def later(report: => GroupReport): Unit = {
-    reports += new Later(() => FailOpen("reporting a group of joins", (why: String) => GroupReport.leftAlone(Vector.empty, why))(report))
+    reports += new LazyValue(() => FailOpen("reporting a group of joins", (why: String) => GroupReport.leftAlone(Vector.empty, why))(report))
     ()
   }
 }
@@ -40,45 +40,37 @@ object Trace {
   /** Phases of the rule, in order; `total` also holds what is in none of the others. */
   val Phases: Vector[String] = Vector("prepare", "footers", "extract", "estimate", "search", "rebuild", "total")
 
-  private val current = new ThreadLocal[Trace]
+  private val scope = new ThreadScope[Trace]
 
   /** Runs `body` and returns what the rule did meanwhile in this thread. */
   def collecting[A](body: => A): (A, Trace) = collecting(detailed = true)(body)
 
   def collecting[A](detailed: Boolean)(body: => A): (A, Trace) = {
-    val (outer, trace) = (current.get, new Trace(detailed))
-    current.set(trace)
-    try {
-      val result = body
-      (result, trace)
-    } finally current.set(outer)
+    val trace = new Trace(detailed)
+    (scope.within(trace)(body), trace)
   }
 
   /** Somebody collects what the rule does in this thread. */
-  def isOn: Boolean = current.get != null
+  def isOn: Boolean = scope.current.isDefined
 
   /** @param report of a group, with details or without */
-  def record(report: Boolean => GroupReport): Unit = Option(current.get).foreach(t => t.later(report(t.detailed)))
+  def record(report: Boolean => GroupReport): Unit = scope.current.foreach(t => t.later(report(t.detailed)))
 
-  def start(plan: LogicalPlan): Unit = Option(current.get).foreach(_.plan = Some(plan))
+  def start(plan: LogicalPlan): Unit = scope.current.foreach(_.plan = Some(plan))
 
   /** Reports in this thread so far. */
-  def size: Int = Option(current.get).fold(0)(_.reports.size)
+  def size: Int = scope.current.fold(0)(_.reports.size)
 
   /** The plan is Spark's after all: what has been reported since `size` was `before` did not happen. */
-  def failed(before: Int, reason: String): Unit = Option(current.get).foreach { t =>
+  def failed(before: Int, reason: String): Unit = scope.current.foreach { t =>
     t.reports.remove(before, t.reports.size - before)
     t.later(GroupReport.leftAlone(Vector.empty, reason))
   }
 
-  def timed[A](phase: String)(body: => A): A = {
-    val trace = current.get
-    if (trace == null) body
-    else {
-      val start = System.nanoTime()
-      try body
-      finally trace.nanos(phase) = trace.nanos.getOrElse(phase, 0L) + System.nanoTime() - start
-    }
+  def timed[A](phase: String)(body: => A): A = scope.current.fold(body) { trace =>
+    val start = System.nanoTime()
+    try body
+    finally trace.nanos(phase) = trace.nanos.getOrElse(phase, 0L) + System.nanoTime() - start
   }
 }
 

@@ -1,8 +1,7 @@
 package org.apache.spark.sql.dovetail.sample
 
-import java.util.{Collections, LinkedHashMap, Map => JMap}
-
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, BoundReference, Expression}
+import org.apache.spark.sql.dovetail.base.BoundedCache
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.table.TableSample
@@ -14,7 +13,7 @@ import org.apache.spark.sql.dovetail.table.TableSample
 private[sample] object KeptRows {
 
   /** Results that are remembered: those of a few dozen queries, at most 80 kB each. */
-  private val Remembered = 512
+  private val Remembered = 512L
 
   final private case class Key(table: TableSampleId, condition: Expression, of: Int)
 
@@ -30,14 +29,12 @@ private[sample] object KeptRows {
    */
   final private class Result(val rows: Array[Int], val kept: Option[Array[Int]], val tried: Long)
 
-  private val results = Collections.synchronizedMap(new LinkedHashMap[Key, Result](64, 0.75f, true) {
-    override def removeEldestEntry(eldest: JMap.Entry[Key, Result]): Boolean = size > Remembered
-  })
+  private val results = new BoundedCache[Key, Result]("predicates on rows", Remembered)(_ => 1L)
 
   /** Those of `rows` for which the predicate is true; None where it throws, as a cast or a user's function may, or where time does not suffice. */
   def apply(table: TableSample, rows: Array[Int], condition: Expression)(predicate: => BasePredicate): Option[Array[Int]] = {
     val key   = Key(new TableSampleId(table), condition.canonicalized, java.util.Arrays.hashCode(rows))
-    val known = results.get(key)
+    val known = results.get(key).orNull
     if (known != null && java.util.Arrays.equals(known.rows, rows) && (known.kept.isDefined || PlanningTime.left / WorthMore < known.tried)) known.kept
     else {
       val start = System.nanoTime()

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
-import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf}
 import org.apache.spark.sql.dovetail.leaf.KnownRows
 import org.apache.spark.sql.dovetail.plan.JoinFailures
 import org.apache.spark.sql.dovetail.sql.SteerStatement._
@@ -31,6 +31,7 @@ case class SteerCommand(statement: SteerStatement) extends LeafRunnableCommand {
       case ForgetRows(None)    => Seq(s"${known.clear()} numbers of rows forgotten")
       case ForgetRows(Some(t)) => Seq(if (known.forget(KnownForm(session, t, 0.0).key)) s"forgotten: ${t.text}" else s"there was none for ${t.text}")
       case ForgetFailures      => Seq(s"${JoinFailures.of(session).clear()} failed joins forgotten: they may be made again")
+      case ClearCaches         => Seq(s"${BoundedCache.clearAll()} things that were read are forgotten: the next query reads its files again")
       case SaveRows(path)      => JsonFile.write(session, path, SteerCommand.toJson(known.all)); Seq(s"${known.all.size} numbers of rows written to $path")
       case LoadRows(path)      =>
         val entries = JsonFile.read(session, path)(SteerCommand.told).map { case (rows, of) => KnownForm(session, of, rows) }

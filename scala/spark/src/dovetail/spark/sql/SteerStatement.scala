@@ -9,6 +9,7 @@ object SteerStatement {
   final case class SetRows(rows: Long, of: Target)                             extends SteerStatement
   final case class ForgetRows(of: Option[Target])                              extends SteerStatement
   case object ForgetFailures                                                   extends SteerStatement
+  case object ClearCaches                                                      extends SteerStatement
   final case class SaveRows(path: String)                                      extends SteerStatement
   final case class LoadRows(path: String)                                      extends SteerStatement
   final case class MakePin(name: String, order: Option[String], query: String) extends SteerStatement
@@ -22,6 +23,7 @@ object SteerStatement {
     "SET"    -> "DOVETAIL SET ROWS <number> FOR <query>",
     "FORGET" -> "DOVETAIL FORGET ROWS [FOR TABLE <table> | FOR <query>]",
     "FORGET" -> "DOVETAIL FORGET FAILURES",
+    "CLEAR"  -> "DOVETAIL CLEAR CACHES",
     "SAVE"   -> "DOVETAIL SAVE ROWS '<path>'",
     "LOAD"   -> "DOVETAIL LOAD ROWS '<path>'",
     "PIN"    -> "DOVETAIL PIN <name> [AS '<order>'] FOR <query>",
@@ -35,6 +37,7 @@ object SteerStatement {
   private val SetIs    = "(?is)SET\\s+ROWS\\s+(\\d+)\\s+FOR\\s+(.+)".r
   private val ForgetIs = "(?is)FORGET\\s+ROWS(?:\\s+FOR\\s+(.+))?".r
   private val Failures = "(?is)FORGET\\s+FAILURES".r
+  private val Caches   = "(?is)CLEAR\\s+CACHES".r
   private val FileIs   = s"(?is)(SAVE|LOAD)\\s+(ROWS|PINS)\\s+$Text".r
   private val PinIs    = s"(?is)PIN\\s+$Name\\s+(?:AS\\s+$Text\\s+)?FOR\\s+(.+)".r
   private val UnpinIs  = s"(?is)UNPIN\\s+$Name".r
@@ -45,6 +48,7 @@ object SteerStatement {
     case SetIs(rows, of)          => Some(SetRows(number(text, rows), target(of)))
     case ForgetIs(of)             => Some(ForgetRows(Option(of).map(target)))
     case Failures()               => Some(ForgetFailures)
+    case Caches()                 => Some(ClearCaches)
     case FileIs(verb, what, path) =>
       val file = path.replace("''", "'")
       Some((verb.toUpperCase(java.util.Locale.ROOT), what.toUpperCase(java.util.Locale.ROOT)) match {

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.stats
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Relation}
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, Filters, RelationProfile}
 import dovetail.kernel.size.{CardinalityModel, JoinSize}
-import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, ExprId}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, EqualNullSafe, EqualTo}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.Join
 import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, JoinPredicates, Widths}
@@ -16,51 +16,56 @@ import org.apache.spark.sql.dovetail.sample.PlanSamples
 object JoinStatistics {
 
   def apply(join: Join, left: RelationProfile, right: RelationProfile, samples: PlanSamples): RelationProfile = {
-    val profiles = Vector(left, right)
-    // EXCEPT and INTERSECT compare null-safely: for a size, that is an equality
-    val conjuncts  = join.condition.toSeq.flatMap(Conjuncts(_))
-    val conditions = conjuncts.map { case EqualNullSafe(l, r) => EqualTo(l, r); case other => other }
-    val predicates = JoinPredicates.together(Vector(join.left.outputSet, join.right.outputSet), conditions)
-    // a condition on one side only picks rows of an outer join's partners, which the samples know nothing of
-    val sampled   = if (predicates.local.isEmpty) samples.relations(Vector(join.left, join.right), predicates) else Vector(None, None)
-    val relations = profiles.zipWithIndex.map { case (p, i) => Relation(i, "", p, p.rowBytes(p.columns.keys), broadcastable = false, sampled(i)) }
-    val classes   = predicates.equivalenceClasses(profiles)
-    val graph     = JoinGraph(relations, classes, predicates.joinPredicates(profiles))
-    val model     = new CardinalityModel(graph)
-    val equal     = model.estimate(Array(0, 1))
-    // NULLs that meet NULLs are no key's, and in no degree
-    val nullsMeet = conjuncts.exists(_.isInstanceOf[EqualNullSafe])
-    val pairs     = if (nullsMeet) Estimate.of(equal.value, left.rows.upper * right.rows.upper, equal.source) else equal
-    val local     = predicates.local.map { case (i, e) => Filters.selectivity(if (i == 0) left else right, new Conditions()(e)) }.product
-    val inner     = pairs.scaled(local)
-    val (l, r)    = (left.rows.value, right.rows.value)
-    val semi      = model.samples.partnered(0, 1).getOrElse(semiShare(classes, left, 0, inner.value))
-    val semiOfR   = model.samples.partnered(1, 0).getOrElse(semiShare(classes, right, 1, inner.value))
-    def rows(value: Double, upper: Double) = Estimate.of(value, upper, inner.source)
-    def leftPadded(total: Double)          = padded(left, r * (1.0 - semiOfR * local), total)
-    def rightPadded(total: Double)         = padded(right, l * (1.0 - semi * local), total)
-    val (leftOuter, rightOuter)            = (JoinSize.leftOuter(inner.value, l), JoinSize.leftOuter(inner.value, r))
-    val fullOuter                          = JoinSize.fullOuter(inner.value, l, r)
+    val pair = new JoinedPair(join, left, right, samples)
     join.joinType match {
-      case LeftSemi         => among(left.scaled(math.min(1.0, semi * local)), classes)
-      case LeftAnti         => left.scaled(JoinSize.antiShare(semi * local))
-      case ExistenceJoin(e) => left.copy(columns =
-          left.columns.updated(
-            idOf(e.exprId),
-            ColumnProfile(ndv = Some(2.0), domain = Some(2.0), nulls = Some(0.0), min = Some(0.0), max = Some(1.0), width = Widths.ofType(e.dataType))
-          )
-        )
-      // a row without a partner comes on top of all the rows with one
-      case LeftOuter    => joined(rows(leftOuter, inner.upper + left.rows.upper), left, rightPadded(leftOuter), classes)
-      case RightOuter   => joined(rows(rightOuter, inner.upper + right.rows.upper), leftPadded(rightOuter), right, classes)
-      case FullOuter    => joined(rows(fullOuter, inner.upper + left.rows.upper + right.rows.upper), leftPadded(fullOuter), rightPadded(fullOuter), classes)
-      case _: InnerLike => joined(inner, left, right, classes)
-      // LeftSingle, from Spark 4 on: a scalar subquery that may have one row for each row on the left, which is kept once
-      case _ => joined(left.rows, left, rightPadded(l), Vector.empty)
+      case LeftSemi         => semi(pair)
+      case LeftAnti         => anti(pair)
+      case ExistenceJoin(e) => existence(left, e)
+      case LeftOuter        => leftOuter(pair)
+      case RightOuter       => rightOuter(pair)
+      case FullOuter        => fullOuter(pair)
+      case _: InnerLike     => joined(pair.inner, left, right, pair.classes)
+      case _                => single(pair)
     }
   }
 
-  private def idOf(e: ExprId): Long = e.id
+  /** Rows of the left side with a partner. */
+  private def semi(p: JoinedPair): RelationProfile = among(p.left.scaled(math.min(1.0, p.leftPartnered)), p.classes)
+
+  /** Rows of the left side without a partner. */
+  private def anti(p: JoinedPair): RelationProfile = p.left.scaled(JoinSize.antiShare(p.leftPartnered))
+
+  /** All rows of the left side, with a flag. */
+  private def existence(left: RelationProfile, flag: Attribute): RelationProfile = {
+    val truth = ColumnProfile(
+      ndv = Some(2.0),
+      domain = Some(2.0),
+      nulls = Some(0.0),
+      min = Some(0.0),
+      max = Some(1.0),
+      width = Widths.ofType(flag.dataType)
+    )
+    left.copy(columns = left.columns.updated(flag.exprId.id, truth))
+  }
+
+  /** A row without a partner comes on top of all the rows with one. */
+  private def leftOuter(p: JoinedPair): RelationProfile = {
+    val rows = JoinSize.leftOuter(p.inner.value, p.left.rows.value)
+    joined(p.rows(rows, p.left.rows.upper), p.left, p.rightPadded(rows), p.classes)
+  }
+
+  private def rightOuter(p: JoinedPair): RelationProfile = {
+    val rows = JoinSize.leftOuter(p.inner.value, p.right.rows.value)
+    joined(p.rows(rows, p.right.rows.upper), p.leftPadded(rows), p.right, p.classes)
+  }
+
+  private def fullOuter(p: JoinedPair): RelationProfile = {
+    val rows = JoinSize.fullOuter(p.inner.value, p.left.rows.value, p.right.rows.value)
+    joined(p.rows(rows, p.left.rows.upper + p.right.rows.upper), p.leftPadded(rows), p.rightPadded(rows), p.classes)
+  }
+
+  /** LeftSingle, from Spark 4 on: a scalar subquery that may have one row for each row on the left, which is kept once. */
+  private def single(p: JoinedPair): RelationProfile = joined(p.left.rows, p.left, p.rightPadded(p.left.rows.value), Vector.empty)
 
   /** Keys have only values that the right side has too. */
   private def among(left: RelationProfile, classes: Vector[EquivalenceClass]): RelationProfile = {
@@ -74,19 +79,6 @@ object JoinStatistics {
       val column = p.column(id)
       p.copy(columns = p.columns.updated(id, column.copy(ndv = column.ndv.map(math.min(_, most)), domain = column.domain.map(math.min(_, most)))))
     }
-  }
-
-  /** Share of the rows of `side`, which is relation `index` of the two, with a partner: the most selective key decides, for keys of one relation go together. */
-  private def semiShare(classes: Vector[EquivalenceClass], side: RelationProfile, index: Int, inner: Double): Double =
-    classes
-      .map(c => JoinSize.semiShare(c.members.find(_.relation == index).get.column.domain, c.members.find(_.relation == 1 - index).get.column))
-      .reduceOption(_ min _)
-      .getOrElse(math.min(1.0, math.max(inner / math.max(side.rows.value, 1.0), Assumptions.SemiJoin)))
-
-  /** The side that is filled with NULLs where a row has no partner. */
-  private def padded(side: RelationProfile, unmatched: Double, rows: Double): RelationProfile = {
-    val share = math.max(0.0, math.min(1.0, unmatched / math.max(rows, 1.0)))
-    side.copy(columns = side.columns.map { case (id, c) => id -> c.copy(nulls = Some(share + (1.0 - share) * (1.0 - c.nonNull))) })
   }
 
   private def joined(rows: Estimate, left: RelationProfile, right: RelationProfile, classes: Vector[EquivalenceClass]): RelationProfile = {
@@ -103,4 +95,63 @@ object JoinStatistics {
   /** Rows of one of the two relations that a row of the other meets at most; at least 1, for outer joins keep those without a partner. */
   private def partnersAtMost(classes: Vector[EquivalenceClass], relation: Int): Double =
     math.max(1.0, classes.flatMap(_.members.filter(_.relation == relation).flatMap(_.column.degree)).foldLeft(Estimate.Ceiling)(math.min))
+}
+
+/** Two joined inputs: the size of their inner join, and the shares of either side that have a partner. */
+final private class JoinedPair(join: Join, val left: RelationProfile, val right: RelationProfile, samples: PlanSamples) {
+  private val profiles = Vector(left, right)
+
+  // EXCEPT and INTERSECT compare null-safely: for a size, that is an equality
+  private val conjuncts  = join.condition.toSeq.flatMap(Conjuncts(_))
+  private val conditions = conjuncts.map { case EqualNullSafe(l, r) => EqualTo(l, r); case other => other }
+  private val predicates = JoinPredicates.together(Vector(join.left.outputSet, join.right.outputSet), conditions)
+
+  val classes: Vector[EquivalenceClass] = predicates.equivalenceClasses(profiles)
+
+  private val model = {
+    // a condition on one side only picks rows of an outer join's partners, which the samples know nothing of
+    val sampled   = if (predicates.local.isEmpty) samples.relations(Vector(join.left, join.right), predicates) else Vector(None, None)
+    val relations = profiles.zipWithIndex.map { case (p, i) => Relation(i, "", p, p.rowBytes(p.columns.keys), broadcastable = false, sampled(i)) }
+    new CardinalityModel(JoinGraph(relations, classes, predicates.joinPredicates(profiles)))
+  }
+
+  /** Share of the pairs that the conditions on one side leave. */
+  private val local = predicates.local.map { case (i, e) => Filters.selectivity(profiles(i), new Conditions()(e)) }.product
+
+  /** Rows of the inner join. */
+  val inner: Estimate = {
+    val equal = model.estimate(Array(0, 1))
+    // NULLs that meet NULLs are no key's, and in no degree
+    val nullsMeet = conjuncts.exists(_.isInstanceOf[EqualNullSafe])
+    val pairs     = if (nullsMeet) Estimate.of(equal.value, left.rows.upper * right.rows.upper, equal.source) else equal
+    pairs.scaled(local)
+  }
+
+  /** Share of the left side's rows with a partner. */
+  val leftPartnered: Double = partnered(0, 1) * local
+
+  /** Share of the right side's rows with a partner. */
+  lazy val rightPartnered: Double = partnered(1, 0) * local
+
+  /** @param more rows that may come beside those of the inner join */
+  def rows(value: Double, more: Double): Estimate = Estimate.of(value, inner.upper + more, inner.source)
+
+  /** The left side, among `total` rows, where it is NULL beside rows of the right side without a partner. */
+  def leftPadded(total: Double): RelationProfile = padded(left, right.rows.value * (1.0 - rightPartnered), total)
+
+  def rightPadded(total: Double): RelationProfile = padded(right, left.rows.value * (1.0 - leftPartnered), total)
+
+  private def partnered(side: Int, other: Int): Double = model.samples.partnered(side, other).getOrElse(semiShare(side, other))
+
+  /** Share of the rows of one side with a partner: the most selective key decides, for keys of one relation go together. */
+  private def semiShare(side: Int, other: Int): Double =
+    classes
+      .map(c => JoinSize.semiShare(c.members.find(_.relation == side).get.column.domain, c.members.find(_.relation == other).get.column))
+      .reduceOption(_ min _)
+      .getOrElse(math.min(1.0, math.max(inner.value / math.max(profiles(side).rows.value, 1.0), Assumptions.SemiJoin)))
+
+  private def padded(side: RelationProfile, unmatched: Double, rows: Double): RelationProfile = {
+    val share = math.max(0.0, math.min(1.0, unmatched / math.max(rows, 1.0)))
+    side.copy(columns = side.columns.map { case (id, c) => id -> c.copy(nulls = Some(share + (1.0 - share) * (1.0 - c.nonNull))) })
+  }
 }

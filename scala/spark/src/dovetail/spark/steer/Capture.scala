@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail.steer
 import scala.collection.mutable
 
 import dovetail.kernel.enumerate.Shape
+import org.apache.spark.sql.dovetail.base.ThreadScope
 
 /** The orders that the rule decides on while a query is planned, for pins. Collected per thread, and only where somebody asks. */
 object Capture {
@@ -14,16 +15,14 @@ object Capture {
    */
   final case class Decided(names: Vector[String], form: SetForm, shape: Shape, legal: Shape => Boolean)
 
-  private val current = new ThreadLocal[mutable.ArrayBuffer[Decided]]
+  private val scope = new ThreadScope[mutable.ArrayBuffer[Decided]]
 
   def apply(body: => Unit): Vector[Decided] = {
-    val (outer, found) = (current.get, mutable.ArrayBuffer.empty[Decided])
-    current.set(found)
-    try body
-    finally current.set(outer)
+    val found = mutable.ArrayBuffer.empty[Decided]
+    scope.within(found)(body)
     found.toVector
   }
 
   def decided(form: Boolean => GroupForm, names: Vector[String], shape: Shape, legal: Shape => Boolean): Unit =
-    Option(current.get).foreach(_ += Decided(names, form(false).whole, shape, legal))
+    scope.current.foreach(_ += Decided(names, form(false).whole, shape, legal))
 }

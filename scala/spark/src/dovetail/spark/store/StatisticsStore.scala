@@ -1,14 +1,14 @@
 package org.apache.spark.sql.dovetail.store
 
 import java.io.{DataInputStream, IOException}
-import java.util.{LinkedHashMap => LruMap, Locale}
+import java.util.Locale
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.XXH64
-import org.apache.spark.sql.dovetail.base.{BrokenFile, DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.base.{BoundedCache, BrokenFile, DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.sketch.TableSketch
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -23,24 +23,23 @@ final class StatisticsStore(val files: StoreFiles) {
 
   private var listed   = Map.empty[String, (Long, Long)]
   private var listedAt = Long.MinValue
-  private val read     = new LruMap[String, Cached](InitialCache, LoadFactor, true)
-  private var bytes    = 0L
+  private val read     = new BoundedCache[String, Cached]("statistics", CacheBytes)(_.bytes)
   private val updating = new Object
 
   /** What is stored of the table; None also where that cannot be read. */
   def find(key: String): Option[StoredTable] = synchronized {
     val name = fileName(key)
     stamp(name) match {
-      case None        => forget(name); None
+      case None        => read.remove(name); None
       case Some(stamp) =>
-        val known = read.get(name)
+        val known = read.get(name).orNull
         if (known != null && known.stamp == stamp && !known.over) known.table
         else {
           val (table, until) = reading(name)(load(name, stamp)) match {
             case Right(table) => (Some(table).filter(_.header.key == key), Long.MaxValue)
             case Left(e)      => (None, if (lasting(e)) Long.MaxValue else System.nanoTime() + RetryNanos)
           }
-          remember(name, Cached(stamp, table, until))
+          read.put(name, Cached(stamp, table, until))
           table
         }
     }
@@ -74,7 +73,7 @@ final class StatisticsStore(val files: StoreFiles) {
   def write(table: TableFile.NewTable): Unit = {
     val name = fileName(table.key)
     files.replace(name)(TableFile.write(_, table))
-    synchronized { forget(name); lookAgain() }
+    synchronized { read.remove(name); lookAgain() }
   }
 
   /**
@@ -97,7 +96,7 @@ final class StatisticsStore(val files: StoreFiles) {
   /** Removes what is stored of the table, and tells whether there was anything. */
   def remove(key: String): Boolean = {
     val removed = files.delete(fileName(key))
-    synchronized { forget(fileName(key)); lookAgain() }
+    synchronized { read.remove(fileName(key)); lookAgain() }
     removed
   }
 
@@ -155,16 +154,6 @@ final class StatisticsStore(val files: StoreFiles) {
     case _: IOException            => s"${e.getMessage}. Analyze the table again"
     case _                         => e.toString
   }
-
-  private def remember(name: String, entry: Cached): Unit = {
-    forget(name)
-    read.put(name, entry)
-    bytes += entry.bytes
-    val oldest = read.entrySet.iterator
-    while (bytes > CacheBytes && read.size > 1) { bytes -= oldest.next().getValue.bytes; oldest.remove() }
-  }
-
-  private def forget(name: String): Unit = Option(read.remove(name)).foreach(bytes -= _.bytes)
 }
 
 object StatisticsStore {
@@ -190,9 +179,7 @@ object StatisticsStore {
   /** A file's fingerprint as an object. */
   private val FileBytes = 24L
 
-  private val EntryBytes   = 1024L
-  private val InitialCache = 64
-  private val LoadFactor   = 0.75f
+  private val EntryBytes = 1024L
 
   private val stores = new ConcurrentHashMap[String, StatisticsStore]()
 

@@ -13,8 +13,8 @@ import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates}
  * These are join keys, columns of filters and of groupings below a join; and as groups, keys of several columns, and columns of a table that are compared to
  * constants together or grouped by together. What is not below a join decides nothing, and is left out.
  */
-final class LookedAt private {
-  import LookedAt._
+final class SizingColumns private {
+  import SizingColumns._
   private val origins = mutable.HashMap.empty[Long, Vector[Column]]
   private val found   = mutable.ArrayBuffer.empty[Leaf]
 
@@ -87,7 +87,7 @@ final class LookedAt private {
   }
 }
 
-object LookedAt {
+object SizingColumns {
   final private case class Column(leaf: LeafNode, name: String) {
     // leaves are told apart by identity: a table that is read twice is two of them
     override def equals(that: Any): Boolean = that match { case c: Column => (c.leaf eq leaf) && c.name == name; case _ => false }
@@ -99,8 +99,8 @@ object LookedAt {
     private val names = mutable.LinkedHashSet.empty[String]
     private val sets  = mutable.LinkedHashSet.empty[Vector[String]]
 
-    private[LookedAt] def add(name: String): Unit                 = { names += name; () }
-    private[LookedAt] def addGroup(columns: Vector[String]): Unit = { sets += inOrder(columns.toSet); () }
+    private[SizingColumns] def add(name: String): Unit                 = { names += name; () }
+    private[SizingColumns] def addGroup(columns: Vector[String]): Unit = { sets += inOrder(columns.toSet); () }
 
     private def inOrder(columns: collection.Set[String]): Vector[String] = node.output.map(_.name).filter(columns).toVector
 
@@ -108,5 +108,5 @@ object LookedAt {
     def groups: Vector[Vector[String]] = sets.toVector
   }
 
-  def apply(plan: LogicalPlan): Vector[Leaf] = { val l = new LookedAt; l.look(plan, below = false); l.leaves }
+  def apply(plan: LogicalPlan): Vector[Leaf] = { val l = new SizingColumns; l.look(plan, below = false); l.leaves }
 }
