@@ -4,7 +4,6 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions.ExprId
 import org.apache.spark.sql.execution._
-import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 
 /**
@@ -24,25 +23,23 @@ object ActualRows {
     val rows      = mutable.Map.empty[Key, Long]
 
     /** The columns of all operators below, and the joins whose rows a filter above still changes. */
-    def walk(p: SparkPlan): (Set[ExprId], Vector[Key]) = p match {
-      case a: AdaptiveSparkPlanExec => walk(a.executedPlan)
-      case q: QueryStageExec        => walk(q.plan)
-      case other                    =>
-        other.subqueries.foreach(walk)
-        val below   = if (other.isInstanceOf[ReusedSubqueryExec]) Nil else other.children.map(walk)
-        val columns = below.foldLeft(other.output.map(_.exprId).toSet)(_ ++ _._1)
-        val open    = other match {
-          case j: BaseJoinExec =>
-            val keys = made(columns, relations).filterNot(rows.contains)
-            keys.foreach(rows(_) = count(j))
-            keys
-          case f: FilterExec =>
-            below.head._2.foreach(rows(_) = count(f))
-            below.head._2
-          case _: ProjectExec | _: WholeStageCodegenExec | _: InputAdapter => below.head._2
-          case _                                                           => Vector.empty
-        }
-        (columns, open)
+    def walk(plan: SparkPlan): (Set[ExprId], Vector[Key]) = {
+      val p = ExecutedPlan.operator(plan)
+      p.subqueries.foreach(walk)
+      val below   = if (p.isInstanceOf[ReusedSubqueryExec]) Nil else p.children.map(walk)
+      val columns = below.foldLeft(p.output.map(_.exprId).toSet)(_ ++ _._1)
+      val open    = p match {
+        case j: BaseJoinExec =>
+          val keys = made(columns, relations).filterNot(rows.contains)
+          keys.foreach(rows(_) = count(j))
+          keys
+        case f: FilterExec =>
+          below.head._2.foreach(rows(_) = count(f))
+          below.head._2
+        case _: ProjectExec | _: WholeStageCodegenExec | _: InputAdapter => below.head._2
+        case _                                                           => Vector.empty
+      }
+      (columns, open)
     }
     walk(plan)
     groups.zipWithIndex.map { case (g, i) => g.withActual(set => rows.get((i, set))) }

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.sql
 
+import org.apache.spark.sql.dovetail.report.ExecutedPlan
 import org.apache.spark.sql.execution._
-import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.exchange.{ReusedExchangeExec, ShuffleExchangeLike}
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 
@@ -16,12 +16,10 @@ object ExecutedMetrics {
     var shuffle = 0L
 
     /** Returns the tables below. */
-    def walk(p: SparkPlan): Vector[String] = p match {
-      case a: AdaptiveSparkPlanExec => walk(a.executedPlan)
-      case q: QueryStageExec        => walk(q.plan)
-      case r: ReusedExchangeExec    => tables(r.child)
-      case _: ReusedSubqueryExec    => Vector.empty
-      case other                    =>
+    def walk(p: SparkPlan): Vector[String] = ExecutedPlan.operator(p) match {
+      case r: ReusedExchangeExec => tables(r.child)
+      case _: ReusedSubqueryExec => Vector.empty
+      case other                 =>
         val below = other.children.toVector.flatMap(walk)
         other.subqueries.foreach(walk)
         other match {
@@ -35,9 +33,7 @@ object ExecutedMetrics {
     ExecutedMetrics(joins.result(), shuffle)
   }
 
-  private def tables(p: SparkPlan): Vector[String] = p match {
-    case a: AdaptiveSparkPlanExec        => tables(a.executedPlan)
-    case q: QueryStageExec               => tables(q.plan)
+  private def tables(p: SparkPlan): Vector[String] = ExecutedPlan.operator(p) match {
     case other if other.children.isEmpty => Vector(name(other))
     case other                           => other.children.toVector.flatMap(tables)
   }
