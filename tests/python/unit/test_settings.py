@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail import Config
-from dovetail._settings import LARGEST_INT, Setting
+from dovetail._settings import LARGEST_INT, PRIVATE_COLUMNS, Setting
 from dovetail.errors import ConfigError
 
 
@@ -23,8 +23,12 @@ def _values(setting: Setting) -> st.SearchStrategy[Any]:
         return st.integers(int(setting.low or 0), int(setting.high or LARGEST_INT))
     if setting.kind == "float":
         return st.floats(setting.low, setting.high, allow_nan=False, allow_infinity=False)
-    return st.text()
+    # names of columns, in backticks or not; other texts are refused
+    return COLUMNS if setting.key == PRIVATE_COLUMNS else st.text()
 
+
+_PART = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}|`[a-z .-]{1,8}`", fullmatch=True)
+COLUMNS = st.lists(st.lists(_PART, min_size=1, max_size=3).map(".".join), max_size=4).map(", ".join)
 
 CONFIGS = st.fixed_dictionaries({setting.name: _values(setting) for setting in Config.SETTINGS}).map(
     lambda v: Config(**v)
