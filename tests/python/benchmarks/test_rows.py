@@ -32,6 +32,13 @@ def test_a_difference_is_found_and_described(actual: list[Row]) -> None:
     assert difference(actual, EXACT, SAME_ENGINE)
 
 
+def test_texts_and_nulls_among_floats_are_compared_as_they_are() -> None:
+    rows: list[Row] = [(1, 0.1), (1, "a text"), (1, None), (1, float("nan"))]
+    assert difference(rows, rows[::-1], SAME_ENGINE) is None
+    assert difference(rows, [(1, 0.1), (1, "another"), (1, None), (1, float("nan"))], SAME_ENGINE)
+    assert difference(rows, [(1, 0.1), (1, "a text"), (1, 0.0), (1, float("nan"))], SAME_ENGINE)
+
+
 @pytest.mark.parametrize(
     ("left", "right", "tolerance", "same"),
     [

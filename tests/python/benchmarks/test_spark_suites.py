@@ -10,6 +10,7 @@ from benchmark_process import python
 
 from dovetail_bench import suite_files
 from dovetail_bench.suite_files import INPUTS
+from dovetail_bench.suite_runner import _row
 
 MAIN = """-- a comment
 --SET spark.a=1, spark.b = two
@@ -28,6 +29,12 @@ SELECT 2;
 --QUERY-DELIMITER-END
 SELECT 3
 """
+
+
+def test_rows_of_text_have_as_many_values_as_there_are_columns() -> None:
+    assert _row("1.5\tNULL\ta", 3) == (1.5, None, "a")
+    # a tab within a value
+    assert _row("1.5\ta\tb", 2) == ("1.5\ta\tb", None)
 
 
 @pytest.fixture
