@@ -152,7 +152,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
               if (opened == 2) { Files.write(file, others); () }
             }
           try analyze(1)
-          finally WatchedFileSystem.beforeOpen = _ => ()
+          finally WatchedFileSystem.beforeOpen = (_: HadoopPath) => ()
           assert(opened > 2)
           assert(known("SELECT * FROM t").exists(s => s.fresh && s.rows == 4000))
         }

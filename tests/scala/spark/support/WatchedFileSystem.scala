@@ -50,7 +50,7 @@ object WatchedFileSystem {
   @volatile var readOnly        = false
 
   /** What happens to a file before it is opened. */
-  @volatile var beforeOpen: Path => Unit = _ => ()
+  @volatile var beforeOpen: Path => Unit = (_: Path) => ()
 
   private val calls = new ConcurrentLinkedQueue[String]()
 
