@@ -43,8 +43,9 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
   def join(set: WideSet): SubPlan = joinOf(set.copyTo(buffer))
 
   private def joinOf(n: Int): SubPlan = {
-    val rows  = model.rowsOf(buffer, n)
-    val most  = model.cautiousRows
+    val size  = model.sizeOf(buffer, n)
+    val rows  = size.rows
+    val most  = size.cautious
     val gone  = if (innerOnly) null else onlyTested(n)
     var width = Assumptions.RowOverhead + flags * Assumptions.FlagBytes
     var bytes = most * flags * Width.Slot
