@@ -7,7 +7,7 @@ class SubPlanSuite extends AnyFunSuite {
   private val repartition = 100.0
 
   private def plan(offers: (Double, Long)*): SubPlan = {
-    val p = new SubPlan(-1, 10, 100, 7L, broadcast = false)
+    val p = new SubPlan(SubPlan.NoRelation, 10, 100, 7L, broadcast = false)
     offers.foreach { case (cost, partitioning) => p.offer(cost, partitioning, JoinMethod.SortMerge, null, 0, null, 0, repartition) }
     p
   }

@@ -202,10 +202,10 @@ object PlanOracle {
 
   /** With sizes of the model, for graphs whose relations share several classes: composite keys and cautious rows are CardinalityModelSuite's business. */
   def sizedByModel(graph: JoinGraph): PlanOracle = {
-    val model                        = new CardinalityModel(graph)
-    def rows(set: Vector[Int])       = if (set.size == 1) math.max(1.0, graph.relations(set.head).profile.rows.value) else model.rowsOf(set.toArray, set.size)
+    val model                  = new CardinalityModel(graph)
+    def rows(set: Vector[Int]) = if (set.size == 1) math.max(1.0, graph.relations(set.head).profile.rows.value) else model.sizeOf(set.toArray, set.size).rows
     def cautiously(set: Vector[Int]) =
-      if (set.size == 1) math.max(1.0, graph.relations(set.head).profile.rows.upper) else { model.rowsOf(set.toArray, set.size); model.cautiousRows }
+      if (set.size == 1) math.max(1.0, graph.relations(set.head).profile.rows.upper) else model.sizeOf(set.toArray, set.size).cautious
     new PlanOracle(graph, Some(rows(_)), cautiously(_))
   }
 

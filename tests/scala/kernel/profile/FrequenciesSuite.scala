@@ -100,7 +100,7 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
         val model    = new CardinalityModel(JoinGraph(relations, classes, Vector.empty))
         val estimate = model.estimate(Array(0, 1, 2))
         assert(estimate.upper >= truth && estimate.value <= estimate.upper, s"$truth rows, $estimate")
-        assert(model.rowsOf(Array(2, 0, 1), 3) == estimate.value)
+        assert(model.sizeOf(Array(2, 0, 1), 3).rows == estimate.value)
       }
     }
   }

@@ -158,8 +158,7 @@ class CardinalityModelSuite extends AnyFunSuite {
     def cautious(text: String): Double = {
       val graph = GraphText(text)
       val model = new CardinalityModel(graph)
-      model.rowsOf(graph.relations.indices.toArray, graph.size)
-      model.cautiousRows
+      model.sizeOf(graph.relations.indices.toArray, graph.size).cautious
     }
     assert(cautious("F 10/100000 upper=100000; D 10/1000 upper=1000; F.d:1000=D.id:1000") === 100000.0)
     assert(cautious("A 1000; B 500; A.x:100=B.y:50") === 1000.0 * 500 / 50)
@@ -198,7 +197,7 @@ class CardinalityModelSuite extends AnyFunSuite {
     assert(100000.0 * 90000 / Assumptions.jointNdv(Seq(10.0, 10.0)) > 100000, "what the formula alone would say")
     assert(e.upper === 100000.0)
     assert(e.value === 100000.0)
-    assert(new CardinalityModel(graph).rowsOf(Array(0, 1), 2) === 100000.0)
+    assert(new CardinalityModel(graph).sizeOf(Array(0, 1), 2).rows === 100000.0)
     val unkeyed = estimate(GraphText(text.replace("G key x,y;", "")), "F G")
     assert(unkeyed.upper === 100000.0 * 90000)
   }
@@ -258,7 +257,7 @@ class CardinalityModelSuite extends AnyFunSuite {
         val shuffled = used.estimate(set.toArray)
         assert(shuffled == fresh, s"seed $seed: $set")
         assert(0.0 <= fresh.lower && fresh.lower <= fresh.value && fresh.value <= fresh.upper, s"seed $seed: $fresh")
-        if (set.size > 1) assert(used.rowsOf(set.toArray, set.size) == fresh.value, s"seed $seed: $set")
+        if (set.size > 1) assert(used.sizeOf(set.toArray, set.size).rows == fresh.value, s"seed $seed: $set")
         assert(fresh.upper <= set.map(graph.relations(_).profile.rows.upper).map(math.max(_, 1.0)).product * (1 + 1e-9), s"seed $seed: $set")
       }
     }

@@ -19,16 +19,14 @@ class KnownSizesSuite extends AnyFunSuite {
 
   private def set(graph: JoinGraph, names: String): Set[Int] = names.map(n => graph.relations.indexWhere(_.name == n.toString)).toSet
   private def knowing(sizes: (String, Double)*): JoinGraph   = chain.copy(sizes = sizes.map { case (n, r) => set(chain, n) -> r }.toMap)
-  private def rows(graph: JoinGraph, names: String): Double  = { val s = set(graph, names).toArray; new CardinalityModel(graph).rowsOf(s, s.length) }
+  private def rows(graph: JoinGraph, names: String): Double  = { val s = set(graph, names).toArray; new CardinalityModel(graph).sizeOf(s, s.length).rows }
 
   test("what is known is exactly that, with its source") {
     val graph = knowing("AB" -> 5.0, "ABC" -> 0.0)
     assert(rows(graph, "AB") === 5.0)
     assert(rows(graph, "ABC") === 1.0)
     assert(new CardinalityModel(graph).estimate(set(graph, "AB").toArray) == Estimate(5.0, 5.0, 5.0, Source.Given))
-    val model = new CardinalityModel(graph)
-    model.rowsOf(set(graph, "AB").toArray, 2)
-    assert(model.cautiousRows === 5.0)
+    assert(new CardinalityModel(graph).sizeOf(set(graph, "AB").toArray, 2).cautious === 5.0)
   }
 
   test("larger sets are corrected by as much as what they contain; others are as they were") {
@@ -65,9 +63,9 @@ class KnownSizesSuite extends AnyFunSuite {
       assert(rows(knowing(random.shuffle(told): _*), "ABCD") == wanted, s"seed $seed")
       val model = new CardinalityModel(knowing(told: _*))
       random.shuffle(sets).foreach { s =>
-        val r = set(chain, s).toArray; model.rowsOf(r, r.length)
+        val r = set(chain, s).toArray; model.sizeOf(r, r.length).rows
       }
-      assert(model.rowsOf(Array(3, 1, 0, 2), 4) == wanted, s"seed $seed")
+      assert(model.sizeOf(Array(3, 1, 0, 2), 4).rows == wanted, s"seed $seed")
     }
   }
 
@@ -88,10 +86,10 @@ class KnownSizesSuite extends AnyFunSuite {
       val all   = plan.graph.relations.indices.toArray
       val some  = Array(0, 1)
       val known = plan.graph.copy(sizes = Map(some.toSet -> 12345.0))
-      assert(new CardinalityModel(known).rowsOf(some, 2) == 12345.0)
-      val factor = 12345.0 / new CardinalityModel(plan.graph).rowsOf(some, 2)
+      assert(new CardinalityModel(known).sizeOf(some, 2).rows == 12345.0)
+      val factor = 12345.0 / new CardinalityModel(plan.graph).sizeOf(some, 2).rows
       assert(
-        new CardinalityModel(known).rowsOf(all, all.length) === math.max(1.0, new CardinalityModel(plan.graph).rowsOf(all, all.length) * factor),
+        new CardinalityModel(known).sizeOf(all, all.length).rows === math.max(1.0, new CardinalityModel(plan.graph).sizeOf(all, all.length).rows * factor),
         s"seed $seed"
       )
     }

@@ -87,10 +87,10 @@ class OperatorSizesSuite extends AnyFunSuite {
       val graph  = RandomPlans(2 + random.nextInt(5), random).graph
       val sets   = (1 until (1 << graph.size)).map(m => graph.relations.indices.filter(r => (m >> r & 1) == 1).toArray).filter(_.length > 1)
       val model  = new CardinalityModel(graph)
-      val sizes  = random.shuffle(sets).map(s => s.toVector -> model.rowsOf(s, s.length)).toMap
+      val sizes  = random.shuffle(sets).map(s => s.toVector -> model.sizeOf(s, s.length).rows).toMap
       for (s <- sets) {
         val shuffled = random.shuffle(s.toVector)
-        assert(new CardinalityModel(graph).rowsOf(shuffled.toArray, s.length) == sizes(s.toVector), s"seed $seed")
+        assert(new CardinalityModel(graph).sizeOf(shuffled.toArray, s.length).rows == sizes(s.toVector), s"seed $seed")
         val estimate = model.estimate(s)
         assert(estimate.value == math.min(sizes(s.toVector), estimate.upper) && estimate.value >= 1.0)
       }

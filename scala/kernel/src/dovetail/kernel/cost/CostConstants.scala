@@ -6,6 +6,15 @@ package dovetail.kernel.cost
  * Recipe, to measure them again (benchmarks/README.md, `calibrate`): on a quiet machine run, with `local[1]` and after warm-up, (1) a broadcast hash join
  * of N rows with and without an output row per input row, (2) the same join as sort merge, from exchanges already materialized, (3) a bare
  * `repartition` of rows of 16 and of 256 bytes, (4) a sort with and without the memory for it; each constant is the slope of the time over N.
+ *
+ * Some defaults are weak:
+ *
+ *  - The recipe has no step of their own for `hashBuild`, `broadcastByte`, `nestedLoopPair` and `scanByte`. These are assumptions.
+ *  - The recipe runs on one machine with one core, where no byte crosses a network. In a cluster `exchangeByte` and `broadcastByte` depend
+ *    on its network.
+ *  - `hashProbe` holds for tables in the cache's vicinity. A larger table takes longer, and the model does not say how much.
+ *  - `DOVETAIL CALIBRATE` measures seven constants on the cluster at hand. The other four (`broadcastByte`, `nestedLoopPair`, `scanByte`,
+ *    `spillByte`) keep their ratio to these, which is as good as the defaults are.
  */
 final case class CostConstants(
     /** One row out of a join: copied into a new row and handed on inside generated code. */

@@ -52,6 +52,9 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   private def looped(left: SubPlan, right: SubPlan, operator: OperatorJoin): SubPlan = if (operator.broadcastsRight) right else smaller(left, right)
   private def smaller(left: SubPlan, right: SubPlan): SubPlan                        = if (left.bytes <= right.bytes) left else right
 
+  /** The side that `side` is not. */
+  private def other(side: SubPlan, left: SubPlan, right: SubPlan): SubPlan = if (side eq right) left else right
+
   private def canBroadcast(p: SubPlan): Boolean =
     p.broadcast || facts.mayBroadcast(p.bytes, p.cautious)
 
@@ -67,6 +70,41 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     }
   }
 
+  /**
+   * A join whose sides are exchanged where they are not partitioned by its key yet. Each method is one part of its cost: the search adds
+   * them up ([[shuffled]]), reports list them ([[partsOf]]).
+   *
+   * @param movesLeft  the left side is exchanged
+   * @param movesRight the right side is exchanged
+   */
+  final private class Shuffle(
+      left: SubPlan,
+      right: SubPlan,
+      out: SubPlan,
+      leftKey: Long,
+      rightKey: Long,
+      movesLeft: Boolean,
+      movesRight: Boolean
+  ) {
+
+    /** Both sides are exchanged. */
+    def movesBoth: Boolean = movesLeft && movesRight
+
+    def exchanges: Double = (if (movesLeft) exchange(left) else 0.0) + (if (movesRight) exchange(right) else 0.0)
+
+    def sorts: Double = (if (movesLeft) sort(left, leftKey) else 0.0) + (if (movesRight) sort(right, rightKey) else 0.0)
+
+    def mergeOfLeft: Double  = merged(left, leftKey)
+    def mergeOfRight: Double = merged(right, rightKey)
+
+    /** Hash tables of one side, which rows of the other side are looked up in. */
+    def hashes(hashed: SubPlan): Double =
+      if (hashed eq right) build(right, rightKey) + probe(left, leftKey) else build(left, leftKey) + probe(right, rightKey)
+
+    /** Rows of the join, made by tasks as uneven as its inputs. */
+    def output: Double = outputOf(out) * slowest(out, leftKey)(math.min(split(left, leftKey), split(right, rightKey)))
+  }
+
   private def shuffled(
       left: SubPlan,
       right: SubPlan,
@@ -78,30 +116,27 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
       output: Double,
       repartition: Double
   ): Unit = {
-    val (l, r) = (cheapestAt(left, leftKey), cheapestAt(right, rightKey))
-    val inputs = left.cost(l) + right.cost(r)
-    val lost   = missing(left, l, leftKey)
-    val lost2  = missing(right, r, rightKey)
-    val moved  = (if (lost) exchange(left) else 0.0) + (if (lost2) exchange(right) else 0.0)
-    val sorted = (if (lost) sort(left, leftKey) else 0.0) + (if (lost2) sort(right, rightKey) else 0.0)
-    val b      = if (swap == SwapRight) right else smaller(left, right)
-    val s      = if (b eq right) left else right
-    val hashes = build(b, if (b eq right) rightKey else leftKey) + probe(s, if (b eq right) leftKey else rightKey)
-    val made   = output * slowest(out, leftKey)(math.min(split(left, leftKey), split(right, rightKey)))
+    val (l, r)  = (cheapestAt(left, leftKey), cheapestAt(right, rightKey))
+    val shuffle = new Shuffle(left, right, out, leftKey, rightKey, missing(left, l, leftKey), missing(right, r, rightKey))
+    val inputs  = left.cost(l) + right.cost(r) + shuffle.exchanges
+    val b       = if (swap == SwapRight) right else smaller(left, right)
+    val s       = other(b, left, right)
     // Adaptive execution changes a join only where both exchanges are its own: a reused partitioning is not given up.
-    if (lost && lost2 && swap != SwapNone && b.bytes <= facts.broadcastBytes)
-      out.offer(inputs + moved + broadcast(b) + probe(s) + output, 0L, ShuffledThenBroadcast, left, l, right, r, repartition)
-    else if (!facts.preferSortMerge) out.offer(inputs + moved + hashes + made, outKey, ShuffledHash, left, l, right, r, repartition)
+    if (shuffle.movesBoth && swap != SwapNone && b.bytes <= facts.broadcastBytes)
+      out.offer(inputs + broadcast(b) + probe(s) + output, 0L, ShuffledThenBroadcast, left, l, right, r, repartition)
+    else if (!facts.preferSortMerge)
+      out.offer(inputs + shuffle.hashes(b) + shuffle.output, outKey, ShuffledHash, left, l, right, r, repartition)
     else {
       val (l0, r0) = (left.best, right.best)
+      val made     = shuffle.output
       val hash     = swap != SwapNone && hashed(b, s) && missing(left, l0, leftKey) && missing(right, r0, rightKey)
       if (hash) {
         val exchanged = left.cost(l0) + right.cost(r0) + exchange(left) + exchange(right)
-        out.offer(exchanged + hashes + made, outKey, ShuffledHash, left, l0, right, r0, repartition)
+        out.offer(exchanged + shuffle.hashes(b) + made, outKey, ShuffledHash, left, l0, right, r0, repartition)
       }
-      if (!(hash && lost && lost2)) {
-        val merges = merged(left, leftKey) + merged(right, rightKey)
-        out.offer(inputs + moved + sorted + merges + made, outKey, SortMerge, left, l, right, r, repartition)
+      if (!(hash && shuffle.movesBoth)) {
+        val merges = shuffle.mergeOfLeft + shuffle.mergeOfRight
+        out.offer(inputs + shuffle.sorts + merges + made, outKey, SortMerge, left, l, right, r, repartition)
       }
     }
   }
@@ -141,23 +176,20 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
    */
   private def partsOf(out: SubPlan, i: Int, leftKey: Long, rightKey: Long, copied: SubPlan, saved: Double): Cost = {
     val (left, right) = (out.left(i), out.right(i))
+    val (l, r)        = (missing(left, out.leftAlternative(i), leftKey), missing(right, out.rightAlternative(i), rightKey))
+    val shuffle       = new Shuffle(left, right, out, leftKey, rightKey, l, r)
     val output        = outputOf(out)
     out.method(i) match {
-      case BroadcastRight => Cost(hash = probe(left), broadcast = shared(right), output = output, scan = -saved)
-      case BroadcastLeft  => Cost(hash = probe(right), broadcast = shared(left), output = output, scan = -saved)
-      case NestedLoop     =>
-        Cost(hash = left.rows * right.rows * nestedLoopPair, broadcast = broadcast(copied), output = output)
+      case BroadcastRight        => Cost(hash = probe(left), broadcast = shared(right), output = output, scan = -saved)
+      case BroadcastLeft         => Cost(hash = probe(right), broadcast = shared(left), output = output, scan = -saved)
+      case NestedLoop            => Cost(hash = compared(left, right), broadcast = broadcast(copied), output = output)
       case ShuffledThenBroadcast =>
-        Cost(exchange = exchange(left) + exchange(right), hash = probe(if (copied eq right) left else right), broadcast = broadcast(copied), output = output)
-      case method =>
-        val (l, r)    = (missing(left, out.leftAlternative(i), leftKey), missing(right, out.rightAlternative(i), rightKey))
-        val moved     = (if (l) exchange(left) else 0.0) + (if (r) exchange(right) else 0.0)
-        val made      = output * slowest(out, leftKey)(math.min(split(left, leftKey), split(right, rightKey)))
-        def sorts     = (if (l) sort(left, leftKey) else 0.0) + (if (r) sort(right, rightKey) else 0.0)
-        def hashRight = build(right, rightKey) + probe(left, leftKey)
-        def hashLeft  = build(left, leftKey) + probe(right, rightKey)
-        if (method == ShuffledHash) Cost(exchange = moved, hash = if (copied eq right) hashRight else hashLeft, output = made)
-        else Cost(exchange = moved, sort = sorts + merged(left, leftKey) + merged(right, rightKey), output = made)
+        val probed = other(copied, left, right)
+        Cost(exchange = shuffle.exchanges, hash = probe(probed), broadcast = broadcast(copied), output = output)
+      case ShuffledHash => Cost(exchange = shuffle.exchanges, hash = shuffle.hashes(copied), output = shuffle.output)
+      case _            =>
+        val sort = shuffle.sorts + shuffle.mergeOfLeft + shuffle.mergeOfRight
+        Cost(exchange = shuffle.exchanges, sort = sort, output = shuffle.output)
     }
   }
 
@@ -170,7 +202,10 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   /** A part of the one broadcast for each join that uses it. */
   private def shared(p: SubPlan): Double = broadcast(p) / p.copies
 
-  private def nestedLoop(l: SubPlan, r: SubPlan, copied: SubPlan): Double = l.rows * r.rows * nestedLoopPair + broadcast(copied)
+  /** Every pair of rows is compared. */
+  private def compared(l: SubPlan, r: SubPlan): Double = l.rows * r.rows * nestedLoopPair
+
+  private def nestedLoop(l: SubPlan, r: SubPlan, copied: SubPlan): Double = compared(l, r) + broadcast(copied)
 
   /** What it takes at most to have a set's rows in another partitioning. */
   private def moved(p: SubPlan): Double = exchange(p) + sort(p) * slowest(p, p.skew.most) + spill(p, p.skew.most)

@@ -9,7 +9,7 @@ package dovetail.kernel.cost
  *
  * Classes beyond 64 share bits with lower ones: a wrong match there can misprice a plan, never break it.
  *
- * @param relation  the relation itself, or -1 for a join
+ * @param relation  the relation itself, or [[SubPlan.NoRelation]] for a join
  * @param rows      estimated rows
  * @param bytes     estimated bytes in memory
  * @param classes   classes with a member in the set
@@ -32,7 +32,7 @@ class SubPlan(
     val selective: Boolean = false,
     val copies: Int = 1
 ) {
-  import SubPlan.{Alternative, Alternatives}
+  import SubPlan.{Alternative, Alternatives, NoJoin}
 
   /** log2 of the rows, at least 1: how often a sort halves them. Every join with this set asks for it. */
   val halvings: Double = math.log(math.max(rows, 2.0)) / SubPlan.Log2
@@ -45,7 +45,7 @@ class SubPlan(
   def unpriced: SubPlan = new SubPlan(this)
 
   /** The same set with alternative `i` alone, and that for nothing: a join with it costs what the join does by itself. */
-  def only(i: Int): SubPlan = { val plan = unpriced; plan.offer(0.0, partitioning(i), null, null, 0, null, 0, 0.0); plan }
+  def only(i: Int): SubPlan = { val plan = unpriced; plan.offerInput(0.0, partitioning(i)); plan }
 
   private val kept  = new Array[Alternative](Alternatives)
   private var count = 0
@@ -84,6 +84,10 @@ class SubPlan(
     if (kept(slot) == null || cost < kept(slot).cost) kept(slot) = new Alternative(cost, partitioning, method, left, leftAlt, right, rightAlt)
   }
 
+  /** Offers the set as it stands, for this cost: no join makes it. */
+  def offerInput(cost: Double, partitioning: Long): Unit =
+    offer(cost, partitioning, NoJoin.method, NoJoin.side, NoJoin.alternative, NoJoin.side, NoJoin.alternative, NoJoin.repartition)
+
   /** A plan beside one that costs no more and has the same partitioning, or a more useful one, or can get it by an exchange. */
   private def useless(cost: Double, partitioning: Long, otherCost: Double, otherPartitioning: Long, repartition: Double): Boolean =
     otherCost <= cost && (otherPartitioning == partitioning || partitioning == 0L || otherCost + repartition <= cost)
@@ -107,6 +111,22 @@ object SubPlan {
 
   /** Plans kept per set: the cheapest, and a few whose partitioning may save an exchange further up. */
   val Alternatives = 4
+
+  /** In place of a relation's number: the set is a join. */
+  val NoRelation: Int = -1
+
+  /** The partitioning of rows that lie anywhere. */
+  val Unpartitioned: Long = 0L
+
+  /** What stands for the last join of a set that no join makes: an input, or a set that is taken as one. */
+  private object NoJoin {
+    val method: JoinMethod = null
+    val side: SubPlan      = null
+    val alternative: Int   = 0
+
+    /** An input has no other plan to compare an exchange with. */
+    val repartition: Double = 0.0
+  }
 
   private val Log2 = math.log(2.0)
 

@@ -9,6 +9,8 @@ import dovetail.kernel.size.CardinalityModel
 
 /** Makes the sized, yet unpriced [[SubPlan]] of a relation or of a join: the one place where a search asks for sizes, keys, and what may be joined. */
 final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
+  import Sizer._
+
   private val classMasks: Array[Long] =
     graph.classesOf.map(_.foldLeft(0L)((m, c) => m | SubPlan.classBit(c))).toArray
   private val widths: Array[Double] = graph.relations.map(_.width).toArray
@@ -24,10 +26,19 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
     val relation = graph.relations(r)
     val rows     = math.max(relation.profile.rows.value, 1.0)
     val most     = math.max(relation.profile.rows.upper, 1.0)
-    val cautious = BroadcastMemory(most, bytesAtMost(r, most))
-    val (s, p)   = (keys.skewOf(r), keys.pruningOf(r))
-    val plan     = new SubPlan(r, rows, rows * widths(r), classMasks(r), relation.broadcastable, cautious, s, p, keys.selective(Array(r), 1), relation.copies)
-    plan.offer(costs.scan(plan), 0L, null, null, 0, null, 0, 0.0)
+    val plan     = new SubPlan(
+      relation = r,
+      rows = rows,
+      bytes = rows * widths(r),
+      classes = classMasks(r),
+      broadcast = relation.broadcastable,
+      cautious = BroadcastMemory(most, bytesAtMost(r, most)),
+      skew = keys.skewOf(r),
+      pruning = keys.pruningOf(r),
+      selective = keys.selective(Array(r), 1),
+      copies = relation.copies
+    )
+    plan.offerInput(costs.scan(plan), SubPlan.Unpartitioned)
     plan
   }
 
@@ -43,54 +54,68 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
   def join(set: WideSet): SubPlan = joinOf(set.copyTo(buffer))
 
   private def joinOf(n: Int): SubPlan = {
-    val rows  = model.rowsOf(buffer, n)
-    val most  = model.cautiousRows
-    val gone  = if (innerOnly) null else onlyTested(n)
-    var width = Assumptions.RowOverhead + flags * Assumptions.FlagBytes
-    var bytes = most * flags * Width.Slot
-    var mask  = 0L
-    var i     = 0
+    val size   = model.sizeOf(buffer, n)
+    val most   = size.cautious
+    val output = outputColumns(n)
+    var width  = Assumptions.RowOverhead + output.flags * Assumptions.FlagBytes
+    var bytes  = most * output.flags * Width.Slot
+    var mask   = 0L
+    var i      = 0
     while (i < n) {
       val r = buffer(i)
       mask |= classMasks(r)
-      if (gone == null || (gone(r >> 6) >>> r & 1L) == 0L) { width += widths(r) - Assumptions.RowOverhead; bytes += bytesAtMost(r, most) }
+      if (output.has(r)) { width += widths(r) - Assumptions.RowOverhead; bytes += bytesAtMost(r, most) }
       i += 1
     }
-    val (s, p) = (keys.skewOf(buffer, n), keys.pruningOf(buffer, n))
-    new SubPlan(-1, rows, rows * width, mask, broadcast = false, BroadcastMemory(most, bytes), s, p, keys.selective(buffer, n))
+    new SubPlan(
+      relation = SubPlan.NoRelation,
+      rows = size.rows,
+      bytes = size.rows * width,
+      classes = mask,
+      broadcast = false,
+      cautious = BroadcastMemory(most, bytes),
+      skew = keys.skewOf(buffer, n),
+      pruning = keys.pruningOf(buffer, n),
+      selective = keys.selective(buffer, n)
+    )
   }
 
   /** Of a relation's columns in `rows` rows. */
   private def bytesAtMost(r: Int, rows: Double): Double = columns(r).atMost(rows, graph.relations(r).profile.rows.upper)
 
-  // existence joins in the set that `onlyTested` was asked for: each adds a column
-  private var flags = 0
-
-  /** Relations that semi, anti and existence joins in the first `n` of the buffer only look at: their columns do not come out. */
-  private def onlyTested(n: Int): Array[Long] = {
-    val set  = words.of(buffer, n)
-    val gone = new Array[Long](set.length)
-    var i    = 0
-    flags = 0
-    while (i < tests.length) {
-      val (kind, needs, right) = tests(i)
-      if (Words.within(needs, set)) {
-        var w = 0
-        while (w < gone.length) { gone(w) |= right(w) & set(w); w += 1 }
-        if (kind == JoinKind.Existence) flags += 1
+  /**
+   * Which columns come out of the join of the first `n` of the buffer: not those of relations that semi, anti and existence joins in it
+   * only look at.
+   */
+  private def outputColumns(n: Int): OutputColumns =
+    if (innerOnly) OutputColumns.All
+    else {
+      val set    = words.of(buffer, n)
+      val hidden = new Array[Long](set.length)
+      var flags  = 0
+      var i      = 0
+      while (i < tests.length) {
+        val test = tests(i)
+        if (Words.within(test.needs, set)) {
+          var w = 0
+          while (w < hidden.length) { hidden(w) |= test.right(w) & set(w); w += 1 }
+          if (test.kind == JoinKind.Existence) flags += 1
+        }
+        i += 1
       }
-      i += 1
+      new OutputColumns(hidden, flags)
     }
-    gone
-  }
 
   private val words = new Words(graph.size)
-  private val tests = if (innerOnly) Array.empty[(JoinKind, Array[Long], Array[Long])]
-  else
-    graph.operators
-      .filter(_.kind.testsOnly)
-      .map(o => (o.kind, words.of(graph.joinable.conflicts.operators(o.index).all), words.of(BitSet(o.right: _*))))
-      .toArray
+  private val tests =
+    if (innerOnly) Array.empty[PartnerTest]
+    else
+      graph.operators
+        .filter(_.kind.testsOnly)
+        .map { o =>
+          new PartnerTest(o.kind, words.of(graph.joinable.conflicts.operators(o.index).all), words.of(BitSet(o.right: _*)))
+        }
+        .toArray
 
   /** There are only inner joins: all may be joined with all. */
   def innerOnly: Boolean = graph.operators.isEmpty
@@ -124,4 +149,36 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
   /** An equality outside of all classes connects the two sets of relations. */
   def looseEquality(left: Int => Boolean, right: Int => Boolean): Boolean =
     equalities.exists { case (l, r) => (l.forall(left) && r.forall(right)) || (l.forall(right) && r.forall(left)) }
+}
+
+object Sizer {
+
+  /**
+   * An operator that only asks whether a left row has a partner.
+   *
+   * @param needs all relations that have to be there for it to be in a set
+   * @param right the relations of its right side, whose columns do not come out
+   */
+  final private class PartnerTest(val kind: JoinKind, val needs: Array[Long], val right: Array[Long])
+
+  /**
+   * The columns of a set of relations that come out of its join.
+   *
+   * @param hidden relations whose columns do not
+   * @param flags  columns that existence joins in the set add, one each
+   */
+  final private class OutputColumns(hidden: Array[Long], val flags: Int) {
+
+    /** The columns of relation `r` come out. */
+    def has(r: Int): Boolean = {
+      val word = r >> 6
+      word >= hidden.length || (hidden(word) >>> r & 1L) == 0L
+    }
+  }
+
+  private object OutputColumns {
+
+    /** Of inner joins: every column comes out, and none is added. */
+    val All: OutputColumns = new OutputColumns(Array.emptyLongArray, 0)
+  }
 }

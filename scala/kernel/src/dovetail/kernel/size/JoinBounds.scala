@@ -27,6 +27,12 @@ final class JoinBounds(graph: JoinGraph, samples: SampleJoins) {
   /** Something is certain of some key. Where nothing is, the bound is the product of all rows and says nothing. */
   val certain: Boolean = uniqueOn.exists(_.nonEmpty) || degreeOf.exists(_.exists(_ < Double.PositiveInfinity))
 
+  /** The bound of a set that nobody asked a bound for. */
+  val none: Double = Estimate.Ceiling
+
+  /** Where to cut an estimate off whose bound this is: without certain keys the bound is a product of no less than the rows, and says nothing. */
+  def limit(bound: Double): Double = if (certain) bound else none
+
   /** The first `count` of `relations` joined; these are in an order worth trying from both ends, as by size. At least 1. */
   def of(relations: Array[Int], count: Int): Double = math.min(along(relations, count, 0, 1), along(relations, count, count - 1, -1))
 

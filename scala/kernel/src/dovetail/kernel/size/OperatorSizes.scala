@@ -22,15 +22,15 @@ import dovetail.kernel.profile.{Assumptions, Estimate}
  *
  * @param inner sizes of inner joins
  */
-final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, inner: Array[Int] => OperatorSizes.Size) {
+final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, inner: Array[Int] => SetSize) {
   import OperatorSizes._
 
   private val words     = new Words(graph.size)
   private val conflicts = graph.joinable.conflicts
   private val filters   = graph.predicates.map(p => words.of(conflicts.predicates(p.index).all)).toArray
   private val joins     = graph.operators.map(new Operation(_)).toArray
-  private val single    = new mutable.LongMap[Size] // sets of one word
-  private val several   = mutable.HashMap.empty[Words.Key, Size]
+  private val single    = new mutable.LongMap[SetSize] // sets of one word
+  private val several   = mutable.HashMap.empty[Words.Key, SetSize]
 
   /** What the size of an operator's join takes from the operator alone. */
   private class Operation(val operator: Operator) {
@@ -47,9 +47,9 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     def isIn(set: Array[Long]): Boolean = (set(one >> 6) >>> one & 1L) != 0L && needs.within(set)
   }
 
-  def of(relations: Array[Int], count: Int): Size = of(words.of(relations, count))
+  def of(relations: Array[Int], count: Int): SetSize = of(words.of(relations, count))
 
-  private def of(set: Array[Long]): Size =
+  private def of(set: Array[Long]): SetSize =
     if (set.length == 1) {
       var size = single.getOrNull(set(0))
       if (size == null) { size = sized(set); single(set(0)) = size }
@@ -60,7 +60,7 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
       several.getOrElse(key, { val size = sized(set); several(key) = size; size })
     }
 
-  private def sized(set: Array[Long]): Size = {
+  private def sized(set: Array[Long]): SetSize = {
     var last = joins.length - 1
     while (last >= 0 && !joins(last).isIn(set)) last -= 1
     if (last < 0) inner(Words.toArray(set))
@@ -75,7 +75,7 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     }
   }
 
-  private def joined(j: Operation, leftSet: Array[Long], rightSet: Array[Long]): Size = {
+  private def joined(j: Operation, leftSet: Array[Long], rightSet: Array[Long]): SetSize = {
     val o       = j.operator
     val (l, r)  = (of(leftSet), of(rightSet))
     val pairs   = math.min(l.rows * r.rows * j.keys * o.selectivity, Estimate.Ceiling)
@@ -92,11 +92,11 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
         val outer    = math.max(l.rows, pairs + l.rows * (1.0 - matched))
         val upper    = if (alone && rightIsKey(o)) l.upper else l.upper * r.upper
         val cautious = l.cautious * (if (alone && likelyKey(o)) 1.0 else r.cautious)
-        Size(math.min(outer, l.rows * r.rows), cautious, upper).capped
+        SetSize(math.min(outer, l.rows * r.rows), cautious, upper).capped
       case _ =>
         val outer = math.max(math.max(l.rows, r.rows), pairs + l.rows * (1.0 - matched) + r.rows * (1.0 - matchedR))
         val most  = math.max(l.rows * r.rows, l.rows + r.rows)
-        Size(math.min(outer, most), l.cautious * r.cautious + l.cautious + r.cautious, l.upper * r.upper + l.upper + r.upper).capped
+        SetSize(math.min(outer, most), l.cautious * r.cautious + l.cautious + r.cautious, l.upper * r.upper + l.upper + r.upper).capped
     }
   }
 
@@ -133,7 +133,7 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
    * Share of the rows of one side with a partner on the other one: the most selective key decides, for keys of one relation go together; what the rest of
    * the condition keeps of the pairs has to keep one of each row's.
    */
-  private def partnered(o: Operator, counted: Option[Double], keys: Array[Partner], mine: Size, other: Size, pairs: Double): Double = {
+  private def partnered(o: Operator, counted: Option[Double], keys: Array[Partner], mine: SetSize, other: SetSize, pairs: Double): Double = {
     var matched = counted.getOrElse(1.0)
     var i       = 0
     while (counted.isEmpty && i < keys.length) { matched = math.min(matched, keys(i).share(other.rows)); i += 1 }
@@ -168,17 +168,5 @@ private[size] object OperatorSizes {
     /** Share of the rows of this side that find their key among so many rows of the other one (containment). */
     def share(among: Double): Double =
       nonNull * (if (ndv.isEmpty) Assumptions.SemiJoin else math.min(1.0, Assumptions.distinctAfter(ndv.get, rows, math.min(among, rows)) / domain))
-  }
-
-  /** @param cautious rows that the set should not exceed, as [[CardinalityModel.cautiousRows]]; @param upper rows that it cannot exceed */
-  final case class Size(rows: Double, cautious: Double, upper: Double) {
-
-    /** At least one row, as everywhere in the search. Filters count for nothing where caution is asked for. */
-    def kept(share: Double): Size = copy(rows = math.max(1.0, rows * share))
-
-    def capped: Size = {
-      def cap(x: Double) = math.min(x, Estimate.Ceiling)
-      Size(cap(math.max(1.0, math.min(rows, upper))), cap(cautious), cap(upper))
-    }
   }
 }

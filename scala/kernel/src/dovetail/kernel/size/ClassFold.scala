@@ -1,0 +1,82 @@
+package dovetail.kernel.size
+
+/**
+ * State of one equivalence class while a set of relations is folded: what the members so far have in common. One object serves all folds:
+ * a round marks whose state it is, so that nothing needs to be cleared.
+ *
+ * @param capacity relations in the class
+ */
+final private[size] class ClassFold(capacity: Int) {
+  private[this] val relations    = new Array[Int](capacity)
+  private[this] var lastRound    = 0
+  private[this] var members      = 0
+  private[this] var least        = 1.0
+  private[this] var lowest       = Double.NaN
+  private[this] var highest      = Double.NaN
+  private[this] var counted      = 1.0
+  private[this] var firstNonNull = 1.0
+  private[this] var repeated     = 0.0
+
+  /** A member is there in this round. */
+  def isOpen(round: Int): Boolean = lastRound == round
+
+  /** Number of members. */
+  def count: Int = members
+
+  /** The relation of member `i`, from 0. */
+  def relation(i: Int): Int = relations(i)
+
+  /** The smallest domain of the members, within their common range. At least 1. */
+  def domain: Double = least
+
+  /** Ends of the members' common range; NaN where no member's is known. */
+  def low: Double  = lowest
+  def high: Double = highest
+
+  /** Share of the domain that counts, because a member is restricted by another key of its relation. */
+  def part: Double = counted
+
+  /** Share of values of the first member that are not NULL. */
+  def nonNullOfFirst: Double = firstNonNull
+
+  /** How far the members repeat their values, added up. */
+  def repetition: Double = repeated
+
+  /** Begins a round with its first member, of whose domain a part counts. */
+  def open(round: Int, relation: Int, key: JoinKey, part: Double): Unit = {
+    lastRound = round
+    counted = part
+    least = math.max(1.0, key.domain * part)
+    lowest = key.low
+    highest = key.high
+    firstNonNull = key.nonNull
+    repeated = 0.0
+    members = 0
+    add(relation, key)
+  }
+
+  /** Takes in a further member, which has this in common with those before. */
+  def join(relation: Int, key: JoinKey, common: CommonRange): Unit = {
+    counted *= common.alongOthers
+    least = math.min(common.domainBefore, common.domain)
+    if (lowest.isNaN || key.low > lowest) lowest = key.low
+    if (highest.isNaN || key.high < highest) highest = key.high
+    add(relation, key)
+  }
+
+  private def add(relation: Int, key: JoinKey): Unit = {
+    repeated += key.repetition
+    relations(members) = relation
+    members += 1
+  }
+
+  /** The relation is a member. */
+  def holds(relation: Int): Boolean = {
+    var i = 0
+    while (i < members && relations(i) != relation) i += 1
+    i < members
+  }
+
+  /** Share of a key's domain that lies in the common range of the members. */
+  def partOf(key: JoinKey): Double = EqualityShare.ofRange(lowest, highest, key.low, key.high, key.domain)
+}

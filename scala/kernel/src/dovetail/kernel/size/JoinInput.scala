@@ -1,0 +1,76 @@
+package dovetail.kernel.size
+
+import dovetail.kernel.graph.JoinGraph
+import dovetail.kernel.profile.{Assumptions, Frequencies}
+
+/**
+ * A column of a relation in one equivalence class: what the size formulas need to know of it.
+ *
+ * @param classIndex the class
+ * @param domain     distinct values that the column draws from, before predicates on other columns; at least 1
+ * @param known      the domain was counted; otherwise it is that of the class, at most the rows of the table
+ * @param unique     the known domain is as large as the table: the column looks like a key
+ * @param nonNull    share of its values that are not NULL, 0 to 1
+ * @param repetition how far it repeats its values, 0 for a key to nearly 1; nobody knows how evenly
+ * @param low        lower end of its range, NaN where that is not known
+ * @param high       upper end of its range, NaN where that is not known
+ * @param frequent   its frequent values
+ */
+final private[size] case class JoinKey(
+    classIndex: Int,
+    domain: Double,
+    known: Boolean = true,
+    unique: Boolean = false,
+    nonNull: Double = 1.0,
+    repetition: Double = 0.0,
+    low: Double = Double.NaN,
+    high: Double = Double.NaN,
+    frequent: Option[Frequencies] = None
+)
+
+/**
+ * A relation of a join graph: what the size formulas need to know of it.
+ *
+ * @param rows      that its predicates leave, estimated; at least 1
+ * @param tableRows rows before its predicates; at least 1
+ * @param mostRows  rows that it cannot exceed; at least 1
+ * @param keys      its columns in equivalence classes, by ascending class
+ * @param composite some other relation shares two classes or more with it
+ */
+final private[size] case class JoinInput(rows: Double, tableRows: Double, mostRows: Double, keys: Array[JoinKey], composite: Boolean)
+
+private[size] object JoinInput {
+
+  /** The relations of a graph, in their order. */
+  def of(graph: JoinGraph): Array[JoinInput] = graph.relations.indices.map(of(graph, _)).toArray
+
+  private def of(graph: JoinGraph, relation: Int): JoinInput = {
+    val profile   = graph.relations(relation).profile
+    val tableRows = math.max(profile.baseRows, 1.0)
+    val classes   = graph.classesOf(relation)
+    val partners  = classes.flatMap(graph.classes(_).relations.filter(_ != relation))
+    JoinInput(
+      rows = math.max(profile.rows.value, 1.0),
+      tableRows = tableRows,
+      mostRows = math.max(profile.rows.upper, 1.0),
+      keys = classes.map(keyOf(graph, relation, tableRows, _)).toArray,
+      composite = partners.groupBy(identity).exists(_._2.size > 1)
+    )
+  }
+
+  private def keyOf(graph: JoinGraph, relation: Int, tableRows: Double, classIndex: Int): JoinKey = {
+    val of     = graph.classes(classIndex)
+    val column = of.members.find(_.relation == relation).get.column
+    JoinKey(
+      classIndex,
+      domain = math.max(1.0, column.domain.getOrElse(math.min(tableRows, of.domain(graph.relations)))),
+      known = column.domain.isDefined,
+      unique = column.domain.exists(_ >= Assumptions.UniqueNdvShare * tableRows),
+      nonNull = column.nonNull,
+      repetition = column.repetition,
+      low = column.min.getOrElse(Double.NaN),
+      high = column.max.getOrElse(Double.NaN),
+      frequent = column.frequent
+    )
+  }
+}

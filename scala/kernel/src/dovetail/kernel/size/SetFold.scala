@@ -1,0 +1,202 @@
+package dovetail.kernel.size
+
+import scala.collection.mutable
+
+import dovetail.kernel.graph.JoinGraph
+import dovetail.kernel.profile.{Assumptions, Overlap}
+import dovetail.kernel.size.CompositeKeys.Crossing
+
+/**
+ * Sizes a set of relations joined by inner joins: relations are taken in one fixed order, largest table first, and each multiplies the
+ * rows by its own and by the share of pairs that its predicates to those before it keep. [[CardinalityModel]] says by which rules,
+ * [[EqualityShare]] by which formulas.
+ *
+ * The fold works on state that it keeps for the next one ([[ClassFold]]), so it is not thread-safe; the result depends on the set alone.
+ *
+ * @param bounds  what a result cannot exceed
+ * @param sampled relations have samples: results have the logarithms that a count needs
+ */
+final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled: Boolean) {
+  private val inputs: Array[JoinInput] = JoinInput.of(graph)
+
+  // relations in the fixed order; `rank` is the inverse
+  private val order: Array[Int] = graph.relations.indices.sortBy(r => (-graph.relations(r).profile.baseRows, r)).toArray
+  private val rank: Array[Int]  = {
+    val ranks = new Array[Int](graph.size)
+    order.zipWithIndex.foreach { case (r, i) => ranks(r) = i }
+    ranks
+  }
+
+  // what has to be there for a predicate to be applied: in a graph without operators, what it reads
+  private val predicateRelations: Array[Array[Int]] = graph.predicates.map { p =>
+    if (graph.operators.isEmpty) p.relations.toArray else graph.joinable.conflicts.predicates(p.index).all.toArray
+  }.toArray
+
+  // per relation: the predicates whose last relation, in the fixed order, it is
+  private val predicatesAt: Array[Array[Int]] = {
+    val lists = Array.fill(graph.size)(Vector.newBuilder[Int])
+    graph.predicates.foreach(p => lists(predicateRelations(p.index).maxBy(r => rank(r))) += p.index)
+    lists.map(_.result().toArray)
+  }
+
+  // state of one round: relations that are there have its number, classes hold the members that are
+  private var round   = 0
+  private val seen    = new Array[Int](graph.size)
+  private val classes = graph.classes.map(c => new ClassFold(c.relations.size)).toArray
+
+  private val composites = new CompositeKeys(graph, inputs, rank)
+
+  // classes of which two members or more have frequent values, and what these have in common, by class and the two relations
+  private val frequentIn: Array[Boolean] = graph.classes.map(_.members.count(_.column.frequent.nonEmpty) > 1).toArray
+  private val overlaps                   = new mutable.LongMap[Option[Overlap]]
+
+  /**
+   * Sizes the join of the first `count` of `relations`.
+   *
+   * @param withBound the upper bound is asked for, even if no key is certain
+   */
+  def apply(relations: Array[Int], count: Int, withBound: Boolean): SetFold.Result = {
+    round += 1
+    val set           = inFixedOrder(relations, count)
+    val upper         = if (withBound || bounds.certain) bounds.of(set, count) else bounds.none
+    val rows          = new RowProduct
+    var cautious      = 1.0
+    var logPairs      = 0.0
+    var logPredicates = 0.0
+    var i             = 0
+    while (i < count) {
+      val r = set(i)
+      seen(r) = round
+      cautious = EqualityShare.cautiousRows(cautious, partners(inputs(r)))
+      val pairs = inputs(r).rows * add(r)
+      val share = predicateShare(r)
+      if (sampled) {
+        logPairs += math.log(math.max(pairs, Double.MinPositiveValue))
+        logPredicates += math.log(math.max(share, Double.MinPositiveValue))
+      }
+      rows.times(pairs * share)
+      i += 1
+    }
+    val size = SetSize(rows.rows(bounds.limit(upper)), if (bounds.certain) math.min(cautious, upper) else cautious, upper)
+    SetFold.Result(size, logPairs, logPredicates)
+  }
+
+  private def inFixedOrder(relations: Array[Int], count: Int): Array[Int] = {
+    val set = new Array[Int](count)
+    var i   = 0
+    while (i < count) { set(i) = rank(relations(i)); i += 1 }
+    java.util.Arrays.sort(set)
+    i = 0
+    while (i < count) { set(i) = order(set(i)); i += 1 }
+    set
+  }
+
+  /** Rows of a relation per row before it, counted cautiously: without its own predicates. */
+  private def partners(input: JoinInput): Double = {
+    val keys   = input.keys
+    var most   = input.mostRows
+    var domain = 0.0
+    var k      = 0
+    while (k < keys.length) {
+      val key = keys(k)
+      if (classes(key.classIndex).isOpen(round)) {
+        if (key.unique) most = 1.0
+        else if (key.known) domain = math.max(domain, key.domain)
+      }
+      k += 1
+    }
+    EqualityShare.partners(most, input.tableRows, domain)
+  }
+
+  /** Takes a relation into its classes; returns the share of the pairs (rows before it, row of it) that its equalities keep. */
+  private def add(r: Int): Double = {
+    val input       = inputs(r)
+    val keys        = input.keys
+    val restriction = restrictionOf(keys)
+    // asks for the members before this relation, so it comes before the relation is one
+    val correction = if (input.composite && openClasses(keys) > 1) composites.correction(r, crossings(r, restriction)) else 1.0
+    var share      = 1.0
+    var k          = 0
+    while (k < keys.length) {
+      val key    = keys(k)
+      val before = classes(key.classIndex)
+      if (before.isOpen(round)) {
+        val common = commonRange(input, key, before, restriction)
+        // the first member's NULLs fall out with the first equality
+        share = share * valueShare(r, key, before, common) * (if (before.count == 1) before.nonNullOfFirst else 1.0)
+        before.join(r, key, common)
+      } else before.open(round, r, key, EqualityShare.alongRange(key.domain, input.tableRows, restriction))
+      k += 1
+    }
+    share * correction
+  }
+
+  /** Share of the most restricted key that lies in the common range of its class, 1 where none is restricted. */
+  private def restrictionOf(keys: Array[JoinKey]): Double = {
+    var restriction = 1.0
+    var k           = 0
+    while (k < keys.length) {
+      val of = classes(keys(k).classIndex)
+      if (of.isOpen(round)) restriction = math.min(restriction, of.partOf(keys(k)))
+      k += 1
+    }
+    restriction
+  }
+
+  private def openClasses(keys: Array[JoinKey]): Int = keys.count(key => classes(key.classIndex).isOpen(round))
+
+  private def commonRange(input: JoinInput, key: JoinKey, before: ClassFold, restriction: Double): CommonRange =
+    CommonRange(key, input, before, inputs(before.relation(0)), restriction)
+
+  /** Share of the pairs of rows with equal values, without the NULLs of the members before: by frequent values, else by domains. */
+  private def valueShare(r: Int, key: JoinKey, before: ClassFold, common: CommonRange): Double = {
+    val overlap = overlapOf(r, key, before)
+    key.nonNull * (
+      if (overlap.isEmpty) EqualityShare.ofPairs(common.domain, common.domainBefore, common.pairs, busyKeysMeet(key, before))
+      else overlap.get.share(common.domain, common.domainBefore, common.pairs)
+    )
+  }
+
+  private def busyKeysMeet(key: JoinKey, before: ClassFold): Double = Assumptions.busyKeysMeet(key.repetition, before.repetition)
+
+  /** Frequent values of a second member of a class against those of the first. */
+  private def overlapOf(r: Int, key: JoinKey, before: ClassFold): Option[Overlap] =
+    if (before.count != 1 || !frequentIn(key.classIndex)) None
+    else {
+      val first = before.relation(0)
+      overlaps.getOrElseUpdate(
+        (key.classIndex.toLong * graph.size + r) * graph.size + first,
+        for (a <- key.frequent; b <- inputs(first).keys.find(_.classIndex == key.classIndex).get.frequent) yield a.matching(b)
+      )
+    }
+
+  /** The keys of a relation in classes with members before it. */
+  private def crossings(r: Int, restriction: Double): Vector[Crossing] =
+    for (key <- inputs(r).keys.toVector; before = classes(key.classIndex) if before.isOpen(round)) yield {
+      val busy = if (overlapOf(r, key, before).isEmpty) busyKeysMeet(key, before) else 1.0
+      Crossing(key.classIndex, before, commonRange(inputs(r), key, before, restriction), busy)
+    }
+
+  /** Share that the predicates keep whose last relation this is, and whose others are there. */
+  private def predicateShare(r: Int): Double = {
+    val last = predicatesAt(r)
+    if (last.isEmpty) 1.0
+    else {
+      val applicable = last.filter(p => predicateRelations(p).forall(x => seen(x) == round))
+      if (applicable.length == 1) graph.predicates(applicable(0)).selectivity
+      else Assumptions.conjunction(applicable.toSeq.map(graph.predicates(_).selectivity))
+    }
+  }
+}
+
+private[size] object SetFold {
+
+  /**
+   * Size of a set by formulas; and, where relations have samples, natural logarithms of its parts, before they are cut off (0 where there
+   * are no samples).
+   *
+   * @param logPairs      of the rows that equalities leave
+   * @param logPredicates of the share that the other predicates keep of them
+   */
+  final case class Result(size: SetSize, logPairs: Double, logPredicates: Double)
+}

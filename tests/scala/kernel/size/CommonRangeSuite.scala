@@ -1,0 +1,94 @@
+package dovetail.kernel.size
+
+import org.scalactic.TolerantNumerics
+import org.scalatest.funsuite.AnyFunSuite
+
+/** What a key has in common with the members of its class before it, and what a class keeps of them. */
+class CommonRangeSuite extends AnyFunSuite {
+  implicit private val tolerance: org.scalactic.Equality[Double] = TolerantNumerics.tolerantDoubleEquality(1e-9)
+
+  private def input(rows: Double, tableRows: Double) = JoinInput(rows, tableRows, rows, Array.empty[JoinKey], composite = false)
+
+  private def opened(key: JoinKey, part: Double = 1.0): ClassFold = {
+    val of = new ClassFold(3)
+    of.open(1, 7, key, part)
+    of
+  }
+
+  // five years of sales meet two hundred years of days
+  private val days  = JoinKey(0, domain = 73000.0, low = 0.0, high = 73000.0)
+  private val sales = JoinKey(0, domain = 1825.0, low = 0.0, high = 1825.0)
+
+  test("without ranges, domains are what they are and all pairs count") {
+    val common = CommonRange(JoinKey(0, 80.0), input(400.0, 400.0), opened(JoinKey(0, 50.0)), input(1000.0, 1000.0), restriction = 1.0)
+    assert(common == CommonRange(domain = 80.0, domainBefore = 50.0, pairs = 1.0, alongOthers = 1.0))
+  }
+
+  test("only the common range counts, of the domain and of the rows") {
+    val all    = input(73000.0, 73000.0)
+    val facts  = input(1e6, 1e6)
+    val common = CommonRange(days, all, opened(sales), facts, restriction = 0.025)
+    assert(common.domain === 1825.0 && common.domainBefore === 1825.0)
+    assert(common.pairs === 0.025 && common.alongOthers == 1.0)
+    // the same from the other side: a fortieth of the days before lies in the range of the sales
+    val turned = CommonRange(sales, facts, opened(days), all, restriction = 1.0)
+    assert(turned.domain === 1825.0 && turned.domainBefore === 1825.0)
+    assert(turned.pairs === 0.025 && turned.alongOthers == 1.0)
+  }
+
+  test("rows that a filter has left lie in the common range, as far as it can hold them") {
+    // 365 of 73,000 days: the range has 1,825; then 3,650 of them
+    assert(CommonRange(days, input(365.0, 73000.0), opened(sales), input(1e6, 1e6), 0.025).pairs === 1.0)
+    assert(CommonRange(days, input(3650.0, 73000.0), opened(sales), input(1e6, 1e6), 0.025).pairs === 0.5)
+  }
+
+  test("ranges that have nothing in common leave no pairs") {
+    val later  = sales.copy(low = 5000.0, high = 6000.0)
+    val common = CommonRange(later, input(10.0, 10.0), opened(sales), input(1e6, 1e6), restriction = 1.0)
+    assert(common == CommonRange(1.0, 1.0, 0.0, 1.0))
+  }
+
+  test("another key that is restricted more restricts this one, and the members before it") {
+    // a tenth of 100 rows counts by another key; this one is a key of its table, so a tenth of it is left
+    val common = CommonRange(JoinKey(0, 100.0), input(100.0, 100.0), opened(JoinKey(0, 50.0)), input(500.0, 500.0), restriction = 0.1)
+    assert(common.alongOthers === 0.1 && common.domain === 10.0 && common.domainBefore === 5.0)
+    assert(common.pairs === 0.1) // of the rows before; those of the relation are restricted by the other key
+  }
+
+  test("a part of the class that counts is a part of the next member") {
+    val common = CommonRange(JoinKey(0, 100.0), input(100.0, 100.0), opened(JoinKey(0, 50.0), part = 0.2), input(500.0, 500.0), restriction = 1.0)
+    assert(common.domain === 20.0 && common.domainBefore === 10.0 && common.pairs === 0.2)
+  }
+
+  test("a class opens with its first member") {
+    val of = opened(JoinKey(0, 50.0, nonNull = 0.9, repetition = 0.5, low = 1.0, high = 9.0), part = 0.1)
+    assert(of.isOpen(1) && !of.isOpen(2))
+    assert(of.count == 1 && of.relation(0) == 7 && of.holds(7) && !of.holds(8))
+    assert(of.domain === 5.0 && of.part == 0.1 && of.nonNullOfFirst == 0.9 && of.repetition == 0.5)
+    assert(of.low == 1.0 && of.high == 9.0)
+  }
+
+  test("a class narrows with every member, and keeps what the first one had") {
+    val of = opened(JoinKey(0, 50.0, nonNull = 0.9, repetition = 0.5, low = 1.0, high = 9.0))
+    of.join(8, JoinKey(0, 20.0, nonNull = 0.4, repetition = 0.25, low = 0.0, high = 6.0), CommonRange(12.0, 31.0, 1.0, 0.5))
+    assert(of.domain == 12.0 && of.part == 0.5 && of.nonNullOfFirst == 0.9 && of.repetition == 0.75)
+    assert(of.low == 1.0 && of.high == 6.0)
+    of.join(9, JoinKey(0, 20.0), CommonRange(20.0, 12.0, 1.0, 1.0))
+    assert(of.domain == 12.0 && of.low == 1.0 && of.high == 6.0 && of.count == 3 && of.holds(8) && of.relation(2) == 9)
+  }
+
+  test("a range that only a later member knows is the range of the class") {
+    val of = opened(JoinKey(0, 50.0))
+    assert(of.low.isNaN && of.high.isNaN)
+    of.join(8, sales, CommonRange(20.0, 12.0, 1.0, 1.0))
+    assert(of.low == 0.0 && of.high == 1825.0)
+    assert(of.partOf(days) === 0.025)
+  }
+
+  test("a new round begins with nothing of the last one") {
+    val of = opened(sales, part = 0.1)
+    of.open(2, 3, JoinKey(0, 9.0), part = 1.0)
+    assert(of.isOpen(2) && !of.isOpen(1) && of.count == 1 && of.holds(3) && !of.holds(7))
+    assert(of.domain == 9.0 && of.part == 1.0 && of.low.isNaN && of.high.isNaN)
+  }
+}

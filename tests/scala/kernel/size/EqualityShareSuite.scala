@@ -1,0 +1,105 @@
+package dovetail.kernel.size
+
+import dovetail.kernel.profile.Estimate
+import org.scalacheck.Gen
+import org.scalactic.TolerantNumerics
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.prop.TableDrivenPropertyChecks
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+/** The formulas of inner joins by equalities, against values worked out by hand. */
+class EqualityShareSuite extends AnyFunSuite with ScalaCheckPropertyChecks with TableDrivenPropertyChecks {
+  import EqualityShare._
+
+  implicit private val tolerance: org.scalactic.Equality[Double] = TolerantNumerics.tolerantDoubleEquality(1e-9)
+
+  private val nan   = Double.NaN
+  private val share = Gen.choose(0.0, 1.0)
+  private val some  = Gen.choose(1.0, 1e6)
+
+  test("share of a range that lies in another one") {
+    val cases = Table(
+      ("low", "high", "from", "to", "values", "share"),
+      (0.0, 10.0, 0.0, 100.0, 100.0, 0.1),
+      (-50.0, 25.0, 0.0, 100.0, 100.0, 0.25), // cut at the lower end
+      (90.0, 300.0, 0.0, 100.0, 100.0, 0.1),  // cut at the upper end
+      (-1.0, 200.0, 0.0, 100.0, 100.0, 1.0),  // around it
+      (5.0, 5.0, 0.0, 100.0, 20.0, 0.05),     // one value of twenty
+      (0.0, 1.0, 0.0, 100.0, 4.0, 0.25),      // at least one value of four
+      (200.0, 300.0, 0.0, 100.0, 100.0, 1.0), // nothing in common: the caller says so
+      (0.0, 10.0, 7.0, 7.0, 1.0, 1.0),        // one point
+      (nan, 10.0, 0.0, 100.0, 100.0, 1.0),
+      (0.0, 10.0, nan, nan, 100.0, 1.0)
+    )
+    forAll(cases)((low, high, from, to, values, expected) => assert(ofRange(low, high, from, to, values) === expected))
+  }
+
+  test("share of a domain along a range of another key: the geometric mean of following it and of standing apart") {
+    // 10 of 100 rows stay. 4 values of 25 rows each: one that follows keeps 1/4 (at least one value), one apart nearly all of four
+    val apart = 4 * (1 - math.pow(0.9, 25)) / 4
+    assert(alongRange(4.0, 100.0, 0.1) === math.sqrt(0.25 * apart))
+    // a key of the table: either way a tenth is left
+    assert(alongRange(100.0, 100.0, 0.1) === 0.1)
+    assert(alongRange(100.0, 100.0, 1.0) == 1.0)
+    assert(alongRange(1.0, 100.0, 0.5) === 1.0)
+  }
+
+  test("share of a domain along a range lies between the restriction and 1") {
+    forAll(some, some, share) { (domain, rows, restriction) =>
+      whenever(domain <= rows && restriction * rows >= 1.0) {
+        val left = alongRange(domain, rows, restriction)
+        assert(left >= restriction * (1 - 1e-9) && left <= 1.0)
+      }
+    }
+  }
+
+  test("share of the rows that lie in a part of the domain: as many as the part can hold") {
+    val cases = Table(
+      ("table rows", "part", "rows", "share"),
+      (1000.0, 0.1, 1000.0, 0.1),
+      (1000.0, 0.1, 100.0, 1.0),
+      (1000.0, 0.1, 50.0, 1.0),
+      (1000.0, 0.1, 400.0, 0.25),
+      (1000.0, 1.0, 1000.0, 1.0)
+    )
+    forAll(cases)((tableRows, part, rows, expected) => assert(ofRows(tableRows, part, rows) === expected))
+  }
+
+  test("share of the pairs: containment in the larger domain") {
+    assert(ofPairs(50.0, 80.0, 1.0, 1.0) === 1.0 / 80)
+    assert(ofPairs(80.0, 50.0, 1.0, 1.0) === 1.0 / 80)
+    assert(ofPairs(50.0, 80.0, 0.5, 1.0) === 0.5 / 80)
+    assert(ofPairs(50.0, 80.0, 0.5, 1.4) === 0.7 / 80)
+    assert(ofPairs(50.0, 80.0, 0.0, 1.4) == 0.0)
+    forAll(some, some, share)((a, b, within) => assert(ofPairs(a, b, within, 1.0) == ofPairs(b, a, within, 1.0)))
+  }
+
+  test("partners of a row, cautiously: the average of a known domain, at most all rows or a key's one") {
+    assert(partners(500.0, 1000.0, 100.0) == 10.0)
+    assert(partners(500.0, 1000.0, 1.0) == 500.0)  // more than the relation can have
+    assert(partners(500.0, 1000.0, 5000.0) == 1.0) // never less than one
+    assert(partners(500.0, 1000.0, 0.0) == 500.0)  // nothing is known
+    assert(partners(1.0, 1000.0, 10.0) == 1.0)     // a key
+    assert(partners(1.0, 1000.0, 0.0) == 1.0)
+  }
+
+  test("cautious rows stay below the ceiling") {
+    assert(cautiousRows(100.0, 20.0) == 2000.0)
+    assert(cautiousRows(1e29, 1e29) == Estimate.Ceiling)
+  }
+
+  test("joint domain: as counted, at most the product; else by back-off, at most the rows") {
+    assert(jointDomain(Some(30.0), Seq(10.0, 10.0), 1000.0) == 30.0)
+    assert(jointDomain(Some(30.0), Seq(2.0, 10.0), 1000.0) == 20.0)
+    assert(jointDomain(None, Seq(16.0, 100.0), 1000.0) === 400.0) // 100 times the root of 16
+    assert(jointDomain(None, Seq(16.0, 100.0), 250.0) == 250.0)
+    assert(jointDomain(None, Seq(7.0), 250.0) === 7.0)
+  }
+
+  test("composite keys: the joint domain instead of the product, busy combinations instead of busy values") {
+    assert(compositeCorrection(1000.0, 100.0, 50.0, 1.0, 1.0) === 10.0)
+    assert(compositeCorrection(1000.0, 50.0, 100.0, 1.0, 1.0) === 10.0)
+    assert(compositeCorrection(1000.0, 100.0, 50.0, 1.2, 1.5) === 8.0)
+    assert(compositeCorrection(1000.0, 0.0, 0.0, 1.0, 1.0) === 1000.0) // a joint domain counted as nothing is one value
+  }
+}
