@@ -3,15 +3,16 @@ package dovetail.kernel
 import dovetail.kernel.graph.JoinKind
 
 /**
- * Bags of rows and all kinds of joins between them by their definition, for tests of what the search may do. A row holds the values of each relation in
- * it; of a relation that found no partner, NULLs. Existence joins add their flag, as a relation of one column.
+ * Bags of rows and all kinds of joins between them by their definition, for tests of what the search may do. A row
+ * holds the values of each relation in it; of a relation that found no partner, NULLs. Existence joins add their flag,
+ * as a relation of one column.
  */
 object Bags {
   type Row = Map[Int, Vector[Option[Int]]]
 
   /** @param width per relation (or flag) in it the number of its columns */
   final case class Bag(width: Map[Int, Int], rows: Vector[Row]) {
-    def nulls: Row                                   = width.map { case (k, n) => k -> Vector.fill(n)(Option.empty[Int]) }
+    def nulls: Row = width.map { case (k, n) => k -> Vector.fill(n)(Option.empty[Int]) }
     def filter(conditions: Iterable[Condition]): Bag = copy(rows = rows.filter(row => conditions.forall(_.isTrue(row))))
     def same(that: Bag): Boolean                     = width == that.width && counts == that.counts
     private def counts                               = rows.groupBy(identity).map { case (r, same) => r -> same.size }
@@ -33,7 +34,10 @@ object Bags {
       case JoinKind.Semi      => left.copy(rows = with_)
       case JoinKind.Anti      => left.copy(rows = without)
       case JoinKind.Existence =>
-        Bag(left.width + (flag(operator) -> 1), left.rows.map(l => l + (flag(operator) -> Vector(Some(if (right.rows.exists(joins(l, _))) 1 else 0)))))
+        Bag(
+          left.width + (flag(operator) -> 1),
+          left.rows.map(l => l + (flag(operator) -> Vector(Some(if (right.rows.exists(joins(l, _))) 1 else 0))))
+        )
     }
   }
 
@@ -64,9 +68,11 @@ object Bags {
 
   /** `a + … <= limit`, NULL if one of them is. */
   final case class AtMost(sum: Vector[Column], limit: Int) extends Condition {
-    def of(row: Row): Option[Boolean] = { val vs = sum.map(_.in(row)); if (vs.forall(_.isDefined)) Some(vs.flatten.sum <= limit) else None }
-    def reads: Set[Int]               = sum.map(_.of).toSet
-    def rejects: Set[Int]             = reads
+    def of(row: Row): Option[Boolean] = {
+      val vs = sum.map(_.in(row)); if (vs.forall(_.isDefined)) Some(vs.flatten.sum <= limit) else None
+    }
+    def reads: Set[Int]   = sum.map(_.of).toSet
+    def rejects: Set[Int] = reads
   }
 
   /** `a + b = c` */

@@ -4,17 +4,28 @@ import scala.collection.mutable
 
 import dovetail.kernel.enumerate.Shape
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, JoinPredicate, Member, Relation}
-import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, Frequencies, FrequentValue, RelationProfile, RowBytes, Source}
+import dovetail.kernel.profile.{
+  Assumptions,
+  ColumnProfile,
+  Estimate,
+  Frequencies,
+  FrequentValue,
+  RelationProfile,
+  RowBytes,
+  Source
+}
 
 /**
- * Join graphs as text, so that a table of cases can be read. Statements are separated by `;` or lines, `#` begins a comment.
+ * Join graphs as text, so that a table of cases can be read. Statements are separated by `;` or lines, `#` begins a
+ * comment.
  * {{{
  *   A 1000                    relation A: 1000 rows
  *   B 50/1000 bytes=40        50 rows that predicates left of 1000; 40 bytes per row (100 if not given)
  *   C 10 broadcast            the engine would broadcast C; `upper=20`: at most 20 rows
  *   C key x,y                 (x, y) is certainly unique in C
  *   C files x,y               its files are divided by x and y
- *   A.x ndv=100 nulls=0.2     column x of A; also domain= (else it is ndv), min=, max=, top=0.3 (share of its most frequent value)
+ *   A.x ndv=100 nulls=0.2     column x of A; also domain= (else it is ndv), min=, max=, top=0.3 (share of its most
+ *   frequent value)
  *   A.x:100=B.y:50=C.x        an equality; `:100` is short for ndv. A column in two equalities makes them one class.
  *   A~B~C 0.1                 a predicate over A, B and C that keeps a tenth of the combinations
  *   A+B=C 0.01                an equality between expressions over {A, B} and {C}: a hyperedge
@@ -40,13 +51,15 @@ object GraphText {
   def shape(text: String, graph: JoinGraph): Shape = {
     val tokens        = "[()]|[A-Z]\\d*".r.findAllIn(text).toVector.iterator.buffered
     def read(): Shape =
-      if (tokens.head == "(") { tokens.next(); val (l, r) = (read(), read()); assert(tokens.next() == ")", text); Shape.Join(l, r) }
-      else { val n = tokens.next(); Shape.Leaf(graph.relations.indexWhere(_.name == n)) }
+      if (tokens.head == "(") {
+        tokens.next(); val (l, r) = (read(), read()); assert(tokens.next() == ")", text); Shape.Join(l, r)
+      } else { val n = tokens.next(); Shape.Leaf(graph.relations.indexWhere(_.name == n)) }
     read()
   }
 
   /** The left-deep tree of the relations in their order. */
-  def leftDeep(graph: JoinGraph): Shape = graph.relations.indices.map(i => Shape.Leaf(i): Shape).reduceLeft((l, r) => Shape.Join(l, r))
+  def leftDeep(graph: JoinGraph): Shape =
+    graph.relations.indices.map(i => Shape.Leaf(i): Shape).reduceLeft((l, r) => Shape.Join(l, r))
 
   private class Reader(text: String) {
     private val relations  = mutable.ArrayBuffer.empty[(String, Map[String, Double], Boolean)]
@@ -54,7 +67,8 @@ object GraphText {
     private val files      = mutable.Map.empty[String, Set[Long]].withDefaultValue(Set.empty)
     private val columns    = mutable.LinkedHashMap.empty[(String, String), Map[String, Double]]
     private val equalities = mutable.ArrayBuffer.empty[Vector[(String, String)]]
-    private val predicates = mutable.ArrayBuffer.empty[(Vector[String], Option[(Vector[String], Vector[String])], Double)]
+    private val predicates =
+      mutable.ArrayBuffer.empty[(Vector[String], Option[(Vector[String], Vector[String])], Double)]
 
     text.split("[;\n]").map(_.replaceAll("#.*", "").trim).filter(_.nonEmpty).foreach {
       case RelationIs(name, rows, base, rest) =>
@@ -70,14 +84,16 @@ object GraphText {
       case equality =>
         equalities += equality.split("=").toVector.map {
           case MemberIs(name, c, ndv) => add(name, c, Option(ndv).map("ndv" -> _.toDouble).toMap); (name, c)
-          case other                  => throw new IllegalArgumentException(s"'$other' in '$equality' is no statement of this language")
+          case other => throw new IllegalArgumentException(s"'$other' in '$equality' is no statement of this language")
         }
     }
 
-    private def numbers(facts: String): Map[String, Double] = "(\\w+)=(\\S+)".r.findAllMatchIn(facts).map(m => m.group(1) -> m.group(2).toDouble).toMap
-    private def add(name: String, c: String, facts: Map[String, Double]): Unit = columns((name, c)) = columns.getOrElse((name, c), Map.empty) ++ facts
-    private def id(name: String, c: String): Long                              = name.hashCode * 1000L + c.hashCode
-    private def index(name: String): Int                                       = relations.indexWhere(_._1 == name).ensuring(_ >= 0, s"no relation $name")
+    private def numbers(facts: String): Map[String, Double] =
+      "(\\w+)=(\\S+)".r.findAllMatchIn(facts).map(m => m.group(1) -> m.group(2).toDouble).toMap
+    private def add(name: String, c: String, facts: Map[String, Double]): Unit =
+      columns((name, c)) = columns.getOrElse((name, c), Map.empty) ++ facts
+    private def id(name: String, c: String): Long = name.hashCode * 1000L + c.hashCode
+    private def index(name: String): Int = relations.indexWhere(_._1 == name).ensuring(_ >= 0, s"no relation $name")
 
     private def profile(name: String, c: String): ColumnProfile = {
       val facts = columns((name, c))
@@ -92,20 +108,31 @@ object GraphText {
     }
 
     /** Equalities that share a column are one class, as transitivity has it. */
-    private def classes: Vector[Vector[(String, String)]] = equalities.foldLeft(Vector.empty[Vector[(String, String)]]) { (found, members) =>
-      val (touching, apart) = found.partition(_.exists(members.contains))
-      apart :+ (touching.flatten ++ members).distinct
-    }
+    private def classes: Vector[Vector[(String, String)]] =
+      equalities.foldLeft(Vector.empty[Vector[(String, String)]]) { (found, members) =>
+        val (touching, apart) = found.partition(_.exists(members.contains))
+        apart :+ (touching.flatten ++ members).distinct
+      }
 
     def graph: JoinGraph = JoinGraph(
       relations.toVector.zipWithIndex.map { case ((name, facts, broadcast), i) =>
         val rows     = Estimate(facts("rows"), 0.0, facts.getOrElse("upper", facts("rows")), Source.Catalog)
         val cs       = columns.keys.collect { case (`name`, c) => id(name, c) -> profile(name, c) }.toMap
         val profile_ = RelationProfile(rows, cs, facts.getOrElse("base", facts("rows")), keys(name))
-        Relation(i, name, profile_, RowBytes.fixed(facts.getOrElse("bytes", 100.0) - Assumptions.RowOverhead), broadcast, partitions = files(name))
+        Relation(
+          i,
+          name,
+          profile_,
+          RowBytes.fixed(facts.getOrElse("bytes", 100.0) - Assumptions.RowOverhead),
+          broadcast,
+          partitions = files(name)
+        )
       },
       classes.zipWithIndex.map { case (members, i) =>
-        EquivalenceClass(i, members.map { case (name, c) => Member(index(name), profile(name, c), Set(id(name, c)), s"$name.$c") })
+        EquivalenceClass(
+          i,
+          members.map { case (name, c) => Member(index(name), profile(name, c), Set(id(name, c)), s"$name.$c") }
+        )
       },
       predicates.toVector.zipWithIndex.map { case ((names, sides, s), i) =>
         def indexes(ns: Vector[String]) = ns.map(index).sorted

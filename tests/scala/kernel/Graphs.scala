@@ -22,34 +22,45 @@ object Graphs {
 
   /** A random tree with up to `extra` more edges. */
   def connected(n: Int, extra: Int, random: Random): Vector[(Int, Int)] = {
-    val more = Vector.fill(extra)((random.nextInt(n), random.nextInt(n))).collect { case (a, b) if a != b => (math.min(a, b), math.max(a, b)) }
+    val more = Vector.fill(extra)((random.nextInt(n), random.nextInt(n))).collect {
+      case (a, b) if a != b => (math.min(a, b), math.max(a, b))
+    }
     (tree(n, random) ++ more).distinct
   }
 
   /**
-   * Relations that share a few classes: joins on one class many times over, so that a partitioning can be used again, and composite keys. Connected,
-   * and so is every prefix.
+   * Relations that share a few classes: joins on one class many times over, so that a partitioning can be used again,
+   * and composite keys. Connected, and so is every prefix.
    */
   def shared(n: Int, random: Random): String = {
     val rows    = Vector.fill(n)(magnitude(6, random))
     val classes = scala.collection.mutable.ArrayBuffer(Set(0))
     for (_ <- 1 until n) {
       val known = classes(random.nextInt(classes.size)).toVector.sorted
-      classes += Set(known(random.nextInt(known.size))) ++ (if (random.nextInt(3) == 0) Set(random.nextInt(4)) else Set.empty)
+      classes += Set(known(random.nextInt(known.size))) ++ (if (random.nextInt(3) == 0) Set(random.nextInt(4))
+                                                            else Set.empty)
     }
     val equalities =
-      (0 to 3).map(c => (0 until n).filter(classes(_).contains(c)).map(r => s"${GraphText.name(r)}.c$c:${ndv(rows(r), random)}")).filter(_.size > 1)
+      (0 to 3).map(c =>
+        (0 until n).filter(classes(_).contains(c)).map(r => s"${GraphText.name(r)}.c$c:${ndv(rows(r), random)}")
+      ).filter(_.size > 1)
     (relations(rows, random) ++ equalities.map(_.mkString("="))).mkString("; ")
   }
 
-  /** Random sizes and domains on given edges; every edge is a class of its own, every number is drawn from several orders of magnitude. */
+  /**
+   * Random sizes and domains on given edges; every edge is a class of its own, every number is drawn from several
+   * orders of magnitude.
+   */
   def sized(n: Int, edges: Vector[(Int, Int)], random: Random): String = {
     val rows                   = Vector.fill(n)(magnitude(6, random))
     def column(a: Int, b: Int) = s"${GraphText.name(a)}.c$b:${ndv(rows(a), random)}"
     (relations(rows, random) ++ edges.map { case (a, b) => s"${column(a, b)}=${column(b, a)}" }).mkString("; ")
   }
 
-  /** A random tree with more edges and some missing, two equalities over three relations, and an inequality: cross products may be needed. */
+  /**
+   * A random tree with more edges and some missing, two equalities over three relations, and an inequality: cross
+   * products may be needed.
+   */
   def hyper(n: Int, random: Random): String = {
     def some(k: Int) = random.shuffle((0 until n).toVector).take(k).map(GraphText.name)
     val edges        = connected(n, n / 4, random).filter(_ => random.nextInt(8) > 0)
@@ -72,7 +83,9 @@ object Graphs {
   }
 
   private def relations(rows: Vector[Long], random: Random): Vector[String] =
-    rows.zipWithIndex.map { case (r, i) => s"${GraphText.name(i)} $r bytes=${16 + random.nextInt(200)}${if (r < 100) " broadcast" else ""}" }
+    rows.zipWithIndex.map { case (r, i) =>
+      s"${GraphText.name(i)} $r bytes=${16 + random.nextInt(200)}${if (r < 100) " broadcast" else ""}"
+    }
 
   private def ndv(rows: Long, random: Random): Long = math.max(1L, (rows * random.nextDouble()).toLong)
 

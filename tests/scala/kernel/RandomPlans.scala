@@ -4,11 +4,23 @@ import scala.util.Random
 
 import dovetail.kernel.Bags._
 import dovetail.kernel.enumerate.Shape
-import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, JoinKind, JoinPredicate, Levels, Member, Operator, Relation, RelSet, Step}
+import dovetail.kernel.graph.{
+  EquivalenceClass,
+  JoinGraph,
+  JoinKind,
+  JoinPredicate,
+  Levels,
+  Member,
+  Operator,
+  Relation,
+  RelSet,
+  Step
+}
 import dovetail.kernel.profile.{ColumnProfile, Estimate, RelationProfile, RowBytes, Source}
 
 /**
- * A plan as somebody may have written it: joins of all kinds with all sorts of conditions, and filters above them. Two columns per relation.
+ * A plan as somebody may have written it: joins of all kinds with all sorts of conditions, and filters above them. Two
+ * columns per relation.
  *
  * @param filters above the join
  */
@@ -16,7 +28,14 @@ sealed trait Written { def relations: Vector[Int]; def visible: Vector[Int]; def
 final case class Scan(relation: Int) extends Written {
   def relations = Vector(relation); def visible = Vector(relation); def shape = Shape.Leaf(relation)
 }
-final case class Joined(kind: JoinKind, operator: Int, left: Written, right: Written, on: Vector[Condition], filters: Vector[Condition]) extends Written {
+final case class Joined(
+    kind: JoinKind,
+    operator: Int,
+    left: Written,
+    right: Written,
+    on: Vector[Condition],
+    filters: Vector[Condition]
+) extends Written {
   val relations: Vector[Int] = left.relations ++ right.relations
   val visible: Vector[Int]   = kind match {
     case JoinKind.Semi | JoinKind.Anti => left.visible
@@ -26,31 +45,41 @@ final case class Joined(kind: JoinKind, operator: Int, left: Written, right: Wri
   val shape: Shape = Shape.Join(left.shape, right.shape)
 }
 
-/** The graph of a plan, as an extraction makes it, and the rows of the plan and of what the graph allows to make of it. */
+/**
+ * The graph of a plan, as an extraction makes it, and the rows of the plan and of what the graph allows to make of it.
+ */
 final class PlanGraph(val written: Written, random: Random) {
   private val n = written.relations.size
 
   private val nodes: Vector[Joined] = {
-    def all(w: Written): Vector[Joined] = w match { case j: Joined => all(j.left) ++ all(j.right) :+ j; case _ => Vector.empty }
+    def all(w: Written): Vector[Joined] =
+      w match { case j: Joined => all(j.left) ++ all(j.right) :+ j; case _ => Vector.empty }
     all(written)
   }
 
   /** All relations that a condition reads; of a flag, the right side of its operator. */
   private def reads(keys: Set[Int]): Vector[Int] =
     keys.toVector.flatMap(k =>
-      if (k < flag(0)) Vector(k) else nodes.find(j => j.kind == JoinKind.Existence && flag(j.operator) == k).get.right.relations
+      if (k < flag(0)) Vector(k)
+      else nodes.find(j => j.kind == JoinKind.Existence && flag(j.operator) == k).get.right.relations
     ).distinct.sorted
 
   private def member(c: Column) =
-    Member(c.of, ColumnProfile(ndv = Some(10.0), domain = Some(10.0)), Set(c.of * 2L + c.number), s"${GraphText.name(c.of)}.c${c.number}")
+    Member(
+      c.of,
+      ColumnProfile(ndv = Some(10.0), domain = Some(10.0)),
+      Set(c.of * 2L + c.number),
+      s"${GraphText.name(c.of)}.c${c.number}"
+    )
 
   val operators: Vector[Operator] = nodes.filter(_.kind != JoinKind.Inner).map { j =>
-    val equalities = j.on.collect { case Equal(a, b) if a.of < flag(0) && b.of < flag(0) => (a, b) }.flatMap { case (a, b) =>
-      val (left, right) = (j.left.relations, j.right.relations)
-      if (left.contains(a.of) && right.contains(b.of)) Some((member(a), member(b)))
-      else if (left.contains(b.of) && right.contains(a.of)) Some((member(b), member(a)))
-      else None
-    }
+    val equalities =
+      j.on.collect { case Equal(a, b) if a.of < flag(0) && b.of < flag(0) => (a, b) }.flatMap { case (a, b) =>
+        val (left, right) = (j.left.relations, j.right.relations)
+        if (left.contains(a.of) && right.contains(b.of)) Some((member(a), member(b)))
+        else if (left.contains(b.of) && right.contains(a.of)) Some((member(b), member(a)))
+        else None
+      }
     Operator(
       j.operator,
       j.kind,
@@ -69,11 +98,15 @@ final class PlanGraph(val written: Written, random: Random) {
 
   // conditions of inner joins and filters, each with the relations below it
   private val scoped: Vector[(Condition, Vector[Int])] =
-    nodes.flatMap(j => ((if (j.kind == JoinKind.Inner) j.on else Vector.empty) ++ j.filters).map(_ -> j.relations.sorted))
+    nodes.flatMap(j =>
+      ((if (j.kind == JoinKind.Inner) j.on else Vector.empty) ++ j.filters).map(_ -> j.relations.sorted)
+    )
   private def pure(c: Condition, scope: Vector[Int]) = levels.pure(reads(c.reads), scope) && c.reads.forall(_ < flag(0))
 
   private val (locals, joining) = scoped.partition { case (c, scope) => c.reads.size == 1 && pure(c, scope) }
-  private val (equal, others)   = joining.partition { case (c, scope) => c.isInstanceOf[Equal] && c.reads.size == 2 && pure(c, scope) }
+  private val (equal, others)   = joining.partition { case (c, scope) =>
+    c.isInstanceOf[Equal] && c.reads.size == 2 && pure(c, scope)
+  }
 
   /** Columns that equalities of one level make equal. */
   private val classes: Vector[Vector[Column]] =
@@ -97,10 +130,13 @@ final class PlanGraph(val written: Written, random: Random) {
     classes.zipWithIndex.map { case (cs, i) => EquivalenceClass(i, cs.map(member)) },
     others.zipWithIndex.map { case ((c, scope), i) =>
       val sides = c match {
-        case NullSafeEqual(a, b) if reads(Set(a.of)).intersect(reads(Set(b.of))).isEmpty     => Some((reads(Set(a.of)), reads(Set(b.of))))
-        case Equal(a, b) if reads(Set(a.of)).intersect(reads(Set(b.of))).isEmpty             => Some((reads(Set(a.of)), reads(Set(b.of))))
-        case SumIs(sum, t) if reads(sum.map(_.of).toSet).intersect(reads(Set(t.of))).isEmpty => Some((reads(sum.map(_.of).toSet), reads(Set(t.of))))
-        case _                                                                               => None
+        case NullSafeEqual(a, b) if reads(Set(a.of)).intersect(reads(Set(b.of))).isEmpty =>
+          Some((reads(Set(a.of)), reads(Set(b.of))))
+        case Equal(a, b) if reads(Set(a.of)).intersect(reads(Set(b.of))).isEmpty =>
+          Some((reads(Set(a.of)), reads(Set(b.of))))
+        case SumIs(sum, t) if reads(sum.map(_.of).toSet).intersect(reads(Set(t.of))).isEmpty =>
+          Some((reads(sum.map(_.of).toSet), reads(Set(t.of))))
+        case _ => None
       }
       JoinPredicate(i, reads(c.reads), 0.3, sides, c.toString, Some(scope))
     },
@@ -116,20 +152,33 @@ final class PlanGraph(val written: Written, random: Random) {
     of(written)
   }
 
-  /** Rows of a tree that the graph allows: one equality per class across an inner join, predicates where they are complete. */
+  /**
+   * Rows of a tree that the graph allows: one equality per class across an inner join, predicates where they are
+   * complete.
+   */
   def run(shape: Shape, tables: Vector[Bag]): Bag = shape match {
-    case Shape.Leaf(r)    => tables(r).filter(locals.map(_._1).filter(_.reads == Set(r)) ++ classes.flatMap(c => equalAmong(c.filter(_.of == r))))
+    case Shape.Leaf(r) => tables(r).filter(locals.map(_._1).filter(_.reads == Set(r)) ++ classes.flatMap(c =>
+        equalAmong(c.filter(_.of == r))
+      ))
     case Shape.Join(a, b) =>
       val (x, y)  = (a.leaves, b.leaves)
       val applied = graph.joinable.predicatesAt(x, y).map(p => predicates(p.index))
       val (p, q)  = (run(a, tables), run(b, tables))
       graph.joinable.between(RelSet(x: _*), RelSet(y: _*)).get match {
         case Step(_, None, _) =>
-          val keys = classes.flatMap(c => for (l <- c.find(m => x.contains(m.of)); r <- c.find(m => y.contains(m.of))) yield Equal(l, r))
+          val keys = classes.flatMap(c =>
+            for (l <- c.find(m => x.contains(m.of)); r <- c.find(m => y.contains(m.of))) yield Equal(l, r)
+          )
           join(JoinKind.Inner, 0, p, q, keys).filter(applied)
         case Step(kind, Some(o), swapped) =>
           val (l, r) = if (swapped) (q, p) else (p, q)
-          join(kind, o.index, l, r, nodes.find(j => j.kind != JoinKind.Inner && j.operator == o.index).get.on).filter(applied)
+          join(
+            kind,
+            o.index,
+            l,
+            r,
+            nodes.find(j => j.kind != JoinKind.Inner && j.operator == o.index).get.on
+          ).filter(applied)
       }
   }
 
@@ -150,8 +199,12 @@ object RandomPlans {
         // half of the joins are inner, as in life
         val kind     = if (random.nextInt(3) == 0) JoinKind.Inner else kinds(random.nextInt(kinds.size))
         val operator = if (kind == JoinKind.Inner) -1 else { operators += 1; operators - 1 }
-        val on       = Vector.fill(if (random.nextInt(8) == 0) 0 else 1 + random.nextInt(4) / 3)(condition(left.visible, right.visible, random))
-        val bare     = Joined(kind, operator, left, right, on, Vector.empty)
+        val on       = Vector.fill(if (random.nextInt(8) == 0) 0 else 1 + random.nextInt(4) / 3)(condition(
+          left.visible,
+          right.visible,
+          random
+        ))
+        val bare = Joined(kind, operator, left, right, on, Vector.empty)
         bare.copy(filters = if (random.nextInt(5) == 0) Vector(filter(bare.visible, random)) else Vector.empty)
       }
     val w = plan(0, n)
@@ -161,10 +214,15 @@ object RandomPlans {
   /** Rows of a relation, at most three: few values, many NULLs. */
   def table(relation: Int, random: Random): Bag = {
     def value = random.nextInt(4) match { case 0 => None; case v => Some(v % 2) }
-    Bag(Map(relation -> 2), Vector.fill(if (random.nextInt(8) == 0) 0 else 1 + random.nextInt(3))(Map(relation -> Vector(value, value))))
+    Bag(
+      Map(relation -> 2),
+      Vector.fill(if (random.nextInt(8) == 0) 0 else 1 + random.nextInt(3))(Map(relation -> Vector(value, value)))
+    )
   }
 
-  private def column(of: Vector[Int], random: Random): Column = { val k = of(random.nextInt(of.size)); Column(k, if (k >= flag(0)) 0 else random.nextInt(2)) }
+  private def column(of: Vector[Int], random: Random): Column = {
+    val k = of(random.nextInt(of.size)); Column(k, if (k >= flag(0)) 0 else random.nextInt(2))
+  }
 
   private def condition(left: Vector[Int], right: Vector[Int], random: Random): Condition = {
     val (a, b) = (column(left, random), column(right, random))

@@ -21,7 +21,9 @@ class CalibrateSuite extends DovetailSuite {
       val rows = run("DOVETAIL CALIBRATE 100000 ROWS")
       assert(rows.map(_.getString(0)) == CostText.names)
       assert(rows.count(!_.isNullAt(2)) >= 3, "some of it is more than noise")
-      rows.foreach(r => assert(r.getDouble(3) >= r.getDouble(1) / 10.001 && r.getDouble(3) <= r.getDouble(1) * 10.001, r))
+      rows.foreach(r =>
+        assert(r.getDouble(3) >= r.getDouble(1) / 10.001 && r.getDouble(3) <= r.getDouble(1) * 10.001, r)
+      )
       CostText.constants.zip(rows).foreach { case ((_, get, _), r) => assert(get(costs) == r.getDouble(3)) }
       assert(costs != CostConstants())
       val file = store.resolve("cluster.costs")
@@ -43,13 +45,24 @@ class CalibrateSuite extends DovetailSuite {
       Files.writeString(store.resolve("cluster.costs"), "merge=seven")
       val (found, lines) = LogCapture.of("dovetail")((1 to 3).map(_ => costs))
       assert(found.distinct == Seq(CostConstants()))
-      assert(lines.size == 1 && lines.head.contains("merge is 'seven'") && lines.head.contains("DOVETAIL CALIBRATE"), lines)
+      assert(
+        lines.size == 1 && lines.head.contains("merge is 'seven'") && lines.head.contains("DOVETAIL CALIBRATE"),
+        lines
+      )
     }
   }
 
   test("the setting takes the place of single constants, and refuses what is none") {
-    withConf(DovetailConf.CostConstants.key -> " exchangeByte = 12.5 ,merge=1")(assert(costs == CostConstants(exchangeByte = 12.5, merge = 1.0)))
-    Seq("merge=0" -> "merge is '0'", "merges=1" -> "'merges' is none of rowProduced", "merge" -> "merge is ''", "merge=NaN" -> "merge is 'NaN'").foreach {
+    withConf(DovetailConf.CostConstants.key -> " exchangeByte = 12.5 ,merge=1")(assert(costs == CostConstants(
+      exchangeByte = 12.5,
+      merge = 1.0
+    )))
+    Seq(
+      "merge=0"   -> "merge is '0'",
+      "merges=1"  -> "'merges' is none of rowProduced",
+      "merge"     -> "merge is ''",
+      "merge=NaN" -> "merge is 'NaN'"
+    ).foreach {
       case (wrong, complaint) =>
         val e = intercept[Exception](spark.conf.set(DovetailConf.CostConstants.key, wrong))
         assert(e.getMessage.contains(complaint) && e.getMessage.contains(DovetailConf.CostConstants.key), e)
@@ -59,7 +72,9 @@ class CalibrateSuite extends DovetailSuite {
   test("what was not measured keeps its ratio to the others, and ten times is the most") {
     val twice = CostText.constants.take(7).map { case (name, get, _) => name -> get(CostConstants()) * 2.0 }.toMap
     val found = MicroQueries.constants(twice)
-    CostText.constants.foreach { case (name, get, _) => assert(math.abs(get(found) / get(CostConstants()) - 2.0) < 1e-9, name) }
+    CostText.constants.foreach { case (name, get, _) =>
+      assert(math.abs(get(found) / get(CostConstants()) - 2.0) < 1e-9, name)
+    }
     assert(MicroQueries.constants(Map.empty) == CostConstants())
     assert(MicroQueries.constants(Map("merge" -> 1e9)).merge == CostConstants().merge * 10.0)
     assert(MicroQueries.constants(Map("merge" -> 1e-9)).merge == CostConstants().merge / 10.0)
@@ -68,7 +83,9 @@ class CalibrateSuite extends DovetailSuite {
   test("wrong words are refused with what is allowed") {
     Seq("DOVETAIL CALIBRATE 10 ROWS", "DOVETAIL CALIBRATE now", "DOVETAIL CALIBRATE 5").foreach { sql =>
       assert(
-        intercept[IllegalArgumentException](spark.sql(sql)).getMessage.contains("expected DOVETAIL CALIBRATE [<n> ROWS | RESET], with 100000 rows or more")
+        intercept[IllegalArgumentException](
+          spark.sql(sql)
+        ).getMessage.contains("expected DOVETAIL CALIBRATE [<n> ROWS | RESET], with 100000 rows or more")
       )
     }
   }

@@ -5,7 +5,15 @@ import scala.util.Random
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, XXH64}
 import org.apache.spark.sql.dovetail.base.Unpacked
-import org.apache.spark.sql.dovetail.sketch.{Bytes, BytesSketch, HeavyHitters, HyperLogLog, Quantiles, Recipe, TableSketch}
+import org.apache.spark.sql.dovetail.sketch.{
+  Bytes,
+  BytesSketch,
+  HeavyHitters,
+  HyperLogLog,
+  Quantiles,
+  Recipe,
+  TableSketch
+}
 import org.apache.spark.sql.dovetail.table.{ColumnStatistics, TableStatistics}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -67,13 +75,19 @@ class CollectSuite extends DovetailSuite {
     )
   }
 
-  private def recipe(columns: Seq[(String, DataType)] = types, groups: Vector[Vector[Int]] = Vector.empty, values: Boolean = true): Recipe =
+  private def recipe(
+      columns: Seq[(String, DataType)] = types,
+      groups: Vector[Vector[Int]] = Vector.empty,
+      values: Boolean = true
+  ): Recipe =
     Recipe.of(columns.toVector.map { case (n, t) => (n, t, values) }, groups, sampled = true)
 
   private def sketch(recipe: Recipe, rows: Seq[Seq[Any]], sampleRows: Int = 1000, from: Int = 0): TableSketch = {
     val sketch   = new TableSketch(recipe, sampleRows)
     val toUnsafe = UnsafeProjection.create(recipe.schema)
-    rows.zipWithIndex.foreach { case (r, i) => sketch.add(toUnsafe(InternalRow.fromSeq(r)), XXH64.hashLong((from + i).toLong, 1L)) }
+    rows.zipWithIndex.foreach { case (r, i) =>
+      sketch.add(toUnsafe(InternalRow.fromSeq(r)), XXH64.hashLong((from + i).toLong, 1L))
+    }
     sketch
   }
 
@@ -116,13 +130,20 @@ class CollectSuite extends DovetailSuite {
     }
     assert(column("ratio").max.exists(_.asInstanceOf[Double].isNaN))
     assert(column("ratio").min.exists(v => java.lang.Double.compare(v.asInstanceOf[Double], 0.0) == 0))
-    assert(column("ntz").max.contains(exact("ntz").map(_.asInstanceOf[Long]).max) && column("span").max.contains(exact("span").map(_.asInstanceOf[Int]).max))
-    assert(column("word").min.contains(UTF8String.fromString("often")) && column("word").max.map(_.toString).contains(exact("word").map(_.toString).max))
+    assert(column("ntz").max.contains(exact("ntz").map(_.asInstanceOf[Long]).max) && column(
+      "span"
+    ).max.contains(exact("span").map(_.asInstanceOf[Int]).max))
+    assert(column("word").min.contains(UTF8String.fromString("often")) && column(
+      "word"
+    ).max.map(_.toString).contains(exact("word").map(_.toString).max))
   }
 
   private def percentiles(found: ColumnStatistics): Unit = {
     val sorted = exact(found.name).flatMap(predicates.Values.number(_)).toArray.sorted
-    assert(found.quantiles.size == Quantiles.Bins + 1 && found.quantiles.head == sorted.head && found.quantiles.last == sorted.last, found.name)
+    assert(
+      found.quantiles.size == Quantiles.Bins + 1 && found.quantiles.head == sorted.head && found.quantiles.last == sorted.last,
+      found.name
+    )
     found.quantiles.zipWithIndex.foreach { case (b, i) =>
       val share       = i.toDouble / Quantiles.Bins
       val (low, high) = (sorted.count(_ < b).toDouble / sorted.length, sorted.count(_ <= b).toDouble / sorted.length)
@@ -135,11 +156,17 @@ class CollectSuite extends DovetailSuite {
     assert(column("word").quantiles.isEmpty)
   }
 
-  test("quantiles that another Spark line wrote are read, and what is written here carries the flag that Spark 3.5 asks for") {
+  test(
+    "quantiles that another Spark line wrote are read, and what is written here carries the flag that Spark 3.5 asks " +
+      "for"
+  ) {
     // 1 to 30, by versions 3.3.0 and 6.2.0 of the library; the latter with the flag
     val head  = "05010f08080008001e0000000000000008000300090000001300000013000000000000000000f03f0000000000003e40"
     val high  = (30 to 21 by -1).map(hex)
-    val lines = Seq(head + high.mkString + Seq(4, 8, 11, 15, 20).map(hex).mkString, head + high.mkString + Seq(3, 7, 12, 16, 20).map(hex).mkString)
+    val lines = Seq(
+      head + high.mkString + Seq(4, 8, 11, 15, 20).map(hex).mkString,
+      head + high.mkString + Seq(3, 7, 12, 16, 20).map(hex).mkString
+    )
     lines.foreach { line =>
       val bytes = line.grouped(2).map(Integer.parseInt(_, 16).toByte).toArray
       val read  = Unpacked(packed(Bytes.write(_, Some(bytes))), Most)(Quantiles.read)
@@ -157,10 +184,15 @@ class CollectSuite extends DovetailSuite {
 
   test("frequent values: all and exact where there are few, else those that are frequent") {
     val tiny = column("tiny").heavyHitters
-    assert(tiny == exact("tiny").groupBy(identity).map { case (v, vs) => v -> vs.size.toLong }.toVector.sortBy { case (v, n) => (-n, v.asInstanceOf[Byte]) })
+    assert(tiny == exact("tiny").groupBy(identity).map { case (v, vs) => v -> vs.size.toLong }.toVector.sortBy {
+      case (v, n) => (-n, v.asInstanceOf[Byte])
+    })
     val (word, count) = column("word").heavyHitters.head
     val truth         = exact("word").count(_ == UTF8String.fromString("often"))
-    assert(word == UTF8String.fromString("often") && math.abs(count - truth) <= 0.05 * truth, s"$count instead of $truth")
+    assert(
+      word == UTF8String.fromString("often") && math.abs(count - truth) <= 0.05 * truth,
+      s"$count instead of $truth"
+    )
     assert(column("key").heavyHitters.isEmpty && column("big").heavyHitters.isEmpty)
   }
 
@@ -187,7 +219,9 @@ class CollectSuite extends DovetailSuite {
 
   test("the merge of parts is what one pass gives, also through bytes") {
     val r     = recipe(groups = Vector(Vector(1, 12), Vector(3, 4)))
-    val parts = rows.grouped(Rows / 4).zipWithIndex.map { case (part, i) => sketch(r, part, from = i * (Rows / 4)) }.toVector
+    val parts = rows.grouped(Rows / 4).zipWithIndex.map { case (part, i) =>
+      sketch(r, part, from = i * (Rows / 4))
+    }.toVector
     val whole = new TableSketch(r, 1000)
     parts.foreach(p => whole.merge(TableSketch.of(p.toBytes, r)))
     val (merged, once) = (statistics(whole), statistics(all))
@@ -200,15 +234,18 @@ class CollectSuite extends DovetailSuite {
     assert(merged.sample.get.rows.map(_.getInt(3)).toSeq == once.sample.get.rows.map(_.getInt(3)).toSeq)
   }
 
-  private def text(bound: Option[Any]): String = bound.fold("none") { case b: Array[Byte] => new String(b, "UTF-8"); case other => other.toString }
+  private def text(bound: Option[Any]): String =
+    bound.fold("none") { case b: Array[Byte] => new String(b, "UTF-8"); case other => other.toString }
 
   test("bounds of long strings are cut, and still bounds") {
-    val words                                = Seq("a" * 100 + "x", "m", "ä" * 60, "\ud83d\ude00" * 40).map(UTF8String.fromString)
-    val s                                    = statistics(sketch(recipe(Seq("s" -> StringType)), words.map(Seq(_)))).columns.head
-    val (min, max)                           = (s.min.get.asInstanceOf[UTF8String], s.max.get.asInstanceOf[UTF8String])
+    val words      = Seq("a" * 100 + "x", "m", "ä" * 60, "\ud83d\ude00" * 40).map(UTF8String.fromString)
+    val s          = statistics(sketch(recipe(Seq("s" -> StringType)), words.map(Seq(_)))).columns.head
+    val (min, max) = (s.min.get.asInstanceOf[UTF8String], s.max.get.asInstanceOf[UTF8String])
     def atMost(a: UTF8String, b: UTF8String) = java.util.Arrays.compareUnsigned(a.getBytes, b.getBytes) <= 0
     words.foreach(w => assert(atMost(min, w) && atMost(w, max), w))
-    Seq(min, max).foreach(b => assert(b.numBytes <= BytesSketch.BoundBytes + 4 && b.toString.getBytes("UTF-8").sameElements(b.getBytes)))
+    Seq(min, max).foreach(b =>
+      assert(b.numBytes <= BytesSketch.BoundBytes + 4 && b.toString.getBytes("UTF-8").sameElements(b.getBytes))
+    )
     assert(s.maxWidth == words.map(_.numBytes).max)
     val bytes = Seq(Array.fill[Byte](100)(-1), Array[Byte](1))
     val b     = statistics(sketch(recipe(Seq("b" -> BinaryType)), bytes.map(Seq(_)))).columns.head
@@ -222,20 +259,34 @@ class CollectSuite extends DovetailSuite {
       assert(c.nulls == open.nulls && math.abs(c.ndv - open.ndv) <= NdvError * math.max(open.ndv, 1.0), c.name)
     }
     assert(s.sample.isEmpty)
-    val bytes = sketch(recipe(Seq("word" -> StringType), values = false), Seq.fill(100)(Seq(UTF8String.fromString("confidential")))).toBytes
+    val bytes = sketch(
+      recipe(Seq("word" -> StringType), values = false),
+      Seq.fill(100)(Seq(UTF8String.fromString("confidential")))
+    ).toBytes
     assert(!Unpacked(bytes, Most)(in => new String(in.readAllBytes(), "ISO-8859-1")).contains("confidential"))
   }
 
   test("very many columns and very long values stay within bounds") {
-    val wide = sketch(recipe((0 until 2000).map(i => s"c$i" -> LongType)), (0 until 200).map(i => Seq.fill(2000)(i.toLong)), sampleRows = 10)
-    assert(wide.toBytes.length < (8 << 20) && statistics(wide).columns.forall(c => math.abs(c.ndv - 200) <= 200 * NdvError))
-    val long = sketch(recipe(Seq("s" -> StringType)), (0 until 50).map(i => Seq(UTF8String.fromString(s"$i" + "x" * 1000000))))
-    assert(long.toBytes.length < (1 << 16) && statistics(long).columns.head.ndv == 50 && statistics(long).columns.head.maxWidth > 1000000)
+    val wide = sketch(
+      recipe((0 until 2000).map(i => s"c$i" -> LongType)),
+      (0 until 200).map(i => Seq.fill(2000)(i.toLong)),
+      sampleRows = 10
+    )
+    assert(wide.toBytes.length < (8 << 20) && statistics(wide).columns.forall(c =>
+      math.abs(c.ndv - 200) <= 200 * NdvError
+    ))
+    val long =
+      sketch(recipe(Seq("s" -> StringType)), (0 until 50).map(i => Seq(UTF8String.fromString(s"$i" + "x" * 1000000))))
+    assert(long.toBytes.length < (1 << 16) && statistics(long).columns.head.ndv == 50 && statistics(
+      long
+    ).columns.head.maxWidth > 1000000)
   }
 
   test("no rows, and columns of nothing but NULLs") {
     val none = statistics(sketch(recipe(), Nil))
-    assert(none.rows == 0 && none.columns.forall(c => c.ndv == 0.0 && c.min.isEmpty) && none.sample.exists(s => s.of == 0 && s.rows.isEmpty))
+    assert(none.rows == 0 && none.columns.forall(c => c.ndv == 0.0 && c.min.isEmpty) && none.sample.exists(s =>
+      s.of == 0 && s.rows.isEmpty
+    ))
     val empty = statistics(sketch(recipe(), Seq.fill(10)(types.map(_ => null))))
     assert(empty.columns.forall(c => c.nulls == 10 && c.ndv == 0.0 && c.max.isEmpty && c.quantiles.isEmpty))
   }

@@ -7,11 +7,14 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.dovetail.base.DovetailConf
 
 /**
- * Generated queries give the same rows with Dovetail and without, under wrong statistics that make it change join orders as often as possible.
+ * Generated queries give the same rows with Dovetail and without, under wrong statistics that make it change join
+ * orders as often as possible.
  *
- * A query counts only if its plan changed: a differential test of equal plans tests nothing. Everything comes from one seed.
+ * A query counts only if its plan changed: a differential test of equal plans tests nothing. Everything comes from one
+ * seed.
  *
- * System properties: `dovetail.test.queries` (how many), `dovetail.test.seed`. For one query of a failure, its own seed and 1 query.
+ * System properties: `dovetail.test.queries` (how many), `dovetail.test.seed`. For one query of a failure, its own seed
+ * and 1 query.
  */
 class DifferentialSuite extends DovetailSuite {
   private val queries = DovetailSuite.setting("dovetail.test.queries", 240L)
@@ -43,7 +46,9 @@ class DifferentialSuite extends DovetailSuite {
             case Right((expected, before)) =>
               run(sql, on = true) match {
                 case Right((found, after)) =>
-                  if (found != expected) failures += s"$sql\n$settings\nwithout: ${expected.take(20)}\nwith: ${found.take(20)}\n$before\n$after"
+                  if (found != expected)
+                    failures += s"$sql\n$settings\nwithout: ${expected.take(20)}\nwith: " +
+                      s"${found.take(20)}\n$before\n$after"
                   if (before != after) changed += 1
                 case Left(e) => failures += s"$sql\n$settings\nfails with Dovetail: $e"
               }

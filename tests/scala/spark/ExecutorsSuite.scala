@@ -4,7 +4,10 @@ import org.apache.spark.SparkConf
 import org.apache.spark.sql.dovetail.cluster.Executors
 import org.scalatest.funsuite.AnyFunSuite
 
-/** The number of executors comes from the configuration alone. A cluster that runs is in the Python tests (`test_cluster.py`). */
+/**
+ * The number of executors comes from the configuration alone. A cluster that runs is in the Python tests
+ * (`test_cluster.py`).
+ */
 class ExecutorsSuite extends AnyFunSuite {
   private def executors(master: String, settings: (String, String)*): Int =
     Executors.configured(master, master.startsWith("local["), new SparkConf(false).setAll(settings))
@@ -21,7 +24,11 @@ class ExecutorsSuite extends AnyFunSuite {
   test("what is asked for, first of all a fixed number") {
     assert(executors("yarn", "spark.executor.instances" -> "7", "spark.dynamicAllocation.minExecutors" -> "2") == 7)
     assert(executors("k8s://x", "spark.dynamicAllocation.minExecutors" -> "2") == 2)
-    assert(executors("k8s://x", "spark.dynamicAllocation.initialExecutors" -> "0", "spark.dynamicAllocation.minExecutors" -> "2") == 2)
+    assert(executors(
+      "k8s://x",
+      "spark.dynamicAllocation.initialExecutors" -> "0",
+      "spark.dynamicAllocation.minExecutors"     -> "2"
+    ) == 2)
   }
 
   test("of a standalone cluster the cores asked for, by those of an executor") {

@@ -9,16 +9,21 @@ import org.scalactic.Tolerance
 
 /** The SQL interface: what can be asked, and what it tells. */
 class ExplainSuite extends StarSuite with Tolerance {
-  private val star = "SELECT f.v, a.w, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
+  private val star =
+    "SELECT f.v, a.w, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
 
-  private def quoted(sql: String)         = sql.replace("\\", "\\\\").replace("'", "\\'")
-  private def text(sql: String): String   = spark.sql(s"SELECT * FROM dovetail_explain('${quoted(sql)}')").head().getString(0)
+  private def quoted(sql: String)       = sql.replace("\\", "\\\\").replace("'", "\\'")
+  private def text(sql: String): String =
+    spark.sql(s"SELECT * FROM dovetail_explain('${quoted(sql)}')").head().getString(0)
   private def json(sql: String): JsonNode =
-    new ObjectMapper().readTree(spark.sql(s"SELECT * FROM dovetail_explain('${quoted(sql)}', 'json')").head().getString(0))
+    new ObjectMapper().readTree(
+      spark.sql(s"SELECT * FROM dovetail_explain('${quoted(sql)}', 'json')").head().getString(0)
+    )
   private def items(n: JsonNode): Vector[JsonNode] = (0 until n.size).map(n.get).toVector
   private def strings(n: JsonNode): Vector[String] = items(n).map(_.asText)
   private def fields(n: JsonNode): Set[String]     = {
-    val names = n.fieldNames(); val all = Set.newBuilder[String]; while (names.hasNext) all += names.next(); all.result()
+    val names = n.fieldNames(); val all = Set.newBuilder[String]; while (names.hasNext) all += names.next();
+    all.result()
   }
 
   // explain
@@ -45,15 +50,24 @@ class ExplainSuite extends StarSuite with Tolerance {
   test("explain of thirty relations as text: a table of steps that fits a terminal") {
     val joins = (2 to 30).map(i => s"JOIN a a$i ON ${if (i % 2 == 0) "f.k1" else s"a${i - 1}.k"} = a$i.k").mkString(" ")
     val lines = withoutIdempotenceCheck(text(s"SELECT count(*) FROM f $joins WHERE a30.w = 1")).split("\n").toVector
-    val steps = lines.dropWhile(!_.startsWith("  written")).tail.takeWhile(l => l.startsWith("    ")).filterNot(_.startsWith("        "))
-    assert(steps.size == 29 && steps.head.startsWith("     1  f join a ") && steps.last.startsWith("    29  (28) join a#29 "), steps)
+    val steps = lines.dropWhile(
+      !_.startsWith("  written")
+    ).tail.takeWhile(l => l.startsWith("    ")).filterNot(_.startsWith("        "))
+    assert(
+      steps.size == 29 && steps.head.startsWith("     1  f join a ") && steps.last.startsWith(
+        "    29  (28) join a#29 "
+      ),
+      steps
+    )
     assert(lines.forall(_.length <= 120), lines.filter(_.length > 120))
   }
 
   test("explain as JSON: what the contract names") {
     val root = withoutIdempotenceCheck(json(star))
     assert(fields(root) == Set("version", "enabled", "cost_model", "planning_ms", "groups"))
-    assert(root.get("enabled").asBoolean && root.get("cost_model").asText == "physical" && root.get("version").asText == BuildInfo.version)
+    assert(root.get("enabled").asBoolean && root.get("cost_model").asText == "physical" && root.get(
+      "version"
+    ).asText == BuildInfo.version)
     assert(Set(
       "prepare",
       "footers",
@@ -66,13 +80,17 @@ class ExplainSuite extends StarSuite with Tolerance {
     assert(root.get("groups").size == 1)
     val group = root.get("groups").get(0)
     assert(
-      group.get("id").asInt == 1 && group.get("status").asText == "reordered" && group.get("algorithm").asText == "dphyp" && group.get("pairs").asLong > 0L
+      group.get("id").asInt == 1 && group.get("status").asText == "reordered" && group.get(
+        "algorithm"
+      ).asText == "dphyp" && group.get("pairs").asLong > 0L
     )
     val relations = items(group.get("relations"))
     assert(relations.map(_.get("name").asText) == Vector("f", "a", "b", "c"))
     relations.foreach { r =>
       val rows = r.get("rows")
-      assert(rows.get("lower").asDouble <= rows.get("value").asDouble && rows.get("value").asDouble <= rows.get("upper").asDouble && rows.get(
+      assert(rows.get("lower").asDouble <= rows.get("value").asDouble && rows.get("value").asDouble <= rows.get(
+        "upper"
+      ).asDouble && rows.get(
         "source"
       ).asText == "catalog")
       assert(r.get("bytes").asDouble > 0.0)
@@ -96,7 +114,9 @@ class ExplainSuite extends StarSuite with Tolerance {
           "output"
         ).map(cost.get(_).asDouble).sum - cost.get("total").asDouble) <= 1e-6 * cost.get("total").asDouble)
       }
-      assert(math.abs(joins.map(_.at("/cost/total").asDouble).sum - tree.get("cost").asDouble) <= 1e-6 * tree.get("cost").asDouble)
+      assert(math.abs(
+        joins.map(_.at("/cost/total").asDouble).sum - tree.get("cost").asDouble
+      ) <= 1e-6 * tree.get("cost").asDouble)
       assert(strings(joins.last.get("relations")).toSet == Set("f", "a", "b", "c"))
     }
     assert(group.at("/before/order").asText == "(((f a) b) c)")
@@ -111,7 +131,9 @@ class ExplainSuite extends StarSuite with Tolerance {
   test("explain tells why: kept, left alone, switched off") {
     withConf(DovetailConf.MinGain.key -> "1") {
       val group = json(star).at("/groups/0")
-      assert(group.get("status").asText == "kept" && group.get("reason").asText.contains("spark.dovetail.reorder.minGain") && group.get("after").isNull)
+      assert(group.get("status").asText == "kept" && group.get(
+        "reason"
+      ).asText.contains("spark.dovetail.reorder.minGain") && group.get("after").isNull)
     }
     assert(dovetail(on = false)(json(star)).get("groups").size == 0)
     assert(!dovetail(on = false)(json(star)).get("enabled").asBoolean)
@@ -121,8 +143,18 @@ class ExplainSuite extends StarSuite with Tolerance {
   test("explain tells why a join is executed as it is, and the runner-up") {
     def joins(side: String) = items(json(star).at(s"/groups/0/$side/joins"))
     val own                 = joins("after")
-    assert(own.forall(_.get("method").asText == "broadcast hash") && own.forall(_.at("/runner_up/method").asText.startsWith("broadcast hash of ")), own)
-    assert(own.exists(_.get("why").asText.matches("Spark broadcasts c by itself: .* K?i?B by its own count, limit 10.0 MiB")), own)
+    assert(
+      own.forall(_.get("method").asText == "broadcast hash") && own.forall(
+        _.at("/runner_up/method").asText.startsWith("broadcast hash of ")
+      ),
+      own
+    )
+    assert(
+      own.exists(
+        _.get("why").asText.matches("Spark broadcasts c by itself: .* K?i?B by its own count, limit 10.0 MiB")
+      ),
+      own
+    )
     // f joined with a filtered c is small, which Spark cannot see
     withConf("spark.sql.autoBroadcastJoinThreshold" -> "300", "spark.sql.adaptive.enabled" -> "false") {
       val whys = (joins("before") ++ joins("after")).map(_.get("why").asText)
@@ -136,12 +168,25 @@ class ExplainSuite extends StarSuite with Tolerance {
     }
     withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1") {
       val inner = joins("before").map(_.get("why").asText)
-      assert(inner.size == 3 && inner.forall(_.startsWith("broadcasts are switched off (spark.sql.autoBroadcastJoinThreshold)")), inner)
-      val full = items(json(star.replace("JOIN a", "FULL JOIN a")).at("/groups/0/before/joins")).map(_.get("why").asText)
-      assert(full.contains("neither side of a full outer join can be broadcast") || full.forall(_.contains("switched off")), full)
+      assert(
+        inner.size == 3 && inner.forall(
+          _.startsWith("broadcasts are switched off (spark.sql.autoBroadcastJoinThreshold)")
+        ),
+        inner
+      )
+      val full =
+        items(json(star.replace("JOIN a", "FULL JOIN a")).at("/groups/0/before/joins")).map(_.get("why").asText)
+      assert(
+        full.contains("neither side of a full outer join can be broadcast") || full.forall(_.contains("switched off")),
+        full
+      )
     }
-    withConf(DovetailConf.CostModel.key -> "cardWeight")(assert(joins("after").forall(j => !j.has("why") && !j.has("runner_up"))))
-    val apart = items(json("SELECT * FROM f JOIN a ON f.k1 < a.k JOIN b ON f.k2 = b.k").at("/groups/0/before/joins")).map(_.get("why").asText)
+    withConf(DovetailConf.CostModel.key -> "cardWeight")(assert(joins("after").forall(j =>
+      !j.has("why") && !j.has("runner_up")
+    )))
+    val apart = items(
+      json("SELECT * FROM f JOIN a ON f.k1 < a.k JOIN b ON f.k2 = b.k").at("/groups/0/before/joins")
+    ).map(_.get("why").asText)
     assert(apart.contains("no equality to hash or sort by"), apart)
   }
 
@@ -153,7 +198,10 @@ class ExplainSuite extends StarSuite with Tolerance {
       val missing = items(json(query).at("/groups/0/missing_statistics"))
       assert(missing.map(_.get("table").asText) == Vector("spark_catalog.default.unseen"))
       val unseen = missing.head
-      assert(unseen.get("state").asText == "unknown" && strings(unseen.get("columns")).toSet == Set("k", "w") && strings(unseen.get("guessed")).toSet == Set(
+      assert(unseen.get("state").asText == "unknown" && strings(unseen.get("columns")).toSet == Set(
+        "k",
+        "w"
+      ) && strings(unseen.get("guessed")).toSet == Set(
         "k",
         "w"
       ))
@@ -168,11 +216,20 @@ class ExplainSuite extends StarSuite with Tolerance {
 
   test("inputs without a name of their own are called as the query calls them") {
     Seq("sale" -> 1000, "item" -> 100).foreach { case (n, rows) => spark.range(rows).createOrReplaceTempView(n) }
-    val sql = "SELECT count(*) FROM sale JOIN item i ON sale.id = i.id JOIN item ON i.id = item.id JOIN f x ON x.v = item.id WHERE x.v = 1"
+    val sql =
+      "SELECT count(*) FROM sale JOIN item i ON sale.id = i.id JOIN item ON i.id = item.id JOIN f x ON x.v = item.id " +
+        "WHERE x.v = 1"
     assert(traced(sql)._2.groups.head.relations.map(_.name) == Vector("sale", "i", "item", "f"))
     Seq("sale", "item").foreach(spark.catalog.dropTempView)
-    val frame = spark.range(9).toDF("a").join(spark.range(8).toDF("b"), col("a") === col("b")).join(spark.range(7).toDF("c"), col("b") === col("c"))
-    assert(Trace.collecting(frame.queryExecution.optimizedPlan)._2.groups.head.relations.map(_.name) == Vector("range", "range#2", "range#3"))
+    val frame = spark.range(9).toDF("a").join(
+      spark.range(8).toDF("b"),
+      col("a") === col("b")
+    ).join(spark.range(7).toDF("c"), col("b") === col("c"))
+    assert(Trace.collecting(frame.queryExecution.optimizedPlan)._2.groups.head.relations.map(_.name) == Vector(
+      "range",
+      "range#2",
+      "range#3"
+    ))
   }
 
   test("explain does not run the statement") {
@@ -185,7 +242,9 @@ class ExplainSuite extends StarSuite with Tolerance {
         "DROP TABLE victim",
         "CREATE TABLE victim2 USING parquet AS SELECT 1 AS x"
       ).foreach(text)
-      assert(spark.catalog.tableExists("victim") && spark.table("victim").count() == 0 && !spark.catalog.tableExists("victim2"))
+      assert(spark.catalog.tableExists("victim") && spark.table("victim").count() == 0 && !spark.catalog.tableExists(
+        "victim2"
+      ))
     }
   }
 
@@ -224,27 +283,42 @@ class ExplainSuite extends StarSuite with Tolerance {
   test("dovetail_version") {
     val row = spark.sql("SELECT * FROM dovetail_version()").head()
     assert(row.schema.fieldNames.toSeq == Seq("version", "spark_line", "spark_version", "scala_version", "enabled"))
-    assert(row.getString(0) == BuildInfo.version && spark.version.startsWith(row.getString(1) + ".") && row.getString(2) == spark.version && row.getBoolean(4))
+    assert(row.getString(0) == BuildInfo.version && spark.version.startsWith(row.getString(1) + ".") && row.getString(
+      2
+    ) == spark.version && row.getBoolean(4))
     assert(!dovetail(on = false)(spark.sql("SELECT enabled FROM dovetail_version()").head().getBoolean(0)))
   }
 
   test("dovetail_conf") {
     // tests have all the time they need
     val rows =
-      withConf(DovetailConf.PlanningMaxMs.key -> DovetailConf.PlanningMaxMs.entry.defaultValueString)(spark.sql("SELECT * FROM dovetail_conf()").collect())
+      withConf(
+        DovetailConf.PlanningMaxMs.key -> DovetailConf.PlanningMaxMs.entry.defaultValueString
+      )(spark.sql("SELECT * FROM dovetail_conf()").collect())
     assert(rows.head.schema.fieldNames.toSeq == Seq("key", "value", "default", "type", "range", "doc", "since"))
     assert(rows.map(_.getString(0)).toSeq == DovetailConf.all.map(_.key))
     rows.foreach { r =>
-      assert(r.getString(0).startsWith("spark.dovetail.") && Set("boolean", "int", "long", "double", "string", "enum")(r.getString(3)))
+      assert(r.getString(0).startsWith("spark.dovetail.") && Set(
+        "boolean",
+        "int",
+        "long",
+        "double",
+        "string",
+        "enum"
+      )(r.getString(3)))
       assert(
-        (1 to 6).forall(i => !r.isNullAt(i) && (r.getString(i).nonEmpty || (i != 5 && i != 6 && r.getString(3) == "string"))) && r.getString(1) == r.getString(
+        (1 to 6).forall(i =>
+          !r.isNullAt(i) && (r.getString(i).nonEmpty || (i != 5 && i != 6 && r.getString(3) == "string"))
+        ) && r.getString(1) == r.getString(
           2
         ),
         r
       )
     }
     withConf(DovetailConf.MinGain.key -> "0.25") {
-      assert(spark.sql(s"SELECT value, default FROM dovetail_conf() WHERE key = '${DovetailConf.MinGain.key}'").head().getString(0) == "0.25")
+      assert(spark.sql(
+        s"SELECT value, default FROM dovetail_conf() WHERE key = '${DovetailConf.MinGain.key}'"
+      ).head().getString(0) == "0.25")
     }
   }
 
@@ -274,22 +348,30 @@ class ExplainSuite extends StarSuite with Tolerance {
       "fresh",
       "unread_files"
     ))
-    assert(table.isNullAt(0) && table.getAs[Long]("rows") == 5000L && table.getAs[Long]("size_bytes") > 0L && table.getAs[String]("source") == "catalog")
+    assert(table.isNullAt(0) && table.getAs[Long]("rows") == 5000L && table.getAs[Long](
+      "size_bytes"
+    ) > 0L && table.getAs[String]("source") == "catalog")
     assert(columns.map(_.getString(0)).toSeq == Seq("k1", "k2", "k3", "v", "t"))
     val v = columns(3)
-    assert(v.getAs[String]("data_type") == "INT" && v.getAs[String]("min") == "0" && v.getAs[String]("max") == "999" && v.getAs[Long]("null_count") == 0L)
+    assert(v.getAs[String]("data_type") == "INT" && v.getAs[String]("min") == "0" && v.getAs[String](
+      "max"
+    ) == "999" && v.getAs[Long]("null_count") == 0L)
     assert(math.abs(v.getAs[Long]("distinct_count") - 1000L) <= 100L)
     assert(columns(4).isNullAt(6) && columns(4).getAs[Long]("avg_length") > 0L)
   }
 
   test("explain with actual rows: every join of the plan that ran, as its part of the query counts it") {
-    val on                                                      = "f.k1 = a.k" -> "f.k2 = b.k"
-    def count(sql: String)                                      = dovetail(on = false)(spark.sql(s"SELECT count(*) FROM $sql").head().getLong(0))
+    val on                 = "f.k1 = a.k" -> "f.k2 = b.k"
+    def count(sql: String) = dovetail(on = false)(spark.sql(s"SELECT count(*) FROM $sql").head().getLong(0))
     def check(sql: String, parts: (Set[String], String)*): Unit = {
-      val root   = new ObjectMapper().readTree(spark.sql(s"SELECT * FROM dovetail_explain('${quoted(sql)}', 'json', 'actual')").head().getString(0))
+      val root = new ObjectMapper().readTree(
+        spark.sql(s"SELECT * FROM dovetail_explain('${quoted(sql)}', 'json', 'actual')").head().getString(0)
+      )
       val groups = items(root.get("groups"))
       val plans  = groups.map(g => if (g.get("after").isNull) g.get("before") else g.get("after"))
-      val found  = plans.flatMap(p => items(p.get("joins"))).map(j => strings(j.get("relations")).toSet -> Option(j.get("actual_rows")).map(_.asLong)).toMap
+      val found  = plans.flatMap(p => items(p.get("joins"))).map(j =>
+        strings(j.get("relations")).toSet -> Option(j.get("actual_rows")).map(_.asLong)
+      ).toMap
       assert(found.nonEmpty && found.values.forall(_.isDefined), s"$sql: $found")
       parts.foreach { case (relations, from) =>
         found.get(relations).foreach(rows => assert(rows.contains(count(from)), s"$sql: $relations"))
@@ -305,8 +387,12 @@ class ExplainSuite extends StarSuite with Tolerance {
     )
     check(
       s"SELECT * FROM f LEFT JOIN a ON ${on._1} AND a.w = 1 JOIN b ON ${on._2} WHERE coalesce(a.w, 7) = 7 AND b.w = 2",
-      Set("f", "b")      -> s"f JOIN b ON ${on._2} WHERE b.w = 2",
-      Set("f", "a", "b") -> s"f LEFT JOIN a ON ${on._1} AND a.w = 1 JOIN b ON ${on._2} WHERE coalesce(a.w, 7) = 7 AND b.w = 2"
+      Set("f", "b") -> s"f JOIN b ON ${on._2} WHERE b.w = 2",
+      Set(
+        "f",
+        "a",
+        "b"
+      ) -> s"f LEFT JOIN a ON ${on._1} AND a.w = 1 JOIN b ON ${on._2} WHERE coalesce(a.w, 7) = 7 AND b.w = 2"
     )
     check(
       s"SELECT * FROM f JOIN b ON ${on._2} WHERE EXISTS (SELECT 1 FROM c WHERE c.k = f.k3 AND c.w = 1) AND b.w < 3",
@@ -326,16 +412,22 @@ class ExplainSuite extends StarSuite with Tolerance {
     withTables("some", "bare") {
       spark.sql("CREATE TEMPORARY VIEW some AS SELECT k1 AS renamed, v FROM f WHERE v < 100")
       val rows = spark.sql("SELECT * FROM dovetail_stats('some')").collect()
-      assert(math.abs(rows.head.getAs[Long]("rows") - 500L) <= 60L && rows(1).getString(0) == "renamed" && rows(2).getAs[Any]("max") != null)
+      assert(math.abs(rows.head.getAs[Long]("rows") - 500L) <= 60L && rows(1).getString(0) == "renamed" && rows(
+        2
+      ).getAs[Any]("max") != null)
       assert(spark.sql("SELECT rows FROM dovetail_stats('default.f') LIMIT 1").head().getLong(0) == 5000L)
       spark.sql("CREATE TABLE bare USING parquet AS SELECT * FROM a")
       def bare = spark.sql("SELECT * FROM dovetail_stats('bare')").collect()
       withConf(DovetailConf.FootersMaxMs.key -> "60000") {
         assert(bare.map(_.getAs[String]("source")).forall(_ == "footer"))
-        assert(bare.head.getAs[String]("confidence") == "exact" && bare.tail.forall(r => !r.isNullAt(5) && r.getAs[String]("confidence") == "estimated"))
+        assert(bare.head.getAs[String]("confidence") == "exact" && bare.tail.forall(r =>
+          !r.isNullAt(5) && r.getAs[String]("confidence") == "estimated"
+        ))
       }
       withConf(DovetailConf.FootersEnabled.key -> "false") {
-        assert(bare.head.getAs[String]("confidence") == "guessed" && bare.tail.forall(r => r.isNullAt(4) && r.isNullAt(5)))
+        assert(bare.head.getAs[String]("confidence") == "guessed" && bare.tail.forall(r =>
+          r.isNullAt(4) && r.isNullAt(5)
+        ))
       }
     }
     withDirectory { directory =>
@@ -359,7 +451,7 @@ class ExplainSuite extends StarSuite with Tolerance {
 
   test("a wrong call says what is allowed") {
     Seq(
-      "SELECT * FROM dovetail_explain()"                                 -> "dovetail_explain(sql [, format [, 'planned' | 'actual']])",
+      "SELECT * FROM dovetail_explain()" -> "dovetail_explain(sql [, format [, 'planned' | 'actual']])",
       "SELECT * FROM dovetail_explain('SELECT 1', 'yaml')"               -> "text, json",
       "SELECT * FROM dovetail_explain('SELECT 1', 'json', 'x')"          -> "planned, actual",
       "SELECT * FROM dovetail_explain('1', '2', '3', '4')"               -> "1 to 3 arguments",
@@ -385,8 +477,12 @@ class ExplainSuite extends StarSuite with Tolerance {
   }
 
   test("the functions compose with SQL, in any case and with a semicolon") {
-    assert(spark.sql("SELECT count(*) FROM dovetail_conf() c JOIN dovetail_version() v ON true WHERE c.type = 'double'").head().getLong(0) >= 2L)
-    assert(spark.sql("SELECT upper(column) FROM DOVETAIL_STATS('a') WHERE column IS NOT NULL ORDER BY 1").collect().map(_.getString(0)).toSeq == Seq(
+    assert(spark.sql(
+      "SELECT count(*) FROM dovetail_conf() c JOIN dovetail_version() v ON true WHERE c.type = 'double'"
+    ).head().getLong(0) >= 2L)
+    assert(spark.sql(
+      "SELECT upper(column) FROM DOVETAIL_STATS('a') WHERE column IS NOT NULL ORDER BY 1"
+    ).collect().map(_.getString(0)).toSeq == Seq(
       "K",
       "S",
       "W"

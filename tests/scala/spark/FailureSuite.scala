@@ -9,9 +9,13 @@ import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.plan.{GroupOrdering, ReorderJoins}
 import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 
-/** Nothing that goes wrong in Dovetail is the query's misfortune: it answers, one line is logged, the reason is in the trace. */
+/**
+ * Nothing that goes wrong in Dovetail is the query's misfortune: it answers, one line is logged, the reason is in the
+ * trace.
+ */
 class FailureSuite extends StarSuite {
-  private val star = "SELECT f.v, a.w, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
+  private val star =
+    "SELECT f.v, a.w, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
 
   // the rule fails
 
@@ -38,7 +42,9 @@ class FailureSuite extends StarSuite {
         assert(lines.forall(_.contains("Spark's own plan is used")))
         val (execution, trace) = traced(star)
         assert(PlanText(execution.optimizedPlan) == dovetail(on = false)(PlanText(optimized(star))))
-        assert(trace.groups.map(_.status).distinct == Vector("left_alone") && trace.groups.forall(_.reason.contains("injected")))
+        assert(trace.groups.map(_.status).distinct == Vector(
+          "left_alone"
+        ) && trace.groups.forall(_.reason.contains("injected")))
         assert(spark.sql(s"SELECT * FROM dovetail_explain('$star')").head().getString(0).contains("injected"))
       }
     }
@@ -47,49 +53,82 @@ class FailureSuite extends StarSuite {
   test("a failure in one group takes back the others: the plan is Spark's, and explain says so") {
     class FailingLater(session: SparkSession) extends ReorderJoins(session) {
       override protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan =
-        if (group.leaves.exists(_.collectLeaves().size > 1)) { super.reorder(group, ordering); throw new IllegalStateException("injected later") }
-        else super.reorder(group, ordering)
+        if (group.leaves.exists(_.collectLeaves().size > 1)) {
+          super.reorder(group, ordering); throw new IllegalStateException("injected later")
+        } else super.reorder(group, ordering)
     }
     val sql = s"SELECT count(*) FROM (SELECT DISTINCT v FROM ($star)) x JOIN f ON f.v = x.v JOIN b ON f.k2 = b.k"
     withRule(new FailingLater(_)) {
       val (execution, trace) = traced(sql)
       assert(PlanText(execution.optimizedPlan) == dovetail(on = false)(PlanText(optimized(sql))))
-      assert(trace.groups.nonEmpty && trace.groups.forall(_.status == "left_alone"), "an order that was not taken is explained as taken")
+      assert(
+        trace.groups.nonEmpty && trace.groups.forall(_.status == "left_alone"),
+        "an order that was not taken is explained as taken"
+      )
     }
   }
 
   test("an interrupted thread is not a failure of the rule") {
-    withRule(new Failing(_, () => new InterruptedException("injected")))(assertThrows[InterruptedException](optimized(star)))
+    withRule(new Failing(
+      _,
+      () => new InterruptedException("injected")
+    ))(assertThrows[InterruptedException](optimized(star)))
   }
 
   // statistics make no sense
 
-  private def corrupted(what: String, rows: BigInt, columns: (String, CatalogColumnStat)*)(complaint: String): Unit = test(s"statistics: $what") {
-    withTables("x") {
-      spark.sql(
-        "CREATE TABLE x USING parquet AS SELECT CAST(id AS INT) k, CAST(id % 7 AS INT) w, date_add(DATE '2020-01-01', CAST(id % 50 AS INT)) d FROM range(90)"
-      )
-      spark.sessionState.catalog.alterTableStats(TableIdentifier("x"), Some(CatalogStatistics(BigInt(1000), Some(rows), columns.toMap)))
-      val sql =
-        "SELECT f.v, a.w FROM f JOIN a ON f.k1 = a.k JOIN x ON f.k2 = x.k JOIN c ON f.k3 = c.k WHERE x.w IN (1, 2) AND x.d < DATE '2020-01-20' AND c.w = 1"
-      val expected   = dovetail(on = false)(answer(sql))
-      val (_, lines) = LogCapture.of("dovetail")((1 to 3).foreach(_ => assert(answer(sql) == expected)))
-      assert(traced(sql)._2.groups.exists(_.algorithm.nonEmpty), "the group was searched all the same")
-      assert(lines.count(_.contains(complaint)) == 1, lines)
-      assert(lines.size == 1, lines)
-      assert(spark.sql("SELECT * FROM dovetail_stats('x')").collect().length == 4)
+  private def corrupted(what: String, rows: BigInt, columns: (String, CatalogColumnStat)*)(complaint: String): Unit =
+    test(s"statistics: $what") {
+      withTables("x") {
+        spark.sql(
+          "CREATE TABLE x USING parquet AS SELECT CAST(id AS INT) k, CAST(id % 7 AS INT) w, date_add(DATE " +
+            "'2020-01-01', CAST(id % 50 AS INT)) d FROM range(90)"
+        )
+        spark.sessionState.catalog.alterTableStats(
+          TableIdentifier("x"),
+          Some(CatalogStatistics(BigInt(1000), Some(rows), columns.toMap))
+        )
+        val sql =
+          "SELECT f.v, a.w FROM f JOIN a ON f.k1 = a.k JOIN x ON f.k2 = x.k JOIN c ON f.k3 = c.k WHERE x.w IN (1, 2) " +
+            "AND x.d < DATE '2020-01-20' AND c.w = 1"
+        val expected   = dovetail(on = false)(answer(sql))
+        val (_, lines) = LogCapture.of("dovetail")((1 to 3).foreach(_ => assert(answer(sql) == expected)))
+        assert(traced(sql)._2.groups.exists(_.algorithm.nonEmpty), "the group was searched all the same")
+        assert(lines.count(_.contains(complaint)) == 1, lines)
+        assert(lines.size == 1, lines)
+        assert(spark.sql("SELECT * FROM dovetail_stats('x')").collect().length == 4)
+      }
     }
-  }
 
   import InjectedStatistics.{column, histogram}
   corrupted("negative rows", -5)("x")
   corrupted("min above max", 90, "w" -> column(Some(7), Some(0), Some("6"), Some("0"), Some(4)))("column w of x")
-  corrupted("no distinct values of many rows", 90, "w" -> column(Some(0), Some(0), Some("0"), Some("6"), Some(4)))("column w of x")
-  corrupted("more NULLs than rows", 90, "w" -> column(Some(7), Some(1000), Some("0"), Some("6"), Some(4)))("column w of x")
-  corrupted("negative distinct values", 90, "w" -> column(Some(-7), Some(0), Some("0"), Some("6"), Some(4)))("column w of x")
+  corrupted(
+    "no distinct values of many rows",
+    90,
+    "w" -> column(Some(0), Some(0), Some("0"), Some("6"), Some(4))
+  )("column w of x")
+  corrupted(
+    "more NULLs than rows",
+    90,
+    "w" -> column(Some(7), Some(1000), Some("0"), Some("6"), Some(4))
+  )("column w of x")
+  corrupted(
+    "negative distinct values",
+    90,
+    "w" -> column(Some(-7), Some(0), Some("0"), Some("6"), Some(4))
+  )("column w of x")
   corrupted("negative NULLs", 90, "w" -> column(Some(7), Some(-1), Some("0"), Some("6"), Some(4)))("column w of x")
-  corrupted("a min that is no number", 90, "w" -> column(Some(7), Some(0), Some("garbage"), Some("6"), Some(4)))("column w of x")
-  corrupted("a min that is no date", 90, "d" -> column(Some(50), Some(0), Some("not a day"), Some("2020-02-19"), Some(4)))("column d of x")
+  corrupted(
+    "a min that is no number",
+    90,
+    "w" -> column(Some(7), Some(0), Some("garbage"), Some("6"), Some(4))
+  )("column w of x")
+  corrupted(
+    "a min that is no date",
+    90,
+    "d" -> column(Some(50), Some(0), Some("not a day"), Some("2020-02-19"), Some(4))
+  )("column d of x")
   corrupted(
     "a histogram of overlapping buckets",
     90,
@@ -100,15 +139,27 @@ class FailureSuite extends StarSuite {
     90,
     "w" -> column(Some(7), Some(0), Some("0"), Some("6"), Some(4), Some(histogram(10, (5, 0, 3))))
   )("column w of x")
-  corrupted("a histogram of NaN", 90, "w" -> column(Some(7), Some(0), Some("0"), Some("6"), Some(4), Some(histogram(10, (Double.NaN, 1, 3)))))("column w of x")
+  corrupted(
+    "a histogram of NaN",
+    90,
+    "w" -> column(Some(7), Some(0), Some("0"), Some("6"), Some(4), Some(histogram(10, (Double.NaN, 1, 3))))
+  )("column w of x")
   corrupted("a negative length", 90, "w" -> column(Some(7), Some(0), Some("0"), Some("6"), Some(-4)))("column w of x")
 
   test("statistics: absurdly many rows, an empty histogram, no numbers at all are not worth a line") {
     withTables("x") {
       MemorySource.create(spark, "x", "k INT, w INT", Nil)
-      val sql = "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN x ON f.k2 = x.k JOIN c ON f.k3 = c.k WHERE x.w < 3 AND c.w = 1"
+      val sql =
+        "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN x ON f.k2 = x.k JOIN c ON f.k3 = c.k WHERE x.w < 3 AND c.w " +
+          "= 1"
       Seq(
-        InjectedStatistics(spark, "x", Some(BigInt(10).pow(60)), BigInt(10).pow(70), Map("k" -> column(ndv = Some(BigInt(10).pow(50))))),
+        InjectedStatistics(
+          spark,
+          "x",
+          Some(BigInt(10).pow(60)),
+          BigInt(10).pow(70),
+          Map("k" -> column(ndv = Some(BigInt(10).pow(50))))
+        ),
         InjectedStatistics(spark, "x", Some(0), 0, Map("w" -> column(Some(0), Some(0), Some("0"), Some("6"), Some(4)))),
         InjectedStatistics(spark, "x", Some(10), 100, Map("w" -> column(histogram = Some(histogram(0.0))))),
         InjectedStatistics(spark, "x", Some(10), 100, Map("w" -> column(), "gone" -> column(Some(3))))
@@ -132,7 +183,10 @@ class FailureSuite extends StarSuite {
       DovetailConf.Enabled.key       -> "perhaps" -> "boolean"
     ).foreach { case ((key, value), hint) =>
       val message = intercept[IllegalArgumentException](spark.conf.set(key, value)).getMessage
-      assert(message.contains(key.stripPrefix("spark.dovetail.")) && hint.split(", ").forall(message.contains), s"$key=$value: $message")
+      assert(
+        message.contains(key.stripPrefix("spark.dovetail.")) && hint.split(", ").forall(message.contains),
+        s"$key=$value: $message"
+      )
       assertThrows[Exception](spark.sql(s"SET $key=$value"))
     }
   }
@@ -154,7 +208,10 @@ class FailureSuite extends StarSuite {
             assert(setting.get(session.sessionState.conf).toString == setting.entry.defaultValueString)
           }
         }
-        assert(lines.size == 1 && lines.head.contains(key) && lines.head.contains(setting.entry.defaultValueString), lines)
+        assert(
+          lines.size == 1 && lines.head.contains(key) && lines.head.contains(setting.entry.defaultValueString),
+          lines
+        )
       } finally spark.sharedState.conf.remove(key)
     }
   }
@@ -166,7 +223,10 @@ class FailureSuite extends StarSuite {
     Seq("3.4.1", "4.9.0", s"${line}1.0", "5.0.0-SNAPSHOT").filterNot(_.startsWith(line + ".")).foreach { version =>
       val extensions = new Recording
       val (_, lines) = LogCapture.of("dovetail")(GuardProbe(extensions, version))
-      assert(lines.size == 1 && lines.head.contains("is off") && lines.head.contains(line) && lines.head.contains(version), lines)
+      assert(
+        lines.size == 1 && lines.head.contains("is off") && lines.head.contains(line) && lines.head.contains(version),
+        lines
+      )
       assert(extensions.injected.isEmpty)
     }
     val extensions = new Recording
@@ -194,8 +254,9 @@ class FailureSuite extends StarSuite {
   // time and depth
 
   private def clique(n: Int): String = {
-    val conditions = for (i <- 0 until n; j <- 0 until i) yield s"r$i.c${math.min(i, j)}_${math.max(i, j)} = r$j.c${math.min(i, j)}_${math.max(i, j)}"
-    val relations  = (0 until n).map { i =>
+    val conditions = for (i <- 0 until n; j <- 0 until i)
+      yield s"r$i.c${math.min(i, j)}_${math.max(i, j)} = r$j.c${math.min(i, j)}_${math.max(i, j)}"
+    val relations = (0 until n).map { i =>
       val columns = (0 until n).filter(_ != i).map(j => s"k AS c${math.min(i, j)}_${math.max(i, j)}")
       s"(SELECT ${columns.mkString(", ")} FROM ${if (i % 2 == 0) "a" else "c"}) r$i"
     }

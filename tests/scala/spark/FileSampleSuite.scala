@@ -9,7 +9,9 @@ import org.apache.spark.sql.dovetail.sample.FileSampleCache
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.table.KnownTables
 
-/** Predicates on tables that nobody has analyzed: tried on rows that are read from the files when a query is planned. */
+/**
+ * Predicates on tables that nobody has analyzed: tried on rows that are read from the files when a query is planned.
+ */
 class FileSampleSuite extends DovetailSuite {
 
   /** Readers are given all the time they need. */
@@ -45,7 +47,10 @@ class FileSampleSuite extends DovetailSuite {
 
   private def near(data: DataFrame, where: String, tolerance: Double = 0.35, atLeast: Double = 60.0): Unit = {
     val (found, truth) = (rows(data.where(where)), data.where(where).count().toDouble)
-    assert(math.abs(found - truth) <= math.max(tolerance * truth, atLeast), s"estimated $found instead of $truth where $where")
+    assert(
+      math.abs(found - truth) <= math.max(tolerance * truth, atLeast),
+      s"estimated $found instead of $truth where $where"
+    )
   }
 
   Seq("parquet", "orc").foreach { format =>
@@ -58,7 +63,10 @@ class FileSampleSuite extends DovetailSuite {
         val medium = spark.read.format(format).load(d.resolve("medium").toString)
         predicates.foreach(near(medium, _))
         assert(rows(medium.where("nothing = 'x'")) < 100.0)
-        assert(off(medium.where("kind = 'common'")) < 50000.0, "without, half of the rows at most: otherwise this shows nothing")
+        assert(
+          off(medium.where("kind = 'common'")) < 50000.0,
+          "without, half of the rows at most: otherwise this shows nothing"
+        )
       }
     }
   }
@@ -78,20 +86,27 @@ class FileSampleSuite extends DovetailSuite {
     }
   }
 
-  test("of a large table, some places are read: what is alike everywhere is known, what lies together is not taken for the whole") {
+  test(
+    "of a large table, some places are read: what is alike everywhere is known, what lies together is not taken for " +
+      "the whole"
+  ) {
     withDirectory { d =>
       skewed(600000).write.option("parquet.block.size", "65536").parquet(d.resolve("large").toString)
       val large = spark.read.parquet(d.resolve("large").toString)
       predicates.foreach(near(large, _, tolerance = 0.5, atLeast = 6000.0))
       // one day in 3,000, one month of a hundred: most have no row in the places that are read
-      Seq("day = DATE'2023-05-05'" -> 200.0, "day BETWEEN DATE'2023-05-01' AND DATE'2023-06-01'" -> 6400.0).foreach { case (p, truth) =>
-        val found = rows(large.where(p))
-        assert(found > truth / 10 && found < truth * 10, s"estimated $found instead of $truth where $p")
+      Seq("day = DATE'2023-05-05'" -> 200.0, "day BETWEEN DATE'2023-05-01' AND DATE'2023-06-01'" -> 6400.0).foreach {
+        case (p, truth) =>
+          val found = rows(large.where(p))
+          assert(found > truth / 10 && found < truth * 10, s"estimated $found instead of $truth where $p")
       }
     }
   }
 
-  test("partitioned: predicates on partitions prune, others are tried; a column of a name in another case; files that change are read again") {
+  test(
+    "partitioned: predicates on partitions prune, others are tried; a column of a name in another case; files that " +
+      "change are read again"
+  ) {
     withDirectory { d =>
       skewed(20000).selectExpr("*", "id % 4 part").write.partitionBy("part").parquet(d.resolve("p").toString)
       val data = spark.read.parquet(d.resolve("p").toString)
@@ -115,7 +130,10 @@ class FileSampleSuite extends DovetailSuite {
   test("keys of two columns: how many there are together is taken from the rows") {
     withDirectory { d =>
       // 1,200 pairs of 400 and 300 values, though 120,000 would be possible; each once in b
-      spark.range(40000).selectExpr("id a", "pmod(id, 1200) n").selectExpr("a", "pmod(n, 400) x", "pmod(n, 300) y").write.parquet(d.resolve("a").toString)
+      spark.range(40000).selectExpr(
+        "id a",
+        "pmod(id, 1200) n"
+      ).selectExpr("a", "pmod(n, 400) x", "pmod(n, 300) y").write.parquet(d.resolve("a").toString)
       spark.range(1200).selectExpr("id b", "pmod(id, 400) x", "pmod(id, 300) y").write.parquet(d.resolve("b").toString)
       Seq("a", "b").foreach(t => spark.read.parquet(d.resolve(t).toString).createOrReplaceTempView(s"keyed_$t"))
       withTables("keyed_a", "keyed_b") {
@@ -128,7 +146,10 @@ class FileSampleSuite extends DovetailSuite {
     }
   }
 
-  test("no rows are read: switched off, with footers switched off, without a predicate that tells, without time; and a broken file is one warning") {
+  test(
+    "no rows are read: switched off, with footers switched off, without a predicate that tells, without time; and a " +
+      "broken file is one warning"
+  ) {
     withDirectory { d =>
       skewed(3000).write.parquet(d.resolve("t").toString)
       val data          = spark.read.parquet(d.resolve("t").toString)
@@ -149,7 +170,8 @@ class FileSampleSuite extends DovetailSuite {
       Files.list(d.resolve("t")).filter(_.getFileName.toString.endsWith(".crc")).forEach(Files.delete(_))
       clear()
       val again      = spark.read.schema(data.schema).parquet(d.resolve("t").toString)
-      val (_, lines) = LogCapture.of("dovetail")((1 to 2).foreach(_ => assert(rows(again.where("kind = 'common'")) < 3000.0)))
+      val (_, lines) =
+        LogCapture.of("dovetail")((1 to 2).foreach(_ => assert(rows(again.where("kind = 'common'")) < 3000.0)))
       assert(lines.count(_.contains("formulas stand in for them")) == 1, lines)
     }
   }
@@ -177,13 +199,18 @@ class FileSampleSuite extends DovetailSuite {
   test("the same plan from a cold cache as from a warm one, and the same answer") {
     withDirectory { d =>
       skewed(30000).write.parquet(d.resolve("f").toString)
-      Seq("a" -> 400, "b" -> 300).foreach { case (t, n) => spark.range(n).selectExpr("id k", "pmod(hash(id), 10) w").write.parquet(d.resolve(t).toString) }
+      Seq("a" -> 400, "b" -> 300).foreach { case (t, n) =>
+        spark.range(n).selectExpr("id k", "pmod(hash(id), 10) w").write.parquet(d.resolve(t).toString)
+      }
       Seq("f", "a", "b").foreach(t => spark.read.parquet(d.resolve(t).toString).createOrReplaceTempView(s"sampled_$t"))
       withTables("sampled_f", "sampled_a", "sampled_b") {
         withConf(Patient) {
           val sql =
-            "SELECT count(*), sum(f.code) FROM sampled_f f JOIN sampled_a a ON f.code = a.k JOIN sampled_b b ON f.id = b.k WHERE f.kind LIKE 'rare%' AND a.w = 3"
-          val plans = (1 to 3).map { i => if (i == 1) { FileSampleCache.clear(); FooterCache.clear() }; PlanText(optimized(sql)) }
+            "SELECT count(*), sum(f.code) FROM sampled_f f JOIN sampled_a a ON f.code = a.k JOIN sampled_b b ON f.id " +
+              "= b.k WHERE f.kind LIKE 'rare%' AND a.w = 3"
+          val plans = (1 to 3).map { i =>
+            if (i == 1) { FileSampleCache.clear(); FooterCache.clear() }; PlanText(optimized(sql))
+          }
           assert(plans.distinct.size == 1)
           sameAnswer(sql, reorders = false)
         }

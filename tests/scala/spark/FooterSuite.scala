@@ -17,8 +17,8 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 /**
  * Statistics from the footers of real files, against what was written into them.
  *
- * The table of most tests has 1000 rows: id 0 to 999, ten = id % 10, half NULL in every second row, d 100 days, dec with two decimals, ts seconds, a word of
- * fifty, a name of its own for each row.
+ * The table of most tests has 1000 rows: id 0 to 999, ten = id % 10, half NULL in every second row, d 100 days, dec
+ * with two decimals, ts seconds, a word of fifty, a name of its own for each row.
  */
 class FooterSuite extends DovetailSuite {
   private val Rows = 1000
@@ -40,7 +40,8 @@ class FooterSuite extends DovetailSuite {
   /** Readers are given all the time they need, but where a test says otherwise. */
   private lazy val Patient = DovetailConf.FootersMaxMs.key -> "60000"
 
-  private def profile(plan: LogicalPlan): RelationProfile = new PlanStatistics(spark.sessionState.conf, histograms = true, KnownTables.none)(plan)
+  private def profile(plan: LogicalPlan): RelationProfile =
+    new PlanStatistics(spark.sessionState.conf, histograms = true, KnownTables.none)(plan)
 
   private def profile(data: DataFrame): RelationProfile = withConf(Patient)(profile(data.queryExecution.optimizedPlan))
 
@@ -77,7 +78,7 @@ class FooterSuite extends DovetailSuite {
         val data = spark.read.format(format).load(path.toString)
         val p    = profile(data)
         assert(p.rows.source == Source.Footer && p.rows.lower == Rows && p.rows.upper == Rows && p.baseRows == Rows)
-        def range(name: String)                                               = { val c = column(data, name); (c.min, c.max) }
+        def range(name: String) = { val c = column(data, name); (c.min, c.max) }
         def from(low: Double, high: Double): (Option[Double], Option[Double]) = (Some(low), Some(high))
         assert(range("id") == from(0, 999) && range("ten") == from(0, 9) && range("half") == from(0, 998))
         assert(range("d") == from(18262, 18361))
@@ -86,12 +87,24 @@ class FooterSuite extends DovetailSuite {
         assert(range("x") == from(0, 999 / 8.0))
         assert(range("flag") == from(0, 1))
         assert(range("word") == ((None, None)) && range("nothing") == ((None, None)))
-        assert(column(data, "half").nulls.contains(0.5) && column(data, "id").nulls.contains(0.0) && column(data, "nothing").nulls.contains(1.0))
+        assert(column(data, "half").nulls.contains(0.5) && column(data, "id").nulls.contains(0.0) && column(
+          data,
+          "nothing"
+        ).nulls.contains(1.0))
         assert(column(data, "nothing").ndv.contains(0.0))
-        assert(column(data, "flag").ndv.contains(2.0) && column(data, "ten").ndv.contains(10.0) && column(data, "d").ndv.contains(100.0))
+        assert(column(data, "flag").ndv.contains(2.0) && column(data, "ten").ndv.contains(10.0) && column(
+          data,
+          "d"
+        ).ndv.contains(100.0))
         // texts have their own width: 7 letters at most, and about fifty
-        assert(column(data, "word").width.mean > 5.0 && column(data, "word").width.mean < 8.0, column(data, "word").width)
-        assert(column(data, "name").width.mean > 40.0 && column(data, "name").width.mean < 60.0, column(data, "name").width)
+        assert(
+          column(data, "word").width.mean > 5.0 && column(data, "word").width.mean < 8.0,
+          column(data, "word").width
+        )
+        assert(
+          column(data, "name").width.mean > 40.0 && column(data, "name").width.mean < 60.0,
+          column(data, "name").width
+        )
       }
     }
   }
@@ -120,7 +133,11 @@ class FooterSuite extends DovetailSuite {
     withDirectory { directory =>
       val path = directory.resolve("t")
       val n    = 200000L
-      val data = spark.range(n).selectExpr("id % 1000 * 1000003 AS few", "hash(id % 20000) * 4294967296L AS drawn", "xxhash64(id) AS key")
+      val data = spark.range(n).selectExpr(
+        "id % 1000 * 1000003 AS few",
+        "hash(id % 20000) * 4294967296L AS drawn",
+        "xxhash64(id) AS key"
+      )
       write(data, path, options = Map("parquet.dictionary.page.size" -> "20000"))
       val read = parquetAt(path)
       assert(column(read, "few").ndv.contains(1000.0))
@@ -137,16 +154,28 @@ class FooterSuite extends DovetailSuite {
       val data = parquetAt(path)
       assert(profile(data).rows.lower == 8000.0 && profile(data).rows.upper == 8000.0)
       assert(column(data, "id").ndv.contains(8000.0) && column(data, "half").ndv.contains(4000.0))
-      assert(column(data, "word").ndv.contains(50.0) && column(data, "ten").ndv.contains(10.0) && column(data, "d").ndv.contains(100.0))
+      assert(column(data, "word").ndv.contains(50.0) && column(data, "ten").ndv.contains(10.0) && column(
+        data,
+        "d"
+      ).ndv.contains(100.0))
       assert(column(data, "name").ndv.exists(n => n > 7000.0 && n <= 8000.0), column(data, "name").ndv)
       // drawn at random in every file
       val drawn = directory.resolve("drawn")
-      (0 until 8).foreach(i => write(spark.range(i * 1000L, (i + 1) * 1000L).selectExpr("concat('k', pmod(hash(id), 700)) AS k", "id"), drawn))
+      (0 until 8).foreach(i =>
+        write(spark.range(i * 1000L, (i + 1) * 1000L).selectExpr("concat('k', pmod(hash(id), 700)) AS k", "id"), drawn)
+      )
       assert(column(parquetAt(drawn), "k").ndv.exists(n => n > 500.0 && n < 1000.0), column(parquetAt(drawn), "k").ndv)
       // many row groups in one file
       val groups = directory.resolve("groups")
-      write(rows(0, 40000), groups, options = Map("parquet.block.size" -> "65536", "parquet.block.size.row.check.min" -> "100"))
-      assert(column(parquetAt(groups), "word").ndv.contains(50.0) && column(parquetAt(groups), "id").ndv.contains(40000.0))
+      write(
+        rows(0, 40000),
+        groups,
+        options = Map("parquet.block.size" -> "65536", "parquet.block.size.row.check.min" -> "100")
+      )
+      assert(column(parquetAt(groups), "word").ndv.contains(50.0) && column(
+        parquetAt(groups),
+        "id"
+      ).ndv.contains(40000.0))
     }
   }
 
@@ -162,7 +191,12 @@ class FooterSuite extends DovetailSuite {
         val data = spark.read.format(format).load(path.toString)
         assert(profile(data).rows.value == Rows)
         val part = column(data, "part")
-        assert(part.ndv.contains(4.0) && part.min.contains(0.0) && part.max.contains(3.0) && part.nulls.exists(n => math.abs(n - 0.1) < 1e-9), part)
+        assert(
+          part.ndv.contains(4.0) && part.min.contains(0.0) && part.max.contains(3.0) && part.nulls.exists(n =>
+            math.abs(n - 0.1) < 1e-9
+          ),
+          part
+        )
         assert(column(data, "text").ndv.contains(5.0) && column(data, "text").min.isEmpty)
       }
     }
@@ -170,7 +204,10 @@ class FooterSuite extends DovetailSuite {
 
   test("pruned partitions of a table: the footers of what is left, and the predicate counts once") {
     withTables("pruned") {
-      spark.sql("CREATE TABLE pruned USING parquet PARTITIONED BY (part) AS SELECT id, id % 7 AS seven, id % 20 AS part FROM range(1000)")
+      spark.sql(
+        "CREATE TABLE pruned USING parquet PARTITIONED BY (part) AS SELECT id, id % 7 AS seven, id % 20 AS part FROM " +
+          "range(1000)"
+      )
       val plan = withConf(Patient)(profile(optimized("SELECT * FROM pruned WHERE part = 3")))
       assert(plan.rows.source == Source.Footer && plan.rows.value == 50.0, plan.rows)
       assert(withConf(Patient)(profile(optimized("SELECT * FROM pruned"))).rows.lower == Rows)
@@ -182,7 +219,10 @@ class FooterSuite extends DovetailSuite {
       withConf("spark.sql.sources.useV1SourceList" -> "", "spark.sql.parquet.aggregatePushdown" -> "true") {
         Seq("parquet", "orc").foreach { format =>
           val path = directory.resolve(format)
-          rows().selectExpr("*", "id % 4 AS part").coalesce(1).write.format(format).partitionBy("part").save(path.toString)
+          rows().selectExpr(
+            "*",
+            "id % 4 AS part"
+          ).coalesce(1).write.format(format).partitionBy("part").save(path.toString)
           val data = spark.read.format(format).load(path.toString)
           assert(data.queryExecution.optimizedPlan.collectLeaves().forall(_.isInstanceOf[DataSourceV2ScanRelation]))
           assert(profile(data).rows.source == Source.Footer && profile(data).rows.lower == Rows)
@@ -202,10 +242,12 @@ class FooterSuite extends DovetailSuite {
       val names = Seq("a", "b", "c")
       withConf(Patient) {
         names.zipWithIndex.foreach { case (n, i) =>
-          write(rows(0, 100L * (i + 1)), directory.resolve(n)); parquetAt(directory.resolve(n)).createOrReplaceTempView(n)
+          write(rows(0, 100L * (i + 1)), directory.resolve(n));
+          parquetAt(directory.resolve(n)).createOrReplaceTempView(n)
         }
         withTables(names: _*) {
-          val relations = traced("SELECT a.name FROM a JOIN b ON a.id = b.id JOIN c ON b.half = c.id")._2.groups.head.relations
+          val relations =
+            traced("SELECT a.name FROM a JOIN b ON a.id = b.id JOIN c ON b.half = c.id")._2.groups.head.relations
           assert(relations.map(r => r.name -> r.rows.map(_.source)) == names.map(_ -> Some(Source.Footer)))
           assert(relations.head.rows.exists(_.upper == 100.0))
         }
@@ -250,7 +292,9 @@ class FooterSuite extends DovetailSuite {
       def read(maxMs: String) = withConf(DovetailConf.FootersMaxMs.key -> maxMs)(profile(plan)).rows
       FooterCache.clear()
       assert(read("0").source == Source.Size, "no time, nothing read")
-      val attempts = Iterator.continually(read("1")).take(2000).takeWhile(r => r.lower < r.upper).filter(_.source == Source.Footer).toVector
+      val attempts = Iterator.continually(
+        read("1")
+      ).take(2000).takeWhile(r => r.lower < r.upper).filter(_.source == Source.Footer).toVector
       attempts.foreach(r => assert(r.lower <= 4000.0 && r.upper >= 4000.0 && r.value > 3000.0 && r.value < 5000.0, r))
       assert(read("0").lower == 4000.0 && read("0").upper == 4000.0, "in the end, all files have been read")
     }
@@ -310,10 +354,23 @@ class FooterSuite extends DovetailSuite {
   test("columns that only some files have, in another case, of another type, nested") {
     withDirectory { directory =>
       val path = directory.resolve("t")
-      write(spark.range(100).selectExpr("id AS Key", "id % 5 AS added", "struct(id AS a, id AS b) AS s", "array(id) AS list"), path)
+      write(
+        spark.range(100).selectExpr(
+          "id AS Key",
+          "id % 5 AS added",
+          "struct(id AS a, id AS b) AS s",
+          "array(id) AS list"
+        ),
+        path
+      )
       write(spark.range(300).selectExpr("id AS Key", "struct(id AS a, id AS b) AS s", "array(id) AS list"), path)
-      val data = spark.read.schema("key BIGINT, added BIGINT, s STRUCT<a: BIGINT, b: BIGINT>, list ARRAY<BIGINT>").parquet(path.toString)
-      assert(column(data, "key").max.contains(299.0) && column(data, "added").nulls.contains(0.75) && column(data, "added").ndv.contains(5.0))
+      val data = spark.read.schema(
+        "key BIGINT, added BIGINT, s STRUCT<a: BIGINT, b: BIGINT>, list ARRAY<BIGINT>"
+      ).parquet(path.toString)
+      assert(column(data, "key").max.contains(299.0) && column(data, "added").nulls.contains(0.75) && column(
+        data,
+        "added"
+      ).ndv.contains(5.0))
       assert(column(data, "s").ndv.isEmpty && column(data, "list").nulls.isEmpty)
       val asDate = spark.read.schema("key TIMESTAMP").parquet(path.toString)
       assert(column(asDate, "key").max.isEmpty, "numbers are no times")
@@ -339,7 +396,12 @@ class FooterSuite extends DovetailSuite {
         val n = 1.0 + random.nextInt(100000)
         val d = math.max(1.0, math.floor(n * random.nextDouble()))
         val l = random.nextInt(5).toDouble
-        Part(n, d, if (random.nextInt(4) == 0) None else if (i % 2 == 0) Some(Numbers(l, l + random.nextInt(3))) else Some(Texts(s"a$l", s"b$l")))
+        Part(
+          n,
+          d,
+          if (random.nextInt(4) == 0) None
+          else if (i % 2 == 0) Some(Numbers(l, l + random.nextInt(3))) else Some(Texts(s"a$l", s"b$l"))
+        )
       }
       val total = parts.map(_.values).sum
       val whole = DistinctHints.union(parts, total)

@@ -21,7 +21,11 @@ class FooterTruthSuite extends DovetailSuite {
   private lazy val Patient = DovetailConf.FootersMaxMs.key -> "60000"
 
   private def profile(data: DataFrame, millis: (String, String) = Patient): RelationProfile =
-    withConf(millis)(new PlanStatistics(spark.sessionState.conf, histograms = true, KnownTables.none)(data.queryExecution.optimizedPlan))
+    withConf(millis)(new PlanStatistics(
+      spark.sessionState.conf,
+      histograms = true,
+      KnownTables.none
+    )(data.queryExecution.optimizedPlan))
 
   private def dataFiles(directory: Path): Vector[Path] = {
     val paths = Files.walk(directory)
@@ -29,7 +33,10 @@ class FooterTruthSuite extends DovetailSuite {
     finally paths.close()
   }
 
-  /** 900 rows in three files, each column with something that formats treat in ways of their own; and a file without rows. */
+  /**
+   * 900 rows in three files, each column with something that formats treat in ways of their own; and a file without
+   * rows.
+   */
   private def awkward: DataFrame = spark.range(0, 900, 1, 3).selectExpr(
     "id",
     "CAST(-(id % 100) AS TINYINT) bytes",
@@ -71,9 +78,10 @@ class FooterTruthSuite extends DovetailSuite {
     val rows = data.count()
     assert(p.rows.source == Source.Footer && p.rows.lower == rows && p.rows.upper == rows)
     data.queryExecution.optimizedPlan.output.zipWithIndex.foreach { case (a, i) =>
-      val c                                   = p.column(a.exprId.id)
-      val (values, distinct)                  = (truth.getLong(4 * i), truth.getLong(4 * i + 1))
-      def number(at: Int): Option[Double]     = Option(truth.get(at)).flatMap(v => Values.number(Literal.create(v, a.dataType).value))
+      val c                               = p.column(a.exprId.id)
+      val (values, distinct)              = (truth.getLong(4 * i), truth.getLong(4 * i + 1))
+      def number(at: Int): Option[Double] =
+        Option(truth.get(at)).flatMap(v => Values.number(Literal.create(v, a.dataType).value))
       def holds(d: Option[Double], r: Double) = d.forall(x => math.abs(x - r) <= 1e-9 * math.abs(r))
       val clue                                = s"${a.name}: $c, of $values values and $distinct distinct ones"
       assert(c.nulls.forall(n => math.abs(n - (rows - values).toDouble / rows) < 1e-9), clue)
@@ -83,25 +91,26 @@ class FooterTruthSuite extends DovetailSuite {
     }
   }
 
-  for (format <- Seq("parquet", "orc"); zone <- Seq("UTC", "America/Los_Angeles")) test(s"$format: awkward values, in $zone") {
-    val before = TimeZone.getDefault
-    withDirectory { d =>
-      withConf("spark.sql.session.timeZone" -> zone) {
-        TimeZone.setDefault(TimeZone.getTimeZone(zone))
-        try {
-          val kinds = if (format == "parquet") Seq("INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS") else Seq("")
-          kinds.foreach { timestamps =>
-            val path = d.resolve(s"t$timestamps").toString
-            withConf("spark.sql.parquet.outputTimestampType" -> (if (timestamps.isEmpty) "INT96" else timestamps)) {
-              awkward.write.format(format).save(path)
-              awkward.where("id < 0").coalesce(1).write.format(format).mode("append").save(path)
+  for (format <- Seq("parquet", "orc"); zone <- Seq("UTC", "America/Los_Angeles"))
+    test(s"$format: awkward values, in $zone") {
+      val before = TimeZone.getDefault
+      withDirectory { d =>
+        withConf("spark.sql.session.timeZone" -> zone) {
+          TimeZone.setDefault(TimeZone.getTimeZone(zone))
+          try {
+            val kinds = if (format == "parquet") Seq("INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS") else Seq("")
+            kinds.foreach { timestamps =>
+              val path = d.resolve(s"t$timestamps").toString
+              withConf("spark.sql.parquet.outputTimestampType" -> (if (timestamps.isEmpty) "INT96" else timestamps)) {
+                awkward.write.format(format).save(path)
+                awkward.where("id < 0").coalesce(1).write.format(format).mode("append").save(path)
+              }
+              assertTrue(spark.read.format(format).load(path))
             }
-            assertTrue(spark.read.format(format).load(path))
-          }
-        } finally TimeZone.setDefault(before)
+          } finally TimeZone.setDefault(before)
+        }
       }
     }
-  }
 
   test("footers that are encrypted, cut off, or lie about their length: the size stands in") {
     withDirectory { d =>
@@ -111,7 +120,9 @@ class FooterTruthSuite extends DovetailSuite {
       val bytes                            = Files.readAllBytes(file)
       val end                              = bytes.length
       def tail(length: Int, magic: String) =
-        bytes.take(end - 8) ++ ByteBuffer.allocate(4).order(java.nio.ByteOrder.LITTLE_ENDIAN).putInt(length).array ++ magic.getBytes
+        bytes.take(
+          end - 8
+        ) ++ ByteBuffer.allocate(4).order(java.nio.ByteOrder.LITTLE_ENDIAN).putInt(length).array ++ magic.getBytes
       val broken = Seq(
         "encrypted"            -> tail(100, "PARE"),
         "longer than the file" -> tail(end * 2, "PAR1"),
@@ -152,7 +163,8 @@ class FooterTruthSuite extends DovetailSuite {
         val r = profile(t).rows; assert(r.value == 1500.0 && r.lower < 1500.0 && r.source == Source.Footer, r)
       }
       tables.foreach { t =>
-        val r = profile(t, DovetailConf.FootersMaxMs.key -> "0").rows; assert(r.value == 1500.0 && r.lower >= 160.0, s"nothing has to be read again: $r")
+        val r = profile(t, DovetailConf.FootersMaxMs.key -> "0").rows;
+        assert(r.value == 1500.0 && r.lower >= 160.0, s"nothing has to be read again: $r")
       }
     }
     FooterCache.clear()

@@ -2,7 +2,10 @@ package org.apache.spark.sql.dovetail
 
 import org.scalatest.BeforeAndAfterAll
 
-/** Estimates without a sample: from frequent values, quantiles and groups that DOVETAIL ANALYZE collected, against counts. */
+/**
+ * Estimates without a sample: from frequent values, quantiles and groups that DOVETAIL ANALYZE collected, against
+ * counts.
+ */
 class FrequencySuite extends DovetailSuite with BeforeAndAfterAll {
   private val settings = Seq("spark.dovetail.sample.enabled" -> "false", "spark.dovetail.store.writeBack" -> "false")
 
@@ -15,7 +18,8 @@ class FrequencySuite extends DovetailSuite with BeforeAndAfterAll {
         |concat('make', id % 10) make, concat('model', id % 100) model FROM range(2000)""".stripMargin
     )
     spark.sql(
-      "CREATE TABLE freq_l USING parquet AS SELECT CAST(IF(id % 3 = 0, 3, id % 200) AS BIGINT) k, concat('w', IF(id % 2 = 0, 1, id % 90)) w FROM range(300)"
+      "CREATE TABLE freq_l USING parquet AS SELECT CAST(IF(id % 3 = 0, 3, id % 200) AS BIGINT) k, concat('w', IF(id " +
+        "% 2 = 0, 1, id % 90)) w FROM range(300)"
     )
     spark.sql("CREATE TABLE freq_c (id INT, code CHAR(4)) USING parquet")
     spark.sql("INSERT INTO freq_c SELECT id, IF(id < 90, 'ab', concat('x', id)) FROM range(100)")
@@ -40,7 +44,9 @@ class FrequencySuite extends DovetailSuite with BeforeAndAfterAll {
   /** All of them, counted in one query. */
   private def near(table: String, predicates: Seq[String], tolerance: Double): Unit = {
     val counts = spark.sql(s"SELECT ${predicates.map(p => s"count_if($p)").mkString(", ")} FROM $table").head()
-    predicates.zipWithIndex.foreach { case (p, i) => near(s"SELECT * FROM $table WHERE $p", counts.getLong(i).toDouble, tolerance) }
+    predicates.zipWithIndex.foreach { case (p, i) =>
+      near(s"SELECT * FROM $table WHERE $p", counts.getLong(i).toDouble, tolerance)
+    }
   }
 
   private def near(sql: String, truth: Double, tolerance: Double): Unit = {
@@ -50,14 +56,19 @@ class FrequencySuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("equality and IN on values of every kind take their counts") {
-    val equalities = Seq("k = 3", "k = CAST(3 AS BIGINT)", "k IN (3, 5, 7)", "k = 1000", "day = DATE'2020-01-05'", "d = 1", "d = 2.00")
+    val equalities =
+      Seq("k = 3", "k = CAST(3 AS BIGINT)", "k IN (3, 5, 7)", "k = 1000", "day = DATE'2020-01-05'", "d = 1", "d = 2.00")
     near("freq_s", equalities ++ Seq("w = 'w1'", "w IN ('w1', 'w7')", "w <> 'w1'", "w = 'nowhere'"), 0.01)
     // of a column with more values than are counted one by one
     near("freq_s", Seq("wide = 0"), 0.15)
   }
 
   test("ranges follow the quantiles") {
-    near("freq_s", Seq("id < 500", "wide > 1000000", "wide BETWEEN 1 AND 1000000", "k < 3", "day >= DATE'2020-01-25'"), 0.15)
+    near(
+      "freq_s",
+      Seq("id < 500", "wide > 1000000", "wide BETWEEN 1 AND 1000000", "k < 3", "day >= DATE'2020-01-25'"),
+      0.15
+    )
   }
 
   test("frequent values on both sides of a join are multiplied, across integers of two widths, and after filters") {
@@ -65,7 +76,10 @@ class FrequencySuite extends DovetailSuite with BeforeAndAfterAll {
     near("SELECT * FROM freq_s s JOIN freq_l l ON s.w = l.w", 0.001)
     near("SELECT * FROM freq_s s JOIN freq_l l ON s.k = l.k WHERE s.k < 10 AND l.k IN (3, 5)", 0.001)
     near("SELECT * FROM freq_s s JOIN freq_l l ON s.w = l.w WHERE s.w = 'w1'", 0.001)
-    near("SELECT * FROM (SELECT k AS key FROM freq_s s) x JOIN (SELECT k AS key FROM freq_l l) y ON x.key = y.key", 0.001)
+    near(
+      "SELECT * FROM (SELECT k AS key FROM freq_s s) x JOIN (SELECT k AS key FROM freq_l l) y ON x.key = y.key",
+      0.001
+    )
   }
 
   test("values that a cast, a pad or an operator made others are not taken for the old ones") {
@@ -80,7 +94,8 @@ class FrequencySuite extends DovetailSuite with BeforeAndAfterAll {
       "SELECT * FROM (SELECT l.k FROM freq_l l JOIN freq_l m ON l.k = m.k LIMIT 1000) x JOIN freq_s s ON x.k = s.k",
       "SELECT * FROM (SELECT k, w, count(*) FROM freq_s s GROUP BY k, w) x JOIN freq_l l ON x.k = l.k",
       "SELECT * FROM (SELECT k, w, count(*) FROM freq_s s GROUP BY CUBE (k, w)) x JOIN freq_l l ON x.k = l.k",
-      "SELECT * FROM (SELECT IF(k = 3, NULL, k) AS k FROM freq_s) x LEFT JOIN (SELECT IF(k = 3, NULL, k) AS k FROM freq_l) y ON x.k <=> y.k",
+      "SELECT * FROM (SELECT IF(k = 3, NULL, k) AS k FROM freq_s) x LEFT JOIN (SELECT IF(k = 3, NULL, k) AS k FROM " +
+        "freq_l) y ON x.k <=> y.k",
       "SELECT * FROM freq_s s LEFT JOIN freq_l l ON s.k = l.k",
       "SELECT * FROM freq_s s FULL JOIN freq_l l ON s.k = l.k AND s.w = l.w"
     ).foreach { sql =>
@@ -96,7 +111,10 @@ class FrequencySuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("complete samples bound joins") {
     withDirectory { d =>
-      withConf("spark.dovetail.store.path" -> d.resolve("store").toString, "spark.dovetail.store.writeBack" -> "false") {
+      withConf(
+        "spark.dovetail.store.path"      -> d.resolve("store").toString,
+        "spark.dovetail.store.writeBack" -> "false"
+      ) {
         Seq("freq_s", "freq_l").foreach(t => spark.sql(s"DOVETAIL ANALYZE TABLE $t"))
         val sql            = "SELECT * FROM freq_s s JOIN freq_l l ON s.id = l.k"
         val (value, upper) = estimate(sql)
@@ -107,7 +125,9 @@ class FrequencySuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("after an INSERT, values beyond the range that was collected are few, and not none") {
     withTables("grows") {
-      spark.sql("CREATE TABLE grows USING parquet AS SELECT /*+ COALESCE(1) */ id AS k, concat('w', id % 3) w FROM range(1000)")
+      spark.sql(
+        "CREATE TABLE grows USING parquet AS SELECT /*+ COALESCE(1) */ id AS k, concat('w', id % 3) w FROM range(1000)"
+      )
       withConf(settings: _*)(spark.sql("DOVETAIL ANALYZE TABLE grows"))
       val beyond = Seq("k > 1500", "k = 1500", "w = 'new'").map(p => s"SELECT * FROM grows WHERE $p")
       beyond.foreach(sql => assert(estimate(sql)._1 == 0.0, sql))

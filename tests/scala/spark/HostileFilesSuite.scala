@@ -16,8 +16,9 @@ import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoredTable, StoreF
 import org.scalatest.BeforeAndAfterAll
 
 /**
- * Files that somebody made to do harm, with checksums that are right: what is read of them is nothing or sensible, and takes no more memory than their format
- * has room for, whatever they claim. Memory is what the reading thread asked for, so that the load of the machine does not matter.
+ * Files that somebody made to do harm, with checksums that are right: what is read of them is nothing or sensible, and
+ * takes no more memory than their format has room for, whatever they claim. Memory is what the reading thread asked
+ * for, so that the load of the machine does not matter.
  */
 class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
   import HostileFilesSuite._
@@ -29,7 +30,8 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
   private val key   = "file:/data/every_type"
   private val good  = new Pieces(every)
 
-  private def store(directory: Path): StatisticsStore = new StatisticsStore(new StoreFiles(new HadoopPath(directory.toString), new Configuration()))
+  private def store(directory: Path): StatisticsStore =
+    new StatisticsStore(new StoreFiles(new HadoopPath(directory.toString), new Configuration()))
 
   /** Looks at a file as a query does, and uses all that is found. */
   private def look(directory: Path, bytes: Array[Byte]): (Option[StoredTable], Long) = {
@@ -59,18 +61,25 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
       }
       LogCapture.of("dovetail") {
         (0 until Rounds).foreach { i =>
-          val (_, bytes) = look(d, if (i % 2 == 0) good.withHeader(broken(good.header)) else good.withWhole(broken(good.whole)))
+          val (_, bytes) =
+            look(d, if (i % 2 == 0) good.withHeader(broken(good.header)) else good.withWhole(broken(good.whole)))
           assert(bytes < MostMemory, s"round $i asked for $bytes bytes")
         }
       }
-      assert(look(d, good.withHeader(good.header))._1.exists(_.statistics.rows == 600), "the pieces are put together as they were")
+      assert(
+        look(d, good.withHeader(good.header))._1.exists(_.statistics.rows == 600),
+        "the pieces are put together as they were"
+      )
     }
   }
 
   test("every number of a header may claim ten million of whatever it counts") {
     withDirectory { d =>
       LogCapture.of("dovetail") {
-        for (at <- (0 until good.header.length - 4).filter(i => i < 40 || i > good.header.length - 140); claim <- Seq(10000000)) {
+        for (
+          at    <- (0 until good.header.length - 4).filter(i => i < 40 || i > good.header.length - 140);
+          claim <- Seq(10000000)
+        ) {
           val header = good.header.clone()
           ByteBuffer.wrap(header).putInt(at, claim)
           val (_, bytes) = look(d, good.withHeader(header))
@@ -84,20 +93,28 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
     withDirectory { d =>
       val zeros = packedZeros(512 << 20)
       assert(zeros.length < 100000)
-      val bombs = Seq("header" -> good.withPacked(zeros, good.packedWhole), "sketch" -> good.withPacked(good.packedHeader, zeros))
+      val bombs =
+        Seq("header" -> good.withPacked(zeros, good.packedWhole), "sketch" -> good.withPacked(good.packedHeader, zeros))
       bombs.foreach { case (where, file) =>
         val ((found, bytes), warnings) = LogCapture.of("dovetail")(look(d, file))
-        assert(found.isEmpty && warnings.size == 1 && warnings.head.contains("unpack to more than"), s"$where: $warnings")
+        assert(
+          found.isEmpty && warnings.size == 1 && warnings.head.contains("unpack to more than"),
+          s"$where: $warnings"
+        )
         assert(bytes < 4L * MostMemory, s"$where asked for $bytes bytes")
       }
     }
   }
 
-  test("a schema that is deep, names a class to be loaded, or is no schema of flat columns is refused before Spark reads it") {
+  test(
+    "a schema that is deep, names a class to be loaded, or is no schema of flat columns is refused before Spark " +
+      "reads it"
+  ) {
     withDirectory { d =>
       val deep   = "{\"type\":\"struct\",\"fields\":" + "[" * 100000
       val nested = "{\"type\":\"array\",\"elementType\":" * 20000 + "\"long\"" + "}" * 20000
-      val loads  = s"""{"type":"struct","fields":[{"name":"a","type":{"type":"udt","class":"${classOf[Loaded].getName}"},"nullable":true,"metadata":{}}]}"""
+      val loads  =
+        s"""{"type":"struct","fields":[{"name":"a","type":{"type":"udt","class":"${classOf[Loaded].getName}"},"nullable":true,"metadata":{}}]}"""
       val (_, warnings) = LogCapture.of("dovetail")(Seq(deep, nested, loads, "\"long\"", "", "[]").foreach { schema =>
         val (found, bytes) = look(d, good.withHeader(good.headerWith(schema)))
         assert(found.isEmpty && bytes < MostMemory, schema.take(40))
@@ -109,7 +126,8 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
   test("a broken file is read once, not once per query; and what is no file is not opened") {
     withDirectory { d =>
       withConf(WatchedFileSystem.setting) {
-        val files = new StoreFiles(new HadoopPath(s"${WatchedFileSystem.Scheme}:$d"), spark.sessionState.newHadoopConf())
+        val files =
+          new StoreFiles(new HadoopPath(s"${WatchedFileSystem.Scheme}:$d"), spark.sessionState.newHadoopConf())
         Files.write(d.resolve(name), good.withHeader(good.header.take(100)))
         val here = new StatisticsStore(files)
         LogCapture.of("dovetail") {
@@ -119,7 +137,9 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
       }
       // whoever opens a pipe waits for one who writes to it
       Files.delete(d.resolve(name))
-      Seq(name, "pins.json").foreach(n => assert(new ProcessBuilder("mkfifo", d.resolve(n).toString).start().waitFor() == 0))
+      Seq(name, "pins.json").foreach(n =>
+        assert(new ProcessBuilder("mkfifo", d.resolve(n).toString).start().waitFor() == 0)
+      )
       LogCapture.of("dovetail") {
         val here = store(d)
         assert(here.find(key).isEmpty && here.newerVersion(key).isEmpty && new Pins(here.files).all.isEmpty)
@@ -140,7 +160,8 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
       files.foreach { content =>
         Files.write(d.resolve("pins.json"), content.getBytes("UTF-8"))
         val pins            = new Pins(new StoreFiles(new HadoopPath(d.toString), new Configuration()))
-        val (bytes, warned) = LogCapture.of("dovetail")(allocated((0 until 20).foreach(_ => assert(pins.all.isEmpty)))._2)
+        val (bytes, warned) =
+          LogCapture.of("dovetail")(allocated((0 until 20).foreach(_ => assert(pins.all.isEmpty)))._2)
         assert(pins.problem.isDefined && warned.size <= 1, content.take(60))
         assert(bytes < 4L * MostMemory, s"${content.take(60)} asked for $bytes bytes")
       }
@@ -151,7 +172,10 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
     withDirectory { d =>
       withConf("spark.dovetail.store.path" -> d.toString, "spark.dovetail.store.writeBack" -> "false") {
         withTables("t") {
-          spark.range(0, 4000, 1, 4).selectExpr("id", "CAST(id % 4 AS INT) p").repartition(4).write.partitionBy("p").saveAsTable("t")
+          spark.range(0, 4000, 1, 4).selectExpr(
+            "id",
+            "CAST(id % 4 AS INT) p"
+          ).repartition(4).write.partitionBy("p").saveAsTable("t")
           spark.sql("DOVETAIL ANALYZE TABLE t").collect()
           val list = Files.list(d)
           val file =
@@ -160,7 +184,9 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
           val pieces = new Pieces(Files.readAllBytes(file))
           Files.write(file, pieces.withFirstPart(packedZeros(64 << 20)))
           val sql           = "SELECT count(*) FROM t WHERE p < 2"
-          val (_, warnings) = LogCapture.of("dovetail")((0 until 3).foreach(_ => assert(spark.sql(s"$sql AND id >= 0").head().getLong(0) == 2000)))
+          val (_, warnings) = LogCapture.of("dovetail")((0 until 3).foreach(_ =>
+            assert(spark.sql(s"$sql AND id >= 0").head().getLong(0) == 2000)
+          ))
           assert(warnings.size <= 1, warnings)
           val again = spark.sql("DOVETAIL ANALYZE TABLE t").head()
           assert(again.getLong(1) == 4000 && again.getInt(3) > 0 && again.getInt(4) > 0)
@@ -196,7 +222,8 @@ object HostileFilesSuite {
     bytes.toByteArray
   }
 
-  private def unpacked(bytes: Array[Byte]): Array[Byte] = new ZstdInputStream(new java.io.ByteArrayInputStream(bytes)).readAllBytes()
+  private def unpacked(bytes: Array[Byte]): Array[Byte] =
+    new ZstdInputStream(new java.io.ByteArrayInputStream(bytes)).readAllBytes()
 
   private def checksum(bytes: Array[Byte]): Long = { val crc = new CRC32; crc.update(bytes); crc.getValue }
 
@@ -226,7 +253,9 @@ object HostileFilesSuite {
       val in    = ByteBuffer.wrap(header)
       val text  = (0 until 2).foldLeft(0)((at, _) => at + 4 + in.getInt(at)) + 8
       val bytes = schema.getBytes("UTF-8")
-      header.take(text) ++ ByteBuffer.allocate(4).putInt(bytes.length).array ++ bytes ++ header.drop(text + 4 + in.getInt(text))
+      header.take(text) ++ ByteBuffer.allocate(4).putInt(bytes.length).array ++ bytes ++ header.drop(
+        text + 4 + in.getInt(text)
+      )
     }
 
     /** With another block in the place of the first part's: behind all others, so that these stay where they are. */
@@ -241,9 +270,10 @@ object HostileFilesSuite {
 
     /** Length of the first block: the offset of the one behind it. */
     private def findFirst: Int = {
-      val ends = (0 to header.length - 20).map(i => ByteBuffer.wrap(header, i, 12)).map(b => (b.getLong(), b.getInt())).collect {
-        case (0L, n) if n > 100 && n < blocks.length => n
-      }
+      val ends =
+        (0 to header.length - 20).map(i => ByteBuffer.wrap(header, i, 12)).map(b => (b.getLong(), b.getInt())).collect {
+          case (0L, n) if n > 100 && n < blocks.length => n
+        }
       ends.find(n => header.indexOfSlice(ByteBuffer.allocate(8).putLong(n.toLong).array) >= 0).get
     }
 
@@ -252,7 +282,8 @@ object HostileFilesSuite {
       put(Zstd.compress(other, 1), blocks.take(offset) ++ packed)
     }
 
-    private def place(offset: Long, length: Int, sum: Long): ByteBuffer = ByteBuffer.allocate(20).putLong(offset).putInt(length).putLong(sum)
+    private def place(offset: Long, length: Int, sum: Long): ByteBuffer =
+      ByteBuffer.allocate(20).putLong(offset).putInt(length).putLong(sum)
 
     private def put(packedHeader: Array[Byte], blocks: Array[Byte]): Array[Byte] = {
       val bytes = new ByteArrayOutputStream()

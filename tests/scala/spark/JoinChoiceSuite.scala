@@ -19,7 +19,8 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     super.beforeAll()
     def table(name: String, rows: Int, keys: Int): Unit = {
       spark.sql(
-        s"CREATE TABLE $name USING parquet AS SELECT CAST(id % $keys AS INT) k, CAST(id AS INT) i, CAST(pmod(hash(id), 500) AS INT) w, " +
+        s"CREATE TABLE $name USING parquet AS SELECT CAST(id % $keys AS INT) k, CAST(id AS INT) i, " +
+          "CAST(pmod(hash(id), 500) AS INT) w, " +
           s"sha2(CAST(id AS STRING), 256) t FROM range($rows)"
       )
       spark.sql(s"ANALYZE TABLE $name COMPUTE STATISTICS FOR ALL COLUMNS")
@@ -35,7 +36,10 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     finally super.afterAll()
 
   private def withThreshold[A](bytes: Long, more: (String, String)*)(body: => A): A =
-    withConf((Seq("spark.sql.autoBroadcastJoinThreshold" -> bytes.toString, "spark.sql.shuffle.partitions" -> "4") ++ more): _*)(body)
+    withConf((Seq(
+      "spark.sql.autoBroadcastJoinThreshold" -> bytes.toString,
+      "spark.sql.shuffle.partitions"         -> "4"
+    ) ++ more): _*)(body)
 
   /** The plan that ran at last. */
   private def ran(sql: String): Seq[SparkPlan] = {
@@ -69,15 +73,23 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
-  test("no broadcast of ours: switched off, without a threshold, against a user's hint, where the side cannot be broadcast, or may be too large") {
-    withThreshold(threshold.toLong, off, "spark.dovetail.broadcast.enabled" -> "false")(assert(joins(selective) == Seq("sort merge")))
+  test(
+    "no broadcast of ours: switched off, without a threshold, against a user's hint, where the side cannot be " +
+      "broadcast, or may be too large"
+  ) {
+    withThreshold(
+      threshold.toLong,
+      off,
+      "spark.dovetail.broadcast.enabled" -> "false"
+    )(assert(joins(selective) == Seq("sort merge")))
     withThreshold(-1, off)(assert(joins(selective) == Seq("sort merge")))
     withThreshold(threshold.toLong, off) {
       assert(joins(selective.replace("SELECT", "SELECT /*+ MERGE(medium) */")) == Seq("sort merge"))
       val outer = "SELECT big.t, medium.t FROM big RIGHT JOIN medium ON big.k = medium.k WHERE medium.w = 7"
       assert(joins(outer) == Seq("sort merge"), "every row of the small side comes out, partner or not")
     }
-    // one row is estimated, but 6,000 of 80 bytes are more than 32 times this threshold; and with all rows read, one row is certain
+    // one row is estimated, but 6,000 of 80 bytes are more than 32 times this threshold; and with all rows read, one
+    // row is certain
     val one = "SELECT big.t, other.t FROM big JOIN other ON big.k = other.k WHERE other.i = 7"
     withThreshold(1000, off, "spark.dovetail.sample.files" -> "false")(assert(joins(one) == Seq("sort merge")))
     withThreshold(1000, off, "spark.dovetail.footers.maxMs" -> "60000")(assert(joins(one) == Seq("broadcast right")))
@@ -86,17 +98,28 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
   test("a broadcast with which a query fails is not made again, and others are") {
     spark.udf.register("slowly", (i: Int) => { Thread.sleep(400); i })
     spark.udf.register("quickly", (i: Int) => i)
-    val late = "SELECT big.t, medium.t FROM big JOIN medium ON big.k = medium.k WHERE medium.w = 9 AND slowly(medium.w) > 0"
+    val late =
+      "SELECT big.t, medium.t FROM big JOIN medium ON big.k = medium.k WHERE medium.w = 9 AND slowly(medium.w) > 0"
     withThreshold(threshold.toLong, off) {
       withConf("spark.sql.broadcastTimeout" -> "1") {
         assert(joinsPlanned(late).map(_.take(9)) == Seq("broadcast"))
         val failure = intercept[Exception](spark.sql(late).collect())
-        assert(Iterator.iterate[Throwable](failure)(_.getCause).takeWhile(_ != null).exists(_.getMessage.contains("broadcast")), failure)
+        assert(
+          Iterator.iterate[Throwable](failure)(
+            _.getCause
+          ).takeWhile(_ != null).exists(_.getMessage.contains("broadcast")),
+          failure
+        )
         spark.sparkContext.listenerBus.waitUntilEmpty()
         assert(joinsPlanned(late) == Seq("sort merge"))
         assert(DovetailSuite.answer(spark.sql(late).queryExecution).nonEmpty)
         assert(joinsPlanned(late.replace("slowly", "quickly")).map(_.take(9)) == Seq("broadcast"), "another one")
-        assert(explained(late).split("\\s+").mkString(" ").contains("a broadcast of medium is not made: a query failed with it on"), explained(late))
+        assert(
+          explained(
+            late
+          ).split("\\s+").mkString(" ").contains("a broadcast of medium is not made: a query failed with it on"),
+          explained(late)
+        )
         assert(!explained(late.replace("slowly", "quickly")).contains("a query failed"))
         // what the next application reads
         val kept = new JoinFailures(StatisticsStore.of(spark).files)
@@ -110,7 +133,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("failures that cannot be read are none, and one warning; those of another application are found") {
     withDirectory { directory =>
-      val files   = new StoreFiles(new org.apache.hadoop.fs.Path(directory.toString), spark.sessionState.newHadoopConf())
+      val files = new StoreFiles(new org.apache.hadoop.fs.Path(directory.toString), spark.sessionState.newHadoopConf())
       val failure = JoinFailure("00ff", "broadcast", Vector("t"), "out of memory", "2026-01-02T03:04:05Z")
       new JoinFailures(files).add(Seq(failure))
       assert(new JoinFailures(files).of("00ff").contains(failure) && new JoinFailures(files).of("00fe").isEmpty)
@@ -126,29 +149,47 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("an input of few bytes on disk and many in memory: another order does not make Spark broadcast it") {
     withTables("packed", "tiny") {
-      spark.sql("CREATE TABLE packed USING parquet AS SELECT CAST(id AS INT) k, repeat('x', 20000) t FROM range(0, 100, 1, 1)")
-      spark.sql("CREATE TABLE tiny USING parquet AS SELECT CAST(id AS INT) k, CAST(id AS INT) w FROM range(0, 100, 1, 1)")
-      val query = "SELECT big.i, packed.t, tiny.w FROM packed JOIN tiny ON packed.k = tiny.k JOIN big ON big.k = packed.k"
+      spark.sql(
+        "CREATE TABLE packed USING parquet AS SELECT CAST(id AS INT) k, repeat('x', 20000) t FROM range(0, 100, 1, 1)"
+      )
+      spark.sql(
+        "CREATE TABLE tiny USING parquet AS SELECT CAST(id AS INT) k, CAST(id AS INT) w FROM range(0, 100, 1, 1)"
+      )
+      val query =
+        "SELECT big.i, packed.t, tiny.w FROM packed JOIN tiny ON packed.k = tiny.k JOIN big ON big.k = packed.k"
       val asked = query.replaceFirst("SELECT", "SELECT /*+ DOVETAIL_ORDER('((big packed) tiny)') */")
       withThreshold(threshold.toLong, off) {
-        assert(spark.table("packed").queryExecution.optimizedPlan.stats.sizeInBytes < threshold, "Spark takes it for small")
-        def built = physical(asked).collect { case j: BroadcastHashJoinExec => j }.map(j => if (j.buildSide == BuildLeft) j.left else j.right)
+        assert(
+          spark.table("packed").queryExecution.optimizedPlan.stats.sizeInBytes < threshold,
+          "Spark takes it for small"
+        )
+        def built = physical(asked).collect { case j: BroadcastHashJoinExec => j }.map(j =>
+          if (j.buildSide == BuildLeft) j.left else j.right
+        )
         assert(built.nonEmpty && built.forall(!_.toString.contains("packed")), physical(asked))
         sameAnswer(asked, reorders = false)
       }
       // with the memory for it, Spark broadcasts it there
-      withThreshold(100 * threshold.toLong, off)(assert(physical(asked).toString.split("BroadcastExchange").drop(1).exists(_.contains("packed"))))
+      withThreshold(
+        100 * threshold.toLong,
+        off
+      )(assert(physical(asked).toString.split("BroadcastExchange").drop(1).exists(_.contains("packed"))))
     }
   }
 
   test("nothing of unknown width is broadcast by Dovetail, however small it is estimated") {
     withDirectory { directory =>
       val path = directory.resolve("csv").toString
-      spark.range(5000).selectExpr("CAST(id AS INT) k", "CAST(pmod(hash(id), 500) AS INT) w", "repeat('y', 20) t").coalesce(1).write.csv(path)
+      spark.range(5000).selectExpr(
+        "CAST(id AS INT) k",
+        "CAST(pmod(hash(id), 500) AS INT) w",
+        "repeat('y', 20) t"
+      ).coalesce(1).write.csv(path)
       withTables("loose") {
         spark.sql(s"CREATE TABLE loose (k INT, w INT, t STRING) USING csv LOCATION '$path'")
         spark.sql("ANALYZE TABLE loose COMPUTE STATISTICS FOR COLUMNS k, w")
-        def query(column: String) = s"SELECT big.t, loose.$column FROM big JOIN loose ON big.k = loose.k WHERE loose.w = 7"
+        def query(column: String) =
+          s"SELECT big.t, loose.$column FROM big JOIN loose ON big.k = loose.k WHERE loose.w = 7"
         withThreshold(3L * threshold, off) {
           assert(joins(query("w")).map(_.take(9)) == Seq("broadcast"), "numbers alone")
           assert(joins(query("t")) == Seq("sort merge"), "a text that nobody has measured")
@@ -159,7 +200,10 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("an input that several parts of a query share stays one broadcast, as long as Spark reuses it") {
     val parts =
-      (1 to 3).map(w => s"SELECT medium.w, count(*) n FROM big JOIN medium ON big.k = medium.k JOIN other ON big.i = other.i WHERE big.w = $w GROUP BY 1")
+      (1 to 3).map(w =>
+        "SELECT medium.w, count(*) n FROM big JOIN medium ON big.k = medium.k JOIN other ON big.i = other.i WHERE " +
+          s"big.w = $w GROUP BY 1"
+      )
     val query = parts.mkString(" UNION ALL ")
     // of big's few rows, or of a dimension
     def broadcasts: (Int, Int) = {
@@ -171,13 +215,17 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
       assert(broadcasts == ((2, 4)) && !explained(query).contains("other broadcasts"))
       withConf("spark.sql.exchange.reuse" -> "false") {
         assert(broadcasts == ((6, 0)))
-        assert(explained(query).contains("the written order with other broadcasts"), "by itself each part would rather broadcast what is left of big")
+        assert(
+          explained(query).contains("the written order with other broadcasts"),
+          "by itself each part would rather broadcast what is left of big"
+        )
       }
       sameAnswer(query, reorders = false)
     }
   }
 
-  private def explained(sql: String): String = spark.sql("SELECT * FROM dovetail_explain(\"" + sql + "\")").head().getString(0)
+  private def explained(sql: String): String =
+    spark.sql("SELECT * FROM dovetail_explain(\"" + sql + "\")").head().getString(0)
 
   private def joinsPlanned(sql: String): Seq[String] = physical(sql).collect {
     case j: BroadcastHashJoinExec => s"broadcast ${if (j.buildSide == BuildLeft) "left" else "right"}"
@@ -186,12 +234,19 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
 
   // hash tables
 
-  private def joined(kind: String, more: String = ""): String = s"SELECT count(*) FROM big $kind JOIN medium ON big.k = medium.k $more"
-  private val adaptive                                        = "spark.sql.adaptive.enabled" -> "true"
+  private def joined(kind: String, more: String = ""): String =
+    s"SELECT count(*) FROM big $kind JOIN medium ON big.k = medium.k $more"
+  private val adaptive = "spark.sql.adaptive.enabled" -> "true"
 
   test("the smaller of two exchanged inputs is hashed instead of both sorted, where the kind of join allows it") {
     withThreshold(-1, adaptive) {
-      Seq("INNER" -> "hash right", "LEFT" -> "hash right", "LEFT SEMI" -> "hash right", "LEFT ANTI" -> "hash right", "FULL" -> "sort merge").foreach {
+      Seq(
+        "INNER"     -> "hash right",
+        "LEFT"      -> "hash right",
+        "LEFT SEMI" -> "hash right",
+        "LEFT ANTI" -> "hash right",
+        "FULL"      -> "sort merge"
+      ).foreach {
         case (kind, expected) =>
           dovetail(on = false)(assert(joins(joined(kind)) == Seq("sort merge"), kind))
           assert(joins(joined(kind)) == Seq(expected), kind)
@@ -200,15 +255,28 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
       val reversed = "SELECT big.t, medium.t FROM medium RIGHT JOIN big ON big.k = medium.k"
       assert(joins(reversed) == Seq("hash left"))
       sameAnswer(reversed, reorders = false)
-      assert(joins("SELECT count(*) FROM medium LEFT JOIN big ON big.k = medium.k") == Seq("sort merge"), "the larger one would be hashed")
-      assert(joins("SELECT count(*) FROM medium JOIN other ON other.k = medium.k") == Seq("sort merge"), "of the same size")
+      assert(
+        joins("SELECT count(*) FROM medium LEFT JOIN big ON big.k = medium.k") == Seq("sort merge"),
+        "the larger one would be hashed"
+      )
+      assert(
+        joins("SELECT count(*) FROM medium JOIN other ON other.k = medium.k") == Seq("sort merge"),
+        "of the same size"
+      )
     }
   }
 
   test("no hash table of ours: switched off, against a user's hint, where Spark broadcasts") {
     val query = joined("INNER")
-    withThreshold(-1, adaptive, "spark.dovetail.adaptive.shuffledHash" -> "false")(assert(joins(query) == Seq("sort merge")))
-    withThreshold(-1, adaptive)(assert(joins(query.replace("SELECT", "SELECT /*+ MERGE(medium) */")) == Seq("sort merge")))
+    withThreshold(
+      -1,
+      adaptive,
+      "spark.dovetail.adaptive.shuffledHash" -> "false"
+    )(assert(joins(query) == Seq("sort merge")))
+    withThreshold(
+      -1,
+      adaptive
+    )(assert(joins(query.replace("SELECT", "SELECT /*+ MERGE(medium) */")) == Seq("sort merge")))
     withThreshold(-1, adaptive, "spark.sql.adaptive.autoBroadcastJoinThreshold" -> "1000000") {
       assert(joins("SELECT count(*) FROM big JOIN medium ON big.k = medium.k").map(_.take(9)) == Seq("broadcast"))
     }
@@ -216,8 +284,10 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("two joins and a window above: each join as its inputs turned out, and the same answer") {
     withThreshold(-1, adaptive) {
-      val sql = "SELECT k, n, row_number() OVER (PARTITION BY k ORDER BY i) r FROM (SELECT big.k, big.i, medium.w + other.w n FROM big JOIN medium " +
-        "ON big.k = medium.k JOIN other ON other.i = big.i)"
+      val sql =
+        "SELECT k, n, row_number() OVER (PARTITION BY k ORDER BY i) r FROM (SELECT big.k, big.i, medium.w + other.w " +
+          "n FROM big JOIN medium " +
+          "ON big.k = medium.k JOIN other ON other.i = big.i)"
       // 6,000 rows come out of the first join, which are not clearly more than 5,000
       assert(joins(sql).toSet == Set("hash right", "sort merge"), joins(sql))
       sameAnswer(sql, reorders = false)

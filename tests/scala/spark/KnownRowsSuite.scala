@@ -11,8 +11,11 @@ import org.scalatest.BeforeAndAfterEach
 class KnownRowsSuite extends StarSuite with BeforeAndAfterEach {
   override def afterEach(): Unit = { run("FORGET ROWS"); super.afterEach() }
 
-  private def run(statement: String): Seq[String]          = spark.sql(s"DOVETAIL $statement").collect().toSeq.map(_.getString(0))
-  private def estimate(sql: String): (Double, String)      = { val e = EstimateQuery(spark, sql); (e.head.asInstanceOf[Double], e(3).toString) }
+  private def run(statement: String): Seq[String] =
+    spark.sql(s"DOVETAIL $statement").collect().toSeq.map(_.getString(0))
+  private def estimate(sql: String): (Double, String) = {
+    val e = EstimateQuery(spark, sql); (e.head.asInstanceOf[Double], e(3).toString)
+  }
   private def isGiven(sql: String, rows: Double): Unit     = assert(estimate(sql) == ((rows, "given")), sql)
   private def isNotGiven(sql: String): Unit                = assert(estimate(sql)._2 != "given", sql)
   private def joins(sql: String): Map[Set[String], Double] = {
@@ -20,12 +23,16 @@ class KnownRowsSuite extends StarSuite with BeforeAndAfterEach {
     (g.before.get.joins ++ g.after.toVector.flatMap(_.joins)).map(j => j.relations.toSet -> j.rows.value).toMap
   }
 
-  test("a join is recognized whatever its aliases, its order, its columns, the order of its predicates and the sides of an equality") {
+  test(
+    "a join is recognized whatever its aliases, its order, its columns, the order of its predicates and the sides of " +
+      "an equality"
+  ) {
     run("SET ROWS 123 FOR SELECT f.v FROM f JOIN c ON f.k3 = c.k WHERE c.w = 1 AND f.v < 500")
     Seq(
       "SELECT * FROM f JOIN c ON f.k3 = c.k WHERE c.w = 1 AND f.v < 500",
       "SELECT x.s FROM c x, f y WHERE 500 > y.v AND x.k = y.k3 AND 1 = x.w",
-      "SELECT q.k1 + 1 FROM (SELECT * FROM f WHERE v < 500) q JOIN (SELECT k AS kk, w FROM c) r ON r.kk = q.k3 AND r.w = 1"
+      "SELECT q.k1 + 1 FROM (SELECT * FROM f WHERE v < 500) q JOIN (SELECT k AS kk, w FROM c) r ON r.kk = q.k3 AND " +
+        "r.w = 1"
     ).foreach(isGiven(_, 123))
     Seq(
       "SELECT * FROM f JOIN c ON f.k3 = c.k WHERE c.w = 1",
@@ -39,14 +46,17 @@ class KnownRowsSuite extends StarSuite with BeforeAndAfterEach {
 
   test("lists, alternatives, null-safe equality, functions, subqueries") {
     def both(told: String, asked: String): Unit = {
-      run(s"SET ROWS 77 FOR SELECT * FROM f JOIN c ON f.k3 = c.k WHERE $told"); isGiven(s"SELECT 1 FROM c JOIN f ON c.k = f.k3 WHERE $asked", 77)
+      run(s"SET ROWS 77 FOR SELECT * FROM f JOIN c ON f.k3 = c.k WHERE $told");
+      isGiven(s"SELECT 1 FROM c JOIN f ON c.k = f.k3 WHERE $asked", 77)
     }
     both("f.v IN (3, 1, 2)", "f.v IN (1, 2, 3)")
     both("f.v = 1 OR f.t LIKE 'x%'", "f.t LIKE 'x%' OR f.v = 1")
     both("upper(c.s) = 'C1'", "'C1' = upper(c.s)")
     both(s"f.v IN (${(1 to 20).mkString(", ")})", s"f.v IN (${(1 to 20).reverse.mkString(", ")})")
     isNotGiven("SELECT 1 FROM c JOIN f ON c.k = f.k3 WHERE f.v IN (1, 2, 4)")
-    val e = intercept[IllegalArgumentException](run("SET ROWS 5 FOR SELECT * FROM f JOIN c ON f.k3 = c.k WHERE f.v > (SELECT avg(w) FROM a)"))
+    val e = intercept[IllegalArgumentException](
+      run("SET ROWS 5 FOR SELECT * FROM f JOIN c ON f.k3 = c.k WHERE f.v > (SELECT avg(w) FROM a)")
+    )
     assert(e.getMessage.contains("cannot be recognized in other queries"))
   }
 
@@ -62,7 +72,10 @@ class KnownRowsSuite extends StarSuite with BeforeAndAfterEach {
     assert(g.after.get.joins.find(_.relations.toSet == Set("f", "b")).get.rows.source == Source.Given)
     // 4000 instead of what was estimated, and 2 instead of 5000
     val whole = Set("f", "a", "b", "c")
-    assert(math.abs(after(whole) / (before(whole) * 4000 / before(Set("f", "c")) * 2 / 5000) - 1.0) < 0.05, (before, after))
+    assert(
+      math.abs(after(whole) / (before(whole) * 4000 / before(Set("f", "c")) * 2 / 5000) - 1.0) < 0.05,
+      (before, after)
+    )
     sameAnswer(sql)
   }
 
@@ -79,7 +92,10 @@ class KnownRowsSuite extends StarSuite with BeforeAndAfterEach {
     assert(estimate("SELECT * FROM f JOIN a ON f.k1 = a.k")._1 > 400000.0)
     run("SET ROWS 50000 FOR SELECT * FROM p")
     isGiven("SELECT * FROM p", 50000)
-    assert(math.abs(estimate("SELECT * FROM p WHERE k3 = 3")._1 / 2500 - 1.0) < 0.1, "predicates on partitions count as others do")
+    assert(
+      math.abs(estimate("SELECT * FROM p WHERE k3 = 3")._1 / 2500 - 1.0) < 0.1,
+      "predicates on partitions count as others do"
+    )
   }
 
   test("of a table that Dovetail has analyzed: its sample and its partitions grow with it") {
@@ -101,7 +117,8 @@ class KnownRowsSuite extends StarSuite with BeforeAndAfterEach {
     isGiven("SELECT * FROM a p JOIN f ON f.k2 = p.k JOIN a q ON f.k1 = q.k WHERE f.v = 3", 42)
     isNotGiven("SELECT * FROM a p JOIN f ON f.k2 = p.k JOIN a q ON f.k2 = q.k WHERE f.v = 3")
     run("SET ROWS 9 FOR SELECT * FROM f JOIN a ON f.k1 = a.k")
-    val found = joins("SELECT count(*) FROM f JOIN a x ON f.k1 = x.k JOIN a y ON f.k2 = y.k JOIN c ON f.k3 = c.k WHERE c.w = 1")
+    val found =
+      joins("SELECT count(*) FROM f JOIN a x ON f.k1 = x.k JOIN a y ON f.k2 = y.k JOIN c ON f.k3 = c.k WHERE c.w = 1")
     assert(!found.get(Set("f", "a#2")).contains(9.0), found)
     assert(estimate("SELECT * FROM f JOIN a x ON f.k1 = x.k JOIN a y ON f.k2 = y.k")._1 < 100.0)
   }
@@ -119,7 +136,11 @@ class KnownRowsSuite extends StarSuite with BeforeAndAfterEach {
     run("SET ROWS 7 FOR SELECT * FROM c WHERE s = 'it''s'")
     run("SET ROWS 5 FOR 'SELECT * FROM f JOIN c ON f.k3 = c.k WHERE c.s = \"x\"'")
     run("SET ROWS 1000 FOR TABLE f")
-    assert(spark.sql("SELECT kind, rows FROM dovetail_rows()").collect().map(_.toString).toSeq == Seq("[query,7.0]", "[query,5.0]", "[table,1000.0]"))
+    assert(spark.sql("SELECT kind, rows FROM dovetail_rows()").collect().map(_.toString).toSeq == Seq(
+      "[query,7.0]",
+      "[query,5.0]",
+      "[table,1000.0]"
+    ))
     assert(spark.newSession().sql("SELECT * FROM dovetail_rows()").count() == 0)
     withDirectory { directory =>
       val file = directory.resolve("rows.json")
@@ -140,11 +161,24 @@ class KnownRowsSuite extends StarSuite with BeforeAndAfterEach {
   }
 
   test("what cannot be understood is refused, with what is allowed") {
-    Seq("SET ROWS FOR SELECT 1", "SET ROWS -3 FOR SELECT 1", "SET ROWS 99999999999999999999 FOR TABLE f", "FORGET", "LOAD x").foreach { s =>
-      assert(intercept[IllegalArgumentException](run(s)).getMessage.contains(s"Allowed: DOVETAIL ${s.takeWhile(_ != ' ')} ROWS"), s)
+    Seq(
+      "SET ROWS FOR SELECT 1",
+      "SET ROWS -3 FOR SELECT 1",
+      "SET ROWS 99999999999999999999 FOR TABLE f",
+      "FORGET",
+      "LOAD x"
+    ).foreach { s =>
+      assert(
+        intercept[IllegalArgumentException](
+          run(s)
+        ).getMessage.contains(s"Allowed: DOVETAIL ${s.takeWhile(_ != ' ')} ROWS"),
+        s
+      )
     }
     spark.sql("CREATE OR REPLACE TEMP VIEW both AS SELECT f.v FROM f JOIN c ON f.k3 = c.k")
-    assert(intercept[IllegalArgumentException](run("SET ROWS 3 FOR TABLE both")).getMessage.contains("FOR SELECT * FROM both"))
+    assert(intercept[IllegalArgumentException](
+      run("SET ROWS 3 FOR TABLE both")
+    ).getMessage.contains("FOR SELECT * FROM both"))
     spark.catalog.dropTempView("both")
     assert(!DovetailConf.ExcludeTables.get(spark.sessionState.conf).contains("f"))
   }

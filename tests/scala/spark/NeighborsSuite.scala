@@ -4,7 +4,10 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
-/** Reordered queries next to the other features of Spark: pushdown, pruning, writes, data source V2, caches, views, subqueries. */
+/**
+ * Reordered queries next to the other features of Spark: pushdown, pruning, writes, data source V2, caches, views,
+ * subqueries.
+ */
 class NeighborsSuite extends StarSuite {
   private val from = "FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1 AND f.v > 10"
   private val star = s"SELECT f.v, a.w, b.s $from"
@@ -14,7 +17,9 @@ class NeighborsSuite extends StarSuite {
   /** What each table is asked for: columns and filters. Order of joins left out. */
   private def scans(plan: SparkPlan): Seq[String] = plan.collectLeaves().flatMap {
     case s: FileSourceScanExec =>
-      Some(s"${s.tableIdentifier.map(_.table)} ${s.requiredSchema.fieldNames.sorted.toSeq} ${s.metadata.get("PushedFilters").map(_.split(", ").sorted.toSeq)}")
+      Some(
+        s"${s.tableIdentifier.map(_.table)} ${s.requiredSchema.fieldNames.sorted.toSeq} ${s.metadata.get("PushedFilters").map(_.split(", ").sorted.toSeq)}"
+      )
     case s: BatchScanExec => Some(
         s"${s.scan.readSchema().fieldNames.sorted.toSeq} ${"PushedFilters: \\[[^\\]]*\\]".r.findFirstIn(s.scan.description()).map(_.split("[\\[,\\]] ?").sorted.toSeq)}"
       )
@@ -42,7 +47,9 @@ class NeighborsSuite extends StarSuite {
   }
 
   test("dynamic partition pruning is still planned") {
-    val sql             = "SELECT p.v, a.w, b.s, c.s FROM p JOIN a ON p.k1 = a.k JOIN b ON p.k2 = b.k JOIN c ON p.k3 = c.k WHERE c.w = 1 AND c.s <> 'c7'"
+    val sql =
+      "SELECT p.v, a.w, b.s, c.s FROM p JOIN a ON p.k1 = a.k JOIN b ON p.k2 = b.k JOIN c ON p.k3 = c.k WHERE c.w = 1 " +
+        "AND c.s <> 'c7'"
     def pruned: Boolean = physical(sql).treeString.contains("dynamicpruning")
     assert(reordered(sql))
     assert(dovetail(on = false)(pruned) && pruned)
@@ -68,7 +75,9 @@ class NeighborsSuite extends StarSuite {
           }
           val v2 = tables.foldLeft(star)((sql, t) => sql.replaceFirst(s"(FROM|JOIN) $t ", s"$$1 v2_$t $t "))
           samePushdown(v2)
-          withConf("spark.sql.adaptive.enabled" -> "false")(assert(physical(v2).collectLeaves().forall(_.isInstanceOf[BatchScanExec])))
+          withConf(
+            "spark.sql.adaptive.enabled" -> "false"
+          )(assert(physical(v2).collectLeaves().forall(_.isInstanceOf[BatchScanExec])))
           sameAnswer(v2)
           assert(answer(v2) == answer(star))
         }
@@ -99,7 +108,9 @@ class NeighborsSuite extends StarSuite {
   test("what is written is planned with the order that is explained") {
     withTables("sink") {
       spark.sql("CREATE TABLE sink (v INT, w INT, s STRING) USING parquet")
-      val report = spark.sql(s"SELECT * FROM dovetail_explain('${s"INSERT INTO sink $star".replace("'", "\\'")}')").head().getString(0)
+      val report = spark.sql(
+        s"SELECT * FROM dovetail_explain('${s"INSERT INTO sink $star".replace("'", "\\'")}')"
+      ).head().getString(0)
       assert(report.contains("reordered"))
       assert(spark.table("sink").count() == 0, "explaining an INSERT inserted")
     }
@@ -129,7 +140,9 @@ class NeighborsSuite extends StarSuite {
   test("views") {
     withTables("late", "wide") {
       spark.sql("CREATE VIEW wide AS SELECT f.v, f.k3, a.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k")
-      spark.sql("CREATE TEMPORARY VIEW late AS SELECT wide.v, wide.w, c.s FROM wide JOIN c ON wide.k3 = c.k WHERE c.w = 1")
+      spark.sql(
+        "CREATE TEMPORARY VIEW late AS SELECT wide.v, wide.w, c.s FROM wide JOIN c ON wide.k3 = c.k WHERE c.w = 1"
+      )
       sameAnswer("SELECT * FROM late")
       sameAnswer("SELECT x.v FROM late x JOIN late y ON x.v = y.v JOIN wide z ON z.w = y.w AND z.v = x.v")
     }
@@ -140,12 +153,17 @@ class NeighborsSuite extends StarSuite {
   test("joins inside of subqueries of every kind") {
     Seq(
       s"SELECT a.w, (SELECT max(f.v) $from) FROM a",
-      "SELECT a.w, (SELECT count(*) FROM f JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1 AND f.k1 = a.k) FROM a WHERE a.w < 5",
-      "SELECT a.w FROM a WHERE EXISTS (SELECT 1 FROM f JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1 AND f.k1 = a.k)",
+      "SELECT a.w, (SELECT count(*) FROM f JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1 AND f.k1 = a.k) " +
+        "FROM a WHERE a.w < 5",
+      "SELECT a.w FROM a WHERE EXISTS (SELECT 1 FROM f JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1 AND " +
+        "f.k1 = a.k)",
       "SELECT a.w FROM a WHERE a.k NOT IN (SELECT f.k1 FROM f JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1)",
-      "SELECT a.w, s.n FROM a, LATERAL (SELECT count(*) AS n FROM f JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1 AND f.k1 = a.k) s",
-      "SELECT a.w, s.v FROM a, LATERAL (SELECT f.v FROM f JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1 AND f.k1 = a.k) s",
-      "SELECT a.w FROM a WHERE a.w IN (SELECT f.v % 10 FROM f JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1) OR a.k = 3"
+      "SELECT a.w, s.n FROM a, LATERAL (SELECT count(*) AS n FROM f JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE " +
+        "c.w = 1 AND f.k1 = a.k) s",
+      "SELECT a.w, s.v FROM a, LATERAL (SELECT f.v FROM f JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1 " +
+        "AND f.k1 = a.k) s",
+      "SELECT a.w FROM a WHERE a.w IN (SELECT f.v % 10 FROM f JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = " +
+        "1) OR a.k = 3"
     ).foreach(sameAnswer(_))
   }
 
@@ -168,8 +186,13 @@ class NeighborsSuite extends StarSuite {
       val joined       = f.join(
         a.withColumnRenamed("k", "k1"),
         "k1"
-      ).join(b.withColumnRenamed("k", "k2").select("k2", "s"), "k2").join(c.withColumnRenamed("k", "k3").filter("w = 1").select("k3"), "k3")
-      if (on) assert(PlanText(joined.queryExecution.optimizedPlan) != dovetail(on = false)(PlanText(joined.select("*").queryExecution.optimizedPlan)))
+      ).join(
+        b.withColumnRenamed("k", "k2").select("k2", "s"),
+        "k2"
+      ).join(c.withColumnRenamed("k", "k3").filter("w = 1").select("k3"), "k3")
+      if (on) assert(PlanText(joined.queryExecution.optimizedPlan) != dovetail(on =
+        false
+      )(PlanText(joined.select("*").queryExecution.optimizedPlan)))
       DovetailSuite.sorted(joined.select("k1", "k2", "v", "w").dropDuplicates("k1", "k2", "v", "w").collect()) ++
         DovetailSuite.sorted(joined.as("l").join(joined.as("r"), "v").selectExpr("v", "l.k1", "r.k2").collect())
     }
@@ -178,13 +201,15 @@ class NeighborsSuite extends StarSuite {
 
   test("generators, explode in between") {
     sameAnswer(
-      s"SELECT e, b.s FROM (SELECT f.k2, f.k3, f.k1, explode(array(f.v, f.v + 1)) e FROM f) x JOIN a ON x.k1 = a.k JOIN b ON x.k2 = b.k JOIN c ON x.k3 = c.k WHERE c.w = 1"
+      "SELECT e, b.s FROM (SELECT f.k2, f.k3, f.k1, explode(array(f.v, f.v + 1)) e FROM f) x JOIN a ON x.k1 = a.k " +
+        "JOIN b ON x.k2 = b.k JOIN c ON x.k3 = c.k WHERE c.w = 1"
     )
   }
 
   test("recursive common table expressions, where Spark has them") {
     assume(spark.version >= "4.1")
-    val sql = """WITH RECURSIVE r(k, n) AS (
+    val sql =
+      """WITH RECURSIVE r(k, n) AS (
                 |  SELECT a.k, 0 FROM f JOIN a ON f.k1 = a.k JOIN c ON f.k3 = c.k WHERE c.w = 1 AND a.k < 5 AND f.v < 20
                 |  UNION ALL SELECT a.k, r.n + 1 FROM r JOIN a ON r.k + 1 = a.k JOIN b ON b.k = a.k JOIN c ON c.k = b.w WHERE r.n < 3 AND c.w = 1)
                 |SELECT k, n FROM r""".stripMargin

@@ -20,7 +20,10 @@ class OrderHintSuite extends StarSuite {
       val sql = hinted(asked)
       val g   = groups(sql).head
       assert(g.reason.startsWith("the order that was asked for"), g)
-      assert(OrderHint.read(order(g), names).exists(found => OrderHint.read(asked, names).exists(_.sameJoins(found))), s"$asked: ${order(g)}")
+      assert(
+        OrderHint.read(order(g), names).exists(found => OrderHint.read(asked, names).exists(_.sameJoins(found))),
+        s"$asked: ${order(g)}"
+      )
       assert(answer(sql) == plain, asked)
     }
   }
@@ -28,7 +31,12 @@ class OrderHintSuite extends StarSuite {
   test("an order that costs more than the written one is told so") {
     val cheap = s"SELECT count(*) FROM c JOIN f ON f.k3 = c.k JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k WHERE c.w = 1"
     val g     = groups(cheap.replace("SELECT", "SELECT /*+ DOVETAIL_ORDER('((a b) f) c') */")).head
-    assert(g.reason.matches("the order that was asked for; it is estimated to cost [0-9]+\\.[0-9] times what the written order does"), g.reason)
+    assert(
+      g.reason.matches(
+        "the order that was asked for; it is estimated to cost [0-9]+\\.[0-9] times what the written order does"
+      ),
+      g.reason
+    )
   }
 
   test("a setting does the same, for frames too; a hint goes before it") {
@@ -43,7 +51,10 @@ class OrderHintSuite extends StarSuite {
       )
       assert(frame.count() > 0)
       val over = groups(hinted("((f a) c) b")).head
-      assert(OrderHint.read(order(over), names).exists(_.sameJoins(OrderHint.read("((f a) c) b", names).toOption.get)), over)
+      assert(
+        OrderHint.read(order(over), names).exists(_.sameJoins(OrderHint.read("((f a) c) b", names).toOption.get)),
+        over
+      )
     }
   }
 
@@ -64,7 +75,9 @@ class OrderHintSuite extends StarSuite {
     val outer = "FROM f LEFT JOIN (a JOIN b ON a.k = b.k AND b.w = 1) ON f.k1 = a.k JOIN c ON f.k3 = c.k"
     val g     = groups(s"SELECT /*+ DOVETAIL_ORDER('((f a) b) c') */ count(*) $outer").head
     assert(g.reason.contains("outer or semi joins forbid it"), g.reason)
-    assert(answer(s"SELECT /*+ DOVETAIL_ORDER('((f a) b) c') */ count(*) $outer") == dovetail(on = false)(answer(s"SELECT count(*) $outer")))
+    assert(answer(s"SELECT /*+ DOVETAIL_ORDER('((f a) b) c') */ count(*) $outer") == dovetail(on =
+      false
+    )(answer(s"SELECT count(*) $outer")))
   }
 
   test("beside Spark's hints, in a subquery, in a common table expression, in any case; Spark warns of nothing") {
@@ -80,8 +93,17 @@ class OrderHintSuite extends StarSuite {
 
   test("names with brackets and spaces are read as explain writes them") {
     val aggregated = Vector("aggregate(a, b)", "aggregate(a, b)#2", "a")
-    assert(OrderHint.read("(aggregate(a, b)#2 a) aggregate(a, b)", aggregated) == Right(Shape.Join(Shape.Join(Shape.Leaf(1), Shape.Leaf(2)), Shape.Leaf(0))))
-    assert(OrderHint.read("(A aggregate(a, b)) aggregate(a, b)#2", aggregated) == Right(Shape.Join(Shape.Join(Shape.Leaf(2), Shape.Leaf(0)), Shape.Leaf(1))))
-    assert(OrderHint.read("", names).isLeft && OrderHint.read("()", names).isLeft && OrderHint.read("f a b c", names).isRight)
+    assert(OrderHint.read(
+      "(aggregate(a, b)#2 a) aggregate(a, b)",
+      aggregated
+    ) == Right(Shape.Join(Shape.Join(Shape.Leaf(1), Shape.Leaf(2)), Shape.Leaf(0))))
+    assert(OrderHint.read(
+      "(A aggregate(a, b)) aggregate(a, b)#2",
+      aggregated
+    ) == Right(Shape.Join(Shape.Join(Shape.Leaf(2), Shape.Leaf(0)), Shape.Leaf(1))))
+    assert(OrderHint.read("", names).isLeft && OrderHint.read("()", names).isLeft && OrderHint.read(
+      "f a b c",
+      names
+    ).isRight)
   }
 }

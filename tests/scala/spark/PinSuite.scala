@@ -7,20 +7,28 @@ import org.apache.spark.sql.dovetail.report.GroupReport
 import org.apache.spark.sql.dovetail.steer.OrderHint
 import org.apache.spark.sql.dovetail.store.StoreFiles
 
-/** Orders under a name: captured, used by canonical form, kept beyond the session, and ignored with a reason where they do not fit. */
+/**
+ * Orders under a name: captured, used by canonical form, kept beyond the session, and ignored with a reason where they
+ * do not fit.
+ */
 class PinSuite extends StarSuite {
   private val names = Vector("f", "a", "b", "c")
   private val from  = "FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k"
 
   private def query(w: Int): String               = s"SELECT f.v, a.w, b.w $from WHERE c.w = $w"
-  private def run(statement: String): Seq[String] = spark.sql(s"DOVETAIL $statement").collect().toSeq.map(_.getString(0))
+  private def run(statement: String): Seq[String] =
+    spark.sql(s"DOVETAIL $statement").collect().toSeq.map(_.getString(0))
   private def group(sql: String): GroupReport     = withoutIdempotenceCheck(traced(sql)._2.groups).head
   private def order(g: GroupReport): String       = g.after.orElse(g.before).get.order
-  private def same(a: String, b: String): Boolean = OrderHint.read(a, names).exists(x => OrderHint.read(b, names).exists(_.sameJoins(x)))
-  private def pins: Seq[String]                   = spark.sql("SELECT name FROM dovetail_pins()").collect().map(_.getString(0)).toSeq
-  private def inStore[A](body: Path => A): A      = withDirectory(d => withConf(DovetailConf.StorePath.key -> d.toString)(body(d)))
+  private def same(a: String, b: String): Boolean =
+    OrderHint.read(a, names).exists(x => OrderHint.read(b, names).exists(_.sameJoins(x)))
+  private def pins: Seq[String] = spark.sql("SELECT name FROM dovetail_pins()").collect().map(_.getString(0)).toSeq
+  private def inStore[A](body: Path => A): A =
+    withDirectory(d => withConf(DovetailConf.StorePath.key -> d.toString)(body(d)))
 
-  test("the order of a query is captured, and used by the same query with other constants, aliases and order of writing") {
+  test(
+    "the order of a query is captured, and used by the same query with other constants, aliases and order of writing"
+  ) {
     inStore { _ =>
       val wanted = "(((f a) b) c)"
       run(s"PIN nightly AS '$wanted' FOR ${query(1)}")
@@ -61,18 +69,26 @@ class PinSuite extends StarSuite {
       run(s"PIN nightly FOR ${query(1)}")
       Seq(
         s"SELECT count(*) $from WHERE c.w = 1 AND a.w = 2" -> "pin 'nightly' is not used: the predicates or inputs of this query are others than when it was made",
-        s"SELECT count(*) $from JOIN p ON p.k1 = a.k WHERE c.w = 1"        -> "pin 'nightly' is not used: this query joins p as well",
+        s"SELECT count(*) $from JOIN p ON p.k1 = a.k WHERE c.w = 1" -> "pin 'nightly' is not used: this query joins p as well",
         "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k" -> "pin 'nightly' is not used: this query does not join c"
       ).foreach { case (sql, why) => assert(group(sql).reason.contains(why), group(sql).reason) }
-      assert(!group("SELECT count(*) FROM p JOIN a ON p.k1 = a.k JOIN a b ON p.k2 = b.k JOIN p q ON q.k1 = a.k").reason.contains("pin"))
+      assert(!group(
+        "SELECT count(*) FROM p JOIN a ON p.k1 = a.k JOIN a b ON p.k2 = b.k JOIN p q ON q.k1 = a.k"
+      ).reason.contains("pin"))
       // an order that this Dovetail does not make of the pin, as an edited file has it
       withDirectory { d =>
         val file = d.resolve("pins.json")
         run(s"SAVE PINS '$file'")
-        val edited = new String(Files.readAllBytes(file), "UTF-8").replaceAll("\"shape\" : \"[^\"]*\"", "\"shape\" : \"((0 1) 9)\"")
+        val edited = new String(
+          Files.readAllBytes(file),
+          "UTF-8"
+        ).replaceAll("\"shape\" : \"[^\"]*\"", "\"shape\" : \"((0 1) 9)\"")
         Files.write(file, edited.getBytes("UTF-8"))
         run(s"LOAD PINS '$file'")
-        assert(group(query(1)).reason.contains("pin 'nightly' is not used: '9' is none of 0, 1, 2, 3"), group(query(1)).reason)
+        assert(
+          group(query(1)).reason.contains("pin 'nightly' is not used: '9' is none of 0, 1, 2, 3"),
+          group(query(1)).reason
+        )
         assert(group(query(1)).status == "reordered")
       }
     }
@@ -82,7 +98,8 @@ class PinSuite extends StarSuite {
     inStore { _ =>
       def why(s: String): String = intercept[IllegalArgumentException](run(s)).getMessage
       assert(why(s"PIN x AS '((f a) b)' FOR ${query(1)}").contains("it leaves out c"))
-      val outer = "SELECT count(*) FROM f LEFT JOIN (a JOIN b ON a.k = b.k AND b.w = 1) ON f.k1 = a.k JOIN c ON f.k3 = c.k"
+      val outer =
+        "SELECT count(*) FROM f LEFT JOIN (a JOIN b ON a.k = b.k AND b.w = 1) ON f.k1 = a.k JOIN c ON f.k3 = c.k"
       assert(why(s"PIN x AS '((f a) b) c' FOR $outer").contains("outer or semi joins forbid it"))
       assert(why("PIN x FOR SELECT * FROM f JOIN a ON f.k1 = a.k").contains("no group of three or more relations"))
       assert(why("UNPIN nope").contains("there is no pin 'nope'. Pins: none"))
@@ -91,7 +108,9 @@ class PinSuite extends StarSuite {
     }
   }
 
-  test("pins are in the store: another session, and another application, find them; two pins of one name are the last one") {
+  test(
+    "pins are in the store: another session, and another application, find them; two pins of one name are the last one"
+  ) {
     inStore { directory =>
       run(s"PIN one AS '(((f a) b) c)' FOR ${query(1)}")
       run(s"PIN one AS '(((f b) a) c)' FOR ${query(1)}")
@@ -99,7 +118,10 @@ class PinSuite extends StarSuite {
       assert(pins == Seq("one", "two"))
       val other = spark.newSession()
       other.sql(s"SET ${DovetailConf.StorePath.key}=$directory")
-      assert(other.sql("SELECT name, order FROM dovetail_pins()").collect().map(_.getString(0)).toSeq == Seq("one", "two"))
+      assert(other.sql("SELECT name, order FROM dovetail_pins()").collect().map(_.getString(0)).toSeq == Seq(
+        "one",
+        "two"
+      ))
       // what another JVM would find
       val anew = new steer.Pins(new StoreFiles(StoreFiles.path(directory.toString), spark.sessionState.newHadoopConf()))
       assert(anew.all.map(_.name) == Vector("one", "two") && same(anew.all.head.groups.head.order, "(((f b) a) c)"))
@@ -110,7 +132,10 @@ class PinSuite extends StarSuite {
     }
   }
 
-  test("a store that cannot be written: of this application alone, and it says so; a file that cannot be read: no pins, a warning, not overwritten") {
+  test(
+    "a store that cannot be written: of this application alone, and it says so; a file that cannot be read: no pins, " +
+      "a warning, not overwritten"
+  ) {
     withDirectory { d =>
       val file = Files.write(d.resolve("file"), Array[Byte](1))
       withConf(DovetailConf.StorePath.key -> s"$file/below") {
@@ -134,15 +159,21 @@ class PinSuite extends StarSuite {
 
   test("a query of several groups, and a table that meets itself") {
     inStore { _ =>
-      val two = s"SELECT count(*) $from WHERE c.w = 1 UNION ALL SELECT count(*) FROM a JOIN f ON f.k1 = a.k JOIN b ON f.k2 = b.k WHERE b.w = 2"
+      val two =
+        s"SELECT count(*) $from WHERE c.w = 1 UNION ALL SELECT count(*) FROM a JOIN f ON f.k1 = a.k JOIN b ON f.k2 = " +
+          "b.k WHERE b.w = 2"
       assert(run(s"PIN both FOR $two").size == 2)
       assert(group(query(5)).reason.startsWith("the order of pin 'both'"))
-      assert(group("SELECT f.t FROM b, f, a WHERE f.k1 = a.k AND f.k2 = b.k AND b.w = 9").reason.startsWith("the order of pin 'both'"))
+      assert(group(
+        "SELECT f.t FROM b, f, a WHERE f.k1 = a.k AND f.k2 = b.k AND b.w = 9"
+      ).reason.startsWith("the order of pin 'both'"))
       run("UNPIN both")
-      def self(x: String, y: String) = s"SELECT count(*) FROM f JOIN a $x ON f.k1 = $x.k JOIN a $y ON f.k2 = $y.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
+      def self(x: String, y: String) =
+        s"SELECT count(*) FROM f JOIN a $x ON f.k1 = $x.k JOIN a $y ON f.k2 = $y.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
       run(s"PIN self AS '(((f a#2) a) c)' FOR ${self("x", "y")}")
       // the one that k2 meets goes first, whatever it is called and wherever it is written
-      val g = group("SELECT count(*) FROM a y JOIN f ON f.k2 = y.k JOIN a x ON f.k1 = x.k JOIN c ON f.k3 = c.k WHERE c.w = 1")
+      val g =
+        group("SELECT count(*) FROM a y JOIN f ON f.k2 = y.k JOIN a x ON f.k1 = x.k JOIN c ON f.k3 = c.k WHERE c.w = 1")
       assert(g.reason.startsWith("the order of pin 'self'"), g)
       assert(g.after.orElse(g.before).get.joins.head.condition.contains("k2"), g)
       sameAnswer(self("x", "y"), reorders = false)
@@ -152,7 +183,10 @@ class PinSuite extends StarSuite {
   test("pins are passed on as a file") {
     withDirectory { d =>
       val file = d.resolve("pins.json")
-      inStore { _ => run(s"PIN nightly AS '(((f a) b) c)' FOR ${query(1)}"); assert(run(s"SAVE PINS '$file'") == Seq(s"1 pins written to $file")) }
+      inStore { _ =>
+        run(s"PIN nightly AS '(((f a) b) c)' FOR ${query(1)}");
+        assert(run(s"SAVE PINS '$file'") == Seq(s"1 pins written to $file"))
+      }
       inStore { _ =>
         assert(pins.isEmpty)
         assert(run(s"LOAD PINS '$file'") == Seq("pin 'nightly'"))
@@ -162,22 +196,33 @@ class PinSuite extends StarSuite {
   }
 
   test("left to Spark: a query by its hint, a group by its tables, and explain says why; Spark warns of nothing") {
-    val (_, warnings) = LogCapture.of("org.apache.spark.sql")(Seq("/*+ DOVETAIL_OFF */", "/*+ BROADCAST(zz), dovetail_off */").foreach { hint =>
-      val g = group(query(1).replace("SELECT", s"SELECT $hint"))
-      assert(g.status == "left_alone" && g.reason == "the query's text has the hint DOVETAIL_OFF", g)
-    })
+    val (_, warnings) =
+      LogCapture.of("org.apache.spark.sql")(Seq("/*+ DOVETAIL_OFF */", "/*+ BROADCAST(zz), dovetail_off */").foreach {
+        hint =>
+          val g = group(query(1).replace("SELECT", s"SELECT $hint"))
+          assert(g.status == "left_alone" && g.reason == "the query's text has the hint DOVETAIL_OFF", g)
+      })
     assert(!warnings.exists(_.toUpperCase.contains("DOVETAIL_OFF")), warnings)
     assert(reordered(query(1)))
     assert(reordered(query(1) + " -- DOVETAIL_OFF"))
     Seq("c", "nope, C", "default.c", "spark_catalog.default.c", "def*.c").foreach { tables =>
       withConf(DovetailConf.ExcludeTables.key -> tables) {
         val g = group(query(1))
-        assert(g.status == "left_alone" && g.reason.startsWith("it reads c, which spark.dovetail.reorder.excludeTables names ("), (tables, g))
+        assert(
+          g.status == "left_alone" && g.reason.startsWith(
+            "it reads c, which spark.dovetail.reorder.excludeTables names ("
+          ),
+          (tables, g)
+        )
       }
     }
     withConf(DovetailConf.ExcludeTables.key -> "cc, x.c, , *d") { assert(reordered(query(1))) }
     // Spark's own cost-based reordering has the group then, as if we were not there
-    withConf(DovetailConf.ExcludeTables.key -> "c", "spark.sql.cbo.enabled" -> "true", "spark.sql.cbo.joinReorder.enabled" -> "true") {
+    withConf(
+      DovetailConf.ExcludeTables.key      -> "c",
+      "spark.sql.cbo.enabled"             -> "true",
+      "spark.sql.cbo.joinReorder.enabled" -> "true"
+    ) {
       val alone = PlanText(optimized(query(1)))
       assert(alone == dovetail(on = false)(PlanText(optimized(query(1)))))
     }

@@ -13,7 +13,10 @@ import org.apache.spark.sql.functions.udf
 /** One budget of time for the planning of a query: what hangs, what is large, what the user wrote. */
 class PlanningTimeSuite extends DovetailSuite {
 
-  /** What hangs does so for a minute or two, unless somebody waits for it no longer than for `planning.maxMs`; machines are slow at times. */
+  /**
+   * What hangs does so for a minute or two, unless somebody waits for it no longer than for `planning.maxMs`; machines
+   * are slow at times.
+   */
   private val PatienceMs = 30000.0
 
   private def budget(ms: Long): (String, String) = DovetailConf.PlanningMaxMs.key -> ms.toString
@@ -25,14 +28,20 @@ class PlanningTimeSuite extends DovetailSuite {
     ((System.nanoTime() - start) / 1e6, trace.groups.map(_.reason))
   }
 
-  private def waiting: Int = Thread.getAllStackTraces.keySet.toArray(Array.empty[Thread]).count(t => t.isAlive && t.getName.startsWith("dovetail-"))
+  private def waiting: Int = Thread.getAllStackTraces.keySet.toArray(Array.empty[Thread]).count(t =>
+    t.isAlive && t.getName.startsWith("dovetail-")
+  )
 
   /** Three tables, of which the views `a`, `b` and `c` are; `a` is below a directory `slow`. */
   private def withFiles[A](body: Path => A): A = withDirectory { d =>
     withConf(HangingFileSystem.setting) {
       withTables("a", "b", "c") {
         for ((name, place, rows) <- Seq(("a", "slow/a", 2000), ("b", "fast/b", 200), ("c", "fast/c", 20))) {
-          spark.range(rows).selectExpr("id", "id % 20 AS g", "concat('text ', id) AS s").write.parquet(d.resolve(place).toString)
+          spark.range(rows).selectExpr(
+            "id",
+            "id % 20 AS g",
+            "concat('text ', id) AS s"
+          ).write.parquet(d.resolve(place).toString)
           spark.read.parquet(s"${HangingFileSystem.Scheme}:${d.resolve(place)}").createOrReplaceTempView(name)
         }
         FooterCache.clear()
@@ -90,13 +99,19 @@ class PlanningTimeSuite extends DovetailSuite {
     }
   }
 
-  test("a function of the user's does not run while a query is planned or explained, unless the user allows it; what it throws then is no failure") {
+  test(
+    "a function of the user's does not run while a query is planned or explained, unless the user allows it; what it " +
+      "throws then is no failure"
+  ) {
     withFiles { _ =>
       val calls = new AtomicLong
       spark.udf.register("counted", udf { s: String => calls.incrementAndGet(); s.length })
-      spark.udf.register("broken", udf { s: String => if (calls.incrementAndGet() > 0L) throw new NoClassDefFoundError(s) else 1 })
+      spark.udf.register(
+        "broken",
+        udf { s: String => if (calls.incrementAndGet() > 0L) throw new NoClassDefFoundError(s) else 1 }
+      )
       def during(sql: String): Long = { calls.set(0L); FileSampleCache.clear(); total(sql); calls.get }
-      val predicates                = Seq("counted(a.s) > 7", "a.g + counted(a.s) > 7", "counted(a.s) IN (7, 8) OR b.g = 1")
+      val predicates = Seq("counted(a.s) > 7", "a.g + counted(a.s) > 7", "counted(a.s) IN (7, 8) OR b.g = 1")
       for (p <- predicates) {
         val sql = s"SELECT * FROM a JOIN b ON a.g = b.id JOIN c ON b.g = c.id WHERE $p"
         assert(during(sql) == 0L, p)
@@ -110,7 +125,9 @@ class PlanningTimeSuite extends DovetailSuite {
       }
       // a built-in predicate beside it is tried
       assert(
-        traced("SELECT * FROM a JOIN b ON a.g = b.id JOIN c ON b.g = c.id WHERE a.s LIKE 'nothing%' AND counted(a.s) > 7")._2.groups.head.relations.head.rows
+        traced(
+          "SELECT * FROM a JOIN b ON a.g = b.id JOIN c ON b.g = c.id WHERE a.s LIKE 'nothing%' AND counted(a.s) > 7"
+        )._2.groups.head.relations.head.rows
           .exists(_.value < 100.0)
       )
     }
@@ -119,12 +136,14 @@ class PlanningTimeSuite extends DovetailSuite {
   test("a partition's values do not get to a function of the user's one time more than without us") {
     withDirectory { d =>
       withTables("parted", "b2", "c2") {
-        spark.sql(s"CREATE TABLE parted USING parquet PARTITIONED BY (p) LOCATION '${d.resolve("parted")}' AS SELECT id, id % 5 AS p FROM range(50)")
+        spark.sql(
+          s"CREATE TABLE parted USING parquet PARTITIONED BY (p) LOCATION '${d.resolve("parted")}' AS SELECT id, id % 5 AS p FROM range(50)"
+        )
         spark.sql("CREATE TABLE b2 USING parquet AS SELECT id FROM range(20)")
         spark.sql("CREATE TABLE c2 USING parquet AS SELECT id FROM range(10)")
         val calls = new AtomicLong
         spark.udf.register("seen", udf { p: Long => calls.incrementAndGet(); p })
-        val sql                  = "SELECT * FROM parted JOIN b2 ON parted.id = b2.id JOIN c2 ON b2.id = c2.id WHERE seen(p) = 3"
+        val sql = "SELECT * FROM parted JOIN b2 ON parted.id = b2.id JOIN c2 ON b2.id = c2.id WHERE seen(p) = 3"
         def planned(on: Boolean) = dovetail(on) { calls.set(0L); optimized(sql); calls.get }
         val (without, withUs)    = (planned(on = false), planned(on = true))
         assert(without > 0L && withUs <= without, s"$without calls without, $withUs with Dovetail")
@@ -150,7 +169,11 @@ class PlanningTimeSuite extends DovetailSuite {
         val all = 12L * 28501L
         assert(trace.groups.size >= 12)
         assert(trace.groups.map(_.pairs).sum < all, "the search of all groups was finished")
-        assert(trace.groups.exists(g => g.reason.contains("ran out of time") || g.reason.contains("planning time is up (spark.dovetail.planning.maxMs)")))
+        assert(trace.groups.exists(g =>
+          g.reason.contains("ran out of time") || g.reason.contains(
+            "planning time is up (spark.dovetail.planning.maxMs)"
+          )
+        ))
       }
     }
   }
@@ -187,11 +210,15 @@ class PlanningTimeSuite extends DovetailSuite {
   test("many columns: Dovetail's part of planning takes no longer than the budget, by far") {
     withDirectory { d =>
       withTables("wide", "small") {
-        spark.range(20).selectExpr((0 until Columns).map(i => s"id AS c$i"): _*).coalesce(1).write.parquet(d.resolve("wide").toString)
+        spark.range(
+          20
+        ).selectExpr((0 until Columns).map(i => s"id AS c$i"): _*).coalesce(1).write.parquet(d.resolve("wide").toString)
         spark.read.parquet(d.resolve("wide").toString).createOrReplaceTempView("wide")
         spark.range(10).selectExpr("id g").createOrReplaceTempView("small")
         withoutIdempotenceCheck(withConf(budget(2000)) {
-          val (_, trace) = traced("SELECT * FROM wide a JOIN wide b ON a.c1 = b.c1 JOIN wide c ON b.c2 = c.c2 JOIN small d ON d.g = a.c0")
+          val (_, trace) = traced(
+            "SELECT * FROM wide a JOIN wide b ON a.c1 = b.c1 JOIN wide c ON b.c2 = c.c2 JOIN small d ON d.g = a.c0"
+          )
           assert(trace.millis.toMap.apply("total") < PatienceMs)
         })
       }

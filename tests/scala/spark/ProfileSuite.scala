@@ -4,22 +4,35 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 /** `DOVETAIL PROFILE`: what it counts is what is there. */
 class ProfileSuite extends StarSuite {
-  private val star = "SELECT f.v, a.w, b.w AS x FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
+  private val star =
+    "SELECT f.v, a.w, b.w AS x FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
 
-  private def profile(sql: String): JsonNode       = new ObjectMapper().readTree(spark.sql(s"DOVETAIL PROFILE $sql").head().getString(0))
+  private def profile(sql: String): JsonNode =
+    new ObjectMapper().readTree(spark.sql(s"DOVETAIL PROFILE $sql").head().getString(0))
   private def count(sql: String): Long             = spark.sql(s"SELECT count(*) FROM ($sql)").head().getLong(0)
   private def items(n: JsonNode): Vector[JsonNode] = (0 until n.size).map(n.get).toVector
 
   test("rows of every join are those that count(*) finds") {
     Seq("true", "false").foreach { adaptive =>
-      withConf("spark.sql.adaptive.enabled" -> adaptive, "spark.sql.autoBroadcastJoinThreshold" -> (if (adaptive == "true") "10485760" else "-1")) {
+      withConf(
+        "spark.sql.adaptive.enabled"           -> adaptive,
+        "spark.sql.autoBroadcastJoinThreshold" -> (if (adaptive == "true") "10485760" else "-1")
+      ) {
         dovetail(on = false) {
-          val p     = profile("SELECT f.v, a.w, b.w AS x FROM f JOIN a ON f.k1 = a.k AND a.w < 5 JOIN b ON f.k2 = b.k AND b.w = 3")
-          val joins = items(p.get("joins")).map(j => items(j.get("relations")).map(_.asText).toSet -> j.get("rows").asLong).toMap
-          val pair  = joins.keySet.find(_.size == 2).get
-          val two   = if (pair == Set("f", "a")) "SELECT 1 FROM f JOIN a ON f.k1 = a.k AND a.w < 5" else "SELECT 1 FROM f JOIN b ON f.k2 = b.k AND b.w = 3"
+          val p = profile(
+            "SELECT f.v, a.w, b.w AS x FROM f JOIN a ON f.k1 = a.k AND a.w < 5 JOIN b ON f.k2 = b.k AND b.w = 3"
+          )
+          val joins =
+            items(p.get("joins")).map(j => items(j.get("relations")).map(_.asText).toSet -> j.get("rows").asLong).toMap
+          val pair = joins.keySet.find(_.size == 2).get
+          val two  = if (pair == Set("f", "a")) "SELECT 1 FROM f JOIN a ON f.k1 = a.k AND a.w < 5"
+          else "SELECT 1 FROM f JOIN b ON f.k2 = b.k AND b.w = 3"
           assert(joins(pair) == count(two))
-          assert(joins(Set("f", "a", "b")) == count("SELECT 1 FROM f JOIN a ON f.k1 = a.k AND a.w < 5 JOIN b ON f.k2 = b.k AND b.w = 3"))
+          assert(joins(Set(
+            "f",
+            "a",
+            "b"
+          )) == count("SELECT 1 FROM f JOIN a ON f.k1 = a.k AND a.w < 5 JOIN b ON f.k2 = b.k AND b.w = 3"))
           assert(p.get("join_rows").asLong == joins.values.sum)
         }
       }
@@ -28,20 +41,29 @@ class ProfileSuite extends StarSuite {
 
   test("outer, semi, anti and cross joins, subqueries: all are counted, what is reused once") {
     val p = profile(
-      "SELECT count(*) FROM a LEFT JOIN b ON a.k = b.k WHERE EXISTS (SELECT 1 FROM c WHERE c.k = a.w) AND a.w NOT IN (SELECT w FROM c WHERE k < 3) AND a.k > (SELECT count(*) FROM c x CROSS JOIN c y) - 395"
+      "SELECT count(*) FROM a LEFT JOIN b ON a.k = b.k WHERE EXISTS (SELECT 1 FROM c WHERE c.k = a.w) AND a.w NOT IN " +
+        "(SELECT w FROM c WHERE k < 3) AND a.k > (SELECT count(*) FROM c x CROSS JOIN c y) - 395"
     )
     assert(p.get("joins").size == 4)
     assert(items(p.get("joins")).map(_.get("rows").asLong).contains(400L), "20 times 20 rows of the scalar subquery")
     withConf("spark.sql.adaptive.enabled" -> "false", "spark.sql.autoBroadcastJoinThreshold" -> "-1") {
-      val shared = profile("WITH s AS (SELECT a.w, count(*) n FROM f JOIN a ON f.k1 = a.k GROUP BY a.w) SELECT * FROM s x JOIN s y ON x.w = y.w")
-      assert(items(shared.get("joins")).map(_.get("rows").asLong).sorted == Vector(10L, 5000L), "the body's join ran once")
+      val shared = profile(
+        "WITH s AS (SELECT a.w, count(*) n FROM f JOIN a ON f.k1 = a.k GROUP BY a.w) SELECT * FROM s x JOIN s y ON " +
+          "x.w = y.w"
+      )
+      assert(
+        items(shared.get("joins")).map(_.get("rows").asLong).sorted == Vector(10L, 5000L),
+        "the body's join ran once"
+      )
       assert(shared.get("shuffle_bytes").asLong > 0L)
     }
   }
 
   test("shuffled bytes: none for broadcasts, some for shuffles") {
     assert(profile("SELECT f.v FROM f JOIN a ON f.k1 = a.k").get("shuffle_bytes").asLong == 0L)
-    withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1")(assert(profile("SELECT f.v FROM f JOIN a ON f.k1 = a.k").get("shuffle_bytes").asLong > 5000L))
+    withConf(
+      "spark.sql.autoBroadcastJoinThreshold" -> "-1"
+    )(assert(profile("SELECT f.v FROM f JOIN a ON f.k1 = a.k").get("shuffle_bytes").asLong > 5000L))
   }
 
   test("the answer's rows, the digest's, and the orders") {
@@ -54,7 +76,9 @@ class ProfileSuite extends StarSuite {
     assert(items(ours.get("orders")) != items(plain.get("orders")))
     assert(ours.get("join_rows").asLong < plain.get("join_rows").asLong, "the better order makes fewer rows")
     assert(ours.get("digest") == plain.get("digest"))
-    assert(ours.get("seconds").asDouble > 0.0 && ours.get("planning_ms").asDouble >= ours.get("dovetail_ms").asDouble && ours.get(
+    assert(ours.get("seconds").asDouble > 0.0 && ours.get("planning_ms").asDouble >= ours.get(
+      "dovetail_ms"
+    ).asDouble && ours.get(
       "dovetail_ms"
     ).asDouble > 0.0 && plain.get("dovetail_ms").asDouble == 0.0)
   }
@@ -63,9 +87,14 @@ class ProfileSuite extends StarSuite {
 
   test("the digest does not depend on the order of rows, and on nothing else") {
     val types =
-      "k1, t, CAST(v AS DECIMAL(20,3)) / 7 AS d, v / 3.0D AS x, CAST(v AS FLOAT) AS y, DATE'2020-01-01' + k1 AS e, IF(v % 5 = 0, NULL, k2) AS n, array(v, k1) AS r, named_struct('q', v) AS u, map('a', v) AS m, CAST(t AS BINARY) AS b"
+      "k1, t, CAST(v AS DECIMAL(20,3)) / 7 AS d, v / 3.0D AS x, CAST(v AS FLOAT) AS y, DATE'2020-01-01' + k1 AS e, " +
+        "IF(v % 5 = 0, NULL, k2) AS n, array(v, k1) AS r, named_struct('q', v) AS u, map('a', v) AS m, CAST(t AS " +
+        "BINARY) AS b"
     val sorted = digest(s"SELECT $types FROM f ORDER BY v, t")
-    assert(sorted == digest(s"SELECT $types FROM f ORDER BY t DESC") || nearly(sorted, digest(s"SELECT $types FROM f ORDER BY t DESC")))
+    assert(sorted == digest(s"SELECT $types FROM f ORDER BY t DESC") || nearly(
+      sorted,
+      digest(s"SELECT $types FROM f ORDER BY t DESC")
+    ))
     assert(nearly(sorted, digest(s"SELECT /*+ REPARTITION(5) */ $types FROM f")))
     Seq(
       s"SELECT $types FROM f WHERE v <> 3"                                                -> "rows gone",
@@ -83,9 +112,13 @@ class ProfileSuite extends StarSuite {
   }
 
   test("values that are no numbers, and types without a hash") {
-    assert(digest("SELECT CAST('NaN' AS DOUBLE) AS x, CAST('Infinity' AS FLOAT) AS y, NULL AS z, map(1, array(map(2, 3))) AS m").get("rows").asLong == 1L)
+    assert(digest(
+      "SELECT CAST('NaN' AS DOUBLE) AS x, CAST('Infinity' AS FLOAT) AS y, NULL AS z, map(1, array(map(2, 3))) AS m"
+    ).get("rows").asLong == 1L)
     if (spark.version >= "4.0") assert(digest("SELECT parse_json('{\"a\": 1}') AS v, 1 AS x").get("rows").asLong == 1L)
-    assert(digest("SELECT INTERVAL '1' YEAR AS a, INTERVAL '1' DAY AS b, TIMESTAMP_NTZ'2020-01-01 00:00:00' AS c").get("rows").asLong == 1L)
+    assert(digest(
+      "SELECT INTERVAL '1' YEAR AS a, INTERVAL '1' DAY AS b, TIMESTAMP_NTZ'2020-01-01 00:00:00' AS c"
+    ).get("rows").asLong == 1L)
   }
 
   /** Equal, sums within a tolerance. */

@@ -10,11 +10,13 @@ import org.scalatest.time.{Seconds, Span}
 class QueryLogSuite extends StarSuite with Eventually {
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(20, Seconds))
 
-  private val star = "SELECT f.v, a.w, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
+  private val star =
+    "SELECT f.v, a.w, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
 
-  private def queries(session: SparkSession = spark): Vector[Row] = session.sql("SELECT * FROM dovetail_queries() ORDER BY id").collect().toVector
-  private def newest: Row                                         = queries().last
-  private def lastId: Long                                        = queries().lastOption.fold(0L)(_.getAs[Long]("id"))
+  private def queries(session: SparkSession = spark): Vector[Row] =
+    session.sql("SELECT * FROM dovetail_queries() ORDER BY id").collect().toVector
+  private def newest: Row  = queries().last
+  private def lastId: Long = queries().lastOption.fold(0L)(_.getAs[Long]("id"))
 
   test("a query that ran: what was expected and what came") {
     val before = lastId
@@ -22,8 +24,12 @@ class QueryLogSuite extends StarSuite with Eventually {
     eventually(assert(newest.getAs[Long]("id") > before && newest.getAs[Int]("runs") == 1))
     val row = newest
     assert(row.getAs[String]("query") == star && row.getAs[Int]("groups") == 1 && row.getAs[Int]("reordered") == 1)
-    assert(row.getAs[Double]("predicted_gain") > 0.1 && row.getAs[Double]("seen_gain") > 0.1 && row.getAs[Double]("dovetail_ms") > 0.0)
-    assert(row.getAs[Double]("seconds") > 0.0 && row.getAs[Double]("worst_q_error") >= 1.0 && row.getAs[Double]("estimated_join_rows") > 0.0)
+    assert(row.getAs[Double]("predicted_gain") > 0.1 && row.getAs[Double]("seen_gain") > 0.1 && row.getAs[Double](
+      "dovetail_ms"
+    ) > 0.0)
+    assert(row.getAs[Double]("seconds") > 0.0 && row.getAs[Double]("worst_q_error") >= 1.0 && row.getAs[Double](
+      "estimated_join_rows"
+    ) > 0.0)
     val explained = spark.sql(s"SELECT * FROM dovetail_explain('$star', 'json', 'actual')").head().getString(0)
     val actual    = "\"actual_rows\":(\\d+)".r.findAllMatchIn(explained).map(_.group(1).toLong).toVector
     assert(actual.size == 3 && row.getAs[Long]("join_rows") == actual.sum)
@@ -35,12 +41,17 @@ class QueryLogSuite extends StarSuite with Eventually {
     val first = newest
     frame.collect()
     eventually(assert(newest.getAs[Int]("runs") == 2))
-    assert(newest.getAs[Long]("id") == first.getAs[Long]("id") && newest.getAs[Long]("join_rows") == first.getAs[Long]("join_rows"))
+    assert(newest.getAs[Long]("id") == first.getAs[Long]("id") && newest.getAs[Long]("join_rows") == first.getAs[Long](
+      "join_rows"
+    ))
   }
 
-  test("queries of the same tables are told apart, also where their columns are the same: each has its own runs and rows") {
+  test(
+    "queries of the same tables are told apart, also where their columns are the same: each has its own runs and rows"
+  ) {
     val before = lastId
-    val frames = withoutIdempotenceCheck(Seq("c.w = 1", "c.w = 1", "c.w < 3").map(p => spark.sql(star.replace("c.w = 1", p))))
+    val frames =
+      withoutIdempotenceCheck(Seq("c.w = 1", "c.w = 1", "c.w < 3").map(p => spark.sql(star.replace("c.w = 1", p))))
     frames.foreach(_.collect())
     frames(2).collect()
     def since: Vector[Row] = queries().filter(_.getAs[Long]("id") > before)
@@ -54,7 +65,9 @@ class QueryLogSuite extends StarSuite with Eventually {
   test("what is planned and does not run has no rows; explaining and asking leave no entry") {
     val before = lastId
     withoutIdempotenceCheck(spark.sql(star).queryExecution.executedPlan)
-    assert(newest.getAs[Long]("id") == before + 1 && newest.getAs[Int]("runs") == 0 && newest.isNullAt(newest.fieldIndex("seen_gain")))
+    assert(newest.getAs[Long]("id") == before + 1 && newest.getAs[Int]("runs") == 0 && newest.isNullAt(
+      newest.fieldIndex("seen_gain")
+    ))
     spark.sql(s"SELECT * FROM dovetail_explain('$star')").collect()
     spark.sql("SELECT * FROM f").collect()
     assert(lastId == before + 1)
@@ -75,7 +88,9 @@ class QueryLogSuite extends StarSuite with Eventually {
     withTables("written") {
       val before = lastId
       withoutIdempotenceCheck(
-        spark.sql(s"CREATE TABLE written USING parquet AS ${star.replace("a.w, b.w", "a.w")} AND f.v > (SELECT avg(f.v) ${star.drop(star.indexOf("FROM"))})")
+        spark.sql(
+          s"CREATE TABLE written USING parquet AS ${star.replace("a.w, b.w", "a.w")} AND f.v > (SELECT avg(f.v) ${star.drop(star.indexOf("FROM"))})"
+        )
       )
       def since = queries().filter(_.getAs[Long]("id") > before)
       eventually(assert(since.size == 2 && since.forall(_.getAs[Int]("runs") == 1), since))

@@ -9,11 +9,12 @@ import org.apache.spark.sql.dovetail.predicates.Conjuncts
 import org.apache.spark.sql.dovetail.sql.ProfileCommand
 
 /**
- * What the rule promises to the rest of Catalyst: it leaves alone what is not its business, keeps outputs, is idempotent and deterministic, and Spark's own
- * optimizations before and after it still happen.
+ * What the rule promises to the rest of Catalyst: it leaves alone what is not its business, keeps outputs, is
+ * idempotent and deterministic, and Spark's own optimizations before and after it still happen.
  */
 class RuleSuite extends StarSuite {
-  private val star = "SELECT f.v, a.w, b.w, c.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
+  private val star =
+    "SELECT f.v, a.w, b.w, c.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
 
   private def rule: ReorderJoins = new ReorderJoins(spark)
 
@@ -31,24 +32,30 @@ class RuleSuite extends StarSuite {
 
   test("a plan whose groups have two relations each is the very same plan") {
     untouched(incoming(
-      "SELECT count(*) FROM (SELECT k1, count(*) n FROM f JOIN a ON f.k1 = a.k GROUP BY k1) x LEFT JOIN (SELECT f.k2, count(*) FROM f JOIN b ON f.k2 = b.k GROUP BY f.k2) y ON x.k1 = y.k2"
+      "SELECT count(*) FROM (SELECT k1, count(*) n FROM f JOIN a ON f.k1 = a.k GROUP BY k1) x LEFT JOIN (SELECT " +
+        "f.k2, count(*) FROM f JOIN b ON f.k2 = b.k GROUP BY f.k2) y ON x.k1 = y.k2"
     ))
   }
 
   test("two relations with EXISTS, IN and a scalar subquery are the very same plan") {
     untouched(incoming(
-      "SELECT count(*) FROM f JOIN a ON f.k1 = a.k WHERE EXISTS (SELECT 1 FROM b WHERE b.k = f.k2) AND f.k3 IN (SELECT k FROM c) AND f.v > (SELECT min(w) FROM c)"
+      "SELECT count(*) FROM f JOIN a ON f.k1 = a.k WHERE EXISTS (SELECT 1 FROM b WHERE b.k = f.k2) AND f.k3 IN " +
+        "(SELECT k FROM c) AND f.v > (SELECT min(w) FROM c)"
     ))
   }
 
   test("a good order is the very same plan") {
-    untouched(incoming("SELECT f.v FROM f JOIN c ON f.k3 = c.k JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k WHERE c.w = 1"))
+    untouched(
+      incoming("SELECT f.v FROM f JOIN c ON f.k3 = c.k JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k WHERE c.w = 1")
+    )
   }
 
   test("beside more than three hundred relations, an outer join is an input as it was written") {
     def group(inner: Int) = {
       val others = (1 to inner).map(i => s" CROSS JOIN a r$i").mkString
-      incoming(s"SELECT r0.w, l.w FROM a r0 LEFT JOIN b l ON r0.k = l.k$others").collectFirst { case JoinGroup(g) => g }.get
+      incoming(s"SELECT r0.w, l.w FROM a r0 LEFT JOIN b l ON r0.k = l.k$others").collectFirst { case JoinGroup(g) =>
+        g
+      }.get
     }
     val (small, large) = (group(3), group(300))
     assert(small.leaves.size == 5 && small.operators.size == 1)
@@ -67,7 +74,9 @@ class RuleSuite extends StarSuite {
     val stream = spark.readStream.format("rate").load().selectExpr("CAST(value AS INT) AS k")
     stream.createOrReplaceTempView("ticks")
     withTables("ticks") {
-      val plan = spark.sql("SELECT * FROM ticks s JOIN a ON s.k = a.k JOIN b ON s.k = b.k JOIN c ON s.k = c.k WHERE c.w = 1").queryExecution.analyzed
+      val plan = spark.sql(
+        "SELECT * FROM ticks s JOIN a ON s.k = a.k JOIN b ON s.k = b.k JOIN c ON s.k = c.k WHERE c.w = 1"
+      ).queryExecution.analyzed
       assert(plan.isStreaming)
       untouched(plan)
     }
@@ -116,7 +125,8 @@ class RuleSuite extends StarSuite {
   test("implied equalities are used once: joins of n relations of one class hold n - 1 of them") {
     val queries = Seq(
       "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON a.k = b.k JOIN c ON b.k = c.k WHERE c.w = 1",
-      "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON a.k = b.k AND f.k1 = b.k JOIN c ON b.k = c.k AND c.k = f.k1 AND c.k = a.k WHERE c.w = 1"
+      "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON a.k = b.k AND f.k1 = b.k JOIN c ON b.k = c.k AND c.k = " +
+        "f.k1 AND c.k = a.k WHERE c.w = 1"
     )
     queries.foreach { sql =>
       assert(reordered(sql))
@@ -132,8 +142,10 @@ class RuleSuite extends StarSuite {
     withConf("spark.sql.crossJoin.enabled" -> "false", DovetailConf.MinGain.key -> "0") {
       Seq(
         "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 + a.w = b.k JOIN c ON c.k = f.k3 WHERE c.w = 1",
-        "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k AND a.w + b.w + f.v > 9 JOIN c ON c.k + a.w + b.w > 5 AND f.k3 = c.k WHERE c.w = 1",
-        "SELECT count(*) FROM f JOIN a ON f.k1 = a.k OR f.k2 = a.w JOIN c ON c.k = f.k3 OR c.w > a.w WHERE c.w = 1 AND f.v < 50",
+        "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k AND a.w + b.w + f.v > 9 JOIN c ON c.k + " +
+          "a.w + b.w > 5 AND f.k3 = c.k WHERE c.w = 1",
+        "SELECT count(*) FROM f JOIN a ON f.k1 = a.k OR f.k2 = a.w JOIN c ON c.k = f.k3 OR c.w > a.w WHERE c.w = 1 " +
+          "AND f.v < 50",
         "SELECT count(*) FROM f JOIN a ON f.k1 = a.k CROSS JOIN c JOIN b ON b.k = c.k WHERE c.w = 1 AND f.v < 50"
       ).foreach(sameAnswer(_, reorders = false))
     }
@@ -144,22 +156,35 @@ class RuleSuite extends StarSuite {
       Seq(
         "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN c ON c.w = 1",
         "SELECT count(*) FROM f LEFT JOIN a ON f.v < 9 JOIN b ON f.k2 = b.k JOIN c ON c.k = f.k3 AND a.w = c.w",
-        "SELECT count(*) FROM (SELECT /*+ BROADCAST(a) */ a.k, b.k AS l FROM a JOIN b) x JOIN f ON f.k1 = x.k AND f.k2 = x.l JOIN c ON c.k = f.k3",
-        "SELECT count(*) FROM f JOIN c ON c.k = f.k3 WHERE EXISTS (SELECT 1 FROM a JOIN b WHERE a.k = f.k1 AND b.k = f.k2)",
-        "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON (f.k2, a.w) IN (SELECT k, w FROM b) AND f.k2 = b.k JOIN c ON c.k = f.k3 WHERE c.w = 1",
-        "SELECT count(*) FROM f JOIN a ON (f.k1, a.k) IN (SELECT k, k FROM b) JOIN c ON c.k = f.k3 JOIN b ON b.k = f.k2 WHERE c.w = 1",
-        "SELECT /*+ DOVETAIL_ORDER('(((a b) f) c)') */ count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON c.k = f.k3 WHERE c.w = 1"
+        "SELECT count(*) FROM (SELECT /*+ BROADCAST(a) */ a.k, b.k AS l FROM a JOIN b) x JOIN f ON f.k1 = x.k AND " +
+          "f.k2 = x.l JOIN c ON c.k = f.k3",
+        "SELECT count(*) FROM f JOIN c ON c.k = f.k3 WHERE EXISTS (SELECT 1 FROM a JOIN b WHERE a.k = f.k1 AND b.k = " +
+          "f.k2)",
+        "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON (f.k2, a.w) IN (SELECT k, w FROM b) AND f.k2 = b.k " +
+          "JOIN c ON c.k = f.k3 WHERE c.w = 1",
+        "SELECT count(*) FROM f JOIN a ON (f.k1, a.k) IN (SELECT k, k FROM b) JOIN c ON c.k = f.k3 JOIN b ON b.k = " +
+          "f.k2 WHERE c.w = 1",
+        "SELECT /*+ DOVETAIL_ORDER('(((a b) f) c)') */ count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k " +
+          "JOIN c ON c.k = f.k3 WHERE c.w = 1"
       ).foreach { sql =>
-        def told(on: Boolean) = dovetail(on)(scala.util.Try(answer(sql)).toEither.left.map(e => e.getMessage.takeWhile(_ != '\n').takeWhile(_ != ':')))
+        def told(on: Boolean) = dovetail(on)(scala.util.Try(answer(sql)).toEither.left.map(e =>
+          e.getMessage.takeWhile(_ != '\n').takeWhile(_ != ':')
+        ))
         assert(told(on = true) == told(on = false), sql)
       }
-      val hinted = "SELECT /*+ DOVETAIL_ORDER('(((a b) f) c)') */ count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON c.k = f.k3 WHERE c.w = 1"
-      assert(traced(hinted)._2.groups.mkString.contains("it has a cross product, which spark.sql.crossJoin.enabled=false forbids"))
+      val hinted =
+        "SELECT /*+ DOVETAIL_ORDER('(((a b) f) c)') */ count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k " +
+          "JOIN c ON c.k = f.k3 WHERE c.w = 1"
+      assert(traced(
+        hinted
+      )._2.groups.mkString.contains("it has a cross product, which spark.sql.crossJoin.enabled=false forbids"))
     }
   }
 
   test("planning again, and with other expression ids, gives the same plan") {
-    val sql   = s"SELECT x.v, count(*) FROM ($star) x JOIN f y ON x.v = y.v JOIN a ON y.k1 = a.k JOIN b ON y.k2 = b.k AND a.w = b.w GROUP BY x.v"
+    val sql =
+      s"SELECT x.v, count(*) FROM ($star) x JOIN f y ON x.v = y.v JOIN a ON y.k1 = a.k JOIN b ON y.k2 = b.k AND a.w " +
+        "= b.w GROUP BY x.v"
     val first = optimized(sql)
     (1 to 5).foreach { _ =>
       (1 to 50).foreach(_ => spark.sql("SELECT 1 AS one").queryExecution.analyzed) // uses up ids
@@ -173,12 +198,18 @@ class RuleSuite extends StarSuite {
     val items = "SELECT a.k FROM a JOIN b ON a.k = b.k JOIN c ON b.k = c.k WHERE c.w = 1"
     Seq(
       s"SELECT f.v, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k WHERE f.k1 IN ($items) AND b.w = 2",
-      s"SELECT f.v, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k1 = b.k WHERE f.k1 IN ($items) AND f.k2 IN (SELECT k FROM c WHERE w = 2)",
-      s"WITH x AS ($items) SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k WHERE f.k1 IN (SELECT k FROM x) AND f.k2 NOT IN (SELECT k FROM x)",
-      s"SELECT f.v, EXISTS (SELECT 1 FROM c WHERE c.k = f.k1 AND c.w = 1) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k WHERE f.k1 IN ($items) AND b.w = 2"
+      s"SELECT f.v, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k1 = b.k WHERE f.k1 IN ($items) AND f.k2 IN (SELECT " +
+        "k FROM c WHERE w = 2)",
+      s"WITH x AS ($items) SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k WHERE f.k1 IN (SELECT k " +
+        "FROM x) AND f.k2 NOT IN (SELECT k FROM x)",
+      "SELECT f.v, EXISTS (SELECT 1 FROM c WHERE c.k = f.k1 AND c.w = 1) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 " +
+        s"= b.k WHERE f.k1 IN ($items) AND b.w = 2"
     ).foreach { sql =>
       val groups = withoutIdempotenceCheck(traced(sql)._2.groups)
-      assert(groups.nonEmpty && groups.forall(_.status != "left_alone"), s"$sql: ${groups.map(g => g.status -> g.reason)}")
+      assert(
+        groups.nonEmpty && groups.forall(_.status != "left_alone"),
+        s"$sql: ${groups.map(g => g.status -> g.reason)}"
+      )
       assert(answer(sql) == dovetail(on = false)(answer(sql)), sql)
       withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1", "spark.sql.adaptive.enabled" -> "false") {
         def reused        = "ReusedExchange".r.findAllIn(physical(sql).treeString).size
@@ -189,7 +220,8 @@ class RuleSuite extends StarSuite {
   }
 
   test("two bodies of one common table expression come out equal, and their exchange is reused") {
-    val sql = """WITH s AS (SELECT a.w, b.k, sum(f.v) t FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1 GROUP BY a.w, b.k)
+    val sql =
+      """WITH s AS (SELECT a.w, b.k, sum(f.v) t FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1 GROUP BY a.w, b.k)
                 |SELECT x.w, x.t, y.t FROM s x JOIN s y ON x.k = y.k WHERE x.t < y.t""".stripMargin
     withConf("spark.sql.adaptive.enabled" -> "false", "spark.sql.autoBroadcastJoinThreshold" -> "-1") {
       def reused = "ReusedExchange".r.findAllIn(physical(sql).treeString).size

@@ -15,7 +15,8 @@ import org.scalatest.BeforeAndAfterAll
 /**
  * Estimates from samples, against counts. Of `t` (5000 rows) 1000 are drawn; `small` (200 rows) is drawn whole.
  *
- * In `t` the model determines the make, which formulas take for two independent columns; `k` joins with `small`, whose rows of one country have most of `t`.
+ * In `t` the model determines the make, which formulas take for two independent columns; `k` joins with `small`, whose
+ * rows of one country have most of `t`.
  */
 class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
   private val Drawn = 1000
@@ -27,7 +28,10 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
         |CAST(IF(id % 4 = 0, id % 200, id % 20) AS INT) k, IF(id % 7 = 0, NULL, CAST(id AS STRING)) text, date_add(DATE'2020-01-01', CAST(id % 366 AS INT)) d
         |FROM range(5000)""".stripMargin
     )
-    spark.sql("CREATE TABLE small USING parquet AS SELECT CAST(id AS INT) k, IF(id < 20, 'here', concat('there', id % 9)) country FROM range(200)")
+    spark.sql(
+      "CREATE TABLE small USING parquet AS SELECT CAST(id AS INT) k, IF(id < 20, 'here', concat('there', id % 9)) " +
+        "country FROM range(200)"
+    )
     spark.udf.register("odd", udf((s: String) => s != null && s.last.toInt % 2 == 1))
     ()
   }
@@ -43,16 +47,29 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
     private val tables = of.map { case (name, drawn) =>
       val plan   = spark.table(name)
       val rows   = plan.queryExecution.toRdd.map(_.copy()).collect()
-      val sample = TableSample(plan.schema, new Random(1).shuffle(rows.toVector).take(drawn).toArray[InternalRow], rows.length.toLong)
-      name -> TableStatistics(rows.length.toLong, 0L, Vector.empty, Vector.empty, Some(sample), 0L, if (fresh) None else Some(Unread(1, 0.5)))
+      val sample = TableSample(
+        plan.schema,
+        new Random(1).shuffle(rows.toVector).take(drawn).toArray[InternalRow],
+        rows.length.toLong
+      )
+      name -> TableStatistics(
+        rows.length.toLong,
+        0L,
+        Vector.empty,
+        Vector.empty,
+        Some(sample),
+        0L,
+        if (fresh) None else Some(Unread(1, 0.5))
+      )
     }.toMap
     def find(leaf: LeafNode): Option[TableStatistics] = tables.get(LeafNames.name(leaf))
   }
 
   private lazy val fresh                                                       = known()
-  private def profile(plan: LogicalPlan, tables: KnownTables): RelationProfile = new PlanStatistics(spark.sessionState.conf, true, tables)(plan)
-  private def rows(sql: String, tables: KnownTables = fresh): Double           = profile(optimized(sql), tables).rows.value
-  private def count(sql: String): Double                                       = spark.sql(s"SELECT count(*) FROM ($sql)").head().getLong(0).toDouble
+  private def profile(plan: LogicalPlan, tables: KnownTables): RelationProfile =
+    new PlanStatistics(spark.sessionState.conf, true, tables)(plan)
+  private def rows(sql: String, tables: KnownTables = fresh): Double = profile(optimized(sql), tables).rows.value
+  private def count(sql: String): Double = spark.sql(s"SELECT count(*) FROM ($sql)").head().getLong(0).toDouble
 
   /** Within what chance allows a sample of 1000: about three standard deviations. */
   private def near(sql: String, tolerance: Double = 0.35): Unit = {
@@ -70,30 +87,39 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
       "month(d) = 2 AND NOT (k BETWEEN 3 AND 15)",
       "CAST(text AS BIGINT) % 5 = 1"
     )
-    withConf("spark.dovetail.sample.userFunctions" -> "true")(predicates.foreach(p => near(s"SELECT * FROM t WHERE $p")))
+    withConf("spark.dovetail.sample.userFunctions" -> "true")(predicates.foreach(p =>
+      near(s"SELECT * FROM t WHERE $p")
+    ))
   }
 
   test("keys of several columns: how many there are together is seen in a sample of a part") {
     withTables("hours", "events") {
       // a row per place, day and hour: any two columns together are far from a key, all three are one
       spark.sql(
-        "CREATE TABLE hours USING parquet AS SELECT p.id place, d.id day, h.id hour, (p.id * 7 + d.id * 3 + h.id) % 50 w FROM range(5) p, range(60) d, range(24) h"
+        "CREATE TABLE hours USING parquet AS SELECT p.id place, d.id day, h.id hour, (p.id * 7 + d.id * 3 + h.id) % " +
+          "50 w FROM range(5) p, range(60) d, range(24) h"
       )
-      spark.sql("CREATE TABLE events USING parquet AS SELECT id, id % 5 place, (id DIV 5) % 60 day, (id * 31) % 24 hour FROM range(20000)")
+      spark.sql(
+        "CREATE TABLE events USING parquet AS SELECT id, id % 5 place, (id DIV 5) % 60 day, (id * 31) % 24 hour FROM " +
+          "range(20000)"
+      )
       val tables                               = drawn(fresh = true, Seq("hours" -> 3000, "events" -> 2000))
       def near(sql: String, tolerance: Double) = {
         val (found, truth) = (rows(sql, tables), count(sql))
         assert(found <= tolerance * truth && truth <= tolerance * found, s"estimated $found instead of $truth for $sql")
       }
       val keys = Seq("place", "day", "hour").map(c => s"e.$c = h.$c")
-      (1 to 3).foreach(n => near(s"SELECT * FROM events e, hours h WHERE ${keys.take(n).mkString(" AND ")} AND h.w < 10", 1.5))
+      (1 to 3).foreach(n =>
+        near(s"SELECT * FROM events e, hours h WHERE ${keys.take(n).mkString(" AND ")} AND h.w < 10", 1.5)
+      )
       near(s"SELECT * FROM events e, hours h WHERE ${keys.mkString(" AND ")} AND h.w = 10", 2.0)
       near(s"SELECT * FROM events e LEFT JOIN hours h ON ${keys.mkString(" AND ")}", 1.5)
     }
   }
 
   test("a table that is drawn whole: counts, with bounds that are the count") {
-    val estimate = profile(optimized("SELECT k + 1 AS k1 FROM small WHERE country LIKE 'there%' AND k % 2 = 0"), fresh).rows
+    val estimate =
+      profile(optimized("SELECT k + 1 AS k1 FROM small WHERE country LIKE 'there%' AND k % 2 = 0"), fresh).rows
     assert(estimate.value == 90.0 && estimate.lower == 90.0 && estimate.upper == 90.0)
     assert(rows("SELECT * FROM small WHERE country = 'nowhere'") == 0.0)
   }

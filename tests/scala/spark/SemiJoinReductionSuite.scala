@@ -5,7 +5,10 @@ import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Join}
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.scalatest.BeforeAndAfterAll
 
-/** Groupings that are joined with a restricted table are computed for its keys alone, where that pays, and never where the answer could be another one. */
+/**
+ * Groupings that are joined with a restricted table are computed for its keys alone, where that pays, and never where
+ * the answer could be another one.
+ */
 class SemiJoinReductionSuite extends DovetailSuite with BeforeAndAfterAll {
   private val tables = Seq("sale", "part", "shop")
 
@@ -14,9 +17,13 @@ class SemiJoinReductionSuite extends DovetailSuite with BeforeAndAfterAll {
     def table(name: String, query: String): Unit = { spark.sql(s"CREATE TABLE $name USING parquet AS $query"); () }
     table(
       "sale",
-      "SELECT id, if(id % 31 = 0, NULL, id % 500) AS item, concat('i', id % 500) AS code, CAST(id % 500 AS DOUBLE) AS ratio, CAST(id % 17 AS INT) AS qty, id % 9 AS shop FROM range(20000)"
+      "SELECT id, if(id % 31 = 0, NULL, id % 500) AS item, concat('i', id % 500) AS code, CAST(id % 500 AS DOUBLE) " +
+        "AS ratio, CAST(id % 17 AS INT) AS qty, id % 9 AS shop FROM range(20000)"
     )
-    table("part", "SELECT id AS item, concat('i', id) AS code, CAST(id AS DOUBLE) AS ratio, id % 50 AS brand FROM range(600)")
+    table(
+      "part",
+      "SELECT id AS item, concat('i', id) AS code, CAST(id AS DOUBLE) AS ratio, id % 50 AS brand FROM range(600)"
+    )
     table("shop", "SELECT id AS shop, id % 3 AS town FROM range(12)")
     tables.foreach(t => spark.sql(s"DOVETAIL ANALYZE TABLE $t").collect())
   }
@@ -26,14 +33,17 @@ class SemiJoinReductionSuite extends DovetailSuite with BeforeAndAfterAll {
     finally super.afterAll()
 
   private val correlated =
-    "SELECT count(*), sum(s.id) FROM sale s JOIN part ON s.item = part.item WHERE part.brand = 3 AND s.qty < (SELECT 0.9 * avg(qty) FROM sale t WHERE t.item = part.item)"
+    "SELECT count(*), sum(s.id) FROM sale s JOIN part ON s.item = part.item WHERE part.brand = 3 AND s.qty < (SELECT " +
+      "0.9 * avg(qty) FROM sale t WHERE t.item = part.item)"
 
   private def grouped(columns: String, by: String, on: String, where: String = "part.brand = 3"): String =
     s"SELECT * FROM (SELECT $columns, sum(qty) AS n FROM sale GROUP BY $by) g JOIN part ON $on WHERE $where"
 
   /** Semi joins below groupings. */
   private def reductions(sql: String): Int =
-    optimized(sql).collect { case a: Aggregate => a.child.collect { case j: Join if j.joinType == LeftSemi => j } }.flatten.distinct.size
+    optimized(sql).collect { case a: Aggregate =>
+      a.child.collect { case j: Join if j.joinType == LeftSemi => j }
+    }.flatten.distinct.size
 
   private def reduces(sql: String): Unit = {
     assert(dovetail(on = false)(reductions(sql)) == 0)
@@ -49,12 +59,19 @@ class SemiJoinReductionSuite extends DovetailSuite with BeforeAndAfterAll {
   test("a correlated subquery is computed for the keys of the table that it is correlated with, and explain says so") {
     reduces(correlated)
     val reasons = withoutIdempotenceCheck(traced(correlated)._2.groups.map(_.reason))
-    assert(reasons.exists(_.matches("(?s).*aggregate\\(sale\\) is computed for the keys of part alone, about [0-3]\\.\\d % of its rows.*")), reasons)
+    assert(
+      reasons.exists(
+        _.matches("(?s).*aggregate\\(sale\\) is computed for the keys of part alone, about [0-3]\\.\\d % of its rows.*")
+      ),
+      reasons
+    )
   }
 
   test("the table is broadcast once") {
     withConf("spark.sql.adaptive.enabled" -> "false") {
-      val sql = "SELECT g.n FROM (SELECT item, sum(qty) AS n FROM sale GROUP BY item) g JOIN part ON g.item = part.item WHERE part.brand = 3"
+      val sql =
+        "SELECT g.n FROM (SELECT item, sum(qty) AS n FROM sale GROUP BY item) g JOIN part ON g.item = part.item " +
+          "WHERE part.brand = 3"
       reduces(sql)
       assert(physical(sql).collect { case r: ReusedExchangeExec => r }.size == 1, physical(sql))
     }
@@ -72,15 +89,18 @@ class SemiJoinReductionSuite extends DovetailSuite with BeforeAndAfterAll {
     reduces(s"SELECT * FROM shop WHERE shop NOT IN (SELECT brand FROM ($one) x)")
     reduces(s"SELECT * FROM shop LEFT SEMI JOIN ($one) x ON x.brand = shop.shop")
     reduces(
-      "SELECT * FROM (SELECT s.item, sum(qty) AS n FROM sale s JOIN shop ON s.shop = shop.shop WHERE town < 2 GROUP BY s.item) g JOIN part ON g.item = part.item WHERE brand = 3"
+      "SELECT * FROM (SELECT s.item, sum(qty) AS n FROM sale s JOIN shop ON s.shop = shop.shop WHERE town < 2 GROUP " +
+        "BY s.item) g JOIN part ON g.item = part.item WHERE brand = 3"
     )
   }
 
   test("of groupings above each other the lowest that has the key") {
     val sql =
-      "SELECT * FROM (SELECT item, avg(n) AS m FROM (SELECT item, shop, sum(qty) AS n FROM sale GROUP BY item, shop) GROUP BY item) g JOIN part ON g.item = part.item WHERE brand = 3"
+      "SELECT * FROM (SELECT item, avg(n) AS m FROM (SELECT item, shop, sum(qty) AS n FROM sale GROUP BY item, shop) " +
+        "GROUP BY item) g JOIN part ON g.item = part.item WHERE brand = 3"
     reduces(sql)
-    val joined = optimized(sql).collect { case a: Aggregate if a.child.isInstanceOf[Join] => a.groupingExpressions.size }
+    val joined =
+      optimized(sql).collect { case a: Aggregate if a.child.isInstanceOf[Join] => a.groupingExpressions.size }
     assert(joined == Seq(2))
   }
 
@@ -100,17 +120,24 @@ class SemiJoinReductionSuite extends DovetailSuite with BeforeAndAfterAll {
     leaves(grouped("item", "item", "g.item = part.item", where = "true"))
     leaves(grouped("item", "item", "g.item = part.item", where = "part.brand > 10"))
     leaves(
-      "SELECT * FROM (SELECT item, sum(qty) AS n FROM sale GROUP BY item) g JOIN (SELECT * FROM part WHERE brand = 3 LIMIT 5) p ON g.item = p.item WHERE p.brand < 0"
+      "SELECT * FROM (SELECT item, sum(qty) AS n FROM sale GROUP BY item) g JOIN (SELECT * FROM part WHERE brand = 3 " +
+        "LIMIT 5) p ON g.item = p.item WHERE p.brand < 0"
     )
     val sampled = "(SELECT * FROM part WHERE brand = 3 AND rand(1) < 0.99) part"
     val plain   = grouped("item", "item", "g.item = part.item", where = "true")
-    for (random <- Seq(grouped("item", "item HAVING rand(1) < 0.99", "g.item = part.item"), plain.replace("JOIN part", s"JOIN $sampled")))
+    for (
+      random <- Seq(
+        grouped("item", "item HAVING rand(1) < 0.99", "g.item = part.item"),
+        plain.replace("JOIN part", s"JOIN $sampled")
+      )
+    )
       assert(reductions(random) == 0, optimized(random))
   }
 
   test("a grouping that the query has twice stays one") {
     val twice =
-      "WITH g AS (SELECT item, sum(qty) AS n FROM sale GROUP BY item) SELECT sum(g.n), max(h.n) FROM g JOIN part ON g.item = part.item JOIN g h ON h.item = part.item WHERE part.brand = 3"
+      "WITH g AS (SELECT item, sum(qty) AS n FROM sale GROUP BY item) SELECT sum(g.n), max(h.n) FROM g JOIN part ON " +
+        "g.item = part.item JOIN g h ON h.item = part.item WHERE part.brand = 3"
     leaves(twice)
   }
 

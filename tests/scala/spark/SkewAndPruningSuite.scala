@@ -8,14 +8,23 @@ import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStag
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.scalatest.BeforeAndAfterAll
 
-/** Costs that depend on keys: partitions that a broadcast prunes, and one key of most rows. The kernel's `KeyFactsSuite` has the numbers by hand. */
+/**
+ * Costs that depend on keys: partitions that a broadcast prunes, and one key of most rows. The kernel's `KeyFactsSuite`
+ * has the numbers by hand.
+ */
 class SkewAndPruningSuite extends DovetailSuite with BeforeAndAfterAll {
   private val tables = Seq("sale", "day", "item", "client", "busy", "calm")
 
   override def beforeAll(): Unit = {
     super.beforeAll()
-    def table(name: String, query: String, by: String = ""): Unit = { spark.sql(s"CREATE TABLE $name USING parquet $by AS $query"); () }
-    table("sale", "SELECT id, id % 3000 AS item, pmod(hash(id), 2000) AS client, CAST(id % 12 AS INT) AS day FROM range(30000)", "PARTITIONED BY (day)")
+    def table(name: String, query: String, by: String = ""): Unit = {
+      spark.sql(s"CREATE TABLE $name USING parquet $by AS $query"); ()
+    }
+    table(
+      "sale",
+      "SELECT id, id % 3000 AS item, pmod(hash(id), 2000) AS client, CAST(id % 12 AS INT) AS day FROM range(30000)",
+      "PARTITIONED BY (day)"
+    )
     table("day", "SELECT CAST(id AS INT) AS day, id % 6 AS week FROM range(12)")
     table("item", "SELECT id AS item, id % 50 AS brand FROM range(3000)")
     table("client", "SELECT id AS client, id % 7 AS town FROM range(2000)")
@@ -48,8 +57,10 @@ class SkewAndPruningSuite extends DovetailSuite with BeforeAndAfterAll {
   }
   private def cost(join: JsonNode, part: String): Double = join.at(s"/cost/$part").asDouble
 
-  private val star = "SELECT count(*), sum(sale.id) FROM sale JOIN client ON sale.client = client.client JOIN item ON sale.item = item.item " +
-    "JOIN day ON sale.day = day.day WHERE day.week = 3 AND item.brand < 40"
+  private val star =
+    "SELECT count(*), sum(sale.id) FROM sale JOIN client ON sale.client = client.client JOIN item ON sale.item = " +
+      "item.item " +
+      "JOIN day ON sale.day = day.day WHERE day.week = 3 AND item.brand < 40"
 
   test("partitions that Spark prunes dynamically are pruned in our order too, and the cost model knows") {
     for (adaptive <- Seq("true", "false"))
@@ -58,14 +69,20 @@ class SkewAndPruningSuite extends DovetailSuite with BeforeAndAfterAll {
           val before = dovetail(on = false)(filesRead(star))
           assert(filesRead(star) == before && before < filesRead(star.replace("day.week = 3 AND", "")))
           val saving = joins(star).filter(cost(_, "scan") < 0)
-          assert(saving.size == 1 && saving.head.get("why").asText.contains("files of sale without its keys are not read"), joins(star))
+          assert(
+            saving.size == 1 && saving.head.get("why").asText.contains("files of sale without its keys are not read"),
+            joins(star)
+          )
           sameAnswer(star)
         }
-        withoutIdempotenceCheck(withConf("spark.sql.optimizer.dynamicPartitionPruning.enabled" -> "false")(assert(joins(star).forall(cost(_, "scan") == 0.0))))
+        withoutIdempotenceCheck(withConf(
+          "spark.sql.optimizer.dynamicPartitionPruning.enabled" -> "false"
+        )(assert(joins(star).forall(cost(_, "scan") == 0.0))))
       }
   }
 
-  private val skewed = "SELECT count(*) FROM busy JOIN calm ON busy.k = calm.k JOIN item ON busy.id = item.item WHERE calm.w < 4"
+  private val skewed =
+    "SELECT count(*) FROM busy JOIN calm ON busy.k = calm.k JOIN item ON busy.id = item.item WHERE calm.w < 4"
 
   test("a key of most rows makes its join as dear as its slowest task, unless adaptive execution splits it") {
     def work(settings: (String, String)*): Double = withoutIdempotenceCheck(withConf(
@@ -80,14 +97,21 @@ class SkewAndPruningSuite extends DovetailSuite with BeforeAndAfterAll {
     // the two cores of the session: the task of four fifths of the rows takes 1.6 times as long as one of half of them
     val (even, slow) = (work("spark.sql.shuffle.partitions" -> "1"), work("spark.sql.shuffle.partitions" -> "4"))
     assert(math.abs(slow / even - 1.6) < 0.02, s"$slow, $even")
-    assert(work("spark.sql.shuffle.partitions" -> "4", "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes" -> "1000") == even)
+    assert(work(
+      "spark.sql.shuffle.partitions"                                -> "4",
+      "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes" -> "1000"
+    ) == even)
     sameAnswer(skewed)
   }
 
-  test("sorts that tasks have no memory for go to disk: by the partitions of an exchange, and those that adaptive execution makes one") {
+  test(
+    "sorts that tasks have no memory for go to disk: by the partitions of an exchange, and those that adaptive " +
+      "execution makes one"
+  ) {
     val inputs = Seq("north", "south", "east")
     withTables(inputs: _*) {
-      val keys = InjectedStatistics.column(ndv = Some(1000000000), nulls = Some(0), min = Some("0"), max = Some("999999999"))
+      val keys =
+        InjectedStatistics.column(ndv = Some(1000000000), nulls = Some(0), min = Some("0"), max = Some("999999999"))
       for (t <- inputs) {
         spark.sql(s"CREATE TABLE $t (k BIGINT, v BIGINT) USING parquet")
         InjectedStatistics(spark, t, Some(1000000000), 24000000000L, Map("k" -> keys))
@@ -96,13 +120,20 @@ class SkewAndPruningSuite extends DovetailSuite with BeforeAndAfterAll {
         "spark.sql.adaptive.enabled"           -> "false",
         "spark.dovetail.adaptive.shuffledHash" -> "false",
         "spark.sql.shuffle.partitions"         -> partitions.toString
-      ) ++ settings: _*)(joins("SELECT * FROM north JOIN south ON north.k = south.k JOIN east ON south.k = east.k", "before").map(cost(_, "sort")).sum))
+      ) ++ settings: _*)(joins(
+        "SELECT * FROM north JOIN south ON north.k = south.k JOIN east ON south.k = east.k",
+        "before"
+      ).map(cost(_, "sort")).sum))
       val (inMemory, onDisk) = (sorts(1000000), sorts(4))
       // three inputs of a billion rows of two long values; the join of the first two is sorted already
       val bytes = (onDisk - inMemory) / CostConstants().spillByte / 3e9
       assert(bytes >= 16 && bytes <= 32, s"$bytes bytes a row")
       assert(sorts(1000000, "spark.sql.adaptive.enabled" -> "true") == inMemory)
-      assert(sorts(1000000, "spark.sql.adaptive.enabled" -> "true", "spark.sql.adaptive.advisoryPartitionSizeInBytes" -> "8g") == onDisk)
+      assert(sorts(
+        1000000,
+        "spark.sql.adaptive.enabled"                      -> "true",
+        "spark.sql.adaptive.advisoryPartitionSizeInBytes" -> "8g"
+      ) == onDisk)
     }
   }
 }

@@ -5,9 +5,13 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 
-/** Inputs that may fail are started after all others, as far as the joins allow it: another input may turn out to be empty, and end the query before. */
+/**
+ * Inputs that may fail are started after all others, as far as the joins allow it: another input may turn out to be
+ * empty, and end the query before.
+ */
 class StartOrderSuite extends StarSuite {
-  private def star(onC: String) = s"SELECT f.v, a.w, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE $onC"
+  private def star(onC: String) =
+    s"SELECT f.v, a.w, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE $onC"
 
   private def tables(sql: String): Seq[String] = {
     val plan = dovetail(on = true) { assert(reordered(sql), sql); optimized(sql) }
@@ -30,7 +34,12 @@ class StartOrderSuite extends StarSuite {
   test("an input whose filter may throw is the last one") {
     withConf("spark.sql.ansi.enabled" -> "true") {
       assert(tables(star("c.w < 1")).last != "c")
-      Seq("12 div c.w = 3", "CAST(c.w AS TINYINT) = 1", "assert_true(c.w > -1) IS NULL", "'1' RLIKE CAST(c.w AS STRING)").foreach { filter =>
+      Seq(
+        "12 div c.w = 3",
+        "CAST(c.w AS TINYINT) = 1",
+        "assert_true(c.w > -1) IS NULL",
+        "'1' RLIKE CAST(c.w AS STRING)"
+      ).foreach { filter =>
         assert(tables(star(s"c.w < 1 AND $filter")).last == "c", filter)
       }
     }

@@ -11,10 +11,11 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.scalatest.BeforeAndAfterAll
 
 /**
- * Sizes of plans on analyzed, uniform data: each expectation is the formula, and where the data allow it the count that is really there.
+ * Sizes of plans on analyzed, uniform data: each expectation is the formula, and where the data allow it the count that
+ * is really there.
  *
- * `u` has 1000 rows: id 0 to 999, ten = id % 10, hundred = id % 100, half = NULL in every second row, s a word of three letters, d 100 days.
- * `w` has 200 rows: id 0 to 199, five = id % 5.
+ * `u` has 1000 rows: id 0 to 999, ten = id % 10, hundred = id % 100, half = NULL in every second row, s a word of three
+ * letters, d 100 days. `w` has 200 rows: id 0 to 199, five = id % 5.
  */
 class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
   private val Rows = 1000.0
@@ -22,11 +23,15 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
   override def beforeAll(): Unit = {
     super.beforeAll()
     val u =
-      "SELECT CAST(id AS INT) id, CAST(id % 10 AS INT) ten, CAST(id % 100 AS INT) hundred, IF(id % 2 = 0, CAST(id AS INT), NULL) half, concat('s', id % 50) s, date_add(DATE'2020-01-01', CAST(id % 100 AS INT)) d FROM range(1000)"
+      "SELECT CAST(id AS INT) id, CAST(id % 10 AS INT) ten, CAST(id % 100 AS INT) hundred, IF(id % 2 = 0, CAST(id AS " +
+        "INT), NULL) half, concat('s', id % 50) s, date_add(DATE'2020-01-01', CAST(id % 100 AS INT)) d FROM range(1000)"
     spark.sql(s"CREATE TABLE u USING parquet AS $u")
     spark.sql("CREATE TABLE w USING parquet AS SELECT CAST(id AS INT) id, CAST(id % 5 AS INT) five FROM range(200)")
     // as u, with every fifth value of `skew` a 7
-    spark.sql("CREATE TABLE h USING parquet AS SELECT CAST(id AS INT) id, CAST(IF(id % 2 = 0, 7, id) AS INT) skew FROM range(1000)")
+    spark.sql(
+      "CREATE TABLE h USING parquet AS SELECT CAST(id AS INT) id, CAST(IF(id % 2 = 0, 7, id) AS INT) skew FROM " +
+        "range(1000)"
+    )
     Seq("u", "w").foreach(t => spark.sql(s"ANALYZE TABLE $t COMPUTE STATISTICS FOR ALL COLUMNS"))
     withConf(
       "spark.sql.statistics.histogram.enabled" -> "true",
@@ -40,7 +45,11 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     finally super.afterAll()
 
   private def profile(plan: LogicalPlan): RelationProfile = {
-    val statistics = new PlanStatistics(spark.sessionState.conf, DovetailConf.HistogramEnabled.get(spark.sessionState.conf), KnownTables.none)
+    val statistics = new PlanStatistics(
+      spark.sessionState.conf,
+      DovetailConf.HistogramEnabled.get(spark.sessionState.conf),
+      KnownTables.none
+    )
     statistics.learnFrom(plan)
     statistics(plan)
   }
@@ -52,7 +61,10 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
   private val NdvError = 0.1
 
   private def close(found: Double, expected: Double, sql: String, tolerance: Double = NdvError): Unit =
-    assert(math.abs(found - expected) <= math.max(tolerance * expected, 1.0), s"estimated $found instead of $expected for $sql")
+    assert(
+      math.abs(found - expected) <= math.max(tolerance * expected, 1.0),
+      s"estimated $found instead of $expected for $sql"
+    )
 
   /** The estimate is `expected`; and so is the count, if `exact`. */
   private def estimates(sql: String, expected: Double, exact: Boolean = true, tolerance: Double = NdvError): Unit = {
@@ -140,7 +152,11 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     val table                            = optimized("SELECT * FROM u")
     val s                                = table.output.find(_.name == "s").get
     def first(start: Int, value: String) = EqualTo(Substring(s, Literal(start), Literal(1)), Literal(value))
-    close(profile(Filter(first(1, "s"), Filter(first(2, "1"), table))).rows.value, Rows * Assumptions.Equality * Assumptions.Equality, "nested")
+    close(
+      profile(Filter(first(1, "s"), Filter(first(2, "1"), table))).rows.value,
+      Rows * Assumptions.Equality * Assumptions.Equality,
+      "nested"
+    )
     close(
       profile(Filter(And(first(1, "s"), first(2, "1")), table)).rows.value,
       Rows * Assumptions.conjunction(Seq.fill(2)(Assumptions.Equality)),
@@ -170,8 +186,11 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("partitions that are pruned are counted once, with statistics and without") {
     withTables("p") {
-      spark.sql("CREATE TABLE p USING parquet PARTITIONED BY (part) AS SELECT id, ten, CAST(id % 20 AS INT) part FROM u")
-      val sql          = "SELECT x.id, w.five FROM p x JOIN w ON x.id = w.id JOIN u ON u.id = x.id WHERE x.part = 3 AND x.ten < 8"
+      spark.sql(
+        "CREATE TABLE p USING parquet PARTITIONED BY (part) AS SELECT id, ten, CAST(id % 20 AS INT) part FROM u"
+      )
+      val sql =
+        "SELECT x.id, w.five FROM p x JOIN w ON x.id = w.id JOIN u ON u.id = x.id WHERE x.part = 3 AND x.ten < 8"
       def size: Double = traced(sql)._2.groups.head.relations.find(_.name == "p").flatMap(_.rows).get.value
       val guess        = size
       assert(guess < Rows && guess > 2.0, s"one of twenty partitions, by its size: $guess")
@@ -190,7 +209,11 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     estimates("SELECT * FROM u x JOIN u y ON x.hundred = y.hundred", Rows * Rows / 100)
     estimates("SELECT * FROM u JOIN w ON u.half = w.id", 500.0 * 200 / 500, exact = false)
     // what is filtered is taken to lie in the common range, as far as that can hold it
-    estimates("SELECT * FROM u JOIN w ON u.id = w.id WHERE u.ten = 3", math.min(Rows / 10, Rows * 199 / 999) * 200 / 200, exact = false)
+    estimates(
+      "SELECT * FROM u JOIN w ON u.id = w.id WHERE u.ten = 3",
+      math.min(Rows / 10, Rows * 199 / 999) * 200 / 200,
+      exact = false
+    )
     estimates("SELECT * FROM u CROSS JOIN w", Rows * 200)
     estimates("SELECT * FROM u JOIN w ON u.id < w.id", Rows * 200 * Assumptions.JoinInequality, exact = false)
   }
@@ -215,7 +238,11 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
       val plan  = optimized(sql)
       val nulls = profile(plan).column(plan.output.head.exprId.id).nulls.getOrElse(0.0)
       assert(math.abs(nulls - share) < 0.05, s"$sql: $nulls instead of $share")
-      close(count(s"$sql WHERE padded IS NULL".replace("padded IS", sql.split(' ')(1) + " IS")), share * count(sql), sql)
+      close(
+        count(s"$sql WHERE padded IS NULL".replace("padded IS", sql.split(' ')(1) + " IS")),
+        share * count(sql),
+        sql
+      )
     }
   }
 
@@ -226,7 +253,11 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     estimates("SELECT * FROM u WHERE NOT EXISTS (SELECT 1 FROM w WHERE w.id = u.id)", Rows * 800 / 1000)
     estimates("SELECT * FROM w LEFT SEMI JOIN u ON u.id = w.id", 200.0)
     estimates("SELECT * FROM w LEFT ANTI JOIN u ON u.id = w.id", 200.0 * Assumptions.AntiJoinFloor, exact = false)
-    estimates("SELECT hundred, count(*) FROM u LEFT SEMI JOIN (SELECT * FROM w WHERE id < 20) w ON hundred = w.id GROUP BY hundred", 20.0)
+    estimates(
+      "SELECT hundred, count(*) FROM u LEFT SEMI JOIN (SELECT * FROM w WHERE id < 20) w ON hundred = w.id GROUP BY " +
+        "hundred",
+      20.0
+    )
   }
 
   // other operators
@@ -239,7 +270,11 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     estimates("SELECT hundred FROM u GROUP BY hundred HAVING count(*) >= 0", 100.0 * Assumptions.Range, exact = false)
     val two = rows("SELECT ten, s FROM u GROUP BY ten, s")
     assert(two >= 50.0 * 0.9 && two <= 500.0, s"$two: between the larger and the product; 50 in truth")
-    close(rows("SELECT ten + 1, count(*) FROM u GROUP BY ten + 1"), 10.0, "an expression has no more values than its column")
+    close(
+      rows("SELECT ten + 1, count(*) FROM u GROUP BY ten + 1"),
+      10.0,
+      "an expression has no more values than its column"
+    )
     estimates("SELECT hundred, count(*) FROM u WHERE hundred < 20 GROUP BY hundred", 20.0)
   }
 
@@ -301,7 +336,8 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("common table expressions that stay references have the size of their body") {
     val sql =
-      "WITH c AS (SELECT id, rand() AS r FROM u WHERE ten = 3) SELECT x.id FROM c x JOIN u ON x.id = u.id UNION ALL SELECT y.id FROM c y JOIN u ON y.id = u.id"
+      "WITH c AS (SELECT id, rand() AS r FROM u WHERE ten = 3) SELECT x.id FROM c x JOIN u ON x.id = u.id UNION ALL " +
+        "SELECT y.id FROM c y JOIN u ON y.id = u.id"
     close(profile(incoming(sql)).rows.value, 100.0 + 100.0, sql)
     close(count(sql), 200.0, sql)
   }
@@ -334,7 +370,9 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
       assert(source(s"SELECT * FROM $path") == Source.Footer)
       withConf("spark.sql.sources.useV1SourceList" -> "", DovetailConf.FootersEnabled.key -> "false") {
         val files = spark.read.parquet(directory.resolve("u").toString).queryExecution.optimizedPlan
-        assert(files.collectLeaves().forall(_.isInstanceOf[DataSourceV2ScanRelation]) && profile(files).rows.source == Source.Size)
+        assert(files.collectLeaves().forall(_.isInstanceOf[DataSourceV2ScanRelation]) && profile(
+          files
+        ).rows.source == Source.Size)
       }
     }
   }
@@ -354,10 +392,14 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("user code that may make any number of rows has no bounds") {
-    val many = spark.range(10).mapPartitions((ids: Iterator[java.lang.Long]) => ids.flatMap(i => Iterator.fill(50)(i)))(Encoders.LONG)
+    val many = spark.range(
+      10
+    ).mapPartitions((ids: Iterator[java.lang.Long]) => ids.flatMap(i => Iterator.fill(50)(i)))(Encoders.LONG)
     val rows = profile(many.queryExecution.optimizedPlan).rows
     assert(rows.value == 10.0 && rows.lower == 0.0 && rows.upper >= many.count().toDouble)
-    assert(profile(spark.range(10).map((i: java.lang.Long) => i)(Encoders.LONG).queryExecution.optimizedPlan).rows.upper == 10.0)
+    assert(profile(
+      spark.range(10).map((i: java.lang.Long) => i)(Encoders.LONG).queryExecution.optimizedPlan
+    ).rows.upper == 10.0)
   }
 
   test("numbers that are known are exact, numbers that are guessed have bounds that hold them") {

@@ -15,14 +15,18 @@ import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles, TableFi
 import org.apache.spark.sql.dovetail.table.{GroupStatistics, TableStatistics}
 import org.scalatest.BeforeAndAfterAll
 
-/** What can happen to the store: writers that are killed, several of them, broken files, other versions, places where nothing can be written. */
+/**
+ * What can happen to the store: writers that are killed, several of them, broken files, other versions, places where
+ * nothing can be written.
+ */
 class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
 
   /** The session decides what is logged. */
   override def beforeAll(): Unit = { spark; () }
 
   /** The store as another session sees it: nothing in memory. */
-  private def storeAt(directory: Path): StatisticsStore = new StatisticsStore(new StoreFiles(new HadoopPath(directory.toString), new Configuration()))
+  private def storeAt(directory: Path): StatisticsStore =
+    new StatisticsStore(new StoreFiles(new HadoopPath(directory.toString), new Configuration()))
 
   private def names(directory: Path): Vector[String] = {
     val list = Files.list(directory)
@@ -32,15 +36,26 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
 
   private def temporary(directory: Path): Vector[String] = names(directory).filter(_.endsWith(".tmp"))
 
-  private def known(sql: String): Option[TableStatistics] = new StoredTables(spark).find(optimized(sql).collectFirst { case l: LeafNode => l }.get)
-  private def rowsOf(table: String): Long                 = spark.sql(s"SELECT count(*) FROM $table").head().getLong(0)
+  private def known(sql: String): Option[TableStatistics] = new StoredTables(spark).find(optimized(sql).collectFirst {
+    case l: LeafNode => l
+  }.get)
+  private def rowsOf(table: String): Long = spark.sql(s"SELECT count(*) FROM $table").head().getLong(0)
 
   private def writer(directory: Path, name: String): Process = new ProcessBuilder(
-    Seq(s"${System.getProperty("java.home")}/bin/java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path")) ++
+    Seq(
+      s"${System.getProperty("java.home")}/bin/java",
+      "-Xmx256m",
+      "-XX:TieredStopAtLevel=1",
+      "-cp",
+      System.getProperty("java.class.path")
+    ) ++
       Seq(StoreWriter.getClass.getName.stripSuffix("$"), directory.toString, "file:/t", name): _*
   ).redirectErrorStream(true).redirectOutput(directory.resolveSibling(s"$name.log").toFile).start()
 
-  test("writers killed in the middle of a write, two at a time: every look finds a file that one of them wrote, and what they leave is cleaned up") {
+  test(
+    "writers killed in the middle of a write, two at a time: every look finds a file that one of them wrote, and " +
+      "what they leave is cleaned up"
+  ) {
     withDirectory { d =>
       val directory              = d.resolve("store")
       val random                 = new Random(4)
@@ -66,7 +81,10 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
             assert(last.isEmpty || now.nonEmpty, "what was there is gone")
             last = now
           }
-          assert(writers.forall { case (name, _) => seen(name) }, names(d).filter(_.endsWith(".log")).map(l => Files.readString(d.resolve(l)).take(2000)))
+          assert(
+            writers.forall { case (name, _) => seen(name) },
+            names(d).filter(_.endsWith(".log")).map(l => Files.readString(d.resolve(l)).take(2000))
+          )
           Thread.sleep(random.nextInt(40).toLong)
         } finally writers.foreach { case (_, p) => p.destroyForcibly().waitFor() }
         writers.foreach { case (_, p) => assert(p.exitValue == 128 + SigKill) }
@@ -80,7 +98,12 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
       val files = new StoreFiles(new HadoopPath(directory.toString), new Configuration())
       files.checkWritable()
       assert(temporary(directory) == left)
-      left.foreach(f => Files.setLastModifiedTime(directory.resolve(f), FileTime.fromMillis(System.currentTimeMillis() - TimeUnit.HOURS.toMillis(25))))
+      left.foreach(f =>
+        Files.setLastModifiedTime(
+          directory.resolve(f),
+          FileTime.fromMillis(System.currentTimeMillis() - TimeUnit.HOURS.toMillis(25))
+        )
+      )
       files.checkWritable()
       assert(temporary(directory).isEmpty && look() == last)
     }
@@ -120,7 +143,9 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
       withConf("spark.dovetail.store.path" -> d.resolve("store").toString) {
         withTables("t") {
           spark.range(4000).selectExpr("id", "CAST(id % 4 AS INT) p").write.partitionBy("p").saveAsTable("t")
-          val threads = (0 until 4).map(p => new Thread(() => { spark.sql(s"DOVETAIL ANALYZE TABLE t PARTITION (p = $p)").collect(); () }))
+          val threads = (0 until 4).map(p =>
+            new Thread(() => { spark.sql(s"DOVETAIL ANALYZE TABLE t PARTITION (p = $p)").collect(); () })
+          )
           threads.foreach(_.start())
           threads.foreach(_.join())
           assert(known("SELECT * FROM t").exists(s => s.fresh && s.rows == 4000))
@@ -195,7 +220,10 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("a place that can be read and not written: queries use what is there, and ANALYZE says what to do") {
     withDirectory { d =>
-      withConf(WatchedFileSystem.setting, "spark.dovetail.store.path" -> s"${WatchedFileSystem.Scheme}:${d.resolve("store")}") {
+      withConf(
+        WatchedFileSystem.setting,
+        "spark.dovetail.store.path" -> s"${WatchedFileSystem.Scheme}:${d.resolve("store")}"
+      ) {
         withTables("t", "u") {
           spark.range(100).write.saveAsTable("t")
           spark.range(10).write.saveAsTable("u")
@@ -204,7 +232,12 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
           try {
             Seq("t", "u").foreach { name =>
               val e = intercept[java.io.IOException](spark.sql(s"DOVETAIL ANALYZE TABLE $name").collect())
-              assert(e.getMessage.contains("Permission denied") && e.getMessage.contains("Set spark.dovetail.store.path to a directory"), e.getMessage)
+              assert(
+                e.getMessage.contains("Permission denied") && e.getMessage.contains(
+                  "Set spark.dovetail.store.path to a directory"
+                ),
+                e.getMessage
+              )
             }
             assert(known("SELECT * FROM t").exists(s => s.fresh && s.rows == 100) && rowsOf("t") == 100)
             assert(known("SELECT * FROM u").isEmpty && rowsOf("u") == 10)
@@ -221,10 +254,20 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
       val file = Files.write(d.resolve("file"), Array[Byte](1))
       withTables("t") {
         spark.range(10).write.saveAsTable("t")
-        Seq(file.toString, file.resolve("below").toString, "nosuchscheme://host/store", "/proc/store", "::", "hdfs:/no/host").foreach { path =>
+        Seq(
+          file.toString,
+          file.resolve("below").toString,
+          "nosuchscheme://host/store",
+          "/proc/store",
+          "::",
+          "hdfs:/no/host"
+        ).foreach { path =>
           withConf("spark.dovetail.store.path" -> path) {
             val e = intercept[java.io.IOException](spark.sql("DOVETAIL ANALYZE TABLE t").collect())
-            assert(e.getMessage.contains(path) && e.getMessage.contains("Set spark.dovetail.store.path to a directory"), e.getMessage)
+            assert(
+              e.getMessage.contains(path) && e.getMessage.contains("Set spark.dovetail.store.path to a directory"),
+              e.getMessage
+            )
             assert(known("SELECT * FROM t").isEmpty && rowsOf("t") == 10)
           }
         }
@@ -248,7 +291,9 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
           assert(Files.readAllBytes(file)(VersionByte) == TableFile.Version + 1, "a query leaves it alone")
           val notes = spark.sql("DOVETAIL ANALYZE TABLE t").head().getString(6)
           assert(notes.contains(s"a newer version of Dovetail wrote (format ${TableFile.Version + 1}"), notes)
-          assert(known("SELECT * FROM t").exists(_.fresh) && spark.sql("DOVETAIL ANALYZE TABLE t").head().getString(6).isEmpty)
+          assert(known(
+            "SELECT * FROM t"
+          ).exists(_.fresh) && spark.sql("DOVETAIL ANALYZE TABLE t").head().getString(6).isEmpty)
         }
       }
     }
@@ -264,15 +309,25 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
     val s                    = table.statistics
     def column(name: String) = s.columns.find(_.name == name).get
     assert(table.header.name == "every_type" && s.rows == 600 && s.collectedAt == 1700000000000L)
-    assert(s.columns.map(_.dataType.simpleString).mkString(" ") ==
-      "bigint tinyint int double float boolean decimal(9,2) decimal(30,0) date timestamp timestamp_ntz string string binary int")
+    assert(
+      s.columns.map(_.dataType.simpleString).mkString(" ") ==
+        "bigint tinyint int double float boolean decimal(9,2) decimal(30,0) date timestamp timestamp_ntz string " +
+        "string binary int"
+    )
     assert(column("id").min.contains(0L) && column("id").max.contains(599L) && column("id").quantiles.size > 50)
     assert(column("int").nulls == 150 && column("nothing").nulls == 600 && column("nothing").ndv == 0)
     assert(column("decimal").max.map(_.toString).contains("149.75") && column("date").min.contains(18262))
-    assert(math.round(column("word").ndv) == 50 && column("word").heavyHitters.size == 50 && column("word").heavyHitters.forall(_._2 == 12))
+    assert(math.round(column("word").ndv) == 50 && column("word").heavyHitters.size == 50 && column(
+      "word"
+    ).heavyHitters.forall(_._2 == 12))
     assert(column("long").width == 100.0 && column("long").max.exists(_.toString.length == 64))
-    assert(s.groups == Vector(GroupStatistics(Vector("tiny", "word"), s.groups.head.ndv)) && math.abs(s.groups.head.ndv - 350) < 20)
-    assert(s.sample.exists(x => x.of == 600 && x.rows.length == 20 && x.rows.forall(r => r.getLong(0) % 7 == r.getByte(1))))
+    assert(s.groups == Vector(GroupStatistics(
+      Vector("tiny", "word"),
+      s.groups.head.ndv
+    )) && math.abs(s.groups.head.ndv - 350) < 20)
+    assert(s.sample.exists(x =>
+      x.of == 600 && x.rows.length == 20 && x.rows.forall(r => r.getLong(0) % 7 == r.getByte(1))
+    ))
     val parts = table.header.parts.map(p => TableSketch.of(store.part(table, p).get, table.header.recipe))
     assert(parts.map(_.rowCount) == Vector(300L, 300L))
   }

@@ -25,7 +25,13 @@ class StoreSuite extends DovetailSuite {
       rows,
       1,
       files
-    ).selectExpr("id", "CAST(id % 10 AS INT) ten", "concat('w', id % 50) word", "CAST(timestamp_seconds(id) AS TIMESTAMP_NTZ) at", "CAST(id % 4 AS INT) p")
+    ).selectExpr(
+      "id",
+      "CAST(id % 10 AS INT) ten",
+      "concat('w', id % 50) word",
+      "CAST(timestamp_seconds(id) AS TIMESTAMP_NTZ) at",
+      "CAST(id % 4 AS INT) p"
+    )
       .write.format("parquet").partitionBy(Option(partitioned).filter(_.nonEmpty).toSeq: _*).saveAsTable(name)
   }
 
@@ -46,11 +52,21 @@ class StoreSuite extends DovetailSuite {
       withTables("t") {
         table("t", 30000)
         val r = analyze("TABLE t GROUPS ((ten, word))")
-        assert((r.getString(0), r.getLong(1), r.getInt(2), r.getInt(3), r.getInt(4), r.getString(6)) == (("spark_catalog.default.t", 30000L, 5, 2, 0, "")))
+        assert((
+          r.getString(0),
+          r.getLong(1),
+          r.getInt(2),
+          r.getInt(3),
+          r.getInt(4),
+          r.getString(6)
+        ) == (("spark_catalog.default.t", 30000L, 5, 2, 0, "")))
         val s = known("SELECT * FROM t").get
         assert(s.rows == 30000 && s.fresh && s.columns.map(_.name) == Vector("id", "ten", "word", "at", "p"))
         assert(s.sample.get.rows.length == 20000 && s.sample.get.of == 30000)
-        assert(s.groups == Vector(GroupStatistics(Vector("ten", "word"), s.groups.head.ndv)) && math.abs(s.groups.head.ndv - 50) < 1)
+        assert(s.groups == Vector(GroupStatistics(
+          Vector("ten", "word"),
+          s.groups.head.ndv
+        )) && math.abs(s.groups.head.ndv - 50) < 1)
         assert(s.bytes > 0 && stored(directory).size == 1)
         assert(known("SELECT * FROM range(5)").isEmpty)
       }
@@ -67,7 +83,13 @@ class StoreSuite extends DovetailSuite {
           11000,
           1,
           1
-        ).selectExpr("id", "CAST(11 AS INT) ten", "'new' word", "CAST(timestamp_seconds(id) AS TIMESTAMP_NTZ) at", "CAST(0 AS INT) p")
+        ).selectExpr(
+          "id",
+          "CAST(11 AS INT) ten",
+          "'new' word",
+          "CAST(timestamp_seconds(id) AS TIMESTAMP_NTZ) at",
+          "CAST(0 AS INT) p"
+        )
           .write.mode("append").insertInto("t")
         val stale = known("SELECT * FROM t").get
         assert(!stale.fresh && stale.rows > 10000, stale.rows)
@@ -116,7 +138,9 @@ class StoreSuite extends DovetailSuite {
         val pruned = known("SELECT * FROM t WHERE p IN (1, 2)").get
         assert(pruned.fresh && pruned.rows == 4000 && pruned.columns.find(_.name == "p").get.ndv == 2)
         assert(known("SELECT * FROM t WHERE p IN (1, 2)").get eq pruned, "the merge is kept")
-        assert(intercept[IllegalArgumentException](analyze("TABLE t PARTITION (id = 1)")).getMessage.contains("Partition columns: p"))
+        assert(intercept[IllegalArgumentException](
+          analyze("TABLE t PARTITION (id = 1)")
+        ).getMessage.contains("Partition columns: p"))
       }
     }
   }
@@ -126,16 +150,23 @@ class StoreSuite extends DovetailSuite {
       withTables("v", "t", "n") {
         table("t", 100)
         spark.sql("CREATE TABLE n USING parquet AS SELECT 1 AS id, array(1) AS list, named_struct('a', 1) AS s")
-        spark.sql("CREATE OR REPLACE TEMPORARY VIEW v AS SELECT a.id FROM t a JOIN t b ON a.id = b.id JOIN n ON n.id = a.id")
+        spark.sql(
+          "CREATE OR REPLACE TEMPORARY VIEW v AS SELECT a.id FROM t a JOIN t b ON a.id = b.id JOIN n ON n.id = a.id"
+        )
         val names = spark.sql("DOVETAIL ANALYZE TABLE v").collect().map(_.getString(0))
         assert(names.toSeq == Seq("spark_catalog.default.t", "spark_catalog.default.n"))
         val nested = analyze("TABLE n")
         assert(nested.getInt(2) == 3 && nested.getString(6).isEmpty, nested)
-        val bytes = spark.sql("SELECT column, avg_length, max_length, min, top_values FROM dovetail_stats('n') WHERE kind = 'column' ORDER BY 1").collect()
+        val bytes = spark.sql(
+          "SELECT column, avg_length, max_length, min, top_values FROM dovetail_stats('n') WHERE kind = 'column' " +
+            "ORDER BY 1"
+        ).collect()
         assert(bytes.map(_.getString(0)).toSeq == Seq("id", "list", "s"))
         // of a list its length, the bits of NULLs and an element in a word; no values
         assert(bytes(1).getLong(1) == 24 && bytes(1).getLong(2) == 24 && bytes(1).isNullAt(3) && bytes(1).isNullAt(4))
-        assert(spark.sql("DOVETAIL ANALYZE DATABASE default").collect().map(_.getString(0)).toSet.contains("spark_catalog.default.t"))
+        assert(spark.sql(
+          "DOVETAIL ANALYZE DATABASE default"
+        ).collect().map(_.getString(0)).toSet.contains("spark_catalog.default.t"))
         Seq(
           "TABLE t COLUMNS (nope)" -> "Columns: id, ten, word, at, p",
           "TABLE v COLUMNS (id)"   -> "PARTITION, COLUMNS and GROUPS are of one table",
@@ -143,9 +174,17 @@ class StoreSuite extends DovetailSuite {
           "TABLE t GROUPS ((id))"  -> "two or more columns",
           "TABLE t NONSENSE"       -> "",
           "t"                      -> "TABLE, PATH or DATABASE is missing"
-        ).foreach { case (wrong, said) => assert(intercept[Exception](analyze(wrong)).getMessage.contains(said), wrong) }
-        spark.sql("CREATE OR REPLACE TEMPORARY VIEW v AS WITH c AS (SELECT * FROM t) SELECT * FROM c WHERE id > (SELECT min(id) FROM n)")
-        assert(spark.sql("DOVETAIL ANALYZE TABLE v").collect().map(_.getString(0)).toSet == Set("spark_catalog.default.t", "spark_catalog.default.n"))
+        ).foreach { case (wrong, said) =>
+          assert(intercept[Exception](analyze(wrong)).getMessage.contains(said), wrong)
+        }
+        spark.sql(
+          "CREATE OR REPLACE TEMPORARY VIEW v AS WITH c AS (SELECT * FROM t) SELECT * FROM c WHERE id > (SELECT " +
+            "min(id) FROM n)"
+        )
+        assert(spark.sql("DOVETAIL ANALYZE TABLE v").collect().map(_.getString(0)).toSet == Set(
+          "spark_catalog.default.t",
+          "spark_catalog.default.n"
+        ))
         spark.sql("CREATE OR REPLACE TEMPORARY VIEW v AS SELECT * FROM range(5)")
         assert(intercept[IllegalArgumentException](analyze("TABLE v")).getMessage.contains("not made of files"))
       }
@@ -181,16 +220,21 @@ class StoreSuite extends DovetailSuite {
       withTables("t") {
         table("t", 1000)
         analyze("TABLE t")
-        val stats = spark.sessionState.catalog.getTableMetadata(spark.sessionState.sqlParser.parseTableIdentifier("t")).stats.get
+        val stats =
+          spark.sessionState.catalog.getTableMetadata(spark.sessionState.sqlParser.parseTableIdentifier("t")).stats.get
         assert(stats.rowCount.contains(BigInt(1000)) && stats.colStats.keySet == Set("id", "ten", "word", "p"))
         assert(stats.colStats("ten").distinctCount.contains(BigInt(10)) && stats.colStats("id").histogram.isDefined)
         withConf("spark.sql.cbo.enabled" -> "true", "spark.dovetail.enabled" -> "false") {
-          assert(spark.sql("SELECT * FROM t WHERE id < 100 AND at > TIMESTAMP_NTZ'1970-01-01 00:00:10'").queryExecution.optimizedPlan.stats.rowCount.isDefined)
+          assert(spark.sql(
+            "SELECT * FROM t WHERE id < 100 AND at > TIMESTAMP_NTZ'1970-01-01 00:00:10'"
+          ).queryExecution.optimizedPlan.stats.rowCount.isDefined)
         }
         withTables("u") {
           table("u", 10)
           withConf("spark.dovetail.store.writeBack" -> "false")(analyze("TABLE u"))
-          assert(spark.sessionState.catalog.getTableMetadata(spark.sessionState.sqlParser.parseTableIdentifier("u")).stats.forall(_.rowCount.isEmpty))
+          assert(spark.sessionState.catalog.getTableMetadata(
+            spark.sessionState.sqlParser.parseTableIdentifier("u")
+          ).stats.forall(_.rowCount.isEmpty))
         }
       }
     }
@@ -203,21 +247,30 @@ class StoreSuite extends DovetailSuite {
         withConf("spark.dovetail.privateColumns" -> "WORD, other.id", "spark.dovetail.store.writeBack" -> "false") {
           analyze("TABLE t")
           val s = known("SELECT * FROM t").get
-          assert(s.columns.find(_.name == "word").exists(c => c.min.isEmpty && c.heavyHitters.isEmpty && math.abs(c.ndv - 50) < 2))
+          assert(s.columns.find(_.name == "word").exists(c =>
+            c.min.isEmpty && c.heavyHitters.isEmpty && math.abs(c.ndv - 50) < 2
+          ))
           assert(s.columns.find(_.name == "id").exists(_.max.contains(999L)))
           assert(s.sample.get.schema.fieldNames.toSeq == Seq("id", "ten", "at", "p"))
         }
         withConf("spark.dovetail.sample.enabled" -> "false")(analyze("TABLE t"))
         assert(known("SELECT * FROM t").exists(s => s.sample.isEmpty && s.columns.forall(_.max.isDefined)))
         withConf("spark.dovetail.store.values" -> "false")(analyze("TABLE t"))
-        assert(known("SELECT * FROM t").exists(s => s.sample.isEmpty && s.columns.forall(c => c.max.isEmpty && c.quantiles.isEmpty)))
+        assert(known("SELECT * FROM t").exists(s =>
+          s.sample.isEmpty && s.columns.forall(c => c.max.isEmpty && c.quantiles.isEmpty)
+        ))
         assert(PosixFilePermissions.toString(Files.getPosixFilePermissions(directory)) == "rwx------")
-        stored(directory).foreach(f => assert(PosixFilePermissions.toString(Files.getPosixFilePermissions(f)) == "rw-------"))
+        stored(directory).foreach(f =>
+          assert(PosixFilePermissions.toString(Files.getPosixFilePermissions(f)) == "rw-------")
+        )
       }
     }
   }
 
-  test("a private column is private in whatever spelling, and of a table also where it is read by its path or by another name") {
+  test(
+    "a private column is private in whatever spelling, and of a table also where it is read by its path or by " +
+      "another name"
+  ) {
     withStore { _ =>
       withTables("people", "twin") {
         spark.range(500).selectExpr("id AS k", "concat('SECRET', id) AS ssn").write.saveAsTable("people")
@@ -241,7 +294,9 @@ class StoreSuite extends DovetailSuite {
           )
             .foreach { entry =>
               withConf("spark.dovetail.privateColumns" -> entry) {
-                Seq("TABLE people", s"PATH parquet.`$path`", "TABLE twin").filterNot(h => h.contains("twin") && entry.startsWith("default")).foreach(how =>
+                Seq("TABLE people", s"PATH parquet.`$path`", "TABLE twin").filterNot(h =>
+                  h.contains("twin") && entry.startsWith("default")
+                ).foreach(how =>
                   assert(!kept(how), s"$entry, $how")
                 )
               }
@@ -254,11 +309,18 @@ class StoreSuite extends DovetailSuite {
             assert(e.getMessage.contains("names people.sss") && e.getMessage.contains("Columns: k, ssn"), e.getMessage)
           }
           withConf("spark.dovetail.privateColumns" -> "`ssn") {
-            assert(intercept[IllegalArgumentException](analyze("TABLE people")).getMessage.contains("is no name of a column"))
+            assert(
+              intercept[IllegalArgumentException](analyze("TABLE people")).getMessage.contains("is no name of a column")
+            )
           }
           withConf("spark.dovetail.privateColumns" -> "sss, people.k, gone.ssn") {
             val notes = analyze("TABLE people").getString(6)
-            assert(notes.contains("names sss, which is no column") && notes.contains("names gone.ssn") && !notes.contains("people.k"), notes)
+            assert(
+              notes.contains("names sss, which is no column") && notes.contains("names gone.ssn") && !notes.contains(
+                "people.k"
+              ),
+              notes
+            )
           }
         }
       }
@@ -328,9 +390,15 @@ class StoreSuite extends DovetailSuite {
           out.write(1)
           throw new IllegalStateException("killed")
         })
-        Files.write(directory.resolve(s".${stored(directory).head.getFileName}.dead.tmp"), Array[Byte](1), StandardOpenOption.CREATE)
+        Files.write(
+          directory.resolve(s".${stored(directory).head.getFileName}.dead.tmp"),
+          Array[Byte](1),
+          StandardOpenOption.CREATE
+        )
         look()
-        assert(Files.readAllBytes(stored(directory).last).sameElements(before) && known("SELECT * FROM t").exists(_.fresh))
+        assert(
+          Files.readAllBytes(stored(directory).last).sameElements(before) && known("SELECT * FROM t").exists(_.fresh)
+        )
       }
     }
   }
@@ -339,7 +407,9 @@ class StoreSuite extends DovetailSuite {
     withStore { directory =>
       withTables("t") {
         table("t", 2000)
-        val runs = Seq("COLUMNS (id)", "COLUMNS (id, ten)", "COLUMNS (id)", "COLUMNS (id, ten)").atOnce(c => analyze(s"TABLE t $c"))
+        val runs = Seq("COLUMNS (id)", "COLUMNS (id, ten)", "COLUMNS (id)", "COLUMNS (id, ten)").atOnce(c =>
+          analyze(s"TABLE t $c")
+        )
         assert(runs.forall(_.getLong(1) == 2000))
         look()
         assert(stored(directory).size == 1)

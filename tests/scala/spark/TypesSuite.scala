@@ -6,16 +6,23 @@ import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.types.StructType
 import org.scalatest.BeforeAndAfterAll
 
-/** Every type of Spark, as a filtered column with statistics and as a join key: no type switches the optimizer off, none fails a query. */
+/**
+ * Every type of Spark, as a filtered column with statistics and as a join key: no type switches the optimizer off, none
+ * fails a query.
+ */
 class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
 
   import TypesSuite.Case
 
   private lazy val variant =
-    if (spark.version >= "4.0") Seq(Case("va", "VARIANT", "parse_json(CAST(id AS STRING))", "va IS NOT NULL", joins = false, analyzed = false)) else Nil
+    if (spark.version >= "4.0")
+      Seq(Case("va", "VARIANT", "parse_json(CAST(id AS STRING))", "va IS NOT NULL", joins = false, analyzed = false))
+    else Nil
   // added in Spark 4.1
   private lazy val time =
-    if (spark.version >= "4.1") Seq(Case("ti", "TIME", "CAST(concat('0', id % 10, ':00:00') AS TIME)", "ti < TIME'05:00:00'", analyzed = false)) else Nil
+    if (spark.version >= "4.1")
+      Seq(Case("ti", "TIME", "CAST(concat('0', id % 10, ':00:00') AS TIME)", "ti < TIME'05:00:00'", analyzed = false))
+    else Nil
 
   private lazy val cases: Seq[Case] = Seq(
     Case("bo", "BOOLEAN", "id % 2 = 0", "bo"),
@@ -31,13 +38,41 @@ class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
     Case("vc", "VARCHAR(10)", "concat('v', id % 13)", "vc > 'v3'"),
     Case("ch", "CHAR(6)", "concat('c', id % 13)", "ch = 'c4'"),
     Case("bn", "BINARY", "CAST(concat('b', id % 13) AS BINARY)", "bn > CAST('b3' AS BINARY)"),
-    Case("da", "DATE", "date_add(DATE'2020-01-01', CAST(id AS INT))", "da BETWEEN DATE'2020-01-05' AND DATE'2020-01-20'"),
+    Case(
+      "da",
+      "DATE",
+      "date_add(DATE'2020-01-01', CAST(id AS INT))",
+      "da BETWEEN DATE'2020-01-05' AND DATE'2020-01-20'"
+    ),
     Case("ts", "TIMESTAMP", "timestamp_seconds(1577836800 + id * 3600)", "ts < TIMESTAMP'2020-01-02 00:00:00'"),
-    Case("tn", "TIMESTAMP_NTZ", "CAST(timestamp_seconds(1577836800 + id * 3600) AS TIMESTAMP_NTZ)", "tn < TIMESTAMP_NTZ'2020-01-02 00:00:00'"),
-    Case("ym", "INTERVAL YEAR TO MONTH", "make_ym_interval(CAST(id AS INT), 1)", "ym > INTERVAL '3-0' YEAR TO MONTH", analyzed = false),
-    Case("dt", "INTERVAL DAY TO SECOND", "make_dt_interval(CAST(id AS INT))", "dt > INTERVAL '3 00:00:00' DAY TO SECOND", analyzed = false),
+    Case(
+      "tn",
+      "TIMESTAMP_NTZ",
+      "CAST(timestamp_seconds(1577836800 + id * 3600) AS TIMESTAMP_NTZ)",
+      "tn < TIMESTAMP_NTZ'2020-01-02 00:00:00'"
+    ),
+    Case(
+      "ym",
+      "INTERVAL YEAR TO MONTH",
+      "make_ym_interval(CAST(id AS INT), 1)",
+      "ym > INTERVAL '3-0' YEAR TO MONTH",
+      analyzed = false
+    ),
+    Case(
+      "dt",
+      "INTERVAL DAY TO SECOND",
+      "make_dt_interval(CAST(id AS INT))",
+      "dt > INTERVAL '3 00:00:00' DAY TO SECOND",
+      analyzed = false
+    ),
     Case("ar", "ARRAY<INT>", "array(CAST(id % 5 AS INT), 1)", "get(ar, 0) = 2", analyzed = false),
-    Case("sr", "STRUCT<x: INT, y: STRING>", "named_struct('x', CAST(id % 5 AS INT), 'y', 'z')", "sr.x < 3", analyzed = false),
+    Case(
+      "sr",
+      "STRUCT<x: INT, y: STRING>",
+      "named_struct('x', CAST(id % 5 AS INT), 'y', 'z')",
+      "sr.x < 3",
+      analyzed = false
+    ),
     Case("ma", "MAP<STRING, INT>", "map('m', CAST(id AS INT))", "ma['m'] < 20", joins = false, analyzed = false)
   ) ++ variant ++ time
 
@@ -46,9 +81,13 @@ class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
     StarSchema.create(spark)
     spark.sql(s"CREATE TABLE ty (id INT, ${cases.map(c => s"${c.name} ${c.sqlType}").mkString(", ")}) USING parquet")
     // every seventh row is NULL in all columns
-    spark.sql(s"INSERT INTO ty SELECT CAST(id AS INT), ${cases.map(c => s"IF(id % 7 = 6, NULL, ${c.value})").mkString(", ")} FROM range(60)")
+    spark.sql(
+      s"INSERT INTO ty SELECT CAST(id AS INT), ${cases.map(c => s"IF(id % 7 = 6, NULL, ${c.value})").mkString(", ")} FROM range(60)"
+    )
     val analyzable = cases.filter(_.analyzed).map(_.name)
-    withConf("spark.sql.statistics.histogram.enabled" -> "true")(spark.sql(s"ANALYZE TABLE ty COMPUTE STATISTICS FOR COLUMNS id, ${analyzable.mkString(", ")}"))
+    withConf(
+      "spark.sql.statistics.histogram.enabled" -> "true"
+    )(spark.sql(s"ANALYZE TABLE ty COMPUTE STATISTICS FOR COLUMNS id, ${analyzable.mkString(", ")}"))
     ()
   }
 
@@ -71,9 +110,13 @@ class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("filters on every type, in a group of joins") {
     cases.foreach { c =>
-      searched(s"SELECT count(*), min(f.v) FROM f JOIN a ON f.k1 = a.k JOIN ty ON f.k2 = ty.id JOIN c ON f.k3 = c.k WHERE ${c.predicate} AND c.w = 1")
+      searched(
+        "SELECT count(*), min(f.v) FROM f JOIN a ON f.k1 = a.k JOIN ty ON f.k2 = ty.id JOIN c ON f.k3 = c.k WHERE " +
+          s"${c.predicate} AND c.w = 1"
+      )
       sound(
-        s"SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN ty ON f.k2 = ty.id JOIN c ON f.k3 = c.k WHERE (${c.predicate} OR ${c.name} IS NULL OR c.w = 1) AND NOT (${c.predicate} AND a.w = 3)"
+        "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN ty ON f.k2 = ty.id JOIN c ON f.k3 = c.k WHERE " +
+          s"(${c.predicate} OR ${c.name} IS NULL OR c.w = 1) AND NOT (${c.predicate} AND a.w = 3)"
       )
     }
   }
@@ -81,9 +124,13 @@ class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
   test("joins on every type, implied equalities too") {
     cases.filter(_.joins).foreach { c =>
       sound(
-        s"SELECT count(*), min(f.v) FROM ty x JOIN ty y ON x.${c.name} = y.${c.name} JOIN ty z ON y.${c.name} = z.${c.name} JOIN f ON f.k2 = z.id WHERE f.k1 = 3 AND z.id < 9"
+        s"SELECT count(*), min(f.v) FROM ty x JOIN ty y ON x.${c.name} = y.${c.name} JOIN ty z ON y.${c.name} = " +
+          s"z.${c.name} JOIN f ON f.k2 = z.id WHERE f.k1 = 3 AND z.id < 9"
       )
-      searched(s"SELECT count(*) FROM ty x JOIN ty y ON x.${c.name} <=> y.${c.name} JOIN f ON f.k2 = y.id WHERE f.k1 = 3 AND x.id < 30")
+      searched(
+        s"SELECT count(*) FROM ty x JOIN ty y ON x.${c.name} <=> y.${c.name} JOIN f ON f.k2 = y.id WHERE f.k1 = 3 " +
+          "AND x.id < 30"
+      )
     }
   }
 
@@ -92,18 +139,30 @@ class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
     assert(rows.size == cases.size + 2)
     cases.filter(_.analyzed).foreach { c =>
       val r = rows(c.name)
-      assert(r.getAs[Long]("null_count") == 8L && r.getAs[Long]("distinct_count") > 0L && r.getAs[String]("source") == "catalog", r)
+      assert(
+        r.getAs[Long]("null_count") == 8L && r.getAs[Long]("distinct_count") > 0L && r.getAs[String](
+          "source"
+        ) == "catalog",
+        r
+      )
       val ordered = !Set("st", "vc", "ch", "bn")(c.name)
       assert((r.getAs[String]("min") != null) == ordered, r)
     }
-    assert(rows("da").getAs[String]("min") == "2020-01-01" && rows("bo").getAs[String]("max") == "true" && rows("de").getAs[String]("max") == "59.00")
-    assert(rows("tn").getAs[String]("min").startsWith("2020-01-01 00:00:00") && rows("tn").getAs[String]("max").startsWith("2020-01-03"))
-    cases.filterNot(_.analyzed).foreach(c => assert(rows(c.name).isNullAt(rows(c.name).fieldIndex("distinct_count")), c.name))
+    assert(rows("da").getAs[String]("min") == "2020-01-01" && rows("bo").getAs[String]("max") == "true" && rows(
+      "de"
+    ).getAs[String]("max") == "59.00")
+    assert(rows("tn").getAs[String]("min").startsWith("2020-01-01 00:00:00") && rows(
+      "tn"
+    ).getAs[String]("max").startsWith("2020-01-03"))
+    cases.filterNot(_.analyzed).foreach(c =>
+      assert(rows(c.name).isNullAt(rows(c.name).fieldIndex("distinct_count")), c.name)
+    )
   }
 
   test("a filtered TIMESTAMP_NTZ column with statistics, on which Spark's own estimator fails") {
     val sql =
-      "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN ty ON f.k2 = ty.id JOIN c ON f.k3 = c.k WHERE ty.tn < TIMESTAMP_NTZ'2020-01-01 12:00:00' AND c.w = 1"
+      "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN ty ON f.k2 = ty.id JOIN c ON f.k3 = c.k WHERE ty.tn < " +
+        "TIMESTAMP_NTZ'2020-01-01 12:00:00' AND c.w = 1"
     sound(sql)
     val group = traced(sql)._2.groups.head
     val rows  = group.relations.find(_.name == "ty").flatMap(_.rows).get.value
@@ -120,7 +179,9 @@ class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
       spark.sql("CREATE TABLE re USING parquet AS SELECT CAST(id AS INT) id, CAST(id AS STRING) s FROM range(50)")
       val column = InjectedStatistics.column(Some(50), Some(0), Some("a word"), Some("49"), Some(4))
       InjectedStatistics(spark, "re", Some(50), 1000, Map("id" -> column, "s" -> column, "ID" -> column))
-      val sql = "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN re ON f.k2 = re.id JOIN c ON f.k3 = c.k WHERE re.s < '3' AND re.id < 40 AND c.w = 1"
+      val sql =
+        "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN re ON f.k2 = re.id JOIN c ON f.k3 = c.k WHERE re.s < '3' " +
+          "AND re.id < 40 AND c.w = 1"
       sameAnswer(sql, reorders = false)
       searched(sql)
     }
@@ -131,7 +192,9 @@ class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
     assume(spark.version >= "4.0")
     withTables("co") {
       spark.sql("CREATE TABLE co (id INT, l STRING COLLATE UTF8_LCASE, b STRING) USING parquet")
-      spark.sql("INSERT INTO co SELECT CAST(id AS INT), IF(id % 2 = 0, 'ab', 'AB'), IF(id % 3 = 0, 'ab', 'AB') FROM range(12)")
+      spark.sql(
+        "INSERT INTO co SELECT CAST(id AS INT), IF(id % 2 = 0, 'ab', 'AB'), IF(id % 3 = 0, 'ab', 'AB') FROM range(12)"
+      )
       sound("SELECT count(*) FROM co x JOIN co y ON x.l = y.l JOIN co z ON z.l = y.l AND z.id < 4")
       sound("SELECT count(*) FROM co x JOIN co y ON x.b = y.b JOIN co z ON z.b = y.b AND z.l = x.l AND z.id < 4")
       sound("SELECT count(*) FROM co x JOIN co y ON x.l = y.b COLLATE UTF8_LCASE JOIN co z ON z.l = y.l WHERE z.id < 4")
@@ -147,5 +210,12 @@ object TypesSuite {
    * @param joins     two values can be compared
    * @param analyzed  Spark's ANALYZE has statistics for the type
    */
-  final private case class Case(name: String, sqlType: String, value: String, predicate: String, joins: Boolean = true, analyzed: Boolean = true)
+  final private case class Case(
+      name: String,
+      sqlType: String,
+      value: String,
+      predicate: String,
+      joins: Boolean = true,
+      analyzed: Boolean = true
+  )
 }

@@ -9,8 +9,9 @@ import org.apache.spark.sql.dovetail.stats.{PlanStatistics, StoredTables}
 import org.apache.spark.sql.DataFrame
 
 /**
- * What bounds the bytes of an input bounds them: for payloads of every type, whose values are of very different length, the rows that Spark makes are no larger
- * than the bound says, whatever rows a predicate picks; and where nobody has measured, there is no bound.
+ * What bounds the bytes of an input bounds them: for payloads of every type, whose values are of very different length,
+ * the rows that Spark makes are no larger than the bound says, whatever rows a predicate picks; and where nobody has
+ * measured, there is no bound.
  */
 class WidthSuite extends DovetailSuite {
   private val Rows = 3000
@@ -57,7 +58,10 @@ class WidthSuite extends DovetailSuite {
     assert(bound <= truth * factor, s"$what: $truth bytes, and the bound is as large as $bound")
   }
 
-  /** Bounds that say nothing would hold as well. A value of a list of lists is given an offset and a container of its own, which most have not. */
+  /**
+   * Bounds that say nothing would hold as well. A value of a list of lists is given an offset and a container of its
+   * own, which most have not.
+   */
   private val Loosest = 25.0
 
   Seq("parquet", "orc").foreach { format =>
@@ -66,9 +70,13 @@ class WidthSuite extends DovetailSuite {
         // a name of its own: what was collected of a table is found again by its name
         val table = s"w_${format}_${name.replace(' ', '_')}"
         withTables(table) {
-          spark.sql(s"CREATE TABLE $table USING $format AS SELECT id AS k, id % 100 AS g, $payload AS p FROM range(0, $Rows, 1, 2)")
+          spark.sql(
+            s"CREATE TABLE $table USING $format AS SELECT id AS k, id % 100 AS g, $payload AS p FROM range(0, $Rows, " +
+              "1, 2)"
+          )
           val (whole, picked) = (s"SELECT k, p FROM $table", s"SELECT k, p FROM $table WHERE g = 7")
-          // ORC does not count the NULLs in a map; Parquet's writer counts the bytes of texts since the release that came with Spark 4
+          // ORC does not count the NULLs in a map; Parquet's writer counts the bytes of texts since the release that
+          // came with Spark 4
           val counted = if (format == "orc") name != "map" else !spark.version.startsWith("3.")
           val loosest = if (counted) Loosest else Double.PositiveInfinity
           holds(spark.sql(whole), loosest, "all rows")
@@ -81,17 +89,33 @@ class WidthSuite extends DovetailSuite {
     }
   }
 
-  test("dictionaries of a writer that has counted nothing: the longest text bounds all, if every row group's dictionary was read") {
+  test(
+    "dictionaries of a writer that has counted nothing: the longest text bounds all, if every row group's dictionary " +
+      "was read"
+  ) {
     withDirectory { directory =>
       val path = directory.resolve("few")
-      spark.range(0, Rows.toLong, 1, 1).selectExpr(s"${payloads.toMap.apply("few texts")} AS p").write.parquet(path.toString)
-      val conf                  = spark.sessionState.newHadoopConf()
-      val files                 = new org.apache.hadoop.fs.Path(path.toString).getFileSystem(conf).listStatus(new org.apache.hadoop.fs.Path(path.toString))
+      spark.range(
+        0,
+        Rows.toLong,
+        1,
+        1
+      ).selectExpr(s"${payloads.toMap.apply("few texts")} AS p").write.parquet(path.toString)
+      val conf  = spark.sessionState.newHadoopConf()
+      val files = new org.apache.hadoop.fs.Path(
+        path.toString
+      ).getFileSystem(conf).listStatus(new org.apache.hadoop.fs.Path(path.toString))
       val file                  = files.find(_.getPath.getName.endsWith(".parquet")).get
       val column                = ParquetFooters.footer(file, conf).columns("p").copy(lengths = None)
       def read(c: ColumnFooter) = ParquetFooters.distinct(file, conf, Seq(c), () => true).head._2.get.lengths.get
-      assert(read(column).longest.contains(4000.0) && read(column).total.contains(Width.padded(Rows.toDouble, Rows * 4000.0)))
-      assert(read(column.copy(groups = column.groups + 1)).longest.isEmpty, "one more row group, which was not looked at")
+      assert(read(column).longest.contains(4000.0) && read(column).total.contains(Width.padded(
+        Rows.toDouble,
+        Rows * 4000.0
+      )))
+      assert(
+        read(column.copy(groups = column.groups + 1)).longest.isEmpty,
+        "one more row group, which was not looked at"
+      )
     }
   }
 

@@ -10,8 +10,9 @@ import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 import org.scalatest.BeforeAndAfterAll
 
 /**
- * Row counts and distinct values that are wrong by a factor of 1,000: the answers stay, and no broadcast that ran is larger than `ClusterFacts.RiskFactor`
- * times Spark's threshold. Sizes in bytes stay as they are: by those Spark broadcasts on its own.
+ * Row counts and distinct values that are wrong by a factor of 1,000: the answers stay, and no broadcast that ran is
+ * larger than `ClusterFacts.RiskFactor` times Spark's threshold. Sizes in bytes stay as they are: by those Spark
+ * broadcasts on its own.
  */
 class WrongStatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
   private val Factor = 1000
@@ -23,12 +24,12 @@ class WrongStatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
   private val tables = Seq("f", "m", "a", "b")
 
   private val queries = Seq(
-    "star"             -> "SELECT count(*), sum(f.v), max(m.w) FROM f JOIN a ON f.k2 = a.k JOIN m ON f.k1 = m.k JOIN b ON f.k3 = b.k WHERE b.w < 5",
-    "snowflake"        -> "SELECT count(*), sum(f.v) FROM f JOIN m ON f.k1 = m.k JOIN a ON m.w = a.k JOIN b ON a.w = b.k WHERE b.w = 3",
+    "star" -> "SELECT count(*), sum(f.v), max(m.w) FROM f JOIN a ON f.k2 = a.k JOIN m ON f.k1 = m.k JOIN b ON f.k3 = b.k WHERE b.w < 5",
+    "snowflake" -> "SELECT count(*), sum(f.v) FROM f JOIN m ON f.k1 = m.k JOIN a ON m.w = a.k JOIN b ON a.w = b.k WHERE b.w = 3",
     "facts with facts" -> "SELECT count(*), sum(x.v) + sum(y.v) FROM f x JOIN f y ON x.id = y.id JOIN m ON y.k1 = m.k JOIN b ON x.k3 = b.k",
-    "outer"            -> "SELECT count(m.k), sum(f.v) FROM b LEFT JOIN f ON f.k3 = b.k LEFT JOIN m ON f.k1 = m.k LEFT JOIN a ON f.k2 = a.k WHERE b.w < 7",
-    "full outer"       -> "SELECT count(*), count(m.k), count(a.k) FROM f FULL JOIN m ON f.k1 = m.k JOIN a ON f.k2 = a.k JOIN b ON a.w = b.k",
-    "semi and anti"    -> """SELECT count(*), sum(a.w) FROM a JOIN b ON a.w = b.k WHERE EXISTS (SELECT 1 FROM f WHERE f.k2 = a.k AND f.v > 10)
+    "outer" -> "SELECT count(m.k), sum(f.v) FROM b LEFT JOIN f ON f.k3 = b.k LEFT JOIN m ON f.k1 = m.k LEFT JOIN a ON f.k2 = a.k WHERE b.w < 7",
+    "full outer" -> "SELECT count(*), count(m.k), count(a.k) FROM f FULL JOIN m ON f.k1 = m.k JOIN a ON f.k2 = a.k JOIN b ON a.w = b.k",
+    "semi and anti" -> """SELECT count(*), sum(a.w) FROM a JOIN b ON a.w = b.k WHERE EXISTS (SELECT 1 FROM f WHERE f.k2 = a.k AND f.v > 10)
       AND NOT EXISTS (SELECT 1 FROM m WHERE m.w = a.k AND m.k < 6000)"""
   )
 
@@ -45,7 +46,9 @@ class WrongStatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
   private lazy val truth: Map[String, CatalogStatistics] =
     tables.map(t => t -> spark.sessionState.catalog.getTableMetadata(TableIdentifier(t)).stats.get).toMap
 
-  private lazy val expected: Map[String, Seq[String]] = dovetail(on = false)(queries.map { case (name, sql) => name -> answer(sql) }.toMap)
+  private lazy val expected: Map[String, Seq[String]] = dovetail(on = false)(queries.map { case (name, sql) =>
+    name -> answer(sql)
+  }.toMap)
 
   override def beforeAll(): Unit = {
     super.beforeAll()
@@ -55,7 +58,11 @@ class WrongStatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
       ()
     }
     // numbers without a pattern, so that files do not compress to nothing
-    table("f", "SELECT id, hash(id) % 6000 + 6000 AS k1, abs(hash(id, 1)) % 1000 AS k2, abs(hash(id, 2)) % 100 AS k3, hash(id, 3) AS v FROM range(30000)")
+    table(
+      "f",
+      "SELECT id, hash(id) % 6000 + 6000 AS k1, abs(hash(id, 1)) % 1000 AS k2, abs(hash(id, 2)) % 100 AS k3, " +
+        "hash(id, 3) AS v FROM range(30000)"
+    )
     table("m", "SELECT id AS k, abs(hash(id)) % 1000 AS w, hash(id, 4) AS x FROM range(12000)")
     table("a", "SELECT id AS k, abs(hash(id)) % 100 AS w, hash(id, 5) AS x FROM range(1000)")
     table("b", "SELECT id AS k, id % 10 AS w FROM range(100)")
@@ -81,7 +88,7 @@ class WrongStatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
   private def broadcasts(plan: SparkPlan): Seq[BroadcastExchangeExec] = plan match {
     case a: AdaptiveSparkPlanExec => broadcasts(a.executedPlan)
     case q: QueryStageExec        => broadcasts(q.plan)
-    case other                    => other.collect { case b: BroadcastExchangeExec => b } ++ other.children.flatMap(inside)
+    case other => other.collect { case b: BroadcastExchangeExec => b } ++ other.children.flatMap(inside)
   }
 
   /** What a stage or an adaptive plan below hides from `collect`. */
@@ -90,7 +97,10 @@ class WrongStatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     case other                                        => other.children.flatMap(inside)
   }
 
-  /** Rows as they lie in memory: all columns are numbers, a word each and one for the NULLs. The metric `dataSize` counts pages of a mebibyte. */
+  /**
+   * Rows as they lie in memory: all columns are numbers, a word each and one for the NULLs. The metric `dataSize`
+   * counts pages of a mebibyte.
+   */
   private def bytes(b: BroadcastExchangeExec): Long = b.metrics("numOutputRows").value * 8L * (1 + b.output.size)
 
   private def largest(sql: String): (Seq[String], Long) = {
@@ -117,7 +127,11 @@ class WrongStatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("with the true statistics Dovetail does broadcast what Spark would not, under the bound") {
     falsify(_ => 1.0)
-    withConf("spark.sql.autoBroadcastJoinThreshold" -> Threshold.toString, "spark.sql.adaptive.enabled" -> "false", DovetailConf.MinGain.key -> "0") {
+    withConf(
+      "spark.sql.autoBroadcastJoinThreshold" -> Threshold.toString,
+      "spark.sql.adaptive.enabled"           -> "false",
+      DovetailConf.MinGain.key               -> "0"
+    ) {
       val found = queries.map { case (_, sql) => largest(sql)._2 }
       assert(found.exists(_ > 0L) && found.forall(_ <= Bound), found)
     }

@@ -8,8 +8,9 @@ import org.slf4j.LoggerFactory
 /**
  * The class that users name in `spark.sql.extensions`.
  *
- * A jar is built for one Spark line. In another one it switches itself off, with one line in the log, and Spark goes on without it: this class looks at
- * the version before it touches anything that may not exist there. Whatever goes wrong while hooking in must not cost the user the session either.
+ * A jar is built for one Spark line. In another one it switches itself off, with one line in the log, and Spark goes on
+ * without it: this class looks at the version before it touches anything that may not exist there. Whatever goes wrong
+ * while hooking in must not cost the user the session either.
  */
 class DovetailExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = hook(extensions, SPARK_VERSION)
@@ -19,13 +20,15 @@ class DovetailExtensions extends (SparkSessionExtensions => Unit) {
     val log = LoggerFactory.getLogger("dovetail")
     if (!running.startsWith(BuildInfo.sparkLine + "."))
       log.error(
-        s"Dovetail ${BuildInfo.version} is off: this jar is built for Spark ${BuildInfo.sparkLine}, and this is Spark $running. " +
+        s"Dovetail ${BuildInfo.version} is off: this jar is built for Spark ${BuildInfo.sparkLine}, and this is " +
+          s"Spark $running. " +
           "Use the jar of this Spark line (dovetail jar-path)."
       )
     else
       try org.apache.spark.sql.dovetail.Injection(extensions)
       catch {
-        case e @ (_: LinkageError | _: Exception) => log.error(s"Dovetail ${BuildInfo.version} is off: it could not be hooked into Spark $running: $e", e)
+        case e @ (_: LinkageError | _: Exception) =>
+          log.error(s"Dovetail ${BuildInfo.version} is off: it could not be hooked into Spark $running: $e", e)
       }
   }
 }

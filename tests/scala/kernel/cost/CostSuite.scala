@@ -12,7 +12,8 @@ import dovetail.kernel.size.CardinalityModel
 /** What joins cost, worked out by hand; and that the parts which explain shows add up to what the search compared. */
 class CostSuite extends AnyFunSuite {
   implicit private val tolerance: org.scalactic.Equality[Double] = new org.scalactic.Equality[Double] {
-    def areEqual(a: Double, b: Any): Boolean = b match { case d: Double => math.abs(a - d) <= 1e-9 * math.abs(d); case _ => false }
+    def areEqual(a: Double, b: Any): Boolean =
+      b match { case d: Double => math.abs(a - d) <= 1e-9 * math.abs(d); case _ => false }
   }
 
   private val k      = CostConstants()
@@ -24,15 +25,17 @@ class CostSuite extends AnyFunSuite {
   }
   private def join(text: String, facts: ClusterFacts): JoinTree.Join = priced(text, "(A B)", facts).joins.last
 
-  private def exchange(rows: Double, width: Double)  = rows * k.exchangeRow + rows * width * k.exchangeByte
-  private def sort(rows: Double)                     = rows * k.sortCompare * math.log(rows) / math.log(2)
-  private def broadcast(rows: Double, width: Double) = (rows * k.hashBuild + rows * width * k.broadcastByte) * 2 // the driver and one executor
+  private def exchange(rows: Double, width: Double) = rows * k.exchangeRow + rows * width * k.exchangeByte
+  private def sort(rows: Double)                    = rows * k.sortCompare * math.log(rows) / math.log(2)
+  // the driver and one executor
+  private def broadcast(rows: Double, width: Double) = (rows * k.hashBuild + rows * width * k.broadcastByte) * 2
 
   test("cardWeight: weight * rows + (1 - weight) * bytes of every join") {
     val graph = GraphText("A 1000 bytes=20; B 500 bytes=30; C 10 bytes=40; A.x:100=B.x:100; B.y:10=C.y:10")
-    val tree  = new Search(graph, new CardWeightCosts(0.7), Budget.unlimited).run(GraphText.shape("((A B) C)", graph)).original
-    val ab    = 1000.0 * 500 / 100
-    val abc   = ab * 10 / 10
+    val tree  =
+      new Search(graph, new CardWeightCosts(0.7), Budget.unlimited).run(GraphText.shape("((A B) C)", graph)).original
+    val ab  = 1000.0 * 500 / 100
+    val abc = ab * 10 / 10
     // a row has 8 bytes of its own, and the columns of its inputs
     assert(tree.cost.total === 0.7 * ab + 0.3 * ab * (20 + 30 - 8) + 0.7 * abc + 0.3 * abc * (20 + 30 + 40 - 2 * 8))
     assert(tree.joins.forall(_.method == Unspecified))
@@ -57,11 +60,16 @@ class CostSuite extends AnyFunSuite {
 
   test("a sort-merge join whose smaller side is hashed while it runs: clearly smaller, and small enough for a task") {
     def method(text: String, memory: Double) = join(text, noSwap.copy(hashTable = HashTable(memory)))
-    val (clear, alike)                       = ("A 1000 bytes=20; B 400 bytes=25; A.x:100=B.x:100", "A 1000 bytes=20; B 401 bytes=25; A.x:100=B.x:100")
-    val needed                               = HashTable.memory(400, 400 * 25)
-    val j                                    = method(clear, needed)
+    val (clear, alike)                       =
+      ("A 1000 bytes=20; B 400 bytes=25; A.x:100=B.x:100", "A 1000 bytes=20; B 401 bytes=25; A.x:100=B.x:100")
+    val needed = HashTable.memory(400, 400 * 25)
+    val j      = method(clear, needed)
     assert(j.method == ShuffledHash)
-    assert(j.own === Cost(exchange = exchange(1000, 20) + exchange(400, 25), hash = 400 * k.hashBuild + 1000 * k.hashProbe, output = 4000 * k.rowProduced))
+    assert(j.own === Cost(
+      exchange = exchange(1000, 20) + exchange(400, 25),
+      hash = 400 * k.hashBuild + 1000 * k.hashProbe,
+      output = 4000 * k.rowProduced
+    ))
     assert(method(alike, 1e9).method == SortMerge, "hardly smaller")
     assert(method(clear, needed * 0.99).method == SortMerge, "one task may get all of the input")
     assert(join(clear, ClusterFacts(broadcastBytes = 1e4, hashTable = HashTable(1e9))).method == ShuffledThenBroadcast)
@@ -75,13 +83,18 @@ class CostSuite extends AnyFunSuite {
     assert(left.method == BroadcastLeft && left.left.relations == Vector(0), "the larger side stands left")
     assert(left.own === Cost(hash = 500 * k.hashProbe, broadcast = broadcast(1000, 20), output = 5000 * k.rowProduced))
     assert(join("A 1000 broadcast; B 500 broadcast; A.x:100=B.x:100", noSwap).own.broadcast === broadcast(500, 100))
-    assert(join("A 1000 bytes=20; B 500 bytes=30 broadcast; A.x:100=B.x:100", noSwap.copy(executors = 9)).own.broadcast === broadcast(500, 30) / 2 * 10)
+    assert(join(
+      "A 1000 bytes=20; B 500 bytes=30 broadcast; A.x:100=B.x:100",
+      noSwap.copy(executors = 9)
+    ).own.broadcast === broadcast(500, 30) / 2 * 10)
   }
 
   implicit private val costs: org.scalactic.Equality[Cost] = new org.scalactic.Equality[Cost] {
     private def parts(c: Cost)             = Seq(c.exchange, c.sort, c.hash, c.broadcast, c.output)
     def areEqual(a: Cost, b: Any): Boolean =
-      b match { case c: Cost => parts(a).zip(parts(c)).forall { case (x, y) => tolerance.areEqual(x, y) }; case _ => false }
+      b match {
+        case c: Cost => parts(a).zip(parts(c)).forall { case (x, y) => tolerance.areEqual(x, y) }; case _ => false
+      }
   }
 
   test("a side that comes out small is broadcast after its exchange, by bytes and not by rows") {
@@ -93,12 +106,16 @@ class CostSuite extends AnyFunSuite {
       broadcast = broadcast(1500, 10),
       output = 15000 * k.rowProduced
     ))
-    assert(join("A 1000 bytes=20; B 1500 bytes=10; A.x:100=B.x:100", ClusterFacts(broadcastBytes = 14999)).method == SortMerge)
+    assert(join(
+      "A 1000 bytes=20; B 1500 bytes=10; A.x:100=B.x:100",
+      ClusterFacts(broadcastBytes = 14999)
+    ).method == SortMerge)
   }
 
   test("a small intermediate result is broadcast where that is cheaper and not too risky") {
-    def last(upper: Double, facts: ClusterFacts) = priced(s"A 10 upper=$upper; B 10; C 1e6; A.x:10=B.x:10; B.y:1000=C.y:1000", "((A B) C)", facts).joins.last
-    val limit                                    = noSwap.copy(staticBytes = 2000)
+    def last(upper: Double, facts: ClusterFacts) =
+      priced(s"A 10 upper=$upper; B 10; C 1e6; A.x:10=B.x:10; B.y:1000=C.y:1000", "((A B) C)", facts).joins.last
+    val limit = noSwap.copy(staticBytes = 2000)
     // A x B has 10 rows of 100 + 100 - 8 bytes; cautiously it has upper rows, for x is B's key, and a table of them
     val inMemory = 2 * 192 + HashTable.Slots
     val safe     = last(10, limit)
@@ -107,7 +124,10 @@ class CostSuite extends AnyFunSuite {
     assert(last(10, noSwap).method == SortMerge)
     assert(last(10, noSwap.copy(staticBytes = 1919)).method == SortMerge, "too large by the estimate")
     assert(last(math.floor(2000 * ClusterFacts.RiskFactor / inMemory), limit).method == BroadcastRight)
-    assert(last(math.ceil(2000 * ClusterFacts.RiskFactor / inMemory), limit).method == SortMerge, "too large if the estimate is wrong")
+    assert(
+      last(math.ceil(2000 * ClusterFacts.RiskFactor / inMemory), limit).method == SortMerge,
+      "too large if the estimate is wrong"
+    )
     assert(last(10, limit.copy(staticMemory = 10 * inMemory)).method == BroadcastRight)
     assert(last(10, limit.copy(staticMemory = 10 * inMemory - 1)).method == SortMerge, "more than there is memory for")
   }
@@ -165,8 +185,9 @@ class CostSuite extends AnyFunSuite {
     // all joins have a million rows. D comes in between as it is written, and spoils the use of k for C
     val text  = "A 1e6; B 1e6; C 1e6; D 1e6; A.k:1e6=B.k:1e6=C.k:1e6; A.l:1e6=D.l:1e6"
     val graph = GraphText(text)
-    val found = new Search(graph, new PhysicalCosts(k, noSwap), Budget.unlimited).run(GraphText.shape("(((A B) D) C)", graph))
-    val each  = 4 * exchange(1e6, 100) + exchange(1e6, 192)
+    val found =
+      new Search(graph, new PhysicalCosts(k, noSwap), Budget.unlimited).run(GraphText.shape("(((A B) D) C)", graph))
+    val each = 4 * exchange(1e6, 100) + exchange(1e6, 192)
     assert(found.original.joins.map(_.own.exchange).sum === each + exchange(1e6, 284))
     assert(found.best.joins.map(_.own.exchange).sum === each)
   }
@@ -188,22 +209,34 @@ class CostSuite extends AnyFunSuite {
       new PhysicalCosts(k, ClusterFacts(executors = 4, broadcastBytes = 1e5, preferSortMerge = false))
     )
     val methods = for (seed <- 1 to 60; costs <- models) yield {
-      val random        = new Random(seed)
-      val n             = 2 + random.nextInt(7)
-      val edges         = if (seed % 2 == 0) Graphs.shared(n, random) else Graphs.sized(n, Graphs.connected(n, n / 2, random), random)
+      val random = new Random(seed)
+      val n      = 2 + random.nextInt(7)
+      val edges  =
+        if (seed % 2 == 0) Graphs.shared(n, random) else Graphs.sized(n, Graphs.connected(n, n / 2, random), random)
       val (plan, sizer) = table(GraphText(edges + "; Z 50; A~Z 0.1"), costs)
       (0 until plan.alternatives).flatMap { i =>
         val tree = JoinTree.of(plan, i, sizer, costs)
         assert(tree.joins.map(_.own.total).sum === plan.cost(i), s"seed $seed, ${costs.name}, alternative $i")
         assert(tree.cost.total === plan.cost(i), s"seed $seed, ${costs.name}, alternative $i")
         tree.joins.foreach(j =>
-          assert(j.choice().ways.filter(_.method == j.method).map(_.cost).sum === j.own.total, s"seed $seed, ${costs.name}, the way taken")
+          assert(
+            j.choice().ways.filter(_.method == j.method).map(_.cost).sum === j.own.total,
+            s"seed $seed, ${costs.name}, the way taken"
+          )
         )
         tree.joins.map(_.method)
       }
     }
     assert(
-      methods.flatten.toSet == Set(BroadcastLeft, BroadcastRight, SortMerge, ShuffledHash, ShuffledThenBroadcast, NestedLoop, Unspecified),
+      methods.flatten.toSet == Set(
+        BroadcastLeft,
+        BroadcastRight,
+        SortMerge,
+        ShuffledHash,
+        ShuffledThenBroadcast,
+        NestedLoop,
+        Unspecified
+      ),
       "all ways were seen"
     )
   }
@@ -214,7 +247,9 @@ class CostSuite extends AnyFunSuite {
     val ways  = small.choice()
     assert(small.method == BroadcastRight && ways.ways.map(_.method).toSet == Set(BroadcastRight, SortMerge))
     val shuffled = join(text, noSwap)
-    assert(ways.runnerUp(BroadcastRight).get.method == SortMerge && ways.runnerUp(BroadcastRight).get.cost === shuffled.own.total)
+    assert(ways.runnerUp(BroadcastRight).get.method == SortMerge && ways.runnerUp(
+      BroadcastRight
+    ).get.cost === shuffled.own.total)
     assert(ways.left.bytes === 1e8 && ways.right.bytes === 1000.0 && !ways.right.broadcast && !ways.right.partitioned)
     assert(shuffled.choice().runnerUp(SortMerge).isEmpty, "nothing else is possible")
     // the engine's own broadcast leaves no choice
@@ -224,13 +259,19 @@ class CostSuite extends AnyFunSuite {
 
   test("what a method was chosen from: sides and partitionings as the tree has them") {
     val again = priced(onK, "((A B) C)", noSwap).joins.last
-    assert(again.choice().left.partitioned == (again.left.relations == Vector(0, 1)) && again.choice().right.partitioned == (again.right.relations == Vector(
+    assert(again.choice().left.partitioned == (again.left.relations == Vector(
+      0,
+      1
+    )) && again.choice().right.partitioned == (again.right.relations == Vector(
       0,
       1
     )))
-    // the larger side stands left: the broadcast of the smaller one is one of the right side, in the tree and among the ways
+    // the larger side stands left: the broadcast of the smaller one is one of the right side, in the tree and among the
+    // ways
     val swapped = join("A 10; B 1e6; A.x:10=B.x:10", noSwap.copy(staticBytes = 2000))
-    assert(swapped.left.relations == Vector(1) && swapped.method == BroadcastRight && swapped.choice().ways.exists(_.method == BroadcastRight))
+    assert(swapped.left.relations == Vector(
+      1
+    ) && swapped.method == BroadcastRight && swapped.choice().ways.exists(_.method == BroadcastRight))
     assert(swapped.choice().right.bytes === 1000.0)
   }
 

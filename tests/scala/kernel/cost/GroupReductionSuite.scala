@@ -4,7 +4,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 /** The work of a grouping with and without a semi join in front of it, by hand. */
 class GroupReductionSuite extends AnyFunSuite {
-  private val constants = CostConstants(hashProbe = 60.0, hashBuild = 80.0, exchangeRow = 300.0, exchangeByte = 4.0, broadcastByte = 2.0)
+  private val constants =
+    CostConstants(hashProbe = 60.0, hashBuild = 80.0, exchangeRow = 300.0, exchangeByte = 4.0, broadcastByte = 2.0)
 
   // 1,000 rows in 100 groups of 25 bytes: 80,000 for the rows and 40,000 for the groups
   private def gain(kept: Double, tableRows: Double = 0.0, tableBytes: Double = 0.0, executors: Int = 0): Double =

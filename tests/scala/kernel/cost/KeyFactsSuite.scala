@@ -9,18 +9,23 @@ import dovetail.kernel.graph.{Hypergraph, JoinGraph, JoinKind, Member, Operator}
 import dovetail.kernel.{Graphs, GraphText}
 import dovetail.kernel.size.CardinalityModel
 
-/** What keys say beyond sizes: frequent values that make one task slow, and partition columns by which a join prunes a scan. */
+/**
+ * What keys say beyond sizes: frequent values that make one task slow, and partition columns by which a join prunes a
+ * scan.
+ */
 class KeyFactsSuite extends AnyFunSuite {
   private val k       = CostConstants()
   private val cluster = ClusterFacts(broadcastBytes = 0, tasks = 100)
 
-  private def near(a: Double, b: Double) = assert(math.abs(a - b) <= 1e-9 * math.max(math.abs(a), math.abs(b)), s"$a is not $b")
-  private def sort(rows: Double)         = rows * k.sortCompare * math.log(rows) / math.log(2)
+  private def near(a: Double, b: Double) =
+    assert(math.abs(a - b) <= 1e-9 * math.max(math.abs(a), math.abs(b)), s"$a is not $b")
+  private def sort(rows: Double) = rows * k.sortCompare * math.log(rows) / math.log(2)
   private def search(text: String, tree: String, facts: ClusterFacts): Outcome = {
     val graph = GraphText(text)
     new Search(graph, new PhysicalCosts(k, facts), Budget.unlimited).run(GraphText.shape(tree, graph))
   }
-  private def join(text: String, facts: ClusterFacts = cluster): JoinTree.Join = search(text, "(A B)", facts).original.joins.last
+  private def join(text: String, facts: ClusterFacts = cluster): JoinTree.Join =
+    search(text, "(A B)", facts).original.joins.last
 
   private val even = "A 1e6; B 1e6; A.x:1e6=B.x:1e6"
 
@@ -52,13 +57,15 @@ class KeyFactsSuite extends AnyFunSuite {
   }
 
   test("sorts that a task has no memory for go to disk: those of all tasks, or of the one with the frequent value") {
-    def sorted(memory: SortMemory, more: String = "", tasks: Int = 4) = join(s"$even$more", cluster.copy(tasks = tasks, sortMemory = memory)).own.sort
-    val inMemory                                                      = 2 * sort(1e6) + 2e6 * k.merge
-    val (bytes, needed)                                               = (1e8, 1e8 + 1e6 * 32)
+    def sorted(memory: SortMemory, more: String = "", tasks: Int = 4) =
+      join(s"$even$more", cluster.copy(tasks = tasks, sortMemory = memory)).own.sort
+    val inMemory        = 2 * sort(1e6) + 2e6 * k.merge
+    val (bytes, needed) = (1e8, 1e8 + 1e6 * 32)
     near(sorted(SortMemory(needed / 10, 10)), inMemory)
     near(sorted(SortMemory(needed / 10 - 1, 10)), inMemory + 2 * bytes * k.spillByte)
     near(sorted(SortMemory(needed / 10 - 1, 20)), inMemory)
-    near(sorted(SortMemory(needed / 10 - 1, 20, taskInput = bytes / 10)), inMemory + 2 * bytes * k.spillByte) // partitions made one task
+    // partitions made one task
+    near(sorted(SortMemory(needed / 10 - 1, 20, taskInput = bytes / 10)), inMemory + 2 * bytes * k.spillByte)
     near(sorted(SortMemory(needed / 10, 10), "; A.x top=0.2"), inMemory + 0.2 * 4 * bytes * k.spillByte)
     near(sorted(SortMemory(needed / 5, 10), "; A.x top=0.2"), inMemory)
     // a frequent value that takes longer than all others: its task is what the query waits for
@@ -81,12 +88,29 @@ class KeyFactsSuite extends AnyFunSuite {
 
   test("NULLs of an outer join's left key lie in one task; of an inner join's key they are gone") {
     val apart                  = GraphText("A 1e6; B 1e6; A.x ndv=1e6 nulls=0.3; B.x ndv=1e6")
-    def member(r: Int): Member = { val (id, column) = apart.relations(r).profile.columns.head; Member(r, column, Set(id), s"$r.x") }
+    def member(r: Int): Member = {
+      val (id, column) = apart.relations(r).profile.columns.head; Member(r, column, Set(id), s"$r.x")
+    }
     def joined(kind: JoinKind) =
-      Operator(0, kind, Vector(0), Vector(1), Vector((member(0), member(1))), Vector(0, 1), 1.0, Vector(0, 1), wideEquality = false, "x")
+      Operator(
+        0,
+        kind,
+        Vector(0),
+        Vector(1),
+        Vector((member(0), member(1))),
+        Vector(0, 1),
+        1.0,
+        Vector(0, 1),
+        wideEquality = false,
+        "x"
+      )
     def sorted(kind: JoinKind) = {
       val graph = JoinGraph(apart.relations, Vector.empty, Vector.empty, Vector(joined(kind)))
-      new Search(graph, new PhysicalCosts(k, cluster), Budget.unlimited).run(GraphText.shape("(A B)", graph)).original.joins.last.own.sort
+      new Search(
+        graph,
+        new PhysicalCosts(k, cluster),
+        Budget.unlimited
+      ).run(GraphText.shape("(A B)", graph)).original.joins.last.own.sort
     }
     near(sorted(JoinKind.LeftOuter), 31 * sort(1e6) + 31e6 * k.merge)
     near(sorted(JoinKind.Anti), 31 * sort(1e6) + 31e6 * k.merge)
@@ -104,18 +128,24 @@ class KeyFactsSuite extends AnyFunSuite {
     near(pruned.joins.head.own.scan, -0.99 * scan)
     near(pruned.cost.scan, 0.01 * scan)
     near(total(star, "((F P) D)").cost.scan, 0.01 * scan)
-    near(total(star.replace("10/1000 upper=10", "1000"), "((F D) P)").cost.scan, scan)              // all of D: Spark sees no reason to
-    near(total(star, "((F D) P)", pruning.copy(staticBytes = 0)).cost.scan, scan)                   // not broadcast
-    near(total(star, "((F D) P)", pruning.copy(prunesScans = false)).cost.scan, 0.0)                // switched off
-    near(total(star.replace("files d", "files e"), "((F D) P)").cost.scan, 0.0)                     // by no key
-    near(total(s"$star; E 5/1000 upper=5; D.id=E.id:1000", "(((F D) P) E)").cost.scan, 0.01 * scan) // the first join prunes, the second finds it done
+    // all of D: Spark sees no reason to
+    near(total(star.replace("10/1000 upper=10", "1000"), "((F D) P)").cost.scan, scan)
+    near(total(star, "((F D) P)", pruning.copy(staticBytes = 0)).cost.scan, scan)    // not broadcast
+    near(total(star, "((F D) P)", pruning.copy(prunesScans = false)).cost.scan, 0.0) // switched off
+    near(total(star.replace("files d", "files e"), "((F D) P)").cost.scan, 0.0)      // by no key
+    // the first join prunes, the second finds it done
+    near(total(s"$star; E 5/1000 upper=5; D.id=E.id:1000", "(((F D) P) E)").cost.scan, 0.01 * scan)
   }
 
   test("an input that a query has three times is broadcast once: each join pays a third") {
     val graph             = GraphText("A 1e6; B 1e4 upper=1e4; A.x:1e4=B.x:1e4")
     def cost(copies: Int) = {
       val again = JoinGraph(graph.relations.map(_.copy(copies = copies)), graph.classes, graph.predicates, Vector.empty)
-      new Search(again, new PhysicalCosts(k, cluster.copy(staticBytes = 1e7)), Budget.unlimited).run(GraphText.shape("(A B)", graph)).original.joins.last.own
+      new Search(
+        again,
+        new PhysicalCosts(k, cluster.copy(staticBytes = 1e7)),
+        Budget.unlimited
+      ).run(GraphText.shape("(A B)", graph)).original.joins.last.own
     }
     near(cost(3).broadcast, cost(1).broadcast / 3)
     near(cost(3).total, cost(1).total - cost(1).broadcast * 2 / 3)
@@ -134,11 +164,13 @@ class KeyFactsSuite extends AnyFunSuite {
       val n      = 2 + random.nextInt(6)
       val text   = "([A-Z] \\d+) bytes".r.replaceAllIn(Graphs.shared(n, random), m => s"${m.group(1)}/1e7 bytes")
       val member = "([A-Z])\\.(\\w+)".r.findAllMatchIn(text).map(m => (m.group(1), m.group(2))).toVector.distinct
-      val more   = member.map { case (r, c) => if (random.nextBoolean()) s"$r.$c top=${random.nextDouble() / 2}" else s"$r files $c" }
-      val graph  = GraphText((text +: more).mkString("; "))
-      val costs  = new PhysicalCosts(k, f)
-      val sizer  = new Sizer(graph, new CardinalityModel(graph))
-      val plans  = new PlanTable(graph.size, sizer, costs, Budget.unlimited)
+      val more   = member.map { case (r, c) =>
+        if (random.nextBoolean()) s"$r.$c top=${random.nextDouble() / 2}" else s"$r files $c"
+      }
+      val graph = GraphText((text +: more).mkString("; "))
+      val costs = new PhysicalCosts(k, f)
+      val sizer = new Sizer(graph, new CardinalityModel(graph))
+      val plans = new PlanTable(graph.size, sizer, costs, Budget.unlimited)
       assert(new Dphyp(Hypergraph(graph), plans).run())
       (0 until plans.full.alternatives).foreach { i =>
         val tree = JoinTree.of(plans.full, i, sizer, costs)
@@ -148,7 +180,11 @@ class KeyFactsSuite extends AnyFunSuite {
         assert(tree.cost.scan >= 0.0)
       }
       if (
-        new Search(graph, new PhysicalCosts(k, f.copy(tasks = 1)), Budget.unlimited).run(GraphText.leftDeep(graph)).best.cost.total <
+        new Search(
+          graph,
+          new PhysicalCosts(k, f.copy(tasks = 1)),
+          Budget.unlimited
+        ).run(GraphText.leftDeep(graph)).best.cost.total <
           new Search(graph, costs, Budget.unlimited).run(GraphText.leftDeep(graph)).best.cost.total
       ) slow += 1
     }

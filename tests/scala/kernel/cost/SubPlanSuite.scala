@@ -8,7 +8,9 @@ class SubPlanSuite extends AnyFunSuite {
 
   private def plan(offers: (Double, Long)*): SubPlan = {
     val p = new SubPlan(SubPlan.NoRelation, 10, 100, 7L, broadcast = false)
-    offers.foreach { case (cost, partitioning) => p.offer(cost, partitioning, JoinMethod.SortMerge, null, 0, null, 0, repartition) }
+    offers.foreach { case (cost, partitioning) =>
+      p.offer(cost, partitioning, JoinMethod.SortMerge, null, 0, null, 0, repartition)
+    }
     p
   }
   private def kept(p: SubPlan) = (0 until p.alternatives).map(i => (p.cost(i), p.partitioning(i))).toSet
@@ -40,6 +42,9 @@ class SubPlanSuite extends AnyFunSuite {
     val p = plan((50.0, 1L), (51.0, 2L), (52.0, 4L), (53.0, 8L), (1.0, 16L), (60.0, 32L))
     // at 1.0 everything within an exchange stays: the best four
     assert(kept(p) == Set((50.0, 1L), (51.0, 2L), (52.0, 4L), (1.0, 16L)))
-    assert(kept(plan((150.0, 1L), (151.0, 2L), (152.0, 4L), (153.0, 8L), (1.0, 16L), (60.0, 32L))) == Set((1.0, 16L), (60.0, 32L)))
+    assert(kept(plan((150.0, 1L), (151.0, 2L), (152.0, 4L), (153.0, 8L), (1.0, 16L), (60.0, 32L))) == Set(
+      (1.0, 16L),
+      (60.0, 32L)
+    ))
   }
 }

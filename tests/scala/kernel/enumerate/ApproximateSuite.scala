@@ -8,7 +8,10 @@ import dovetail.kernel.graph.{Hypergraph, JoinGraph, Step, WideSet}
 import dovetail.kernel.{Graphs, GraphText}
 import dovetail.kernel.size.CardinalityModel
 
-/** What comes after the exact search: linearized DP and iterative DP, against the exact cost where there is one, and on graphs where there is none. */
+/**
+ * What comes after the exact search: linearized DP and iterative DP, against the exact cost where there is one, and on
+ * graphs where there is none.
+ */
 class ApproximateSuite extends AnyFunSuite {
   private val physical = new PhysicalCosts(CostConstants(), ClusterFacts())
 
@@ -43,7 +46,8 @@ class ApproximateSuite extends AnyFunSuite {
     new Case(s"$family of $n, seed $seed", GraphText(Graphs(family, n, new Random(seed))))
 
   private def cases(seeds: Int): Iterator[Case] =
-    for ((family, from, to) <- families.iterator; seed <- (1 to seeds).iterator) yield of(family, from + seed % (to - from + 1), seed)
+    for ((family, from, to) <- families.iterator; seed <- (1 to seeds).iterator)
+      yield of(family, from + seed % (to - from + 1), seed)
 
   private def cost(p: SubPlan): Double = p.cost(p.best)
   private def unlimited: Meter         = new Meter(Budget.unlimited)
@@ -53,14 +57,16 @@ class ApproximateSuite extends AnyFunSuite {
     else Shape.Join(shape(p.left(i), p.leftAlternative(i)), shape(p.right(i), p.rightAlternative(i)))
   private def shape(p: SubPlan): Shape = shape(p, p.best)
 
-  private def complete(c: Case, p: SubPlan) = assert(shape(p).leaves.sorted == c.graph.relations.indices.toVector, c.name)
+  private def complete(c: Case, p: SubPlan) =
+    assert(shape(p).leaves.sorted == c.graph.relations.indices.toVector, c.name)
 
   private def pairsOf(s: Shape): Vector[(Vector[Int], Vector[Int])] = s match {
     case Shape.Leaf(_)    => Vector.empty
     case Shape.Join(l, r) => (pairsOf(l) ++ pairsOf(r)) :+ ((l.leaves.sorted, r.leaves.sorted))
   }
 
-  private def linearized(c: Case, meter: Meter = unlimited): SubPlan                    = new LinearizedDp(c.parts, meter).improve(c.greedy)
+  private def linearized(c: Case, meter: Meter = unlimited): SubPlan =
+    new LinearizedDp(c.parts, meter).improve(c.greedy)
   private def improved(c: Case, meter: Meter = unlimited, from: Option[SubPlan] = None) =
     new IterativeDp(c.parts, meter, IterativeDp.Rounds).improve(from.getOrElse(c.greedy))
 
@@ -88,7 +94,14 @@ class ApproximateSuite extends AnyFunSuite {
     for (c <- cases(3)) {
       val again    = new Case(c.name, c.graph)
       val (m1, m2) = (new Meter(Budget(20000L, 60000L)), new Meter(Budget(20000L, 60000L)))
-      assert(shape(improved(c, m1, Some(linearized(c, m1)))) == shape(improved(again, m2, Some(linearized(again, m2)))) && m1.pairs == m2.pairs, c.name)
+      assert(
+        shape(improved(
+          c,
+          m1,
+          Some(linearized(c, m1))
+        )) == shape(improved(again, m2, Some(linearized(again, m2)))) && m1.pairs == m2.pairs,
+        c.name
+      )
     }
   }
 
@@ -111,7 +124,9 @@ class ApproximateSuite extends AnyFunSuite {
   }
 
   test("linearized: a chain comes out exactly") {
-    for (seed <- 1 to 20; n = 10 + seed % 9) { val c = of("chain", n, seed); assert(math.abs(cost(linearized(c)) / c.exact - 1) < 1e-9, c.name) }
+    for (seed <- 1 to 20; n = 10 + seed % 9) {
+      val c = of("chain", n, seed); assert(math.abs(cost(linearized(c)) / c.exact - 1) < 1e-9, c.name)
+    }
   }
 
   /** Refuses half of the joins, by their relations, but none of those of the plan that there is. */
@@ -124,7 +139,8 @@ class ApproximateSuite extends AnyFunSuite {
     def closed(set: WideSet): Boolean                  = all.closed(set)
     def connected(left: Part, right: Part): Boolean    = all.connected(left, right)
     def restricted: Boolean                            = true
-    def between(left: Part, right: Part): Option[Step] = all.between(left, right).filter(_ => allowed(relations(left.relations), relations(right.relations)))
+    def between(left: Part, right: Part): Option[Step] =
+      all.between(left, right).filter(_ => allowed(relations(left.relations), relations(right.relations)))
 
     def allowed(l: Vector[Int], r: Vector[Int]): Boolean =
       kept((l, r)) || kept((r, l)) || (if (l.head < r.head) (l, r) else (r, l)).hashCode % 2 == 0
@@ -139,26 +155,32 @@ class ApproximateSuite extends AnyFunSuite {
       complete(c, found)
       assert(cost(found) <= cost(c.greedy), c.name)
       def part(rs: Vector[Int]) = rs.map(parts.leaf).reduceLeft((a, b) => parts.union(a, b))
-      pairsOf(shape(found)).foreach { case (l, r) => assert(parts.step(part(l), part(r)).isDefined, s"${c.name}: $l with $r") }
+      pairsOf(shape(found)).foreach { case (l, r) =>
+        assert(parts.step(part(l), part(r)).isDefined, s"${c.name}: $l with $r")
+      }
       cost(found) < cost(c.greedy)
     }
     assert(better > 50)
   }
 
-  for (family <- Seq("chain", "star", "snowflake", "mixed")) test(s"$family of 1,000 relations: all of them, cheaper than the greedy plan") {
-    val c     = of(family, 1000, 1)
-    val found = new Search(c.graph, physical, Budget(300000L, 600000L)).run(GraphText.leftDeep(c.graph))
-    assert(found.best.relations == (0 until 1000).toVector && found.best.joins.size == 999 && found.note.isDefined)
-    assert(found.algorithm == "goo+idp" && found.pairs <= 300000L + 999)
-    assert(found.best.cost.total < cost(c.greedy) && found.best.cost.total <= found.original.cost.total)
-  }
+  for (family <- Seq("chain", "star", "snowflake", "mixed"))
+    test(s"$family of 1,000 relations: all of them, cheaper than the greedy plan") {
+      val c     = of(family, 1000, 1)
+      val found = new Search(c.graph, physical, Budget(300000L, 600000L)).run(GraphText.leftDeep(c.graph))
+      assert(found.best.relations == (0 until 1000).toVector && found.best.joins.size == 999 && found.note.isDefined)
+      assert(found.algorithm == "goo+idp" && found.pairs <= 300000L + 999)
+      assert(found.best.cost.total < cost(c.greedy) && found.best.cost.total <= found.original.cost.total)
+    }
 
   test("a deadline in the past: a plan of all relations, and a note") {
     for ((n, family) <- Seq((20, "star"), (70, "mixed"), (130, "star"), (1000, "mixed"))) {
       val graph = GraphText(Graphs(family, n, new Random(1)))
       val found = new Search(graph, physical, Budget(300000L, 0L)).run(GraphText.leftDeep(graph))
       assert(found.best.relations == (0 until n).toVector && found.best.cost.total <= found.original.cost.total)
-      assert(found.algorithm == "goo" && found.note.exists(_.contains("ran out of time")), s"$family of $n: ${found.note}")
+      assert(
+        found.algorithm == "goo" && found.note.exists(_.contains("ran out of time")),
+        s"$family of $n: ${found.note}"
+      )
     }
   }
 }

@@ -7,7 +7,10 @@ import org.scalatest.funsuite.AnyFunSuite
 import dovetail.kernel.graph.{Hypergraph, JoinGraph, RelSet}
 import dovetail.kernel.{Graphs, GraphText}
 
-/** The enumeration by itself: every csg-cmp pair once, in an order fit for dynamic programming. Counts are those of Moerkotte and Neumann 2006. */
+/**
+ * The enumeration by itself: every csg-cmp pair once, in an order fit for dynamic programming. Counts are those of
+ * Moerkotte and Neumann 2006.
+ */
 class DphypSuite extends AnyFunSuite {
 
   /** Asserts what a dynamic program relies on, and collects the pairs. */
@@ -15,8 +18,10 @@ class DphypSuite extends AnyFunSuite {
     private val seen           = mutable.Set.empty[Long]
     private val used           = mutable.Set.empty[Long]
     val pairs                  = mutable.Set.empty[(Long, Long)]
-    def relation(r: Int): Unit = { assert(pairs.isEmpty, "a relation after a pair"); assert(seen.add(1L << r), s"relation $r twice") }
-    def contains(s: RelSet)    = seen(s.bits)
+    def relation(r: Int): Unit = {
+      assert(pairs.isEmpty, "a relation after a pair"); assert(seen.add(1L << r), s"relation $r twice")
+    }
+    def contains(s: RelSet) = seen(s.bits)
 
     def pair(left: RelSet, right: RelSet): Boolean = {
       assert(pairs.size < stopAfter, "a pair after the stop")
@@ -45,7 +50,10 @@ class DphypSuite extends AnyFunSuite {
   }
 
   private def oracle(n: Int, edges: Seq[(Int, Int)], hyper: Seq[(RelSet, RelSet)] = Nil) =
-    new CsgCmpOracle(n, edges.map { case (a, b) => (1L << a, 1L << b) } ++ hyper.map { case (u, v) => (u.bits, v.bits) })
+    new CsgCmpOracle(
+      n,
+      edges.map { case (a, b) => (1L << a, 1L << b) } ++ hyper.map { case (u, v) => (u.bits, v.bits) }
+    )
 
   test("no simple graph has more pairs than a clique") {
     for (n <- 2 to 16) assert(Dphyp.pairsOfClique(n) == (pow(3, n) - pow(2, n + 1) + 1) / 2)
@@ -147,7 +155,9 @@ class DphypSuite extends AnyFunSuite {
       val graph  = GraphText(
         ((0 until n).map(i => s"${GraphText.name(i)} 10") ++
           edges.map { case (a, b) => s"${GraphText.name(a)}~${GraphText.name(b)} 0.5" } ++
-          hyper.map { case (u, v) => s"${u.toVector.map(GraphText.name).mkString("+")}=${v.toVector.map(GraphText.name).mkString("+")} 0.5" }).mkString("; ")
+          hyper.map { case (u, v) =>
+            s"${u.toVector.map(GraphText.name).mkString("+")}=${v.toVector.map(GraphText.name).mkString("+")} 0.5"
+          }).mkString("; ")
       )
       val receiver = solve(graph)
       val known    = oracle(n, edges, hyper)

@@ -20,7 +20,9 @@ class GreedySuite extends AnyFunSuite {
     (JoinTree.of(plan, plan.best, sizer, costs), goo.pairs)
   }
 
-  private def order(text: String): String = { val g = GraphText(text); greedy(g, rowsOnly)._1.shape.render(g.relations(_).name) }
+  private def order(text: String): String = {
+    val g = GraphText(text); greedy(g, rowsOnly)._1.shape.render(g.relations(_).name)
+  }
 
   test("the smallest join first, then the smallest of what is left") {
     // CD has 10 rows, AB 100; then AB with CD by BC
@@ -41,9 +43,10 @@ class GreedySuite extends AnyFunSuite {
 
   test("never cheaper than the exact search") {
     for (seed <- 1 to 200; costs <- Seq(rowsOnly, physical)) {
-      val random        = new Random(seed)
-      val n             = 2 + random.nextInt(8)
-      val graph         = GraphText(if (seed % 2 == 0) Graphs.shared(n, random) else Graphs.sized(n, Graphs.connected(n, random.nextInt(n), random), random))
+      val random = new Random(seed)
+      val n      = 2 + random.nextInt(8)
+      val graph  = GraphText(if (seed % 2 == 0) Graphs.shared(n, random)
+      else Graphs.sized(n, Graphs.connected(n, random.nextInt(n), random), random))
       val exact         = new Search(graph, costs, Budget.unlimited).run(GraphText.leftDeep(graph))
       val (tree, pairs) = greedy(graph, costs)
       assert(exact.algorithm == "dphyp" && exact.best.cost.total <= tree.cost.total * (1 + 1e-9), s"seed $seed")
@@ -65,7 +68,9 @@ class GreedySuite extends AnyFunSuite {
       val graph = GraphText(text)
       val found = new Search(graph, physical, Budget(1000, 60000)).run(GraphText.leftDeep(graph))
       assert(found.best.relations == graph.relations.indices.toVector && found.best.joins.size == n - 1)
-      assert(found.best.cost.total > 0 && !found.best.cost.total.isNaN && found.best.cost.total <= found.original.cost.total * (1 + 1e-9))
+      assert(
+        found.best.cost.total > 0 && !found.best.cost.total.isNaN && found.best.cost.total <= found.original.cost.total * (1 + 1e-9)
+      )
       assert(new Search(GraphText(text), physical, Budget(1000, 60000)).run(GraphText.leftDeep(graph)) == found)
     }
   }

@@ -9,7 +9,8 @@ import dovetail.kernel.Graphs
 class IkkbzSuite extends AnyFunSuite {
 
   private class Tree(val rows: Array[Double], edges: Seq[Ikkbz.Edge]) {
-    private def share(a: Int, b: Int) = edges.collectFirst { case Ikkbz.Edge(`a`, `b`, s) => s; case Ikkbz.Edge(`b`, `a`, s) => s }
+    private def share(a: Int, b: Int) =
+      edges.collectFirst { case Ikkbz.Edge(`a`, `b`, s) => s; case Ikkbz.Edge(`b`, `a`, s) => s }
 
     /** Sum of the rows of all prefixes of two or more relations; None if one of them is a cross product. */
     def cost(order: Seq[Int]): Option[Double] = {
@@ -31,7 +32,10 @@ class IkkbzSuite extends AnyFunSuite {
     def selectivity = math.pow(10.0, -5 * r.nextDouble())
     val shape       = Seq(Graphs.tree(n, r), Graphs.chain(n), Graphs.star(n))(seed % 3)
     val number      = r.shuffle((0 until n).toVector)
-    new Tree(Array.fill(n)(Graphs.magnitude(5, r).toDouble), shape.map { case (a, b) => Ikkbz.Edge(number(a), number(b), selectivity) })
+    new Tree(
+      Array.fill(n)(Graphs.magnitude(5, r).toDouble),
+      shape.map { case (a, b) => Ikkbz.Edge(number(a), number(b), selectivity) }
+    )
   }
 
   private def same(a: Double, b: Double) = math.abs(a - b) <= 1e-9 * b
@@ -44,7 +48,13 @@ class IkkbzSuite extends AnyFunSuite {
       assert(same(tree.cost(best).get, all.map(tree.cost(_).get).min), s"seed $seed: $best")
       for (first <- tree.rows.indices) {
         val found = tree.ikkbz.startingWith(first)
-        assert(found.nodes.head == first && same(tree.cost(found.nodes).get, all.filter(_.head == first).map(tree.cost(_).get).min), s"seed $seed from $first")
+        assert(
+          found.nodes.head == first && same(
+            tree.cost(found.nodes).get,
+            all.filter(_.head == first).map(tree.cost(_).get).min
+          ),
+          s"seed $seed from $first"
+        )
         assert(same(found.cost, tree.cost(found.nodes).get), s"seed $seed from $first: the cost it tells")
       }
     }
@@ -52,9 +62,15 @@ class IkkbzSuite extends AnyFunSuite {
 
   test("a tree by hand: the branch that keeps least goes first, and a relation waits for what it makes worth it") {
     // 1 multiplies by 10, but 2 behind it by 0.001; 3 halves
-    val tree = new Tree(Array(100.0, 1000.0, 10.0, 50.0), Seq(Ikkbz.Edge(0, 1, 0.01), Ikkbz.Edge(1, 2, 0.0001), Ikkbz.Edge(0, 3, 0.01)))
+    val tree = new Tree(
+      Array(100.0, 1000.0, 10.0, 50.0),
+      Seq(Ikkbz.Edge(0, 1, 0.01), Ikkbz.Edge(1, 2, 0.0001), Ikkbz.Edge(0, 3, 0.01))
+    )
     assert(tree.ikkbz.startingWith(0).nodes == Vector(0, 3, 1, 2))
-    val dearer = new Tree(Array(100.0, 1000.0, 10.0, 99.0), Seq(Ikkbz.Edge(0, 1, 0.0011), Ikkbz.Edge(1, 2, 0.0001), Ikkbz.Edge(0, 3, 0.01)))
+    val dearer = new Tree(
+      Array(100.0, 1000.0, 10.0, 99.0),
+      Seq(Ikkbz.Edge(0, 1, 0.0011), Ikkbz.Edge(1, 2, 0.0001), Ikkbz.Edge(0, 3, 0.01))
+    )
     assert(dearer.ikkbz.startingWith(0).nodes == Vector(0, 1, 2, 3))
   }
 

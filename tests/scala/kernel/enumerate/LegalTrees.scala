@@ -11,11 +11,14 @@ import dovetail.kernel.graph.{JoinGraph, RelSet, WideSet}
  * @param crossed with cross products that no edge leads to
  */
 final class LegalTrees(graph: JoinGraph, crossed: Boolean) {
-  private def connected(a: RelSet, b: RelSet) = graph.edges.connect(WideSet(graph.size, a.toVector), WideSet(graph.size, b.toVector))
+  private def connected(a: RelSet, b: RelSet) =
+    graph.edges.connect(WideSet(graph.size, a.toVector), WideSet(graph.size, b.toVector))
 
   private val splits = mutable.Map.empty[Long, Vector[(RelSet, RelSet)]]
   for (bits <- 1L until (1L << graph.size); set = new RelSet(bits) if set.size > 1) {
-    val halves = Iterator.iterate(set.nextSubset(RelSet.empty))(set.nextSubset).takeWhile(_.bits != bits).filter(_.contains(set.min)).toVector
+    val halves = Iterator.iterate(
+      set.nextSubset(RelSet.empty)
+    )(set.nextSubset).takeWhile(_.bits != bits).filter(_.contains(set.min)).toVector
     splits(bits) = halves.map(a => (a, set - a)).filter { case (a, b) =>
       made(a) && made(b) && graph.joinable.between(a, b).isDefined && (crossed || connected(a, b))
     }
@@ -25,11 +28,13 @@ final class LegalTrees(graph: JoinGraph, crossed: Boolean) {
   def all: Vector[Shape] = of(RelSet.first(graph.size))
 
   private def of(s: RelSet): Vector[Shape] =
-    if (s.size == 1) Vector(Shape.Leaf(s.min)) else for ((a, b) <- splits(s.bits); l <- of(a); r <- of(b)) yield Shape.Join(l, r)
+    if (s.size == 1) Vector(Shape.Leaf(s.min))
+    else for ((a, b) <- splits(s.bits); l <- of(a); r <- of(b)) yield Shape.Join(l, r)
 
   def any(random: Random): Shape = {
     def of(s: RelSet): Shape =
-      if (s.size == 1) Shape.Leaf(s.min) else { val (a, b) = splits(s.bits)(random.nextInt(splits(s.bits).size)); Shape.Join(of(a), of(b)) }
+      if (s.size == 1) Shape.Leaf(s.min)
+      else { val (a, b) = splits(s.bits)(random.nextInt(splits(s.bits).size)); Shape.Join(of(a), of(b)) }
     of(RelSet.first(graph.size))
   }
 }

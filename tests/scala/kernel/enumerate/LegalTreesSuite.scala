@@ -9,8 +9,8 @@ import dovetail.kernel.{PlanGraph, RandomPlans}
 import dovetail.kernel.size.CardinalityModel
 
 /**
- * All that the search may do with plans of all kinds of joins, carried out: every tree that the conflict rules allow gives the rows of the plan as it was
- * written. `DOVETAIL_PLANS` is the number of plans for a longer run.
+ * All that the search may do with plans of all kinds of joins, carried out: every tree that the conflict rules allow
+ * gives the rows of the plan as it was written. `DOVETAIL_PLANS` is the number of plans for a longer run.
  */
 class LegalTreesSuite extends AnyFunSuite {
   private val plans      = sys.env.get("DOVETAIL_PLANS").fold(800)(_.toInt)
@@ -36,18 +36,27 @@ class LegalTreesSuite extends AnyFunSuite {
         val found = plan.run(shape, ts(i))
         assert(
           found.same(truth(i)),
-          s"seed $seed\n${describe(plan)}\nas ${shape.render(graph.relations(_).name)}\nof ${ts(i).map(_.rows)}\n$found\ninstead of\n${truth(i)}"
+          s"seed $seed\n${describe(plan)}\nas ${shape.render(graph.relations(_).name)}\nof " +
+            s"${ts(i).map(_.rows)}\n$found\ninstead of\n${truth(i)}"
         )
       }
     }
     // a test that moves nothing, or of empty results, would show nothing
-    assert(moved > plans / 2 && filled > plans * tables / 4, s"$moved plans of $plans came out in other orders, $filled of ${plans * tables} results have rows")
+    assert(
+      moved > plans / 2 && filled > plans * tables / 4,
+      s"$moved plans of $plans came out in other orders, $filled of ${plans * tables} results have rows"
+    )
   }
 
-  /** The searches after the exact one, each by itself, in pieces so small that a plan of a few relations has several. */
+  /**
+   * The searches after the exact one, each by itself, in pieces so small that a plan of a few relations has several.
+   */
   private val small = Seq(IterativeDp.Linear(3), IterativeDp.Exact(4L), IterativeDp.Exact(12L))
 
-  test("what the searches after the exact one make gives the rows of the plan as written, and costs no more than what they were given") {
+  test(
+    "what the searches after the exact one make gives the rows of the plan as written, and costs no more than what " +
+      "they were given"
+  ) {
     val ran = mutable.LinkedHashMap.empty[String, Int].withDefaultValue(0)
     for (seed <- 1 to plans; costs <- if (seed % 2 == 0) Seq(physical) else Seq(cardWeight)) {
       val random = new Random(seed)
@@ -63,7 +72,10 @@ class LegalTreesSuite extends AnyFunSuite {
         assert(cost(found) <= cost(start), s"seed $seed, $name")
         if (found ne start) ran(name) += 1
         for (i <- ts.indices)
-          assert(plan.run(shape, ts(i)).same(truth(i)), s"seed $seed, $name\n${describe(plan)}\nas ${shape.render(plan.graph.relations(_).name)}")
+          assert(
+            plan.run(shape, ts(i)).same(truth(i)),
+            s"seed $seed, $name\n${describe(plan)}\nas ${shape.render(plan.graph.relations(_).name)}"
+          )
       }
       new Greedy(plan.graph, sizer, costs).run().foreach { greedy =>
         check("goo", greedy, greedy)

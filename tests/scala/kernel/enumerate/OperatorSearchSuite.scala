@@ -3,14 +3,22 @@ package dovetail.kernel.enumerate
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
-import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, CostModel, HashTable, PhysicalCosts, SortMemory}
+import dovetail.kernel.cost.{
+  CardWeightCosts,
+  ClusterFacts,
+  CostConstants,
+  CostModel,
+  HashTable,
+  PhysicalCosts,
+  SortMemory
+}
 import dovetail.kernel.graph.{JoinKind, RelSet, WideSet}
 import dovetail.kernel.{PlanGraph, RandomPlans}
 import dovetail.kernel.size.CardinalityModel
 
 /**
- * The search over all kinds of joins finds what an exhaustive one finds, and always finds something. `DOVETAIL_GRAPHS` is the number of random graphs for a
- * longer run.
+ * The search over all kinds of joins finds what an exhaustive one finds, and always finds something. `DOVETAIL_GRAPHS`
+ * is the number of random graphs for a longer run.
  */
 class OperatorSearchSuite extends AnyFunSuite {
   private val graphs     = sys.env.get("DOVETAIL_GRAPHS").fold(300)(_.toInt)
@@ -18,7 +26,8 @@ class OperatorSearchSuite extends AnyFunSuite {
   private val constants  = CostConstants()
   private val noSwap     = ClusterFacts(broadcastBytes = 0.0)
 
-  private def search(plan: PlanGraph, costs: CostModel): Outcome = new Search(plan.graph, costs, Budget.unlimited).run(plan.written.shape)
+  private def search(plan: PlanGraph, costs: CostModel): Outcome =
+    new Search(plan.graph, costs, Budget.unlimited).run(plan.written.shape)
 
   /** With an operator at least. */
   private def plan(seed: Int, most: Int): PlanGraph = {
@@ -26,7 +35,10 @@ class OperatorSearchSuite extends AnyFunSuite {
     Iterator.continually(RandomPlans(2 + random.nextInt(most - 1), random)).find(_.graph.operators.nonEmpty).get
   }
 
-  /** The cost found by that of the cheapest tree; the written tree, which may have cross products that no edge leads to, is always one of them. */
+  /**
+   * The cost found by that of the cheapest tree; the written tree, which may have cross products that no edge leads to,
+   * is always one of them.
+   */
   private def ratio(p: PlanGraph, costs: CostModel, cheapest: PlanOracle => Double): Double = {
     val (found, all) = (search(p, costs), PlanOracle.sizedByModel(p.graph))
     assert((found.algorithm == "dphyp") == all.complete, "found along edges what can be found along edges")
@@ -51,26 +63,36 @@ class OperatorSearchSuite extends AnyFunSuite {
     ("little memory for sorts", noSwap.copy(tasks = 4, sortMemory = SortMemory(1e5, 20)))
   )
 
-  for ((name, facts) <- physicals) test(s"physical, $name: the cheapest of all ways to execute all trees that the conflict rules allow") {
-    val ratios = for (seed <- 1 to graphs / 2) yield ratio(plan(seed, 6), new PhysicalCosts(constants, facts), _.cheapestPhysical(constants, facts))
-    // SubPlan.offer says what may be missing
-    assert(ratios.forall(r => r > 1 - 1e-8 && r < 1.1), ratios.max)
-    assert(ratios.count(_ > 1 + 1e-8) <= graphs / 100, ratios.filter(_ > 1 + 1e-8))
-  }
+  for ((name, facts) <- physicals)
+    test(s"physical, $name: the cheapest of all ways to execute all trees that the conflict rules allow") {
+      val ratios = for (seed <- 1 to graphs / 2)
+        yield ratio(plan(seed, 6), new PhysicalCosts(constants, facts), _.cheapestPhysical(constants, facts))
+      // SubPlan.offer says what may be missing
+      assert(ratios.forall(r => r > 1 - 1e-8 && r < 1.1), ratios.max)
+      assert(ratios.count(_ > 1 + 1e-8) <= graphs / 100, ratios.filter(_ > 1 + 1e-8))
+    }
 
   test("the parts of the joins add up to the cost of the tree, and operators keep their sides") {
     val costs = new PhysicalCosts(constants, ClusterFacts())
     for (seed <- 1 to 200; p = plan(seed, 8); tree <- { val o = search(p, costs); Seq(o.best, o.original) }) {
       assert(math.abs(tree.joins.map(_.own.total).sum / tree.cost.total - 1.0) < 1e-9)
-      assert(tree.joins.flatMap(_.operator).map(_.index).sorted == p.graph.operators.indices.toVector, s"seed $seed: every operator once")
+      assert(
+        tree.joins.flatMap(_.operator).map(_.index).sorted == p.graph.operators.indices.toVector,
+        s"seed $seed: every operator once"
+      )
       for (j <- tree.joins; o <- j.operator) {
-        assert(o.reads.filter(o.left.contains).forall(j.left.relations.contains) && o.reads.filter(o.right.contains).forall(j.right.relations.contains))
+        assert(o.reads.filter(o.left.contains).forall(j.left.relations.contains) && o.reads.filter(
+          o.right.contains
+        ).forall(j.right.relations.contains))
         assert(j.kind == o.kind && (!j.method.buildsLeft))
       }
     }
   }
 
-  test("greedily: a tree that the conflict rules allow, never cheaper than the exact one, whether it fits into 64 bits or not") {
+  test(
+    "greedily: a tree that the conflict rules allow, never cheaper than the exact one, whether it fits into 64 bits " +
+      "or not"
+  ) {
     var (found, stuck) = (0, 0)
     for (seed <- 1 to 300; size <- Seq(8, if (seed % 10 == 0) 90 else 12)) {
       val random = new Random(seed)
@@ -81,51 +103,85 @@ class OperatorSearchSuite extends AnyFunSuite {
         case Some(plan) =>
           found += 1
           val tree = JoinTree.of(plan, plan.best, sizer, cardWeight)
-          assert(tree.joins.forall(j => p.graph.joinable.between(set(p, j.left), set(p, j.right)).exists(_.operator == j.operator)), s"seed $seed")
+          assert(
+            tree.joins.forall(j =>
+              p.graph.joinable.between(set(p, j.left), set(p, j.right)).exists(_.operator == j.operator)
+            ),
+            s"seed $seed"
+          )
           assert(tree.relations == p.graph.relations.indices.toVector, s"seed $seed")
           if (size == 8 && search(p, cardWeight).algorithm == "dphyp")
             assert(tree.cost.total >= search(p, cardWeight).best.cost.total * (1 - 1e-9), s"seed $seed")
       }
       val all = new Search(p.graph, cardWeight, Budget(1, 60000)).run(p.written.shape)
-      assert(all.best.relations == p.graph.relations.indices.toVector && all.best.cost.total <= all.original.cost.total * (1 + 1e-9), s"seed $seed")
+      assert(
+        all.best.relations == p.graph.relations.indices.toVector && all.best.cost.total <= all.original.cost.total * (1 + 1e-9),
+        s"seed $seed"
+      )
     }
     assert(found > 20 * stuck, s"$found found, $stuck left to the written order")
   }
 
-  test("beyond the budget, 12 to 90 relations: a tree that the conflict rules allow, operators on their sides, no dearer than the greedy and the written one") {
+  test(
+    "beyond the budget, 12 to 90 relations: a tree that the conflict rules allow, operators on their sides, no " +
+      "dearer than the greedy and the written one"
+  ) {
     val ran   = scala.collection.mutable.LinkedHashMap.empty[String, Int].withDefaultValue(0)
     val costs = new PhysicalCosts(constants, ClusterFacts())
-    // what the linearized search takes is enough for most of them to be searched exactly, unless they are too large for that
+    // what the linearized search takes is enough for most of them to be searched exactly, unless they are too large for
+    // that
     for (seed <- 1 to 120; size = if (seed % 10 == 0) 66 else if (seed % 10 == 5) 90 else 12 + seed % 9) {
       val pairs = if (seed % 10 == 0) 2 * LinearizedDp.pairs(size) else 40L
       // with few kinds of joins more trees are allowed
-      val p     = RandomPlans(size, new Random(seed), if (seed % 3 == 0) JoinKind.all else Vector(JoinKind.Inner, JoinKind.LeftOuter, JoinKind.Semi))
+      val p = RandomPlans(
+        size,
+        new Random(seed),
+        if (seed % 3 == 0) JoinKind.all else Vector(JoinKind.Inner, JoinKind.LeftOuter, JoinKind.Semi)
+      )
       val found = new Search(p.graph, costs, Budget(pairs, 60000)).run(p.written.shape)
       val best  = found.best
       ran(found.algorithm) += 1
       assert(
-        best.joins.forall(j => p.graph.joinable.between(set(p, j.left), set(p, j.right)).exists(s => s.operator == j.operator && !s.swapped)),
+        best.joins.forall(j =>
+          p.graph.joinable.between(set(p, j.left), set(p, j.right)).exists(s => s.operator == j.operator && !s.swapped)
+        ),
         s"seed $seed"
       )
-      assert(best.joins.flatMap(_.operator).map(_.index).sorted == p.graph.operators.indices.toVector, s"seed $seed: every operator once")
-      assert(best.relations == p.graph.relations.indices.toVector && best.cost.total <= found.original.cost.total * (1 + 1e-9), s"seed $seed")
+      assert(
+        best.joins.flatMap(_.operator).map(_.index).sorted == p.graph.operators.indices.toVector,
+        s"seed $seed: every operator once"
+      )
+      assert(
+        best.relations == p.graph.relations.indices.toVector && best.cost.total <= found.original.cost.total * (1 + 1e-9),
+        s"seed $seed"
+      )
       val sizer = new Sizer(p.graph, new CardinalityModel(p.graph))
       if (found.algorithm != "dphyp")
-        new Greedy(p.graph, sizer, costs).run().foreach(g => assert(best.cost.total <= g.cost(g.best) * (1 + 1e-9), s"seed $seed: ${found.algorithm}"))
-      if (found.algorithm != "dphyp") assert(found.note.isDefined && found.pairs <= 2 * pairs + 1 + size, s"seed $seed: ${found.pairs}")
+        new Greedy(p.graph, sizer, costs).run().foreach(g =>
+          assert(best.cost.total <= g.cost(g.best) * (1 + 1e-9), s"seed $seed: ${found.algorithm}")
+        )
+      if (found.algorithm != "dphyp")
+        assert(found.note.isDefined && found.pairs <= 2 * pairs + 1 + size, s"seed $seed: ${found.pairs}")
     }
     info(ran.toString)
     assert(Seq("lindp", "goo+idp", "lindp+idp").forall(ran(_) > 0), ran.toString)
   }
 
-  test("the budget of pairs: what the exact search takes is enough; with one less it is not begun, and there is a note") {
+  test(
+    "the budget of pairs: what the exact search takes is enough; with one less it is not begun, and there is a note"
+  ) {
     var counted = 0
     for (seed <- 1 to 200; p = plan(seed, 8); exact = search(p, cardWeight) if exact.algorithm == "dphyp") {
       def within(pairs: Long) = new Search(p.graph, cardWeight, Budget(pairs, 60000)).run(p.written.shape)
       val less                = within(exact.pairs - 1)
       assert(within(exact.pairs).best == exact.best, s"seed $seed")
-      assert(less.algorithm != "dphyp" && less.note.exists(_.contains(s"more than ${exact.pairs - 1} pairs")), s"seed $seed: ${less.note}")
-      if (Dphyp.pairsOfClique(p.graph.size) > exact.pairs) { counted += 1; assert(less.pairs < exact.pairs + p.graph.size, s"seed $seed") }
+      assert(
+        less.algorithm != "dphyp" && less.note.exists(_.contains(s"more than ${exact.pairs - 1} pairs")),
+        s"seed $seed: ${less.note}"
+      )
+      if (Dphyp.pairsOfClique(p.graph.size) > exact.pairs) {
+        counted += 1; assert(less.pairs < exact.pairs + p.graph.size, s"seed $seed")
+      }
     }
     assert(counted > 100)
   }
@@ -158,10 +214,15 @@ class OperatorSearchSuite extends AnyFunSuite {
   }
 
   test("a written tree that is not the graph's is refused by name") {
-    val p      = Iterator.from(1).map(plan(_, 6)).find(x => x.graph.size > 3 && x.graph.operators.exists(_.right.size > 1)).get
+    val p =
+      Iterator.from(1).map(plan(_, 6)).find(x => x.graph.size > 3 && x.graph.operators.exists(_.right.size > 1)).get
     val leaves = p.graph.relations.indices.reverse.map(Shape.Leaf(_): Shape)
     val wrong  = leaves.permutations.take(200).map(_.reduceLeft((l, r) => Shape.Join(l, r)))
-    val errors = wrong.flatMap(s => scala.util.Try(new Search(p.graph, cardWeight, Budget.unlimited).run(s)).failed.toOption).toVector
-    assert(errors.nonEmpty && errors.forall(e => e.isInstanceOf[IllegalArgumentException] && e.getMessage.contains("the graph's operators do not allow")))
+    val errors = wrong.flatMap(s =>
+      scala.util.Try(new Search(p.graph, cardWeight, Budget.unlimited).run(s)).failed.toOption
+    ).toVector
+    assert(errors.nonEmpty && errors.forall(e =>
+      e.isInstanceOf[IllegalArgumentException] && e.getMessage.contains("the graph's operators do not allow")
+    ))
   }
 }

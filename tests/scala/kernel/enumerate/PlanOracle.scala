@@ -8,13 +8,19 @@ import dovetail.kernel.profile.{Assumptions, Width}
 import dovetail.kernel.size.CardinalityModel
 
 /**
- * The cheapest plan of a small graph by looking at all of them: every bushy tree without a needless cross product and, for the physical model, every
- * way of executing it. Nothing is pruned, and sizes and costs are worked out here, from the documentation of the models.
+ * The cheapest plan of a small graph by looking at all of them: every bushy tree without a needless cross product and,
+ * for the physical model, every way of executing it. Nothing is pruned, and sizes and costs are worked out here, from
+ * the documentation of the models.
  *
- * @param sizes    rows of a set; if not given, those of graphs in which no two relations share two classes, and all domains are known
+ * @param sizes    rows of a set; if not given, those of graphs in which no two relations share two classes, and all
+ *                 domains are known
  * @param cautious rows that a set should not exceed; if not given, none is too risky to broadcast
  */
-final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = None, cautious: Vector[Int] => Double = _ => 0.0) {
+final class PlanOracle(
+    graph: JoinGraph,
+    sizes: Option[Vector[Int] => Double] = None,
+    cautious: Vector[Int] => Double = _ => 0.0
+) {
   import PlanOracle.Plan
 
   private val n    = graph.size
@@ -24,18 +30,27 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
 
   private val simple = for (c <- graph.classes; a <- c.relations; b <- c.relations if a < b) yield (1L << a, 1L << b)
   private val others =
-    graph.predicates.flatMap(p => p.sides.orElse(if (p.relations.size == 2) Some((Vector(p.relations(0)), Vector(p.relations(1)))) else None))
+    graph.predicates.flatMap(p =>
+      p.sides.orElse(if (p.relations.size == 2) Some((Vector(p.relations(0)), Vector(p.relations(1)))) else None)
+    )
   private def mask(rs: Vector[Int]) = rs.foldLeft(0L)((m, r) => m | 1L << r)
   private val edges                 =
-    if (graph.operators.isEmpty) simple ++ others.map { case (l, r) => (mask(l), mask(r)) } else graph.edges.all.map { case (l, r) => (mask(l), mask(r)) }
+    if (graph.operators.isEmpty) simple ++ others.map { case (l, r) => (mask(l), mask(r)) }
+    else graph.edges.all.map { case (l, r) => (mask(l), mask(r)) }
   private def step(a: Long, b: Long) = graph.joinable.between(new RelSet(a), new RelSet(b))
   private val csgs                   = new CsgCmpOracle(n, edges, step(_, _).isDefined)
 
-  /** Some tree along edges joins all relations. Without operators that is no question: the oracle leaves out cross products, its graphs are connected. */
+  /**
+   * Some tree along edges joins all relations. Without operators that is no question: the oracle leaves out cross
+   * products, its graphs are connected.
+   */
   val complete: Boolean = csgs.connected(full)
   require(complete || graph.operators.nonEmpty, "the graph is not connected")
 
-  /** Rows of a set: the product of all rows; of each class the smallest domain over the product of domains; of each predicate its selectivity. */
+  /**
+   * Rows of a set: the product of all rows; of each class the smallest domain over the product of domains; of each
+   * predicate its selectivity.
+   */
   def rows(s: Long): Double = known.getOrElseUpdate(s, sizes.fold(byFormula(s))(_(members(s))))
 
   private val known = mutable.Map.empty[Long, Double]
@@ -47,7 +62,13 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
       if (domains.size < 2) 1.0 else domains.min / domains.product
     }
     val predicates = graph.predicates.filter(_.relations.forall(inside.contains)).map(_.selectivity)
-    math.max(1.0, inside.map(graph.relations(_).profile.rows.value).map(math.max(_, 1.0)).product * crossed.product * predicates.product)
+    math.max(
+      1.0,
+      inside.map(graph.relations(_).profile.rows.value).map(math.max(
+        _,
+        1.0
+      )).product * crossed.product * predicates.product
+    )
   }
 
   def bytes(s: Long): Double = rows(s) * width(s)
@@ -59,7 +80,8 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
       kept.map(graph.relations(_).rowBytes.mean).sum + Assumptions.RowOverhead + flags(s)
     }
 
-  private def tested(s: Long) = graph.operators.filter(o => o.kind.testsOnly && o.relations.exists(members(s).contains) && applied(o, s))
+  private def tested(s: Long) =
+    graph.operators.filter(o => o.kind.testsOnly && o.relations.exists(members(s).contains) && applied(o, s))
 
   /** Of existence joins, a byte each. */
   private def flags(s: Long): Int = if (members(s).size == 1) 0 else tested(s).count(_.kind == JoinKind.Existence)
@@ -69,7 +91,9 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
   /** What an operator's key column is hash partitioned by: its class, or else the column itself. */
   private def column(m: Member): Int = graph.classes
     .find(_.members.exists(x => x.relation == m.relation && x.text == m.text))
-    .fold(graph.classes.size + graph.operators.flatMap(o => o.equalities.flatMap(e => Vector(e._1, e._2))).map(x => (x.relation, x.text)).indexOf((
+    .fold(graph.classes.size + graph.operators.flatMap(o => o.equalities.flatMap(e => Vector(e._1, e._2))).map(x =>
+      (x.relation, x.text)
+    ).indexOf((
       m.relation,
       m.text
     )))(_.index)
@@ -88,25 +112,36 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
 
   /** weight * rows + (1 - weight) * bytes, summed over the joins. */
   def cheapestByCardWeight(weight: Double): Double =
-    all((a, p, b, q) => Seq(Plan(p.cost + q.cost + weight * rows(a | b) + (1 - weight) * bytes(a | b), Set.empty))).map(_.cost).min
+    all((a, p, b, q) => Seq(Plan(p.cost + q.cost + weight * rows(a | b) + (1 - weight) * bytes(a | b), Set.empty))).map(
+      _.cost
+    ).min
 
   /** By the same formula the cheapest plan of every last join, ascending. */
   def lastJoinsByCardWeight(weight: Double): Vector[Double] = {
     val cost                        = mutable.Map.empty[Long, Double]
     def own(s: Long)                = weight * rows(s) + (1 - weight) * bytes(s)
-    def by(s: Long): Vector[Double] = splits(s).filter { case (a, b) => a < b }.toVector.map { case (a, b) => least(a) + least(b) + own(s) }
-    def least(s: Long): Double      = cost.getOrElseUpdate(s, if (members(s).size == 1) 0.0 else by(s).min)
+    def by(s: Long): Vector[Double] = splits(s).filter { case (a, b) => a < b }.toVector.map { case (a, b) =>
+      least(a) + least(b) + own(s)
+    }
+    def least(s: Long): Double = cost.getOrElseUpdate(s, if (members(s).size == 1) 0.0 else by(s).min)
     by(full).sorted
   }
 
-  /** Share of a set's rows with the most frequent combination of these keys, at most: that of the least frequent column, in the relation where it is most so. */
+  /**
+   * Share of a set's rows with the most frequent combination of these keys, at most: that of the least frequent column,
+   * in the relation where it is most so.
+   */
   private def frequent(in: (Long, Set[Int])): Double = if (in._2.isEmpty) 0.0
   else
     in._2.toVector.map { c =>
       val classes   = graph.classes.filter(_.index == c).flatMap(_.members).map(m => m.relation -> share(m))
-      val operators = for (o <- graph.operators; e <- o.equalities; m <- Vector(e._1, e._2) if column(m) == c) yield m.relation -> share(m)
-      val nulls     =
-        for (o <- graph.operators if o.kind != JoinKind.Semi; e <- o.equalities if column(e._1) == c; n <- e._1.column.nulls) yield e._1.relation -> n
+      val operators = for (o <- graph.operators; e <- o.equalities; m <- Vector(e._1, e._2) if column(m) == c)
+        yield m.relation -> share(m)
+      val nulls =
+        for (
+          o <- graph.operators if o.kind != JoinKind.Semi; e <- o.equalities if column(e._1) == c;
+          n <- e._1.column.nulls
+        ) yield e._1.relation -> n
       (classes ++ operators ++ nulls).filter(x => members(in._1).contains(x._1)).map(_._2).foldLeft(0.0)(math.max)
     }.min
 
@@ -114,7 +149,9 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
     math.max(m.column.frequent.fold(0.0)(_.values.head.share), m.column.ndv.fold(0.0)(n => 1.0 / math.max(n, 1.0)))
 
   def cheapestPhysical(k: CostConstants, facts: ClusterFacts): Double = {
-    val (r, w)                  = csgs.connected.iterator.map(s => (s -> rows(s), s -> bytes(s))).toVector.unzip match { case (rs, ws) => (rs.toMap, ws.toMap) }
+    val (r, w) = csgs.connected.iterator.map(s => (s -> rows(s), s -> bytes(s))).toVector.unzip match {
+      case (rs, ws) => (rs.toMap, ws.toMap)
+    }
     def classes(s: Long)        = graph.classes.filter(_.relations.exists(members(s).contains)).map(_.index).toSet
     val classesOf               = csgs.connected.iterator.map(s => s -> classes(s)).toMap
     def small(a: Long, b: Long) = if (w(a) <= w(b)) (a, b) else (b, a)
@@ -127,22 +164,31 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
     def spilled(s: Keyed)               = {
       val (bytes, most) = (w(s._1), frequent(s) * split(s))
       val room          = facts.sortMemory.taskMemory / (bytes + 32 * r(s._1))
-      if (1.0 / facts.sortMemory.partitions > room || math.min(1.0, facts.sortMemory.taskInput / bytes) > room) bytes * slow(s, s)
+      if (1.0 / facts.sortMemory.partitions > room || math.min(1.0, facts.sortMemory.taskInput / bytes) > room)
+        bytes * slow(s, s)
       else if (most > room) bytes * most * facts.tasks
       else 0.0
     }
     def sort(s: Keyed) =
-      if (facts.preferSortMerge) r(s._1) * k.sortCompare * math.log(math.max(r(s._1), 2.0)) / math.log(2.0) * slow(s, s) + spilled(s) * k.spillByte else 0.0
-    def hash(build: Keyed, probe: Keyed)  = r(build._1) * k.hashBuild * slow(build, build) + r(probe._1) * k.hashProbe * slow(probe, probe)
+      if (facts.preferSortMerge) r(s._1) * k.sortCompare * math.log(math.max(r(s._1), 2.0)) / math.log(2.0) * slow(
+        s,
+        s
+      ) + spilled(s) * k.spillByte
+      else 0.0
+    def hash(build: Keyed, probe: Keyed) =
+      r(build._1) * k.hashBuild * slow(build, build) + r(probe._1) * k.hashProbe * slow(probe, probe)
     def merge(build: Keyed, probe: Keyed) =
       if (facts.preferSortMerge) Seq(build, probe).map(s => r(s._1) * k.merge * slow(s, s)).sum else hash(build, probe)
     def hashed(build: Keyed, probe: Keyed) =
       facts.preferSortMerge && w(build._1) > facts.broadcastBytes && facts.hashTable.pays(w(build._1), w(probe._1)) &&
         facts.hashTable.fits(r(build._1), w(build._1))
     def flagged(s: Long) = members(s).size == 1 && graph.relations(members(s).head).broadcastable
-    def atMost(s: Long)  = BroadcastMemory(cautious(members(s)), cautious(members(s)) * (width(s) - Assumptions.RowOverhead + flags(s) * (Width.Slot - 1.0)))
-    val safe             = csgs.connected.filter(s => w(s) <= facts.staticBytes && atMost(s) <= facts.memoryLimit)
-    def broadcastable(s: Long)     = flagged(s) || safe(s)
+    def atMost(s: Long)  = BroadcastMemory(
+      cautious(members(s)),
+      cautious(members(s)) * (width(s) - Assumptions.RowOverhead + flags(s) * (Width.Slot - 1.0))
+    )
+    val safe                   = csgs.connected.filter(s => w(s) <= facts.staticBytes && atMost(s) <= facts.memoryLimit)
+    def broadcastable(s: Long) = flagged(s) || safe(s)
     def equality(a: Long, b: Long) = graph.predicates.flatMap(_.sides).exists { case (x, y) =>
       val (l, m) = (mask(x), mask(y))
       ((l & ~a) == 0 && (m & ~b) == 0) || ((l & ~b) == 0 && (m & ~a) == 0)
@@ -153,15 +199,15 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
       val output = r(a | b) * k.rowProduced
       val joined = step(a, b).get
       if (joined.operator.isDefined) {
-        val o                               = joined.operator.get
-        val ((l, lp), (m, mp))              = if (joined.swapped) ((b, q), (a, p)) else ((a, p), (b, q))
-        val (leftKey, rightKey)             = (o.equalities.map(e => column(e._1)).toSet, o.equalities.map(e => column(e._2)).toSet)
-        val copied                          = if (o.kind == JoinKind.FullOuter) small(l, m)._1 else m
+        val o                   = joined.operator.get
+        val ((l, lp), (m, mp))  = if (joined.swapped) ((b, q), (a, p)) else ((a, p), (b, q))
+        val (leftKey, rightKey) = (o.equalities.map(e => column(e._1)).toSet, o.equalities.map(e => column(e._2)).toSet)
+        val copied              = if (o.kind == JoinKind.FullOuter) small(l, m)._1 else m
         def lost(plan: Plan, key: Set[Int]) = key.isEmpty || plan.partitioning != key
         val (lk, mk)                        = (l -> leftKey, m -> rightKey)
-        val moved                           = Seq(lk).filter(_ => lost(lp, leftKey)) ++ Seq(mk).filter(_ => lost(mp, rightKey))
-        val made                            = output * slow((a | b) -> leftKey, lk, mk)
-        val byBroadcast                     = inputs + broadcast(copied) + r(l) * k.hashProbe + output
+        val moved       = Seq(lk).filter(_ => lost(lp, leftKey)) ++ Seq(mk).filter(_ => lost(mp, rightKey))
+        val made        = output * slow((a | b) -> leftKey, lk, mk)
+        val byBroadcast = inputs + broadcast(copied) + r(l) * k.hashProbe + output
         if (!o.equi) Seq(Plan(inputs + r(l) * r(m) * k.nestedLoopPair + broadcast(copied) + output, Set.empty))
         else {
           val swapped  = moved.size == 2 && o.kind != JoinKind.FullOuter && w(m) <= facts.broadcastBytes
@@ -174,24 +220,31 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
               val partitioning   = if (o.kind == JoinKind.FullOuter) Set.empty[Int] else leftKey
               Plan(inputs + moved.map(s => exchange(s._1) + sort(s)).sum + merge(build, probe) + made, partitioning)
             }
-          val copies = if (o.kind != JoinKind.FullOuter && broadcastable(m)) Seq(Plan(byBroadcast, lp.partitioning)) else Nil
+          val copies =
+            if (o.kind != JoinKind.FullOuter && broadcastable(m)) Seq(Plan(byBroadcast, lp.partitioning)) else Nil
           if (copies.nonEmpty && flagged(m)) copies else copies :+ shuffled
         }
-      } else if (key.isEmpty && !equality(a, b)) Seq(Plan(inputs + r(a) * r(b) * k.nestedLoopPair + broadcast(small(a, b)._1) + output, Set.empty))
+      } else if (key.isEmpty && !equality(a, b))
+        Seq(Plan(inputs + r(a) * r(b) * k.nestedLoopPair + broadcast(small(a, b)._1) + output, Set.empty))
       else {
         val broadcasts = Seq((a, p, b), (b, q, a)).collect {
           case (stream, plan, build) if broadcastable(build) =>
             Plan(inputs + broadcast(build) + r(stream) * k.hashProbe + output, plan.partitioning)
         }
-        val moved          = Seq((a, p), (b, q)).filter { case (_, plan) => key.isEmpty || plan.partitioning != key }.map(_._1 -> key)
+        val moved =
+          Seq((a, p), (b, q)).filter { case (_, plan) => key.isEmpty || plan.partitioning != key }.map(_._1 -> key)
         val (build, probe) = small(a, b)
         val made           = output * slow((a | b) -> key, a -> key, b -> key)
         val shuffled       =
           if (moved.size == 2 && w(build) <= facts.broadcastBytes)
-            Plan(inputs + moved.map(s => exchange(s._1)).sum + broadcast(build) + r(probe) * k.hashProbe + output, Set.empty)
+            Plan(
+              inputs + moved.map(s => exchange(s._1)).sum + broadcast(build) + r(probe) * k.hashProbe + output,
+              Set.empty
+            )
           else if (moved.size == 2 && hashed(build -> key, probe -> key))
             Plan(inputs + moved.map(s => exchange(s._1)).sum + hash(build -> key, probe -> key) + made, key)
-          else Plan(inputs + moved.map(s => exchange(s._1) + sort(s)).sum + merge(build -> key, probe -> key) + made, key)
+          else
+            Plan(inputs + moved.map(s => exchange(s._1) + sort(s)).sum + merge(build -> key, probe -> key) + made, key)
         if (flagged(a) || flagged(b)) broadcasts else broadcasts :+ shuffled
       }
     }.map(_.cost).min
@@ -200,12 +253,17 @@ final class PlanOracle(graph: JoinGraph, sizes: Option[Vector[Int] => Double] = 
 
 object PlanOracle {
 
-  /** With sizes of the model, for graphs whose relations share several classes: composite keys and cautious rows are CardinalityModelSuite's business. */
+  /**
+   * With sizes of the model, for graphs whose relations share several classes: composite keys and cautious rows are
+   * CardinalityModelSuite's business.
+   */
   def sizedByModel(graph: JoinGraph): PlanOracle = {
     val model                  = new CardinalityModel(graph)
-    def rows(set: Vector[Int]) = if (set.size == 1) math.max(1.0, graph.relations(set.head).profile.rows.value) else model.sizeOf(set.toArray, set.size).rows
+    def rows(set: Vector[Int]) = if (set.size == 1) math.max(1.0, graph.relations(set.head).profile.rows.value)
+    else model.sizeOf(set.toArray, set.size).rows
     def cautiously(set: Vector[Int]) =
-      if (set.size == 1) math.max(1.0, graph.relations(set.head).profile.rows.upper) else model.sizeOf(set.toArray, set.size).cautious
+      if (set.size == 1) math.max(1.0, graph.relations(set.head).profile.rows.upper)
+      else model.sizeOf(set.toArray, set.size).cautious
     new PlanOracle(graph, Some(rows(_)), cautiously(_))
   }
 

@@ -16,11 +16,13 @@ class ConflictRulesSuite extends AnyFunSuite {
   private def equal(l: Scan, r: Scan): Condition     = Equal(x(l), x(r))
   private def accepting(l: Scan, r: Scan): Condition = NullSafeEqual(x(l), x(r))
 
-  private def join(kind: JoinKind, operator: Int, l: Written, r: Written, on: Condition*) = Joined(kind, operator, l, r, on.toVector, Vector.empty)
-  private def inner(l: Written, r: Written, on: Condition*)                               = join(Inner, -1, l, r, on: _*)
-  private def where(j: Joined, filter: Condition)                                         = j.copy(filters = Vector(filter))
-  private def graph(w: Written): JoinGraph                                                = new PlanGraph(w, new Random(1)).graph
-  private def legal(w: Written): Set[String]           = new LegalTrees(graph(w), crossed = false).all.map(_.render(GraphText.name)).toSet
+  private def join(kind: JoinKind, operator: Int, l: Written, r: Written, on: Condition*) =
+    Joined(kind, operator, l, r, on.toVector, Vector.empty)
+  private def inner(l: Written, r: Written, on: Condition*) = join(Inner, -1, l, r, on: _*)
+  private def where(j: Joined, filter: Condition)           = j.copy(filters = Vector(filter))
+  private def graph(w: Written): JoinGraph                  = new PlanGraph(w, new Random(1)).graph
+  private def legal(w: Written): Set[String]                =
+    new LegalTrees(graph(w), crossed = false).all.map(_.render(GraphText.name)).toSet
   private def allows(w: Written, trees: String*): Unit = { val found = legal(w); assert(found == trees.toSet, w); () }
 
   test("a left outer join and an inner join of its left side: either first; of its right side: as written") {
@@ -45,7 +47,8 @@ class ConflictRulesSuite extends AnyFunSuite {
 
   test("left outer, semi, anti and existence joins of one relation: in any order") {
     val kinds = Vector(LeftOuter, Semi, Anti, Existence)
-    for (f <- kinds; g <- kinds) allows(join(g, 1, join(f, 0, a, b, accepting(a, b)), c, accepting(a, c)), "((A B) C)", "((A C) B)")
+    for (f <- kinds; g <- kinds)
+      allows(join(g, 1, join(f, 0, a, b, accepting(a, b)), c, accepting(a, c)), "((A B) C)", "((A C) B)")
   }
 
   test("a semi join of one input of an inner join: before or after; its right side is not to be had without it") {
@@ -79,7 +82,11 @@ class ConflictRulesSuite extends AnyFunSuite {
   test("a predicate that reads the flag of an existence join waits for it") {
     val exists = Column(flag(0), 0)
     allows(inner(join(Existence, 0, a, b, equal(a, b)), c, Equal(exists, x(c))), "((A B) C)")
-    allows(where(inner(join(Existence, 0, a, b, equal(a, b)), c, equal(a, c)), AtMost(Vector(exists), 0)), "((A B) C)", "((A C) B)")
+    allows(
+      where(inner(join(Existence, 0, a, b, equal(a, b)), c, equal(a, c)), AtMost(Vector(exists), 0)),
+      "((A B) C)",
+      "((A C) B)"
+    )
   }
 
   test("an implied equality joins where its class is of one level") {
@@ -93,16 +100,22 @@ class ConflictRulesSuite extends AnyFunSuite {
   }
 
   test("levels: closed sides, innermost first") {
-    val levels = graph(join(FullOuter, 1, join(LeftOuter, 0, a, b, equal(a, b)), inner(c, d, equal(c, d)), equal(a, c))).levels
+    val levels =
+      graph(join(FullOuter, 1, join(LeftOuter, 0, a, b, equal(a, b)), inner(c, d, equal(c, d)), equal(a, c))).levels
     assert(levels.of(0) == Levels.left(1) && levels.of(1) == Levels.right(0) && levels.of(2) == Levels.right(1))
     assert(levels.of(Vector(0, 1)) == Levels.left(1) && levels.of(Vector(0, 2)) == Levels.Top)
-    assert(levels.pure(Vector(2, 3), Vector(2, 3)) && !levels.pure(Vector(2, 3), Vector(0, 1, 2, 3)) && !levels.pure(Vector(1), Vector(0, 1)))
+    assert(levels.pure(Vector(2, 3), Vector(2, 3)) && !levels.pure(Vector(2, 3), Vector(0, 1, 2, 3)) && !levels.pure(
+      Vector(1),
+      Vector(0, 1)
+    ))
   }
 
   test("a graph that contradicts itself is refused") {
     val g                                         = graph(inner(join(LeftOuter, 0, a, b, equal(a, b)), c, equal(a, c)))
-    def refused(what: String)(make: => Any): Unit = { val e = intercept[IllegalArgumentException](make); assert(e.getMessage.contains(what)); () }
-    val (o, member)                               = (g.operators.head, g.operators.head.equalities.head)
+    def refused(what: String)(make: => Any): Unit = {
+      val e = intercept[IllegalArgumentException](make); assert(e.getMessage.contains(what)); ()
+    }
+    val (o, member) = (g.operators.head, g.operators.head.equalities.head)
     refused("both sides of an operator")(g.copy(classes = Vector(EquivalenceClass(0, Vector(member._1, member._2)))))
     refused("bottom-up")(g.copy(operators = Vector(o, o.copy(index = 1))))
     refused("numbered from 0")(g.copy(operators = Vector(o.copy(index = 1))))

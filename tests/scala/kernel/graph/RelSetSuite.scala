@@ -6,7 +6,8 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 /** RelSet against Set[Int], over all 64 bits. */
 class RelSetSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
-  private val members            = Gen.containerOf[Set, Int](Gen.frequency(8 -> Gen.choose(0, 63), 1 -> Gen.const(63), 1 -> Gen.const(0)))
+  private val members =
+    Gen.containerOf[Set, Int](Gen.frequency(8 -> Gen.choose(0, 63), 1 -> Gen.const(63), 1 -> Gen.const(0)))
   private def of(s: Set[Int])    = RelSet(s.toSeq: _*)
   private def back(s: RelSet)    = s.toVector.toSet
   private def subsets(s: RelSet) = Iterator.iterate(s.nextSubset(RelSet.empty))(s.nextSubset).takeWhile(_.nonEmpty)

@@ -5,7 +5,10 @@ import scala.util.Random
 import org.scalatest.funsuite.AnyFunSuite
 import dovetail.kernel.Bags._
 
-/** Every entry of the tables against joins of small bags: what it allows never changes the rows, and what it forbids does for some. */
+/**
+ * Every entry of the tables against joins of small bags: what it allows never changes the rows, and what it forbids
+ * does for some.
+ */
 class ReorderingsSuite extends AnyFunSuite {
   import JoinKind._
 
@@ -71,8 +74,17 @@ class ReorderingsSuite extends AnyFunSuite {
     )
   )
 
-  /** A predicate reads what a semi, anti or existence join below it does not hand on: the law cannot be written down. */
-  private def sides(law: Law, f: JoinKind, g: JoinKind, e: Vector[Bag], p: Condition, q: Condition): Option[(Bag, Bag)] =
+  /**
+   * A predicate reads what a semi, anti or existence join below it does not hand on: the law cannot be written down.
+   */
+  private def sides(
+      law: Law,
+      f: JoinKind,
+      g: JoinKind,
+      e: Vector[Bag],
+      p: Condition,
+      q: Condition
+  ): Option[(Bag, Bag)] =
     try Some((law.before(f, g, e, p, q), law.after(f, g, e, p, q)))
     catch { case _: NoSuchElementException => None }
 
@@ -100,7 +112,8 @@ class ReorderingsSuite extends AnyFunSuite {
     Reorderings.entry(law.table, f, g) match {
       case 'y' => assert(held == Trials, clue)
       case 'n' => assert(broken + impossible > 0 && held == 0, s"$clue: no counterexample, the entry forbids too much")
-      case _   => assert(held > Trials / 20 && broken > 0, s"$clue: $held held, $broken counterexamples without the condition")
+      case _   =>
+        assert(held > Trials / 20 && broken > 0, s"$clue: $held held, $broken counterexamples without the condition")
     }
     ()
   }

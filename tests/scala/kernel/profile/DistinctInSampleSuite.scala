@@ -22,7 +22,9 @@ class DistinctInSampleSuite extends AnyFunSuite {
 
   test("few values, many values, two rows per value: near") {
     for (
-      (name, value) <- Seq[(String, Int => Long)](("few", _ % 50L), ("hundreds", _ % 900L), ("pairs", _ / 2L), ("tens", _ / 10L)); drawn <- Seq(5000, 20000)
+      (name, value) <-
+        Seq[(String, Int => Long)](("few", _ % 50L), ("hundreds", _ % 900L), ("pairs", _ / 2L), ("tens", _ / 10L));
+      drawn <- Seq(5000, 20000)
     ) {
       val (found, truth) = estimated(value, drawn)
       assert(math.abs(found / truth - 1.0) < 0.06, s"$name, $drawn drawn: $found instead of $truth")

@@ -9,7 +9,8 @@ import dovetail.kernel.profile.Condition._
 
 /** Filters against the truth: laws that hold for any predicate, and estimates beside counts over generated columns. */
 class FilterTruthSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
-  implicit override val generatorDrivenConfig: PropertyCheckConfiguration = PropertyCheckConfiguration(minSuccessful = 1000)
+  implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
+    PropertyCheckConfiguration(minSuccessful = 1000)
 
   private val share = Gen.choose(0.0, 1.0)
 
@@ -27,7 +28,8 @@ class FilterTruthSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   private val leaves: Gen[Condition] = Gen.oneOf(
     for (c <- ids; v <- constants) yield Equals(c, v),
-    for (c <- ids; vs <- Gen.nonEmptyListOf(Gen.choose(0, 40))) yield In(c, vs.distinct.map(_ / 2.0).toVector, vs.distinct.size),
+    for (c <- ids; vs <- Gen.nonEmptyListOf(Gen.choose(0, 40)))
+      yield In(c, vs.distinct.map(_ / 2.0).toVector, vs.distinct.size),
     for (c <- ids; n <- Gen.choose(1, 20)) yield In(c, Vector.empty, n),
     for (c <- ids; o <- comparison; v <- constants) yield Compare(c, o, v),
     ids.map(IsNull(_)),
@@ -52,7 +54,11 @@ class FilterTruthSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
 
   private val relations: Gen[RelationProfile] = for (cs <- Gen.listOfN(3, columns); rows <- Gen.choose(0.0, 1e6))
-    yield RelationProfile(Estimate.exactly(rows, Source.Catalog), cs.zipWithIndex.map { case (c, i) => (i + 1L) -> c }.toMap, rows)
+    yield RelationProfile(
+      Estimate.exactly(rows, Source.Catalog),
+      cs.zipWithIndex.map { case (c, i) => (i + 1L) -> c }.toMap,
+      rows
+    )
 
   test("a selectivity is a share") {
     forAll(relations, conditions(3)) { (r, p) =>
@@ -62,14 +68,23 @@ class FilterTruthSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("one more conjunct never raises the rows") {
-    forAll(relations, conditions(3), conditions(1))((r, p, q) => assert(Filters(r, And(p, q)).rows.value <= Filters(r, p).rows.value * (1 + 1e-9)))
+    forAll(relations, conditions(3), conditions(1))((r, p, q) =>
+      assert(Filters(r, And(p, q)).rows.value <= Filters(r, p).rows.value * (1 + 1e-9))
+    )
   }
 
   test("p and NOT p together are at most all rows") {
-    // where no null count is known, IS NULL keeps some rows and IS NOT NULL still keeps all: two assumptions, each on its safe side
+    // where no null count is known, IS NULL keeps some rows and IS NOT NULL still keeps all: two assumptions, each on
+    // its safe side
     val counted =
-      relations.map(r => r.copy(columns = (1L to 4L).map(id => id -> r.column(id)).map { case (id, c) => id -> c.copy(nulls = Some(1 - c.nonNull)) }.toMap))
-    forAll(counted, conditions(3))((r, p) => assert(Filters.selectivity(r, p) + Filters.selectivity(r, Not(p)) <= 1.0 + 1e-9))
+      relations.map(r =>
+        r.copy(columns = (1L to 4L).map(id => id -> r.column(id)).map { case (id, c) =>
+          id -> c.copy(nulls = Some(1 - c.nonNull))
+        }.toMap)
+      )
+    forAll(counted, conditions(3))((r, p) =>
+      assert(Filters.selectivity(r, p) + Filters.selectivity(r, Not(p)) <= 1.0 + 1e-9)
+    )
   }
 
   test("filtered columns keep their invariants, and no column gains values") {
@@ -85,7 +100,7 @@ class FilterTruthSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   /** As Spark builds it: ends are percentiles, a bucket begins with the last value of the one before. */
   private def ofValues(values: Seq[Double], buckets: Int): Histogram = {
     val sorted = values.sorted.toVector
-    val ends   = (1 to buckets).map(i => sorted(math.max(0, (i.toLong * sorted.size + buckets - 1) / buckets - 1).toInt))
+    val ends = (1 to buckets).map(i => sorted(math.max(0, (i.toLong * sorted.size + buckets - 1) / buckets - 1).toInt))
     Histogram((sorted.head +: ends.init).zip(ends).zipWithIndex.map { case ((low, high), i) =>
       val inside = sorted.filter(v => (v > low || (i == 0 && v == low)) && v <= high)
       Bucket(low, high, math.max(1, inside.distinct.size).toDouble)
@@ -110,7 +125,8 @@ class FilterTruthSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
     def estimated(p: Condition): Double                     = Filters(relation, p).rows.value
     def counted(p: Double => Boolean): Int                  = values.count(p)
-    def exact(p: Condition, truth: Double => Boolean): Unit = assert(math.abs(estimated(p) - counted(truth)) < 1e-6, s"$p of $distinct, $nulls nulls")
+    def exact(p: Condition, truth: Double => Boolean): Unit =
+      assert(math.abs(estimated(p) - counted(truth)) < 1e-6, s"$p of $distinct, $nulls nulls")
   }
 
   /** Every value as often as every other. */
@@ -151,12 +167,18 @@ class FilterTruthSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
         val truth  = (v: Double) => v > ends(0) && v <= ends(1)
         if (histogram) c.exact(within, truth)
         // the range has one width less than values, and ends count half: an error of one value at each end
-        else assert(math.abs(c.estimated(within) - c.counted(truth)) <= 2.0 * c.values.size / c.distinct.size + 1e-6, s"seed $seed")
+        else assert(
+          math.abs(c.estimated(within) - c.counted(truth)) <= 2.0 * c.values.size / c.distinct.size + 1e-6,
+          s"seed $seed"
+        )
       }
     }
   }
 
-  test("skewed columns with a histogram: ranges within two buckets, frequent values within two buckets, distinct values within those of two") {
+  test(
+    "skewed columns with a histogram: ranges within two buckets, frequent values within two buckets, distinct values " +
+      "within those of two"
+  ) {
     for (seed <- 1 to 200) {
       val random  = new Random(seed)
       val buckets = 20
@@ -166,8 +188,12 @@ class FilterTruthSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       val bucket = values.size.toDouble / buckets
       val ends   = Vector.fill(2)(1.0 + random.nextInt(200)).sorted
       val within = And(Compare(1, GreaterOrEqual, Some(ends(0))), Compare(1, LessOrEqual, Some(ends(1))))
-      assert(math.abs(c.estimated(within) - c.counted(v => v >= ends(0) && v <= ends(1))) <= 2 * bucket + 1e-6, s"seed $seed: $ends")
-      for (v <- c.distinct) assert(math.abs(c.estimated(Equals(1, Some(v))) - c.counted(_ == v)) <= 2 * bucket, s"seed $seed: $v")
+      assert(
+        math.abs(c.estimated(within) - c.counted(v => v >= ends(0) && v <= ends(1))) <= 2 * bucket + 1e-6,
+        s"seed $seed: $ends"
+      )
+      for (v <- c.distinct)
+        assert(math.abs(c.estimated(Equals(1, Some(v))) - c.counted(_ == v)) <= 2 * bucket, s"seed $seed: $v")
     }
   }
 }

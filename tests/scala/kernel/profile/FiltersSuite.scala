@@ -13,7 +13,13 @@ class FiltersSuite extends AnyFunSuite {
   private val relation     = RelationProfile(
     Estimate.exactly(10000, Source.Catalog),
     Map(
-      x -> ColumnProfile(ndv = Some(100), domain = Some(100), nulls = Some(1 - valuesOfX), min = Some(0), max = Some(1000)),
+      x -> ColumnProfile(
+        ndv = Some(100),
+        domain = Some(100),
+        nulls = Some(1 - valuesOfX),
+        min = Some(0),
+        max = Some(1000)
+      ),
       y -> ColumnProfile(ndv = Some(10), domain = Some(10), nulls = Some(0), min = Some(1), max = Some(10)),
       // z: nothing known; s: a string
       s -> ColumnProfile(ndv = Some(40), domain = Some(40), nulls = Some(0.5))
@@ -32,7 +38,8 @@ class FiltersSuite extends AnyFunSuite {
   private def is(c: Long, v: Double)                      = Equals(c, Some(v))
   private def isText(c: Long)                             = Equals(c, None)
   private def less(c: Long, v: Double, op: Comparison)    = Compare(c, op, Some(v))
-  private def between(c: Long, low: Double, high: Double) = And(less(c, low, GreaterOrEqual), less(c, high, LessOrEqual))
+  private def between(c: Long, low: Double, high: Double) =
+    And(less(c, low, GreaterOrEqual), less(c, high, LessOrEqual))
 
   test("equality: 1 / NDV of the values, nothing outside of the range, a default for the unknown") {
     assert(keeps(is(x, 5)) === valuesOfX / 100)
@@ -110,7 +117,11 @@ class FiltersSuite extends AnyFunSuite {
 
   test("conjuncts on different columns: back-off, the most selective first; NULLs count in full") {
     assert(keeps(And(is(x, 5), is(y, 5))) === valuesOfX * Assumptions.conjunction(Seq(1.0 / 100, 1.0 / 10)))
-    assert(keeps(and(is(y, 5), Opaque("f(x)"), is(x, 5))) === valuesOfX * Assumptions.conjunction(Seq(1.0 / 100, 1.0 / 10, Assumptions.Opaque)))
+    assert(keeps(and(
+      is(y, 5),
+      Opaque("f(x)"),
+      is(x, 5)
+    )) === valuesOfX * Assumptions.conjunction(Seq(1.0 / 100, 1.0 / 10, Assumptions.Opaque)))
     assert(keeps(And(IsNotNull(s), is(x, 5))) === 0.5 * valuesOfX / 100)
   }
 
@@ -136,7 +147,10 @@ class FiltersSuite extends AnyFunSuite {
 
   test("NOT over AND and OR: De Morgan, and never together with the predicate more than all rows") {
     val (p, q) = (is(x, 5), is(y, 5))
-    assert(keeps(Not(Or(p, q))) === math.min(valuesOfX * Assumptions.conjunction(Seq(1 - 1.0 / 10, 1 - 1.0 / 100)), 1 - keeps(Or(p, q))))
+    assert(keeps(Not(Or(p, q))) === math.min(
+      valuesOfX * Assumptions.conjunction(Seq(1 - 1.0 / 10, 1 - 1.0 / 100)),
+      1 - keeps(Or(p, q))
+    ))
     val (notP, notQ) = (valuesOfX * (1 - 1.0 / 100), 1 - 1.0 / 10)
     assert(keeps(Not(And(p, q))) === math.min(notP + notQ - notP * notQ, 1 - keeps(And(p, q))))
   }
@@ -158,17 +172,32 @@ class FiltersSuite extends AnyFunSuite {
     val steps = 400
     for (
       (al, ah, bl, bh) <-
-        Seq((0, 10, 0, 10), (0, 10, 5, 15), (5, 15, 0, 10), (0, 10, 2, 4), (2, 4, 0, 10), (0, 1, 2, 3), (2, 3, 0, 1), (3, 3, 0, 10), (0, 10, 3, 3))
+        Seq(
+          (0, 10, 0, 10),
+          (0, 10, 5, 15),
+          (5, 15, 0, 10),
+          (0, 10, 2, 4),
+          (2, 4, 0, 10),
+          (0, 1, 2, 3),
+          (2, 3, 0, 1),
+          (3, 3, 0, 10),
+          (0, 10, 3, 3)
+        )
     ) {
       def points(low: Int, high: Int) = (0 until steps).map(i => low + (high - low) * (i + 0.5) / steps)
-      val counted = (for (a <- points(al, ah); b <- points(bl, bh)) yield if (a < b) 1.0 else if (a == b) 0.5 else 0.0).sum / (steps * steps)
-      def column(low: Int, high: Int) = ColumnProfile(ndv = Some(10), nulls = Some(0), min = Some(low), max = Some(high))
-      val two                         = relation.copy(columns = Map(1L -> column(al, ah), 2L -> column(bl, bh)))
-      val less                        = Filters.selectivity(two, CompareColumns(1, Some(Less), 2))
+      val counted                     =
+        (for (a <- points(al, ah); b <- points(bl, bh))
+          yield if (a < b) 1.0 else if (a == b) 0.5 else 0.0).sum / (steps * steps)
+      def column(low: Int, high: Int) =
+        ColumnProfile(ndv = Some(10), nulls = Some(0), min = Some(low), max = Some(high))
+      val two  = relation.copy(columns = Map(1L -> column(al, ah), 2L -> column(bl, bh)))
+      val less = Filters.selectivity(two, CompareColumns(1, Some(Less), 2))
       assert(math.abs(less - counted) < 0.005, s"[$al, $ah] < [$bl, $bh]")
       assert(Filters.selectivity(two, CompareColumns(1, Some(Greater), 2)) === 1 - less)
     }
-    val apart = relation.copy(columns = Map(1L -> ColumnProfile(min = Some(0), max = Some(1)), 2L -> ColumnProfile(min = Some(2), max = Some(3))))
+    val apart = relation.copy(columns =
+      Map(1L -> ColumnProfile(min = Some(0), max = Some(1)), 2L -> ColumnProfile(min = Some(2), max = Some(3)))
+    )
     assert(Filters.selectivity(apart, CompareColumns(1, None, 2)) == 0.0)
   }
 
@@ -180,8 +209,14 @@ class FiltersSuite extends AnyFunSuite {
     val in = Filters(relation, In(x, Vector(9, 5, 7), 3)).column(x)
     assert(in == ColumnProfile(ndv = Some(3), domain = Some(3), nulls = Some(0), min = Some(5), max = Some(9)))
     assert(Filters(relation, isText(s)).column(s) == ColumnProfile(ndv = Some(1), domain = Some(1), nulls = Some(0)))
-    assert(Filters(relation, between(z, 1, 5)).column(z) == ColumnProfile(nulls = Some(0), min = Some(1), max = Some(5)))
-    assert(Filters(relation, is(z, 5)).column(z) == ColumnProfile(ndv = Some(1), domain = Some(1), nulls = Some(0), min = Some(5), max = Some(5)))
+    assert(Filters(
+      relation,
+      between(z, 1, 5)
+    ).column(z) == ColumnProfile(nulls = Some(0), min = Some(1), max = Some(5)))
+    assert(Filters(
+      relation,
+      is(z, 5)
+    ).column(z) == ColumnProfile(ndv = Some(1), domain = Some(1), nulls = Some(0), min = Some(5), max = Some(5)))
   }
 
   test("one value left is a domain of one, also when other filters came before") {

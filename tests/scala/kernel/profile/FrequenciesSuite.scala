@@ -12,14 +12,20 @@ import dovetail.kernel.size.CardinalityModel
 
 /** Frequent values in filters and joins, and bounds by degrees, against data that is generated and counted. */
 class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
-  implicit private val tolerance: org.scalactic.Equality[Double]          = TolerantNumerics.tolerantDoubleEquality(1e-9)
-  implicit override val generatorDrivenConfig: PropertyCheckConfiguration = PropertyCheckConfiguration(minSuccessful = 200)
+  implicit private val tolerance: org.scalactic.Equality[Double] = TolerantNumerics.tolerantDoubleEquality(1e-9)
+  implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
+    PropertyCheckConfiguration(minSuccessful = 200)
 
-  /** What a sketch would say of the values: all frequencies up to `most` of them, and the highest for certain where there are no more. */
+  /**
+   * What a sketch would say of the values: all frequencies up to `most` of them, and the highest for certain where
+   * there are no more.
+   */
   private def column(values: Vector[Long], most: Int): ColumnProfile = {
-    val counts = values.groupBy(identity).map { case (v, vs) => v -> vs.size }.toVector.sortBy { case (v, n) => (-n, v) }
-    val top    = counts.take(most).map { case (v, n) => FrequentValue(v, Some(v.toDouble), n.toDouble / values.size) }
-    val all    = counts.size <= most
+    val counts = values.groupBy(identity).map { case (v, vs) => v -> vs.size }.toVector.sortBy { case (v, n) =>
+      (-n, v)
+    }
+    val top = counts.take(most).map { case (v, n) => FrequentValue(v, Some(v.toDouble), n.toDouble / values.size) }
+    val all = counts.size <= most
     ColumnProfile(
       ndv = Some(counts.size.toDouble),
       domain = Some(counts.size.toDouble),
@@ -31,8 +37,20 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     )
   }
 
-  private def relation(index: Int, columns: Map[Long, ColumnProfile], rows: Int, sample: Option[RelationSample] = None): Relation =
-    Relation(index, s"r$index", RelationProfile(Estimate.exactly(rows.toDouble, Source.Collected), columns, rows.toDouble), RowBytes.fixed(0.0), false, sample)
+  private def relation(
+      index: Int,
+      columns: Map[Long, ColumnProfile],
+      rows: Int,
+      sample: Option[RelationSample] = None
+  ): Relation =
+    Relation(
+      index,
+      s"r$index",
+      RelationProfile(Estimate.exactly(rows.toDouble, Source.Collected), columns, rows.toDouble),
+      RowBytes.fixed(0.0),
+      false,
+      sample
+    )
 
   private def join(left: ColumnProfile, right: ColumnProfile, rows: (Int, Int)): Estimate = {
     val relations = Vector(relation(0, Map(1L -> left), rows._1), relation(1, Map(2L -> right), rows._2))
@@ -40,7 +58,9 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     new CardinalityModel(JoinGraph(relations, classes, Vector.empty)).estimate(Array(0, 1))
   }
 
-  private def pairs(a: Vector[Long], b: Vector[Long]): Double = { val count = b.groupBy(identity); a.map(v => count.get(v).fold(0.0)(_.size.toDouble)).sum }
+  private def pairs(a: Vector[Long], b: Vector[Long]): Double = {
+    val count = b.groupBy(identity); a.map(v => count.get(v).fold(0.0)(_.size.toDouble)).sum
+  }
 
   /** Values of which the i-th comes in proportion to 1 / i^skew. */
   private def skewed(rows: Int, values: Int, skew: Double, shift: Int, random: Random): Vector[Long] = {
@@ -67,7 +87,7 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       val skew   = 0.5 + random.nextDouble()
       val (a, b) = (skewed(2000, 400, skew, 0, random), skewed(500, 300, skew, random.nextInt(3), random))
       val known  = join(column(a, 20), column(b, 20), (a.size, b.size)).value
-      val plain  = join(column(a, 20).copy(frequent = None), column(b, 20).copy(frequent = None), (a.size, b.size)).value
+      val plain = join(column(a, 20).copy(frequent = None), column(b, 20).copy(frequent = None), (a.size, b.size)).value
       (error(known, pairs(a, b)), error(plain, pairs(a, b)))
     }
     assert(errors.count { case (known, plain) => known <= plain } >= 57, errors)
@@ -81,19 +101,27 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       Vector(Vector(0, 1), Vector(0, 1), Vector(1, 2)),
       Vector(Vector(0, 1), Vector(1, 2), Vector(0, 2))
     )
-    val table = Gen.choose(1, 12).flatMap(n => Gen.listOfN(n, Gen.listOfN(3, Gen.choose(0L, 3L)))).map(_.map(_.toVector).toVector)
+    val table =
+      Gen.choose(1, 12).flatMap(n => Gen.listOfN(n, Gen.listOfN(3, Gen.choose(0L, 3L)))).map(_.map(_.toVector).toVector)
     forAll(shapes, Gen.listOfN(3, table), Gen.choose(1, 4), Gen.oneOf(true, false)) { (shape, tables, most, sampled) =>
       whenever(tables.size == 3 && tables.forall(t => t.nonEmpty && t.forall(_.size == 3))) {
         def id(r: Int, c: Int)      = (10 * r + c).toLong
-        def profile(r: Int, c: Int) = { val p = column(tables(r).map(_(c)), most); if (sampled) p.copy(degree = None) else p }
-        def sample(r: Int)          = {
+        def profile(r: Int, c: Int) = {
+          val p = column(tables(r).map(_(c)), most); if (sampled) p.copy(degree = None) else p
+        }
+        def sample(r: Int) = {
           val keys = shape.indices.filter(shape(_).contains(r)).map(c => c -> tables(r).map(_(c)).toArray).toMap
           if (sampled) Some(RelationSample(complete = true, tables(r).size, 1.0, keys, Set.empty)) else None
         }
-        val relations = tables.indices.toVector.map(r => relation(r, (0 to 2).map(c => id(r, c) -> profile(r, c)).toMap, tables(r).size, sample(r)))
-        val classes   = shape.zipWithIndex.map { case (rs, c) => EquivalenceClass(c, rs.map(r => Member(r, profile(r, c), Set(id(r, c)), s"$r.$c"))) }
-        val truth     = (for (
-          x <- tables(0); y <- tables(1); z <- tables(2); rows = Vector(x, y, z) if shape.zipWithIndex.forall { case (rs, c) =>
+        val relations = tables.indices.toVector.map(r =>
+          relation(r, (0 to 2).map(c => id(r, c) -> profile(r, c)).toMap, tables(r).size, sample(r))
+        )
+        val classes = shape.zipWithIndex.map { case (rs, c) =>
+          EquivalenceClass(c, rs.map(r => Member(r, profile(r, c), Set(id(r, c)), s"$r.$c")))
+        }
+        val truth = (for (
+          x <- tables(0); y <- tables(1); z <- tables(2); rows = Vector(x, y, z)
+          if shape.zipWithIndex.forall { case (rs, c) =>
             rs.map(rows(_)(c)).distinct.size == 1
           }
         ) yield 1).size
@@ -106,8 +134,11 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   // 100 rows: 3 forty times, 7 twenty times, then 40 others of which 10 are known to be frequent
-  private val data = Vector.fill(40)(3L) ++ Vector.fill(20)(7L) ++ (0 until 10).flatMap(i => Vector.fill(2)(100L + i)) ++ (0 until 20).map(200L + _)
-  private def of(c: ColumnProfile)                  = RelationProfile(Estimate.exactly(data.size.toDouble, Source.Collected), Map(1L -> c), data.size.toDouble)
+  private val data = Vector.fill(40)(3L) ++ Vector.fill(20)(7L) ++ (0 until 10).flatMap(i =>
+    Vector.fill(2)(100L + i)
+  ) ++ (0 until 20).map(200L + _)
+  private def of(c: ColumnProfile) =
+    RelationProfile(Estimate.exactly(data.size.toDouble, Source.Collected), Map(1L -> c), data.size.toDouble)
   private def share(c: ColumnProfile, p: Condition) = Filters.selectivity(of(c), p)
   private val (all, some)                           = (column(data, 100), column(data, 12))
 
@@ -126,7 +157,11 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("values without a place on the number line are found by their keys") {
     val text =
-      ColumnProfile(ndv = Some(50.0), frequent = Some(Frequencies(Vector(FrequentValue(11, None, 0.5), FrequentValue(12, None, 0.3)), complete = false)))
+      ColumnProfile(
+        ndv = Some(50.0),
+        frequent =
+          Some(Frequencies(Vector(FrequentValue(11, None, 0.5), FrequentValue(12, None, 0.3)), complete = false))
+      )
     assert(share(text, Equals(1, None, Some(11))) === 0.5 && share(text, Equals(1, None, Some(99))) === 0.2 / 48)
     assert(share(text, In(1, Vector.empty, 2, Vector(12, 99))) === 0.3 + 0.2 / 48)
     assert(share(text, And(In(1, Vector.empty, 2, Vector(11, 12)), Equals(1, None, Some(12)))) === 0.3)
@@ -136,8 +171,14 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("a filter leaves the frequent values that it keeps, as shares of what it keeps, and the bound") {
     def after(c: ColumnProfile, p: Condition) = Filters(of(c), p).column(1)
     val range                                 = after(all, Compare(1, Less, Some(100)))
-    assert(range.frequent.get.values.map(v => v.key -> v.share) == Vector(3L -> 40.0 / 60, 7L -> 20.0 / 60) && range.degree.contains(40.0))
-    assert(after(all, Equals(1, Some(3))).frequent.get == Frequencies(Vector(FrequentValue(3, Some(3.0), 1.0)), complete = true))
+    assert(range.frequent.get.values.map(v => v.key -> v.share) == Vector(
+      3L -> 40.0 / 60,
+      7L -> 20.0 / 60
+    ) && range.degree.contains(40.0))
+    assert(after(all, Equals(1, Some(3))).frequent.get == Frequencies(
+      Vector(FrequentValue(3, Some(3.0), 1.0)),
+      complete = true
+    ))
     assert(after(some, In(1, Vector(3, 205), 2)).frequent.isEmpty, "how often 205 comes is not known")
     assert(after(some, Compare(1, Less, None)).frequent.isEmpty)
     // a join of what is left is exact too
@@ -146,7 +187,15 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("stale statistics claim no empty answer: rows that came since may be anywhere") {
     val stale = some.copy(unseen = 0.1)
-    for (p <- Seq(Equals(1, Some(1000)), Equals(1, Some(-5)), Equals(1, Some(50)), Compare(1, Greater, Some(1000)), Compare(1, Less, Some(-1))))
+    for (
+      p <- Seq(
+        Equals(1, Some(1000)),
+        Equals(1, Some(-5)),
+        Equals(1, Some(50)),
+        Compare(1, Greater, Some(1000)),
+        Compare(1, Less, Some(-1))
+      )
+    )
       assert(share(stale, p) > 0.0, p)
     assert(share(stale, Equals(1, Some(1000))) === 0.1 / 32)
     assert(share(stale, Compare(1, Greater, Some(1000))) === 0.1 * Assumptions.Range)
@@ -157,8 +206,14 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("columns that were counted together are filtered together") {
     def determined(groups: Map[Set[Long], Double]) = {
-      val columns = Map(1L -> ColumnProfile(ndv = Some(10.0), nulls = Some(0.0)), 2L -> ColumnProfile(ndv = Some(40.0), nulls = Some(0.0)))
-      Filters.selectivity(RelationProfile(Estimate.exactly(1000.0, Source.Collected), columns, 1000.0, groups = groups), And(Equals(1, None), Equals(2, None)))
+      val columns = Map(
+        1L -> ColumnProfile(ndv = Some(10.0), nulls = Some(0.0)),
+        2L -> ColumnProfile(ndv = Some(40.0), nulls = Some(0.0))
+      )
+      Filters.selectivity(
+        RelationProfile(Estimate.exactly(1000.0, Source.Collected), columns, 1000.0, groups = groups),
+        And(Equals(1, None), Equals(2, None))
+      )
     }
     assert(determined(Map(Set(1L, 2L) -> 40.0)) === 1.0 / 40, "the second determines the first")
     assert(determined(Map(Set(1L, 2L) -> 400.0)) === 1.0 / 400, "independent of each other")

@@ -13,7 +13,10 @@ class HistogramSuite extends AnyFunSuite {
 
   /** A tenth of the values are 1 to 10; 50 fills six buckets and the end of the one before; the rest goes up to 90. */
   private val frequent = Histogram(
-    Vector(Bucket(1, 10, 10), Bucket(10, 50, 20)) ++ Vector.fill(6)(Bucket(50, 50, 1)) ++ Vector(Bucket(50, 60, 5), Bucket(60, 90, 15))
+    Vector(Bucket(1, 10, 10), Bucket(10, 50, 20)) ++ Vector.fill(6)(Bucket(50, 50, 1)) ++ Vector(
+      Bucket(50, 60, 5),
+      Bucket(60, 90, 15)
+    )
   )
 
   test("equality: a value of a bucket, all buckets of a frequent value, nothing outside") {
@@ -93,14 +96,22 @@ class HistogramSuite extends AnyFunSuite {
   }
 
   test("columns are told apart, and predicates that are no interval are left") {
-    val (intervals, rest) = Interval.collect(Vector(Equals(2, None), IsNull(2), c(Less, 1), Compare(2, Less, None), Opaque("f")))
+    val (intervals, rest) =
+      Interval.collect(Vector(Equals(2, None), IsNull(2), c(Less, 1), Compare(2, Less, None), Opaque("f")))
     assert(intervals.map(_._1) == Vector(2L, 7L))
     assert(intervals.head._2 == Interval(equalities = Some(1), openRanges = 1))
     assert(rest == Vector(IsNull(2), Opaque("f")))
   }
 
   test("with a histogram, a filter's range, equality and what is left follow it") {
-    val column   = ColumnProfile(ndv = Some(100), domain = Some(100), nulls = Some(0.5), min = Some(1), max = Some(100), histogram = Some(even))
+    val column = ColumnProfile(
+      ndv = Some(100),
+      domain = Some(100),
+      nulls = Some(0.5),
+      min = Some(1),
+      max = Some(100),
+      histogram = Some(even)
+    )
     val relation = RelationProfile(Estimate.exactly(1000, Source.Catalog), Map(7L -> column), 1000)
     assert(Filters.selectivity(relation, c(LessOrEqual, 30)) === 0.5 * 0.3)
     assert(Filters.selectivity(relation, Equals(7, Some(30))) === 0.5 * 0.01)

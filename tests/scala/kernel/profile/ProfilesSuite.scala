@@ -4,17 +4,31 @@ import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-/** Numbers before they are trusted: corrupt statistics are dropped and named, estimates keep their invariants, assumed formulas their bounds. */
+/**
+ * Numbers before they are trusted: corrupt statistics are dropped and named, estimates keep their invariants, assumed
+ * formulas their bounds.
+ */
 class ProfilesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   private val sane = Map("ndv" -> 50.0, "nulls" -> 10.0, "rows" -> 100.0, "min" -> 1.0, "max" -> 9.0, "width" -> 8.0)
 
   private def checked(changes: (String, Double)*): (ColumnProfile, Seq[String]) = {
     val n = sane ++ changes
-    ColumnProfile.checked(n.get("ndv"), n.get("nulls"), n.get("rows"), n.get("min"), n.get("max"), None, n.get("width").map(Width.unknown))
+    ColumnProfile.checked(
+      n.get("ndv"),
+      n.get("nulls"),
+      n.get("rows"),
+      n.get("min"),
+      n.get("max"),
+      None,
+      n.get("width").map(Width.unknown)
+    )
   }
 
   test("sane numbers pass") {
-    assert(checked() == ((ColumnProfile(Some(50.0), Some(50.0), Some(10.0 / 100), Some(1.0), Some(9.0), None, Width.unknown(8.0)), Nil)))
+    assert(checked() == ((
+      ColumnProfile(Some(50.0), Some(50.0), Some(10.0 / 100), Some(1.0), Some(9.0), None, Width.unknown(8.0)),
+      Nil
+    )))
   }
 
   test("what contradicts itself is dropped and named, the rest stays") {
@@ -37,7 +51,10 @@ class ProfilesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("NDV 0 is right where all rows are NULL or there are none") {
-    assert(checked("ndv" -> 0.0, "nulls" -> 100.0) == ((ColumnProfile(Some(0.0), Some(0.0), Some(1.0), Some(1.0), Some(9.0), None, Width.unknown(8.0)), Nil)))
+    assert(checked(
+      "ndv"   -> 0.0,
+      "nulls" -> 100.0
+    ) == ((ColumnProfile(Some(0.0), Some(0.0), Some(1.0), Some(1.0), Some(9.0), None, Width.unknown(8.0)), Nil)))
     assert(checked("ndv" -> 0.0, "nulls" -> 0.0, "rows" -> 0.0)._2.isEmpty)
   }
 
@@ -66,7 +83,10 @@ class ProfilesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("any numbers at all make a profile") {
-    val number = Gen.option(Gen.oneOf(Gen.oneOf(Double.NaN, Double.NegativeInfinity, Double.PositiveInfinity, 0.0, -0.0, -1.0), Gen.choose(-1e18, 1e18)))
+    val number = Gen.option(Gen.oneOf(
+      Gen.oneOf(Double.NaN, Double.NegativeInfinity, Double.PositiveInfinity, 0.0, -0.0, -1.0),
+      Gen.choose(-1e18, 1e18)
+    ))
     forAll(number, number, number, number, number, number) { (ndv, nulls, rows, min, max, width) =>
       val (c, _) = ColumnProfile.checked(ndv, nulls, rows, min, max, None, width.map(Width.unknown))
       assert(c.nonNull >= 0.0 && c.nonNull <= 1.0 && c.ndv.forall(_ >= 0.0) && c.width.sensible)
@@ -74,7 +94,9 @@ class ProfilesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   private val estimates =
-    for { v <- Gen.choose(0.0, 1e12); l <- Gen.choose(0.0, 1.0); u <- Gen.choose(1.0, 100.0); s <- Gen.oneOf(Source.all) } yield Estimate(v, v * l, v * u, s)
+    for {
+      v <- Gen.choose(0.0, 1e12); l <- Gen.choose(0.0, 1.0); u <- Gen.choose(1.0, 100.0); s <- Gen.oneOf(Source.all)
+    } yield Estimate(v, v * l, v * u, s)
 
   private def sound(e: Estimate) = assert(0.0 <= e.lower && e.lower <= e.value && e.value <= e.upper)
 
@@ -98,7 +120,10 @@ class ProfilesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("nothing exceeds the ceiling") {
     assert(Estimate.exactly(1e300, Source.Exact).upper == Estimate.Ceiling)
-    assert((Estimate.exactly(1e20, Source.Exact) * Estimate.guess(1e20, Source.Assumed)) == Estimate(Estimate.Ceiling, 0.0, Estimate.Ceiling, Source.Assumed))
+    assert((Estimate.exactly(1e20, Source.Exact) * Estimate.guess(
+      1e20,
+      Source.Assumed
+    )) == Estimate(Estimate.Ceiling, 0.0, Estimate.Ceiling, Source.Assumed))
     assert(Estimate.of(5, 3, Source.Exact) == Estimate(3, 0, 3, Source.Exact))
   }
 
@@ -120,8 +145,12 @@ class ProfilesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("distinctAfter agrees with counting in a random sample") {
     val random = new scala.util.Random(1)
     for ((ndv, rows, kept) <- Seq((100, 10000, 50), (100, 10000, 300), (5000, 10000, 2000), (1000, 100000, 1000))) {
-      val counted = (1 to 20).map(_ => random.shuffle((0 until rows).toVector).take(kept).map(_ % ndv).distinct.size).sum / 20.0
-      assert(math.abs(Assumptions.distinctAfter(ndv, rows, kept) / counted - 1) < 0.05, s"$ndv of $rows, $kept kept: counted $counted")
+      val counted =
+        (1 to 20).map(_ => random.shuffle((0 until rows).toVector).take(kept).map(_ % ndv).distinct.size).sum / 20.0
+      assert(
+        math.abs(Assumptions.distinctAfter(ndv, rows, kept) / counted - 1) < 0.05,
+        s"$ndv of $rows, $kept kept: counted $counted"
+      )
     }
   }
 

@@ -6,7 +6,8 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 /** Bounds of bytes hold for any part of a table's rows, and what has no bound stays without one. */
 class WidthSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
-  private val lengths = Gen.nonEmptyListOf(Gen.oneOf(Gen.choose(0, 40), Gen.choose(0, 100000))).map(_.map(_.toDouble).toVector)
+  private val lengths =
+    Gen.nonEmptyListOf(Gen.oneOf(Gen.choose(0, 40), Gen.choose(0, 100000))).map(_.map(_.toDouble).toVector)
 
   private def text(values: Vector[Double], longest: Boolean, total: Boolean): Width = Width.measured(
     values.sum / values.size,

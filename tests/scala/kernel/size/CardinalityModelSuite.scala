@@ -43,18 +43,27 @@ class CardinalityModelSuite extends AnyFunSuite {
     def name(i: Int, c: Char) = s"$c$i"
     val n                     = 150
     val facts                 =
-      (1 to n).map(i => s"${name(i, 'F')} 1e6; ${name(i, 'D')} 1; ${name(i, 'F')}.d:1000000=${name(i, 'D')}.d; ${name(i, 'D')}.d ndv=1 domain=1000000")
+      (1 to n).map(i =>
+        s"${name(i, 'F')} 1e6; ${name(i, 'D')} 1; ${name(i, 'F')}.d:1000000=${name(i, 'D')}.d; ${name(i, 'D')}.d " +
+          "ndv=1 domain=1000000"
+      )
     val text = ("A 1e6" +: facts).mkString("; ")
     val all  = ("A" +: (1 to n).flatMap(i => Seq(name(i, 'F'), name(i, 'D')))).mkString(" ")
     assert(rows(text, all) === 1e6)
-    assert(rows((1 to n).map(i => s"F$i 1e6").mkString("; "), (1 to n).map(i => s"F$i").mkString(" ")) === Estimate.Ceiling)
+    assert(rows(
+      (1 to n).map(i => s"F$i 1e6").mkString("; "),
+      (1 to n).map(i => s"F$i").mkString(" ")
+    ) === Estimate.Ceiling)
     val star = (1 to n).map(i => s"D$i 1; F.d$i:1000000=D$i.d:1; D$i.d domain=1000000").mkString("; ")
     assert(rows(s"F 1e6; $star", ("F" +: (1 to n).map(i => s"D$i")).mkString(" ")) === 1.0)
   }
 
   test("a=b, b=c is one class: a=c adds nothing, and a and c join without b") {
 
-    for (text <- Seq("A.x:1000=B.x:500; B.x=C.x:200", "A.x:1000=B.x:500; B.x=C.x:200; A.x=C.x", "A.x:1000=C.x:200; B.x:500=C.x"))
+    for (
+      text <-
+        Seq("A.x:1000=B.x:500; B.x=C.x:200", "A.x:1000=B.x:500; B.x=C.x:200; A.x=C.x", "A.x:1000=C.x:200; B.x:500=C.x")
+    )
       assert(rows(s"A 1000; B 500; C 40; $text", "A B C") === 1000.0 * 500 * 40 * 200 / (1000.0 * 500 * 200), text)
     assert(rows("A 1000; B 500; C 40; A.x:1000=B.x:500; B.x=C.x:200", "A C") === 1000.0 * 40 / 1000)
 
@@ -69,30 +78,46 @@ class CardinalityModelSuite extends AnyFunSuite {
     // 10 of 1000 keys stay on the dimension's side; or 10,000 rows of the fact, with 9,000 of whose 10,000 keys
     assert(rows("F 100000; D 10/1000; F.d:1000=D.id; D.id ndv=10 domain=1000", "F D") === 100000.0 * 10 / 1000)
     assert(rows("F 10000/100000; D 1000; F.d ndv=950 domain=1000; F.d=D.id:1000", "F D") === 10000.0 * 1000 / 1000)
-    assert(rows("F 10000/100000; D 10/1000; F.d ndv=950 domain=1000; D.id ndv=10 domain=1000; F.d=D.id", "F D") === 10000.0 * 10 / 1000)
+    assert(rows(
+      "F 10000/100000; D 10/1000; F.d ndv=950 domain=1000; D.id ndv=10 domain=1000; F.d=D.id",
+      "F D"
+    ) === 10000.0 * 10 / 1000)
   }
 
   test("a composite key between two facts gives about the smaller fact, not one row") {
-    val facts = "S 2880000; R 288000; S.item:18000=R.item:18000; S.ticket:240000=R.ticket:170000; S.cust:100000=R.cust:90000"
-    assert(Assumptions.jointNdv(Seq(18000.0, 240000.0, 100000.0)) > 2880000, "the joint NDV alone is more than S has rows")
+    val facts =
+      "S 2880000; R 288000; S.item:18000=R.item:18000; S.ticket:240000=R.ticket:170000; S.cust:100000=R.cust:90000"
+    assert(
+      Assumptions.jointNdv(Seq(18000.0, 240000.0, 100000.0)) > 2880000,
+      "the joint NDV alone is more than S has rows"
+    )
     assert(rows(facts, "S R") === 2880000.0 * 288000 / 2880000)
   }
 
   test("the cap of a composite key is the rows before predicates") {
-    val filtered = "S 28800/2880000; R 288/288000; S.item:18000=R.item:18000; S.ticket:240000=R.ticket:170000; S.cust:100000=R.cust:90000"
+    val filtered =
+      "S 28800/2880000; R 288/288000; S.item:18000=R.item:18000; S.ticket:240000=R.ticket:170000; " +
+        "S.cust:100000=R.cust:90000"
     assert(rows(filtered, "S R") === 28800.0 * 288 / 2880000)
   }
 
   test("two classes between two relations: joint NDV by back-off where the table does not cap it") {
-    assert(rows("A 1e6; B 1e6; A.x:100=B.x:100; A.y:50=B.y:50", "A B") === 1e12 / Assumptions.jointNdv(Seq(100.0, 50.0)))
+    assert(rows(
+      "A 1e6; B 1e6; A.x:100=B.x:100; A.y:50=B.y:50",
+      "A B"
+    ) === 1e12 / Assumptions.jointNdv(Seq(100.0, 50.0)))
     assert(rows("A 1e6; B 1e6; A.x:100=B.x:10; A.y:5=B.y:50", "A B") === 1e12 / Assumptions.jointNdv(Seq(100.0, 5.0)))
   }
 
   test("a composite key whose distinct values were counted: that number, in place of back-off") {
-    val graph                                          = GraphText("A 100000; B 5000; A.x:1000=B.x:500; A.y:100=B.y:100")
+    val graph = GraphText("A 100000; B 5000; A.x:1000=B.x:500; A.y:100=B.y:100")
     def counted(relation: Int, ndv: Double): JoinGraph = {
       val columns = graph.classes.flatMap(_.members.filter(_.relation == relation).flatMap(_.columns)).toSet
-      graph.copy(relations = graph.relations.map(r => if (r.index == relation) r.copy(profile = r.profile.copy(groups = Map(columns -> ndv))) else r))
+      graph.copy(relations =
+        graph.relations.map(r =>
+          if (r.index == relation) r.copy(profile = r.profile.copy(groups = Map(columns -> ndv))) else r
+        )
+      )
     }
     assert(new CardinalityModel(counted(0, 20000.0)).estimate(Array(0, 1)).value === 100000.0 * 5000 / 20000)
     // no more than the single domains allow
@@ -115,7 +140,9 @@ class CardinalityModelSuite extends AnyFunSuite {
   test("unknown domains where a table meets itself: the column is no key") {
     def twice(origins: String*) = {
       val graph   = GraphText("A 1000; B 5000; A.x=B.y")
-      val classes = graph.classes.map(c => c.copy(members = c.members.zip(origins).map { case (m, o) => m.copy(column = m.column.copy(origin = Some(o))) }))
+      val classes = graph.classes.map(c =>
+        c.copy(members = c.members.zip(origins).map { case (m, o) => m.copy(column = m.column.copy(origin = Some(o))) })
+      )
       new CardinalityModel(graph.copy(classes = classes)).estimate(Array(0, 1)).value
     }
     assert(twice("t x", "t x") === 1000.0 * 5000 / Assumptions.AttributeNdv)
@@ -141,7 +168,8 @@ class CardinalityModelSuite extends AnyFunSuite {
 
   test("a range that restricts one key of a relation restricts its other keys, between not at all and as much") {
     // the fact has five of two hundred years of days; W is joined with D by week
-    val text        = "F 1000000; D 73000; W 73000; F.d:1825=D.d:73000; F.d min=0 max=1825; D.d min=0 max=73000; D.w:10400=W.w:10400"
+    val text =
+      "F 1000000; D 73000; W 73000; F.d:1825=D.d:73000; F.d min=0 max=1825; D.d min=0 max=73000; D.w:10400=W.w:10400"
     val years       = 1825.0 / 73000
     val weeks       = math.sqrt(years * Assumptions.distinctAfter(10400, 73000, 1825) / 10400)
     val factAndDays = 1000000.0 * (73000 * years) / 1825
@@ -238,15 +266,20 @@ class CardinalityModelSuite extends AnyFunSuite {
     }
     val edges                  = Graphs.connected(n, random.nextInt(2 * n), random)
     def column(a: Int, c: Int) = s"${names(a)}.c$c${if (oneOf(0.7)) s":${Graphs.magnitude(6, random)}" else ""}"
-    val equalities             = edges.map { case (a, b) => s"${column(a, random.nextInt(3))}=${column(b, random.nextInt(3))}" }
-    val predicates = Vector.fill(random.nextInt(3))(random.shuffle(names).take(2 + random.nextInt(n - 1)).mkString("~") + s" ${random.nextDouble()}")
-    val ranges     = for (a <- names; c <- 0 to 2 if oneOf(0.3)) yield { val low = random.nextInt(100); s"$a.c$c min=$low max=${low + random.nextInt(100)}" }
-    val nulls      = names.filter(_ => oneOf(0.3)).map(a => s"$a.c1 nulls=${random.nextDouble()}")
-    val keys       = names.filter(_ => oneOf(0.3)).map(a => s"$a key c${random.nextInt(3)}")
+    val equalities = edges.map { case (a, b) => s"${column(a, random.nextInt(3))}=${column(b, random.nextInt(3))}" }
+    val predicates = Vector.fill(
+      random.nextInt(3)
+    )(random.shuffle(names).take(2 + random.nextInt(n - 1)).mkString("~") + s" ${random.nextDouble()}")
+    val ranges = for (a <- names; c <- 0 to 2 if oneOf(0.3))
+      yield { val low = random.nextInt(100); s"$a.c$c min=$low max=${low + random.nextInt(100)}" }
+    val nulls = names.filter(_ => oneOf(0.3)).map(a => s"$a.c1 nulls=${random.nextDouble()}")
+    val keys  = names.filter(_ => oneOf(0.3)).map(a => s"$a key c${random.nextInt(3)}")
     GraphText((relations ++ ranges ++ nulls ++ keys ++ equalities ++ predicates).mkString("; "))
   }
 
-  test("the estimate is a function of the set: any order, any model, whatever was asked before; and is within its bounds") {
+  test(
+    "the estimate is a function of the set: any order, any model, whatever was asked before; and is within its bounds"
+  ) {
     for (seed <- 1 to 400) {
       val graph  = anything(seed)
       val used   = new CardinalityModel(graph)
@@ -258,7 +291,10 @@ class CardinalityModelSuite extends AnyFunSuite {
         assert(shuffled == fresh, s"seed $seed: $set")
         assert(0.0 <= fresh.lower && fresh.lower <= fresh.value && fresh.value <= fresh.upper, s"seed $seed: $fresh")
         if (set.size > 1) assert(used.sizeOf(set.toArray, set.size).rows == fresh.value, s"seed $seed: $set")
-        assert(fresh.upper <= set.map(graph.relations(_).profile.rows.upper).map(math.max(_, 1.0)).product * (1 + 1e-9), s"seed $seed: $set")
+        assert(
+          fresh.upper <= set.map(graph.relations(_).profile.rows.upper).map(math.max(_, 1.0)).product * (1 + 1e-9),
+          s"seed $seed: $set"
+        )
       }
     }
   }
@@ -269,7 +305,12 @@ class CardinalityModelSuite extends AnyFunSuite {
       val fewer = graph.copy(predicates = Vector.empty)
       val all   = graph.relations.indices.toArray
       if (graph.predicates.nonEmpty)
-        assert(new CardinalityModel(graph).estimate(all).value <= new CardinalityModel(fewer).estimate(all).value * (1 + 1e-9), s"seed $seed")
+        assert(
+          new CardinalityModel(
+            graph
+          ).estimate(all).value <= new CardinalityModel(fewer).estimate(all).value * (1 + 1e-9),
+          s"seed $seed"
+        )
     }
   }
 }

@@ -7,7 +7,8 @@ import org.scalatest.funsuite.AnyFunSuite
 class CommonRangeSuite extends AnyFunSuite {
   implicit private val tolerance: org.scalactic.Equality[Double] = TolerantNumerics.tolerantDoubleEquality(1e-9)
 
-  private def input(rows: Double, tableRows: Double) = JoinInput(rows, tableRows, rows, Array.empty[JoinKey], composite = false)
+  private def input(rows: Double, tableRows: Double) =
+    JoinInput(rows, tableRows, rows, Array.empty[JoinKey], composite = false)
 
   private def opened(key: JoinKey, part: Double = 1.0): ClassFold = {
     val of = new ClassFold(3)
@@ -20,7 +21,13 @@ class CommonRangeSuite extends AnyFunSuite {
   private val sales = JoinKey(0, domain = 1825.0, low = 0.0, high = 1825.0)
 
   test("without ranges, domains are what they are and all pairs count") {
-    val common = CommonRange(JoinKey(0, 80.0), input(400.0, 400.0), opened(JoinKey(0, 50.0)), input(1000.0, 1000.0), restriction = 1.0)
+    val common = CommonRange(
+      JoinKey(0, 80.0),
+      input(400.0, 400.0),
+      opened(JoinKey(0, 50.0)),
+      input(1000.0, 1000.0),
+      restriction = 1.0
+    )
     assert(common == CommonRange(domain = 80.0, domainBefore = 50.0, pairs = 1.0, alongOthers = 1.0))
   }
 
@@ -50,13 +57,25 @@ class CommonRangeSuite extends AnyFunSuite {
 
   test("another key that is restricted more restricts this one, and the members before it") {
     // a tenth of 100 rows counts by another key; this one is a key of its table, so a tenth of it is left
-    val common = CommonRange(JoinKey(0, 100.0), input(100.0, 100.0), opened(JoinKey(0, 50.0)), input(500.0, 500.0), restriction = 0.1)
+    val common = CommonRange(
+      JoinKey(0, 100.0),
+      input(100.0, 100.0),
+      opened(JoinKey(0, 50.0)),
+      input(500.0, 500.0),
+      restriction = 0.1
+    )
     assert(common.alongOthers === 0.1 && common.domain === 10.0 && common.domainBefore === 5.0)
     assert(common.pairs === 0.1) // of the rows before; those of the relation are restricted by the other key
   }
 
   test("a part of the class that counts is a part of the next member") {
-    val common = CommonRange(JoinKey(0, 100.0), input(100.0, 100.0), opened(JoinKey(0, 50.0), part = 0.2), input(500.0, 500.0), restriction = 1.0)
+    val common = CommonRange(
+      JoinKey(0, 100.0),
+      input(100.0, 100.0),
+      opened(JoinKey(0, 50.0), part = 0.2),
+      input(500.0, 500.0),
+      restriction = 1.0
+    )
     assert(common.domain === 20.0 && common.domainBefore === 10.0 && common.pairs === 0.2)
   }
 
@@ -70,7 +89,11 @@ class CommonRangeSuite extends AnyFunSuite {
 
   test("a class narrows with every member, and keeps what the first one had") {
     val of = opened(JoinKey(0, 50.0, nonNull = 0.9, repetition = 0.5, low = 1.0, high = 9.0))
-    of.join(8, JoinKey(0, 20.0, nonNull = 0.4, repetition = 0.25, low = 0.0, high = 6.0), CommonRange(12.0, 31.0, 1.0, 0.5))
+    of.join(
+      8,
+      JoinKey(0, 20.0, nonNull = 0.4, repetition = 0.25, low = 0.0, high = 6.0),
+      CommonRange(12.0, 31.0, 1.0, 0.5)
+    )
     assert(of.domain == 12.0 && of.part == 0.5 && of.nonNullOfFirst == 0.9 && of.repetition == 0.75)
     assert(of.low == 1.0 && of.high == 6.0)
     of.join(9, JoinKey(0, 20.0), CommonRange(20.0, 12.0, 1.0, 1.0))

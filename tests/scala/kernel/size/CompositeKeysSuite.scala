@@ -35,7 +35,10 @@ class CompositeKeysSuite extends AnyFunSuite {
 
   test("busy combinations take the place of busy values") {
     val both = Assumptions.busyKeysMeet(1.0 - 400.0 / 1000, 1.0 - 400.0 / 10000)
-    assert(keys.correction(2, Vector(crossing(0, 16.0, 1.2, 0), crossing(1, 100.0, 1.1, 0))) === 4.0 * both / (1.2 * 1.1))
+    assert(keys.correction(
+      2,
+      Vector(crossing(0, 16.0, 1.2, 0), crossing(1, 100.0, 1.1, 0))
+    ) === 4.0 * both / (1.2 * 1.1))
   }
 
   test("all classes go to the relation that shares most of them") {

@@ -35,7 +35,8 @@ class EqualityShareSuite extends AnyFunSuite with ScalaCheckPropertyChecks with 
   }
 
   test("share of a domain along a range of another key: the geometric mean of following it and of standing apart") {
-    // 10 of 100 rows stay. 4 values of 25 rows each: one that follows keeps 1/4 (at least one value), one apart nearly all of four
+    // 10 of 100 rows stay. 4 values of 25 rows each: one that follows keeps 1/4 (at least one value), one apart nearly
+    // all of four
     val apart = 4 * (1 - math.pow(0.9, 25)) / 4
     assert(alongRange(4.0, 100.0, 0.1) === math.sqrt(0.25 * apart))
     // a key of the table: either way a tenth is left

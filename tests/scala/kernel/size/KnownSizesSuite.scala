@@ -15,11 +15,17 @@ class KnownSizesSuite extends AnyFunSuite {
   implicit private val tolerance: org.scalactic.Equality[Double] = TolerantNumerics.tolerantDoubleEquality(1e-6)
 
   // a chain; every join is estimated at 1000 rows
-  private val chain = GraphText("A 1000; B 1000; C 1000; D 1000; A.x:1000=B.x:1000; B.y:1000=C.y:1000; C.z:1000=D.z:1000")
+  private val chain =
+    GraphText("A 1000; B 1000; C 1000; D 1000; A.x:1000=B.x:1000; B.y:1000=C.y:1000; C.z:1000=D.z:1000")
 
-  private def set(graph: JoinGraph, names: String): Set[Int] = names.map(n => graph.relations.indexWhere(_.name == n.toString)).toSet
-  private def knowing(sizes: (String, Double)*): JoinGraph   = chain.copy(sizes = sizes.map { case (n, r) => set(chain, n) -> r }.toMap)
-  private def rows(graph: JoinGraph, names: String): Double  = { val s = set(graph, names).toArray; new CardinalityModel(graph).sizeOf(s, s.length).rows }
+  private def set(graph: JoinGraph, names: String): Set[Int] =
+    names.map(n => graph.relations.indexWhere(_.name == n.toString)).toSet
+  private def knowing(sizes: (String, Double)*): JoinGraph = chain.copy(sizes = sizes.map { case (n, r) =>
+    set(chain, n) -> r
+  }.toMap)
+  private def rows(graph: JoinGraph, names: String): Double = {
+    val s = set(graph, names).toArray; new CardinalityModel(graph).sizeOf(s, s.length).rows
+  }
 
   test("what is known is exactly that, with its source") {
     val graph = knowing("AB" -> 5.0, "ABC" -> 0.0)
@@ -89,7 +95,10 @@ class KnownSizesSuite extends AnyFunSuite {
       assert(new CardinalityModel(known).sizeOf(some, 2).rows == 12345.0)
       val factor = 12345.0 / new CardinalityModel(plan.graph).sizeOf(some, 2).rows
       assert(
-        new CardinalityModel(known).sizeOf(all, all.length).rows === math.max(1.0, new CardinalityModel(plan.graph).sizeOf(all, all.length).rows * factor),
+        new CardinalityModel(known).sizeOf(all, all.length).rows === math.max(
+          1.0,
+          new CardinalityModel(plan.graph).sizeOf(all, all.length).rows * factor
+        ),
         s"seed $seed"
       )
     }

@@ -7,11 +7,14 @@ import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator, Relation}
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, RelationProfile, RelationSample, RowBytes, Source}
 import dovetail.kernel.RandomPlans
 
-/** Sizes of outer, semi, anti and existence joins: by their formulas, within their bounds, whatever was asked before. */
+/**
+ * Sizes of outer, semi, anti and existence joins: by their formulas, within their bounds, whatever was asked before.
+ */
 class OperatorSizesSuite extends AnyFunSuite {
   import JoinKind._
 
-  private def column(ndv: Double, nulls: Double = 0.0) = ColumnProfile(ndv = Some(ndv), domain = Some(ndv), nulls = Some(nulls))
+  private def column(ndv: Double, nulls: Double = 0.0) =
+    ColumnProfile(ndv = Some(ndv), domain = Some(ndv), nulls = Some(nulls))
 
   /** L of 1000 rows and R of 100 rows, joined by one key. */
   private def sizeOf(
@@ -23,13 +26,31 @@ class OperatorSizesSuite extends AnyFunSuite {
       samples: (Option[RelationSample], Option[RelationSample]) = (None, None)
   ): Estimate = {
     def relation(i: Int, rows: Double, unique: Set[Set[Long]], sample: Option[RelationSample]) =
-      Relation(i, s"R$i", RelationProfile(Estimate.exactly(rows, Source.Exact), Map.empty, rows, unique), RowBytes.fixed(42.0), broadcastable = false, sample)
+      Relation(
+        i,
+        s"R$i",
+        RelationProfile(Estimate.exactly(rows, Source.Exact), Map.empty, rows, unique),
+        RowBytes.fixed(42.0),
+        broadcastable = false,
+        sample
+      )
     val key   = (Member(0, left, Set(0L), "l.k"), Member(1, right, Set(1L), "r.k"))
     val graph = JoinGraph(
       Vector(relation(0, 1000.0, Set.empty, samples._1), relation(1, 100.0, keys, samples._2)),
       Vector.empty,
       Vector.empty,
-      Vector(Operator(0, kind, Vector(0), Vector(1), Vector(key), Vector(0, 1), selectivity, Vector(0, 1), wideEquality = false, "l.k = r.k"))
+      Vector(Operator(
+        0,
+        kind,
+        Vector(0),
+        Vector(1),
+        Vector(key),
+        Vector(0, 1),
+        selectivity,
+        Vector(0, 1),
+        wideEquality = false,
+        "l.k = r.k"
+      ))
     )
     new CardinalityModel(graph).estimate(Array(0, 1))
   }
@@ -72,36 +93,47 @@ class OperatorSizesSuite extends AnyFunSuite {
   }
 
   test("where both sides have samples with the operator's keys, partners are counted") {
-    // the numbers of the keys go on behind the classes, of which there are none; three quarters of the left rows have keys that the right side has
+    // the numbers of the keys go on behind the classes, of which there are none; three quarters of the left rows have
+    // keys that the right side has
     val left  = RelationSample(complete = true, 1000, 1.0, Map(0 -> Array.tabulate(1000)(i => (i % 4).toLong)), Set(0))
     val right = RelationSample(complete = true, 100, 1.0, Map(0 -> Array.tabulate(100)(i => (i % 3).toLong)), Set(0))
     assert(sizeOf(Semi, column(4), column(100), samples = (Some(left), Some(right))).value == 750)
     assert(sizeOf(Anti, column(4), column(100), samples = (Some(left), Some(right))).value == 250)
     val others = RelationSample(complete = true, 1000, 1.0, Map(7 -> new Array[Long](1000)), Set.empty)
-    assert(sizeOf(Semi, column(200), column(100), samples = (Some(others), Some(right))).value == 500, "without keys, by formula")
+    assert(
+      sizeOf(Semi, column(200), column(100), samples = (Some(others), Some(right))).value == 500,
+      "without keys, by formula"
+    )
   }
 
   test("a size is a function of the set: in any order, asked of a fresh model or not; and within its bounds") {
     for (seed <- 1 to 200) {
       val random = new Random(seed)
       val graph  = RandomPlans(2 + random.nextInt(5), random).graph
-      val sets   = (1 until (1 << graph.size)).map(m => graph.relations.indices.filter(r => (m >> r & 1) == 1).toArray).filter(_.length > 1)
-      val model  = new CardinalityModel(graph)
-      val sizes  = random.shuffle(sets).map(s => s.toVector -> model.sizeOf(s, s.length).rows).toMap
+      val sets   = (1 until (1 << graph.size)).map(m =>
+        graph.relations.indices.filter(r => (m >> r & 1) == 1).toArray
+      ).filter(_.length > 1)
+      val model = new CardinalityModel(graph)
+      val sizes = random.shuffle(sets).map(s => s.toVector -> model.sizeOf(s, s.length).rows).toMap
       for (s <- sets) {
         val shuffled = random.shuffle(s.toVector)
         assert(new CardinalityModel(graph).sizeOf(shuffled.toArray, s.length).rows == sizes(s.toVector), s"seed $seed")
         val estimate = model.estimate(s)
         assert(estimate.value == math.min(sizes(s.toVector), estimate.upper) && estimate.value >= 1.0)
       }
-      def rows(s: Set[Int]) = if (s.size == 1) math.max(1.0, graph.relations(s.head).profile.rows.value) else sizes(s.toVector.sorted)
-      for (s <- sets.map(_.toSet); o <- graph.operators.filter(o => graph.joinable.conflicts.operators(o.index).all.subsetOf(s)).lastOption) {
+      def rows(s: Set[Int]) =
+        if (s.size == 1) math.max(1.0, graph.relations(s.head).profile.rows.value) else sizes(s.toVector.sorted)
+      for (
+        s <- sets.map(_.toSet);
+        o <- graph.operators.filter(o => graph.joinable.conflicts.operators(o.index).all.subsetOf(s)).lastOption
+      ) {
         val (l, r) = (rows(s -- o.right), rows(s & o.right.toSet))
         // predicates above the operator may keep fewer
         val above = graph.joinable.predicatesAt(s -- o.right, s & o.right.toSet).nonEmpty
         if (o.kind.testsOnly) assert(rows(s) <= l, s"seed $seed")
         if (o.kind == LeftOuter) assert((above || rows(s) >= l) && rows(s) <= l * r, s"seed $seed")
-        if (o.kind == FullOuter) assert((above || rows(s) >= math.max(l, r)) && rows(s) <= math.max(l * r, l + r), s"seed $seed")
+        if (o.kind == FullOuter)
+          assert((above || rows(s) >= math.max(l, r)) && rows(s) <= math.max(l * r, l + r), s"seed $seed")
       }
     }
   }

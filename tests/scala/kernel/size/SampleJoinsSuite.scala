@@ -16,11 +16,15 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
 
   private def graph(inputs: Vector[Input], seed: Int = 1): JoinGraph = {
     val random                        = new Random(seed)
-    def profile(values: Vector[Long]) = { val d = Some(values.distinct.size.toDouble); ColumnProfile(ndv = d, domain = d) }
-    val relations                     = inputs.zipWithIndex.map { case (in, i) =>
+    def profile(values: Vector[Long]) = {
+      val d = Some(values.distinct.size.toDouble); ColumnProfile(ndv = d, domain = d)
+    }
+    val relations = inputs.zipWithIndex.map { case (in, i) =>
       val drawn = random.shuffle(in.rows).take(math.round(in.rows.size * in.share).toInt)
-      val keys  = in.classes.zipWithIndex.map { case (c, k) => c -> drawn.map(_(k).getOrElse(RelationSample.NullKey)).toArray }.toMap
-      val rows  = Estimate.exactly(in.rows.size.toDouble, Source.Exact)
+      val keys  = in.classes.zipWithIndex.map { case (c, k) =>
+        c -> drawn.map(_(k).getOrElse(RelationSample.NullKey)).toArray
+      }.toMap
+      val rows = Estimate.exactly(in.rows.size.toDouble, Source.Exact)
       Relation(
         i,
         s"r$i",
@@ -45,26 +49,32 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
     JoinGraph(relations, classes, Vector.empty)
   }
 
-  private def estimate(inputs: Vector[Input], set: Int*): Double = new CardinalityModel(graph(inputs)).estimate(set.toArray).value
+  private def estimate(inputs: Vector[Input], set: Int*): Double =
+    new CardinalityModel(graph(inputs)).estimate(set.toArray).value
 
   /** Combinations of rows that agree on every class. */
   private def join(inputs: Seq[Input]): Long = {
     val all = inputs.foldLeft(Vector(Map.empty[Int, Long] -> 1L)) { case (partial, in) =>
-      val next = for ((bound, n) <- partial; row <- in.rows; if agrees(bound, in, row, inputs)) yield (bound ++ bindings(in, row)) -> n
+      val next = for ((bound, n) <- partial; row <- in.rows; if agrees(bound, in, row, inputs))
+        yield (bound ++ bindings(in, row)) -> n
       next.groupBy(_._1).toVector.map { case (b, ns) => b -> ns.map(_._2).sum }
     }
     all.map(_._2).sum
   }
 
-  private def bindings(in: Input, row: Vector[Option[Long]]) = in.classes.zip(row).collect { case (c, Some(v)) => c -> v }
-
-  private def agrees(bound: Map[Int, Long], in: Input, row: Vector[Option[Long]], inputs: Seq[Input]) = in.classes.zip(row).forall { case (c, v) =>
-    val joins = inputs.count(_.classes.contains(c)) > 1
-    !joins || (v.isDefined && bound.get(c).forall(v.contains))
+  private def bindings(in: Input, row: Vector[Option[Long]]) = in.classes.zip(row).collect { case (c, Some(v)) =>
+    c -> v
   }
 
+  private def agrees(bound: Map[Int, Long], in: Input, row: Vector[Option[Long]], inputs: Seq[Input]) =
+    in.classes.zip(row).forall { case (c, v) =>
+      val joins = inputs.count(_.classes.contains(c)) > 1
+      !joins || (v.isDefined && bound.get(c).forall(v.contains))
+    }
+
   private def table(rows: Int, columns: Int, values: Int, random: Random): Table =
-    Vector.fill(rows)(Vector.fill(columns)(if (random.nextInt(10) == 0) None else Some((random.nextDouble() * random.nextDouble() * values).toLong)))
+    Vector.fill(rows)(Vector.fill(columns)(if (random.nextInt(10) == 0) None
+    else Some((random.nextDouble() * random.nextDouble() * values).toLong)))
 
   private val shapes = Map(
     "one class"               -> Vector(Vector(0), Vector(0), Vector(0), Vector(0)),
@@ -74,20 +84,25 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
     "composite keys and more" -> Vector(Vector(0, 1), Vector(0, 1), Vector(0, 2), Vector(0, 2), Vector(0))
   )
 
-  for ((name, classes) <- shapes.toVector.sortBy(_._1)) test(s"complete samples count acyclic joins exactly, with NULLs, repeated and rare keys: $name") {
-    for (seed <- 1 to 15) {
-      val random = new Random(seed)
-      val inputs = classes.map(cs => Input(cs, table(5 + random.nextInt(20), cs.size, 2 + random.nextInt(6), random)))
-      for (n <- 2 to inputs.size; set <- inputs.indices.combinations(n)) {
-        if (connected(set.map(classes))) assert(estimate(inputs, set: _*) === math.max(1.0, join(set.map(inputs)).toDouble) +- 1e-6, s"$set seed $seed")
+  for ((name, classes) <- shapes.toVector.sortBy(_._1))
+    test(s"complete samples count acyclic joins exactly, with NULLs, repeated and rare keys: $name") {
+      for (seed <- 1 to 15) {
+        val random = new Random(seed)
+        val inputs = classes.map(cs => Input(cs, table(5 + random.nextInt(20), cs.size, 2 + random.nextInt(6), random)))
+        for (n <- 2 to inputs.size; set <- inputs.indices.combinations(n)) {
+          if (connected(set.map(classes))) assert(
+            estimate(inputs, set: _*) === math.max(1.0, join(set.map(inputs)).toDouble) +- 1e-6,
+            s"$set seed $seed"
+          )
+        }
       }
     }
-  }
 
-  private def connected(classes: Seq[Vector[Int]]): Boolean = classes.tail.indices.foldLeft((classes.head.toSet, classes.tail)) { case ((reached, left), _) =>
-    val (now, later) = left.partition(_.exists(reached))
-    (reached ++ now.flatten, later)
-  }._2.isEmpty
+  private def connected(classes: Seq[Vector[Int]]): Boolean =
+    classes.tail.indices.foldLeft((classes.head.toSet, classes.tail)) { case ((reached, left), _) =>
+      val (now, later) = left.partition(_.exists(reached))
+      (reached ++ now.flatten, later)
+    }._2.isEmpty
 
   test("a filter that goes together with the keys counts by the rows it meets") {
     // nine of ten rows of the fact belong to one key, and the dimension was filtered to just that one
@@ -96,17 +111,22 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
     assert(estimate(Vector(fact, dim), 0, 1) === 900.0 +- 1e-6)
   }
 
-  for (share <- Seq(0.1, 0.3)) test(s"samples of $share of the rows: skewed keys of two many-to-many sides come out near the truth") {
-    val errors = for (seed <- 1 to 9) yield {
-      val random = new Random(seed)
-      val inputs = Vector.fill(2)(Input(Vector(0), Vector.fill(20000)(Vector(Some((math.pow(random.nextDouble(), 3.0) * 5000).toLong))), share))
-      val counts = inputs.map(_.rows.groupBy(_.head.get).map { case (k, rows) => k -> rows.size.toDouble })
-      val truth  = counts.head.map { case (k, n) => n * counts(1).getOrElse(k, 0.0) }.sum
-      val found  = new CardinalityModel(graph(inputs, seed)).estimate(Array(0, 1)).value
-      math.max(found / truth, truth / found)
+  for (share <- Seq(0.1, 0.3))
+    test(s"samples of $share of the rows: skewed keys of two many-to-many sides come out near the truth") {
+      val errors = for (seed <- 1 to 9) yield {
+        val random = new Random(seed)
+        val inputs = Vector.fill(2)(Input(
+          Vector(0),
+          Vector.fill(20000)(Vector(Some((math.pow(random.nextDouble(), 3.0) * 5000).toLong))),
+          share
+        ))
+        val counts = inputs.map(_.rows.groupBy(_.head.get).map { case (k, rows) => k -> rows.size.toDouble })
+        val truth  = counts.head.map { case (k, n) => n * counts(1).getOrElse(k, 0.0) }.sum
+        val found  = new CardinalityModel(graph(inputs, seed)).estimate(Array(0, 1)).value
+        math.max(found / truth, truth / found)
+      }
+      assert(errors.sorted.apply(4) < 1.5 && errors.max < 2.0, errors)
     }
-    assert(errors.sorted.apply(4) < 1.5 && errors.max < 2.0, errors)
-  }
 
   test("a sampled fact and sampled keys of a dimension: every row of the fact finds its partner") {
     val fact  = Input(Vector(0), Vector.tabulate(30000)(i => Vector(Some((i * 7919L) % 10000))), 0.1)
@@ -131,7 +151,10 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
     val model  = new CardinalityModel(graph(hub +: dims))
     for (k <- 1 to n) {
       val found = model.estimate((0 to k).toArray).value
-      assert(found === math.max(1.0, 8000 * math.pow(0.5, k.toDouble)) +- (8000 * math.pow(0.5, k.toDouble) * 0.5 + 3.0), s"$k dimensions")
+      assert(
+        found === math.max(1.0, 8000 * math.pow(0.5, k.toDouble)) +- (8000 * math.pow(0.5, k.toDouble) * 0.5 + 3.0),
+        s"$k dimensions"
+      )
       assert(model.estimate((0 to k).reverse.toArray).value === found)
     }
   }
@@ -145,7 +168,8 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
   }
 
   test("a relation without a sample is sized by formulas, in proportion to what was counted") {
-    val fact   = Input(Vector(0, 1), Vector.tabulate(1000)(i => Vector(Some(if (i % 10 == 0) i.toLong else 7L), Some(i % 20L))))
+    val fact =
+      Input(Vector(0, 1), Vector.tabulate(1000)(i => Vector(Some(if (i % 10 == 0) i.toLong else 7L), Some(i % 20L))))
     val dim    = Input(Vector(0), Vector(Vector(Some(7L))))
     val other  = Input(Vector(1), Vector.tabulate(20)(i => Vector(Some(i.toLong))))
     val whole  = graph(Vector(fact, dim, other))
@@ -156,18 +180,22 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
   }
 
   test("rows with a partner: counted on complete samples, likely where keys are drawn in part") {
-    val fact                                   = Input(Vector(0), Vector.tabulate(20000)(i => Vector(if (i % 10 == 0) None else Some(i.toLong % 1000))))
-    def partnered(share: Double, right: Input) = new SampleJoins(graph(Vector(fact.copy(share = share), right))).partnered(0, 1).get
-    val some                                   = Input(Vector(0), Vector.tabulate(8000)(i => Vector(Some(i.toLong % 250))))
+    val fact = Input(Vector(0), Vector.tabulate(20000)(i => Vector(if (i % 10 == 0) None else Some(i.toLong % 1000))))
+    def partnered(share: Double, right: Input) =
+      new SampleJoins(graph(Vector(fact.copy(share = share), right))).partnered(0, 1).get
+    val some = Input(Vector(0), Vector.tabulate(8000)(i => Vector(Some(i.toLong % 250))))
     assert(partnered(1.0, some) === 0.9 * 0.25 +- 1e-9)
     assert(partnered(0.2, some.copy(share = 0.1)) === 0.9 * 0.25 +- 0.04)
     assert(partnered(0.2, some.copy(share = 0.5)) === 0.9 * 0.25 +- 0.03)
   }
 
-  test("cautious rows: the count, if the samples are the tables; else more by doubt, and no fewer than samples can show") {
-    val many                              = Input(Vector(0), Vector.tabulate(4000)(i => Vector(Some(i.toLong % 400))))
-    val few                               = Input(Vector(0), Vector.tabulate(4000)(i => Vector(Some(i.toLong % 3 + 400 * 1000))))
-    def both(share: Double, right: Input) = new SampleJoins(graph(Vector(many.copy(share = share), right.copy(share = share))))
+  test(
+    "cautious rows: the count, if the samples are the tables; else more by doubt, and no fewer than samples can show"
+  ) {
+    val many = Input(Vector(0), Vector.tabulate(4000)(i => Vector(Some(i.toLong % 400))))
+    val few  = Input(Vector(0), Vector.tabulate(4000)(i => Vector(Some(i.toLong % 3 + 400 * 1000))))
+    def both(share: Double, right: Input) =
+      new SampleJoins(graph(Vector(many.copy(share = share), right.copy(share = share))))
     assert(both(1.0, many).cautiousRowsOf(RelSet(0, 1)) === 40000.0 +- 1e-3)
     val part = both(0.25, many)
     assert(part.cautiousRowsOf(RelSet(0, 1)) >= 2 * part.rowsOf(RelSet(0, 1)))

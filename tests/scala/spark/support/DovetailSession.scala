@@ -60,7 +60,10 @@ abstract class DovetailSuite extends AnyFunSuite {
 
   protected def reordered(sql: String): Boolean = traced(sql)._2.groups.exists(_.status == "reordered")
 
-  /** Plans without the second run of every once-only rule that Spark's own tests ask for, so that each group is seen once. */
+  /**
+   * Plans without the second run of every once-only rule that Spark's own tests ask for, so that each group is seen
+   * once.
+   */
   protected def withoutIdempotenceCheck[A](body: => A): A = {
     System.clearProperty(TestSession.Testing)
     try body
@@ -77,7 +80,11 @@ abstract class DovetailSuite extends AnyFunSuite {
   /** The plan as it reaches the rule. */
   protected def incoming(sql: String): LogicalPlan = {
     var seen = Option.empty[LogicalPlan]
-    withRule(session => new ReorderJoins(session) { override def apply(plan: LogicalPlan): LogicalPlan = { if (seen.isEmpty) seen = Some(plan); plan } })(
+    withRule(session =>
+      new ReorderJoins(session) {
+        override def apply(plan: LogicalPlan): LogicalPlan = { if (seen.isEmpty) seen = Some(plan); plan }
+      }
+    )(
       optimized(sql)
     )
     seen.get
@@ -86,11 +93,20 @@ abstract class DovetailSuite extends AnyFunSuite {
 
 object DovetailSuite {
 
-  /** A number from a system property, or from the environment (DOVETAIL_TEST_QUERIES for dovetail.test.queries), which reaches forked tests. */
+  /**
+   * A number from a system property, or from the environment (DOVETAIL_TEST_QUERIES for dovetail.test.queries), which
+   * reaches forked tests.
+   */
   def setting(property: String, default: Long): Long =
-    sys.props.get(property).orElse(sys.env.get(property.toUpperCase(java.util.Locale.ROOT).replace('.', '_'))).fold(default)(_.trim.toLong)
+    sys.props.get(property).orElse(sys.env.get(property.toUpperCase(java.util.Locale.ROOT).replace(
+      '.',
+      '_'
+    ))).fold(default)(_.trim.toLong)
 
-  /** Runs a query as `collect` does, but does not describe it to the SQL user interface, which takes as long as a tiny query. */
+  /**
+   * Runs a query as `collect` does, but does not describe it to the SQL user interface, which takes as long as a tiny
+   * query.
+   */
   def answer(execution: QueryExecution): Seq[String] =
     sorted(SQLExecution.withSQLConfPropagated(execution.sparkSession)(execution.executedPlan.executeCollectPublic()))
 
@@ -100,7 +116,8 @@ object DovetailSuite {
     case row: Row                        => row.toSeq.map(text).mkString("[", ",", "]")
     case bytes: Array[Byte]              => bytes.mkString("x", ".", "")
     case seq: scala.collection.Seq[_]    => seq.map(text).mkString("(", ",", ")")
-    case map: scala.collection.Map[_, _] => map.toSeq.map { case (k, v) => text(k) + "->" + text(v) }.sorted.mkString("{", ",", "}")
+    case map: scala.collection.Map[_, _] =>
+      map.toSeq.map { case (k, v) => text(k) + "->" + text(v) }.sorted.mkString("{", ",", "}")
     // the last digits of a sum depend on the order of addition
     case d: Double => if (d.isNaN || d.isInfinite) d.toString else f"${d + 0.0}%.6e"
     case f: Float  => if (f.isNaN || f.isInfinite) f.toString else f"${f + 0.0f}%.4e"
@@ -110,7 +127,10 @@ object DovetailSuite {
 
 object TestSession {
 
-  /** With it, Spark runs every rule of a `Once` batch a second time and fails if that changes the plan, and checks plans after every rule. */
+  /**
+   * With it, Spark runs every rule of a `Once` batch a second time and fails if that changes the plan, and checks plans
+   * after every rule.
+   */
   val Testing = "spark.testing"
 
   val directory: Path = Files.createTempDirectory("dovetail-tests")

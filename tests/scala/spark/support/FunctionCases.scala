@@ -12,10 +12,12 @@ import org.apache.spark.sql.dovetail.predicates.Movable
 import org.apache.spark.sql.types._
 
 /**
- * Calls of Spark's built-in functions that are harmless on ordinary rows and meet the worst values of their types on bad ones.
+ * Calls of Spark's built-in functions that are harmless on ordinary rows and meet the worst values of their types on
+ * bad ones.
  *
  * The calls are the examples in Spark's own description of each function. Their constants, all and one by one, become
- * `CASE b WHEN 1 THEN <a bad value> … ELSE <the example's value> END`, where column `b` is 0 in an ordinary row. An array may also lose its elements.
+ * `CASE b WHEN 1 THEN <a bad value> … ELSE <the example's value> END`, where column `b` is 0 in an ordinary row. An
+ * array may also lose its elements.
  *
  * @param table has the column `b` alone
  */
@@ -31,31 +33,45 @@ final class FunctionCases(spark: SparkSession, table: String, perFunction: Int) 
 
   /** Of each function those that replace most come first. */
   lazy val all: Seq[FunctionCase] = functions.flatMap { name =>
-    val found = examples(name).flatMap(variants).distinct.iterator.flatMap(call => checked(name, call).iterator).take(perFunction).toVector
+    val found = examples(
+      name
+    ).flatMap(variants).distinct.iterator.flatMap(call => checked(name, call).iterator).take(perFunction).toVector
     if (found.nonEmpty) skipped.remove(name) else skipped.getOrElseUpdate(name, "no example to be changed")
     found
   }
 
   private def examples(name: String): Seq[String] =
-    spark.sessionState.catalog.lookupFunctionInfo(FunctionIdentifier(name)).getExamples.split("\n").map(_.trim).toSeq.collect {
+    spark.sessionState.catalog.lookupFunctionInfo(FunctionIdentifier(name)).getExamples.split(
+      "\n"
+    ).map(_.trim).toSeq.collect {
       case Example(call) if !call.contains(" FROM ") => call
     }
 
   private def variants(call: String): Seq[String] = {
-    val constants                                                       = Constant.findAllMatchIn(call).map(m => (m.start, m.end)).toVector.take(MostConstants)
-    val arrays                                                          = Array.findAllMatchIn(call).map(m => (m.start, m.end)).toVector.take(MostConstants)
-    def replaced(places: Seq[(Int, Int)], by: String => Option[String]) = places.sortBy(-_._1).foldLeft(call) { case (text, (from, to)) =>
-      by(text.substring(from, to)).fold(text)(v => text.substring(0, from) + v + text.substring(to))
+    val constants = Constant.findAllMatchIn(call).map(m => (m.start, m.end)).toVector.take(MostConstants)
+    val arrays    = Array.findAllMatchIn(call).map(m => (m.start, m.end)).toVector.take(MostConstants)
+    def replaced(places: Seq[(Int, Int)], by: String => Option[String]) = places.sortBy(-_._1).foldLeft(call) {
+      case (text, (from, to)) =>
+        by(text.substring(from, to)).fold(text)(v => text.substring(0, from) + v + text.substring(to))
     }
-    ((constants +: constants.map(Vector(_))).map(replaced(_, worstFor)) ++ arrays.map(a => replaced(Seq(a), shortened))).filterNot(_ == call)
+    ((constants +: constants.map(Vector(_))).map(replaced(_, worstFor)) ++ arrays.map(a =>
+      replaced(Seq(a), shortened)
+    )).filterNot(_ == call)
   }
 
   private def shortened(array: String): Option[String] =
     Some(s"CASE b WHEN 1 THEN slice($array, 1, 1) WHEN 2 THEN slice($array, 1, 0) WHEN 3 THEN NULL ELSE $array END")
 
   private def worstFor(constant: String): Option[String] =
-    types.getOrElseUpdate(constant, Try(spark.sql(s"SELECT $constant").schema.head.dataType).toOption).map(worst).filter(_.nonEmpty).map { values =>
-      values.zipWithIndex.map { case (v, i) => s"WHEN ${i + 1} THEN $v" }.mkString("CASE b ", " ", s" ELSE $constant END")
+    types.getOrElseUpdate(
+      constant,
+      Try(spark.sql(s"SELECT $constant").schema.head.dataType).toOption
+    ).map(worst).filter(_.nonEmpty).map { values =>
+      values.zipWithIndex.map { case (v, i) => s"WHEN ${i + 1} THEN $v" }.mkString(
+        "CASE b ",
+        " ",
+        s" ELSE $constant END"
+      )
     }
 
   private def checked(name: String, call: String): Option[FunctionCase] = Try(resolved(call)) match {
@@ -75,10 +91,12 @@ final class FunctionCases(spark: SparkSession, table: String, perFunction: Int) 
   private def skip(name: String, why: String): Option[FunctionCase] = { skipped(name) = why; None }
 
   /** As the rule sees it. */
-  private def resolved(call: String): Option[(Expression, Expression)] = spark.sql(s"SELECT $call AS y FROM $table").queryExecution.optimizedPlan match {
-    case Project(Seq(Alias(e, _)), child) if e.references.nonEmpty => Some((e, BindReferences.bindReference(e, child.output)))
-    case _                                                         => None
-  }
+  private def resolved(call: String): Option[(Expression, Expression)] =
+    spark.sql(s"SELECT $call AS y FROM $table").queryExecution.optimizedPlan match {
+      case Project(Seq(Alias(e, _)), child) if e.references.nonEmpty =>
+        Some((e, BindReferences.bindReference(e, child.output)))
+      case _ => None
+    }
 }
 
 /**
@@ -115,9 +133,21 @@ object FunctionCases {
     case BooleanType   => Seq("NULL", "false", "true", "false", "true")
     case _: StringType => Seq("'('", "''", "'{\"a\":['", "'99999999999999999999-13-45'", "NULL")
     case BinaryType    => Seq("X''", "X'FF'", "X'00000000000000000000000000'", "X'28'", "NULL")
-    case DateType      => Seq("date_from_unix_date(2147483647)", "date_from_unix_date(-2147483648)", "DATE'0001-01-01'", "DATE'9999-12-31'", "NULL")
+    case DateType      => Seq(
+        "date_from_unix_date(2147483647)",
+        "date_from_unix_date(-2147483648)",
+        "DATE'0001-01-01'",
+        "DATE'9999-12-31'",
+        "NULL"
+      )
     case TimestampType =>
-      Seq("timestamp_micros(9223372036854775807L)", "timestamp_micros(-9223372036854775807L)", "TIMESTAMP'0001-01-01'", "timestamp_micros(0)", "NULL")
+      Seq(
+        "timestamp_micros(9223372036854775807L)",
+        "timestamp_micros(-9223372036854775807L)",
+        "TIMESTAMP'0001-01-01'",
+        "timestamp_micros(0)",
+        "NULL"
+      )
     case TimestampNTZType => Seq("TIMESTAMP_NTZ'0001-01-01'", "TIMESTAMP_NTZ'9999-12-31'", "NULL")
     case _                => Nil
   }

@@ -13,8 +13,16 @@ import java.nio.file.{Files, Path, Paths}
  * expected output, up to an empty line
  * }}}
  */
-final case class GoldenCase(comments: Vector[String], command: String, arguments: Vector[String], input: Vector[String], expected: Vector[String], line: Int) {
-  def render(output: Vector[String]): Vector[String] = (comments :+ (command +: arguments).mkString(" ")) ++ input ++ (GoldenFile.Separator +: output)
+final case class GoldenCase(
+    comments: Vector[String],
+    command: String,
+    arguments: Vector[String],
+    input: Vector[String],
+    expected: Vector[String],
+    line: Int
+) {
+  def render(output: Vector[String]): Vector[String] =
+    (comments :+ (command +: arguments).mkString(" ")) ++ input ++ (GoldenFile.Separator +: output)
 }
 
 object GoldenFile {
@@ -54,7 +62,10 @@ object GoldenFile {
       val (input, separated) = rest.tail.span(_ != Separator)
       require(separated.nonEmpty, s"line $line: '${rest.head}' has no line '$Separator' after its input")
       val (expected, after) = separated.tail.span(_.nonEmpty)
-      GoldenCase(comments, words.head, words.tail, input, expected, line) +: cases(after, line + 1 + input.size + 1 + expected.size)
+      GoldenCase(comments, words.head, words.tail, input, expected, line) +: cases(
+        after,
+        line + 1 + input.size + 1 + expected.size
+      )
     }
   }
 }

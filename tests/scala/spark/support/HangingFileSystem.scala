@@ -5,7 +5,10 @@ import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import org.apache.hadoop.fs._
 
-/** The local file system under the scheme `hanging`: as long as it is told to, whoever asks it for something below a directory of a certain name waits. */
+/**
+ * The local file system under the scheme `hanging`: as long as it is told to, whoever asks it for something below a
+ * directory of a certain name waits.
+ */
 class HangingFileSystem extends RawLocalFileSystem {
   import HangingFileSystem._
 
@@ -18,7 +21,9 @@ class HangingFileSystem extends RawLocalFileSystem {
   override def getFileStatus(path: Path): FileStatus            = { hang(path); super.getFileStatus(path) }
 
   private def hang(path: Path): Unit = held.foreach { case (directory, release) =>
-    if (path.toString.contains(s"/$directory/") || path.getName == directory) { release.await(LongestSeconds, TimeUnit.SECONDS); () }
+    if (path.toString.contains(s"/$directory/") || path.getName == directory) {
+      release.await(LongestSeconds, TimeUnit.SECONDS); ()
+    }
   }
 }
 

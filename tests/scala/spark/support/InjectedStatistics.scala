@@ -7,7 +7,13 @@ import org.apache.spark.sql.catalyst.plans.logical.{Histogram, HistogramBin}
 
 /** Puts statistics into the catalog as ANALYZE does, whatever the table holds. */
 object InjectedStatistics {
-  def apply(spark: SparkSession, table: String, rows: Option[BigInt], bytes: BigInt, columns: Map[String, CatalogColumnStat] = Map.empty): Unit =
+  def apply(
+      spark: SparkSession,
+      table: String,
+      rows: Option[BigInt],
+      bytes: BigInt,
+      columns: Map[String, CatalogColumnStat] = Map.empty
+  ): Unit =
     spark.sessionState.catalog.alterTableStats(TableIdentifier(table), Some(CatalogStatistics(bytes, rows, columns)))
 
   def column(

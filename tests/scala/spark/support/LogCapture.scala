@@ -13,7 +13,8 @@ object LogCapture {
     val lines    = mutable.ArrayBuffer.empty[String]
     val appender = new AbstractAppender("capture", null, null, true, Property.EMPTY_ARRAY) {
       override def append(event: LogEvent): Unit =
-        if (event.getLevel.isMoreSpecificThan(Level.WARN)) lines.synchronized { lines += event.getMessage.getFormattedMessage; () }
+        if (event.getLevel.isMoreSpecificThan(Level.WARN))
+          lines.synchronized { lines += event.getMessage.getFormattedMessage; () }
     }
     appender.start()
     val target = LogManager.getLogger(logger).asInstanceOf[Logger]

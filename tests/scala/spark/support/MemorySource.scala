@@ -9,16 +9,23 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{Row, SparkSession, SQLContext}
 
 /**
- * Tables whose rows lie in memory: real catalog tables that can be analyzed and carry statistics, without files, so that hundreds of queries take seconds.
+ * Tables whose rows lie in memory: real catalog tables that can be analyzed and carry statistics, without files, so
+ * that hundreds of queries take seconds.
  *
- * `CREATE TABLE t (…) USING …MemorySource OPTIONS (data 't', bytes '100')`: `bytes` is the size that the source reports; without it, it knows none.
+ * `CREATE TABLE t (…) USING …MemorySource OPTIONS (data 't', bytes '100')`: `bytes` is the size that the source
+ * reports; without it, it knows none.
  */
 class MemorySource extends SchemaRelationProvider {
   override def createRelation(context: SQLContext, options: Map[String, String], schema: StructType): BaseRelation =
     new MemoryRelation(context, schema, options.getOrElse("data", ""), options.get("bytes").map(_.toLong))
 }
 
-final class MemoryRelation(override val sqlContext: SQLContext, override val schema: StructType, data: String, bytes: Option[Long]) extends BaseRelation
+final class MemoryRelation(
+    override val sqlContext: SQLContext,
+    override val schema: StructType,
+    data: String,
+    bytes: Option[Long]
+) extends BaseRelation
     with TableScan {
   override def sizeInBytes: Long = bytes.getOrElse(super.sizeInBytes)
 
@@ -27,7 +34,8 @@ final class MemoryRelation(override val sqlContext: SQLContext, override val sch
 
   override def buildScan(): RDD[Row] = {
     val rows = MemorySource.rows(data)
-    (if (rows.isEmpty) sqlContext.sparkContext.emptyRDD[InternalRow] else sqlContext.sparkContext.parallelize(rows, 1)).asInstanceOf[RDD[Row]]
+    (if (rows.isEmpty) sqlContext.sparkContext.emptyRDD[InternalRow]
+     else sqlContext.sparkContext.parallelize(rows, 1)).asInstanceOf[RDD[Row]]
   }
 }
 

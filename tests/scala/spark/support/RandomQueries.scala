@@ -2,7 +2,10 @@ package org.apache.spark.sql.dovetail
 
 import scala.util.Random
 
-/** Queries over [[RandomTables]]: joins of all kinds of 2 to 7 relations, predicates of all kinds, subqueries, derived tables, aggregates. */
+/**
+ * Queries over [[RandomTables]]: joins of all kinds of 2 to 7 relations, predicates of all kinds, subqueries, derived
+ * tables, aggregates.
+ */
 final class RandomQueries(random: Random) {
   import RandomQueries.Input
 
@@ -16,7 +19,8 @@ final class RandomQueries(random: Random) {
 
   def query(): String = {
     aliases = 0
-    if (chance(0.06)) s"SELECT count(*) FROM (${select(small = true)}) UNION ALL SELECT count(*) FROM (${select(small = true)})"
+    if (chance(0.06))
+      s"SELECT count(*) FROM (${select(small = true)}) UNION ALL SELECT count(*) FROM (${select(small = true)})"
     else if (chance(0.06)) twice()
     else select(small = false)
   }
@@ -26,8 +30,10 @@ final class RandomQueries(random: Random) {
     val (a, b) = (base(), base())
     val (c, d) = (base(), base())
     val body   =
-      s"SELECT ${a.alias}.k, ${b.alias}.g, ${c.alias}.s, count(*) AS v FROM ${a.sql} JOIN ${b.sql} ON ${a.alias}.k = ${b.alias}.k JOIN ${c.sql} ON ${equality(c, Vector(a, b))} GROUP BY 1, 2, 3"
-    s"WITH c AS ($body) SELECT p.k, p.v, q.s FROM c p JOIN c q ON p.k = q.k JOIN ${d.sql} ON ${d.alias}.k = q.k WHERE p.v <= q.v"
+      s"SELECT ${a.alias}.k, ${b.alias}.g, ${c.alias}.s, count(*) AS v FROM ${a.sql} JOIN ${b.sql} ON ${a.alias}.k = " +
+        s"${b.alias}.k JOIN ${c.sql} ON ${equality(c, Vector(a, b))} GROUP BY 1, 2, 3"
+    s"WITH c AS ($body) SELECT p.k, p.v, q.s FROM c p JOIN c q ON p.k = q.k JOIN ${d.sql} ON ${d.alias}.k = q.k " +
+      "WHERE p.v <= q.v"
   }
 
   private def select(small: Boolean): String = {
@@ -47,7 +53,11 @@ final class RandomQueries(random: Random) {
     random.nextInt(12) match {
       case 0 => Input(s"(SELECT k, g, count(*) AS v FROM ${table()} GROUP BY k, g) $a", a, Set("k", "g", "v"))
       case 1 => Input(s"(SELECT DISTINCT k, s FROM ${table()}) $a", a, Set("k", "s"))
-      case 2 => Input(s"(SELECT k, v, s FROM ${table()} UNION ALL SELECT k + 1, v, s FROM ${table()}) $a", a, Set("k", "v", "s"))
+      case 2 => Input(
+          s"(SELECT k, v, s FROM ${table()} UNION ALL SELECT k + 1, v, s FROM ${table()}) $a",
+          a,
+          Set("k", "v", "s")
+        )
       case 3 =>
         val (l, r) = (base(), base())
         Input(
@@ -55,7 +65,11 @@ final class RandomQueries(random: Random) {
           a,
           Set("k", "g", "v")
         )
-      case 4 => Input(s"(SELECT k, v, row_number() OVER (PARTITION BY k ORDER BY v, g, s, d, x, f) AS g FROM ${table()}) $a", a, Set("k", "g", "v"))
+      case 4 => Input(
+          s"(SELECT k, v, row_number() OVER (PARTITION BY k ORDER BY v, g, s, d, x, f) AS g FROM ${table()}) $a",
+          a,
+          Set("k", "g", "v")
+        )
       case _ => Input(s"${table()} $a", a, All)
     }
   }
@@ -107,8 +121,11 @@ final class RandomQueries(random: Random) {
       case 0 if wide             => s"${pair("v", "<", next, one(visible: _*))}"
       case 1                     => s"(${equality(next, visible)} OR ${pair("v", "=", next, one(visible: _*))})"
       case 2                     => pair("k", "<=>", next, one(visible: _*))
-      case 3 if visible.size > 1 => val Seq(a, b) = random.shuffle(visible).take(2): @unchecked; s"${column(a, "k")} + ${column(b, "v")} = ${column(next, "v")}"
-      case 4 | 5 | 6             => val other = one(visible: _*); s"${pair("k", "=", next, other)} AND ${pair(one("v", "g"), "=", next, other)}"
+      case 3 if visible.size > 1 =>
+        val Seq(a, b) = random.shuffle(visible).take(2): @unchecked;
+        s"${column(a, "k")} + ${column(b, "v")} = ${column(next, "v")}"
+      case 4 | 5 | 6 =>
+        val other = one(visible: _*); s"${pair("k", "=", next, other)} AND ${pair(one("v", "g"), "=", next, other)}"
       case 7                     => s"coalesce(${column(next, "k")}, 0) = ${column(one(visible: _*), "k")}"
       case 8 if visible.size > 1 => s"${equality(next, visible)} AND ${equality(next, visible)}"
       case _                     => equality(next, visible)
@@ -127,7 +144,8 @@ final class RandomQueries(random: Random) {
   private def pair(c: String, op: String, a: Input, b: Input): String = s"${column(a, c)} $op ${column(b, c)}"
 
   /** The column, or one of the same kind that this input has. */
-  private def column(i: Input, c: String): String = s"${i.alias}.${if (i.columns(c)) c else if (i.columns("k")) "k" else i.columns.min}"
+  private def column(i: Input, c: String): String =
+    s"${i.alias}.${if (i.columns(c)) c else if (i.columns("k")) "k" else i.columns.min}"
 
   private def filter(i: Input): String = random.nextInt(8) match {
     case 0                   => s"${column(i, "v")} < ${1 + random.nextInt(9)}"
@@ -151,26 +169,34 @@ final class RandomQueries(random: Random) {
         val (y, w) = (base(), base())
         s"${one("", "NOT ")}EXISTS (SELECT 1 FROM ${z.sql} JOIN ${y.sql} ON ${equality(y, Vector(z))} JOIN ${w.sql} ON ${equality(w, Vector(z, y))} WHERE ${pair("k", "=", w, a)})"
       case 5 => s"${column(a, "k")} IN (SELECT ${z.alias}.k FROM ${z.sql} WHERE ${filter(z)})"
-      case 6 => s"${column(a, "k")} NOT IN (SELECT ${z.alias}.k FROM ${z.sql} WHERE ${one(s"${z.alias}.k IS NOT NULL AND ", "")}${filter(z)})"
+      case 6 =>
+        s"${column(a, "k")} NOT IN (SELECT ${z.alias}.k FROM ${z.sql} WHERE ${one(s"${z.alias}.k IS NOT NULL AND ", "")}${filter(z)})"
       case 7 => s"(${filter(a)} OR ${column(b, "k")} IN (SELECT ${z.alias}.v FROM ${z.sql}))"
-      case 8 => s"${column(a, "v")} > (SELECT avg(${z.alias}.v) - 2 FROM ${z.sql}${one("", s" WHERE ${pair("k", "=", z, b)}")})"
+      case 8 =>
+        s"${column(a, "v")} > (SELECT avg(${z.alias}.v) - 2 FROM ${z.sql}${one("", s" WHERE ${pair("k", "=", z, b)}")})"
       case _ => filter(a)
     }
   }
 
-  private def conjunction(start: String, predicates: Seq[String]): String = if (predicates.isEmpty) "" else predicates.mkString(start, " AND ", "")
+  private def conjunction(start: String, predicates: Seq[String]): String =
+    if (predicates.isEmpty) "" else predicates.mkString(start, " AND ", "")
 
   // SELECT and what follows WHERE
 
   private def output(visible: Vector[Input]): (String, String) = {
-    val columns = Vector.fill(1 + random.nextInt(4)) { val i = one(visible: _*); s"${i.alias}.${one(i.columns.toVector.sorted: _*)}" }
+    val columns = Vector.fill(1 + random.nextInt(4)) {
+      val i = one(visible: _*); s"${i.alias}.${one(i.columns.toVector.sorted: _*)}"
+    }
     val named   = columns.zipWithIndex.map { case (c, i) => s"$c AS c$i" }.mkString(", ")
     val ordered = columns.indices.map(i => s"c$i").mkString(", ")
     val a       = one(visible: _*)
     random.nextInt(10) match {
       case 0 | 1     => (s"count(*), sum(${column(a, "v")}), max(${column(a, "k")})", "")
       case 2 | 3 | 4 =>
-        (s"$named, count(*) AS n, min(${column(a, "v")}) AS low", s" GROUP BY ${columns.distinct.mkString(", ")}${one("", "", " HAVING count(*) > 1")}")
+        (
+          s"$named, count(*) AS n, min(${column(a, "v")}) AS low",
+          s" GROUP BY ${columns.distinct.mkString(", ")}${one("", "", " HAVING count(*) > 1")}"
+        )
       case 5 => (s"DISTINCT $named", "")
       case 6 => (named, s" ORDER BY $ordered LIMIT 5")
       case _ => (named, "")

@@ -6,12 +6,16 @@ import scala.util.Random
 
 import org.apache.spark.sql.{Row, SparkSession}
 
-/** Small tables that joins find hard: NULLs in every column, duplicates, zeros of both signs and NaN, one table of a single row, one without any. */
+/**
+ * Small tables that joins find hard: NULLs in every column, duplicates, zeros of both signs and NaN, one table of a
+ * single row, one without any.
+ */
 object RandomTables {
 
   /** name → rows; the sizes keep a join of seven of them small */
-  val sizes: Vector[(String, Int)] = Vector("t0" -> 12, "t1" -> 9, "t2" -> 7, "t3" -> 13, "t4" -> 5, "t5" -> 1, "t6" -> 0)
-  val names: Vector[String]        = sizes.map(_._1)
+  val sizes: Vector[(String, Int)] =
+    Vector("t0" -> 12, "t1" -> 9, "t2" -> 7, "t3" -> 13, "t4" -> 5, "t5" -> 1, "t6" -> 0)
+  val names: Vector[String] = sizes.map(_._1)
 
   val columns = "k INT, g BIGINT, s STRING, d DATE, v INT, x DOUBLE, f DECIMAL(6,2)"
 
@@ -39,7 +43,13 @@ object RandomTables {
     def ndv                            = Some(BigInt(math.max(1L, (rows.toLong * random.nextDouble()).toLong)))
     def stat(min: String, max: String) =
       if (random.nextInt(4) == 0) InjectedStatistics.column()
-      else InjectedStatistics.column(ndv = ndv, nulls = Some(rows / (1 + random.nextInt(20))), min = Option(min), max = Option(max), length = Some(8L))
+      else InjectedStatistics.column(
+        ndv = ndv,
+        nulls = Some(rows / (1 + random.nextInt(20))),
+        min = Option(min),
+        max = Option(max),
+        length = Some(8L)
+      )
     InjectedStatistics(
       spark,
       name,

@@ -9,11 +9,18 @@ import org.apache.spark.sql.connector.read.colstats.ColumnStatistics
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** A data source of version 2 that reports statistics, as Iceberg does: `rows` of them, and of column k what the options say. It holds no rows. */
+/**
+ * A data source of version 2 that reports statistics, as Iceberg does: `rows` of them, and of column k what the options
+ * say. It holds no rows.
+ */
 class ReportingSource extends TableProvider {
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = StructType.fromDDL("k INT, v INT")
 
-  override def getTable(schema: StructType, partitioning: Array[Transform], properties: util.Map[String, String]): Table =
+  override def getTable(
+      schema: StructType,
+      partitioning: Array[Transform],
+      properties: util.Map[String, String]
+  ): Table =
     new ReportingTable(schema, new CaseInsensitiveStringMap(properties))
 }
 
@@ -27,7 +34,8 @@ final class ReportingTable(columns: StructType, options: CaseInsensitiveStringMa
   }
 }
 
-final class ReportingScan(columns: StructType, options: CaseInsensitiveStringMap) extends Scan with SupportsReportStatistics with Batch {
+final class ReportingScan(columns: StructType, options: CaseInsensitiveStringMap) extends Scan
+    with SupportsReportStatistics with Batch {
   override def readSchema: StructType                        = columns
   override def toBatch: Batch                                = this
   override def planInputPartitions(): Array[InputPartition]  = Array.empty
@@ -35,7 +43,8 @@ final class ReportingScan(columns: StructType, options: CaseInsensitiveStringMap
 
   override def estimateStatistics(): Statistics = new Statistics {
     override def sizeInBytes: util.OptionalLong = util.OptionalLong.of(options.getLong("bytes", 1000L))
-    override def numRows: util.OptionalLong = if (options.containsKey("rows")) util.OptionalLong.of(options.getLong("rows", 0L)) else util.OptionalLong.empty()
+    override def numRows: util.OptionalLong     =
+      if (options.containsKey("rows")) util.OptionalLong.of(options.getLong("rows", 0L)) else util.OptionalLong.empty()
     override def columnStats: util.Map[NamedReference, ColumnStatistics] = {
       val stats = new util.HashMap[NamedReference, ColumnStatistics]
       if (options.containsKey("distinct")) stats.put(

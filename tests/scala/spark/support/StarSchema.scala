@@ -4,8 +4,8 @@ import org.apache.spark.sql.SparkSession
 import org.scalatest.BeforeAndAfterAll
 
 /**
- * A fact table `f` with three dimensions in Parquet, analyzed; `p` is the fact partitioned by the key of `c`. A query that filters `c` is best joined with `c`
- * first, and is not if it is written in alphabetical order.
+ * A fact table `f` with three dimensions in Parquet, analyzed; `p` is the fact partitioned by the key of `c`. A query
+ * that filters `c` is best joined with `c` first, and is not if it is written in alphabetical order.
  */
 object StarSchema {
   val tables: Seq[String] = Seq("f", "a", "b", "c", "p")
@@ -18,7 +18,8 @@ object StarSchema {
     }
     table(
       "f",
-      "SELECT /*+ REPARTITION(2) */ CAST(id % 100 AS INT) k1, CAST(id * 7 % 90 AS INT) k2, CAST(id * 3 % 20 AS INT) k3, CAST(id % 1000 AS INT) v, concat('text ', id) AS t FROM range(5000)"
+      "SELECT /*+ REPARTITION(2) */ CAST(id % 100 AS INT) k1, CAST(id * 7 % 90 AS INT) k2, CAST(id * 3 % 20 AS INT) " +
+        "k3, CAST(id % 1000 AS INT) v, concat('text ', id) AS t FROM range(5000)"
     )
     Seq("a" -> 100, "b" -> 90, "c" -> 20).foreach { case (name, n) =>
       table(name, s"SELECT CAST(id AS INT) k, CAST(id % 10 AS INT) w, concat('$name', id) AS s FROM range($n)")

@@ -8,10 +8,12 @@ import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoredTable, StoreF
 import org.apache.spark.sql.types.{DataType, LongType}
 
 /**
- * A program that writes one table's statistics again and again until it is killed: `StoreWriter <directory> <key> <name>`.
+ * A program that writes one table's statistics again and again until it is killed: `StoreWriter <directory> <key>
+ * <name>`.
  *
- * Every file says who wrote it and how often, in each of its pieces: the name is `<name>-<i>`, the table has i rows, and all bytes of its parts are the
- * same. So a reader sees whether a file is one that somebody wrote, or made of several.
+ * Every file says who wrote it and how often, in each of its pieces: the name is `<name>-<i>`, the table has i rows,
+ * and all bytes of its parts are the same. So a reader sees whether a file is one that somebody wrote, or made of
+ * several.
  */
 object StoreWriter {
   private val Parts = 8
@@ -28,7 +30,9 @@ object StoreWriter {
     val row    = new UnsafeRow(1)
     row.pointTo(new Array[Byte](RowBytes), RowBytes)
     (1 to i).foreach(r => whole.add(row, r.toLong))
-    val parts = Vector.tabulate(Parts)(p => TableFile.NewPart(Vector(p.toLong), 1L, Array.fill(PartBytes)((name.hashCode + i).toByte)))
+    val parts = Vector.tabulate(Parts)(p =>
+      TableFile.NewPart(Vector(p.toLong), 1L, Array.fill(PartBytes)((name.hashCode + i).toByte))
+    )
     TableFile.NewTable(key, s"$name-$i", i.toLong, recipe, parts, whole.toBytes)
   }
 
@@ -39,7 +43,8 @@ object StoreWriter {
     val byte = (name.hashCode + i).toByte
     // a part may be gone when another file has taken the place of this one
     val parts = table.header.parts.flatMap(store.part(table, _))
-    if (table.statistics.rows != i || table.header.collectedAt != i) Some(s"$i rows were written, and ${table.statistics.rows} are there")
+    if (table.statistics.rows != i || table.header.collectedAt != i)
+      Some(s"$i rows were written, and ${table.statistics.rows} are there")
     else if (parts.exists(b => b.length != PartBytes || b.exists(_ != byte))) Some(s"a part of $name-$i is not its own")
     else None
   }

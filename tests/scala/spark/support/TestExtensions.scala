@@ -5,10 +5,15 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.dovetail.plan.ReorderJoins
 import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 
-/** A second extension of the test session, where a suite can put a rule of its own: one that fails, watches, or takes a given join order. */
+/**
+ * A second extension of the test session, where a suite can put a rule of its own: one that fails, watches, or takes a
+ * given join order.
+ */
 class TestExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit =
-    extensions.injectPreCBORule(session => TestExtensions.rule.fold[Rule[LogicalPlan]](TestExtensions.Nothing)(_(session)))
+    extensions.injectPreCBORule(session =>
+      TestExtensions.rule.fold[Rule[LogicalPlan]](TestExtensions.Nothing)(_(session))
+    )
 }
 
 object TestExtensions {

@@ -9,8 +9,9 @@ import org.apache.hadoop.security.AccessControlException
 import org.apache.hadoop.util.Progressable
 
 /**
- * The local file system under the scheme `watched`: it notes what is asked of it, and takes no writes while it is told to. Like some file systems of others,
- * it is none of Hadoop's newer kind (`AbstractFileSystem`), so a file is not replaced in one step.
+ * The local file system under the scheme `watched`: it notes what is asked of it, and takes no writes while it is told
+ * to. Like some file systems of others, it is none of Hadoop's newer kind (`AbstractFileSystem`), so a file is not
+ * replaced in one step.
  */
 class WatchedFileSystem extends RawLocalFileSystem {
   import WatchedFileSystem._
@@ -39,7 +40,9 @@ class WatchedFileSystem extends RawLocalFileSystem {
       replication: Short,
       block: Long,
       progress: Progressable
-  ): FSDataOutputStream = { refuse(path); super.create(path, permission, overwrite, buffer, replication, block, progress) }
+  ): FSDataOutputStream = {
+    refuse(path); super.create(path, permission, overwrite, buffer, replication, block, progress)
+  }
 
   private def refuse(path: Path): Unit = if (readOnly) throw new AccessControlException(s"Permission denied: $path")
 }

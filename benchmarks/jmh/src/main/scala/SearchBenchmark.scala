@@ -55,7 +55,9 @@ class SearchBenchmark {
     written = graph.relations.indices.map(i => Shape.Leaf(i): Shape).reduceLeft((l, r) => Shape.Join(l, r))
     costs = new PhysicalCosts(CostConstants(), ClusterFacts())
     val found = search()
-    println(s"$shape: ${found.algorithm}, ${found.pairs} pairs, cost ${found.best.cost.total} of ${found.original.cost.total}")
+    println(
+      s"$shape: ${found.algorithm}, ${found.pairs} pairs, cost ${found.best.cost.total} of ${found.original.cost.total}"
+    )
   }
 
   /** The default budget of pairs; no deadline, so that what is measured is the same work on any machine. */

@@ -5,12 +5,16 @@ import scala.util.Random
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, JoinKind, Member, Operator, Relation}
 import dovetail.kernel.profile.{ColumnProfile, Estimate, RelationProfile, RowBytes, Source}
 
-/** Join graphs to search: every edge a class of its own, sizes and domains drawn from several orders of magnitude, always the same by name. */
+/**
+ * Join graphs to search: every edge a class of its own, sizes and domains drawn from several orders of magnitude,
+ * always the same by name.
+ */
 object Shapes {
 
   /**
-   * `clique12`, `star16`, `chain20`, `cycle12`, `snowflake50` (a third around the centre, the others around these), `tree50` (random), `mixed100` (random tree
-   * and a quarter as many edges that close cycles). `outerstar50` and `outersnowflake50` join every other relation, and all that hangs on it, by left outer joins.
+   * `clique12`, `star16`, `chain20`, `cycle12`, `snowflake50` (a third around the centre, the others around these),
+   * `tree50` (random), `mixed100` (random tree and a quarter as many edges that close cycles). `outerstar50` and
+   * `outersnowflake50` join every other relation, and all that hangs on it, by left outer joins.
    */
   def apply(name: String): JoinGraph = {
     val (full, n) = name.splitAt(name.indexWhere(_.isDigit)) match { case (s, digits) => (s, digits.toInt) }
@@ -24,8 +28,12 @@ object Shapes {
       case "snowflake" => (1 until n).map(i => (if (i <= n / 3) 0 else 1 + (i - n / 3 - 1) % (n / 3), i))
       case "clique"    => for (a <- 0 until n; b <- a + 1 until n) yield (a, b)
       case "tree"      => tree
-      case "mixed"     => (tree ++ Seq.fill(n / 4)((random.nextInt(n), random.nextInt(n))).collect { case (a, b) if a < b => (a, b) }).distinct
-      case _           => throw new IllegalArgumentException(s"no shape '$shape'; there are chain, cycle, star, snowflake, clique, tree, mixed")
+      case "mixed"     => (tree ++ Seq.fill(n / 4)((random.nextInt(n), random.nextInt(n))).collect {
+          case (a, b) if a < b => (a, b)
+        }).distinct
+      case _ => throw new IllegalArgumentException(
+          s"no shape '$shape'; there are chain, cycle, star, snowflake, clique, tree, mixed"
+        )
     }
     sized(n, edges, if (shape == full) Set.empty else outer(edges), random)
   }
@@ -58,7 +66,18 @@ object Shapes {
       Vector.empty,
       operators.zipWithIndex.map { case ((a, b), i) =>
         val read = Vector(a.relation, b.relation)
-        Operator(i, JoinKind.LeftOuter, (0 until b.relation).toVector, Vector(b.relation), Vector((a, b)), read, 1.0, read, wideEquality = false, a.text)
+        Operator(
+          i,
+          JoinKind.LeftOuter,
+          (0 until b.relation).toVector,
+          Vector(b.relation),
+          Vector((a, b)),
+          read,
+          1.0,
+          read,
+          wideEquality = false,
+          a.text
+        )
       }
     )
   }

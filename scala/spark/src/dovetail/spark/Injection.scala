@@ -8,8 +8,8 @@ import org.apache.spark.sql.dovetail.sql.{CommandParser, TableFunctions, TableFu
 /**
  * What Dovetail adds to a session, and where.
  *
- * Builders are called often (the rule's once per optimizer run and subquery, the strategy's once per planned node), so they return cheap objects and do
- * not touch the session.
+ * Builders are called often (the rule's once per optimizer run and subquery, the strategy's once per planned node), so
+ * they return cheap objects and do not touch the session.
  */
 object Injection {
   def apply(extensions: SparkSessionExtensions): Unit = {
@@ -20,8 +20,9 @@ object Injection {
     // Injected strategies come before Spark's own.
     extensions.injectPlannerStrategy(session => new JoinChoice(session))
     extensions.injectParser((_, parser) => CommandParser(parser))
-    // Pre-CBO: after operator optimization and filter inference, before dynamic partition pruning and runtime filters. An operator-optimization rule
-    // would run to a fixed point against Spark's own ReorderJoin; later there is no place to inject a rule before partition pruning.
+    // Pre-CBO: after operator optimization and filter inference, before dynamic partition pruning and runtime filters.
+    // An operator-optimization rule would run to a fixed point against Spark's own ReorderJoin; later there is no place
+    // to inject a rule before partition pruning.
     extensions.injectPreCBORule(session => new ReorderJoins(session))
   }
 }

@@ -1,6 +1,9 @@
 package dovetail.kernel.cost
 
-/** Prices joins. The search calls `join` for every pair of sub-plans it considers; the model offers what ways of executing that join it knows. */
+/**
+ * Prices joins. The search calls `join` for every pair of sub-plans it considers; the model offers what ways of
+ * executing that join it knows.
+ */
 trait CostModel {
   def name: String
 
@@ -10,7 +13,8 @@ trait CostModel {
   /**
    * Offers the ways of joining `left` and `right` to `out` by an inner join.
    *
-   * @param key  classes that the two have in common: the hash key, as a partitioning mask; 0 where there is none or it has no class
+   * @param key  classes that the two have in common: the hash key, as a partitioning mask; 0 where there is none or it
+   *             has no class
    * @param equi there is an equality to hash or sort by
    */
   def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean): Unit
@@ -18,7 +22,10 @@ trait CostModel {
   /** Offers the ways of joining `left` and `right` to `out` by an operator, whose left side `left` is. */
   def join(left: SubPlan, right: SubPlan, out: SubPlan, operator: OperatorJoin): Unit
 
-  /** The parts of the cost of an inner join itself, without its inputs, as `join` added them up for alternative `i` of `out`. */
+  /**
+   * The parts of the cost of an inner join itself, without its inputs, as `join` added them up for alternative `i` of
+   * `out`.
+   */
   def parts(out: SubPlan, i: Int): Cost
 
   /** The same for the join of an operator. */
@@ -26,7 +33,8 @@ trait CostModel {
 }
 
 /**
- * The formula of Spark's cost-based optimizer (Hu et al. 2017): `weight * rows + (1 - weight) * bytes`, summed over the joins. Physical properties do not exist.
+ * The formula of Spark's cost-based optimizer (Hu et al. 2017): `weight * rows + (1 - weight) * bytes`, summed over the
+ * joins. Physical properties do not exist.
  *
  * @param weight share of the rows, 0 to 1 (`spark.dovetail.cost.cardWeight`)
  */
@@ -39,7 +47,8 @@ final class CardWeightCosts(weight: Double) extends CostModel {
   def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean): Unit =
     out.offer(left.cost(0) + right.cost(0) + own(out), 0L, JoinMethod.Unspecified, left, 0, right, 0, 0.0)
 
-  def join(left: SubPlan, right: SubPlan, out: SubPlan, operator: OperatorJoin): Unit = join(left, right, out, 0L, operator.equi)
+  def join(left: SubPlan, right: SubPlan, out: SubPlan, operator: OperatorJoin): Unit =
+    join(left, right, out, 0L, operator.equi)
 
   def parts(out: SubPlan, i: Int): Cost                         = Cost(output = own(out))
   def parts(out: SubPlan, i: Int, operator: OperatorJoin): Cost = parts(out, i)

@@ -1,6 +1,9 @@
 package dovetail.kernel.cost
 
-/** Cost constants by name, as settings and files have them: `exchangeByte=2.5, merge=40`. Names that are left out keep their value. */
+/**
+ * Cost constants by name, as settings and files have them: `exchangeByte=2.5, merge=40`. Names that are left out keep
+ * their value.
+ */
 object CostText {
 
   /** Every constant: its name, how to read it, and how to replace it. In the order of [[CostConstants]]. */
@@ -22,15 +25,19 @@ object CostText {
 
   /** `base` with what the text says, or what is wrong with the text. */
   def read(text: String, base: CostConstants): Either[String, CostConstants] =
-    text.split(",").map(_.trim).filter(_.nonEmpty).foldLeft(Right(base): Either[String, CostConstants]) { (found, entry) =>
-      val (name, number) = entry.span(_ != '=') match { case (n, v) => (n.trim, v.drop(1).trim) }
-      for {
-        sofar    <- found
-        constant <- constants.find(_._1 == name).toRight(s"'$name' is none of ${names.mkString(", ")}")
-        value    <-
-          scala.util.Try(number.toDouble).toOption.filter(v => v > 0.0 && !v.isInfinite).toRight(s"$name is '$number', and has to be nanoseconds above 0")
-      } yield constant._3(sofar, value)
+    text.split(",").map(_.trim).filter(_.nonEmpty).foldLeft(Right(base): Either[String, CostConstants]) {
+      (found, entry) =>
+        val (name, number) = entry.span(_ != '=') match { case (n, v) => (n.trim, v.drop(1).trim) }
+        for {
+          sofar    <- found
+          constant <- constants.find(_._1 == name).toRight(s"'$name' is none of ${names.mkString(", ")}")
+          value    <-
+            scala.util.Try(number.toDouble).toOption.filter(v => v > 0.0 && !v.isInfinite).toRight(
+              s"$name is '$number', and has to be nanoseconds above 0"
+            )
+        } yield constant._3(sofar, value)
     }
 
-  def write(values: CostConstants): String = constants.map { case (name, get, _) => s"$name=${get(values)}" }.mkString(", ")
+  def write(values: CostConstants): String =
+    constants.map { case (name, get, _) => s"$name=${get(values)}" }.mkString(", ")
 }

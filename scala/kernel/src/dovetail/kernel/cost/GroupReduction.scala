@@ -1,8 +1,9 @@
 package dovetail.kernel.cost
 
 /**
- * Work of a grouping, and of a semi join in front of it that keeps away the rows of groups that nobody asks for (Bernstein and Chiu, "Using semi-joins to
- * solve relational queries", JACM 1981; Seshadri et al., "Cost-based optimization for magic", SIGMOD 1996). In the constants of the physical model.
+ * Work of a grouping, and of a semi join in front of it that keeps away the rows of groups that nobody asks for
+ * (Bernstein and Chiu, "Using semi-joins to solve relational queries", JACM 1981; Seshadri et al., "Cost-based
+ * optimization for magic", SIGMOD 1996). In the constants of the physical model.
  *
  * @param rows       into the grouping
  * @param groups     out of it
@@ -11,7 +12,14 @@ package dovetail.kernel.cost
  * @param tableRows  of the semi join's right side, which is broadcast
  * @param tableBytes of the same
  */
-final case class GroupReduction(rows: Double, groups: Double, groupBytes: Double, kept: Double, tableRows: Double, tableBytes: Double) {
+final case class GroupReduction(
+    rows: Double,
+    groups: Double,
+    groupBytes: Double,
+    kept: Double,
+    tableRows: Double,
+    tableBytes: Double
+) {
 
   /** Share of the grouping's work that is saved; below 0 where the semi join takes more than it saves. */
   def gain(constants: CostConstants, executors: Int): Double = {

@@ -1,9 +1,9 @@
 package dovetail.kernel.cost
 
 /**
- * How unevenly the rows of a set lie on its join keys: all rows of one key go to one task, and the slowest task is what a shuffled join waits for
- * (DeWitt, Naughton, Schneider and Seshadri, "Practical skew handling in parallel joins", VLDB 1992). Made by the search (`KeyFacts`), priced by
- * [[PhysicalCosts]].
+ * How unevenly the rows of a set lie on its join keys: all rows of one key go to one task, and the slowest task is what
+ * a shuffled join waits for (DeWitt, Naughton, Schneider and Seshadri, "Practical skew handling in parallel joins",
+ * VLDB 1992). Made by the search (`KeyFacts`), priced by [[PhysicalCosts]].
  *
  * @param most the share of the most frequent value of any key
  */
@@ -14,7 +14,10 @@ final class KeySkew private (val most: Double, found: () => Vector[(Long, Double
   private lazy val bits: Array[Long]               = entries.map(_._1).toArray
   private lazy val shares: Array[Double]           = entries.map(_._2).toArray
 
-  /** Share of the rows that have the most frequent combination of these keys, at most; 0 where it is not known to be large. As a partitioning mask. */
+  /**
+   * Share of the rows that have the most frequent combination of these keys, at most; 0 where it is not known to be
+   * large. As a partitioning mask.
+   */
   def largest(key: Long): Double = {
     var least = 1.0
     var known = 0L
@@ -41,7 +44,10 @@ object KeySkew {
     if (kept.isEmpty) none else new KeySkew(kept.map(_._2).max, () => kept)
   }
 
-  /** Of a join: a key is as frequent in it as in the input where it is most frequent. A partner that lacks the key would help; one with few keys does not. */
+  /**
+   * Of a join: a key is as frequent in it as in the input where it is most frequent. A partner that lacks the key would
+   * help; one with few keys does not.
+   */
   def joined(inputs: Iterable[KeySkew]): KeySkew = inputs.filterNot(_ eq none).toVector match {
     case Vector()    => none
     case Vector(one) => one

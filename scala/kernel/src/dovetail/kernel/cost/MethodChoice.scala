@@ -3,10 +3,11 @@ package dovetail.kernel.cost
 import scala.collection.mutable
 
 /**
- * What a cost model had to choose from when it settled how one join of a plan is executed: for reports, made when somebody asks.
+ * What a cost model had to choose from when it settled how one join of a plan is executed: for reports, made when
+ * somebody asks.
  *
- * There are no formulas here: the model is asked once more, for the same inputs, and all that it offers is written down. The search itself keeps only
- * what may win.
+ * There are no formulas here: the model is asked once more, for the same inputs, and all that it offers is written
+ * down. The search itself keeps only what may win.
  *
  * @param ways the ways of executing the join, in the order in which the model offers them, each at its cheapest
  */
@@ -43,7 +44,8 @@ object MethodChoice {
     val (left, right) = (plan.left(i).only(plan.leftAlternative(i)), plan.right(i).only(plan.rightAlternative(i)))
     val offers        = new Offers(plan)
     ask(left, right, offers)
-    def input(side: SubPlan, key: Long) = Input(side.bytes, side.cautious, side.broadcast, key != 0L && side.partitioning(0) == key)
+    def input(side: SubPlan, key: Long) =
+      Input(side.bytes, side.cautious, side.broadcast, key != 0L && side.partitioning(0) == key)
     MethodChoice(input(left, keys._1), input(right, keys._2), offers.cheapest)
   }
 
@@ -51,7 +53,16 @@ object MethodChoice {
   final private class Offers(of: SubPlan) extends SubPlan(of) {
     private val ways = mutable.LinkedHashMap.empty[JoinMethod, Double]
 
-    override def offer(cost: Double, partitioning: Long, method: JoinMethod, l: SubPlan, la: Int, r: SubPlan, ra: Int, repartition: Double): Unit =
+    override def offer(
+        cost: Double,
+        partitioning: Long,
+        method: JoinMethod,
+        l: SubPlan,
+        la: Int,
+        r: SubPlan,
+        ra: Int,
+        repartition: Double
+    ): Unit =
       if (ways.get(method).forall(cost < _)) ways(method) = cost
 
     def cheapest: Vector[Way] = ways.toVector.map { case (method, cost) => Way(method, cost) }

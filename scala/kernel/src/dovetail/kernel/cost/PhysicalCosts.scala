@@ -5,11 +5,12 @@ import dovetail.kernel.cost.JoinMethod._
 /**
  * Work of a join as Spark executes it: exchanges, sort, hash build and probe, rows produced, broadcasts.
  *
- * It follows what Spark will do: Spark broadcasts an input by its own threshold when it plans, or because we tell it to (`ClusterFacts.staticBytes`),
- * exchanges both sides otherwise, and turns such a join into a broadcast while it runs when one side comes out small. A side that is already partitioned by the join's key
- * needs neither exchange nor sort. Of two exchanged inputs the clearly smaller one is hashed instead of both sorted, where it fits ([[HashTable]]). Work
- * behind an exchange counts as long as its slowest task takes, times the tasks ([[KeySkew]]), and what a sort has no memory for goes to disk
- * ([[SortMemory]]); a broadcast may save part of a scan ([[ScanPruning]]).
+ * It follows what Spark will do: Spark broadcasts an input by its own threshold when it plans, or because we tell it to
+ * (`ClusterFacts.staticBytes`), exchanges both sides otherwise, and turns such a join into a broadcast while it runs
+ * when one side comes out small. A side that is already partitioned by the join's key needs neither exchange nor sort.
+ * Of two exchanged inputs the clearly smaller one is hashed instead of both sorted, where it fits ([[HashTable]]). Work
+ * behind an exchange counts as long as its slowest task takes, times the tasks ([[KeySkew]]), and what a sort has no
+ * memory for goes to disk ([[SortMemory]]); a broadcast may save part of a scan ([[ScanPruning]]).
  */
 final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends CostModel {
   import PhysicalCosts._
@@ -24,33 +25,69 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     val output      = outputOf(out)
     if (!equi) {
       val (l, r) = (left.best, right.best)
-      out.offer(left.cost(l) + right.cost(r) + nestedLoop(left, right, smaller(left, right)) + output, 0L, NestedLoop, left, l, right, r, repartition)
+      out.offer(
+        left.cost(l) + right.cost(r) + nestedLoop(left, right, smaller(left, right)) + output,
+        0L,
+        NestedLoop,
+        left,
+        l,
+        right,
+        r,
+        repartition
+      )
     } else {
-      if (canBroadcast(right)) broadcasts(left, right, out, BroadcastRight, output - pruned(left, right, key), repartition)
-      if (canBroadcast(left)) broadcasts(right, left, out, BroadcastLeft, output - pruned(right, left, key), repartition)
+      if (canBroadcast(right))
+        broadcasts(left, right, out, BroadcastRight, output - pruned(left, right, key), repartition)
+      if (canBroadcast(left))
+        broadcasts(right, left, out, BroadcastLeft, output - pruned(right, left, key), repartition)
       // where the engine broadcasts by itself there is no shuffled join to choose
-      if (!left.broadcast && !right.broadcast) shuffled(left, right, out, key, key, key, SwapEither, output, repartition)
+      if (!left.broadcast && !right.broadcast)
+        shuffled(left, right, out, key, key, key, SwapEither, output, repartition)
     }
   }
 
-  /** Spark broadcasts the right side of these joins or none, as does adaptive execution; and a nested loop copies the right side, but for a full outer join. */
+  /**
+   * Spark broadcasts the right side of these joins or none, as does adaptive execution; and a nested loop copies the
+   * right side, but for a full outer join.
+   */
   def join(left: SubPlan, right: SubPlan, out: SubPlan, operator: OperatorJoin): Unit = {
     val repartition = moved(out)
     val output      = outputOf(out)
     if (!operator.equi) {
       val (l, r) = (left.best, right.best)
-      out.offer(left.cost(l) + right.cost(r) + nestedLoop(left, right, looped(left, right, operator)) + output, 0L, NestedLoop, left, l, right, r, repartition)
+      out.offer(
+        left.cost(l) + right.cost(r) + nestedLoop(left, right, looped(left, right, operator)) + output,
+        0L,
+        NestedLoop,
+        left,
+        l,
+        right,
+        r,
+        repartition
+      )
     } else {
-      if (operator.broadcastsRight && canBroadcast(right)) broadcasts(left, right, out, BroadcastRight, output - pruned(left, right, operator), repartition)
+      if (operator.broadcastsRight && canBroadcast(right))
+        broadcasts(left, right, out, BroadcastRight, output - pruned(left, right, operator), repartition)
       if (!(operator.broadcastsRight && right.broadcast)) {
         val swap = if (operator.broadcastsRight) SwapRight else SwapNone
-        shuffled(left, right, out, operator.leftKey, operator.rightKey, operator.partitioning, swap, output, repartition)
+        shuffled(
+          left,
+          right,
+          out,
+          operator.leftKey,
+          operator.rightKey,
+          operator.partitioning,
+          swap,
+          output,
+          repartition
+        )
       }
     }
   }
 
-  private def looped(left: SubPlan, right: SubPlan, operator: OperatorJoin): SubPlan = if (operator.broadcastsRight) right else smaller(left, right)
-  private def smaller(left: SubPlan, right: SubPlan): SubPlan                        = if (left.bytes <= right.bytes) left else right
+  private def looped(left: SubPlan, right: SubPlan, operator: OperatorJoin): SubPlan =
+    if (operator.broadcastsRight) right else smaller(left, right)
+  private def smaller(left: SubPlan, right: SubPlan): SubPlan = if (left.bytes <= right.bytes) left else right
 
   /** The side that `side` is not. */
   private def other(side: SubPlan, left: SubPlan, right: SubPlan): SubPlan = if (side eq right) left else right
@@ -58,21 +95,32 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   private def canBroadcast(p: SubPlan): Boolean =
     p.broadcast || facts.mayBroadcast(p.bytes, p.cautious)
 
-  /** `stream` keeps its partitioning, so each of its alternatives is worth offering; of the build side only the cheapest. */
-  private def broadcasts(stream: SubPlan, build: SubPlan, out: SubPlan, method: JoinMethod, output: Double, repartition: Double): Unit = {
+  /**
+   * `stream` keeps its partitioning, so each of its alternatives is worth offering; of the build side only the
+   * cheapest.
+   */
+  private def broadcasts(
+      stream: SubPlan,
+      build: SubPlan,
+      out: SubPlan,
+      method: JoinMethod,
+      output: Double,
+      repartition: Double
+  ): Unit = {
     val b     = build.best
     val fixed = build.cost(b) + shared(build) + probe(stream) + output
     var i     = 0
     while (i < stream.alternatives) {
-      if (method.buildsLeft) out.offer(stream.cost(i) + fixed, stream.partitioning(i), method, build, b, stream, i, repartition)
+      if (method.buildsLeft)
+        out.offer(stream.cost(i) + fixed, stream.partitioning(i), method, build, b, stream, i, repartition)
       else out.offer(stream.cost(i) + fixed, stream.partitioning(i), method, stream, i, build, b, repartition)
       i += 1
     }
   }
 
   /**
-   * A join whose sides are exchanged where they are not partitioned by its key yet. Each method is one part of its cost: the search adds
-   * them up ([[shuffled]]), reports list them ([[partsOf]]).
+   * A join whose sides are exchanged where they are not partitioned by its key yet. Each method is one part of its
+   * cost: the search adds them up ([[shuffled]]), reports list them ([[partsOf]]).
    *
    * @param movesLeft  the left side is exchanged
    * @param movesRight the right side is exchanged
@@ -99,7 +147,8 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
 
     /** Hash tables of one side, which rows of the other side are looked up in. */
     def hashes(hashed: SubPlan): Double =
-      if (hashed eq right) build(right, rightKey) + probe(left, leftKey) else build(left, leftKey) + probe(right, rightKey)
+      if (hashed eq right) build(right, rightKey) + probe(left, leftKey)
+      else build(left, leftKey) + probe(right, rightKey)
 
     /** Rows of the join, made by tasks as uneven as its inputs. */
     def output: Double = outputOf(out) * slowest(out, leftKey)(math.min(split(left, leftKey), split(right, rightKey)))
@@ -117,10 +166,11 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
       repartition: Double
   ): Unit = {
     val (l, r)  = (cheapestAt(left, leftKey), cheapestAt(right, rightKey))
-    val shuffle = new Shuffle(left, right, out, leftKey, rightKey, missing(left, l, leftKey), missing(right, r, rightKey))
-    val inputs  = left.cost(l) + right.cost(r) + shuffle.exchanges
-    val b       = if (swap == SwapRight) right else smaller(left, right)
-    val s       = other(b, left, right)
+    val shuffle =
+      new Shuffle(left, right, out, leftKey, rightKey, missing(left, l, leftKey), missing(right, r, rightKey))
+    val inputs = left.cost(l) + right.cost(r) + shuffle.exchanges
+    val b      = if (swap == SwapRight) right else smaller(left, right)
+    val s      = other(b, left, right)
     // Adaptive execution changes a join only where both exchanges are its own: a reused partitioning is not given up.
     if (shuffle.movesBoth && swap != SwapNone && b.bytes <= facts.broadcastBytes)
       out.offer(inputs + broadcast(b) + probe(s) + output, 0L, ShuffledThenBroadcast, left, l, right, r, repartition)
@@ -162,7 +212,14 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   def parts(out: SubPlan, i: Int): Cost = {
     val (left, right) = (out.left(i), out.right(i))
     val key           = left.classes & right.classes
-    partsOf(out, i, key, key, smaller(left, right), if (out.method(i).buildsLeft) pruned(right, left, key) else pruned(left, right, key))
+    partsOf(
+      out,
+      i,
+      key,
+      key,
+      smaller(left, right),
+      if (out.method(i).buildsLeft) pruned(right, left, key) else pruned(left, right, key)
+    )
   }
 
   def parts(out: SubPlan, i: Int, operator: OperatorJoin): Cost = {
@@ -176,9 +233,9 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
    */
   private def partsOf(out: SubPlan, i: Int, leftKey: Long, rightKey: Long, copied: SubPlan, saved: Double): Cost = {
     val (left, right) = (out.left(i), out.right(i))
-    val (l, r)        = (missing(left, out.leftAlternative(i), leftKey), missing(right, out.rightAlternative(i), rightKey))
-    val shuffle       = new Shuffle(left, right, out, leftKey, rightKey, l, r)
-    val output        = outputOf(out)
+    val (l, r)  = (missing(left, out.leftAlternative(i), leftKey), missing(right, out.rightAlternative(i), rightKey))
+    val shuffle = new Shuffle(left, right, out, leftKey, rightKey, l, r)
+    val output  = outputOf(out)
     out.method(i) match {
       case BroadcastRight        => Cost(hash = probe(left), broadcast = shared(right), output = output, scan = -saved)
       case BroadcastLeft         => Cost(hash = probe(right), broadcast = shared(left), output = output, scan = -saved)
@@ -211,12 +268,16 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   private def moved(p: SubPlan): Double = exchange(p) + sort(p) * slowest(p, p.skew.most) + spill(p, p.skew.most)
 
   // work of the tasks behind an exchange, as long as the slowest of them takes
-  private def sort(p: SubPlan, key: Long): Double   = sort(p) * slowest(p, key)(split(p, key)) + spill(p, p.skew.largest(key) * split(p, key))
+  private def sort(p: SubPlan, key: Long): Double =
+    sort(p) * slowest(p, key)(split(p, key)) + spill(p, p.skew.largest(key) * split(p, key))
   private def build(p: SubPlan, key: Long): Double  = p.rows * hashBuild * slowest(p, key)(split(p, key))
   private def probe(p: SubPlan, key: Long): Double  = probe(p) * slowest(p, key)(split(p, key))
   private def merged(p: SubPlan, key: Long): Double = p.rows * merge * slowest(p, key)(split(p, key))
 
-  /** Of a sort: all of it where even tasks have no memory for their part, or the part of the largest task, for which all others wait. */
+  /**
+   * Of a sort: all of it where even tasks have no memory for their part, or the part of the largest task, for which all
+   * others wait.
+   */
   private def spill(p: SubPlan, largest: => Double): Double = {
     def holds(share: Double) = facts.sortMemory.holds(p.rows, p.bytes, share)
     if (!facts.preferSortMerge || holds(1.0)) 0.0
@@ -227,8 +288,12 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
 
   private def slowest(p: SubPlan, key: Long)(share: => Double): Double = slowest(p, p.skew.largest(key) * share)
 
-  /** How many times longer than with even keys a set's tasks take, when the largest of them has this share of the rows. At least 1. */
-  private def slowest(p: SubPlan, largest: => Double): Double = if (p.skew.most * facts.tasks <= 1.0) 1.0 else math.max(1.0, largest * facts.tasks)
+  /**
+   * How many times longer than with even keys a set's tasks take, when the largest of them has this share of the rows.
+   * At least 1.
+   */
+  private def slowest(p: SubPlan, largest: => Double): Double =
+    if (p.skew.most * facts.tasks <= 1.0) 1.0 else math.max(1.0, largest * facts.tasks)
 
   /** Share of the largest partition that one task is left with: adaptive execution splits those that are too large. */
   private def split(p: SubPlan, key: Long): Double = {
@@ -238,9 +303,11 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
 
   /** Of the scans in `stream`, if `build` is broadcast to it: what a predicate's table has no keys of. */
   private def pruned(stream: SubPlan, build: SubPlan, key: Long): Double =
-    if ((stream.pruning eq ScanPruning.none) || !facts.prunesScans || !build.selective) 0.0 else stream.pruning.saved(key, build.rows) * scanByte
+    if ((stream.pruning eq ScanPruning.none) || !facts.prunesScans || !build.selective) 0.0
+    else stream.pruning.saved(key, build.rows) * scanByte
 
-  private def pruned(left: SubPlan, right: SubPlan, operator: OperatorJoin): Double = if (operator.prunesLeft) pruned(left, right, operator.leftKey) else 0.0
+  private def pruned(left: SubPlan, right: SubPlan, operator: OperatorJoin): Double =
+    if (operator.prunesLeft) pruned(left, right, operator.leftKey) else 0.0
 }
 
 object PhysicalCosts {

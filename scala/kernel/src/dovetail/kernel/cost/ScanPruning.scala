@@ -1,8 +1,9 @@
 package dovetail.kernel.cost
 
 /**
- * Scans in a set of relations that a broadcast join can still prune: files of a partitioned table are not read where the other side, which is there
- * first, has no key of theirs (dynamic partition pruning). Only the first join by a partition column prunes; those above find it done.
+ * Scans in a set of relations that a broadcast join can still prune: files of a partitioned table are not read where
+ * the other side, which is there first, has no key of theirs (dynamic partition pruning). Only the first join by a
+ * partition column prunes; those above find it done.
  *
  * @param bits       of the partition columns' keys, as partitioning masks
  * @param bytes      that pruning by each can save, in memory

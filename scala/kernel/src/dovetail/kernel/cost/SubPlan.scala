@@ -3,9 +3,10 @@ package dovetail.kernel.cost
 /**
  * All that the search keeps of one set of relations: its size, and its best plan per useful output partitioning.
  *
- * A partitioning is a bit mask of equivalence classes: the rows are hash partitioned (and, coming out of a sort-merge join, sorted) by exactly these
- * classes' columns, so that a join on the same classes needs no exchange. 0 is any other partitioning. This is Selinger's interesting order, for
- * exchanges; it answers the question of the Spark mailing list (seed 003) whether one plan per set is enough.
+ * A partitioning is a bit mask of equivalence classes: the rows are hash partitioned (and, coming out of a sort-merge
+ * join, sorted) by exactly these classes' columns, so that a join on the same classes needs no exchange. 0 is any other
+ * partitioning. This is Selinger's interesting order, for exchanges; it answers the question of the Spark mailing list
+ * (seed 003) whether one plan per set is enough.
  *
  * Classes beyond 64 share bits with lower ones: a wrong match there can misprice a plan, never break it.
  *
@@ -14,7 +15,8 @@ package dovetail.kernel.cost
  * @param bytes     estimated bytes in memory
  * @param classes   classes with a member in the set
  * @param broadcast the engine broadcasts this input by its own rule
- * @param cautious  bytes of memory that a broadcast of the set should not exceed, however wrong its estimate is ([[BroadcastMemory]])
+ * @param cautious  bytes of memory that a broadcast of the set should not exceed, however wrong its estimate is
+ *                  ([[BroadcastMemory]])
  * @param skew      how unevenly its rows lie on its join keys
  * @param pruning   scans in it that a join can prune
  * @param copies    how often the query has the very same input: a broadcast of it is made once
@@ -39,12 +41,25 @@ class SubPlan(
 
   /** The same set as `of`, without its plans. */
   protected def this(of: SubPlan) =
-    this(of.relation, of.rows, of.bytes, of.classes, of.broadcast, of.cautious, of.skew, of.pruning, of.selective, of.copies)
+    this(
+      of.relation,
+      of.rows,
+      of.bytes,
+      of.classes,
+      of.broadcast,
+      of.cautious,
+      of.skew,
+      of.pruning,
+      of.selective,
+      of.copies
+    )
 
   /** The same set, without its plans. */
   def unpriced: SubPlan = new SubPlan(this)
 
-  /** The same set with alternative `i` alone, and that for nothing: a join with it costs what the join does by itself. */
+  /**
+   * The same set with alternative `i` alone, and that for nothing: a join with it costs what the join does by itself.
+   */
   def only(i: Int): SubPlan = { val plan = unpriced; plan.offerInput(0.0, partitioning(i)); plan }
 
   private val kept  = new Array[Alternative](Alternatives)
@@ -68,28 +83,60 @@ class SubPlan(
   }
 
   /**
-   * Offers a plan for this set. It is kept if no other plan of the same or a more useful partitioning costs as little, and if it is not cheaper to take
-   * the best plan and exchange its output (`repartition`). Of equal offers the first stays, so the result depends on the order of enumeration only.
+   * Offers a plan for this set. It is kept if no other plan of the same or a more useful partitioning costs as little,
+   * and if it is not cheaper to take the best plan and exchange its output (`repartition`). Of equal offers the first
+   * stays, so the result depends on the order of enumeration only.
    *
-   * Two hairs from the optimum: a broadcast join that multiplies the rows makes the exchange dearer after the choice was made, and a join on the
-   * partitioning's key may have been cheaper without it, as a broadcast while it runs. On random graphs, one in a thousand loses up to 1 %;
-   * with outer joins, which multiply rows more often, the worst of 5000 graphs lost 7 %.
+   * Two hairs from the optimum: a broadcast join that multiplies the rows makes the exchange dearer after the choice
+   * was made, and a join on the partitioning's key may have been cheaper without it, as a broadcast while it runs. On
+   * random graphs, one in a thousand loses up to 1 %; with outer joins, which multiply rows more often, the worst of
+   * 5000 graphs lost 7 %.
    */
-  def offer(cost: Double, partitioning: Long, method: JoinMethod, left: SubPlan, leftAlt: Int, right: SubPlan, rightAlt: Int, repartition: Double): Unit = {
+  def offer(
+      cost: Double,
+      partitioning: Long,
+      method: JoinMethod,
+      left: SubPlan,
+      leftAlt: Int,
+      right: SubPlan,
+      rightAlt: Int,
+      repartition: Double
+  ): Unit = {
     var i = 0
-    while (i < count) { if (useless(cost, partitioning, kept(i).cost, kept(i).partitioning, repartition)) return; i += 1 }
+    while (i < count) {
+      if (useless(cost, partitioning, kept(i).cost, kept(i).partitioning, repartition)) return; i += 1
+    }
     dropUseless(cost, partitioning, repartition)
     val slot = if (count < Alternatives) { count += 1; count - 1 }
     else dearest
-    if (kept(slot) == null || cost < kept(slot).cost) kept(slot) = new Alternative(cost, partitioning, method, left, leftAlt, right, rightAlt)
+    if (kept(slot) == null || cost < kept(slot).cost)
+      kept(slot) = new Alternative(cost, partitioning, method, left, leftAlt, right, rightAlt)
   }
 
   /** Offers the set as it stands, for this cost: no join makes it. */
   def offerInput(cost: Double, partitioning: Long): Unit =
-    offer(cost, partitioning, NoJoin.method, NoJoin.side, NoJoin.alternative, NoJoin.side, NoJoin.alternative, NoJoin.repartition)
+    offer(
+      cost,
+      partitioning,
+      NoJoin.method,
+      NoJoin.side,
+      NoJoin.alternative,
+      NoJoin.side,
+      NoJoin.alternative,
+      NoJoin.repartition
+    )
 
-  /** A plan beside one that costs no more and has the same partitioning, or a more useful one, or can get it by an exchange. */
-  private def useless(cost: Double, partitioning: Long, otherCost: Double, otherPartitioning: Long, repartition: Double): Boolean =
+  /**
+   * A plan beside one that costs no more and has the same partitioning, or a more useful one, or can get it by an
+   * exchange.
+   */
+  private def useless(
+      cost: Double,
+      partitioning: Long,
+      otherCost: Double,
+      otherPartitioning: Long,
+      repartition: Double
+  ): Boolean =
     otherCost <= cost && (otherPartitioning == partitioning || partitioning == 0L || otherCost + repartition <= cost)
 
   private def dropUseless(cost: Double, partitioning: Long, repartition: Double): Unit = {

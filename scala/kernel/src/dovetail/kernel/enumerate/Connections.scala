@@ -3,12 +3,16 @@ package dovetail.kernel.enumerate
 import dovetail.kernel.graph.{JoinGraph, Step, WideSet}
 
 /**
- * What the searches for graphs of any size ask the join graph about parts: where edges lead, and whether what they connect may be joined. A pair that may
- * not is left out, and a search that finds no plan so hands over what it was given.
+ * What the searches for graphs of any size ask the join graph about parts: where edges lead, and whether what they
+ * connect may be joined. A pair that may not is left out, and a search that finds no plan so hands over what it was
+ * given.
  */
 trait Connections {
 
-  /** How the two, which have no relation in common, are joined, whether an edge connects them or not; None if they may not be. */
+  /**
+   * How the two, which have no relation in common, are joined, whether an edge connects them or not; None if they may
+   * not be.
+   */
   def between(left: Part, right: Part): Option[Step]
 
   /** Some edge leads from one to the other, or they may meet without. */
@@ -23,7 +27,9 @@ trait Connections {
   /** Edges with more than one relation on a side. */
   def hyperedges: Vector[(WideSet, WideSet)]
 
-  /** `set` is made of whole connected components: it may be joined with another such set, though no edge leads there. */
+  /**
+   * `set` is made of whole connected components: it may be joined with another such set, though no edge leads there.
+   */
   def closed(set: WideSet): Boolean
 }
 
@@ -47,15 +53,21 @@ final class InnerJoins(graph: JoinGraph) extends Connections {
 
   def neighbors(r: Int): WideSet = adjacent(r)
 
-  def closed(set: WideSet): Boolean = components.length > 1 && components.forall(c => !c.overlaps(set) || c.isSubsetOf(set))
+  def closed(set: WideSet): Boolean =
+    components.length > 1 && components.forall(c => !c.overlaps(set) || c.isSubsetOf(set))
 
-  def connected(left: Part, right: Part): Boolean = left.neighbors.overlaps(right.relations) || hyperedge(left, right) || (left.closed && right.closed)
+  def connected(left: Part, right: Part): Boolean =
+    left.neighbors.overlaps(right.relations) || hyperedge(left, right) || (left.closed && right.closed)
 
   private def hyperedge(left: Part, right: Part): Boolean = {
     var i = 0
     while (i < sides.length) {
       val (a, b) = sides(i)
-      if ((a.isSubsetOf(left.relations) && b.isSubsetOf(right.relations)) || (b.isSubsetOf(left.relations) && a.isSubsetOf(right.relations))) return true
+      if (
+        (a.isSubsetOf(left.relations) && b.isSubsetOf(right.relations)) || (b.isSubsetOf(
+          left.relations
+        ) && a.isSubsetOf(right.relations))
+      ) return true
       i += 1
     }
     false
@@ -63,8 +75,8 @@ final class InnerJoins(graph: JoinGraph) extends Connections {
 }
 
 /**
- * All kinds of joins: the edges of [[dovetail.kernel.graph.Edges]], among them those between pieces that nothing else connects, and the answers of
- * [[dovetail.kernel.graph.Joinable]].
+ * All kinds of joins: the edges of [[dovetail.kernel.graph.Edges]], among them those between pieces that nothing else
+ * connects, and the answers of [[dovetail.kernel.graph.Joinable]].
  */
 final class AllJoins(graph: JoinGraph) extends Connections {
   private def set(relations: Iterable[Int]) = WideSet(graph.size, relations)
@@ -81,7 +93,8 @@ final class AllJoins(graph: JoinGraph) extends Connections {
 
   def between(left: Part, right: Part): Option[Step] = graph.joinable.between(left.relations, right.relations)
 
-  def connected(left: Part, right: Part): Boolean = left.neighbors.overlaps(right.relations) || graph.edges.connect(left.relations, right.relations)
+  def connected(left: Part, right: Part): Boolean =
+    left.neighbors.overlaps(right.relations) || graph.edges.connect(left.relations, right.relations)
 
   def restricted: Boolean = true
 

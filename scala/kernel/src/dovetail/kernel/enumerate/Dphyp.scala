@@ -3,28 +3,30 @@ package dovetail.kernel.enumerate
 import dovetail.kernel.graph.{Hypergraph, RelSet}
 
 /**
- * Enumerates the connected subgraphs of a hypergraph with their connected complements, each pair once, in an order fit for dynamic
- * programming: every pair comes after all pairs within its two sides.
+ * Enumerates the connected subgraphs of a hypergraph with their connected complements, each pair once, in an order fit
+ * for dynamic programming: every pair comes after all pairs within its two sides.
  *
- * Moerkotte and Neumann, "Dynamic Programming Strikes Back", SIGMOD 2008, §3. The names of the paper stand at the methods. In outline:
+ * Moerkotte and Neumann, "Dynamic Programming Strikes Back", SIGMOD 2008, §3. The names of the paper stand at the
+ * methods. In outline:
  *
- *  1. Solve ([[run]]) reports every relation, then starts a subgraph at each, the last one first. Relations before the start are
- *     excluded, so that no subgraph comes up twice.
- *  1. EnumerateCsgRec (`growSubgraph`) adds every non-empty subset of the subgraph's neighbours, then grows each of these sets in turn,
- *     with the neighbours excluded.
- *  1. EmitCsg (`complementsOf`) starts a complement of each subgraph at each of its neighbours beyond the subgraph's first relation, and
- *     reports the pair if an edge connects the two.
- *  1. EnumerateCmpRec (`growComplement`) grows a complement as step 2 does a subgraph, and reports each pair that an edge connects.
+ *  1. Solve ([[run]]) reports every relation, then starts a subgraph at each, the last one first. Relations before the
+ *     start are excluded, so that no subgraph comes up twice.
+ *  1. EnumerateCsgRec (`growSubgraph`) adds every non-empty subset of the subgraph's neighbours, then grows each of
+ *     these sets in turn, with the neighbours excluded.
+ *  1. EmitCsg (`complementsOf`) starts a complement of each subgraph at each of its neighbours beyond the subgraph's
+ *     first relation, and reports the pair if an edge connects the two.
+ *  1. EnumerateCmpRec (`growComplement`) grows a complement as step 2 does a subgraph, and reports each pair that an
+ *     edge connects.
  *
- * A grown set may be unconnected. Of a hyperedge's far side, the neighbourhood has only the least relation, which stands for the others
- * ([[Hypergraph.neighborhood]]): until these are there as well, no edge is complete. And with operators, an edge does not always mean that
- * its sides may be joined. Two things follow. Such a set is no side of a pair, so the receiver is asked whether it knows a plan of the
- * set, which it does by then if there is one. But the set is grown further, because a larger one may be connected. A graph of nothing but
- * edges between two relations that may always be joined skips the question (here we depart from the paper): a set grown by neighbours
- * always is connected.
+ * A grown set may be unconnected. Of a hyperedge's far side, the neighbourhood has only the least relation, which
+ * stands for the others ([[Hypergraph.neighborhood]]): until these are there as well, no edge is complete. And with
+ * operators, an edge does not always mean that its sides may be joined. Two things follow. Such a set is no side of a
+ * pair, so the receiver is asked whether it knows a plan of the set, which it does by then if there is one. But the set
+ * is grown further, because a larger one may be connected. A graph of nothing but edges between two relations that may
+ * always be joined skips the question (here we depart from the paper): a set grown by neighbours always is connected.
  *
- * Work is proportional to the number of pairs (chain of n: (n³-n)/6, star: (n-1)·2ⁿ⁻², clique: (3ⁿ-2ⁿ⁺¹+1)/2), never to the number of
- * subsets, as long as most grown sets are connected.
+ * Work is proportional to the number of pairs (chain of n: (n³-n)/6, star: (n-1)·2ⁿ⁻², clique: (3ⁿ-2ⁿ⁺¹+1)/2), never to
+ * the number of subsets, as long as most grown sets are connected.
  */
 final class Dphyp(graph: Hypergraph, receiver: Receiver) {
   private var stopped = false
@@ -45,7 +47,8 @@ final class Dphyp(graph: Hypergraph, receiver: Receiver) {
   }
 
   private def isSubgraph(s: RelSet): Boolean = !graph.hasGaps || {
-    // With hyperedges and conflicts, most grown sets may be unconnected, and nobody hears of them: time can pass without a pair.
+    // With hyperedges and conflicts, most grown sets may be unconnected, and nobody hears of them: time can pass
+    // without a pair.
     looks += 1
     if ((looks & Dphyp.ClockInterval) == 0L && !receiver.timeLeft) stopped = true
     receiver.contains(s)

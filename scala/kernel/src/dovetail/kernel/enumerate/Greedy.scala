@@ -12,21 +12,25 @@ import dovetail.kernel.profile.Assumptions
 /**
  * Greedy operator ordering: joins, again and again, the two connected clusters whose join has the fewest rows.
  *
- * Fegaras, "A New Heuristic for Optimizing Large Queries", DEXA 1998. Any number of relations, bushy trees, O(e log e) estimates for e edges. Clusters
- * that no edge connects are joined last, the smallest first. Ties go to the cluster with the first relation, so the result is deterministic. With
- * operators only pairs that may be joined are candidates; it can come to an end before all is joined, and then time may end it, for the written order is
- * a plan as well.
+ * Fegaras, "A New Heuristic for Optimizing Large Queries", DEXA 1998. Any number of relations, bushy trees, O(e log e)
+ * estimates for e edges. Clusters that no edge connects are joined last, the smallest first. Ties go to the cluster
+ * with the first relation, so the result is deterministic. With operators only pairs that may be joined are candidates;
+ * it can come to an end before all is joined, and then time may end it, for the written order is a plan as well.
  *
- * Where we depart: a cluster that meets only one half of a new one is expected to keep the same share of pairs with all of it as it did with that half,
- * so its rows are worked out and not estimated; an estimate takes as long as the set is large, and a star of 1,000 would need half a million of them.
- * A candidate is estimated when its turn comes, and waits for another if it turns out larger.
+ * Where we depart: a cluster that meets only one half of a new one is expected to keep the same share of pairs with all
+ * of it as it did with that half, so its rows are worked out and not estimated; an estimate takes as long as the set is
+ * large, and a star of 1,000 would need half a million of them. A candidate is estimated when its turn comes, and waits
+ * for another if it turns out larger.
  *
  * @param budget its time is for graphs with operators; its end is for all
  */
 final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Budget = Budget.unlimited) {
   import Greedy._
 
-  /** Its relations are ascending; with each neighbour stands the share of pairs that the edges there keep, once they were a candidate. */
+  /**
+   * Its relations are ascending; with each neighbour stands the share of pairs that the edges there keep, once they
+   * were a candidate.
+   */
   final private class Cluster(val relations: Array[Int], val plan: SubPlan) {
     var alive                                             = true
     lazy val members: WideSet                             = WideSet(graph.size, relations)
@@ -35,7 +39,14 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
   }
 
   /** @param sized its rows were estimated, and not worked out */
-  final private class Candidate(val a: Cluster, val b: Cluster, val step: Step, val rows: Double, val bytes: Double, val sized: Boolean) {
+  final private class Candidate(
+      val a: Cluster,
+      val b: Cluster,
+      val step: Step,
+      val rows: Double,
+      val bytes: Double,
+      val sized: Boolean
+  ) {
     def alive: Boolean = a.alive && b.alive
   }
 
@@ -43,7 +54,8 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
     def compare(x: Candidate, y: Candidate): Int = {
       val rows  = java.lang.Double.compare(x.rows, y.rows)
       val bytes = if (rows != 0) rows else java.lang.Double.compare(x.bytes, y.bytes)
-      if (bytes != 0) bytes else if (x.a.first != y.a.first) Integer.compare(x.a.first, y.a.first) else Integer.compare(x.b.first, y.b.first)
+      if (bytes != 0) bytes
+      else if (x.a.first != y.a.first) Integer.compare(x.a.first, y.a.first) else Integer.compare(x.b.first, y.b.first)
     }
   }
 
@@ -56,7 +68,10 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
 
   private def late: Boolean = if (sizer.innerOnly) budget.over else !budget.timeLeft
 
-  /** The plan found; none if what was joined first leaves nothing that the graph's operators allow to be joined, or time ended before. */
+  /**
+   * The plan found; none if what was joined first leaves nothing that the graph's operators allow to be joined, or time
+   * ended before.
+   */
   def run(): Option[SubPlan] = {
     val clusters = graph.relations.map(r => new Cluster(Array(r.index), sizer.leaf(r.index, costs))).toArray
     val partners = if (sizer.innerOnly) graph.neighbors else graph.edges.near
@@ -86,7 +101,10 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
     }
   }
 
-  /** Two neighbours become a candidate, if they may be joined; with all of what they keep of their pairs, or as it comes out. */
+  /**
+   * Two neighbours become a candidate, if they may be joined; with all of what they keep of their pairs, or as it comes
+   * out.
+   */
   private def meet(x: Cluster, y: Cluster, kept: Double): Unit = {
     x.neighbors(y) = kept
     y.neighbors(x) = kept
@@ -103,7 +121,9 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
 
   /** How the two are joined, the one with the first relation first. */
   private def stepOf(x: Cluster, y: Cluster): Option[Step] =
-    if (sizer.innerOnly) Inner else if (x.first < y.first) graph.joinable.between(x.members, y.members) else graph.joinable.between(y.members, x.members)
+    if (sizer.innerOnly) Inner
+    else if (x.first < y.first) graph.joinable.between(x.members, y.members)
+    else graph.joinable.between(y.members, x.members)
 
   private def estimated(x: Cluster, y: Cluster, step: Step): Candidate = {
     val plan = sizer.join(relations(x, y)); candidate(x, y, step, plan.rows, plan.bytes, sized = true)
@@ -111,18 +131,34 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
 
   private def inProportion(x: Cluster, y: Cluster, step: Step, kept: Double): Candidate = {
     val rows = math.max(1.0, x.plan.rows * y.plan.rows * kept)
-    candidate(x, y, step, rows, rows * (x.plan.bytes / x.plan.rows + y.plan.bytes / y.plan.rows - Assumptions.RowOverhead), sized = false)
+    candidate(
+      x,
+      y,
+      step,
+      rows,
+      rows * (x.plan.bytes / x.plan.rows + y.plan.bytes / y.plan.rows - Assumptions.RowOverhead),
+      sized = false
+    )
   }
 
   private def candidate(x: Cluster, y: Cluster, step: Step, rows: Double, bytes: Double, sized: Boolean): Candidate =
-    if (x.first < y.first) new Candidate(x, y, step, rows, bytes, sized) else new Candidate(y, x, step, rows, bytes, sized)
+    if (x.first < y.first) new Candidate(x, y, step, rows, bytes, sized)
+    else new Candidate(y, x, step, rows, bytes, sized)
 
-  private def relations(x: Cluster, y: Cluster): Array[Int] = { val all = x.relations ++ y.relations; java.util.Arrays.sort(all); all }
+  private def relations(x: Cluster, y: Cluster): Array[Int] = {
+    val all = x.relations ++ y.relations; java.util.Arrays.sort(all); all
+  }
 
   private def merge(c: Candidate): Cluster = {
     count += 1
     val joined = new Cluster(relations(c.a, c.b), sizer.join(relations(c.a, c.b)))
-    sizer.price(c.a.plan, c.b.plan, joined.plan, c.step, costs)(sizer.looseEquality(c.a.members.contains, c.b.members.contains))
+    sizer.price(
+      c.a.plan,
+      c.b.plan,
+      joined.plan,
+      c.step,
+      costs
+    )(sizer.looseEquality(c.a.members.contains, c.b.members.contains))
     c.a.alive = false
     c.b.alive = false
     for (n <- (c.a.neighbors.keysIterator ++ c.b.neighbors.keysIterator).toVector.distinct if n.alive) {
@@ -140,7 +176,10 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
     enough = 2 * queue.size + QueueSize
   }
 
-  /** No edge is left: an equality over several relations that now has both sides, else the two smallest clusters that may be joined. */
+  /**
+   * No edge is left: an equality over several relations that now has both sides, else the two smallest clusters that
+   * may be joined.
+   */
   private def farther(alive: Vector[Cluster]): Option[Candidate] = {
     val bySides = for {
       (l, r) <- graph.hyperedges.iterator
@@ -151,7 +190,8 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
     bySides.toVector.sortWith((x, y) => byRows.compare(x, y) < 0).headOption.orElse {
       val bySize = alive.sortBy(c => (c.plan.rows, c.first))
       val pairs  =
-        for (i <- bySize.indices.iterator; if !late; j <- (0 until i).iterator; step <- stepOf(bySize(j), bySize(i))) yield (bySize(j), bySize(i), step)
+        for (i <- bySize.indices.iterator; if !late; j <- (0 until i).iterator; step <- stepOf(bySize(j), bySize(i)))
+          yield (bySize(j), bySize(i), step)
       pairs.take(1).toVector.headOption.map { case (a, b, step) => estimated(a, b, step) }
     }
   }

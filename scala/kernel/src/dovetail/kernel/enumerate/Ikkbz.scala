@@ -3,12 +3,15 @@ package dovetail.kernel.enumerate
 import java.util.{ArrayList, Comparator}
 
 /**
- * The cheapest order to join the relations of an acyclic graph one by one without a cross product, by the sum of all intermediate rows (C_out).
+ * The cheapest order to join the relations of an acyclic graph one by one without a cross product, by the sum of all
+ * intermediate rows (C_out).
  *
- * Ibaraki and Kameda, "On the Optimal Nesting Order for Computing N-Relational Joins", TODS 1984; Krishnamurthy, Boral and Zaniolo, "Optimization of
- * Nonrecursive Queries", VLDB 1986. With the first relation fixed, the tree says what has to come before what, and the rank (T - 1) / C of a sequence of
- * relations, which multiplies the rows by T and costs C per row, says what should. Sequences below a relation are merged by rank; where the relation itself
- * has a higher rank than what has to follow it, the two become one. O(n log n) per first relation, and every relation is tried as the first.
+ * Ibaraki and Kameda, "On the Optimal Nesting Order for Computing N-Relational Joins", TODS 1984; Krishnamurthy, Boral
+ * and Zaniolo, "Optimization of Nonrecursive Queries", VLDB 1986. With the first relation fixed, the tree says what has
+ * to come before what, and the rank (T - 1) / C of a sequence of relations, which multiplies the rows by T and costs C
+ * per row, says what should. Sequences below a relation are merged by rank; where the relation itself has a higher rank
+ * than what has to follow it, the two become one. O(n log n) per first relation, and every relation is tried as the
+ * first.
  *
  * @param rows  of each relation
  * @param edges of a tree or of several: two relations and the share of their pairs that they keep
@@ -23,7 +26,8 @@ final class Ikkbz(rows: Array[Double], edges: Seq[Ikkbz.Edge]) {
   }
 
   /** The best order of one tree, over all its relations as the first; of equals, the first of them. */
-  def order(tree: Vector[Int]): Vector[Int] = tree.map(startingWith).reduceLeft((a, b) => if (b.cost < a.cost) b else a).nodes
+  def order(tree: Vector[Int]): Vector[Int] =
+    tree.map(startingWith).reduceLeft((a, b) => if (b.cost < a.cost) b else a).nodes
 
   /** The best order with a given first relation. */
   def startingWith(root: Int): Sequence = {
@@ -34,11 +38,16 @@ final class Ikkbz(rows: Array[Double], edges: Seq[Ikkbz.Edge]) {
     whole
   }
 
-  /** All that hangs below `v`, by rank. Each branch is sorted already, and the sort is stable, so it does not turn anything round. */
+  /**
+   * All that hangs below `v`, by rank. Each branch is sorted already, and the sort is stable, so it does not turn
+   * anything round.
+   */
   private def below(v: Int, parent: Int): ArrayList[Sequence] = {
     val all      = new ArrayList[Sequence]
     var branches = 0
-    adjacent(v).foreach { case (child, selectivity) => if (child != parent) { branch(child, v, selectivity, all); branches += 1 } }
+    adjacent(v).foreach { case (child, selectivity) =>
+      if (child != parent) { branch(child, v, selectivity, all); branches += 1 }
+    }
     if (branches > 1) all.sort(byRank)
     all
   }
@@ -57,8 +66,17 @@ final class Ikkbz(rows: Array[Double], edges: Seq[Ikkbz.Edge]) {
 object Ikkbz {
   final case class Edge(a: Int, b: Int, selectivity: Double)
 
-  /** Relations in their order: they multiply the rows before them by `factor` and cost `cost` per such row. Two sequences, or one relation. */
-  final class Sequence private[Ikkbz] (private val node: Int, private val first: Sequence, private val second: Sequence, val factor: Double, val cost: Double) {
+  /**
+   * Relations in their order: they multiply the rows before them by `factor` and cost `cost` per such row. Two
+   * sequences, or one relation.
+   */
+  final class Sequence private[Ikkbz] (
+      private val node: Int,
+      private val first: Sequence,
+      private val second: Sequence,
+      val factor: Double,
+      val cost: Double
+  ) {
     val rank: Double = if (cost <= 0.0) Double.NegativeInfinity else (factor - 1.0) / cost
 
     private[Ikkbz] def followedBy(that: Sequence): Sequence =
@@ -74,7 +92,9 @@ object Ikkbz {
 
   private val NoParent = -1
 
-  /** Where products stop growing: so far from the largest Double that the product of any two sums of them is still one. */
+  /**
+   * Where products stop growing: so far from the largest Double that the product of any two sums of them is still one.
+   */
   private val Most = 1e150
 
   private val byRank: Comparator[Sequence] = new Comparator[Sequence] {

@@ -3,16 +3,17 @@ package dovetail.kernel.enumerate
 import dovetail.kernel.cost.SubPlan
 
 /**
- * Improves a plan of any size piece by piece: takes the most expensive sub-tree of few enough leaves, finds the best order of those leaves, makes the whole
- * one leaf, and goes on until all is one leaf. That is a round; another begins with the better plan, until all kinds of rounds find nothing or the budget
- * ends.
+ * Improves a plan of any size piece by piece: takes the most expensive sub-tree of few enough leaves, finds the best
+ * order of those leaves, makes the whole one leaf, and goes on until all is one leaf. That is a round; another begins
+ * with the better plan, until all kinds of rounds find nothing or the budget ends.
  *
- * Iterative dynamic programming on a greedy plan: Kossmann and Stocker, "Iterative Dynamic Programming", TODS 2000 (IDP-2); Neumann and Radke, SIGMOD
- * 2018, §4.3.
+ * Iterative dynamic programming on a greedy plan: Kossmann and Stocker, "Iterative Dynamic Programming", TODS 2000
+ * (IDP-2); Neumann and Radke, SIGMOD 2018, §4.3.
  *
- * Where we depart: pieces are searched by [[LinearizedDp]] in one round, exactly in the next, and there a piece has as many leaves as its pairs allow, more
- * in a chain than in a clique. The most expensive sub-tree is the one whose own joins cost most, without what was made a leaf before, or each piece would
- * hold the last. And a piece keeps its old plans beside the new ones, for one may be partitioned as a join above it likes.
+ * Where we depart: pieces are searched by [[LinearizedDp]] in one round, exactly in the next, and there a piece has as
+ * many leaves as its pairs allow, more in a chain than in a clique. The most expensive sub-tree is the one whose own
+ * joins cost most, without what was made a leaf before, or each piece would hold the last. And a piece keeps its old
+ * plans beside the new ones, for one may be partitioned as a join above it likes.
  */
 final class IterativeDp(parts: Parts, meter: Meter, rounds: Seq[IterativeDp.Round]) {
   import IterativeDp._
@@ -37,14 +38,17 @@ final class IterativeDp(parts: Parts, meter: Meter, rounds: Seq[IterativeDp.Roun
     while (!root.isLeaf && meter.open) {
       val piece = dearest(root, round)
       val found = if (piece.leaves == 2) None else search(piece.units, round)
-      piece.becomes(found.fold(priced(piece)) { out => parts.joinAgain(priced(piece.left), priced(piece.right), out); out })
+      piece.becomes(found.fold(priced(piece)) { out =>
+        parts.joinAgain(priced(piece.left), priced(piece.right), out); out
+      })
     }
     priced(root).plan
   }
 
   private def fits(piece: Node, round: Round): Boolean = piece.leaves == 2 || (round match {
     case Linear(leaves) => piece.leaves <= leaves && LinearizedDp.pairs(piece.leaves) <= meter.left
-    case Exact(pairs)   => piece.leaves <= Exact.Leaves && PartTable.within(math.min(pairs, meter.left), piece.units, parts)
+    case Exact(pairs)   =>
+      piece.leaves <= Exact.Leaves && PartTable.within(math.min(pairs, meter.left), piece.units, parts)
   })
 
   private def search(units: Vector[Part], round: Round): Option[Part] = round match {
@@ -57,7 +61,12 @@ final class IterativeDp(parts: Parts, meter: Meter, rounds: Seq[IterativeDp.Roun
     else {
       val (l, r) = (plan.left(i), plan.right(i))
       val (a, b) = (tree(l, plan.leftAlternative(i)), tree(r, plan.rightAlternative(i)))
-      new Node(a, b, parts.union(a.part, b.part, plan), plan.cost(i) - l.cost(plan.leftAlternative(i)) - r.cost(plan.rightAlternative(i)))
+      new Node(
+        a,
+        b,
+        parts.union(a.part, b.part, plan),
+        plan.cost(i) - l.cost(plan.leftAlternative(i)) - r.cost(plan.rightAlternative(i))
+      )
     }
 
   /** The joins of the node as they stand, over what its leaves have become. */
@@ -99,17 +108,24 @@ object IterativeDp {
 
   object Exact {
 
-    /** Leaves of a piece, however few pairs it has: a chain of 40 has 10,660, and more leaves would only take long to count. */
+    /**
+     * Leaves of a piece, however few pairs it has: a chain of 40 has 10,660, and more leaves would only take long to
+     * count.
+     */
     val Leaves = 40
   }
 
   /**
-   * Large pieces first, which need no more pairs for being dense; then, exactly, pieces of two sizes, for a relation leaves its piece when the next cut is
-   * another. On random graphs of 10 to 18 relations a tenth of the plans is then over 1.1 times the exact cost; with the first two, it is over 1.25.
+   * Large pieces first, which need no more pairs for being dense; then, exactly, pieces of two sizes, for a relation
+   * leaves its piece when the next cut is another. On random graphs of 10 to 18 relations a tenth of the plans is then
+   * over 1.1 times the exact cost; with the first two, it is over 1.25.
    */
   val Rounds: Seq[Round] = Seq(Linear(20), Exact(500), Exact(100))
 
-  /** Share of the cost that one round has to leave for another to be worth its time: below one percent is within what estimates are worth. */
+  /**
+   * Share of the cost that one round has to leave for another to be worth its time: below one percent is within what
+   * estimates are worth.
+   */
   private val WorthARound = 0.99
 
   /**

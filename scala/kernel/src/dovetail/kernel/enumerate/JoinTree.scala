@@ -4,7 +4,10 @@ import dovetail.kernel.cost.{Cost, CostModel, JoinMethod, MethodChoice, SubPlan}
 import dovetail.kernel.graph.{JoinKind, Operator, Step}
 import dovetail.kernel.profile.Estimate
 
-/** The result of a search: a tree of joins over relations, with the size and the price of each node. Relations are named by their index. */
+/**
+ * The result of a search: a tree of joins over relations, with the size and the price of each node. Relations are named
+ * by their index.
+ */
 sealed trait JoinTree {
 
   /** Ascending. */
@@ -38,7 +41,15 @@ object JoinTree {
    * @param operator the operator of the graph that this join is, `left` its left side; none for an inner join
    * @param choice   what the method was chosen from. Made when it is asked for: for reports, not for the plan
    */
-  final case class Join(left: JoinTree, right: JoinTree, rows: Estimate, bytes: Double, method: JoinMethod, own: Cost, operator: Option[Operator])(
+  final case class Join(
+      left: JoinTree,
+      right: JoinTree,
+      rows: Estimate,
+      bytes: Double,
+      method: JoinMethod,
+      own: Cost,
+      operator: Option[Operator]
+  )(
       val choice: () => MethodChoice
   ) extends JoinTree {
     def kind: JoinKind         = operator.fold[JoinKind](JoinKind.Inner)(_.kind)
@@ -47,11 +58,13 @@ object JoinTree {
   }
 
   /** Two ascending lists as one. */
-  private def merged(a: Vector[Int], b: Vector[Int]): Vector[Int] = { val all = (a ++ b).toArray; java.util.Arrays.sort(all); all.toVector }
+  private def merged(a: Vector[Int], b: Vector[Int]): Vector[Int] = {
+    val all = (a ++ b).toArray; java.util.Arrays.sort(all); all.toVector
+  }
 
   /**
-   * Reads alternative `i` of `plan` back into a tree. The larger input of an inner join stands on the left, as people write it (of equals, the one with the
-   * first relation); other joins keep their sides.
+   * Reads alternative `i` of `plan` back into a tree. The larger input of an inner join stands on the left, as people
+   * write it (of equals, the one with the first relation); other joins keep their sides.
    */
   def of(plan: SubPlan, i: Int, sizer: Sizer, costs: CostModel): JoinTree =
     if (plan.relation >= 0) Leaf(plan.relation, sizer.model.estimate(Array(plan.relation)), Cost(scan = plan.cost(i)))
@@ -68,8 +81,18 @@ object JoinTree {
       }
     }
 
-  private def inner(plan: SubPlan, i: Int, left: JoinTree, right: JoinTree, rows: Estimate, sizer: Sizer, costs: CostModel): Join = {
-    val flip     = plan.right(i).rows > plan.left(i).rows || (plan.right(i).rows == plan.left(i).rows && right.relations.head < left.relations.head)
+  private def inner(
+      plan: SubPlan,
+      i: Int,
+      left: JoinTree,
+      right: JoinTree,
+      rows: Estimate,
+      sizer: Sizer,
+      costs: CostModel
+  ): Join = {
+    val flip = plan.right(i).rows > plan.left(
+      i
+    ).rows || (plan.right(i).rows == plan.left(i).rows && right.relations.head < left.relations.head)
     val key      = plan.left(i).classes & plan.right(i).classes
     def loose    = sizer.looseEquality(left.relations.toSet, right.relations.toSet)
     def choice() = MethodChoice(plan, i, (key, key))(sizer.price(_, _, _, Step.Inner, costs)(loose))
@@ -93,8 +116,9 @@ sealed trait Shape {
   /** The same joins, whichever side stands left. */
   def sameJoins(that: Shape): Boolean = (this, that) match {
     case (Shape.Leaf(a), Shape.Leaf(b))       => a == b
-    case (Shape.Join(a, b), Shape.Join(c, d)) => (a.sameJoins(c) && b.sameJoins(d)) || (a.sameJoins(d) && b.sameJoins(c))
-    case _                                    => false
+    case (Shape.Join(a, b), Shape.Join(c, d)) =>
+      (a.sameJoins(c) && b.sameJoins(d)) || (a.sameJoins(d) && b.sameJoins(c))
+    case _ => false
   }
 }
 

@@ -4,18 +4,23 @@ import dovetail.kernel.cost.{KeySkew, ScanPruning, SubPlan}
 import dovetail.kernel.graph.{JoinGraph, JoinKind, Member}
 
 /**
- * The join keys of a graph as bits of partitioning masks, and what they say of a set of relations beyond its size: for [[Sizer]]. In most graphs no key is
- * skewed and no table partitioned; then nothing is worked out.
+ * The join keys of a graph as bits of partitioning masks, and what they say of a set of relations beyond its size: for
+ * [[Sizer]]. In most graphs no key is skewed and no table partitioned; then nothing is worked out.
  */
 final class KeyFacts(graph: JoinGraph) {
 
-  private val ofClasses: Vector[(Long, Member)] = graph.classes.flatMap(c => c.members.map(SubPlan.classBit(c.index) -> _))
-  private val ofOperators: Vector[Member]       = graph.operators.flatMap(_.equalities).flatMap { case (l, r) => Vector(l, r) }
+  private val ofClasses: Vector[(Long, Member)] =
+    graph.classes.flatMap(c => c.members.map(SubPlan.classBit(c.index) -> _))
+  private val ofOperators: Vector[Member] = graph.operators.flatMap(_.equalities).flatMap { case (l, r) =>
+    Vector(l, r)
+  }
 
-  // a key of an operator that is no member of a class gets a bit of its own behind those of the classes: other operators may have the same one;
-  // a member of several classes has the bit of the first
+  // a key of an operator that is no member of a class gets a bit of its own behind those of the classes: other
+  // operators may have the same one; a member of several classes has the bit of the first
   private val bits: Map[(Int, Set[Long], String), Long] = {
-    val own = ofOperators.map(identity).distinct.zipWithIndex.map { case (key, i) => key -> SubPlan.classBit(graph.classes.size + i) }
+    val own = ofOperators.map(identity).distinct.zipWithIndex.map { case (key, i) =>
+      key -> SubPlan.classBit(graph.classes.size + i)
+    }
     (own ++ ofClasses.reverse.map { case (bit, m) => identity(m) -> bit }).toMap
   }
 
@@ -29,7 +34,8 @@ final class KeyFacts(graph: JoinGraph) {
 
   /** NULLs lie together as well, where a join keeps rows that have no partner. */
   private val nulls: Array[Vector[(Long, Double)]] = by(
-    for (o <- graph.operators if o.kind != JoinKind.Semi; (l, _) <- o.equalities; share <- l.column.nulls) yield (l.relation, bit(l), share)
+    for (o <- graph.operators if o.kind != JoinKind.Semi; (l, _) <- o.equalities; share <- l.column.nulls)
+      yield (l.relation, bit(l), share)
   )(_._1).map(_.map { case (_, bit, share) => bit -> share })
 
   private def by[A](all: Vector[A])(relation: A => Int): Array[Vector[A]] = {
@@ -37,8 +43,10 @@ final class KeyFacts(graph: JoinGraph) {
     graph.relations.map(r => of.getOrElse(r.index, Vector.empty)).toArray
   }
 
-  private val skews: Array[KeySkew] = keys.zip(nulls).map { case (ks, ns) => KeySkew(ks.map { case (bit, m) => bit -> share(m) } ++ ns) }
-  private val skewed                = skews.exists(_ ne KeySkew.none)
+  private val skews: Array[KeySkew] = keys.zip(nulls).map { case (ks, ns) =>
+    KeySkew(ks.map { case (bit, m) => bit -> share(m) } ++ ns)
+  }
+  private val skewed = skews.exists(_ ne KeySkew.none)
 
   /** Of the most frequent value: as counted, or an even share of few values. */
   private def share(m: Member): Double = {
@@ -49,16 +57,20 @@ final class KeyFacts(graph: JoinGraph) {
   def skewOf(r: Int): KeySkew = skews(r)
 
   /** Of the join of the first `n` of these. */
-  def skewOf(relations: Array[Int], n: Int): KeySkew = if (skewed) KeySkew.joined((0 until n).map(i => skews(relations(i)))) else KeySkew.none
+  def skewOf(relations: Array[Int], n: Int): KeySkew =
+    if (skewed) KeySkew.joined((0 until n).map(i => skews(relations(i)))) else KeySkew.none
 
   /** A key that is a partition column of a relation. */
   final private class Scan(val relation: Int, val bit: Long, val bytes: Double, val partitions: Double)
 
   private val scans: Array[Scan] = graph.relations.toArray.flatMap { r =>
     val found =
-      if (r.partitions.isEmpty) Vector.empty else keys(r.index).filter { case (_, m) => m.columns.nonEmpty && m.columns.subsetOf(r.partitions) }.distinct
+      if (r.partitions.isEmpty) Vector.empty
+      else keys(r.index).filter { case (_, m) => m.columns.nonEmpty && m.columns.subsetOf(r.partitions) }.distinct
     val bytes = r.profile.rows.value * r.width / math.max(found.size, 1)
-    found.flatMap { case (bit, m) => m.column.ndv.orElse(m.column.domain).map(n => new Scan(r.index, bit, bytes, math.max(n, 1.0))) }
+    found.flatMap { case (bit, m) =>
+      m.column.ndv.orElse(m.column.domain).map(n => new Scan(r.index, bit, bytes, math.max(n, 1.0)))
+    }
   }
 
   private lazy val masks: Array[Long] = keys.map(_.foldLeft(0L)((m, k) => m | k._1))
@@ -72,13 +84,16 @@ final class KeyFacts(graph: JoinGraph) {
       def in(r: Int)      = (0 until n).exists(relations(_) == r)
       def others(s: Scan) = (0 until n).exists(i => relations(i) != s.relation && (masks(relations(i)) & s.bit) != 0L)
       val left            = scans.filter(s => in(s.relation) && !others(s))
-      if (left.isEmpty) ScanPruning.none else new ScanPruning(left.map(_.bit), left.map(_.bytes), left.map(_.partitions))
+      if (left.isEmpty) ScanPruning.none
+      else new ScanPruning(left.map(_.bit), left.map(_.bytes), left.map(_.partitions))
     }
 
-  private val filtered: Array[Boolean] = graph.relations.map(r => r.profile.rows.value < r.profile.baseRows * KeyFacts.AlmostAll).toArray
+  private val filtered: Array[Boolean] =
+    graph.relations.map(r => r.profile.rows.value < r.profile.baseRows * KeyFacts.AlmostAll).toArray
 
   /** A predicate restricts one of the first `n` of these: the engine does not prune by others. */
-  def selective(relations: Array[Int], n: Int): Boolean = scans.nonEmpty && (0 until n).exists(i => filtered(relations(i)))
+  def selective(relations: Array[Int], n: Int): Boolean =
+    scans.nonEmpty && (0 until n).exists(i => filtered(relations(i)))
 }
 
 object KeyFacts {

@@ -4,21 +4,26 @@ import dovetail.kernel.cost.SubPlan
 import dovetail.kernel.graph.Forest
 
 /**
- * Dynamic programming over the intervals of a linear order of the relations: every bushy tree whose leaves, read from left to right, stand in that order.
+ * Dynamic programming over the intervals of a linear order of the relations: every bushy tree whose leaves, read from
+ * left to right, stand in that order.
  *
- * Neumann and Radke, "Adaptive Optimization of Very Large Join Queries", SIGMOD 2018, §4.2. The order is the best left-deep one by [[Ikkbz]] on a
- * spanning tree of the most selective edges; the dynamic program then sees all edges and the real cost model, with several plans per interval. At most
- * (n³ - n) / 6 pairs, and n² / 2 sizes are estimated, for an order of n.
+ * Neumann and Radke, "Adaptive Optimization of Very Large Join Queries", SIGMOD 2018, §4.2. The order is the best
+ * left-deep one by [[Ikkbz]] on a spanning tree of the most selective edges; the dynamic program then sees all edges
+ * and the real cost model, with several plans per interval. At most (n³ - n) / 6 pairs, and n² / 2 sizes are estimated,
+ * for an order of n.
  *
- * Where we depart: more than one order is tried. That of the leaves of the plan we have already (the greedy one) makes the result never worse than it,
- * and gives one where the spanning tree's order has none, with hyperedges or refused joins. And those that begin with the largest relations: C_out does not
- * see that a large relation is read, or moved, whatever comes out of its join, and so keeps the join that would make it small for later. Components that
- * nothing connects follow each other whole.
+ * Where we depart: more than one order is tried. That of the leaves of the plan we have already (the greedy one) makes
+ * the result never worse than it, and gives one where the spanning tree's order has none, with hyperedges or refused
+ * joins. And those that begin with the largest relations: C_out does not see that a large relation is read, or moved,
+ * whatever comes out of its join, and so keeps the join that would make it small for later. Components that nothing
+ * connects follow each other whole.
  */
 final class LinearizedDp(parts: Parts, meter: Meter) {
   import LinearizedDp._
 
-  /** A plan that costs less than `plan`, if one is found and its graph is not too large for the budget; else the same. */
+  /**
+   * A plan that costs less than `plan`, if one is found and its graph is not too large for the budget; else the same.
+   */
   def improve(plan: SubPlan): SubPlan = {
     val found = if (pairs(parts.size) <= meter.left && meter.inTime) best(parts.leaves(plan, plan.best)) else None
     found.map(_.plan).filter(f => f.cost(f.best) < plan.cost(plan.best)).getOrElse(plan)
@@ -26,7 +31,9 @@ final class LinearizedDp(parts: Parts, meter: Meter) {
 
   /** The best plan of all the units in any of the orders; None if there was none, or the budget ended before. */
   def best(units: Vector[Part]): Option[Part] = {
-    val found = orders(units).iterator.takeWhile(_ => meter.inTime && meter.left >= pairs(units.size)).flatMap(overIntervals(_)).toVector
+    val found = orders(
+      units
+    ).iterator.takeWhile(_ => meter.inTime && meter.left >= pairs(units.size)).flatMap(overIntervals(_)).toVector
     if (found.isEmpty) None else Some(found.reduceLeft((a, b) => if (b.cost < a.cost) b else a))
   }
 
@@ -34,7 +41,9 @@ final class LinearizedDp(parts: Parts, meter: Meter) {
     val (ikkbz, trees) = precedence(units)
     val largest        = units.indices.sortBy(i => -units(i).plan.bytes).take(Starts).toVector
     // of several trees, the one with the relation begins with it
-    val begun = largest.map(first => trees.flatMap(t => if (t.contains(first)) ikkbz.startingWith(first).nodes else ikkbz.order(t)))
+    val begun = largest.map(first =>
+      trees.flatMap(t => if (t.contains(first)) ikkbz.startingWith(first).nodes else ikkbz.order(t))
+    )
     ((trees.flatMap(ikkbz.order) +: units.indices.toVector +: begun).distinct).map(_.map(units))
   }
 
@@ -96,7 +105,10 @@ final class LinearizedDp(parts: Parts, meter: Meter) {
 
 object LinearizedDp {
 
-  /** Largest relations that an order is made to begin with. On random graphs of 10 to 18 relations, more of them hardly find better plans. */
+  /**
+   * Largest relations that an order is made to begin with. On random graphs of 10 to 18 relations, more of them hardly
+   * find better plans.
+   */
   private val Starts = 4
 
   /** Pairs of an order of `n`, at most. */

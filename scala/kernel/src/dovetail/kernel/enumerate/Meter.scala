@@ -1,11 +1,11 @@
 package dovetail.kernel.enumerate
 
 /**
- * What the searches after the exact one have left of their budget, together. Pairs end a search at the same point every time; the clock is the emergency
- * brake.
+ * What the searches after the exact one have left of their budget, together. Pairs end a search at the same point every
+ * time; the clock is the emergency brake.
  *
- * An estimate takes as long as the set is large, so it is charged as so many pairs: else the improvement of 1,000 relations would take many times as long
- * as that of a hundred with the same pairs.
+ * An estimate takes as long as the set is large, so it is charged as so many pairs: else the improvement of 1,000
+ * relations would take many times as long as that of a hundred with the same pairs.
  */
 final class Meter(budget: Budget) {
   private var count   = 0L
@@ -35,6 +35,8 @@ final class Meter(budget: Budget) {
 
 object Meter {
 
-  /** Relations and neighbours of a set whose estimate takes as long as a pair: some 50 ns each, against a microsecond. */
+  /**
+   * Relations and neighbours of a set whose estimate takes as long as a pair: some 50 ns each, against a microsecond.
+   */
   private val RelationsPerPair = 16
 }

@@ -20,7 +20,8 @@ final class PartTable(units: Vector[Part], parts: Parts, meter: Meter) extends R
     else {
       val bits  = left.bits | right.bits
       val known = table.getOrNull(bits)
-      val out   = if (known != null) known else { val union = parts.union(a, b); meter.estimate(union); table(bits) = union; union }
+      val out   = if (known != null) known
+      else { val union = parts.union(a, b); meter.estimate(union); table(bits) = union; union }
       parts.join(a, b, out, step.get)
       true
     }
@@ -28,7 +29,8 @@ final class PartTable(units: Vector[Part], parts: Parts, meter: Meter) extends R
 
   /** The best plan of all units, if there is one without a cross product and the budget allowed it. */
   def best(): Option[Part] =
-    if (new Dphyp(PartTable.graph(units, parts.connections), this).run()) table.get(RelSet.first(units.size).bits) else None
+    if (new Dphyp(PartTable.graph(units, parts.connections), this).run()) table.get(RelSet.first(units.size).bits)
+    else None
 }
 
 object PartTable {
@@ -41,9 +43,11 @@ object PartTable {
 
   private def graph(units: Vector[Part], connections: Connections): Hypergraph = {
     def touched(side: WideSet) = RelSet(units.indices.filter(units(_).relations.overlaps(side)): _*)
-    val simple = Array.tabulate(units.size)(a => RelSet(units.indices.filter(b => b != a && connections.connected(units(a), units(b))): _*).bits)
-    val all    = units.map(_.relations).reduce(_ | _)
-    val hyper  = for {
+    val simple                 = Array.tabulate(units.size)(a =>
+      RelSet(units.indices.filter(b => b != a && connections.connected(units(a), units(b))): _*).bits
+    )
+    val all   = units.map(_.relations).reduce(_ | _)
+    val hyper = for {
       (l, r) <- connections.hyperedges if l.isSubsetOf(all) && r.isSubsetOf(all)
       sides = (touched(l), touched(r)) if !sides._1.overlaps(sides._2) && sides._1.size + sides._2.size > 2
     } yield sides
@@ -57,5 +61,7 @@ final private class PartCounter(limit: Long, all: RelSet) extends Receiver {
   var complete                            = false
   def relation(r: Int): Unit              = ()
   def contains(set: RelSet): Boolean      = true
-  def pair(a: RelSet, b: RelSet): Boolean = { count += 1; if ((a | b).bits == all.bits) complete = true; count <= limit }
+  def pair(a: RelSet, b: RelSet): Boolean = {
+    count += 1; if ((a | b).bits == all.bits) complete = true; count <= limit
+  }
 }

@@ -4,7 +4,8 @@ import dovetail.kernel.cost.{CostModel, SubPlan}
 import dovetail.kernel.graph.{JoinGraph, Step, WideSet}
 
 /**
- * A sub-plan with the relations it covers. To the search that puts it together with others it is one relation, however many it holds.
+ * A sub-plan with the relations it covers. To the search that puts it together with others it is one relation, however
+ * many it holds.
  *
  * @param neighbors what an edge connects with a single one of its relations
  * @param closed    it is made of whole connected components
@@ -29,12 +30,15 @@ final class Parts(graph: JoinGraph, sizer: Sizer, costs: CostModel, val connecti
   }
 
   /** The two together, sized, yet unpriced. */
-  def union(a: Part, b: Part): Part = { val relations = a.relations | b.relations; union(a, b, relations, sizer.join(relations)) }
+  def union(a: Part, b: Part): Part = {
+    val relations = a.relations | b.relations; union(a, b, relations, sizer.join(relations))
+  }
 
   /** The same with a size that is known, of `plan`. */
   def union(a: Part, b: Part, plan: SubPlan): Part = union(a, b, a.relations | b.relations, plan.unpriced)
 
-  private def union(a: Part, b: Part, relations: WideSet, plan: SubPlan) = new Part(relations, a.neighbors | b.neighbors, connections.closed(relations), plan)
+  private def union(a: Part, b: Part, relations: WideSet, plan: SubPlan) =
+    new Part(relations, a.neighbors | b.neighbors, connections.closed(relations), plan)
 
   /** The relations of alternative `i` of a plan, as they stand in its tree. */
   def leaves(plan: SubPlan, i: Int): Vector[Part] =

@@ -44,7 +44,10 @@ final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget)
   private def price(left: RelSet, right: RelSet, out: SubPlan, step: Step): Unit =
     sizer.price(at(left), at(right), out, step, costs)(sizer.looseEquality(left.contains, right.contains))
 
-  /** The plan of all relations, once the enumeration is complete; null if conflicts left no way to join them along edges. */
+  /**
+   * The plan of all relations, once the enumeration is complete; null if conflicts left no way to join them along
+   * edges.
+   */
   def full: SubPlan = at(all)
 
   /** The best plan whose last join is another one; null if there is only one. */
@@ -55,21 +58,28 @@ final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget)
     if (known != null) known else { val plan = sizer.join(set); put(set, plan); plan }
   }
 
-  private def at(set: RelSet): SubPlan              = if (direct != null) direct(set.bits.toInt) else hashed.getOrNull(set.bits)
-  private def put(set: RelSet, plan: SubPlan): Unit = if (direct != null) direct(set.bits.toInt) = plan else hashed(set.bits) = plan
+  private def at(set: RelSet): SubPlan = if (direct != null) direct(set.bits.toInt) else hashed.getOrNull(set.bits)
+  private def put(set: RelSet, plan: SubPlan): Unit =
+    if (direct != null) direct(set.bits.toInt) = plan else hashed(set.bits) = plan
 }
 
 /** Counts the pairs of a graph whose edges always join, as far as a plan table with the same budget would go. */
 class PairCounter(budget: Budget) extends Receiver {
   private var count = 0L
 
-  def pairs: Long                                = count
-  def relation(r: Int): Unit                     = ()
-  def contains(set: RelSet): Boolean             = throw new UnsupportedOperationException("a counter keeps no sets: it is for graphs whose edges always join")
-  def pair(left: RelSet, right: RelSet): Boolean = { count += 1; count <= budget.pairs && ((count & PlanTable.ClockInterval) != 0L || budget.timeLeft) }
+  def pairs: Long                    = count
+  def relation(r: Int): Unit         = ()
+  def contains(set: RelSet): Boolean =
+    throw new UnsupportedOperationException("a counter keeps no sets: it is for graphs whose edges always join")
+  def pair(left: RelSet, right: RelSet): Boolean = {
+    count += 1; count <= budget.pairs && ((count & PlanTable.ClockInterval) != 0L || budget.timeLeft)
+  }
 }
 
-/** The same for a graph with operators: it keeps the sets that may be joined, yet neither sizes nor prices, which take most of the time. */
+/**
+ * The same for a graph with operators: it keeps the sets that may be joined, yet neither sizes nor prices, which take
+ * most of the time.
+ */
 final class LegalCounter(sizer: Sizer, budget: Budget) extends PairCounter(budget) {
   private val made = new mutable.LongMap[Unit]
 

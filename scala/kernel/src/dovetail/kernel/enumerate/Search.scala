@@ -9,22 +9,31 @@ import dovetail.kernel.size.CardinalityModel
  *
  * @param best      the cheapest tree found; it may be the original one
  * @param original  the tree as it was written, priced by the same model
- * @param algorithm the steps that made the plan: `dphyp` (exact); `goo` (greedy), `lindp` (linearized), or `written` where conflicts or time left the
- *                  greedy search no way; `+idp` where pieces of it were improved
+ * @param algorithm the steps that made the plan: `dphyp` (exact); `goo` (greedy), `lindp` (linearized), or `written`
+ *                  where conflicts or time left the greedy search no way; `+idp` where pieces of it were improved
  * @param pairs     pairs of sub-plans considered, by all algorithms that ran
  * @param note      why the exact search did not finish, if it did not, and whether time ended what came after it
- * @param runnerUp  the cheapest other plan that was looked at to its end: one with another last join, or the written one; none if there is no other.
- *                  Made when it is asked for: for reports, not for the plan
+ * @param runnerUp  the cheapest other plan that was looked at to its end: one with another last join, or the written
+ *                  one; none if there is no other. Made when it is asked for: for reports, not for the plan
  */
-final case class Outcome(best: JoinTree, original: JoinTree, algorithm: String, pairs: Long, note: Option[String])(val runnerUp: () => Option[JoinTree])
+final case class Outcome(
+    best: JoinTree,
+    original: JoinTree,
+    algorithm: String,
+    pairs: Long,
+    note: Option[String]
+)(val runnerUp: () => Option[JoinTree])
 
 /**
- * Finds the join order of a graph, as far as a budget of pairs and time allows: exactly, else by linearized dynamic programming, else greedily; a plan that
- * is not exact is then improved piece by piece. The greedy plan is made whatever the budget is; where operators leave it no way, the written one is improved.
+ * Finds the join order of a graph, as far as a budget of pairs and time allows: exactly, else by linearized dynamic
+ * programming, else greedily; a plan that is not exact is then improved piece by piece. The greedy plan is made
+ * whatever the budget is; where operators leave it no way, the written one is improved.
  *
- * The adaptive scheme of Neumann and Radke, "Adaptive Optimization of Very Large Join Queries", SIGMOD 2018; docs/internals/search.md says where we depart.
+ * The adaptive scheme of Neumann and Radke, "Adaptive Optimization of Very Large Join Queries", SIGMOD 2018;
+ * docs/internals/search.md says where we depart.
  *
- * @param asWritten prices the written order: what the engine does with it by itself, if that is less than what `costs` can have done
+ * @param asWritten prices the written order: what the engine does with it by itself, if that is less than what `costs`
+ *                  can have done
  */
 final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten: CostModel) {
   def this(graph: JoinGraph, costs: CostModel, budget: Budget) = this(graph, costs, budget, costs)
@@ -52,23 +61,34 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
     Outcome(chosen, asIs, algorithm, pairs, note)(() => next)
   }
 
-  /** The cheapest ways to execute the joins of an order that somebody else chose, beside the written one; none if operators do not allow it. */
+  /**
+   * The cheapest ways to execute the joins of an order that somebody else chose, beside the written one; none if
+   * operators do not allow it.
+   */
   def priced(order: Shape, written: Shape): Option[Outcome] =
-    price(order, new Parts(graph, sizer, costs)).map(p => Outcome(tree(p.plan, costs), tree(asItIs(written), asWritten), Search.Given, 0L, None)(() => None))
+    price(order, new Parts(graph, sizer, costs)).map(p =>
+      Outcome(tree(p.plan, costs), tree(asItIs(written), asWritten), Search.Given, 0L, None)(() => None)
+    )
 
-  private def asItIs(written: Shape): SubPlan = price(written, new Parts(graph, sizer, asWritten)).map(_.plan).getOrElse(
-    throw new IllegalArgumentException(s"the written order has joins that the graph's operators do not allow: $written is not its tree")
-  )
+  private def asItIs(written: Shape): SubPlan =
+    price(written, new Parts(graph, sizer, asWritten)).map(_.plan).getOrElse(
+      throw new IllegalArgumentException(
+        s"the written order has joins that the graph's operators do not allow: $written is not its tree"
+      )
+    )
 
   private def tree(p: SubPlan, by: CostModel) = JoinTree.of(p, p.best, sizer, by)
 
   /** The table filled by the exact search, or the pairs it tried and why it did not finish. */
   private def exact(): Either[(Long, String), PlanTable] =
-    if (graph.size > RelSet.MaxSize) Left((0L, s"${graph.size} relations: more than ${RelSet.MaxSize} are not searched exactly"))
+    if (graph.size > RelSet.MaxSize)
+      Left((0L, s"${graph.size} relations: more than ${RelSet.MaxSize} are not searched exactly"))
     else {
       val edges = Hypergraph(graph)
       // Pairs are counted many times faster than priced: a search that will not finish is not begun.
-      val stopped = if (Dphyp.pairsOfClique(graph.size) > budget.pairs) counter(edges).filterNot(new Dphyp(edges, _).run()) else None
+      val stopped = if (Dphyp.pairsOfClique(graph.size) > budget.pairs)
+        counter(edges).filterNot(new Dphyp(edges, _).run())
+      else None
       if (stopped.isDefined) Left((0L, whyStopped(stopped.get.pairs)))
       else {
         val table = new PlanTable(graph.size, sizer, costs, budget)
@@ -80,28 +100,36 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
 
   /** None for inner joins with hyperedges, whose pairs are counted as they are priced. */
   private def counter(edges: Hypergraph): Option[PairCounter] =
-    if (!sizer.innerOnly) Some(new LegalCounter(sizer, budget)) else if (edges.hasGaps) None else Some(new PairCounter(budget))
+    if (!sizer.innerOnly) Some(new LegalCounter(sizer, budget))
+    else if (edges.hasGaps) None else Some(new PairCounter(budget))
 
   private def whyStopped(pairs: Long): String =
-    if (pairs > budget.pairs) s"the exact search would take more than ${budget.pairs} pairs" else "the exact search ran out of time"
+    if (pairs > budget.pairs) s"the exact search would take more than ${budget.pairs} pairs"
+    else "the exact search ran out of time"
 
   /** Improves the greedy plan, whose time begins anew; the written one where there is no greedy plan. */
   private def approximate(written: Shape, tried: Long, why: String): (SubPlan, String, Long, Option[String]) = {
-    val parts       = new Parts(graph, sizer, costs)
-    val meter       = new Meter(budget)
-    val time        = budget.again
-    val goo         = new Greedy(graph, sizer, costs, time)
-    val greedy      = goo.run()
-    val start       = greedy.orElse(price(written, parts).map(_.plan)).getOrElse(asItIs(written))
-    val linear      = new LinearizedDp(parts, meter).improve(start)
-    val found       = new IterativeDp(parts, meter, IterativeDp.Rounds).improve(linear)
-    val name        = (if (linear ne start) "lindp" else if (greedy.isDefined) "goo" else "written") + (if (found eq linear) "" else "+idp")
-    val noGreedy    = if (greedy.isDefined) None else Some(s"the greedy search ran ${if (time.timeLeft) "into a conflict" else "out of time"}")
-    val notImproved = if (meter.inTime) None else Some(s"improving the ${if (greedy.isDefined) "greedy" else "written"} plan ran out of time")
+    val parts  = new Parts(graph, sizer, costs)
+    val meter  = new Meter(budget)
+    val time   = budget.again
+    val goo    = new Greedy(graph, sizer, costs, time)
+    val greedy = goo.run()
+    val start  = greedy.orElse(price(written, parts).map(_.plan)).getOrElse(asItIs(written))
+    val linear = new LinearizedDp(parts, meter).improve(start)
+    val found  = new IterativeDp(parts, meter, IterativeDp.Rounds).improve(linear)
+    val name = (if (linear ne start) "lindp" else if (greedy.isDefined) "goo" else "written") + (if (found eq linear) ""
+                                                                                                 else "+idp")
+    val noGreedy = if (greedy.isDefined) None
+    else Some(s"the greedy search ran ${if (time.timeLeft) "into a conflict" else "out of time"}")
+    val notImproved = if (meter.inTime) None
+    else Some(s"improving the ${if (greedy.isDefined) "greedy" else "written"} plan ran out of time")
     (found, name, tried + goo.pairs + meter.pairs, Some((Seq(why) ++ noGreedy ++ notImproved).mkString("; ")))
   }
 
-  /** The plans of a tree: the cheapest ways to execute exactly these joins. None where operators do not allow one of them. */
+  /**
+   * The plans of a tree: the cheapest ways to execute exactly these joins. None where operators do not allow one of
+   * them.
+   */
   private def price(shape: Shape, parts: Parts): Option[Part] = shape match {
     case Shape.Leaf(r)    => Some(parts.leaf(r))
     case Shape.Join(l, r) =>
@@ -118,6 +146,9 @@ object Search {
   /** The algorithm of a plan that was given, not searched. */
   val Given = "given"
 
-  /** Costs within this factor are equal: the same sum adds up to a few last digits more or less when its terms come in another order. */
+  /**
+   * Costs within this factor are equal: the same sum adds up to a few last digits more or less when its terms come in
+   * another order.
+   */
   private val Tie = 1.0 + 1e-9
 }

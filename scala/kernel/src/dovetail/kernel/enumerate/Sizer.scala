@@ -7,7 +7,10 @@ import dovetail.kernel.graph.{JoinGraph, JoinKind, RelSet, Step, WideSet, Words}
 import dovetail.kernel.profile.{Assumptions, Width}
 import dovetail.kernel.size.CardinalityModel
 
-/** Makes the sized, yet unpriced [[SubPlan]] of a relation or of a join: the one place where a search asks for sizes, keys, and what may be joined. */
+/**
+ * Makes the sized, yet unpriced [[SubPlan]] of a relation or of a join: the one place where a search asks for sizes,
+ * keys, and what may be joined.
+ */
 final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
   import Sizer._
 
@@ -18,7 +21,9 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
   private val buffer                = new Array[Int](graph.size)
 
   // hash-joinable predicates that belong to no class
-  private val equalities: Vector[(Set[Int], Set[Int])] = graph.predicates.flatMap(_.sides).map { case (l, r) => (l.toSet, r.toSet) }
+  private val equalities: Vector[(Set[Int], Set[Int])] = graph.predicates.flatMap(_.sides).map { case (l, r) =>
+    (l.toSet, r.toSet)
+  }
 
   private val keys = new KeyFacts(graph)
 
@@ -42,7 +47,9 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
     plan
   }
 
-  def join(relations: Array[Int]): SubPlan = { System.arraycopy(relations, 0, buffer, 0, relations.length); joinOf(relations.length) }
+  def join(relations: Array[Int]): SubPlan = {
+    System.arraycopy(relations, 0, buffer, 0, relations.length); joinOf(relations.length)
+  }
 
   def join(set: RelSet): SubPlan = {
     var bits = set.bits
@@ -84,8 +91,8 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
   private def bytesAtMost(r: Int, rows: Double): Double = columns(r).atMost(rows, graph.relations(r).profile.rows.upper)
 
   /**
-   * Which columns come out of the join of the first `n` of the buffer: not those of relations that semi, anti and existence joins in it
-   * only look at.
+   * Which columns come out of the join of the first `n` of the buffer: not those of relations that semi, anti and
+   * existence joins in it only look at.
    */
   private def outputColumns(n: Int): OutputColumns =
     if (innerOnly) OutputColumns.All
@@ -113,7 +120,11 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
       graph.operators
         .filter(_.kind.testsOnly)
         .map { o =>
-          new PartnerTest(o.kind, words.of(graph.joinable.conflicts.operators(o.index).all), words.of(BitSet(o.right: _*)))
+          new PartnerTest(
+            o.kind,
+            words.of(graph.joinable.conflicts.operators(o.index).all),
+            words.of(BitSet(o.right: _*))
+          )
         }
         .toArray
 
@@ -131,7 +142,12 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
   val operators: Vector[OperatorJoin] = graph.operators.map { o =>
     // where an equality over several relations is part of the key, no single columns are the key
     val equalities = if (o.wideEquality) Vector.empty else o.equalities
-    OperatorJoin(o.kind, equalities.foldLeft(0L)((k, e) => k | keys.bit(e._1)), equalities.foldLeft(0L)((k, e) => k | keys.bit(e._2)), o.equi)
+    OperatorJoin(
+      o.kind,
+      equalities.foldLeft(0L)((k, e) => k | keys.bit(e._1)),
+      equalities.foldLeft(0L)((k, e) => k | keys.bit(e._2)),
+      o.equi
+    )
   }
 
   /**
@@ -139,12 +155,14 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
    *
    * @param loose whether an equality outside of all classes connects them ([[looseEquality]]), where no class does
    */
-  def price(left: SubPlan, right: SubPlan, out: SubPlan, step: Step, costs: CostModel)(loose: => Boolean): Unit = step.operator match {
-    case None =>
-      val key = left.classes & right.classes
-      costs.join(left, right, out, key, key != 0L || loose)
-    case Some(o) => if (step.swapped) costs.join(right, left, out, operators(o.index)) else costs.join(left, right, out, operators(o.index))
-  }
+  def price(left: SubPlan, right: SubPlan, out: SubPlan, step: Step, costs: CostModel)(loose: => Boolean): Unit =
+    step.operator match {
+      case None =>
+        val key = left.classes & right.classes
+        costs.join(left, right, out, key, key != 0L || loose)
+      case Some(o) => if (step.swapped) costs.join(right, left, out, operators(o.index))
+        else costs.join(left, right, out, operators(o.index))
+    }
 
   /** An equality outside of all classes connects the two sets of relations. */
   def looseEquality(left: Int => Boolean, right: Int => Boolean): Boolean =

@@ -3,18 +3,20 @@ package dovetail.kernel.graph
 import scala.collection.immutable.BitSet
 
 /**
- * What must be joined before what: the conflict detector CD-C of Moerkotte, Fender and Eich, "On the Correct and Complete Enumeration of the Core Search
- * Space", SIGMOD 2013, §5. A join may be made once its total eligibility set is there, on its two sides, and none of its conflict rules `if any of
- * these, then all of those` is broken. The rules come from the tables of [[Reorderings]], for every pair of joins of which one was written below the other.
+ * What must be joined before what: the conflict detector CD-C of Moerkotte, Fender and Eich, "On the Correct and
+ * Complete Enumeration of the Core Search Space", SIGMOD 2013, §5. A join may be made once its total eligibility set is
+ * there, on its two sides, and none of its conflict rules `if any of these, then all of those` is broken. The rules
+ * come from the tables of [[Reorderings]], for every pair of joins of which one was written below the other.
  *
  * Where we depart:
  *
- *  - Inner joins are no operators: their predicates are filters that are applied where their set is complete. A predicate that belongs to one level with
- *    all it reads ([[Levels]]) commutes with the operators of that level and has no rules. One that reads a closed side of an operator below it has those
- *    of an inner join above that operator.
- *  - The inner joins below an operator count by level: what they bring together inside a closed side, predicates or not, has to be there before anything
- *    that reads of it joins by this operator, for no table lets an inner join out of such a side. This also covers cross products, which read nothing,
- *    and filters, which are inner joins with one row.
+ *  - Inner joins are no operators: their predicates are filters that are applied where their set is complete. A
+ *    predicate that belongs to one level with all it reads ([[Levels]]) commutes with the operators of that level and
+ *    has no rules. One that reads a closed side of an operator below it has those of an inner join above that operator.
+ *  - The inner joins below an operator count by level: what they bring together inside a closed side, predicates or
+ *    not, has to be there before anything that reads of it joins by this operator, for no table lets an inner join out
+ *    of such a side. This also covers cross products, which read nothing, and filters, which are inner joins with one
+ *    row.
  *  - A condition that reads nothing of one side gets that side whole (the paper's degenerate predicates).
  */
 final class ConflictRules(graph: JoinGraph) {
@@ -32,7 +34,8 @@ final class ConflictRules(graph: JoinGraph) {
   /** What inner joins may bring together on each level: its relations, and its full outer joins as a whole. */
   val items: Map[Int, Vector[BitSet]] = {
     val relations = graph.relations.map(r => levels.of(r.index) -> BitSet(r.index))
-    val full      = graph.operators.filter(_.kind == JoinKind.FullOuter).map(o => levels.of(o.relations) -> BitSet(o.relations: _*))
+    val full      =
+      graph.operators.filter(_.kind == JoinKind.FullOuter).map(o => levels.of(o.relations) -> BitSet(o.relations: _*))
     (relations ++ full).groupBy(_._1).map { case (level, found) => level -> found.map(_._2) }
   }
 
@@ -45,7 +48,8 @@ final class ConflictRules(graph: JoinGraph) {
 
   /** Per predicate all that has to be there when it is applied, and its rules. */
   val predicates: Vector[Needs] = graph.predicates.map { p =>
-    if (pure(p.index)) Needs(BitSet(p.relations: _*), Vector.empty) else closed(BitSet(p.relations: _*), rulesAbove(scopes(p.index)))
+    if (pure(p.index)) Needs(BitSet(p.relations: _*), Vector.empty)
+    else closed(BitSet(p.relations: _*), rulesAbove(scopes(p.index)))
   }
 
   /** Per operator all that has to be there when it joins, the paper's TES, and its rules. */
@@ -53,22 +57,32 @@ final class ConflictRules(graph: JoinGraph) {
     closed(reads(o.index), closedSides(o).flatMap(joinedInside) ++ rulesOf(o))
   }
 
-  /** What an expression of a predicate needs of one side: all of it has to be joined before the predicate can join it with the other side. */
+  /**
+   * What an expression of a predicate needs of one side: all of it has to be joined before the predicate can join it
+   * with the other side.
+   */
   def side(predicate: JoinPredicate, relations: Vector[Int]): BitSet =
-    if (pure(predicate.index)) BitSet(relations: _*) else closed(BitSet(relations: _*), rulesAbove(scopes(predicate.index))).all
+    if (pure(predicate.index)) BitSet(relations: _*)
+    else closed(BitSet(relations: _*), rulesAbove(scopes(predicate.index))).all
 
   private def closedSides(o: Operator): Vector[BitSet] =
     if (o.kind == JoinKind.FullOuter) Vector(left(o.index), right(o.index)) else Vector(right(o.index))
 
-  /** Whatever is read of a closed side, or of one inside of it: what inner joins bring together there, and what filters there need. */
+  /**
+   * Whatever is read of a closed side, or of one inside of it: what inner joins bring together there, and what filters
+   * there need.
+   */
   private def joinedInside(side: BitSet): Vector[Rule] = {
     val levelsInside = below(side).flatMap(closedSides) :+ side
     val joined       = levelsInside.map(s => s -> items.getOrElse(levels.of(s), Vector.empty)).filter(_._2.size > 1)
     val filtered     = graph.predicates.indices.filter(p => !pure(p) && scopes(p).subsetOf(side)).toVector
-    joined.map { case (s, found) => Rule(s, found.reduce(_ | _)) } ++ filtered.map(p => Rule(scopes(p), predicates(p).all))
+    joined.map { case (s, found) => Rule(s, found.reduce(_ | _)) } ++ filtered.map(p =>
+      Rule(scopes(p), predicates(p).all)
+    )
   }
 
-  private def below(side: BitSet): Vector[Operator] = graph.operators.filter(o => left(o.index).subsetOf(side) && right(o.index).subsetOf(side))
+  private def below(side: BitSet): Vector[Operator] =
+    graph.operators.filter(o => left(o.index).subsetOf(side) && right(o.index).subsetOf(side))
 
   private def rejects(o: Operator, side: BitSet): Boolean = o.rejectsNulls.exists(side)
 
@@ -89,14 +103,26 @@ final class ConflictRules(graph: JoinGraph) {
     underLeft ++ underRight
   }
 
-  /** The rules of an inner join above the operators of `scope`, on whichever side of it they are: an inner join has no sides. */
+  /**
+   * The rules of an inner join above the operators of `scope`, on whichever side of it they are: an inner join has no
+   * sides.
+   */
   private def rulesAbove(scope: BitSet): Vector[Rule] = below(scope).flatMap { a =>
     val (l, r) = (left(a.index), right(a.index))
-    rule(Reorderings.holds(Reorderings.Assoc, a.kind, JoinKind.Inner, firstRejects = false, secondRejects = false), r, witness(a, l)) ++
-      rule(Reorderings.holds(Reorderings.LeftAsscom, a.kind, JoinKind.Inner, firstRejects = false, secondRejects = false), l, witness(a, r))
+    rule(
+      Reorderings.holds(Reorderings.Assoc, a.kind, JoinKind.Inner, firstRejects = false, secondRejects = false),
+      r,
+      witness(a, l)
+    ) ++
+      rule(
+        Reorderings.holds(Reorderings.LeftAsscom, a.kind, JoinKind.Inner, firstRejects = false, secondRejects = false),
+        l,
+        witness(a, r)
+      )
   }
 
-  private def rule(free: Boolean, ifAny: BitSet, thenAll: BitSet): Vector[Rule] = if (free) Vector.empty else Vector(Rule(ifAny, thenAll))
+  private def rule(free: Boolean, ifAny: BitSet, thenAll: BitSet): Vector[Rule] =
+    if (free) Vector.empty else Vector(Rule(ifAny, thenAll))
 
   private def closed(start: BitSet, rules: Vector[Rule]): Needs = {
     val grown = rules.foldLeft(start)((set, r) => if ((r.ifAny & set).isEmpty) set else set | r.thenAll)

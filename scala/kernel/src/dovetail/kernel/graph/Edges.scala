@@ -1,11 +1,12 @@
 package dovetail.kernel.graph
 
 /**
- * The edges of a graph with operators: pairs of sets of relations that something joins. They lead the enumerators; whether two sets that an edge connects
- * may be joined is for [[Joinable]] to say.
+ * The edges of a graph with operators: pairs of sets of relations that something joins. They lead the enumerators;
+ * whether two sets that an edge connects may be joined is for [[Joinable]] to say.
  *
- * An operator is an edge between the two sides of what it needs, a predicate one between what its sides need, a class one between any two members. Where
- * these leave a side of an operator, or all of the graph, in pieces, hyperedges between whole pieces connect them: cross products, made of complete pieces.
+ * An operator is an edge between the two sides of what it needs, a predicate one between what its sides need, a class
+ * one between any two members. Where these leave a side of an operator, or all of the graph, in pieces, hyperedges
+ * between whole pieces connect them: cross products, made of complete pieces.
  */
 final class Edges(graph: JoinGraph) {
   private type Edge = (Set[Int], Set[Int])
@@ -16,7 +17,8 @@ final class Edges(graph: JoinGraph) {
     val classes    = for (c <- graph.classes; a <- c.relations; b <- c.relations if a < b) yield (Set(a), Set(b))
     val predicates = for {
       p      <- graph.predicates
-      (l, r) <- p.sides.orElse(if (p.relations.size == 2) Some((p.relations.take(1), p.relations.drop(1))) else None).toVector
+      (l, r) <-
+        p.sides.orElse(if (p.relations.size == 2) Some((p.relations.take(1), p.relations.drop(1))) else None).toVector
       (a, b) = (conflicts.side(p, l).toSet[Int], conflicts.side(p, r).toSet[Int])
       // else it is a filter above an operator, and joins nothing
       if !a.exists(b)
@@ -30,8 +32,9 @@ final class Edges(graph: JoinGraph) {
 
   /** All of them, cross products last. */
   val all: Vector[(Vector[Int], Vector[Int])] = {
-    val regions = (graph.operators.flatMap(o => Vector(o.left, o.right)) :+ graph.relations.indices.toVector).filter(_.size > 1)
-    val edges   = regions.foldLeft(written) { (known, region) =>
+    val regions =
+      (graph.operators.flatMap(o => Vector(o.left, o.right)) :+ graph.relations.indices.toVector).filter(_.size > 1)
+    val edges = regions.foldLeft(written) { (known, region) =>
       val pieces = piecesOf(region, known)
       known ++ (for (a <- pieces; b <- pieces if a.head < b.head) yield (a.toSet, b.toSet))
     }

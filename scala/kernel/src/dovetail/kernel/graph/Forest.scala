@@ -2,7 +2,10 @@ package dovetail.kernel.graph
 
 import scala.collection.mutable
 
-/** Which of the nodes 0 until `size` hang together, while edges come in (Kruskal 1956; union-find with path halving). A tree goes by its first node. */
+/**
+ * Which of the nodes 0 until `size` hang together, while edges come in (Kruskal 1956; union-find with path halving). A
+ * tree goes by its first node.
+ */
 final class Forest(size: Int) {
   private val parent = Array.range(0, size)
 

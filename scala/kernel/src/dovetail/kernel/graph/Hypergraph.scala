@@ -5,15 +5,21 @@ package dovetail.kernel.graph
  *
  * @param restricted an edge between two sets does not always mean that they may be joined
  */
-final class Hypergraph(val size: Int, simple: Array[Long], hyper: Array[(RelSet, RelSet)], restricted: Boolean = false) {
+final class Hypergraph(
+    val size: Int,
+    simple: Array[Long],
+    hyper: Array[(RelSet, RelSet)],
+    restricted: Boolean = false
+) {
   require(size <= RelSet.MaxSize && simple.length == size)
 
   /** A set grown by neighbours may be one that cannot be joined. */
   def hasGaps: Boolean = hyper.nonEmpty || restricted
 
   /**
-   * Relations that a simple edge connects with `s`, outside of `s` and `excluded`; of a hyperedge's far side only its least relation, which stands for
-   * it (Moerkotte and Neumann 2008, §2.3: N(S, X)). Adding more nodes than needed costs time, never correctness: `connected` decides.
+   * Relations that a simple edge connects with `s`, outside of `s` and `excluded`; of a hyperedge's far side only its
+   * least relation, which stands for it (Moerkotte and Neumann 2008, §2.3: N(S, X)). Adding more nodes than needed
+   * costs time, never correctness: `connected` decides.
    */
   def neighborhood(s: RelSet, excluded: RelSet): RelSet = {
     var bits = s.bits
@@ -51,8 +57,8 @@ final class Hypergraph(val size: Int, simple: Array[Long], hyper: Array[(RelSet,
 object Hypergraph {
 
   /**
-   * The edges of `graph`. Components that no edge connects are joined by hyperedges between whole components, so that a cross product is only made of
-   * complete components, and only where there is no other way.
+   * The edges of `graph`. Components that no edge connects are joined by hyperedges between whole components, so that a
+   * cross product is only made of complete components, and only where there is no other way.
    */
   def apply(graph: JoinGraph): Hypergraph = if (graph.operators.isEmpty) ofInnerJoins(graph) else ofAllJoins(graph)
 

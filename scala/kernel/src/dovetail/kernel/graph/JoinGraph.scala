@@ -5,10 +5,12 @@ import scala.collection.immutable.BitSet
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, RelationProfile, RelationSample, RowBytes}
 
 /**
- * One input of a join group: a table with its predicates, an aggregate, an outer join, anything the search treats as a whole.
+ * One input of a join group: a table with its predicates, an aggregate, an outer join, anything the search treats as a
+ * whole.
  *
  * @param rowBytes      bytes of its columns in memory
- * @param broadcastable the engine would broadcast this input as it stands (its own size is under the engine's threshold)
+ * @param broadcastable the engine would broadcast this input as it stands (its own size is under the engine's
+ *                      threshold)
  * @param sample        some of its rows, where there are any to be had
  * @param partitions    columns by whose values its files are divided
  * @param copies        how often the query has this very input, this one included
@@ -28,36 +30,45 @@ final case class Relation(
   def width: Double = rowBytes.mean + Assumptions.RowOverhead
 }
 
-/** An expression over one relation that is equal to all other members of its class. `text` is for people; `columns` are the caller's column ids it reads. */
+/**
+ * An expression over one relation that is equal to all other members of its class. `text` is for people; `columns` are
+ * the caller's column ids it reads.
+ */
 final case class Member(relation: Int, column: ColumnProfile, columns: Set[Long], text: String)
 
-/** Expressions that equality predicates make equal: `a.x = b.y AND b.y = c.z` is one class of three members, and joins a with c as well. */
+/**
+ * Expressions that equality predicates make equal: `a.x = b.y AND b.y = c.z` is one class of three members, and joins a
+ * with c as well.
+ */
 final case class EquivalenceClass(index: Int, members: Vector[Member]) {
   require(members.size >= 2, "a class has at least two members")
   val relations: Vector[Int] = members.map(_.relation).distinct.sorted
 
   /**
-   * NDV of the domain that the members draw from: the largest one known, else as many as the smallest relation has rows (it is taken for the one
-   * whose key this is). But where a table meets itself on a column, that is hardly its key: `cd1.status = cd2.status` makes many pairs.
+   * NDV of the domain that the members draw from: the largest one known, else as many as the smallest relation has rows
+   * (it is taken for the one whose key this is). But where a table meets itself on a column, that is hardly its key:
+   * `cd1.status = cd2.status` makes many pairs.
    */
   def domain(relations: Vector[Relation]): Double = {
     val smallest  = members.map(m => relations(m.relation).profile.baseRows).min
     val origins   = members.groupBy(_.relation).toVector.sortBy(_._1).flatMap(_._2.flatMap(_.column.origin).distinct)
     val meetsSelf = origins.size > origins.distinct.size
-    members.flatMap(_.column.domain).reduceOption(_ max _).getOrElse(if (meetsSelf) math.min(smallest, Assumptions.AttributeNdv) else smallest)
+    members.flatMap(_.column.domain).reduceOption(_ max _).getOrElse(if (meetsSelf)
+      math.min(smallest, Assumptions.AttributeNdv)
+    else smallest)
   }
 }
 
 /**
  * A predicate of inner joins, or of a filter above joins, that is not a member of an equivalence class.
  *
- * @param relations   all it reads, ascending; two or more, or one that the closed side of an operator below the predicate holds (`WHERE b.x IS NULL`
- *                    above a left outer join)
+ * @param relations   all it reads, ascending; two or more, or one that the closed side of an operator below the
+ *                    predicate holds (`WHERE b.x IS NULL` above a left outer join)
  * @param selectivity share of the pairs it keeps
- * @param sides       for an equality between expressions over several relations (`a.x + b.y = c.z`): the relations of each side. A hash join can use it,
- *                    and the search sees a hyperedge.
- * @param scope       in a graph with operators: the relations below the place where it was written, ascending; the operators among these were joined
- *                    before it. None: it stood above all of them.
+ * @param sides       for an equality between expressions over several relations (`a.x + b.y = c.z`): the relations of
+ *                    each side. A hash join can use it, and the search sees a hyperedge.
+ * @param scope       in a graph with operators: the relations below the place where it was written, ascending; the
+ *                    operators among these were joined before it. None: it stood above all of them.
  */
 final case class JoinPredicate(
     index: Int,
@@ -68,18 +79,25 @@ final case class JoinPredicate(
     scope: Option[Vector[Int]] = None
 ) {
   require(relations.nonEmpty && relations == relations.distinct.sorted, s"relations of a join predicate: $relations")
-  require(scope.forall(s => relations.forall(s.contains)), s"a predicate reads $relations, of which not all are in its scope $scope")
+  require(
+    scope.forall(s => relations.forall(s.contains)),
+    s"a predicate reads $relations, of which not all are in its scope $scope"
+  )
   require(selectivity >= 0.0 && selectivity <= 1.0, s"selectivity $selectivity")
-  require(sides.forall { case (l, r) => l.nonEmpty && r.nonEmpty && (l ++ r).sorted == relations }, s"sides $sides do not split the relations $relations")
+  require(
+    sides.forall { case (l, r) => l.nonEmpty && r.nonEmpty && (l ++ r).sorted == relations },
+    s"sides $sides do not split the relations $relations"
+  )
 }
 
 /**
- * A group of relations connected by joins: what the search orders. Any number of relations. Inner joins are classes and predicates; `operators` are the
- * other joins, bottom-up in the order they were written, and decide what may be joined with what ([[ConflictRules]], [[Joinable]]).
+ * A group of relations connected by joins: what the search orders. Any number of relations. Inner joins are classes and
+ * predicates; `operators` are the other joins, bottom-up in the order they were written, and decide what may be joined
+ * with what ([[ConflictRules]], [[Joinable]]).
  *
- * Edges (who can be joined with whom without a cross product) are all pairs within an equivalence class, the pairs of two-relation predicates, and the
- * hyperedges of equalities over several relations. A predicate over three or more relations that is no equality connects nothing: it is applied where
- * its last relation joins.
+ * Edges (who can be joined with whom without a cross product) are all pairs within an equivalence class, the pairs of
+ * two-relation predicates, and the hyperedges of equalities over several relations. A predicate over three or more
+ * relations that is no equality connects nothing: it is applied where its last relation joins.
  *
  * @param sizes rows of joins of two or more relations that somebody knows better than any estimate
  */
@@ -90,18 +108,32 @@ final case class JoinGraph(
     operators: Vector[Operator] = Vector.empty,
     sizes: Map[Set[Int], Double] = Map.empty
 ) {
-  require(sizes.forall { case (set, rows) => set.size > 1 && set.forall(relations.indices.contains) && rows >= 0.0 }, s"sizes of joins: $sizes")
-  require(relations.nonEmpty && relations.zipWithIndex.forall { case (r, i) => r.index == i }, "relations are numbered from 0")
+  require(
+    sizes.forall { case (set, rows) => set.size > 1 && set.forall(relations.indices.contains) && rows >= 0.0 },
+    s"sizes of joins: $sizes"
+  )
+  require(
+    relations.nonEmpty && relations.zipWithIndex.forall { case (r, i) => r.index == i },
+    "relations are numbered from 0"
+  )
   require(classes.zipWithIndex.forall { case (c, i) => c.index == i }, "classes are numbered from 0")
-  require((classes.flatMap(_.relations) ++ predicates.flatMap(_.relations)).forall(relations.indices.contains), "an edge names an unknown relation")
-  require(operators.zipWithIndex.forall { case (o, i) => o.index == i && o.relations.forall(relations.indices.contains) }, "operators are numbered from 0")
+  require(
+    (classes.flatMap(_.relations) ++ predicates.flatMap(_.relations)).forall(relations.indices.contains),
+    "an edge names an unknown relation"
+  )
+  require(
+    operators.zipWithIndex.forall { case (o, i) => o.index == i && o.relations.forall(relations.indices.contains) },
+    "operators are numbered from 0"
+  )
   require(nested, "operators come bottom-up, and each lies in one side of those above it")
 
   private def nested: Boolean = {
     val (lefts, rights)       = (operators.map(o => BitSet(o.left: _*)), operators.map(o => BitSet(o.right: _*)))
     def apart(b: Int, a: Int) = {
       val below = lefts(b) | rights(b)
-      below.subsetOf(lefts(a)) || below.subsetOf(rights(a)) || ((below & lefts(a)).isEmpty && (below & rights(a)).isEmpty)
+      below.subsetOf(lefts(a)) || below.subsetOf(
+        rights(a)
+      ) || ((below & lefts(a)).isEmpty && (below & rights(a)).isEmpty)
     }
     operators.indices.forall(a => (0 until a).forall(apart(_, a)))
   }
@@ -112,7 +144,9 @@ final case class JoinGraph(
     "a class has members on both sides of an operator that does not let its equality through"
   )
   require(
-    predicates.forall(p => p.relations.size > 1 || !levels.pure(p.relations, p.scope.getOrElse(relations.indices.toVector))),
+    predicates.forall(p =>
+      p.relations.size > 1 || !levels.pure(p.relations, p.scope.getOrElse(relations.indices.toVector))
+    ),
     "a predicate over one relation that no operator comes before belongs to the relation"
   )
 
@@ -138,7 +172,9 @@ final case class JoinGraph(
   }
 
   /** Hyperedges with more than one relation on a side. */
-  val hyperedges: Vector[(Vector[Int], Vector[Int])] = predicates.flatMap(_.sides).filter { case (l, r) => l.size + r.size > 2 }
+  val hyperedges: Vector[(Vector[Int], Vector[Int])] = predicates.flatMap(_.sides).filter { case (l, r) =>
+    l.size + r.size > 2
+  }
 
   /** Relations that share a two-relation edge, ascending. */
   val neighbors: Vector[Vector[Int]] = {
@@ -150,13 +186,16 @@ final case class JoinGraph(
   }
 
   /**
-   * Relations by connected component, each ascending, in order of their first relation. A hyperedge connects two components only where each has one
-   * of its sides whole: `a.x + b.y = c.z` alone joins nothing, since `a` and `b` have to come together first.
+   * Relations by connected component, each ascending, in order of their first relation. A hyperedge connects two
+   * components only where each has one of its sides whole: `a.x + b.y = c.z` alone joins nothing, since `a` and `b`
+   * have to come together first.
    */
   lazy val components: Vector[Vector[Int]] = {
     val forest = new Forest(size)
     for (a <- relations.indices; b <- neighbors(a)) forest.link(a, b)
-    while (hyperedges.exists { case (l, r) => forest.together(l) && forest.together(r) && forest.link(l.head, r.head) }) {}
+    while (
+      hyperedges.exists { case (l, r) => forest.together(l) && forest.together(r) && forest.link(l.head, r.head) }
+    ) {}
     forest.trees
   }
 }

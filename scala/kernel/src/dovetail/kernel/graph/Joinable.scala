@@ -15,15 +15,17 @@ object Step {
 }
 
 /**
- * Whether two disjoint sets of relations may be joined, and how: the one question that every enumerator asks. Both have to be sets that may be joined
- * themselves; the answer is a function of the two sets, whatever order made them.
+ * Whether two disjoint sets of relations may be joined, and how: the one question that every enumerator asks. Both have
+ * to be sets that may be joined themselves; the answer is a function of the two sets, whatever order made them.
  *
- * A predicate or operator is applied at the join that first has all that it needs ([[ConflictRules]]). So a pair may be joined
+ * A predicate or operator is applied at the join that first has all that it needs ([[ConflictRules]]). So a pair may be
+ * joined
  *
  *  - by the one operator whose needs it completes, if they are on the right sides,
- *  - by an inner join, if it completes none, and the two sides have something of the same level; no predicate has to connect them,
- *  - and not at all if it completes two operators, or one whose sides are mixed up, or if a conflict rule of what it completes is broken: what is not
- *    applied here never would be.
+ *  - by an inner join, if it completes none, and the two sides have something of the same level; no predicate has to
+ *    connect them,
+ *  - and not at all if it completes two operators, or one whose sides are mixed up, or if a conflict rule of what it
+ *    completes is broken: what is not applied here never would be.
  */
 final class Joinable(graph: JoinGraph) {
   import Joinable._
@@ -39,19 +41,25 @@ final class Joinable(graph: JoinGraph) {
   }.toArray
   // those of one level need nothing but what they read, and have no rules
   private val filters: Array[Limits] =
-    graph.predicates.filterNot(p => conflicts.pure(p.index)).map(p => new Limits(words, conflicts.predicates(p.index))).toArray
+    graph.predicates.filterNot(p => conflicts.pure(p.index)).map(p =>
+      new Limits(words, conflicts.predicates(p.index))
+    ).toArray
   // by the relations that they need
   private val operatorsOf: Array[Array[Link]]   = Array.tabulate(graph.size)(r => operators.filter(_.needs(r)))
   private val filtersOf: Array[Array[Limits]]   = Array.tabulate(graph.size)(r => filters.filter(_.needs(r)))
   private val levels: Array[Array[Array[Long]]] =
     conflicts.items.toVector.sortBy(_._1).map(_._2).filter(_.size > 1).map(_.map(words.of(_)).toArray).toArray
 
-  def between(left: RelSet, right: RelSet): Option[Step] = if (free) Inner else step(Array(left.bits), Array(right.bits))
+  def between(left: RelSet, right: RelSet): Option[Step] =
+    if (free) Inner else step(Array(left.bits), Array(right.bits))
 
   /** For graphs of any size. */
   def between(left: WideSet, right: WideSet): Option[Step] = if (free) Inner else step(left.words, right.words)
 
-  /** The predicates that are applied where `left` and `right` join: above the join if an operator joins them, else as its condition. */
+  /**
+   * The predicates that are applied where `left` and `right` join: above the join if an operator joins them, else as
+   * its condition.
+   */
   def predicatesAt(left: Iterable[Int], right: Iterable[Int]): Vector[JoinPredicate] = {
     val (l, r) = (BitSet(left.toSeq: _*), BitSet(right.toSeq: _*))
     graph.predicates.filter { p =>
@@ -65,7 +73,8 @@ final class Joinable(graph: JoinGraph) {
   private def step(left: Array[Long], right: Array[Long]): Option[Step] = {
     val both          = union(left, right)
     var joining: Link = null
-    // whatever the pair completes has something of the smaller set, and is looked at once: with the first relation that it has of it
+    // whatever the pair completes has something of the smaller set, and is looked at once: with the first relation that
+    // it has of it
     val small  = if (count(left) <= count(right)) left else right
     var broken = false
     var w      = 0
@@ -76,7 +85,9 @@ final class Joinable(graph: JoinGraph) {
         val os = operatorsOf(r)
         var i  = 0
         while (i < os.length) {
-          if (os(i).completedBy(left, right, both) && os(i).firstOf(small) == r) { if (joining == null) joining = os(i) else broken = true }
+          if (os(i).completedBy(left, right, both) && os(i).firstOf(small) == r) {
+            if (joining == null) joining = os(i) else broken = true
+          }
           i += 1
         }
         val fs = filtersOf(r)
@@ -123,8 +134,13 @@ object Joinable {
       all.within(both) && !all.within(left) && !all.within(right)
   }
 
-  final private class Link(words: Words, operator: Operator, limits: ConflictRules.Needs, val left: Array[Long], val right: Array[Long])
-      extends Limits(words, limits) {
+  final private class Link(
+      words: Words,
+      operator: Operator,
+      limits: ConflictRules.Needs,
+      val left: Array[Long],
+      val right: Array[Long]
+  ) extends Limits(words, limits) {
     val straight: Option[Step] = Some(Step(operator.kind, Some(operator), swapped = false))
     val swapped: Option[Step]  = Some(Step(operator.kind, Some(operator), swapped = true))
   }

@@ -1,8 +1,9 @@
 package dovetail.kernel.graph
 
 /**
- * A set of relations of one join graph, bit `i` for relation `i`: at most 64 of them, which is what the exact search works on.
- * Larger graphs are searched on clusters of relations (`enumerate.Greedy`), so the limit is one of the exact search, not of a query.
+ * A set of relations of one join graph, bit `i` for relation `i`: at most 64 of them, which is what the exact search
+ * works on. Larger graphs are searched on clusters of relations (`enumerate.Greedy`), so the limit is one of the exact
+ * search, not of a query.
  */
 final class RelSet(val bits: Long) extends AnyVal {
   def |(that: RelSet): RelSet           = new RelSet(bits | that.bits)
@@ -16,13 +17,15 @@ final class RelSet(val bits: Long) extends AnyVal {
   def size: Int                         = java.lang.Long.bitCount(bits)
   def min: Int                          = java.lang.Long.numberOfTrailingZeros(bits)
   def max: Int                          = 63 - java.lang.Long.numberOfLeadingZeros(bits)
-  def toVector: Vector[Int]             = Iterator.iterate(bits)(b => b & (b - 1)).takeWhile(_ != 0L).map(b => java.lang.Long.numberOfTrailingZeros(b)).toVector
-  override def toString: String         = toVector.mkString("{", ",", "}")
+  def toVector: Vector[Int]             = Iterator.iterate(bits)(b => b & (b - 1)).takeWhile(_ != 0L).map(b =>
+    java.lang.Long.numberOfTrailingZeros(b)
+  ).toVector
+  override def toString: String = toVector.mkString("{", ",", "}")
 
   /**
-   * The subset that follows `s` when all subsets are taken in ascending order of bits, so that a subset comes before its supersets; the first one
-   * follows the empty set, which also follows the last one (Vance and Maier 1996). A step rather than a `foreach`: there are up to 2^64 of them, and
-   * a search that has to stop must be able to.
+   * The subset that follows `s` when all subsets are taken in ascending order of bits, so that a subset comes before
+   * its supersets; the first one follows the empty set, which also follows the last one (Vance and Maier 1996). A step
+   * rather than a `foreach`: there are up to 2^64 of them, and a search that has to stop must be able to.
    */
   def nextSubset(s: RelSet): RelSet = new RelSet((s.bits - bits) & bits)
 }

@@ -1,13 +1,15 @@
 package dovetail.kernel.graph
 
 /**
- * Which two joins may change places: the tables of Moerkotte, Fender and Eich, "On the Correct and Complete Enumeration of the Core Search Space",
- * SIGMOD 2013 (tables 2 and 3), with a row and a column more for existence joins, as data.
+ * Which two joins may change places: the tables of Moerkotte, Fender and Eich, "On the Correct and Complete Enumeration
+ * of the Core Search Space", SIGMOD 2013 (tables 2 and 3), with a row and a column more for existence joins, as data.
  *
- * A row is the first join, a column the second, both in the order of [[JoinKind.all]] (inner, left outer, full outer, semi, anti, existence):
+ * A row is the first join, a column the second, both in the order of [[JoinKind.all]] (inner, left outer, full outer,
+ * semi, anti, existence):
  *
  *  - `y` and `n`: always, never
- *  - `a`, `b`, `c`: if the predicate of the first, of the second, of both joins rejects NULLs of the input that both of them read
+ *  - `a`, `b`, `c`: if the predicate of the first, of the second, of both joins rejects NULLs of the input that both of
+ *    them read
  *
  * A predicate rejects the NULLs of an input if it is not true of a row in which all columns of that input are NULL.
  */
@@ -44,7 +46,13 @@ object Reorderings {
   )
 
   /** The entry of a table, given what the two predicates do with the NULLs of the input that both read. */
-  def holds(table: Vector[String], first: JoinKind, second: JoinKind, firstRejects: Boolean, secondRejects: Boolean): Boolean =
+  def holds(
+      table: Vector[String],
+      first: JoinKind,
+      second: JoinKind,
+      firstRejects: Boolean,
+      secondRejects: Boolean
+  ): Boolean =
     entry(table, first, second) match {
       case 'y' => true
       case 'n' => false
@@ -53,5 +61,6 @@ object Reorderings {
       case 'c' => firstRejects && secondRejects
     }
 
-  def entry(table: Vector[String], first: JoinKind, second: JoinKind): Char = table(JoinKind.all.indexOf(first))(JoinKind.all.indexOf(second))
+  def entry(table: Vector[String], first: JoinKind, second: JoinKind): Char =
+    table(JoinKind.all.indexOf(first))(JoinKind.all.indexOf(second))
 }

@@ -1,6 +1,9 @@
 package dovetail.kernel.graph
 
-/** A set of relations of a graph of any size, 64 to a word: what [[RelSet]] is to the searches that are not exact. Immutable. */
+/**
+ * A set of relations of a graph of any size, 64 to a word: what [[RelSet]] is to the searches that are not exact.
+ * Immutable.
+ */
 final class WideSet private (private[graph] val words: Array[Long]) {
   def |(that: WideSet): WideSet          = new WideSet(Words.union(words, that.words))
   def overlaps(that: WideSet): Boolean   = Words.overlap(words, that.words)

@@ -1,6 +1,9 @@
 package dovetail.kernel.graph
 
-/** Sets of relations of graphs of any size, as words of 64 bits: what is asked for every pair and every set of a graph with operators. */
+/**
+ * Sets of relations of graphs of any size, as words of 64 bits: what is asked for every pair and every set of a graph
+ * with operators.
+ */
 final private[kernel] class Words(relations: Int) {
   val length: Int = (relations + 63) / 64
 
@@ -17,15 +20,29 @@ final private[kernel] class Words(relations: Int) {
 }
 
 private[kernel] object Words {
-  def within(a: Array[Long], b: Array[Long]): Boolean      = { var i = 0; while (i < a.length) { if ((a(i) & ~b(i)) != 0L) return false; i += 1 }; true }
-  def overlap(a: Array[Long], b: Array[Long]): Boolean     = { var i = 0; while (i < a.length) { if ((a(i) & b(i)) != 0L) return true; i += 1 }; false }
-  def count(a: Array[Long]): Int                           = { var n = 0; var i = 0; while (i < a.length) { n += java.lang.Long.bitCount(a(i)); i += 1 }; n }
-  def union(a: Array[Long], b: Array[Long]): Array[Long]   = { val u = a.clone(); var i = 0; while (i < u.length) { u(i) |= b(i); i += 1 }; u }
-  def common(a: Array[Long], b: Array[Long]): Array[Long]  = { val c = a.clone(); var i = 0; while (i < c.length) { c(i) &= b(i); i += 1 }; c }
-  def without(a: Array[Long], b: Array[Long]): Array[Long] = { val d = a.clone(); var i = 0; while (i < d.length) { d(i) &= ~b(i); i += 1 }; d }
+  def within(a: Array[Long], b: Array[Long]): Boolean = {
+    var i = 0; while (i < a.length) { if ((a(i) & ~b(i)) != 0L) return false; i += 1 }; true
+  }
+  def overlap(a: Array[Long], b: Array[Long]): Boolean = {
+    var i = 0; while (i < a.length) { if ((a(i) & b(i)) != 0L) return true; i += 1 }; false
+  }
+  def count(a: Array[Long]): Int = {
+    var n = 0; var i = 0; while (i < a.length) { n += java.lang.Long.bitCount(a(i)); i += 1 }; n
+  }
+  def union(a: Array[Long], b: Array[Long]): Array[Long] = {
+    val u = a.clone(); var i = 0; while (i < u.length) { u(i) |= b(i); i += 1 }; u
+  }
+  def common(a: Array[Long], b: Array[Long]): Array[Long] = {
+    val c = a.clone(); var i = 0; while (i < c.length) { c(i) &= b(i); i += 1 }; c
+  }
+  def without(a: Array[Long], b: Array[Long]): Array[Long] = {
+    val d = a.clone(); var i = 0; while (i < d.length) { d(i) &= ~b(i); i += 1 }; d
+  }
 
   /** The first relation of a set that is not empty. */
-  def first(a: Array[Long]): Int = { var i = 0; while (a(i) == 0L) i += 1; i * 64 + java.lang.Long.numberOfTrailingZeros(a(i)) }
+  def first(a: Array[Long]): Int = {
+    var i = 0; while (a(i) == 0L) i += 1; i * 64 + java.lang.Long.numberOfTrailingZeros(a(i))
+  }
 
   def toArray(a: Array[Long]): Array[Int] = {
     val out = new Array[Int](count(a))
@@ -42,15 +59,23 @@ private[kernel] object Words {
   /** A set as a key of maps: its words, which nobody changes any more. */
   final class Key(private val words: Array[Long]) {
     override val hashCode: Int              = java.util.Arrays.hashCode(words)
-    override def equals(that: Any): Boolean = that match { case k: Key => java.util.Arrays.equals(words, k.words); case _ => false }
+    override def equals(that: Any): Boolean =
+      that match { case k: Key => java.util.Arrays.equals(words, k.words); case _ => false }
   }
 
-  /** A set that is held against many others. Of a large graph it mostly has a few words, next to each other, that are not empty. */
+  /**
+   * A set that is held against many others. Of a large graph it mostly has a few words, next to each other, that are
+   * not empty.
+   */
   final class Mask(val words: Array[Long]) {
     private val from  = math.max(0, words.indexWhere(_ != 0L))
     private val until = words.lastIndexWhere(_ != 0L) + 1
 
-    def within(set: Array[Long]): Boolean   = { var i = from; while (i < until) { if ((words(i) & ~set(i)) != 0L) return false; i += 1 }; true }
-    def overlaps(set: Array[Long]): Boolean = { var i = from; while (i < until) { if ((words(i) & set(i)) != 0L) return true; i += 1 }; false }
+    def within(set: Array[Long]): Boolean = {
+      var i = from; while (i < until) { if ((words(i) & ~set(i)) != 0L) return false; i += 1 }; true
+    }
+    def overlaps(set: Array[Long]): Boolean = {
+      var i = from; while (i < until) { if ((words(i) & set(i)) != 0L) return true; i += 1 }; false
+    }
   }
 }

@@ -15,10 +15,16 @@ object Assumptions {
   /** `column LIKE 'abc%'`: a prefix of a few letters; rarer than a contained word, commoner than one value. */
   val Prefix = 0.05
 
-  /** `column LIKE '%abc%'`, `'%abc'`, RLIKE: a word somewhere in the text. PostgreSQL and SQL Server start from 5 to 10 % too. */
+  /**
+   * `column LIKE '%abc%'`, `'%abc'`, RLIKE: a word somewhere in the text. PostgreSQL and SQL Server start from 5 to 10
+   * % too.
+   */
   val Pattern = 0.1
 
-  /** A predicate we cannot look into (UDF, arithmetic over columns): neither keeps all rows, as Spark's estimator says, nor few. */
+  /**
+   * A predicate we cannot look into (UDF, arithmetic over columns): neither keeps all rows, as Spark's estimator says,
+   * nor few.
+   */
   val Opaque = 1.0 / 3.0
 
   /** `a < b` on two columns of one row: either order is as likely. */
@@ -40,12 +46,16 @@ object Assumptions {
   val Rows = 1.0e6
 
   /**
-   * In-memory bytes per byte of columnar, compressed file (Parquet, ORC). TPC-DS scale 1 in Parquet/snappy takes 3.1 times its size in UnsafeRows;
-   * wide strings compress better, so this is the low end. It turns a file size into rows when nothing else is known.
+   * In-memory bytes per byte of columnar, compressed file (Parquet, ORC). TPC-DS scale 1 in Parquet/snappy takes 3.1
+   * times its size in UnsafeRows; wide strings compress better, so this is the low end. It turns a file size into rows
+   * when nothing else is known.
    */
   val ColumnarExpansion = 3.0
 
-  /** Distinct values of a column per row of its relation, where nothing is known and the column is grouped by: Spark and Hive use a tenth too. */
+  /**
+   * Distinct values of a column per row of its relation, where nothing is known and the column is grouped by: Spark and
+   * Hive use a tenth too.
+   */
   val GroupingFraction = 0.1
 
   /** Distinct values of a column that is no key and of which nothing is known: PostgreSQL's DEFAULT_NUM_DISTINCT. */
@@ -55,27 +65,37 @@ object Assumptions {
   val SemiJoin = 0.5
 
   /**
-   * A filter on what an outer join may have filled with NULLs (`b.x IS NULL`), or on whether there was a partner (`EXISTS (…) OR …`): how many rows had none
-   * is not known, and these are what it asks for.
+   * A filter on what an outer join may have filled with NULLs (`b.x IS NULL`), or on whether there was a partner
+   * (`EXISTS (…) OR …`): how many rows had none is not known, and these are what it asks for.
    */
   val LateFilter = 0.5
 
-  /** An anti join always keeps something: containment says zero whenever every key may have a partner, which is seldom the truth. */
+  /**
+   * An anti join always keeps something: containment says zero whenever every key may have a partner, which is seldom
+   * the truth.
+   */
   val AntiJoinFloor = 0.05
 
   /** Rows that a generator (explode) makes of one: short arrays. */
   val GeneratorRows = 4.0
 
   /**
-   * Predicates on columns of one relation are seldom independent. The most selective counts in full, each further one with its exponent multiplied by this
-   * (exponential back-off: SQL Server 2014 halves the exponent, Trino takes three quarters, Spark one).
+   * Predicates on columns of one relation are seldom independent. The most selective counts in full, each further one
+   * with its exponent multiplied by this (exponential back-off: SQL Server 2014 halves the exponent, Trino takes three
+   * quarters, Spark one).
    */
   val ConjunctionBackoff = 0.75
 
-  /** The same for the NDVs of several columns together; key columns that go together determine each other to a good part. */
+  /**
+   * The same for the NDVs of several columns together; key columns that go together determine each other to a good
+   * part.
+   */
   val JointNdvBackoff = 0.5
 
-  /** NDV that counts as unique: a HyperLogLog count of a key column deviates by its relative error (Spark's default: 5 %). */
+  /**
+   * NDV that counts as unique: a HyperLogLog count of a key column deviates by its relative error (Spark's default: 5
+   * %).
+   */
   val UniqueNdvShare = 0.9
 
   /** Bytes of a row beyond its columns (UnsafeRow: null bits and offsets), as in Spark's EstimationUtils. */
@@ -96,21 +116,27 @@ object Assumptions {
   private def damped(factors: Seq[Double], backoff: Double): Double =
     factors.zipWithIndex.map { case (f, i) => math.pow(f, math.pow(backoff, i.toDouble)) }.product
 
-  /** How far a column repeats its values ([[ColumnProfile.repetition]]): 0 for a key, near 1 where each value has many rows. */
+  /**
+   * How far a column repeats its values ([[ColumnProfile.repetition]]): 0 for a key, near 1 where each value has many
+   * rows.
+   */
   def repetition(domain: Double, rows: Double): Double = math.max(0.0, 1.0 - domain / math.max(rows, 1.0))
 
   /**
-   * What a join of two columns that both repeat their values makes beyond the product of the average frequencies, where nothing is known of the frequencies:
-   * what is busy in one table is busy in others (a customer with many orders has many returns), and frequencies vary as much as their average (an
-   * exponential distribution). With k such columns whose frequencies go together entirely that is k!, with independent ones 1; we take the geometric mean,
-   * sqrt(k!), of which each further column adds the root of its number.
+   * What a join of two columns that both repeat their values makes beyond the product of the average frequencies, where
+   * nothing is known of the frequencies: what is busy in one table is busy in others (a customer with many orders has
+   * many returns), and frequencies vary as much as their average (an exponential distribution). With k such columns
+   * whose frequencies go together entirely that is k!, with independent ones 1; we take the geometric mean, sqrt(k!),
+   * of which each further column adds the root of its number.
    */
   def busyKeysMeet(repetition: Double, before: Double): Double = math.sqrt(1.0 + repetition * before)
 
   /**
-   * `column = constant` on a column of `ndv` values of unknown frequencies. Values that repeat are seldom equally frequent, and people ask for the frequent
-   * ones: a constant taken from a row of a Zipf distributed column (exponent 1) keeps ζ(2) / H(n)² of the rows, one of a uniform column 1 / n. The geometric
-   * mean errs by the same factor either way. A key repeats nothing: 1 / n. (Of 97 equalities in queries on real data, the mean factor of error fell from 3.2 to 2.8.)
+   * `column = constant` on a column of `ndv` values of unknown frequencies. Values that repeat are seldom equally
+   * frequent, and people ask for the frequent ones: a constant taken from a row of a Zipf distributed column (exponent
+   * 1) keeps ζ(2) / H(n)² of the rows, one of a uniform column 1 / n. The geometric mean errs by the same factor either
+   * way. A key repeats nothing: 1 / n. (Of 97 equalities in queries on real data, the mean factor of error fell from
+   * 3.2 to 2.8.)
    */
   def oneOf(ndv: Double, repetition: Double): Double = {
     val n        = math.max(ndv, 1.0)
@@ -120,10 +146,11 @@ object Assumptions {
   }
 
   /**
-   * Share of a column's values in `[from, to]`, of which only the range `[low, high]` is known. Keys, dates and codes fill their range evenly; what counts or
-   * measures something has more small values than large ones, at best evenly over the orders of magnitude (the prior of a scale, Jeffreys 1939). The more a
-   * column repeats its values, the more the second account counts, up to a half. Where all values lie far from zero the two agree. (Of 92 ranges in queries on
-   * real data, the mean factor of error fell from 2.4 to 1.9, the 95th percentile from 58 to 8.)
+   * Share of a column's values in `[from, to]`, of which only the range `[low, high]` is known. Keys, dates and codes
+   * fill their range evenly; what counts or measures something has more small values than large ones, at best evenly
+   * over the orders of magnitude (the prior of a scale, Jeffreys 1939). The more a column repeats its values, the more
+   * the second account counts, up to a half. Where all values lie far from zero the two agree. (Of 92 ranges in queries
+   * on real data, the mean factor of error fell from 2.4 to 1.9, the 95th percentile from 58 to 8.)
    */
   def between(from: Double, to: Double, low: Double, high: Double, ndv: Option[Double], repetition: Double): Double = {
     val even = Interval.part(from, to, low, high)

@@ -1,6 +1,9 @@
 package dovetail.kernel.profile
 
-/** A predicate over the columns of one relation, as far as an estimator can look into it. The caller translates its own expressions into these. */
+/**
+ * A predicate over the columns of one relation, as far as an estimator can look into it. The caller translates its own
+ * expressions into these.
+ */
 sealed trait Condition
 
 object Condition {
@@ -10,11 +13,18 @@ object Condition {
   case object Greater        extends Comparison
   case object GreaterOrEqual extends Comparison
 
-  /** `column = constant`; `value` is None for a constant that has no place on the number line (a string), which may have a `key` ([[FrequentValue]]). */
+  /**
+   * `column = constant`; `value` is None for a constant that has no place on the number line (a string), which may have
+   * a `key` ([[FrequentValue]]).
+   */
   final case class Equals(column: Long, value: Option[Double], key: Option[Long] = None) extends Condition
 
-  /** `column IN (constants)`, without NULLs; `distinct` of them, `values` those with a place on the number line, else `keys`. */
-  final case class In(column: Long, values: Vector[Double], distinct: Int, keys: Vector[Long] = Vector.empty) extends Condition
+  /**
+   * `column IN (constants)`, without NULLs; `distinct` of them, `values` those with a place on the number line, else
+   * `keys`.
+   */
+  final case class In(column: Long, values: Vector[Double], distinct: Int, keys: Vector[Long] = Vector.empty)
+      extends Condition
 
   /** `column op constant`; `value` as in [[Equals]]. */
   final case class Compare(column: Long, op: Comparison, value: Option[Double]) extends Condition

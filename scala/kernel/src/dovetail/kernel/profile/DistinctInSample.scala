@@ -3,8 +3,9 @@ package dovetail.kernel.profile
 import scala.collection.mutable
 
 /**
- * Distinct values of a table, from a uniform sample of its rows: the estimator Duj1 of Haas and Stokes, "Estimating the number of classes in a finite
- * population", JASA 93 (1998), which PostgreSQL's ANALYZE uses too. It is exact on a whole table and for a key, and too low where frequencies vary very much.
+ * Distinct values of a table, from a uniform sample of its rows: the estimator Duj1 of Haas and Stokes, "Estimating the
+ * number of classes in a finite population", JASA 93 (1998), which PostgreSQL's ANALYZE uses too. It is exact on a
+ * whole table and for a key, and too low where frequencies vary very much.
  */
 object DistinctInSample {
 

@@ -34,16 +34,25 @@ object Source {
 }
 
 /**
- * A number of rows (or bytes, or distinct values): the value we plan with, bounds that hold where their inputs are exact, and its origin.
+ * A number of rows (or bytes, or distinct values): the value we plan with, bounds that hold where their inputs are
+ * exact, and its origin.
  *
- * The form follows optd's `Estimate` and Trino's `EstimateConfidence`: unknown is not zero (an unknown is an `Assumed` value with wide bounds), and
- * combining numbers never yields one that is more trustworthy than its weakest input.
+ * The form follows optd's `Estimate` and Trino's `EstimateConfidence`: unknown is not zero (an unknown is an `Assumed`
+ * value with wide bounds), and combining numbers never yields one that is more trustworthy than its weakest input.
  */
 final case class Estimate(value: Double, lower: Double, upper: Double, source: Source) {
-  require(lower >= 0.0 && lower <= value && value <= upper, s"an estimate needs 0 <= lower <= value <= upper: $lower, $value, $upper")
+  require(
+    lower >= 0.0 && lower <= value && value <= upper,
+    s"an estimate needs 0 <= lower <= value <= upper: $lower, $value, $upper"
+  )
 
   def *(that: Estimate): Estimate =
-    Estimate(Estimate.product(value, that.value), Estimate.product(lower, that.lower), Estimate.product(upper, that.upper), Source.weakest(source, that.source))
+    Estimate(
+      Estimate.product(value, that.value),
+      Estimate.product(lower, that.lower),
+      Estimate.product(upper, that.upper),
+      Source.weakest(source, that.source)
+    )
 
   /** This many rows, of which a share of `selectivity` stays; how many of them is a guess, so the lower bound goes. */
   def scaled(selectivity: Double): Estimate = {
@@ -51,7 +60,8 @@ final case class Estimate(value: Double, lower: Double, upper: Double, source: S
     copy(value = math.min(value * selectivity, upper), lower = 0.0)
   }
 
-  def +(that: Estimate): Estimate = Estimate(value + that.value, lower + that.lower, upper + that.upper, Source.weakest(source, that.source))
+  def +(that: Estimate): Estimate =
+    Estimate(value + that.value, lower + that.lower, upper + that.upper, Source.weakest(source, that.source))
 
   /** The same number, which cannot exceed `limit`. */
   def bounded(limit: Double): Estimate = copy(upper = math.max(value, math.min(upper, limit)))
@@ -66,10 +76,11 @@ object Estimate {
   /** Above this many rows a number means "too many"; it keeps products of large joins finite and comparable. */
   val Ceiling: Double = 1e30
 
-  def exactly(rows: Double, source: Source): Estimate            = { val r = math.min(rows, Ceiling); Estimate(r, r, r, source) }
-  def guess(rows: Double, source: Source): Estimate              = Estimate(math.min(rows, Ceiling), 0.0, Ceiling, source)
+  def exactly(rows: Double, source: Source): Estimate = { val r = math.min(rows, Ceiling); Estimate(r, r, r, source) }
+  def guess(rows: Double, source: Source): Estimate   = Estimate(math.min(rows, Ceiling), 0.0, Ceiling, source)
   def of(value: Double, upper: Double, source: Source): Estimate = {
-    val v = math.max(0.0, math.min(value, math.min(upper, Ceiling))); Estimate(v, 0.0, math.max(v, math.min(upper, Ceiling)), source)
+    val v = math.max(0.0, math.min(value, math.min(upper, Ceiling)));
+    Estimate(v, 0.0, math.max(v, math.min(upper, Ceiling)), source)
   }
 
   // 0 * infinity must not become NaN; bounds are finite by construction, so this only has to cap.

@@ -5,10 +5,11 @@ import dovetail.kernel.profile.Condition._
 /**
  * Rows and columns that a predicate leaves.
  *
- * The single predicates follow Selinger et al. 1979 and Spark's FilterEstimation (equality 1/NDV inside the range, a range's share of [min, max] or of
- * the histogram, and the predicate becomes the column's new range). We depart from both in four points: NOT and OR respect NULLs, a predicate we cannot
- * look into has a default of its own rather than 1.0, conjuncts on different columns are combined by back-off rather than by product, and the NDV of the
- * columns that are not filtered shrinks with the rows.
+ * The single predicates follow Selinger et al. 1979 and Spark's FilterEstimation (equality 1/NDV inside the range, a
+ * range's share of [min, max] or of the histogram, and the predicate becomes the column's new range). We depart from
+ * both in four points: NOT and OR respect NULLs, a predicate we cannot look into has a default of its own rather than
+ * 1.0, conjuncts on different columns are combined by back-off rather than by product, and the NDV of the columns that
+ * are not filtered shrinks with the rows.
  */
 object Filters {
 
@@ -17,11 +18,15 @@ object Filters {
     val (ranges, _) = Interval.collect(conjuncts)
     val rows        = relation.rows.scaled(selectivity(relation, predicate))
     val rejected    = conjuncts.flatMap(valueShare(relation, _)).flatMap(_._1).distinct
-    val nullFree    = rejected.foldLeft(relation.columns)((columns, id) => columns.updated(id, relation.column(id).copy(nulls = Some(0.0))))
-    val onlyNull    = conjuncts.collect { case IsNull(id) => id }.foldLeft(nullFree) { (columns, id) =>
+    val nullFree    = rejected.foldLeft(relation.columns)((columns, id) =>
+      columns.updated(id, relation.column(id).copy(nulls = Some(0.0)))
+    )
+    val onlyNull = conjuncts.collect { case IsNull(id) => id }.foldLeft(nullFree) { (columns, id) =>
       columns.updated(id, relation.column(id).copy(ndv = Some(0.0), nulls = Some(1.0)))
     }
-    val narrowed = ranges.foldLeft(onlyNull) { case (columns, (id, interval)) => columns.updated(id, interval.narrow(relation.column(id))) }
+    val narrowed = ranges.foldLeft(onlyNull) { case (columns, (id, interval)) =>
+      columns.updated(id, interval.narrow(relation.column(id)))
+    }
     val filtered = ranges.map(_._1).toSet
     val columns  = narrowed.map { case (id, c) =>
       id -> (if (filtered(id)) c.copy(ndv = c.ndv.map(math.min(_, math.max(rows.value, 1.0))))
@@ -38,16 +43,16 @@ object Filters {
         if (sameColumn(l, r)) a + b else a + b - a * b
       case Not(child) if valueShare(relation, predicate).isEmpty => negation(relation, child)
       case Constant(keeps)                                       => if (keeps) 1.0 else 0.0
-      case IsNull(id)                                            => relation.column(id).nulls.getOrElse(Assumptions.IsNull)
-      case _: Opaque                                             => Assumptions.Opaque
-      case _                                                     => conjunction(relation, Condition.conjuncts(predicate))
+      case IsNull(id) => relation.column(id).nulls.getOrElse(Assumptions.IsNull)
+      case _: Opaque  => Assumptions.Opaque
+      case _          => conjunction(relation, Condition.conjuncts(predicate))
     }
     math.max(0.0, math.min(1.0, s))
   }
 
   /**
-   * Predicates on one column are one interval, which counts once. Every column that has to be non-NULL counts in full, once; what the predicates say of
-   * the values may be correlated, and is combined by back-off.
+   * Predicates on one column are one interval, which counts once. Every column that has to be non-NULL counts in full,
+   * once; what the predicates say of the values may be correlated, and is combined by back-off.
    */
   private def conjunction(relation: RelationProfile, conjuncts: Vector[Condition]): Double = {
     val (ranges, others) = Interval.collect(conjuncts)
@@ -60,21 +65,29 @@ object Filters {
   }
 
   /**
-   * Shares of the intervals of several columns. Where columns that are held to single values have been counted together, each combination that exists gets
-   * what the ones that do not exist would have had.
+   * Shares of the intervals of several columns. Where columns that are held to single values have been counted
+   * together, each combination that exists gets what the ones that do not exist would have had.
    */
   private def together(relation: RelationProfile, ranges: Vector[(Long, Interval)]): Vector[Double] = {
-    val pinned    = ranges.collect { case (id, i) if i.pinned && relation.column(id).ndv.isDefined => id }.toSet
-    val group     = relation.groups.keys.filter(_.subsetOf(pinned)).toVector.sortBy(g => (-g.size, g.min, g.max)).headOption.getOrElse(Set.empty[Long])
+    val pinned = ranges.collect { case (id, i) if i.pinned && relation.column(id).ndv.isDefined => id }.toSet
+    val group  = relation.groups.keys.filter(_.subsetOf(pinned)).toVector.sortBy(g =>
+      (-g.size, g.min, g.max)
+    ).headOption.getOrElse(Set.empty[Long])
     val (in, out) = ranges.map { case (id, i) => (id, i.share(relation.column(id))) }.partition(r => group(r._1))
     if (in.isEmpty) out.map(_._2)
     else {
       val possible = group.toVector.sorted.map(relation.column(_).ndv.get).product
-      math.min(in.map(_._2).min, in.map(_._2).product * math.max(1.0, possible / math.max(relation.groups(group), 1.0))) +: out.map(_._2)
+      math.min(
+        in.map(_._2).min,
+        in.map(_._2).product * math.max(1.0, possible / math.max(relation.groups(group), 1.0))
+      ) +: out.map(_._2)
     }
   }
 
-  /** A predicate that looks at the values of columns and is true only where they are not NULL: these columns, and the share of such rows it keeps. */
+  /**
+   * A predicate that looks at the values of columns and is true only where they are not NULL: these columns, and the
+   * share of such rows it keeps.
+   */
   private def valueShare(relation: RelationProfile, p: Condition): Option[(Vector[Long], Double)] = p match {
     case IsNotNull(id)           => Some((Vector(id), 1.0))
     case StartsWith(id)          => Some((Vector(id), Assumptions.Prefix))
@@ -82,15 +95,18 @@ object Filters {
     case CompareColumns(l, o, r) =>
       val (a, b) = (relation.column(l), relation.column(r))
       Some((Vector(l, r).distinct, o.fold(equalColumns(a, b))(orderedColumns(a, _, b))))
-    case Not(Not(child))                => valueShare(relation, child)
-    case Not(IsNotNull(_))              => None
-    case Not(child)                     => valueShare(relation, child).map { case (columns, share) => (columns, 1.0 - share) }
+    case Not(Not(child))   => valueShare(relation, child)
+    case Not(IsNotNull(_)) => None
+    case Not(child)        => valueShare(relation, child).map { case (columns, share) => (columns, 1.0 - share) }
     case _: Equals | _: In | _: Compare =>
       Interval.collect(Vector(p))._1.headOption.map { case (id, i) => (Vector(id), i.share(relation.column(id))) }
     case _ => None
   }
 
-  /** NOT p keeps the rows for which p is false: those for which p is NULL go too. De Morgan first, so that NULLs are counted at the leaves. */
+  /**
+   * NOT p keeps the rows for which p is false: those for which p is NULL go too. De Morgan first, so that NULLs are
+   * counted at the leaves.
+   */
   private def negation(relation: RelationProfile, p: Condition): Double = p match {
     // p and NOT p are never both true, but back-off makes the sum of the two too large
     case And(l, r)    => math.min(selectivity(relation, Or(Not(l), Not(r))), 1.0 - selectivity(relation, p))

@@ -10,8 +10,9 @@ package dovetail.kernel.profile
 final case class FrequentValue(key: Long, number: Option[Double], share: Double)
 
 /**
- * The most frequent values of a column (end-biased histogram: Ioannidis and Christodoulakis, "Optimal histograms for limiting worst-case error propagation",
- * ACM TODS 18(4) 1993), in [[ColumnProfile]]. The rest of its values are taken to be equally frequent.
+ * The most frequent values of a column (end-biased histogram: Ioannidis and Christodoulakis, "Optimal histograms for
+ * limiting worst-case error propagation", ACM TODS 18(4) 1993), in [[ColumnProfile]]. The rest of its values are taken
+ * to be equally frequent.
  *
  * @param values   most frequent first
  * @param complete there are no others
@@ -44,12 +45,21 @@ final case class Frequencies(values: Vector[FrequentValue], complete: Boolean) {
 
   /** How these meet those of another column. */
   def matching(that: Frequencies): Overlap = {
-    val (mine, theirs) = (values.filter(v => that.byKey.contains(v.key)), that.values.filter(v => byKey.contains(v.key)))
+    val (mine, theirs) =
+      (values.filter(v => that.byKey.contains(v.key)), that.values.filter(v => byKey.contains(v.key)))
     Overlap(
       pairs = mine.iterator.map(v => v.share * that.byKey(v.key)).sum,
       count = mine.size,
-      left = Overlap.Side(values.size, math.max(0.0, total - mine.iterator.map(_.share).sum), if (complete) 0.0 else 1.0 - total),
-      right = Overlap.Side(that.values.size, math.max(0.0, that.total - theirs.iterator.map(_.share).sum), if (that.complete) 0.0 else 1.0 - that.total)
+      left = Overlap.Side(
+        values.size,
+        math.max(0.0, total - mine.iterator.map(_.share).sum),
+        if (complete) 0.0 else 1.0 - total
+      ),
+      right = Overlap.Side(
+        that.values.size,
+        math.max(0.0, that.total - theirs.iterator.map(_.share).sum),
+        if (that.complete) 0.0 else 1.0 - that.total
+      )
     )
   }
 }
@@ -63,14 +73,21 @@ final case class Frequencies(values: Vector[FrequentValue], complete: Boolean) {
 final case class Overlap(pairs: Double, count: Int, left: Overlap.Side, right: Overlap.Side) {
 
   /**
-   * Share of the pairs of rows with equal values: what is frequent on both sides value by value, what is frequent on one side against the other's average, and
-   * the rest by containment. Each side gives an estimate, and the lower one is taken, as with the larger NDV where nothing is known to be frequent
-   * (PostgreSQL's `eqjoinsel` reasons so too). Exact where both sides are complete.
+   * Share of the pairs of rows with equal values: what is frequent on both sides value by value, what is frequent on
+   * one side against the other's average, and the rest by containment. Each side gives an estimate, and the lower one
+   * is taken, as with the larger NDV where nothing is known to be frequent (PostgreSQL's `eqjoinsel` reasons so too).
+   * Exact where both sides are complete.
    *
    * @param within share of the pairs of rows that lie in both columns' ranges
    */
   def share(leftNdv: Double, rightNdv: Double, within: Double = 1.0): Double =
-    math.min(1.0, pairs + within * math.min(Overlap.beyond(left, right, rightNdv, count), Overlap.beyond(right, left, leftNdv, count)))
+    math.min(
+      1.0,
+      pairs + within * math.min(
+        Overlap.beyond(left, right, rightNdv, count),
+        Overlap.beyond(right, left, leftNdv, count)
+      )
+    )
 }
 
 object Overlap {

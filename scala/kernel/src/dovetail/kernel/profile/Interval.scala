@@ -3,8 +3,9 @@ package dovetail.kernel.profile
 import dovetail.kernel.profile.Condition._
 
 /**
- * All that the conjuncts of a filter say of one column: a range with open or closed ends, and a set of values it must be in. Conjuncts on one column are
- * intersected before anything is estimated, so `x >= 10 AND x < 20` is one range and not two independent predicates.
+ * All that the conjuncts of a filter say of one column: a range with open or closed ends, and a set of values it must
+ * be in. Conjuncts on one column are intersected before anything is estimated, so `x >= 10 AND x < 20` is one range and
+ * not two independent predicates.
  */
 final private[profile] case class Interval(
     low: Double = Double.NegativeInfinity,
@@ -16,9 +17,10 @@ final private[profile] case class Interval(
     keys: Option[Vector[Long]] = None, // and their keys, where they have some
     openRanges: Int = 0                // range predicates with such constants
 ) {
-  private def inside(v: Double): Boolean = (v > low || (v == low && lowIncluded)) && (v < high || (v == high && highIncluded))
-  private def bounded: Boolean           = low != Double.NegativeInfinity || high != Double.PositiveInfinity
-  private def empty: Boolean             = low > high || (low == high && !inside(low))
+  private def inside(v: Double): Boolean =
+    (v > low || (v == low && lowIncluded)) && (v < high || (v == high && highIncluded))
+  private def bounded: Boolean = low != Double.NegativeInfinity || high != Double.PositiveInfinity
+  private def empty: Boolean   = low > high || (low == high && !inside(low))
 
   /** Held to one or some values. */
   def pinned: Boolean = points.nonEmpty || equalities.nonEmpty
@@ -31,9 +33,10 @@ final private[profile] case class Interval(
     case Compare(_, _, None)                      => copy(openRanges = openRanges + 1)
     case Equals(_, Some(v), _)                    => copy(points = Some(points.fold(Vector(v))(_.filter(_ == v))))
     case Equals(_, None, key)                     => copy(equalities = Some(1), keys = narrowed(key.toVector))
-    case In(_, vs, n, _) if vs.distinct.size == n => copy(points = Some(points.fold(vs.distinct.sorted)(_.filter(vs.toSet))))
-    case In(_, _, n, ks)                          => copy(equalities = Some(equalities.fold(n)(math.min(_, n))), keys = narrowed(ks))
-    case _                                        => this
+    case In(_, vs, n, _) if vs.distinct.size == n =>
+      copy(points = Some(points.fold(vs.distinct.sorted)(_.filter(vs.toSet))))
+    case In(_, _, n, ks) => copy(equalities = Some(equalities.fold(n)(math.min(_, n))), keys = narrowed(ks))
+    case _               => this
   }
 
   /** The keys that are in both lists; a list without any is of constants that nobody knows. */
@@ -41,8 +44,8 @@ final private[profile] case class Interval(
     if (more.isEmpty) keys else Some(keys.fold(more.distinct)(_.filter(more.contains)))
 
   /**
-   * Share of the column's values (NULLs apart) that are in the interval. Where rows came that nobody has looked at, and the interval reaches beyond what was
-   * there before, these rows are a column of which nothing is known but its NDV.
+   * Share of the column's values (NULLs apart) that are in the interval. Where rows came that nobody has looked at, and
+   * the interval reaches beyond what was there before, these rows are a column of which nothing is known but its NDV.
    */
   def share(c: ColumnProfile): Double =
     if (c.unseen > 0.0 && reachesBeyond(c)) (1.0 - c.unseen) * seenShare(c) + c.unseen * seenShare(Interval.blind(c))
@@ -51,15 +54,20 @@ final private[profile] case class Interval(
   /** Whether values that the column did not have would be in the interval. */
   private def reachesBeyond(c: ColumnProfile): Boolean = {
     def outside(v: Double) = c.min.exists(v < _) || c.max.exists(v > _) || c.frequent.exists(_.at(v).isEmpty)
-    points.exists(_.exists(v => inside(v) && outside(v))) || keys.exists(_.exists(k => c.frequent.exists(_.at(k).isEmpty))) ||
+    points.exists(_.exists(v => inside(v) && outside(v))) || keys.exists(_.exists(k =>
+      c.frequent.exists(_.at(k).isEmpty)
+    )) ||
     (points.isEmpty && bounded && !empty && (c.min.exists(low < _) || c.max.exists(high > _)))
   }
 
   private def seenShare(c: ColumnProfile): Double = {
-    val byCount  = equalities.fold(1.0)(n => byKeys(c).getOrElse(math.min(1.0, n * c.ndv.fold(Assumptions.Equality)(Assumptions.oneOf(_, c.repetition)))))
+    val byCount = equalities.fold(1.0)(n =>
+      byKeys(c).getOrElse(math.min(1.0, n * c.ndv.fold(Assumptions.Equality)(Assumptions.oneOf(_, c.repetition))))
+    )
     val byOpen   = if (openRanges == 0) 1.0 else if (openRanges == 1) Assumptions.Range else Assumptions.Between
     val byPoints = points.fold(1.0)(vs => math.min(1.0, possible(vs, c).map(equalTo(c, _)).sum))
-    // the constants of one column are predicates on the same values: the strictest says it all, but for constants off the number line
+    // the constants of one column are predicates on the same values: the strictest says it all, but for constants off
+    // the number line
     math.min(byCount, byOpen) * math.min(byPoints, range(c))
   }
 
@@ -85,7 +93,8 @@ final private[profile] case class Interval(
       (possible(Vector(low), c).map(equalTo(c, _)).sum :: copy(low =
         Double.NegativeInfinity
       ).range(c) :: copy(high = Double.PositiveInfinity).range(c) :: Nil).min
-    else if (c.frequent.exists(_.onLine)) c.frequent.get.values.iterator.filter(_.number.exists(inside)).map(_.share).sum
+    else if (c.frequent.exists(_.onLine))
+      c.frequent.get.values.iterator.filter(_.number.exists(inside)).map(_.share).sum
     else
       c.histogram match {
         case Some(h) => h.between(low, high, lowIncluded, highIncluded)
@@ -96,48 +105,68 @@ final private[profile] case class Interval(
               if (from > to || (from == to && !inside(from))) 0.0
               else if (hi == lo) 1.0
               // a range that touches a single value still holds that value
-              else math.max(Assumptions.between(from, to, lo, hi, c.ndv, c.repetition), c.ndv.fold(0.0)(d => 1.0 / math.max(d, 1.0)))
-            case _ => if (low != Double.NegativeInfinity && high != Double.PositiveInfinity) Assumptions.Between else Assumptions.Range
+              else math.max(
+                Assumptions.between(from, to, lo, hi, c.ndv, c.repetition),
+                c.ndv.fold(0.0)(d => 1.0 / math.max(d, 1.0))
+              )
+            case _ => if (low != Double.NegativeInfinity && high != Double.PositiveInfinity) Assumptions.Between
+              else Assumptions.Range
           }
       }
 
   /** The column after the predicate: its range, NDV and domain are those of the interval, and NULLs are gone. */
   def narrow(c: ColumnProfile): ColumnProfile =
-    if (c.unseen > 0.0 && reachesBeyond(c)) narrowSeen(Interval.blind(c)) else narrowSeen(c).copy(frequent = frequentAfter(c))
+    if (c.unseen > 0.0 && reachesBeyond(c)) narrowSeen(Interval.blind(c))
+    else narrowSeen(c).copy(frequent = frequentAfter(c))
 
-  /** Frequent values after the predicate. Of several constants only those that are known as frequent are, so they are dropped unless all are. */
+  /**
+   * Frequent values after the predicate. Of several constants only those that are known as frequent are, so they are
+   * dropped unless all are.
+   */
   private def frequentAfter(c: ColumnProfile): Option[Frequencies] = c.frequent.flatMap { f =>
     (points, keys) match {
-      case (Some(vs), _) => f.restricted(_.number.exists(vs.toSet), share(c)).filter(r => vs.forall(r.at(_).isDefined) || f.complete)
-      case (_, Some(ks)) => f.restricted(v => ks.contains(v.key), share(c)).filter(r => ks.forall(r.at(_).isDefined) || f.complete)
+      case (Some(vs), _) =>
+        f.restricted(_.number.exists(vs.toSet), share(c)).filter(r => vs.forall(r.at(_).isDefined) || f.complete)
+      case (_, Some(ks)) =>
+        f.restricted(v => ks.contains(v.key), share(c)).filter(r => ks.forall(r.at(_).isDefined) || f.complete)
       case _ if equalities.nonEmpty || openRanges > 0 => None
-      case _ if bounded                               => f.restricted(_.number.exists(inside), share(c)).filter(_ => f.values.forall(_.number.isDefined))
-      case _                                          => Some(f)
+      case _ if bounded                               =>
+        f.restricted(_.number.exists(inside), share(c)).filter(_ => f.values.forall(_.number.isDefined))
+      case _ => Some(f)
     }
   }
 
   private def narrowSeen(c: ColumnProfile): ColumnProfile = {
-    val values = points.map(possible(_, c)).orElse(if (empty) Some(Vector.empty) else if (low == high) Some(possible(Vector(low), c)) else None)
-    val most   = values.map(_.size).toSeq ++ equalities
-    val kept   = (values match {
+    val values = points.map(possible(_, c)).orElse(if (empty) Some(Vector.empty)
+    else if (low == high) Some(possible(Vector(low), c)) else None)
+    val most = values.map(_.size).toSeq ++ equalities
+    val kept = (values match {
       case Some(Vector()) => c.copy(min = None, max = None, histogram = None)
       case Some(vs)       => c.copy(min = Some(vs.min), max = Some(vs.max), histogram = None)
       case None           => if (bounded) narrowToRange(c) else c
     }).copy(nulls = Some(0.0))
     val ndv    = (kept.ndv ++ most.map(_.toDouble)).reduceOption(_ min _)
-    val domain = (for (d <- c.domain; before <- c.ndv; after <- ndv) yield if (before > 0.0) d * math.min(1.0, after / before) else d).orElse(ndv)
+    val domain = (for (d <- c.domain; before <- c.ndv; after <- ndv)
+      yield if (before > 0.0) d * math.min(1.0, after / before) else d).orElse(ndv)
     kept.copy(ndv = ndv, domain = (domain ++ most.map(_.toDouble)).reduceOption(_ min _))
   }
 
   private def narrowToRange(c: ColumnProfile): ColumnProfile = {
     val lo = c.min.map(math.max(_, low)).orElse(Some(low)).filterNot(_.isInfinite)
     val hi = c.max.map(math.min(_, high)).orElse(Some(high)).filterNot(_.isInfinite)
-    if ((for (a <- lo; b <- hi) yield a > b).getOrElse(false)) c.copy(ndv = Some(0.0), min = None, max = None, histogram = None)
+    if ((for (a <- lo; b <- hi) yield a > b).getOrElse(false))
+      c.copy(ndv = Some(0.0), min = None, max = None, histogram = None)
     else {
       val fromHistogram = c.histogram.map(_.ndvBetween(low, high, lowIncluded, highIncluded))
-      val fromRange     = c.ndv.map(d => if (c.min.isEmpty || c.max.isEmpty) d else math.max(1.0, d * range(c.copy(repetition = 0.0))))
-      val ndv           = (fromHistogram.orElse(fromRange) ++ c.ndv).reduceOption(_ min _)
-      c.copy(ndv = ndv, min = lo, max = hi, histogram = c.histogram.flatMap(_.restrictedTo(low, high, lowIncluded, highIncluded)))
+      val fromRange     =
+        c.ndv.map(d => if (c.min.isEmpty || c.max.isEmpty) d else math.max(1.0, d * range(c.copy(repetition = 0.0))))
+      val ndv = (fromHistogram.orElse(fromRange) ++ c.ndv).reduceOption(_ min _)
+      c.copy(
+        ndv = ndv,
+        min = lo,
+        max = hi,
+        histogram = c.histogram.flatMap(_.restrictedTo(low, high, lowIncluded, highIncluded))
+      )
     }
   }
 }

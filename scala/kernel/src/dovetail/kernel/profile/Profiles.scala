@@ -1,20 +1,26 @@
 package dovetail.kernel.profile
 
 /**
- * What is known of one column, over the rows of the relation it belongs to. Values are numbers (dates as days, timestamps as microseconds, booleans
- * as 0 and 1); a column whose values have no place on that line (strings, binaries) has no range. `None` is unknown, not zero.
+ * What is known of one column, over the rows of the relation it belongs to. Values are numbers (dates as days,
+ * timestamps as microseconds, booleans as 0 and 1); a column whose values have no place on that line (strings,
+ * binaries) has no range. `None` is unknown, not zero.
  *
  * @param ndv      distinct non-null values
- * @param domain   distinct values before predicates on other columns. A random filter on a relation thins out its keys, but not the chance that a
- *                 pair of rows has equal ones: joins are estimated by domains, grouping and semi joins by NDVs.
+ * @param domain   distinct values before predicates on other columns. A random filter on a relation thins out its keys,
+ *                 but not the chance that a pair of rows has equal ones: joins are estimated by domains, grouping and
+ *                 semi joins by NDVs.
  * @param nulls    share of NULLs, 0 to 1
  * @param width    bytes of a value in memory, with bounds
- * @param origin   the table's column that the values come from, if they are one's: two relations with the same one are the same table twice
+ * @param origin   the table's column that the values come from, if they are one's: two relations with the same one are
+ *                 the same table twice
  * @param frequent its most frequent values, where they are known
- * @param degree   rows of any one value at most, where that is certain: a bound, which filters leave as it is, and joins do not
- * @param repetition how far it repeats its values, 0 for a key to 1, where nobody knows how evenly ([[Assumptions.oneOf]]); 0 also where a statistic stands for all
- *                 that is to be known, and values are taken as equally frequent
- * @param unseen   share of the rows that came after this was collected, whose values may be outside of all that is known
+ * @param degree   rows of any one value at most, where that is certain: a bound, which filters leave as it is, and
+ *                 joins do not
+ * @param repetition how far it repeats its values, 0 for a key to 1, where nobody knows how evenly
+ *                 ([[Assumptions.oneOf]]); 0 also where a statistic stands for all that is to be known, and values are
+ *                 taken as equally frequent
+ * @param unseen   share of the rows that came after this was collected, whose values may be outside of all that is
+ *                 known
  */
 final case class ColumnProfile(
     ndv: Option[Double] = None,
@@ -66,9 +72,10 @@ object ColumnProfile {
     val rowsKept  = keep("row count", rows)(r => finite(r) && r >= 0.0)
     val nullsKept = keep("null count", nulls)(n => finite(n) && n >= 0.0 && rowsKept.forall(n <= _))
     val allNull   = nullsKept.exists(n => rowsKept.exists(r => r > 0.0 && n >= r))
-    val ndvKept   = keep("distinct count", ndv)(d => finite(d) && (d > 0.0 || (d == 0.0 && (allNull || rowsKept.contains(0.0)))))
-    val (lo, hi)  = (min.filter(finite), max.filter(finite))
-    val inOrder   = (for (a <- lo; b <- hi) yield a <= b).getOrElse(true)
+    val ndvKept   =
+      keep("distinct count", ndv)(d => finite(d) && (d > 0.0 || (d == 0.0 && (allNull || rowsKept.contains(0.0)))))
+    val (lo, hi) = (min.filter(finite), max.filter(finite))
+    val inOrder  = (for (a <- lo; b <- hi) yield a <= b).getOrElse(true)
     if (!inOrder) faults += s"min ${lo.get} above max ${hi.get}"
     val histogramKept =
       try histogram
@@ -93,7 +100,8 @@ object ColumnProfile {
  * What is known of the output of a plan: its rows and its columns, by a caller's own column ids.
  *
  * @param baseRows rows before this relation's own predicates: the domain that key columns of unknown NDV are drawn from
- * @param uniqueKeys sets of columns that are certainly unique (grouping columns of an aggregate), not merely so by count
+ * @param uniqueKeys sets of columns that are certainly unique (grouping columns of an aggregate), not merely so by
+ *                   count
  * @param groups   distinct values of several columns together, before predicates, where somebody counted them
  */
 final case class RelationProfile(
@@ -109,14 +117,22 @@ final case class RelationProfile(
   /** Bytes of all rows with these columns in memory, as estimated. */
   def bytes(ids: Iterable[Long]): Double = rows.value * (Assumptions.RowOverhead + rowBytes(ids).mean)
 
-  /** With as many rows as somebody says there are: a column with nearly as many values as rows has more or fewer with them, others keep theirs. */
+  /**
+   * With as many rows as somebody says there are: a column with nearly as many values as rows has more or fewer with
+   * them, others keep theirs.
+   */
   def ofRows(n: Double): RelationProfile = {
     val factor              = n / math.max(rows.value, 1.0)
-    def distinct(d: Double) = math.min(if (d >= Assumptions.UniqueNdvShare * rows.value) d * factor else d, math.max(n, 1.0))
+    def distinct(d: Double) =
+      math.min(if (d >= Assumptions.UniqueNdvShare * rows.value) d * factor else d, math.max(n, 1.0))
     copy(
       rows = Estimate.exactly(n, Source.Given),
       columns = columns.map { case (id, c) =>
-        id -> c.copy(ndv = c.ndv.map(distinct), domain = c.domain.map(distinct), degree = c.degree.filter(_ => factor == 1.0))
+        id -> c.copy(
+          ndv = c.ndv.map(distinct),
+          domain = c.domain.map(distinct),
+          degree = c.degree.filter(_ => factor == 1.0)
+        )
       },
       baseRows = n,
       groups = groups.map { case (ids, d) => ids -> distinct(d) }
@@ -126,6 +142,11 @@ final case class RelationProfile(
   /** All rows but a random share gone: rows, NDVs scaled, nothing else known to change. */
   def scaled(selectivity: Double): RelationProfile = {
     val kept = rows.scaled(selectivity)
-    copy(rows = kept, columns = columns.map { case (id, c) => id -> c.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, rows.value, kept.value))) })
+    copy(
+      rows = kept,
+      columns = columns.map { case (id, c) =>
+        id -> c.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, rows.value, kept.value)))
+      }
+    )
   }
 }

@@ -1,16 +1,22 @@
 package dovetail.kernel.profile
 
 /**
- * Bytes of a column's values in memory: an average to plan with, and bounds to be safe by. A bound that nobody knows is [[Estimate.Ceiling]]; a column
- * without any bound may be as large as it likes, and what has such a column is neither broadcast nor hashed.
+ * Bytes of a column's values in memory: an average to plan with, and bounds to be safe by. A bound that nobody knows is
+ * [[Estimate.Ceiling]]; a column without any bound may be as large as it likes, and what has such a column is neither
+ * broadcast nor hashed.
  *
  * @param mean   of a value that is not NULL
  * @param most   bytes that a row takes for it at most, its slot included
- * @param total  bytes that all values of the relation take together at most, without the slots that NULLs have too: it holds for any part of the rows, however
- *               the long values lie
+ * @param total  bytes that all values of the relation take together at most, without the slots that NULLs have too: it
+ *               holds for any part of the rows, however the long values lie
  * @param source where the bounds come from; [[Source.Assumed]] where there are none
  */
-final case class Width(mean: Double, most: Double = Estimate.Ceiling, total: Double = Estimate.Ceiling, source: Source = Source.Assumed) {
+final case class Width(
+    mean: Double,
+    most: Double = Estimate.Ceiling,
+    total: Double = Estimate.Ceiling,
+    source: Source = Source.Assumed
+) {
   def known: Boolean = most < Estimate.Ceiling || total < Estimate.Ceiling
 
   /** These are numbers of bytes. */
@@ -24,7 +30,12 @@ final case class Width(mean: Double, most: Double = Estimate.Ceiling, total: Dou
 
   /** Of values that are one of these or one of those. */
   def or(that: Width): Width =
-    Width(math.max(mean, that.mean), math.max(most, that.most), math.min(total + that.total, Estimate.Ceiling), Source.weakest(source, that.source))
+    Width(
+      math.max(mean, that.mean),
+      math.max(most, that.most),
+      math.min(total + that.total, Estimate.Ceiling),
+      Source.weakest(source, that.source)
+    )
 }
 
 object Width {
@@ -52,8 +63,9 @@ object Width {
 /**
  * Bytes of one relation's rows in memory, without what a row takes beside its columns.
  *
- * A set of rows is bounded in two ways: each row by its longest values (`most`), or the columns of known total by that total and their slots, and the others
- * by their longest values (`rest`). Which is tighter depends on how many rows there are.
+ * A set of rows is bounded in two ways: each row by its longest values (`most`), or the columns of known total by that
+ * total and their slots, and the others by their longest values (`rest`). Which is tighter depends on how many rows
+ * there are.
  */
 final case class RowBytes(mean: Double, most: Double, rest: Double, total: Double) {
 

@@ -6,23 +6,26 @@ import dovetail.kernel.profile.{Estimate, Source}
 /**
  * Rows of every sub-join of a join graph: the only way the search and explain get a size.
  *
- * The number is a function of the set of relations alone, whatever order joins them (so that two plans of one set are compared by their costs, not by
- * estimation noise): relations are taken in one fixed order, largest first, and each multiplies the rows by its own and by the share of pairs that its
- * predicates to those before it keep.
+ * The number is a function of the set of relations alone, whatever order joins them (so that two plans of one set are
+ * compared by their costs, not by estimation noise): relations are taken in one fixed order, largest first, and each
+ * multiplies the rows by its own and by the share of pairs that its predicates to those before it keep.
  *
- *  - Within an equivalence class each new member divides by the larger of its domain and the smallest domain before it (containment, Selinger et al.
- *    1979; the product over a class is min d / Π d, so `a=b AND b=c AND a=c` is not counted thrice). The domain is the NDV before predicates on other
- *    columns: textbooks shrink it with the filtered rows, which doubles the effect of independent filters on both sides.
- *  - Several classes to the same relation are a composite key: their joint NDV, never more than that relation's table has rows, takes the place of the
- *    product of the single ones. That is what makes `fact1 JOIN fact2 ON (item, ticket, customer)` come out near the smaller fact and not at one row.
- *  - Where both sides' ranges are known, only the common range counts: a date dimension of 200 years joined with 5 years of sales has a domain of 5 years.
- *    Rows are taken to lie in the common range as far as that range can hold them (people filter dimensions to what the facts have).
+ *  - Within an equivalence class each new member divides by the larger of its domain and the smallest domain before it
+ *    (containment, Selinger et al. 1979; the product over a class is min d / Π d, so `a=b AND b=c AND a=c` is not
+ *    counted thrice). The domain is the NDV before predicates on other columns: textbooks shrink it with the filtered
+ *    rows, which doubles the effect of independent filters on both sides.
+ *  - Several classes to the same relation are a composite key: their joint NDV, never more than that relation's table
+ *    has rows, takes the place of the product of the single ones. That is what makes `fact1 JOIN fact2 ON (item,
+ *    ticket, customer)` come out near the smaller fact and not at one row.
+ *  - Where both sides' ranges are known, only the common range counts: a date dimension of 200 years joined with 5
+ *    years of sales has a domain of 5 years. Rows are taken to lie in the common range as far as that range can hold
+ *    them (people filter dimensions to what the facts have).
  *  - Relations with samples are joined by counting ([[SampleJoins]]); the formulas then size the rest in proportion.
  *  - A member of unknown domain draws from its class's domain ([[dovetail.kernel.graph.EquivalenceClass.domain]]).
  *
- * [[SetFold]] takes the relations one by one, by the formulas of [[EqualityShare]]. [[JoinBounds]] says what the result cannot exceed.
- * Outer, semi, anti and existence joins are sized above this, by [[OperatorSizes]]; what somebody knows better corrects both
- * ([[KnownSizes]]).
+ * [[SetFold]] takes the relations one by one, by the formulas of [[EqualityShare]]. [[JoinBounds]] says what the result
+ * cannot exceed. Outer, semi, anti and existence joins are sized above this, by [[OperatorSizes]]; what somebody knows
+ * better corrects both ([[KnownSizes]]).
  *
  * Not thread-safe: one model serves one search.
  */
@@ -60,8 +63,8 @@ final class CardinalityModel(graph: JoinGraph) {
     if (relations.length == 1) graph.relations(relations.head).profile.rows
     else {
       val source = relations.map(r => graph.relations(r).profile.rows.source).reduce((a, b) => Source.weakest(a, b))
-      val size   = operators.fold(inner(relations, relations.length, withBound = true))(_.of(relations, relations.length))
-      val own    = Estimate.of(size.rows, size.upper, source)
+      val size = operators.fold(inner(relations, relations.length, withBound = true))(_.of(relations, relations.length))
+      val own  = Estimate.of(size.rows, size.upper, source)
       known.map(_.of(relations, relations.length)).fold(own) { size =>
         val value  = corrected(own.value, size)
         def around = if (size.correction == 1.0) own else Estimate.of(value, math.max(value, own.upper), source)
@@ -70,7 +73,8 @@ final class CardinalityModel(graph: JoinGraph) {
     }
 
   /** An estimate that the known sizes of sets within the set correct: at least 1, at most [[Estimate.Ceiling]]. */
-  private def corrected(rows: Double, by: KnownSizes.Size): Double = math.max(1.0, math.min(rows * by.correction, Estimate.Ceiling))
+  private def corrected(rows: Double, by: KnownSizes.Size): Double =
+    math.max(1.0, math.min(rows * by.correction, Estimate.Ceiling))
 
   /** Without what somebody knows better. */
   private def estimated(relations: Array[Int], count: Int): SetSize =
@@ -92,7 +96,8 @@ final class CardinalityModel(graph: JoinGraph) {
     }
 
   /**
-   * Size of a set of which connected pieces are counted on samples: each count takes the place of what the formulas make of its piece.
+   * Size of a set of which connected pieces are counted on samples: each count takes the place of what the formulas
+   * make of its piece.
    *
    * @param count relations in the set
    */

@@ -1,8 +1,8 @@
 package dovetail.kernel.size
 
 /**
- * State of one equivalence class while a set of relations is folded: what the members so far have in common. One object serves all folds:
- * a round marks whose state it is, so that nothing needs to be cleared.
+ * State of one equivalence class while a set of relations is folded: what the members so far have in common. One object
+ * serves all folds: a round marks whose state it is, so that nothing needs to be cleared.
  *
  * @param capacity relations in the class
  */

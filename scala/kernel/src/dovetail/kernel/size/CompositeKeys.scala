@@ -5,9 +5,10 @@ import dovetail.kernel.profile.Assumptions
 import dovetail.kernel.size.CompositeKeys.Crossing
 
 /**
- * Corrects the product of single shares where several classes lead to the same relation: they are one key of several columns, whose joint
- * NDV, never more than that relation's table has rows, takes the place of the product of the single ones. That is what makes
- * `fact1 JOIN fact2 ON (item, ticket, customer)` come out near the smaller fact and not at one row. Not thread-safe.
+ * Corrects the product of single shares where several classes lead to the same relation: they are one key of several
+ * columns, whose joint NDV, never more than that relation's table has rows, takes the place of the product of the
+ * single ones. That is what makes `fact1 JOIN fact2 ON (item, ticket, customer)` come out near the smaller fact and not
+ * at one row. Not thread-safe.
  *
  * @param rank place of each relation in the fixed order of a fold
  */
@@ -17,8 +18,8 @@ final private[size] class CompositeKeys(graph: JoinGraph, inputs: Array[JoinInpu
   private val shared = new Array[Int](graph.size)
 
   /**
-   * What to multiply the product of the single shares of `relation` by. Classes go to the relation that shares most of those left, until
-   * no relation shares two.
+   * What to multiply the product of the single shares of `relation` by. Classes go to the relation that shares most of
+   * those left, until no relation shares two.
    *
    * @param crossings the relation's keys in classes with members before it, in the order of its keys
    */
@@ -41,11 +42,13 @@ final private[size] class CompositeKeys(graph: JoinGraph, inputs: Array[JoinInpu
     val jointBefore = jointDomain(other, bundle)(_.domainBefore)
     // how far busy keys meet was counted by single columns
     val alone = bundle.map(_.busy).product
-    val busy  = if (alone == 1.0) 1.0 else Assumptions.busyKeysMeet(repetition(relation, joint), repetition(other, jointBefore))
+    val busy  =
+      if (alone == 1.0) 1.0 else Assumptions.busyKeysMeet(repetition(relation, joint), repetition(other, jointBefore))
     EqualityShare.compositeCorrection(single, joint, jointBefore, busy, alone)
   }
 
-  private def repetition(relation: Int, domain: Double): Double = Assumptions.repetition(domain, inputs(relation).tableRows)
+  private def repetition(relation: Int, domain: Double): Double =
+    Assumptions.repetition(domain, inputs(relation).tableRows)
 
   private def jointDomain(relation: Int, bundle: Vector[Crossing])(domain: CommonRange => Double): Double =
     EqualityShare.jointDomain(
@@ -54,14 +57,19 @@ final private[size] class CompositeKeys(graph: JoinGraph, inputs: Array[JoinInpu
       inputs(relation).tableRows
     )
 
-  /** The relation that is a member of most of these classes, at least two; of equals the first in the fixed order; -1 for none. */
+  /**
+   * The relation that is a member of most of these classes, at least two; of equals the first in the fixed order; -1
+   * for none.
+   */
   private def mostShared(crossings: Vector[Crossing]): Int = {
     for (x <- crossings; i <- 0 until x.before.count) shared(x.before.relation(i)) = 0
     var best = -1
     for (x <- crossings; i <- 0 until x.before.count) {
       val q = x.before.relation(i)
       shared(q) += 1
-      if (shared(q) >= 2 && (best < 0 || shared(q) > shared(best) || (shared(q) == shared(best) && rank(q) < rank(best)))) best = q
+      if (
+        shared(q) >= 2 && (best < 0 || shared(q) > shared(best) || (shared(q) == shared(best) && rank(q) < rank(best)))
+      ) best = q
     }
     best
   }

@@ -37,7 +37,13 @@ final private[size] case class JoinKey(
  * @param keys      its columns in equivalence classes, by ascending class
  * @param composite some other relation shares two classes or more with it
  */
-final private[size] case class JoinInput(rows: Double, tableRows: Double, mostRows: Double, keys: Array[JoinKey], composite: Boolean)
+final private[size] case class JoinInput(
+    rows: Double,
+    tableRows: Double,
+    mostRows: Double,
+    keys: Array[JoinKey],
+    composite: Boolean
+)
 
 private[size] object JoinInput {
 

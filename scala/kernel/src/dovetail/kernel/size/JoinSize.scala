@@ -3,8 +3,9 @@ package dovetail.kernel.size
 import dovetail.kernel.profile.{Assumptions, ColumnProfile}
 
 /**
- * Sizes of single joins, as formulas on numbers of rows. The inner and outer ones are those of Spark's cost-based optimizer (Hu et al. 2017, "Join
- * Cardinality"), which follow Selinger et al. 1979 and Swami and Schiefer 1994; semi and anti joins, which Spark passes through unchanged, have their own.
+ * Sizes of single joins, as formulas on numbers of rows. The inner and outer ones are those of Spark's cost-based
+ * optimizer (Hu et al. 2017, "Join Cardinality"), which follow Selinger et al. 1979 and Swami and Schiefer 1994; semi
+ * and anti joins, which Spark passes through unchanged, have their own.
  */
 object JoinSize {
 
@@ -18,11 +19,16 @@ object JoinSize {
   def leftOuter(inner: Double, left: Double): Double = math.max(inner, left)
 
   /** `num(A FOJ B) = num(A LOJ B) + num(A ROJ B) - num(A IJ B)`. */
-  def fullOuter(inner: Double, left: Double, right: Double): Double = leftOuter(inner, left) + leftOuter(inner, right) - inner
+  def fullOuter(inner: Double, left: Double, right: Double): Double =
+    leftOuter(inner, left) + leftOuter(inner, right) - inner
 
-  /** Share of left rows that have a partner: as many of the values of the common domain as the right side still has (containment). */
+  /**
+   * Share of left rows that have a partner: as many of the values of the common domain as the right side still has
+   * (containment).
+   */
   def semiShare(leftDomain: Option[Double], right: ColumnProfile): Double =
-    (for (r <- right.ndv; d <- (leftDomain ++ right.domain).reduceOption(_ max _)) yield math.min(1.0, r / math.max(d, 1.0)))
+    (for (r <- right.ndv; d <- (leftDomain ++ right.domain).reduceOption(_ max _))
+      yield math.min(1.0, r / math.max(d, 1.0)))
       .getOrElse(Assumptions.SemiJoin)
 
   def antiShare(semiShare: Double): Double = math.max(1.0 - semiShare, Assumptions.AntiJoinFloor)

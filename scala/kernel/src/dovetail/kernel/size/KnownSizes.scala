@@ -6,12 +6,13 @@ import scala.collection.mutable
 import dovetail.kernel.graph.{JoinGraph, Words}
 
 /**
- * Sizes of joins that are known, put above the estimates of [[CardinalityModel]]: a set that is known has its size, one that contains known sets is
- * corrected by how far their own estimates are off.
+ * Sizes of joins that are known, put above the estimates of [[CardinalityModel]]: a set that is known has its size, one
+ * that contains known sets is corrected by how far their own estimates are off.
  *
- * A set is covered by known ones: first the largest, then each time the one that adds most relations. Each counts by the factor between its size and its
- * estimate, divided by the correction of what it shares with those before it, which has been counted: as in a junction tree, where the size of `a b c` is that
- * of `a b` times that of `b c` over that of `b`. So every relation is corrected once, however many known sets it is in, and errors do not add up as they would in
+ * A set is covered by known ones: first the largest, then each time the one that adds most relations. Each counts by
+ * the factor between its size and its estimate, divided by the correction of what it shares with those before it, which
+ * has been counted: as in a junction tree, where the size of `a b c` is that of `a b` times that of `b c` over that of
+ * `b`. So every relation is corrected once, however many known sets it is in, and errors do not add up as they would in
  * a product over all of them. It is a function of the set alone, like the estimates.
  *
  * @param estimate rows of a set as they are estimated without
@@ -55,7 +56,8 @@ final private[size] class KnownSizes(graph: JoinGraph, estimate: Array[Int] => D
       val shared = Words.common(next.get.set, done)
       correction *= next.get.factor / (if (Words.count(shared) > 1) of(shared).correction else 1.0)
       done = Words.union(done, next.get.set)
-      next = within.filter(k => !Words.within(k.set, done)).sortBy(k => -Words.count(Words.without(k.set, done))).headOption
+      next =
+        within.filter(k => !Words.within(k.set, done)).sortBy(k => -Words.count(Words.without(k.set, done))).headOption
     }
     correction
   }

@@ -7,18 +7,22 @@ import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator, Words}
 import dovetail.kernel.profile.{Assumptions, Estimate}
 
 /**
- * Rows of sets of relations with outer, semi, anti and existence joins in them: above the sizes of inner joins in [[CardinalityModel]].
+ * Rows of sets of relations with outer, semi, anti and existence joins in them: above the sizes of inner joins in
+ * [[CardinalityModel]].
  *
- * A function of the set alone: the highest operator, as written, that has all it needs in the set splits it into the relations of its right side and the
- * rest. These are sized in the same way, then joined by the formula of the operator's kind; what predicates above it keep comes last.
+ * A function of the set alone: the highest operator, as written, that has all it needs in the set splits it into the
+ * relations of its right side and the rest. These are sized in the same way, then joined by the formula of the
+ * operator's kind; what predicates above it keep comes last.
  *
- *  - Pairs: rows times rows times the share that the condition keeps, by domains; several keys between two relations by their joint NDV.
- *  - Partners: the share of rows with one, by containment in the right side's keys, thinned out by what else is joined there; counted where both sides
- *    are sampled relations.
- *  - A left outer join adds the rows without a partner to the pairs, a full outer join those of both sides; semi and anti joins keep a share of the left
- *    rows, an existence join all of them.
+ *  - Pairs: rows times rows times the share that the condition keeps, by domains; several keys between two relations by
+ *    their joint NDV.
+ *  - Partners: the share of rows with one, by containment in the right side's keys, thinned out by what else is joined
+ *    there; counted where both sides are sampled relations.
+ *  - A left outer join adds the rows without a partner to the pairs, a full outer join those of both sides; semi and
+ *    anti joins keep a share of the left rows, an existence join all of them.
  *
- * So a semi, anti or existence join never has more rows than its left side, and a left outer join never fewer, nor more than there are combinations.
+ * So a semi, anti or existence join never has more rows than its left side, and a left outer join never fewer, nor more
+ * than there are combinations.
  *
  * @param inner sizes of inner joins
  */
@@ -69,7 +73,9 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
       val size   = joined(joins(last), l, r)
       if (filters.isEmpty) size
       else {
-        val above = filters.indices.filter(p => Words.within(filters(p), set) && !Words.within(filters(p), l) && !Words.within(filters(p), r))
+        val above = filters.indices.filter(p =>
+          Words.within(filters(p), set) && !Words.within(filters(p), l) && !Words.within(filters(p), r)
+        )
         size.kept(Assumptions.conjunction(above.map(graph.predicates(_).selectivity)))
       }
     }
@@ -82,8 +88,22 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     val alone   = Words.count(rightSet) == 1
     val counts  = alone && Words.count(leftSet) == 1 && !o.wideEquality
     def matched =
-      partnered(o, if (counts) samples.partnered(Words.first(leftSet), Words.first(rightSet), o, mirrored = false) else None, j.forward, l, r, pairs)
-    def matchedR = partnered(o, if (counts) samples.partnered(Words.first(rightSet), Words.first(leftSet), o, mirrored = true) else None, j.back, r, l, pairs)
+      partnered(
+        o,
+        if (counts) samples.partnered(Words.first(leftSet), Words.first(rightSet), o, mirrored = false) else None,
+        j.forward,
+        l,
+        r,
+        pairs
+      )
+    def matchedR = partnered(
+      o,
+      if (counts) samples.partnered(Words.first(rightSet), Words.first(leftSet), o, mirrored = true) else None,
+      j.back,
+      r,
+      l,
+      pairs
+    )
     o.kind match {
       case JoinKind.Semi      => l.kept(matched)
       case JoinKind.Anti      => l.kept(JoinSize.antiShare(matched))
@@ -96,7 +116,11 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
       case _ =>
         val outer = math.max(math.max(l.rows, r.rows), pairs + l.rows * (1.0 - matched) + r.rows * (1.0 - matchedR))
         val most  = math.max(l.rows * r.rows, l.rows + r.rows)
-        SetSize(math.min(outer, most), l.cautious * r.cautious + l.cautious + r.cautious, l.upper * r.upper + l.upper + r.upper).capped
+        SetSize(
+          math.min(outer, most),
+          l.cautious * r.cautious + l.cautious + r.cautious,
+          l.upper * r.upper + l.upper + r.upper
+        ).capped
     }
   }
 
@@ -114,8 +138,14 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     val joint  = if (single.size == 1) single.head else Assumptions.jointNdv(single)
     val ms     = members.map(_._2)
     val one    = ms.map(_.relation).distinct.size == 1
-    val known  = if (one && ms.forall(_.columns.size == 1)) profile(ms.head).groups.get(ms.flatMap(_.columns).toSet) else None
-    math.max(1.0, known.fold(if (one && single.size > 1) math.min(joint, math.max(profile(ms.head).baseRows, 1.0)) else joint)(math.min(_, single.product)))
+    val known  =
+      if (one && ms.forall(_.columns.size == 1)) profile(ms.head).groups.get(ms.flatMap(_.columns).toSet) else None
+    math.max(
+      1.0,
+      known.fold(
+        if (one && single.size > 1) math.min(joint, math.max(profile(ms.head).baseRows, 1.0)) else joint
+      )(math.min(_, single.product))
+    )
   }
 
   private def profile(m: Member) = graph.relations(m.relation).profile
@@ -124,26 +154,45 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     m.column.domain.getOrElse(math.min(math.max(profile(m).baseRows, 1.0), classDomain(a, b)))
 
   private def classDomain(a: Member, b: Member): Double =
-    (a.column.domain ++ b.column.domain).reduceOption(_ max _).getOrElse(math.max(1.0, math.min(profile(a).baseRows, profile(b).baseRows)))
+    (a.column.domain ++ b.column.domain).reduceOption(_ max _).getOrElse(math.max(
+      1.0,
+      math.min(profile(a).baseRows, profile(b).baseRows)
+    ))
 
   private def partner(m: Member, t: Member): Partner =
-    Partner(m.column.nonNull, math.max(domainOf(m, m, t), domainOf(t, m, t)), t.column.ndv, math.max(profile(t).rows.value, 1.0))
+    Partner(
+      m.column.nonNull,
+      math.max(domainOf(m, m, t), domainOf(t, m, t)),
+      t.column.ndv,
+      math.max(profile(t).rows.value, 1.0)
+    )
 
   /**
-   * Share of the rows of one side with a partner on the other one: the most selective key decides, for keys of one relation go together; what the rest of
-   * the condition keeps of the pairs has to keep one of each row's.
+   * Share of the rows of one side with a partner on the other one: the most selective key decides, for keys of one
+   * relation go together; what the rest of the condition keeps of the pairs has to keep one of each row's.
    */
-  private def partnered(o: Operator, counted: Option[Double], keys: Array[Partner], mine: SetSize, other: SetSize, pairs: Double): Double = {
+  private def partnered(
+      o: Operator,
+      counted: Option[Double],
+      keys: Array[Partner],
+      mine: SetSize,
+      other: SetSize,
+      pairs: Double
+  ): Double = {
     var matched = counted.getOrElse(1.0)
     var i       = 0
     while (counted.isEmpty && i < keys.length) { matched = math.min(matched, keys(i).share(other.rows)); i += 1 }
     // partners of a row that has any, before the rest of the condition
-    val partners = if (o.selectivity <= 0.0 || matched <= 0.0) 1.0 else math.max(1.0, pairs / o.selectivity / (mine.rows * matched))
-    val some     = if (o.selectivity >= 1.0) 1.0 else -math.expm1(math.log1p(-o.selectivity) * partners)
+    val partners =
+      if (o.selectivity <= 0.0 || matched <= 0.0) 1.0 else math.max(1.0, pairs / o.selectivity / (mine.rows * matched))
+    val some = if (o.selectivity >= 1.0) 1.0 else -math.expm1(math.log1p(-o.selectivity) * partners)
     math.max(0.0, math.min(1.0, matched * some))
   }
 
-  /** Each row of the left side has at most one partner, for certain: the equalities hold a unique key of the one relation on the right. */
+  /**
+   * Each row of the left side has at most one partner, for certain: the equalities hold a unique key of the one
+   * relation on the right.
+   */
   private def rightIsKey(o: Operator): Boolean = {
     val columns = o.equalities.collect { case (_, m) if m.columns.size == 1 => m.columns.head }.toSet
     o.equalities.headOption.exists { case (_, m) => profile(m).uniqueKeys.exists(_.subsetOf(columns)) }
@@ -151,7 +200,9 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
 
   /** The same, for certain or by counts. */
   private def likelyKey(o: Operator): Boolean =
-    rightIsKey(o) || o.equalities.exists { case (_, m) => m.column.domain.exists(_ >= Assumptions.UniqueNdvShare * profile(m).baseRows) }
+    rightIsKey(o) || o.equalities.exists { case (_, m) =>
+      m.column.domain.exists(_ >= Assumptions.UniqueNdvShare * profile(m).baseRows)
+    }
 }
 
 private[size] object OperatorSizes {
@@ -160,13 +211,14 @@ private[size] object OperatorSizes {
   private val MostKept = 100000
 
   /**
-   * An equality, seen from one side: its share of non-NULLs, and, of the other side's key, the domain that both draw from, the distinct values, and the
-   * rows of its relation.
+   * An equality, seen from one side: its share of non-NULLs, and, of the other side's key, the domain that both draw
+   * from, the distinct values, and the rows of its relation.
    */
   final private case class Partner(nonNull: Double, domain: Double, ndv: Option[Double], rows: Double) {
 
     /** Share of the rows of this side that find their key among so many rows of the other one (containment). */
     def share(among: Double): Double =
-      nonNull * (if (ndv.isEmpty) Assumptions.SemiJoin else math.min(1.0, Assumptions.distinctAfter(ndv.get, rows, math.min(among, rows)) / domain))
+      nonNull * (if (ndv.isEmpty) Assumptions.SemiJoin
+                 else math.min(1.0, Assumptions.distinctAfter(ndv.get, rows, math.min(among, rows)) / domain))
   }
 }

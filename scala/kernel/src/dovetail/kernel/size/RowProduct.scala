@@ -3,8 +3,8 @@ package dovetail.kernel.size
 import dovetail.kernel.profile.Estimate
 
 /**
- * A product of rows and shares whose intermediate values may lie beyond the range of a Double: hundreds of large relations come before
- * the shares that make their product small again. Each factor is at most 10^158.
+ * A product of rows and shares whose intermediate values may lie beyond the range of a Double: hundreds of large
+ * relations come before the shares that make their product small again. Each factor is at most 10^158.
  */
 final private[size] class RowProduct {
   import RowProduct.Huge

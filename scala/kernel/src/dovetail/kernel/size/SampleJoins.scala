@@ -7,18 +7,21 @@ import dovetail.kernel.profile.{Assumptions, Estimate, RelationSample}
 import dovetail.kernel.size.SampleJoins._
 
 /**
- * Sizes of equality joins, counted on samples of the relations: below [[CardinalityModel]], which has formulas for what has no sample.
+ * Sizes of equality joins, counted on samples of the relations: below [[CardinalityModel]], which has formulas for what
+ * has no sample.
  *
- * The join of a set of relations is counted without being made, by Yannakakis' algorithm (1981) on a join tree of the set: every relation sends to its
- * parent, per key, the number of combinations below it, and the root adds up. So filters that go together with join keys, skewed keys on several sides,
- * and joins of several steps count with the rows they meet, not by averages. On complete samples an acyclic join comes out exactly.
+ * The join of a set of relations is counted without being made, by Yannakakis' algorithm (1981) on a join tree of the
+ * set: every relation sends to its parent, per key, the number of combinations below it, and the root adds up. So
+ * filters that go together with join keys, skewed keys on several sides, and joins of several steps count with the rows
+ * they meet, not by averages. On complete samples an acyclic join comes out exactly.
  *
- * Of a sample that is part of its table, a key's rows are estimated from those drawn: a posterior mean, with the key frequencies of the relation as prior
- * (a gamma distribution fitted by its moments, so the rows drawn are negative binomial; Fisher, Corbet and Williams 1943 count species so). Keys drawn
- * never are then not rows that do not exist, and the keys of a dimension, each drawn once at most, get the average that textbooks give all of them.
+ * Of a sample that is part of its table, a key's rows are estimated from those drawn: a posterior mean, with the key
+ * frequencies of the relation as prior (a gamma distribution fitted by its moments, so the rows drawn are negative
+ * binomial; Fisher, Corbet and Williams 1943 count species so). Keys drawn never are then not rows that do not exist,
+ * and the keys of a dimension, each drawn once at most, get the average that textbooks give all of them.
  *
- * Where FactorJoin (Wu et al. 2023) passes such messages over bins of keys, we pass them over keys; join synopses (Acharya et al. 1999) are the case of a
- * root whose other relations are complete.
+ * Where FactorJoin (Wu et al. 2023) passes such messages over bins of keys, we pass them over keys; join synopses
+ * (Acharya et al. 1999) are the case of a root whose other relations are complete.
  */
 final class SampleJoins(graph: JoinGraph) {
   private val samples: Array[RelationSample] = graph.relations.map(_.sample.filter(_.rows > 0).orNull).toArray
@@ -35,12 +38,15 @@ final class SampleJoins(graph: JoinGraph) {
   private val sizes               = new mutable.LongMap[Double]
 
   /** Relations with samples. Beyond the size of a [[RelSet]] there are only formulas. */
-  val covered: RelSet = if (graph.size > RelSet.MaxSize) RelSet.empty else RelSet(graph.relations.indices.filter(samples(_) != null): _*)
+  val covered: RelSet =
+    if (graph.size > RelSet.MaxSize) RelSet.empty else RelSet(graph.relations.indices.filter(samples(_) != null): _*)
 
   // relations that share a class, among those covered
   private val joined: Array[RelSet] =
     if (covered.isEmpty) Array.empty
-    else Array.tabulate(graph.size)(r => RelSet(covered.toVector.filter(o => o != r && classesOf(o).exists(classesOf(r).contains)): _*))
+    else Array.tabulate(graph.size)(r =>
+      RelSet(covered.toVector.filter(o => o != r && classesOf(o).exists(classesOf(r).contains)): _*)
+    )
 
   /** The covered relations of a set, by connected piece, without single ones. */
   def pieces(set: RelSet): Vector[RelSet] = {
@@ -49,7 +55,9 @@ final class SampleJoins(graph: JoinGraph) {
     while (left.nonEmpty) {
       var piece = RelSet.single(left.min)
       var grown = piece
-      do { piece = grown; grown = piece.toVector.map(joined(_) & left).foldLeft(piece)(_ | _) } while (grown.bits != piece.bits)
+      do { piece = grown; grown = piece.toVector.map(joined(_) & left).foldLeft(piece)(_ | _) } while (
+        grown.bits != piece.bits
+      )
       if (piece.size > 1) pieces += piece
       left = left - piece
     }
@@ -67,12 +75,14 @@ final class SampleJoins(graph: JoinGraph) {
   /** Rows of the equality join of these relations, all of them covered. */
   def rowsOf(set: RelSet): Double = sizes.getOrElseUpdate(
     set.bits,
-    if (set.size > largest) composed(set) else counted(arranged(set.toVector)) * (if (set.toVector.forall(samples(_).complete)) 1.0 else Lean)
+    if (set.size > largest) composed(set)
+    else counted(arranged(set.toVector)) * (if (set.toVector.forall(samples(_).complete)) 1.0 else Lean)
   )
 
   /**
-   * Rows that the join should not exceed. A count on complete samples is one; samples in part may be off by [[Doubt]], and do not see joins of fewer rows than
-   * three per chance that one was drawn (of n rows of which none was seen, at most three are there: the rule of three, at 95 %).
+   * Rows that the join should not exceed. A count on complete samples is one; samples in part may be off by [[Doubt]],
+   * and do not see joins of fewer rows than three per chance that one was drawn (of n rows of which none was seen, at
+   * most three are there: the rule of three, at 95 %).
    */
   def cautiousRowsOf(set: RelSet): Double = {
     val partial = set.toVector.filterNot(samples(_).complete)
@@ -91,14 +101,17 @@ final class SampleJoins(graph: JoinGraph) {
     else Some(partnered(left, right, classesOf(left).filter(classesOf(right).contains)))
 
   /**
-   * The same by the equalities of an operator, whose keys the samples have under the numbers behind those of the classes ([[RelationSample]]).
+   * The same by the equalities of an operator, whose keys the samples have under the numbers behind those of the
+   * classes ([[RelationSample]]).
    *
    * @param mirrored `left` is the operator's right side
    */
   def partnered(left: Int, right: Int, operator: Operator, mirrored: Boolean): Option[Double] = {
     val first = graph.classes.size + graph.operators.take(operator.index).map(_.equalities.size).sum
     val keys  = operator.equalities.indices.map(first + _).toVector
-    val there = keys.nonEmpty && covered.contains(left) && covered.contains(right) && Seq(left, right).forall(r => keys.forall(samples(r).keys.contains))
+    val there = keys.nonEmpty && covered.contains(left) && covered.contains(right) && Seq(left, right).forall(r =>
+      keys.forall(samples(r).keys.contains)
+    )
     if (there) Some(partnered(left, right, keys)) else None
   }
 
@@ -115,8 +128,8 @@ final class SampleJoins(graph: JoinGraph) {
   }
 
   /**
-   * The last relation's number of partners per combination of those before it that are nearest: those with a class in common, and what joins these. The
-   * more of them are counted together, the less has to be independent.
+   * The last relation's number of partners per combination of those before it that are nearest: those with a class in
+   * common, and what joins these. The more of them are counted together, the less has to be independent.
    */
   private def composed(set: RelSet): Double = {
     val last = set.max
@@ -141,15 +154,16 @@ final class SampleJoins(graph: JoinGraph) {
   private case class Edge(relation: Int, parent: Int, classes: Vector[Int])
 
   /**
-   * A join tree: the tree whose edges share most classes, which has every class in one connected piece if any tree has (Bernstein and Goodman 1981). Its root
-   * is the largest sample.
+   * A join tree: the tree whose edges share most classes, which has every class in one connected piece if any tree has
+   * (Bernstein and Goodman 1981). Its root is the largest sample.
    */
   private def arranged(relations: Vector[Int]): Vector[Edge] = {
     val root = relations.maxBy(r => (samples(r).rows, -r))
     val tree = mutable.ArrayBuffer(Edge(root, NoParent, Vector.empty))
     val left = relations.filter(_ != root).sorted.toBuffer
     while (left.nonEmpty) {
-      val next = (for (r <- left.iterator; t <- tree.iterator) yield Edge(r, t.relation, classesOf(r).filter(classesOf(t.relation).contains)))
+      val next = (for (r <- left.iterator; t <- tree.iterator)
+        yield Edge(r, t.relation, classesOf(r).filter(classesOf(t.relation).contains)))
         .reduce((a, b) => if (b.classes.size > a.classes.size) b else a)
       tree += (if (next.classes.isEmpty) next.copy(parent = NoParent) else next)
       left -= next.relation
@@ -180,8 +194,11 @@ final class SampleJoins(graph: JoinGraph) {
     val weights = Array.fill(samples(node.relation).rows)(1.0)
     node.children.foreach { child =>
       val message = messages.getOrElseUpdate(child, messageOf(child))
-      val partner = found.getOrElseUpdate((node.relation, child.relation, child.classes), groupsOf(child).find(samples(node.relation)))
-      var i       = 0
+      val partner = found.getOrElseUpdate(
+        (node.relation, child.relation, child.classes),
+        groupsOf(child).find(samples(node.relation))
+      )
+      var i = 0
       while (i < weights.length) {
         weights(i) *= (partner(i) match {
           case KeyGroups.Null    => 0.0
@@ -204,7 +221,8 @@ final class SampleJoins(graph: JoinGraph) {
     var i                       = 0
     while (i < weights.length) { val g = keys.ofRow(i); if (g >= 0) sums(g) += weights(i); i += 1 }
     val message = if (sample.complete) Message(sums, 0.0, 0.0, 0.0) else smoothed(node, sample, keys, sums)
-    // what is known to be in the sample, and what the relation is taken to have: predicates that could not be run on the sample keep less
+    // what is known to be in the sample, and what the relation is taken to have: predicates that could not be run on
+    // the sample keep less
     message.scaled(rows(node.relation) * sample.fraction / sample.rows)
   }
 
@@ -222,7 +240,12 @@ final class SampleJoins(graph: JoinGraph) {
       // beyond the least and the greatest of n draws lies one part in n + 1 on either side
       val beyond = 2.0 / (drawn + 1.0) * (drawn / fraction) / math.max(domainOf(node.classes.head) - domain, domain)
       val hidden = -math.expm1(-shape * math.log1p((1.0 - fraction) / rate))
-      Message(sums.map(s => (s + shape * weight) / rate), shape * weight / rate, math.min(beyond, mean / fraction) * weight, hidden)
+      Message(
+        sums.map(s => (s + shape * weight) / rate),
+        shape * weight / rate,
+        math.min(beyond, mean / fraction) * weight,
+        hidden
+      )
     }
   }
 
@@ -241,26 +264,36 @@ final class SampleJoins(graph: JoinGraph) {
 
 private[size] object SampleJoins {
 
-  /** A relation with all that hangs below it, and the classes that join it with its parent: what a message depends on. */
+  /**
+   * A relation with all that hangs below it, and the classes that join it with its parent: what a message depends on.
+   */
   final case class Node(relation: Int, classes: Vector[Int], children: Vector[Node]) {
     override val hashCode: Int = scala.runtime.ScalaRunTime._hashCode(this)
   }
 
-  /** Combinations per key: of each key of the sample, of a key it does not hold, of one beyond its range; and the chance that a key it does not hold exists. */
+  /**
+   * Combinations per key: of each key of the sample, of a key it does not hold, of one beyond its range; and the chance
+   * that a key it does not hold exists.
+   */
   final case class Message(seen: Array[Double], unseen: Double, outside: Double, hidden: Double) {
-    def scaled(by: Double): Message = if (by == 1.0) this else Message(seen.map(_ * by), unseen * by, outside * by, hidden)
+    def scaled(by: Double): Message =
+      if (by == 1.0) this else Message(seen.map(_ * by), unseen * by, outside * by, hidden)
   }
 
   /** No relation. */
   val NoParent = -1
 
   /**
-   * Where a count hangs on samples in part, it is taken to be this much higher: too low an estimate costs more than one that is too high by the same factor
-   * (it chooses plans that rely on few rows), so a middling count leans to the safe side, by less than it is usually off.
+   * Where a count hangs on samples in part, it is taken to be this much higher: too low an estimate costs more than one
+   * that is too high by the same factor (it chooses plans that rely on few rows), so a middling count leans to the safe
+   * side, by less than it is usually off.
    */
   val Lean = 1.05
 
-  /** How many times too low a count on samples of a part may be: the largest factor measured on real joins of up to eight relations was 19, 95 % were within 4. */
+  /**
+   * How many times too low a count on samples of a part may be: the largest factor measured on real joins of up to
+   * eight relations was 19, 95 % were within 4.
+   */
   val Doubt = 8.0
 
   /** Rows visited for the sizes of one join group: some 50 milliseconds. */

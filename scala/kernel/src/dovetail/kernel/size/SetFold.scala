@@ -7,11 +7,12 @@ import dovetail.kernel.profile.{Assumptions, Overlap}
 import dovetail.kernel.size.CompositeKeys.Crossing
 
 /**
- * Sizes a set of relations joined by inner joins: relations are taken in one fixed order, largest table first, and each multiplies the
- * rows by its own and by the share of pairs that its predicates to those before it keep. [[CardinalityModel]] says by which rules,
- * [[EqualityShare]] by which formulas.
+ * Sizes a set of relations joined by inner joins: relations are taken in one fixed order, largest table first, and each
+ * multiplies the rows by its own and by the share of pairs that its predicates to those before it keep.
+ * [[CardinalityModel]] says by which rules, [[EqualityShare]] by which formulas.
  *
- * The fold works on state that it keeps for the next one ([[ClassFold]]), so it is not thread-safe; the result depends on the set alone.
+ * The fold works on state that it keeps for the next one ([[ClassFold]]), so it is not thread-safe; the result depends
+ * on the set alone.
  *
  * @param bounds  what a result cannot exceed
  * @param sampled relations have samples: results have the logarithms that a count needs
@@ -46,7 +47,8 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
 
   private val composites = new CompositeKeys(graph, inputs, rank)
 
-  // classes of which two members or more have frequent values, and what these have in common, by class and the two relations
+  // classes of which two members or more have frequent values, and what these have in common, by class and the two
+  // relations
   private val frequentIn: Array[Boolean] = graph.classes.map(_.members.count(_.column.frequent.nonEmpty) > 1).toArray
   private val overlaps                   = new mutable.LongMap[Option[Overlap]]
 
@@ -77,7 +79,8 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
       rows.times(pairs * share)
       i += 1
     }
-    val size = SetSize(rows.rows(bounds.limit(upper)), if (bounds.certain) math.min(cautious, upper) else cautious, upper)
+    val size =
+      SetSize(rows.rows(bounds.limit(upper)), if (bounds.certain) math.min(cautious, upper) else cautious, upper)
     SetFold.Result(size, logPairs, logPredicates)
   }
 
@@ -108,15 +111,19 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
     EqualityShare.partners(most, input.tableRows, domain)
   }
 
-  /** Takes a relation into its classes; returns the share of the pairs (rows before it, row of it) that its equalities keep. */
+  /**
+   * Takes a relation into its classes; returns the share of the pairs (rows before it, row of it) that its equalities
+   * keep.
+   */
   private def add(r: Int): Double = {
     val input       = inputs(r)
     val keys        = input.keys
     val restriction = restrictionOf(keys)
     // asks for the members before this relation, so it comes before the relation is one
-    val correction = if (input.composite && openClasses(keys) > 1) composites.correction(r, crossings(r, restriction)) else 1.0
-    var share      = 1.0
-    var k          = 0
+    val correction =
+      if (input.composite && openClasses(keys) > 1) composites.correction(r, crossings(r, restriction)) else 1.0
+    var share = 1.0
+    var k     = 0
     while (k < keys.length) {
       val key    = keys(k)
       val before = classes(key.classIndex)
@@ -148,16 +155,21 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
   private def commonRange(input: JoinInput, key: JoinKey, before: ClassFold, restriction: Double): CommonRange =
     CommonRange(key, input, before, inputs(before.relation(0)), restriction)
 
-  /** Share of the pairs of rows with equal values, without the NULLs of the members before: by frequent values, else by domains. */
+  /**
+   * Share of the pairs of rows with equal values, without the NULLs of the members before: by frequent values, else by
+   * domains.
+   */
   private def valueShare(r: Int, key: JoinKey, before: ClassFold, common: CommonRange): Double = {
     val overlap = overlapOf(r, key, before)
     key.nonNull * (
-      if (overlap.isEmpty) EqualityShare.ofPairs(common.domain, common.domainBefore, common.pairs, busyKeysMeet(key, before))
+      if (overlap.isEmpty)
+        EqualityShare.ofPairs(common.domain, common.domainBefore, common.pairs, busyKeysMeet(key, before))
       else overlap.get.share(common.domain, common.domainBefore, common.pairs)
     )
   }
 
-  private def busyKeysMeet(key: JoinKey, before: ClassFold): Double = Assumptions.busyKeysMeet(key.repetition, before.repetition)
+  private def busyKeysMeet(key: JoinKey, before: ClassFold): Double =
+    Assumptions.busyKeysMeet(key.repetition, before.repetition)
 
   /** Frequent values of a second member of a class against those of the first. */
   private def overlapOf(r: Int, key: JoinKey, before: ClassFold): Option[Overlap] =
@@ -166,7 +178,8 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
       val first = before.relation(0)
       overlaps.getOrElseUpdate(
         (key.classIndex.toLong * graph.size + r) * graph.size + first,
-        for (a <- key.frequent; b <- inputs(first).keys.find(_.classIndex == key.classIndex).get.frequent) yield a.matching(b)
+        for (a <- key.frequent; b <- inputs(first).keys.find(_.classIndex == key.classIndex).get.frequent)
+          yield a.matching(b)
       )
     }
 
@@ -192,8 +205,8 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
 private[size] object SetFold {
 
   /**
-   * Size of a set by formulas; and, where relations have samples, natural logarithms of its parts, before they are cut off (0 where there
-   * are no samples).
+   * Size of a set by formulas; and, where relations have samples, natural logarithms of its parts, before they are cut
+   * off (0 where there are no samples).
    *
    * @param logPairs      of the rows that equalities leave
    * @param logPredicates of the share that the other predicates keep of them

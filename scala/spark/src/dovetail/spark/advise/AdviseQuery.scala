@@ -14,10 +14,11 @@ import org.apache.spark.sql.execution.CommandExecutionMode
 import org.apache.spark.sql.types._
 
 /**
- * What is worth analyzing for one query: the rows behind `dovetail_advise`, one per table below a join. The query is planned, not run.
+ * What is worth analyzing for one query: the rows behind `dovetail_advise`, one per table below a join. The query is
+ * planned, not run.
  *
- * A table is worth it where the sizes of joins depend on columns or groups of which Dovetail has no statistics, or stale ones. How much it is worth is the
- * share of the query's predicted cost that lies in joins with the table.
+ * A table is worth it where the sizes of joins depend on columns or groups of which Dovetail has no statistics, or
+ * stale ones. How much it is worth is the share of the query's predicted cost that lies in joins with the table.
  */
 object AdviseQuery {
 
@@ -35,14 +36,29 @@ object AdviseQuery {
 
   def apply(session: SparkSession, sql: String): Seq[Seq[Any]] = {
     val state      = session.sessionState
-    val (_, trace) = Trace.collecting(state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP).optimizedPlan)
-    if (trace.input.isEmpty) throw new IllegalArgumentException(s"dovetail_advise: Spark does not optimize this statement: $sql")
+    val (_, trace) =
+      Trace.collecting(state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP).optimizedPlan)
+    if (trace.input.isEmpty)
+      throw new IllegalArgumentException(s"dovetail_advise: Spark does not optimize this statement: $sql")
     of(session, trace).map { a =>
-      Seq[Any](a.table, a.state, a.rows.value, a.rows.source.name, a.costShare.map(Double.box).orNull, a.columns, a.groups, a.statement.orNull, a.reason)
+      Seq[Any](
+        a.table,
+        a.state,
+        a.rows.value,
+        a.rows.source.name,
+        a.costShare.map(Double.box).orNull,
+        a.columns,
+        a.groups,
+        a.statement.orNull,
+        a.reason
+      )
     }
   }
 
-  /** One per table below a join of the query that was traced, in order of appearance; none where Spark does not optimize it. */
+  /**
+   * One per table below a join of the query that was traced, in order of appearance; none where Spark does not optimize
+   * it.
+   */
   def of(session: SparkSession, trace: Trace): Vector[TableAdvice] = trace.input.toVector.flatMap { plan =>
     val conf       = session.sessionState.conf
     val prepared   = Preparation(session, plan)
@@ -54,10 +70,14 @@ object AdviseQuery {
       val leaf     = uses.head.node
       val profiles = uses.map(u => u -> statistics(u.node))
       val rows     = profiles.map(_._2.rows).maxBy(_.value)
-      val needed   = leaf.output.filter(a => Recipe.collects(a.dataType) && uses.exists(_.columns.contains(a.name))).map(_.name).toVector
-      val groups   = uses.flatMap(_.groups).distinct.filter(_.forall(needed.contains))
-      val verdict  = judged(Target(leaf), needed, groups, uses.map(u => known.find(u.node)))
-      val guessed  = needed.filter(c => profiles.exists { case (u, p) => u.node.output.exists(a => a.name == c && p.column(a.exprId.id).ndv.isEmpty) })
+      val needed = leaf.output.filter(a => Recipe.collects(a.dataType) && uses.exists(_.columns.contains(a.name))).map(
+        _.name
+      ).toVector
+      val groups  = uses.flatMap(_.groups).distinct.filter(_.forall(needed.contains))
+      val verdict = judged(Target(leaf), needed, groups, uses.map(u => known.find(u.node)))
+      val guessed = needed.filter(c =>
+        profiles.exists { case (u, p) => u.node.output.exists(a => a.name == c && p.column(a.exprId.id).ndv.isEmpty) }
+      )
       TableAdvice(
         Target.name(leaf),
         LeafNames.identity(leaf),
@@ -84,23 +104,34 @@ object AdviseQuery {
 
   final private case class Verdict(state: String, reason: String, statement: Option[String] = None)
 
-  private def judged(target: Target, columns: Vector[String], groups: Vector[Vector[String]], known: Vector[Option[TableStatistics]]): Verdict = target match {
-    case Target.Refused(reason, instead) => Verdict(TableAdvice.Refused, reason, instead.filter(_ => columns.nonEmpty).map(_(columns)))
-    case t: Target.Files                 =>
+  private def judged(
+      target: Target,
+      columns: Vector[String],
+      groups: Vector[Vector[String]],
+      known: Vector[Option[TableStatistics]]
+  ): Verdict = target match {
+    case Target.Refused(reason, instead) =>
+      Verdict(TableAdvice.Refused, reason, instead.filter(_ => columns.nonEmpty).map(_(columns)))
+    case t: Target.Files =>
       def worth(state: String, reason: String) = Verdict(state, reason, Some(t.statement(columns, groups)))
       val statistics                           = known.flatten
       val stale                                = statistics.flatMap(_.unread)
-      val missing                              = columns.filterNot(c => statistics.forall(_.columns.exists(_.name == c)))
-      val uncounted                            = groups.filterNot(g => statistics.forall(_.groups.exists(_.columns.toSet == g.toSet)))
+      val missing   = columns.filterNot(c => statistics.forall(_.columns.exists(_.name == c)))
+      val uncounted = groups.filterNot(g => statistics.forall(_.groups.exists(_.columns.toSet == g.toSet)))
       if (columns.isEmpty) Verdict("fresh", "no size depends on its columns")
       else if (known.exists(_.isEmpty)) worth("unknown", "never analyzed")
-      else if (stale.nonEmpty) worth("stale", s"${stale.map(_.files).max} of its files came or changed since it was analyzed")
+      else if (stale.nonEmpty)
+        worth("stale", s"${stale.map(_.files).max} of its files came or changed since it was analyzed")
       else if (missing.nonEmpty) worth("incomplete", s"analyzed without ${missing.mkString(", ")}")
-      else if (uncounted.nonEmpty) worth("incomplete", s"analyzed without the groups ${uncounted.map(_.mkString("(", ", ", ")")).mkString(", ")}")
+      else if (uncounted.nonEmpty)
+        worth("incomplete", s"analyzed without the groups ${uncounted.map(_.mkString("(", ", ", ")")).mkString(", ")}")
       else Verdict("fresh", "analyzed, and unchanged since")
   }
 
-  /** Of the predicted cost of all joins that were ordered, the share of those that the table takes part in; None where nothing was ordered. */
+  /**
+   * Of the predicted cost of all joins that were ordered, the share of those that the table takes part in; None where
+   * nothing was ordered.
+   */
   private def costShare(trace: Trace, leaf: LeafNode): Option[Double] = {
     val costs = for (g <- trace.groups; tree <- g.after.orElse(g.before).toVector; j <- tree.joins) yield {
       val tables = g.relations.filter(r => j.relations.contains(r.name)).flatMap(_.tables)

@@ -8,7 +8,10 @@ import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.report.{ActualRows, GroupReport, ReportJson, ReportText, Trace}
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SQLExecution}
 
-/** Plans a query and reports what Dovetail did; with `actual` it runs the query too, and reports the rows that came out of its joins. */
+/**
+ * Plans a query and reports what Dovetail did; with `actual` it runs the query too, and reports the rows that came out
+ * of its joins.
+ */
 object ExplainQuery {
   val Formats: Seq[String] = Seq("text", "json")
   val Runs: Seq[String]    = Seq("planned", "actual")
@@ -23,16 +26,23 @@ object ExplainQuery {
     val planned    = withMissing(session, trace)
     val groups     = if (run == "actual") ActualRows(executed(execution), planned) else planned
     val enabled    = DovetailConf.Enabled.get(state.conf)
-    if (format == "json") ReportJson(BuildInfo.version, enabled, DovetailConf.CostModel.get(state.conf), groups, trace.millis)
+    if (format == "json")
+      ReportJson(BuildInfo.version, enabled, DovetailConf.CostModel.get(state.conf), groups, trace.millis)
     else ReportText(BuildInfo.version, enabled, groups, trace.millis)
   }
 
-  /** Every group with the statistics whose lack its estimates suffer from, those of the dearest joins first. Explain does without where these fail. */
+  /**
+   * Every group with the statistics whose lack its estimates suffer from, those of the dearest joins first. Explain
+   * does without where these fail.
+   */
   private def withMissing(session: SparkSession, trace: Trace): Vector[GroupReport] =
     FailOpen("looking for missing statistics", (_: String) => trace.groups) {
       val doubtful =
         if (trace.groups.exists(_.before.isDefined))
-          PlanningTime.ofItsOwn(session.sessionState.conf)(AdviseQuery.of(session, trace)).getOrElse(Vector.empty).filter(a =>
+          PlanningTime.ofItsOwn(session.sessionState.conf)(AdviseQuery.of(
+            session,
+            trace
+          )).getOrElse(Vector.empty).filter(a =>
             a.doubtful && a.statement.isDefined
           )
         else Vector.empty

@@ -8,10 +8,12 @@ import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates}
 
 /**
- * Which columns of its leaves the sizes of a plan's joins depend on: first step of [[AdviseQuery]], after `Preparation`.
+ * Which columns of its leaves the sizes of a plan's joins depend on: first step of [[AdviseQuery]], after
+ * `Preparation`.
  *
- * These are join keys, columns of filters and of groupings below a join; and as groups, keys of several columns, and columns of a table that are compared to
- * constants together or grouped by together. What is not below a join decides nothing, and is left out.
+ * These are join keys, columns of filters and of groupings below a join; and as groups, keys of several columns, and
+ * columns of a table that are compared to constants together or grouped by together. What is not below a join decides
+ * nothing, and is left out.
  */
 final class SizingColumns private {
   import SizingColumns._
@@ -47,7 +49,8 @@ final class SizingColumns private {
     conditions.flatMap(_.collect { case s: SubqueryExpression => s.plan }).foreach(look(_, below = false))
     val predicates = JoinPredicates.together(inputs.map(_.outputSet), conditions)
     val keys       = inputs.indices.map(i => predicates.members.map(_.find(_.relation == i).map(_.expression)))
-    for (i <- inputs.indices; k <- inputs.indices if i != k) group(keys(i).zip(keys(k)).collect { case (Some(mine), Some(_)) => mine })
+    for (i <- inputs.indices; k <- inputs.indices if i != k)
+      group(keys(i).zip(keys(k)).collect { case (Some(mine), Some(_)) => mine })
   }
 
   private def looked(plan: LogicalPlan): Unit = plan match {
@@ -69,7 +72,9 @@ final class SizingColumns private {
 
   /** Columns that go together, where they are two or more of one leaf. */
   private def group(expressions: Seq[Expression]): Unit = {
-    val columns = expressions.flatMap { case a: Attribute => origins.get(a.exprId.id); case _ => None }.filter(_.size == 1).map(_.head)
+    val columns = expressions.flatMap { case a: Attribute => origins.get(a.exprId.id); case _ => None }.filter(
+      _.size == 1
+    ).map(_.head)
     columns.map(_.leaf).headOption.foreach { leaf =>
       val names = columns.filter(_.leaf eq leaf).map(_.name).distinct
       if (names.size > 1 && names.size == expressions.size) of(leaf).foreach(_.addGroup(names.toVector))
@@ -77,21 +82,29 @@ final class SizingColumns private {
   }
 
   private def of(leaf: LeafNode): Option[Leaf]       = found.find(_.node eq leaf)
-  private def sources(e: Expression): Vector[Column] = e.references.toVector.flatMap(a => origins.getOrElse(a.exprId.id, Vector.empty)).distinct
+  private def sources(e: Expression): Vector[Column] =
+    e.references.toVector.flatMap(a => origins.getOrElse(a.exprId.id, Vector.empty)).distinct
 
   /** What the columns that a node adds are made of. */
   private def derive(plan: LogicalPlan): Unit = plan match {
-    case u: Union  => u.output.indices.foreach(i => origins(u.output(i).exprId.id) = u.children.toVector.flatMap(c => sources(c.output(i))).distinct)
-    case e: Expand => e.output.indices.foreach(i => origins(e.output(i).exprId.id) = e.projections.toVector.flatMap(p => sources(p(i))).distinct)
-    case other     => other.expressions.foreach(_.foreach { case a: Alias => origins(a.exprId.id) = sources(a.child); case _ => })
+    case u: Union => u.output.indices.foreach(i =>
+        origins(u.output(i).exprId.id) = u.children.toVector.flatMap(c => sources(c.output(i))).distinct
+      )
+    case e: Expand => e.output.indices.foreach(i =>
+        origins(e.output(i).exprId.id) = e.projections.toVector.flatMap(p => sources(p(i))).distinct
+      )
+    case other => other.expressions.foreach(_.foreach {
+        case a: Alias => origins(a.exprId.id) = sources(a.child); case _ =>
+      })
   }
 }
 
 object SizingColumns {
   final private case class Column(leaf: LeafNode, name: String) {
     // leaves are told apart by identity: a table that is read twice is two of them
-    override def equals(that: Any): Boolean = that match { case c: Column => (c.leaf eq leaf) && c.name == name; case _ => false }
-    override def hashCode: Int              = System.identityHashCode(leaf) * 31 + name.hashCode
+    override def equals(that: Any): Boolean =
+      that match { case c: Column => (c.leaf eq leaf) && c.name == name; case _ => false }
+    override def hashCode: Int = System.identityHashCode(leaf) * 31 + name.hashCode
   }
 
   /** A leaf, and what is looked at of it, in order of its output. */
@@ -102,7 +115,8 @@ object SizingColumns {
     private[SizingColumns] def add(name: String): Unit                 = { names += name; () }
     private[SizingColumns] def addGroup(columns: Vector[String]): Unit = { sets += inOrder(columns.toSet); () }
 
-    private def inOrder(columns: collection.Set[String]): Vector[String] = node.output.map(_.name).filter(columns).toVector
+    private def inOrder(columns: collection.Set[String]): Vector[String] =
+      node.output.map(_.name).filter(columns).toVector
 
     def columns: Vector[String]        = inOrder(names)
     def groups: Vector[Vector[String]] = sets.toVector

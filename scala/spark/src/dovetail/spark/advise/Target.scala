@@ -19,7 +19,8 @@ private[advise] object Target {
   final case class Files(kind: String, name: String) extends Target {
     def statement(columns: Seq[String], groups: Seq[Seq[String]]): String = {
       def list(names: Seq[String]) = names.map(quoted).mkString("(", ", ", ")")
-      s"DOVETAIL ANALYZE $kind $name COLUMNS ${list(columns)}${if (groups.isEmpty) "" else groups.map(list).mkString(" GROUPS (", ", ", ")")}"
+      s"DOVETAIL ANALYZE $kind $name COLUMNS ${list(columns)}" +
+        s"${if (groups.isEmpty) "" else groups.map(list).mkString(" GROUPS (", ", ", ")")}"
     }
   }
 
@@ -37,7 +38,10 @@ private[advise] object Target {
     case r: LogicalRelation  =>
       r.relation match {
         case _: HadoopFsRelation =>
-          Refused("its files are read with options or from several paths: pass the DataFrame to dovetail.analyze, or make a table of it")
+          Refused(
+            "its files are read with options or from several paths: pass the DataFrame to dovetail.analyze, or make " +
+              "a table of it"
+          )
         case other => Refused(s"it is not made of files (${other.getClass.getSimpleName})")
       }
     case _: DataSourceV2ScanRelation => Refused("it is a table of a V2 source, which reports its statistics itself")
@@ -72,7 +76,8 @@ private[advise] object Target {
     }
   }
 
-  private def quotedName(t: TableIdentifier): String = (t.catalog ++ t.database ++ Seq(t.table)).map(quoted).mkString(".")
+  private def quotedName(t: TableIdentifier): String =
+    (t.catalog ++ t.database ++ Seq(t.table)).map(quoted).mkString(".")
 
   private def quoted(name: String): String = if (name.matches("[A-Za-z_][A-Za-z0-9_]*")) name else quoteIdentifier(name)
 }

@@ -5,8 +5,8 @@ import java.util.{LinkedHashMap => LinkedMap}
 import java.util.concurrent.ConcurrentLinkedQueue
 
 /**
- * What this JVM remembers between queries, within a bound: every cache of Dovetail is one of these. What was used longest ago goes first; what was put last
- * stays, whatever it weighs. All methods may be called from any thread.
+ * What this JVM remembers between queries, within a bound: every cache of Dovetail is one of these. What was used
+ * longest ago goes first; what was put last stays, whatever it weighs. All methods may be called from any thread.
  *
  * @param name     for people
  * @param most     weight of all entries together
@@ -49,7 +49,10 @@ object BoundedCache {
     ()
   }
 
-  /** Forgets what all of them hold, as if this JVM had just begun: `DOVETAIL CLEAR CACHES`, for tests and fair benchmarks. Returns the number of entries. */
+  /**
+   * Forgets what all of them hold, as if this JVM had just begun: `DOVETAIL CLEAR CACHES`, for tests and fair
+   * benchmarks. Returns the number of entries.
+   */
   def clearAll(): Int = {
     var entries = 0
     all.forEach(r => Option(r.get).foreach { cache => entries += cache.size; cache.clear() })

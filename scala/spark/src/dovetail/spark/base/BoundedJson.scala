@@ -5,8 +5,8 @@ import java.io.InputStream
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 /**
- * JSON from a file that nobody vouches for: pins, rows, the schema of stored statistics. Its tokens are counted before a tree is made of it, so that neither
- * its size nor its depth decides how much memory or stack that takes.
+ * JSON from a file that nobody vouches for: pins, rows, the schema of stored statistics. Its tokens are counted before
+ * a tree is made of it, so that neither its size nor its depth decides how much memory or stack that takes.
  */
 object BoundedJson {
   private val mapper = new ObjectMapper
@@ -38,7 +38,10 @@ object BoundedJson {
   /** Bytes of a file: some thousand pins, each with the text of its query. */
   private val MostBytes = 16 << 20
 
-  /** Names, values and brackets: a pin of ten relations has about 40, a column of a schema 12. In memory each takes about 100 bytes. */
+  /**
+   * Names, values and brackets: a pin of ten relations has about 40, a column of a schema 12. In memory each takes
+   * about 100 bytes.
+   */
   private val MostTokens = 500000
 
   /** Brackets within brackets: pins have 5, the schema of a table's flat columns 6. */

@@ -6,7 +6,10 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-/** Runs a piece of Dovetail so that its failure never becomes the query's: the fallback is used, and one line logged per kind of failure. */
+/**
+ * Runs a piece of Dovetail so that its failure never becomes the query's: the fallback is used, and one line logged per
+ * kind of failure.
+ */
 object FailOpen {
   private val log    = LoggerFactory.getLogger("dovetail")
   private val logged = ConcurrentHashMap.newKeySet[String]()
@@ -17,7 +20,10 @@ object FailOpen {
     catch {
       case Survivable(e) =>
         val reason = s"$what failed: $e"
-        warnOnce(s"$what ${e.getClass.getName} ${Option(e.getStackTrace).flatMap(_.headOption).getOrElse("")}", s"$reason. Spark's own plan is used.")
+        warnOnce(
+          s"$what ${e.getClass.getName} ${Option(e.getStackTrace).flatMap(_.headOption).getOrElse("")}",
+          s"$reason. Spark's own plan is used."
+        )
         log.debug(reason, e)
         fallback(reason)
     }
@@ -25,8 +31,9 @@ object FailOpen {
   /** What a piece of Dovetail can fail by and the query go on. */
   object Survivable {
 
-    // NonFatal leaves out LinkageError, which is what a class moved between Spark versions looks like, and StackOverflowError, which a
-    // very deep plan can raise in any recursion; it rightly leaves out InterruptedException, by which a query is cancelled.
+    // NonFatal leaves out LinkageError, which is what a class moved between Spark versions looks like, and
+    // StackOverflowError, which a very deep plan can raise in any recursion; it rightly leaves out
+    // InterruptedException, by which a query is cancelled.
     def unapply(e: Throwable): Option[Throwable] =
       if (NonFatal(e) || e.isInstanceOf[LinkageError] || e.isInstanceOf[StackOverflowError]) Some(e) else None
   }

@@ -1,6 +1,9 @@
 package org.apache.spark.sql.dovetail.base
 
-/** What a thread has while it does one thing, such as planning a query: scopes lie inside of each other, and what was there before comes back. */
+/**
+ * What a thread has while it does one thing, such as planning a query: scopes lie inside of each other, and what was
+ * there before comes back.
+ */
 final class ThreadScope[A <: AnyRef] {
   private val held = new ThreadLocal[A]
 

@@ -8,8 +8,9 @@ import com.github.luben.zstd.ZstdInputStream
 /**
  * A header or a sketch from a file, unpacked: the only way in which stored bytes are read.
  *
- * A file is not trusted. What it unpacks to is capped by the caller, and each count and length in it is compared with the bytes that are left, so that
- * nothing allocates by a number that the file claims. What does not fit is a [[BrokenFile]].
+ * A file is not trusted. What it unpacks to is capped by the caller, and each count and length in it is compared with
+ * the bytes that are left, so that nothing allocates by a number that the file claims. What does not fit is a
+ * [[BrokenFile]].
  */
 final class Unpacked private (bytes: Array[Byte]) extends DataInputStream(new ByteArrayInputStream(bytes)) {
 
@@ -24,7 +25,8 @@ final class Unpacked private (bytes: Array[Byte]) extends DataInputStream(new By
    */
   def count(most: Int, bytes: Int): Int = {
     val n = readInt()
-    if (n < 0 || n > most || n.toLong * bytes > left) throw new BrokenFile(s"it has a number of $n where at most $most are possible and $left bytes are left")
+    if (n < 0 || n > most || n.toLong * bytes > left)
+      throw new BrokenFile(s"it has a number of $n where at most $most are possible and $left bytes are left")
     n
   }
 
@@ -77,7 +79,10 @@ object Unpacked {
     a
   }
 
-  /** A frame may ask for a window of memory: 8 MiB is what RFC 8878 asks of every decoder, and what our own level of compression stays below. */
+  /**
+   * A frame may ask for a window of memory: 8 MiB is what RFC 8878 asks of every decoder, and what our own level of
+   * compression stays below.
+   */
   private val WindowLog = 23
 }
 

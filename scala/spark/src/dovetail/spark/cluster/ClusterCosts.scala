@@ -14,8 +14,8 @@ import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * The constants of the cost model that hold here: those set by `spark.dovetail.cost.constants`, else those that `DOVETAIL CALIBRATE` left in the store's
- * directory, else Dovetail's own. The file is read once per directory and JVM.
+ * The constants of the cost model that hold here: those set by `spark.dovetail.cost.constants`, else those that
+ * `DOVETAIL CALIBRATE` left in the store's directory, else Dovetail's own. The file is read once per directory and JVM.
  */
 object ClusterCosts {
   private val Name  = "cluster.costs"
@@ -44,7 +44,9 @@ object ClusterCosts {
   private def stored(session: SparkSession): CostConstants = {
     val store     = StatisticsStore.of(session)
     val directory = store.files.directory.toString
-    Option(known.get(directory)).orElse(Aside(store.files.place)(_ => { val found = read(store.files); known.putIfAbsent(directory, found); found }))
+    Option(known.get(directory)).orElse(Aside(store.files.place)(_ => {
+      val found = read(store.files); known.putIfAbsent(directory, found); found
+    }))
       .getOrElse(CostConstants())
   }
 
@@ -59,7 +61,9 @@ object ClusterCosts {
     } catch {
       case _: FileNotFoundException => CostConstants()
       case NonFatal(e)              =>
-        val what = s"The calibration in ${files.directory} cannot be used and is ignored: ${e.getMessage}. Run DOVETAIL CALIBRATE again"
+        val what =
+          s"The calibration in ${files.directory} cannot be used and is ignored: ${e.getMessage}. Run DOVETAIL " +
+            "CALIBRATE again"
         FailOpen.warnOnce(s"costs ${files.directory}", what)
         CostConstants()
     }

@@ -5,12 +5,13 @@ import scala.util.Try
 import org.apache.spark.{SparkConf, SparkContext}
 
 /**
- * How many executors a broadcast is copied to, and how many tasks run at a time, as far as the configuration says: never those that happen to be alive,
- * for the same query must get the same plan while executors come and go.
+ * How many executors a broadcast is copied to, and how many tasks run at a time, as far as the configuration says:
+ * never those that happen to be alive, for the same query must get the same plan while executors come and go.
  */
 object Executors {
 
-  // Spark's master for tests of a cluster on one machine: workers, cores of each, memory of each; every worker starts one executor
+  // Spark's master for tests of a cluster on one machine: workers, cores of each, memory of each; every worker starts
+  // one executor
   private val LocalCluster = """local-cluster\[\s*(\d+)\s*,.*""".r
   private val ItsCores     = """local-cluster\[\s*\d+\s*,\s*(\d+)\s*,.*""".r
 
@@ -22,7 +23,8 @@ object Executors {
   }
 
   /** Tasks that run at a time, on all executors together. */
-  def tasks(context: SparkContext, conf: SparkConf): Int = tasksOfOne(context, conf) * math.max(1, configured(context.master, context.isLocal, conf))
+  def tasks(context: SparkContext, conf: SparkConf): Int =
+    tasksOfOne(context, conf) * math.max(1, configured(context.master, context.isLocal, conf))
 
   /** Tasks that one executor runs at a time. */
   def tasksOfOne(context: SparkContext, conf: SparkConf): Int = {
@@ -42,12 +44,18 @@ object Executors {
   }
 
   private def instances(conf: SparkConf): Option[Int] =
-    Seq("spark.executor.instances", "spark.dynamicAllocation.initialExecutors", "spark.dynamicAllocation.minExecutors").flatMap(number(conf, _)).headOption
+    Seq(
+      "spark.executor.instances",
+      "spark.dynamicAllocation.initialExecutors",
+      "spark.dynamicAllocation.minExecutors"
+    ).flatMap(number(conf, _)).headOption
 
   /** A standalone cluster is asked for cores, not for executors. */
   private def shareOfCores(conf: SparkConf): Option[Int] =
-    for (all <- number(conf, "spark.cores.max"); each <- number(conf, "spark.executor.cores")) yield math.max(1, all / each)
+    for (all <- number(conf, "spark.cores.max"); each <- number(conf, "spark.executor.cores"))
+      yield math.max(1, all / each)
 
   /** A setting's number, if it has one above 0. */
-  private def number(conf: SparkConf, key: String): Option[Int] = conf.getOption(key).flatMap(v => Try(v.trim.toInt).toOption).filter(_ > 0)
+  private def number(conf: SparkConf, key: String): Option[Int] =
+    conf.getOption(key).flatMap(v => Try(v.trim.toInt).toOption).filter(_ > 0)
 }

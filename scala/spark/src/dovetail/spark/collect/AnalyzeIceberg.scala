@@ -8,8 +8,9 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * What DOVETAIL ANALYZE does to an Iceberg table: Iceberg counts distinct values itself, by its procedure compute_table_stats, keeps them with the table's
- * snapshot, and reports them as a data source does. Rows, bytes and bounds it has always.
+ * What DOVETAIL ANALYZE does to an Iceberg table: Iceberg counts distinct values itself, by its procedure
+ * compute_table_stats, keeps them with the table's snapshot, and reports them as a data source does. Rows, bytes and
+ * bounds it has always.
  */
 final class AnalyzeIceberg(session: SparkSession, catalog: String, table: Seq[String]) {
   import AnalyzeIceberg._
@@ -22,8 +23,13 @@ final class AnalyzeIceberg(session: SparkSession, catalog: String, table: Seq[St
     val output = session.table(name).columns.toSeq
     val asked  = columns.map(_.map(AnalyzeTable.resolve(session.sessionState.conf, output, shown)))
     val only   = asked.fold("")(names => s", columns => array(${names.map(text).mkString(", ")})")
-    session.sql(s"CALL ${quoteIdentifier(catalog)}.system.compute_table_stats(table => ${text(table.map(quoteIdentifier).mkString("."))}$only)").collect()
-    val rows = ShowStatistics(session, name).head(ShowStatistics.columns.indexWhere(_._1 == "rows")) match { case n: Long => n; case _ => 0L }
+    session.sql(
+      s"CALL ${quoteIdentifier(catalog)}.system.compute_table_stats" +
+        s"(table => ${text(table.map(quoteIdentifier).mkString("."))}$only)"
+    ).collect()
+    val rows = ShowStatistics(session, name).head(ShowStatistics.columns.indexWhere(_._1 == "rows")) match {
+      case n: Long => n; case _ => 0L
+    }
     val note = if (session.sessionState.conf.cboEnabled) Nil
     else Seq(s"Iceberg reports the distinct values that it counts only where ${SQLConf.CBO_ENABLED.key} is true")
     AnalyzeTable.Result(shown, rows, asked.getOrElse(output).size, 0, 0, (System.nanoTime() - start) / 1e9, note)

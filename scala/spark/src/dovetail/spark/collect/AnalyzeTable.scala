@@ -46,9 +46,11 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     val parts             = Parts.of(unread, recipe)
     val sketches          = if (parts.isEmpty) Vector.empty
     else Collect(session, files, recipe, parts, Parts.sampleRows(parts, all.map(_.length).sum, sampleRows), whole)
-    val added = parts.zip(sketches).map { case (p, s) => TableFile.NewPart(p.map(_.fingerprint), p.map(_.length).sum, s) }
-    val now   = System.currentTimeMillis()
-    var held  = kept ++ added
+    val added = parts.zip(sketches).map { case (p, s) =>
+      TableFile.NewPart(p.map(_.fingerprint), p.map(_.length).sum, s)
+    }
+    val now  = System.currentTimeMillis()
+    var held = kept ++ added
     if (added.nonEmpty || !known.exists(_.parts.size == kept.size)) store.update(key) { latest =>
       val others = latest.toVector.flatMap(heldByOthers(_, gone(known, present), whole, held))
       held = Parts.atMost(held ++ others, recipe)
@@ -57,10 +59,15 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     val covered    = held.iterator.flatMap(_.files).toSet == present
     val statistics = whole.result(all.map(_.length).sum, now)
     val lost       =
-      if (partitionFilters.nonEmpty && known.exists(_.recipe != recipe)) Seq("statistics of other partitions were of other columns, and are gone") else Nil
-    val none     = if (wanted.isEmpty && partitionFilters.nonEmpty) Seq("no file is in these partitions: nothing was read") else Nil
-    val replaced = newer.map(v => s"statistics that a newer version of Dovetail wrote (format $v, which this one cannot read) were replaced").toSeq
-    val written  = if (covered) WriteBack(session, relation, statistics) else Nil
+      if (partitionFilters.nonEmpty && known.exists(_.recipe != recipe))
+        Seq("statistics of other partitions were of other columns, and are gone")
+      else Nil
+    val none =
+      if (wanted.isEmpty && partitionFilters.nonEmpty) Seq("no file is in these partitions: nothing was read") else Nil
+    val replaced = newer.map(v =>
+      s"statistics that a newer version of Dovetail wrote (format $v, which this one cannot read) were replaced"
+    ).toSeq
+    val written = if (covered) WriteBack(session, relation, statistics) else Nil
     Result(
       name,
       whole.rowCount,
@@ -73,8 +80,14 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     )
   }
 
-  /** Parts of what is stored, as far as they were collected by the recipe of `whole`, which takes them in. A broken one is read anew from its files. */
-  private def partsOf(table: StoredTable, whole: TableSketch)(wanted: TableFile.Part => Boolean): Vector[TableFile.NewPart] =
+  /**
+   * Parts of what is stored, as far as they were collected by the recipe of `whole`, which takes them in. A broken one
+   * is read anew from its files.
+   */
+  private def partsOf(
+      table: StoredTable,
+      whole: TableSketch
+  )(wanted: TableFile.Part => Boolean): Vector[TableFile.NewPart] =
     if (table.header.recipe != whole.recipe) Vector.empty
     else for {
       p      <- table.header.parts.filter(wanted)
@@ -87,10 +100,15 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     known.toVector.flatMap(_.parts).flatMap(_.files).filterNot(present).toSet
 
   /**
-   * What is stored of other files by now: of another partition perhaps, collected by another session while this one was reading, or known before and not
-   * found in a file that the other session was just replacing.
+   * What is stored of other files by now: of another partition perhaps, collected by another session while this one was
+   * reading, or known before and not found in a file that the other session was just replacing.
    */
-  private def heldByOthers(table: StoredTable, gone: Set[Long], whole: TableSketch, own: Vector[TableFile.NewPart]): Vector[TableFile.NewPart] = {
+  private def heldByOthers(
+      table: StoredTable,
+      gone: Set[Long],
+      whole: TableSketch,
+      own: Vector[TableFile.NewPart]
+  ): Vector[TableFile.NewPart] = {
     val mine = own.iterator.flatMap(_.files).toSet
     partsOf(table, whole)(!_.files.exists(f => gone(f) || mine(f)))
   }
@@ -98,17 +116,26 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
   private def sampleRows: Int = DovetailConf.SampleRows.get(conf).toInt
 
   /** The columns asked for and those known already, with notes of what is not collected. */
-  private def recipeOf(columns: Option[Seq[String]], groups: Seq[Seq[String]], known: Option[Recipe]): (Recipe, Seq[String]) = {
-    val asked               = columns.getOrElse(output.map(_.name)).map(resolve(conf, output.map(_.name), name))
-    val inGroups            = groups.map(_.map(resolve(conf, output.map(_.name), name)))
-    val before              = known.toVector.flatMap(_.columns).filter(c => output.exists(a => a.name == c.name && a.dataType == c.dataType)).map(_.name)
+  private def recipeOf(
+      columns: Option[Seq[String]],
+      groups: Seq[Seq[String]],
+      known: Option[Recipe]
+  ): (Recipe, Seq[String]) = {
+    val asked    = columns.getOrElse(output.map(_.name)).map(resolve(conf, output.map(_.name), name))
+    val inGroups = groups.map(_.map(resolve(conf, output.map(_.name), name)))
+    val before   = known.toVector.flatMap(_.columns).filter(c =>
+      output.exists(a => a.name == c.name && a.dataType == c.dataType)
+    ).map(_.name)
     val names               = (asked ++ inGroups.flatten ++ before).toSet
-    val (collected, others) = output.filter(a => names(a.name)).partition(a => Recipe.collects(a.dataType) || Recipe.measures(a.dataType))
-    val fields              = collected.map(a => (a.name, a.dataType, mayKeep(a.name)))
-    val positions           = collected.map(_.name).zipWithIndex.toMap
-    val older               = known.toVector.flatMap(r => r.groups.map(_.map(r.columns(_).name)))
-    val grouped             = (inGroups.map(_.toVector).toVector ++ older).filter(_.forall(positions.contains)).map(_.map(positions).sorted).distinct
-    val notes               = others.map(a => s"${a.name} is ${a.dataType.typeName}, of which no statistics are collected")
+    val (collected, others) =
+      output.filter(a => names(a.name)).partition(a => Recipe.collects(a.dataType) || Recipe.measures(a.dataType))
+    val fields    = collected.map(a => (a.name, a.dataType, mayKeep(a.name)))
+    val positions = collected.map(_.name).zipWithIndex.toMap
+    val older     = known.toVector.flatMap(r => r.groups.map(_.map(r.columns(_).name)))
+    val grouped   = (inGroups.map(_.toVector).toVector ++ older).filter(_.forall(positions.contains)).map(_.map(
+      positions
+    ).sorted).distinct
+    val notes = others.map(a => s"${a.name} is ${a.dataType.typeName}, of which no statistics are collected")
     (Recipe.of(fields, grouped, DovetailConf.SampleEnabled.get(conf) && DovetailConf.StoreValues.get(conf)), notes)
   }
 
@@ -140,7 +167,8 @@ object AnalyzeTable {
   )
 
   /** The column of a table that a user means. */
-  def resolve(conf: SQLConf, columns: Seq[String], table: String)(name: String): String = columns.find(conf.resolver(_, name)).getOrElse(
-    throw new IllegalArgumentException(s"$name is no column of $table. Columns: ${columns.mkString(", ")}.")
-  )
+  def resolve(conf: SQLConf, columns: Seq[String], table: String)(name: String): String =
+    columns.find(conf.resolver(_, name)).getOrElse(
+      throw new IllegalArgumentException(s"$name is no column of $table. Columns: ${columns.mkString(", ")}.")
+    )
 }

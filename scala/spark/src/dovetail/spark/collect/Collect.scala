@@ -19,10 +19,12 @@ import org.apache.spark.sql.dovetail.sketch.{ColumnSketch, Recipe, TableSketch}
 import org.apache.spark.sql.dovetail.store.DataFile
 
 /**
- * The one pass over the data: a Spark job that reads the files and brings back one [[TableSketch]] per part, compressed.
+ * The one pass over the data: a Spark job that reads the files and brings back one [[TableSketch]] per part,
+ * compressed.
  *
- * A part is a set of files. A task has one sketch in memory at a time, and hands it on when it comes to a file of another part; the driver merges what
- * several tasks found of one part. What a row draws depends on its file and its place in it: the same files give the same statistics.
+ * A part is a set of files. A task has one sketch in memory at a time, and hands it on when it comes to a file of
+ * another part; the driver merges what several tasks found of one part. What a row draws depends on its file and its
+ * place in it: the same files give the same statistics.
  */
 object Collect {
 
@@ -40,8 +42,9 @@ object Collect {
       sampleRows: Vector[Int],
       whole: TableSketch
   ): Vector[Array[Byte]] = {
-    val files    = parts.flatten
-    val chosen   = relation.copy(location = new ChosenFiles(relation.location, files.map(_.path).toSet))(relation.sparkSession)
+    val files  = parts.flatten
+    val chosen =
+      relation.copy(location = new ChosenFiles(relation.location, files.map(_.path).toSet))(relation.sparkSession)
     val leaf     = LogicalRelation(chosen)
     val byName   = leaf.output.map(a => a.name -> a).toMap
     val plan     = Project(recipe.columns.map(c => byName(c.name)), leaf)
@@ -55,7 +58,8 @@ object Collect {
         rows,
         task,
         rows.partitions.indices,
-        (_: Int, found: Array[(Int, Array[Byte])]) => found.foreach { case (part, b) => gathered.computeIfAbsent(part, _ => new ArrayBuffer[Array[Byte]]) += b }
+        (_: Int, found: Array[(Int, Array[Byte])]) =>
+          found.foreach { case (part, b) => gathered.computeIfAbsent(part, _ => new ArrayBuffer[Array[Byte]]) += b }
       )
     }
     parts.indices.toVector.map { i =>
@@ -67,7 +71,12 @@ object Collect {
   }
 
   /** On an executor: the sketches of the parts that a task's rows come from. */
-  private def sketches(rows: Iterator[InternalRow], recipe: Recipe, partOf: Map[String, Int], sampleRows: Vector[Int]): Iterator[(Int, Array[Byte])] = {
+  private def sketches(
+      rows: Iterator[InternalRow],
+      recipe: Recipe,
+      partOf: Map[String, Int],
+      sampleRows: Vector[Int]
+  ): Iterator[(Int, Array[Byte])] = {
     val done                = Vector.newBuilder[(Int, Array[Byte])]
     val toUnsafe            = UnsafeProjection.create(recipe.schema.fields.map(_.dataType): Array[DataType])
     var sketch: TableSketch = null
@@ -83,7 +92,10 @@ object Collect {
         file = now
         random = XXH64.hashLong(InputFileBlockHolder.getStartOffset, XXH64.hashUTF8String(now, ColumnSketch.Seed))
         row = 0L
-        val p = partOf.getOrElse(now.toString, throw new IllegalStateException(s"rows of a file that was not asked for: '$now'"))
+        val p = partOf.getOrElse(
+          now.toString,
+          throw new IllegalStateException(s"rows of a file that was not asked for: '$now'")
+        )
         if (p != part) { finish(); part = p; sketch = new TableSketch(recipe, sampleRows(p)) }
       }
       sketch.add(next match { case u: UnsafeRow => u; case other => toUnsafe(other) }, XXH64.hashLong(row, random))
@@ -99,7 +111,10 @@ final private class ChosenFiles(all: FileIndex, keep: Set[Path]) extends FileInd
   override def rootPaths: Seq[Path] = all.rootPaths
 
   override def listFiles(partitionFilters: Seq[Expression], dataFilters: Seq[Expression]): Seq[PartitionDirectory] =
-    all.listFiles(partitionFilters, dataFilters).map(d => d.copy(files = d.files.filter(f => keep(f.getPath)))).filter(_.files.nonEmpty)
+    all.listFiles(
+      partitionFilters,
+      dataFilters
+    ).map(d => d.copy(files = d.files.filter(f => keep(f.getPath)))).filter(_.files.nonEmpty)
 
   private lazy val chosen = listFiles(Nil, Nil).flatMap(_.files)
 

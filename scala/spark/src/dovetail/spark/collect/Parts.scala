@@ -5,8 +5,8 @@ import org.apache.spark.sql.dovetail.store.{DataFile, TableFile}
 import org.apache.spark.sql.dovetail.store.TableFile.NewPart
 
 /**
- * How the files of a table are divided into parts, each with a sketch of its own: one file per part, up to a number that bounds the store and the driver's
- * memory; then neighbours by path share one.
+ * How the files of a table are divided into parts, each with a sketch of its own: one file per part, up to a number
+ * that bounds the store and the driver's memory; then neighbours by path share one.
  */
 object Parts {
 
@@ -19,10 +19,13 @@ object Parts {
   /** Rows sampled of every part, however small its share: a query may leave nothing but that. */
   private val LeastSampleRows = 50
 
-  /** Times its share of the sample that is taken of a part, because its share of rows may be larger than that of bytes. */
+  /**
+   * Times its share of the sample that is taken of a part, because its share of rows may be larger than that of bytes.
+   */
   private val SampleReserve = 2.0
 
-  private def limit(recipe: Recipe): Int = math.max(LeastParts, math.min(TableFile.MostParts, MostColumnSketches / math.max(recipe.columns.size, 1)))
+  private def limit(recipe: Recipe): Int =
+    math.max(LeastParts, math.min(TableFile.MostParts, MostColumnSketches / math.max(recipe.columns.size, 1)))
 
   /** @param files ordered by path */
   def of(files: Vector[DataFile], recipe: Recipe): Vector[Vector[DataFile]] =
@@ -30,7 +33,8 @@ object Parts {
 
   /** Merges neighbours where there are too many parts. */
   def atMost(parts: Vector[NewPart], recipe: Recipe): Vector[NewPart] =
-    if (parts.size <= limit(recipe)) parts else parts.grouped(chunk(parts.size, limit(recipe))).map(merged(_, recipe)).toVector
+    if (parts.size <= limit(recipe)) parts
+    else parts.grouped(chunk(parts.size, limit(recipe))).map(merged(_, recipe)).toVector
 
   private def chunk(n: Int, most: Int): Int = (n + most - 1) / most
 

@@ -12,9 +12,11 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.types._
 
 /**
- * Gives Spark's catalog what it has a place for, so that plain Spark gains as well: rows, bytes, and per column counts, bounds, widths and a histogram.
+ * Gives Spark's catalog what it has a place for, so that plain Spark gains as well: rows, bytes, and per column counts,
+ * bounds, widths and a histogram.
  *
- * Never what makes Spark's own estimator fail: it has no case for TIMESTAMP_NTZ and for intervals, and takes NaN for a bound.
+ * Never what makes Spark's own estimator fail: it has no case for TIMESTAMP_NTZ and for intervals, and takes NaN for a
+ * bound.
  */
 object WriteBack {
 
@@ -23,12 +25,20 @@ object WriteBack {
     val conf = session.sessionState.conf
     relation.catalogTable.filter(_ => DovetailConf.StoreWriteBack.get(conf)).toSeq.flatMap { table =>
       val histograms = DovetailConf.HistogramEnabled.get(conf)
-      val columns    = statistics.columns.filter(fits).map(c => c.name -> columnStat(c, statistics.rows, histograms).toCatalogColumnStat(c.name, c.dataType))
-      val known      = table.stats.map(_.colStats).getOrElse(Map.empty).filterNot { case (name, _) => statistics.columns.exists(_.name == name) }
+      val columns    = statistics.columns.filter(fits).map(c =>
+        c.name -> columnStat(c, statistics.rows, histograms).toCatalogColumnStat(c.name, c.dataType)
+      )
+      val known = table.stats.map(_.colStats).getOrElse(Map.empty).filterNot { case (name, _) =>
+        statistics.columns.exists(_.name == name)
+      }
       try {
         session.sessionState.catalog.alterTableStats(
           table.identifier,
-          Some(CatalogStatistics(sizeInBytes = BigInt(statistics.bytes), rowCount = Some(BigInt(statistics.rows)), colStats = known ++ columns))
+          Some(CatalogStatistics(
+            sizeInBytes = BigInt(statistics.bytes),
+            rowCount = Some(BigInt(statistics.rows)),
+            colStats = known ++ columns
+          ))
         )
         Nil
       } catch { case NonFatal(e) => Seq(s"Spark's catalog did not take them: ${e.getMessage}") }
@@ -36,7 +46,8 @@ object WriteBack {
   }
 
   private def fits(c: ColumnStatistics): Boolean = c.dataType match {
-    case FloatType | DoubleType                                  => Seq(c.min, c.max).flatten.flatMap(Values.number(_)).forall(v => !v.isInfinite) && !hasNaN(c)
+    case FloatType | DoubleType =>
+      Seq(c.min, c.max).flatten.flatMap(Values.number(_)).forall(v => !v.isInfinite) && !hasNaN(c)
     case _: NumericType | BooleanType | DateType | TimestampType => true
     case StringType | BinaryType                                 => true
     case _                                                       => false
@@ -57,7 +68,10 @@ object WriteBack {
     )
   }
 
-  /** Bins of equal height. Bins of one value have one; the others share the remaining distinct values, and have no more than their range has places for. */
+  /**
+   * Bins of equal height. Bins of one value have one; the others share the remaining distinct values, and have no more
+   * than their range has places for.
+   */
   private def histogram(c: ColumnStatistics, values: Long): Option[Histogram] = if (c.quantiles.size < 2) None
   else {
     val ranges  = c.quantiles.zip(c.quantiles.tail)

@@ -6,10 +6,12 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.dovetail.base.FailOpen
 
 /**
- * Runs what may block for ever (a look at a file system, code of the user's) beside the thread that plans, which waits no longer than its time allows.
+ * Runs what may block for ever (a look at a file system, code of the user's) beside the thread that plans, which waits
+ * no longer than its time allows.
  *
- * What is not done in time is left behind, not interrupted: some file systems close their channels then. It may still end, and leave what it found in
- * a cache. A place at which something hangs is not asked again for a while, and one line is logged; so threads do not pile up there.
+ * What is not done in time is left behind, not interrupted: some file systems close their channels then. It may still
+ * end, and leave what it found in a cache. A place at which something hangs is not asked again for a while, and one
+ * line is logged; so threads do not pile up there.
  */
 object Aside {
 
@@ -19,7 +21,8 @@ object Aside {
   private val places = new ConcurrentHashMap[String, Vector[Left]]
 
   /**
-   * What `body` returns or throws; None if that takes more than its share of the time that is left, or if the place hangs. Without a limit, `body` runs at once.
+   * What `body` returns or throws; None if that takes more than its share of the time that is left, or if the place
+   * hangs. Without a limit, `body` runs at once.
    *
    * @param place what to stay away from if it does not answer
    * @param body  gets the time by which to be done, on the clock of `System.nanoTime`
@@ -55,17 +58,29 @@ object Aside {
   /** The thread is at this place, and nobody waits for it. */
   def leave(place: String, thread: Thread): Unit = {
     if (places.size > MostPlaces) places.values.removeIf(!_.exists(_.thread.isAlive))
-    places.merge(place, Vector(Left(thread, System.nanoTime())), (before, more) => before.filter(_.thread.isAlive) ++ more)
+    places.merge(
+      place,
+      Vector(Left(thread, System.nanoTime())),
+      (before, more) => before.filter(_.thread.isAlive) ++ more
+    )
     ()
   }
 
-  /** Threads that were left at this place are still there: many of them, or for some time; now and then it is tried again all the same. */
+  /**
+   * Threads that were left at this place are still there: many of them, or for some time; now and then it is tried
+   * again all the same.
+   */
   def hangs(place: String): Boolean = {
     val now   = System.nanoTime()
     val alive = places.getOrDefault(place, Vector.empty).filter(_.thread.isAlive)
-    val hangs = alive.size >= MostLeft || alive.exists(l => now - l.since > HangsAfter && now - l.since < TriedAgainAfter)
+    val hangs =
+      alive.size >= MostLeft || alive.exists(l => now - l.since > HangsAfter && now - l.since < TriedAgainAfter)
     if (hangs)
-      FailOpen.warnOnce(s"hangs $place", s"$place does not answer. Queries are planned without it, and it is asked again every ${TriedAgainAfter / Second} s")
+      FailOpen.warnOnce(
+        s"hangs $place",
+        s"$place does not answer. Queries are planned without it, and it is asked again every " +
+          s"${TriedAgainAfter / Second} s"
+      )
     hangs
   }
 
@@ -78,7 +93,9 @@ object Aside {
     Option(file.getParent).fold(file)(above(_)).toString
   }
 
-  /** One over the share of the time left that one call may take: what hangs first leaves most of it to all the others. */
+  /**
+   * One over the share of the time left that one call may take: what hangs first leaves most of it to all the others.
+   */
   private val Share = 4L
 
   private val Second = 1000000000L

@@ -11,11 +11,13 @@ import org.apache.spark.sql.dovetail.base.{DovetailConf, ThreadScope}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * The one budget of time that Dovetail has for planning a query (`spark.dovetail.planning.maxMs`). All runs of the rule for one query share it: those for
- * its subqueries, too. Only Dovetail's own work counts, not what Spark does between two runs, nor Spark's rules that a run of ours applies early.
+ * The one budget of time that Dovetail has for planning a query (`spark.dovetail.planning.maxMs`). All runs of the rule
+ * for one query share it: those for its subqueries, too. Only Dovetail's own work counts, not what Spark does between
+ * two runs, nor Spark's rules that a run of ours applies early.
  *
- * Everything below asks for what is left: the search gets a deadline, files are read aside until then ([[Aside]]), and loops call [[PlanningTime.check]]. Where no
- * query is being planned (commands, tests of a part) there is no limit. An object is used by the thread that plans.
+ * Everything below asks for what is left: the search gets a deadline, files are read aside until then ([[Aside]]), and
+ * loops call [[PlanningTime.check]]. Where no query is being planned (commands, tests of a part) there is no limit. An
+ * object is used by the thread that plans.
  */
 final class PlanningTime private[deadline] (nanos: Long) {
   private var spent   = 0L
@@ -41,7 +43,10 @@ final class PlanningTime private[deadline] (nanos: Long) {
   }
 }
 
-/** Thrown by loops whose time is over. A throwable of control: what survives failures does not catch it on its way to who can do without the result. */
+/**
+ * Thrown by loops whose time is over. A throwable of control: what survives failures does not catch it on its way to
+ * who can do without the result.
+ */
 object TimeIsUp extends ControlThrowable {
 
   /** In words for the user. */
@@ -62,7 +67,9 @@ object PlanningTime {
   }
 
   /** Runs what is not part of planning a query in as much time as a query has; None if that is not enough. */
-  def ofItsOwn[A](conf: SQLConf)(body: => A): Option[A] = { val time = anew(conf); scope.within(time)(time.counting(on = true)(orNone(body))) }
+  def ofItsOwn[A](conf: SQLConf)(body: => A): Option[A] = {
+    val time = anew(conf); scope.within(time)(time.counting(on = true)(orNone(body)))
+  }
 
   /** Spark's own work: it would be done without us. */
   def notCounting[A](body: => A): A = scope.current.fold(body)(_.counting(on = false)(body))
@@ -89,10 +96,12 @@ object PlanningTime {
   }
 
   private def anew(conf: SQLConf): PlanningTime =
-    new PlanningTime(DovetailConf.PlanningMaxMs.get(conf) * NanosPerMilli * (if (first.getAndSet(false)) FirstTime else 1L))
+    new PlanningTime(DovetailConf.PlanningMaxMs.get(conf) * NanosPerMilli * (if (first.getAndSet(false)) FirstTime
+                                                                             else 1L))
 
   /**
-   * What the first query of a JVM may take, in times of the others: it loads our classes and those of the file readers, and runs them interpreted.
+   * What the first query of a JVM may take, in times of the others: it loads our classes and those of the file readers,
+   * and runs them interpreted.
    */
   private val FirstTime = 2L
 

@@ -6,8 +6,8 @@ import java.util.concurrent.ConcurrentHashMap
 import dovetail.kernel.profile.Width
 
 /**
- * What the footer of one file says, in words that Parquet and ORC share: made by a [[FooterFormat]], kept in the [[FooterCache]], added up over the files
- * of a table by [[TableFooters]].
+ * What the footer of one file says, in words that Parquet and ORC share: made by a [[FooterFormat]], kept in the
+ * [[FooterCache]], added up over the files of a table by [[TableFooters]].
  *
  * @param groups in the order of the file; empty where they are not told apart
  */
@@ -59,13 +59,17 @@ final case class Lengths(mean: Double, total: Option[Double], longest: Option[Do
 object Lengths {
 
   /** Of so many values that have so many bytes at most, all together. */
-  def of(values: Double, bytes: Double): Lengths = Lengths(bytes / math.max(values, 1.0), Some(Width.padded(values, bytes)), None)
+  def of(values: Double, bytes: Double): Lengths =
+    Lengths(bytes / math.max(values, 1.0), Some(Width.padded(values, bytes)), None)
 
   /** Of nested values, all of which take so many bytes at most: see [[NestedBytes]]. */
   def nested(rows: Double, bytes: Double): Lengths = Lengths(bytes / math.max(rows, 1.0), Some(bytes), None)
 }
 
-/** The smallest and the largest value, both numbers or both the bytes of a text, one character each, which sort as Parquet and ORC sort them. */
+/**
+ * The smallest and the largest value, both numbers or both the bytes of a text, one character each, which sort as
+ * Parquet and ORC sort them.
+ */
 sealed trait Ends
 final case class Numbers(low: Double, high: Double) extends Ends
 final case class Texts(low: String, high: String)   extends Ends
@@ -110,12 +114,22 @@ case object NoDictionary extends Evidence
  * @param codec  by which the page is compressed
  * @param stored bytes of the chunk, encoded and not compressed, with its levels
  */
-final case class DictionaryAt(offset: Long, bytes: Double, fixed: Option[Double], whole: Option[Boolean], codec: String, stored: Double) extends Evidence
+final case class DictionaryAt(
+    offset: Long,
+    bytes: Double,
+    fixed: Option[Double],
+    whole: Option[Boolean],
+    codec: String,
+    stored: Double
+) extends Evidence
 
 /** Distinct values of one column in one file, with the lengths of its texts as far as its dictionaries tell. */
 final case class Distinct(ndv: Double, lengths: Option[Lengths])
 
-/** What is known of one file: its footer, unless it cannot be read, and the distinct values of those columns that somebody has asked for so far. */
+/**
+ * What is known of one file: its footer, unless it cannot be read, and the distinct values of those columns that
+ * somebody has asked for so far.
+ */
 final class FooterEntry(val footer: Option[FileFooter]) {
   val distinct: ConcurrentHashMap[String, Option[Distinct]] = new ConcurrentHashMap
 }

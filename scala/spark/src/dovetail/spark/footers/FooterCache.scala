@@ -13,10 +13,14 @@ object FileKey {
 /** Footers that have been read in this JVM. Files that cannot be read are remembered too: they are not tried again. */
 object FooterCache {
 
-  /** Columns of files that are kept: at about half a kilobyte each, 50 megabytes of the driver at most. 4,000 files of 25 columns. */
+  /**
+   * Columns of files that are kept: at about half a kilobyte each, 50 megabytes of the driver at most. 4,000 files of
+   * 25 columns.
+   */
   private[footers] val MaxColumns = 100000
 
-  private val entries = new BoundedCache[FileKey, FooterEntry]("footers", MaxColumns.toLong)(1L + _.footer.fold(0L)(_.columns.size.toLong))
+  private val entries =
+    new BoundedCache[FileKey, FooterEntry]("footers", MaxColumns.toLong)(1L + _.footer.fold(0L)(_.columns.size.toLong))
 
   def get(key: FileKey): Option[FooterEntry] = entries.get(key)
 

@@ -18,7 +18,12 @@ trait FooterFormat {
    *
    * @param goOn asked before each further read
    */
-  def distinct(file: FileStatus, conf: Configuration, columns: Seq[ColumnFooter], goOn: () => Boolean): Seq[(String, Option[Distinct])]
+  def distinct(
+      file: FileStatus,
+      conf: Configuration,
+      columns: Seq[ColumnFooter],
+      goOn: () => Boolean
+  ): Seq[(String, Option[Distinct])]
 }
 
 object FooterFormat {

@@ -10,28 +10,43 @@ import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 
-/** Files of a table to be looked at, in the order in which to do it; `columns` finds those of a file whose distinct values are wanted. */
-final class FooterRequest(val format: FooterFormat, val files: Vector[FileStatus], hadoop: => Configuration, val columns: FileFooter => Seq[ColumnFooter]) {
+/**
+ * Files of a table to be looked at, in the order in which to do it; `columns` finds those of a file whose distinct
+ * values are wanted.
+ */
+final class FooterRequest(
+    val format: FooterFormat,
+    val files: Vector[FileStatus],
+    hadoop: => Configuration,
+    val columns: FileFooter => Seq[ColumnFooter]
+) {
   lazy val conf: Configuration = hadoop
 }
 
 /**
- * Reads into the [[FooterCache]] what is not there yet, in parallel and only for so long: one object serves one run of the rule, whose queries wait for it.
+ * Reads into the [[FooterCache]] what is not there yet, in parallel and only for so long: one object serves one run of
+ * the rule, whose queries wait for it.
  *
- * First the footers of all tables, file by file in turn, so that none goes empty because another has many files; then the distinct values, in the same order.
- * What is not read in time is left to the next query. A read that is under way is not interrupted (some file systems close their channels then); it
- * ends in the cache. Tables whose files do not answer are left out for a while ([[Aside]]).
+ * First the footers of all tables, file by file in turn, so that none goes empty because another has many files; then
+ * the distinct values, in the same order. What is not read in time is left to the next query. A read that is under way
+ * is not interrupted (some file systems close their channels then); it ends in the cache. Tables whose files do not
+ * answer are left out for a while ([[Aside]]).
  */
 final class FooterReading(maxMillis: Long) {
-  private lazy val allowed = TimeUnit.MILLISECONDS.toNanos(maxMillis) * (if (FooterReading.warm.getAndSet(true)) 1 else FooterReading.FirstTime)
-  private var spent        = 0L
+  private lazy val allowed =
+    TimeUnit.MILLISECONDS.toNanos(maxMillis) * (if (FooterReading.warm.getAndSet(true)) 1 else FooterReading.FirstTime)
+  private var spent = 0L
 
   def read(requests: Seq[FooterRequest]): Unit = {
-    val inTurn  = for (i <- 0 until requests.map(_.files.size).foldLeft(0)(math.max); r <- requests if i < r.files.size) yield (r, r.files(i))
+    val inTurn = for (i <- 0 until requests.map(_.files.size).foldLeft(0)(math.max); r <- requests if i < r.files.size)
+      yield (r, r.files(i))
     val footers = inTurn.filter { case (_, file) => FooterCache.get(FileKey(file)).isEmpty }
     val unread  = run(footers.map { case (r, file) => task(file)(_ => footer(r, file)) })
-    if (unread > 0 && maxMillis > 0L) PlanningTime.cut(s"$unread of ${footers.size} footers of files were not read in time")
-    run(inTurn.flatMap { case (r, file) => missing(r, file).map { case (entry, columns) => task(file)(distinct(r, file, entry, columns, _)) } })
+    if (unread > 0 && maxMillis > 0L)
+      PlanningTime.cut(s"$unread of ${footers.size} footers of files were not read in time")
+    run(inTurn.flatMap { case (r, file) =>
+      missing(r, file).map { case (entry, columns) => task(file)(distinct(r, file, entry, columns, _)) }
+    })
     ()
   }
 
@@ -51,14 +66,31 @@ final class FooterReading(maxMillis: Long) {
       columns <- Some(request.columns(footer).filterNot(c => entry.distinct.containsKey(c.name))) if columns.nonEmpty
     } yield (entry, columns)
 
-  private def distinct(request: FooterRequest, file: FileStatus, entry: FooterEntry, columns: Seq[ColumnFooter], deadline: Long): Unit =
-    try request.format.distinct(file, request.conf, columns, () => System.nanoTime() < deadline).foreach { case (name, d) => entry.distinct.put(name, d) }
-    catch { case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] => warn(file, e); columns.foreach(c => entry.distinct.put(c.name, None)) }
+  private def distinct(
+      request: FooterRequest,
+      file: FileStatus,
+      entry: FooterEntry,
+      columns: Seq[ColumnFooter],
+      deadline: Long
+  ): Unit =
+    try request.format.distinct(file, request.conf, columns, () => System.nanoTime() < deadline).foreach {
+        case (name, d) => entry.distinct.put(name, d)
+      }
+    catch {
+      case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] =>
+        warn(file, e); columns.foreach(c => entry.distinct.put(c.name, None))
+    }
 
   private def warn(file: FileStatus, e: Throwable): Unit =
-    FailOpen.warnOnce(s"footer ${file.getPath.getParent}", s"The footer of ${file.getPath} cannot be read, and the sizes of other files stand in for it: $e")
+    FailOpen.warnOnce(
+      s"footer ${file.getPath.getParent}",
+      s"The footer of ${file.getPath} cannot be read, and the sizes of other files stand in for it: $e"
+    )
 
-  /** Runs the tasks until they are done or time is up; each gets the time at which it should stop. Returns how many were not done. */
+  /**
+   * Runs the tasks until they are done or time is up; each gets the time at which it should stop. Returns how many were
+   * not done.
+   */
   def run(all: Seq[FooterReading.Task]): Int = {
     val (hanging, tasks) = all.partition(t => Aside.hangs(t.place))
     hanging.map(_.place).distinct.foreach(Aside.cutOff)
@@ -105,10 +137,16 @@ object FooterReading {
   /** Something to be read at a place, by a time on the clock of `System.nanoTime`. */
   final class Task(val place: String, val body: Long => Unit)
 
-  /** Parallel reads: enough to hide an object store's 50 ms per request behind each other; on a local disk parsing takes most of the time, and all cores. */
+  /**
+   * Parallel reads: enough to hide an object store's 50 ms per request behind each other; on a local disk parsing takes
+   * most of the time, and all cores.
+   */
   private val Threads = 8
 
-  /** Loading and warming up the readers' classes takes half a second, once in the life of a JVM: what the first reading may take, in times of the others. */
+  /**
+   * Loading and warming up the readers' classes takes half a second, once in the life of a JVM: what the first reading
+   * may take, in times of the others.
+   */
   private val FirstTime = 10
 
   private val warm = new AtomicBoolean

@@ -12,8 +12,8 @@ import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * What the footers of files say of the leaves of a plan, for `stats.LeafStatistics`. One object serves one run of the rule, and waits for files no longer than
- * the settings allow.
+ * What the footers of files say of the leaves of a plan, for `stats.LeafStatistics`. One object serves one run of the
+ * rule, and waits for files no longer than the settings allow.
  *
  * @param name what to call a leaf
  */
@@ -28,7 +28,8 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
    *
    * @param wanted columns that the plan looks at: hints of distinct values of others are not read
    */
-  def readAhead(leaves: Seq[LeafNode], wanted: AttributeSet): Unit = reading.read(leaves.filterNot(listed.containsKey).flatMap(list).map(_.request(wanted)))
+  def readAhead(leaves: Seq[LeafNode], wanted: AttributeSet): Unit =
+    reading.read(leaves.filterNot(listed.containsKey).flatMap(list).map(_.request(wanted)))
 
   /** None for other leaves than files, and where no footer could be read. */
   def apply(leaf: LeafNode): Option[RelationProfile] = {
@@ -50,7 +51,10 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
       try if (enabled) TableFooters.of(name(leaf), leaf, conf.caseSensitiveAnalysis) else None
       catch {
         case NonFatal(e) =>
-          FailOpen.warnOnce(s"listing ${name(leaf)}", s"The files of ${name(leaf)} cannot be listed for their footers, and its size stands in for them: $e")
+          FailOpen.warnOnce(
+            s"listing ${name(leaf)}",
+            s"The files of ${name(leaf)} cannot be listed for their footers, and its size stands in for them: $e"
+          )
           None
       }
     listed.put(leaf, files)

@@ -5,7 +5,10 @@ import dovetail.kernel.profile.Width
 /** Bytes that the parts of nested values take in Spark's rows (UnsafeArrayData, UnsafeMapData, UnsafeRow), at most. */
 object NestedBytes {
 
-  /** Of so many lists, structs or maps besides what is in them: offset, number of elements, bits of NULLs, and half a word to fill up. */
+  /**
+   * Of so many lists, structs or maps besides what is in them: offset, number of elements, bits of NULLs, and half a
+   * word to fill up.
+   */
   def containers(n: Double): Double = n * Container
 
   /** Of so many elements or fields, NULLs included: a word each, and the bit that says whether it is NULL. */

@@ -6,8 +6,9 @@ import org.apache.orc._
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
 
 /**
- * Footers of ORC files: rows, and per column the values that are not NULL, their ends, and the length of texts. Of distinct values they say nothing: the
- * sizes of dictionaries are in the footers of the stripes, all over the file, and only texts have dictionaries.
+ * Footers of ORC files: rows, and per column the values that are not NULL, their ends, and the length of texts. Of
+ * distinct values they say nothing: the sizes of dictionaries are in the footers of the stripes, all over the file, and
+ * only texts have dictionaries.
  */
 object OrcFooters extends FooterFormat {
 
@@ -21,14 +22,20 @@ object OrcFooters extends FooterFormat {
       val types      = schema.getChildren.toArray(Array.empty[TypeDescription]).toVector
       // statistics are numbered as the schema is, depth first
       val columns = names.zip(types).map { case (name, t) =>
-        val bytes = if (t.getChildren == null) None else Some(nestedBytes(t, statistics, reader.getNumberOfRows.toDouble))
+        val bytes =
+          if (t.getChildren == null) None else Some(nestedBytes(t, statistics, reader.getNumberOfRows.toDouble))
         name -> columnOf(name, statistics(t.getId), reader.getNumberOfRows, bytes)
       }
       FileFooter(reader.getNumberOfRows, columns.toMap)
     } finally reader.close()
   }
 
-  override def distinct(file: FileStatus, conf: Configuration, columns: Seq[ColumnFooter], goOn: () => Boolean): Seq[(String, Option[Distinct])] =
+  override def distinct(
+      file: FileStatus,
+      conf: Configuration,
+      columns: Seq[ColumnFooter],
+      goOn: () => Boolean
+  ): Seq[(String, Option[Distinct])] =
     columns.map(_.name -> None)
 
   /** @param nested bytes of a nested column in memory at most, as far as they are known; None: it is flat */
@@ -40,18 +47,34 @@ object OrcFooters extends FooterFormat {
       case Some(bytes) => bytes.map(Lengths.nested(rows.toDouble, _))
       case None        => texts(s).map(Lengths.of(values.toDouble, _))
     }
-    ColumnFooter(name, values, if (flat) Some(math.max(0L, rows - values)) else None, kind, if (values > 0L) ends else None, s.getBytesOnDisk, lengths)
+    ColumnFooter(
+      name,
+      values,
+      if (flat) Some(math.max(0L, rows - values)) else None,
+      kind,
+      if (values > 0L) ends else None,
+      s.getBytesOnDisk,
+      lengths
+    )
   }
 
-  /** Bytes of `n` values of a type in memory at most, NULLs among them; None where a list does not tell how long it is. */
+  /**
+   * Bytes of `n` values of a type in memory at most, NULLs among them; None where a list does not tell how long it is.
+   */
   private def nestedBytes(t: TypeDescription, statistics: Array[ColumnStatistics], n: Double): Option[Double] = {
-    def all(parts: Seq[Option[Double]]): Option[Double] = if (parts.forall(_.isDefined)) Some(parts.flatten.sum) else None
-    def children                                        = (0 until t.getChildren.size).map(t.getChildren.get(_))
-    // elements that are NULL are not counted; what lists say of their lengths is not true (ORC 2.2 adds up the room that there was for them)
-    def elements(of: TypeDescription): Option[Double] = Some(statistics(of.getId)).filterNot(_.hasNull).map(_.getNumberOfValues.toDouble)
-    def ofList = all(children.map(c => elements(c).flatMap(nestedBytes(c, statistics, _)))).map(_ + children.size * NestedBytes.containers(n))
+    def all(parts: Seq[Option[Double]]): Option[Double] =
+      if (parts.forall(_.isDefined)) Some(parts.flatten.sum) else None
+    def children = (0 until t.getChildren.size).map(t.getChildren.get(_))
+    // elements that are NULL are not counted; what lists say of their lengths is not true (ORC 2.2 adds up the room
+    // that there was for them)
+    def elements(of: TypeDescription): Option[Double] =
+      Some(statistics(of.getId)).filterNot(_.hasNull).map(_.getNumberOfValues.toDouble)
+    def ofList = all(
+      children.map(c => elements(c).flatMap(nestedBytes(c, statistics, _)))
+    ).map(_ + children.size * NestedBytes.containers(n))
     t.getCategory match {
-      case TypeDescription.Category.STRUCT                              => all(children.map(nestedBytes(_, statistics, n))).map(_ + NestedBytes.containers(n))
+      case TypeDescription.Category.STRUCT =>
+        all(children.map(nestedBytes(_, statistics, n))).map(_ + NestedBytes.containers(n))
       case TypeDescription.Category.LIST | TypeDescription.Category.MAP => ofList
       case TypeDescription.Category.UNION                               => None
       case _                                                            =>
@@ -77,23 +100,38 @@ object OrcFooters extends FooterFormat {
 
   /** Statistics without ends answer with null, or with the ends of nothing, which are in the wrong order. */
   private def range(s: ColumnStatistics): (Kind, Option[Ends]) = {
-    def numbers(low: Double, high: Double): Option[Ends] = if (low <= high && !low.isInfinite && !high.isInfinite) Some(Numbers(low, high)) else None
+    def numbers(low: Double, high: Double): Option[Ends] =
+      if (low <= high && !low.isInfinite && !high.isInfinite) Some(Numbers(low, high)) else None
     s match {
       case i: IntegerColumnStatistics => (Kind.Number, numbers(i.getMinimum.toDouble, i.getMaximum.toDouble))
       case d: DoubleColumnStatistics  => (Kind.Number, numbers(d.getMinimum, d.getMaximum))
       case d: DecimalColumnStatistics =>
-        (Kind.Number, for (l <- Option(d.getMinimum); h <- Option(d.getMaximum); n <- numbers(l.doubleValue, h.doubleValue)) yield n)
+        (
+          Kind.Number,
+          for (l <- Option(d.getMinimum); h <- Option(d.getMaximum); n <- numbers(l.doubleValue, h.doubleValue)) yield n
+        )
       case d: DateColumnStatistics =>
-        (Kind.Date, numbers(d.getMinimumDayOfEpoch.toDouble, d.getMaximumDayOfEpoch.toDouble).filter(_ => d.getMinimumDayOfEpoch >= GregorianDay))
+        (
+          Kind.Date,
+          numbers(d.getMinimumDayOfEpoch.toDouble, d.getMaximumDayOfEpoch.toDouble).filter(_ =>
+            d.getMinimumDayOfEpoch >= GregorianDay
+          )
+        )
       case t: TimestampColumnStatistics =>
         def micros(v: java.sql.Timestamp) = DateTimeUtils.fromJavaTimestamp(v).toDouble
-        (Kind.Timestamp, for (l <- Option(t.getMinimum); h <- Option(t.getMaximum); n <- numbers(micros(l), micros(h))) yield n)
+        (
+          Kind.Timestamp,
+          for (l <- Option(t.getMinimum); h <- Option(t.getMaximum); n <- numbers(micros(l), micros(h))) yield n
+        )
       case b: BooleanColumnStatistics =>
         (Kind.Number, numbers(if (b.getFalseCount > 0L) 0.0 else 1.0, if (b.getTrueCount > 0L) 1.0 else 0.0))
       case _ => (Kind.Other, None)
     }
   }
 
-  /** 15 October 1582, in days since the epoch: earlier dates are those of another calendar in some files, and in statistics it is not said in which. */
+  /**
+   * 15 October 1582, in days since the epoch: earlier dates are those of another calendar in some files, and in
+   * statistics it is not said in which.
+   */
   private val GregorianDay = -141427L
 }

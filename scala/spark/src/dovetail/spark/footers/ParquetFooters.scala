@@ -13,19 +13,24 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
 /**
- * Footers of Parquet files: rows, nulls and ends per column from the statistics of the row groups, and from their encodings what they give away of distinct
- * values.
+ * Footers of Parquet files: rows, nulls and ends per column from the statistics of the row groups, and from their
+ * encodings what they give away of distinct values.
  *
- * A chunk whose pages are all dictionary-encoded has as many distinct values as its dictionary has entries; the header of the dictionary's page says so,
- * in a few bytes at a known place. A writer gives a dictionary up when it grows beyond a limit (then it has a page, and plain ones follow), or when it does not
- * make the first page smaller (then there is none): for 4-byte integers that is when more than about half of 20,000 values are distinct, for longer values
- * nearly all. So a chunk without one is taken to be unique, provided that its writer does use dictionaries for such columns, and that it has not been compressed
- * to less than so many values take: compressors of the LZ family repeat what there was, so each new value costs a literal and a copy.
+ * A chunk whose pages are all dictionary-encoded has as many distinct values as its dictionary has entries; the header
+ * of the dictionary's page says so, in a few bytes at a known place. A writer gives a dictionary up when it grows
+ * beyond a limit (then it has a page, and plain ones follow), or when it does not make the first page smaller (then
+ * there is none): for 4-byte integers that is when more than about half of 20,000 values are distinct, for longer
+ * values nearly all. So a chunk without one is taken to be unique, provided that its writer does use dictionaries for
+ * such columns, and that it has not been compressed to less than so many values take: compressors of the LZ family
+ * repeat what there was, so each new value costs a literal and a copy.
  */
 object ParquetFooters extends FooterFormat {
 
   override def footer(file: FileStatus, conf: Configuration): FileFooter = {
-    val reader = ParquetFileReader.open(HadoopInputFile.fromStatus(file, conf), HadoopReadOptions.builder(conf, file.getPath).build())
+    val reader = ParquetFileReader.open(
+      HadoopInputFile.fromStatus(file, conf),
+      HadoopReadOptions.builder(conf, file.getPath).build()
+    )
     try summary(reader.getFooter)
     finally reader.close()
   }
@@ -39,38 +44,55 @@ object ParquetFooters extends FooterFormat {
     // chunks come in the order of the schema in every row group; leaves of a nested column are one column
     val leaves  = all.headOption.toVector.flatMap(_.indices).map(i => all.map(_(i)))
     val columns = leaves.groupBy(_.head.getPath.toArray.head).map {
-      case (name, Vector(chunks)) if chunks.head.getPath.size == 1 => name -> columnOf(chunks, sampled.map(chunks), tried)
-      case (name, parts)                                           => name -> nested(name, metadata.getFileMetaData.getSchema, parts, rows)
+      case (name, Vector(chunks)) if chunks.head.getPath.size == 1 =>
+        name -> columnOf(chunks, sampled.map(chunks), tried)
+      case (name, parts) => name -> nested(name, metadata.getFileMetaData.getSchema, parts, rows)
     }
     FileFooter(rows, columns, blocks.map(b => RowGroup(b.getStartingPos, b.getCompressedSize, b.getRowCount)))
   }
 
   /** Of a nested column its bytes are known, and the lengths of its values where those of all its leaves are. */
-  private def nested(name: String, schema: MessageType, leaves: Vector[Vector[ColumnChunkMetaData]], rows: Long): ColumnFooter = {
-    val bytes   = leaves.map(chunks => leafBytes(chunks, schema.getMaxRepetitionLevel(chunks.head.getPath.toArray: _*), rows.toDouble))
+  private def nested(
+      name: String,
+      schema: MessageType,
+      leaves: Vector[Vector[ColumnChunkMetaData]],
+      rows: Long
+  ): ColumnFooter = {
+    val bytes = leaves.map(chunks =>
+      leafBytes(chunks, schema.getMaxRepetitionLevel(chunks.head.getPath.toArray: _*), rows.toDouble)
+    )
     val lengths = if (bytes.forall(_.isDefined)) Some(Lengths.nested(rows.toDouble, bytes.flatten.sum)) else None
     ColumnFooter(name, rows, None, Kind.Other, None, leaves.flatten.map(_.getTotalUncompressedSize).sum, lengths)
   }
 
   /**
-   * Bytes that the values of a leaf take in memory at most, with the lists and structs that they are in. Each level of lists is two steps of the path; the
-   * outermost list is there once per row, what is inside of it as often as there are values.
+   * Bytes that the values of a leaf take in memory at most, with the lists and structs that they are in. Each level of
+   * lists is two steps of the path; the outermost list is there once per row, what is inside of it as often as there
+   * are values.
    */
   private def leafBytes(chunks: Vector[ColumnChunkMetaData], repetition: Int, rows: Double): Option[Double] = {
     val values     = chunks.map(_.getValueCount).sum.toDouble
     val levels     = chunks.head.getPath.size - 1 - repetition
     val containers =
-      if (repetition == 0) levels * NestedBytes.containers(rows) else NestedBytes.containers(rows) + (levels - 1) * NestedBytes.containers(values)
-    val own = if (ofText(chunks.head)) textBytes(chunks).map(NestedBytes.texts(values, _)) else Some(NestedBytes.elements(values))
+      if (repetition == 0) levels * NestedBytes.containers(rows)
+      else NestedBytes.containers(rows) + (levels - 1) * NestedBytes.containers(values)
+    val own = if (ofText(chunks.head)) textBytes(chunks).map(NestedBytes.texts(values, _))
+    else Some(NestedBytes.elements(values))
     own.map(_ + containers)
   }
 
-  private def columnOf(chunks: Vector[ColumnChunkMetaData], sampled: Vector[ColumnChunkMetaData], tried: ColumnChunkMetaData => Boolean): ColumnFooter = {
+  private def columnOf(
+      chunks: Vector[ColumnChunkMetaData],
+      sampled: Vector[ColumnChunkMetaData],
+      tried: ColumnChunkMetaData => Boolean
+  ): ColumnFooter = {
     val counted = chunks.map(nulls)
     val filled  = chunks.filter(values(_) > 0L)
-    val lengths = if (ofText(chunks.head)) textBytes(chunks).map(Lengths.of(chunks.map(values).sum.toDouble, _)) else None
+    val lengths =
+      if (ofText(chunks.head)) textBytes(chunks).map(Lengths.of(chunks.map(values).sum.toDouble, _)) else None
     // bounds of texts hold if all dictionaries were looked at
-    val looked = if (ofText(chunks.head) && lengths.isEmpty && filled.size <= TextGroupsSampled) filled else sampled.filter(values(_) > 0L)
+    val looked = if (ofText(chunks.head) && lengths.isEmpty && filled.size <= TextGroupsSampled) filled
+    else sampled.filter(values(_) > 0L)
     ColumnFooter(
       chunks.head.getPath.toArray.head,
       chunks.map(values).sum,
@@ -88,14 +110,19 @@ object ParquetFooters extends FooterFormat {
   private def ofText(c: ColumnChunkMetaData): Boolean =
     c.getPrimitiveType.getPrimitiveTypeName == BINARY || c.getPrimitiveType.getPrimitiveTypeName == FIXED_LEN_BYTE_ARRAY
 
-  /** Bytes of the texts of these chunks at most: as their writer counted them, or as they are where they stand one after the other. */
+  /**
+   * Bytes of the texts of these chunks at most: as their writer counted them, or as they are where they stand one after
+   * the other.
+   */
   private def textBytes(chunks: Vector[ColumnChunkMetaData]): Option[Double] = {
     val each = chunks.map(c => fixedBytes(c).orElse(UnencodedBytes(c).map(_.toDouble)).orElse(plainBytes(c)))
     if (each.forall(_.isDefined)) Some(each.flatten.sum) else None
   }
 
   private def fixedBytes(c: ColumnChunkMetaData): Option[Double] =
-    if (c.getPrimitiveType.getPrimitiveTypeName == FIXED_LEN_BYTE_ARRAY) Some(c.getValueCount.toDouble * c.getPrimitiveType.getTypeLength) else None
+    if (c.getPrimitiveType.getPrimitiveTypeName == FIXED_LEN_BYTE_ARRAY)
+      Some(c.getValueCount.toDouble * c.getPrimitiveType.getTypeLength)
+    else None
 
   /** None for encodings that leave out what a text has in common with others. */
   private def plainBytes(c: ColumnChunkMetaData): Option[Double] = {
@@ -111,23 +138,31 @@ object ParquetFooters extends FooterFormat {
     if (c.getValueCount == 0L) Some(0L) else Option(c.getStatistics).filter(_.isNumNullsSet).map(_.getNumNulls)
 
   private def values(c: ColumnChunkMetaData): Long       = c.getValueCount - nulls(c).getOrElse(0L)
-  private def ends(c: ColumnChunkMetaData): Option[Ends] = Option(c.getStatistics).flatMap(ParquetValues.ends(c.getPrimitiveType, _))
+  private def ends(c: ColumnChunkMetaData): Option[Ends] =
+    Option(c.getStatistics).flatMap(ParquetValues.ends(c.getPrimitiveType, _))
 
   // distinct values
 
-  private def encodings(c: ColumnChunkMetaData): Vector[Encoding] = c.getEncodings.toArray(Array.empty[Encoding]).toVector
+  private def encodings(c: ColumnChunkMetaData): Vector[Encoding] =
+    c.getEncodings.toArray(Array.empty[Encoding]).toVector
 
-  private def hasDictionary(c: ColumnChunkMetaData): Boolean = c.hasDictionaryPage || encodings(c).exists(_.usesDictionary)
+  private def hasDictionary(c: ColumnChunkMetaData): Boolean =
+    c.hasDictionaryPage || encodings(c).exists(_.usesDictionary)
 
   /**
-   * Whether a chunk without a dictionary means that one was tried. parquet-mr tries it on every column, unless it is told to use none at all, and DuckDB
-   * on texts at least; of other writers one sees that they use dictionaries for a type where they have done so.
+   * Whether a chunk without a dictionary means that one was tried. parquet-mr tries it on every column, unless it is
+   * told to use none at all, and DuckDB on texts at least; of other writers one sees that they use dictionaries for a
+   * type where they have done so.
    */
-  private def triesDictionaries(metadata: ParquetMetadata, all: Vector[Vector[ColumnChunkMetaData]]): ColumnChunkMetaData => Boolean = {
+  private def triesDictionaries(
+      metadata: ParquetMetadata,
+      all: Vector[Vector[ColumnChunkMetaData]]
+  ): ColumnChunkMetaData => Boolean = {
     def typeOf(c: ColumnChunkMetaData) = c.getPrimitiveType.getPrimitiveTypeName
     val types                          = all.flatten.filter(hasDictionary).map(typeOf).toSet
     val writer                         = Option(metadata.getFileMetaData.getCreatedBy).getOrElse("")
-    def always(t: PrimitiveTypeName)   = (writer.startsWith("parquet-mr") && types.nonEmpty) || (writer.startsWith("DuckDB") && t == BINARY)
+    def always(t: PrimitiveTypeName)   =
+      (writer.startsWith("parquet-mr") && types.nonEmpty) || (writer.startsWith("DuckDB") && t == BINARY)
     c => typeOf(c) != BOOLEAN && (types(typeOf(c)) || always(typeOf(c)))
   }
 
@@ -152,9 +187,13 @@ object ParquetFooters extends FooterFormat {
   }
 
   private def atMost(c: ColumnChunkMetaData): Option[Double] =
-    if (encodings(c).exists(e => !PlainAndLevels(e.name))) None else BytesOfNewValue.get(c.getCodec.name).map(c.getTotalSize / _)
+    if (encodings(c).exists(e => !PlainAndLevels(e.name))) None
+    else BytesOfNewValue.get(c.getCodec.name).map(c.getTotalSize / _)
 
-  /** Whether all data pages use the dictionary. Without statistics of the encodings, version 2 pages do not tell: PLAIN may be the dictionary's own. */
+  /**
+   * Whether all data pages use the dictionary. Without statistics of the encodings, version 2 pages do not tell: PLAIN
+   * may be the dictionary's own.
+   */
   private def whole(c: ColumnChunkMetaData): Option[Boolean] = Option(c.getEncodingStats) match {
     case Some(stats) => Some(!stats.hasNonDictionaryEncodedPages)
     case None        =>
@@ -170,7 +209,9 @@ object ParquetFooters extends FooterFormat {
   ): Seq[(String, Option[Distinct])] = {
     lazy val in: FSDataInputStream = file.getPath.getFileSystem(conf).open(file.getPath)
     val pending                    = columns.exists(_.chunks.exists(_.distinct.isInstanceOf[DictionaryAt]))
-    try columns.iterator.takeWhile(_ => goOn()).map(c => c.name -> distinct(c, at => DictionaryPage.read(in, at, file.getLen, conf))).toVector
+    try columns.iterator.takeWhile(_ => goOn()).map(c =>
+        c.name -> distinct(c, at => DictionaryPage.read(in, at, file.getLen, conf))
+      ).toVector
     finally if (pending) in.close()
   }
 
@@ -178,7 +219,9 @@ object ParquetFooters extends FooterFormat {
     val found = column.chunks.flatMap { chunk =>
       chunk.distinct match {
         case NoDictionary     => Some((Part(chunk.values, chunk.values, chunk.ends), None))
-        case at: DictionaryAt => page(at).map(p => (Part(chunk.values, inChunk(chunk.values, at, p), chunk.ends), lengths(at, p, chunk.values)))
+        case at: DictionaryAt => page(at).map(p =>
+            (Part(chunk.values, inChunk(chunk.values, at, p), chunk.ends), lengths(at, p, chunk.values))
+          )
       }
     }
     if (found.isEmpty) None
@@ -186,14 +229,19 @@ object ParquetFooters extends FooterFormat {
   }
 
   /**
-   * Of the texts of one chunk: those of its dictionary. Where texts may stand outside of it, they have no more bytes together than the chunk has besides its
-   * dictionary, and one of them may have them all.
+   * Of the texts of one chunk: those of its dictionary. Where texts may stand outside of it, they have no more bytes
+   * together than the chunk has besides its dictionary, and one of them may have them all.
    */
-  private def lengths(at: DictionaryAt, page: DictionaryPage, values: Double): Option[Lengths] = page.width.filter(_ => at.fixed.isEmpty).map { mean =>
-    val whole   = at.whole.contains(true)
-    val outside = if (whole) 0.0 else math.max(0.0, at.stored - page.bytes)
-    Lengths(mean, page.longest.map(l => Width.padded(values, values * l + outside)), if (whole) page.longest else None)
-  }
+  private def lengths(at: DictionaryAt, page: DictionaryPage, values: Double): Option[Lengths] =
+    page.width.filter(_ => at.fixed.isEmpty).map { mean =>
+      val whole   = at.whole.contains(true)
+      val outside = if (whole) 0.0 else math.max(0.0, at.stored - page.bytes)
+      Lengths(
+        mean,
+        page.longest.map(l => Width.padded(values, values * l + outside)),
+        if (whole) page.longest else None
+      )
+    }
 
   /** Of a column's texts, by those of the chunks that were looked at. */
   private def lengths(column: ColumnFooter, chunks: Vector[Option[Lengths]]): Option[Lengths] = {
@@ -202,7 +250,8 @@ object ParquetFooters extends FooterFormat {
     def plain = Lengths(math.max(0.0, column.bytes.toDouble / column.values - LengthBytes), None, None)
     if (known.isEmpty) { if (column.kind == Kind.Other && column.values > 0L) Some(plain) else None }
     else {
-      def all[A](of: Lengths => Option[A]): Option[Vector[A]] = Some(known.flatMap(l => of(l))).filter(_.size == column.groups)
+      def all[A](of: Lengths => Option[A]): Option[Vector[A]] =
+        Some(known.flatMap(l => of(l))).filter(_.size == column.groups)
       Some(Lengths(known.map(_.mean).sum / known.size, all(_.total).map(_.sum), all(_.longest).map(_.max)))
     }
   }
@@ -210,29 +259,39 @@ object ParquetFooters extends FooterFormat {
   private def inChunk(values: Double, at: DictionaryAt, page: DictionaryPage): Double = {
     val entries = math.min(page.entries, values)
     lazy val in = values - outside(values, at, page)
-    if (at.whole.getOrElse(page.bytes < GivenUp || in >= values * (1.0 - Rounding))) entries else DistinctHints.outgrown(entries, in, values)
+    if (at.whole.getOrElse(page.bytes < GivenUp || in >= values * (1.0 - Rounding))) entries
+    else DistinctHints.outgrown(entries, in, values)
   }
 
   /** Values outside of the dictionary: they take the bytes that are left when each value in it takes an index. */
   private def outside(values: Double, at: DictionaryAt, page: DictionaryPage): Double = {
     val index = math.ceil(math.log(math.max(page.entries, 2.0)) / math.log(2.0)) / 8.0
     val plain = at.fixed.orElse(page.width.map(_ + LengthBytes)).getOrElse(0.0)
-    if (plain <= index) 0.0 else math.max(0.0, math.min(values, (at.bytes - page.bytes - values * index) / (plain - index)))
+    if (plain <= index) 0.0
+    else math.max(0.0, math.min(values, (at.bytes - page.bytes - values * index) / (plain - index)))
   }
 
-  /** Encodings of a chunk of version 1 whose values are all in the dictionary: its own, and those of levels. By name, for the first is deprecated. */
+  /**
+   * Encodings of a chunk of version 1 whose values are all in the dictionary: its own, and those of levels. By name,
+   * for the first is deprecated.
+   */
   private val DictionaryAndLevels = Set("PLAIN_DICTIONARY", "RLE", "BIT_PACKED")
 
   /** The same for one without a dictionary. */
   private val PlainAndLevels = Set("PLAIN", "RLE", "BIT_PACKED")
 
   /**
-   * Compressed bytes that a value costs which has not been there before, by codec: a literal and a copy are two bytes at least in the formats of whole bytes; those
-   * with an entropy coder need less, hardly less than one. A lower bound: most values cost as many bytes as they differ in.
+   * Compressed bytes that a value costs which has not been there before, by codec: a literal and a copy are two bytes
+   * at least in the formats of whole bytes; those with an entropy coder need less, hardly less than one. A lower bound:
+   * most values cost as many bytes as they differ in.
    */
-  private val BytesOfNewValue = Map("SNAPPY" -> 2.0, "LZ4" -> 2.0, "LZ4_RAW" -> 2.0, "LZO" -> 2.0, "GZIP" -> 1.0, "ZSTD" -> 1.0, "BROTLI" -> 1.0)
+  private val BytesOfNewValue =
+    Map("SNAPPY" -> 2.0, "LZ4" -> 2.0, "LZ4_RAW" -> 2.0, "LZO" -> 2.0, "GZIP" -> 1.0, "ZSTD" -> 1.0, "BROTLI" -> 1.0)
 
-  /** Row groups of one file whose dictionaries are looked at: one read each per column, which on an object store is a request. */
+  /**
+   * Row groups of one file whose dictionaries are looked at: one read each per column, which on an object store is a
+   * request.
+   */
   private val GroupsSampled = 4
 
   /** The same for texts, whose bounds hold only where all row groups were looked at. */
@@ -244,7 +303,10 @@ object ParquetFooters extends FooterFormat {
   /** Definition levels of a flat column take a bit. */
   private val BitsPerByte = 8.0
 
-  /** Bytes of a dictionary below which none is given up for its size: writers' limits are a megabyte by default, and seldom set to less than this. */
+  /**
+   * Bytes of a dictionary below which none is given up for its size: writers' limits are a megabyte by default, and
+   * seldom set to less than this.
+   */
   private val GivenUp = 65536.0
 
   /** Share of values that counts as none when it comes from bytes: levels and run lengths are in them too. */

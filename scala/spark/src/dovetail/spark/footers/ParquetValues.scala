@@ -9,7 +9,10 @@ import org.apache.parquet.schema.LogicalTypeAnnotation._
 import org.apache.parquet.schema.PrimitiveType
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
-/** Puts the statistics of Parquet's types on the number line of estimates (`predicates.Values`): days, microseconds, scaled decimals. */
+/**
+ * Puts the statistics of Parquet's types on the number line of estimates (`predicates.Values`): days, microseconds,
+ * scaled decimals.
+ */
 object ParquetValues {
 
   def kind(t: PrimitiveType): Kind = (t.getPrimitiveTypeName, t.getLogicalTypeAnnotation) match {
@@ -22,8 +25,10 @@ object ParquetValues {
 
   def ends(t: PrimitiveType, statistics: Statistics[_]): Option[Ends] =
     if (!statistics.hasNonNullValue) None
-    else if (kind(t) == Kind.Other) text(statistics.genericGetMin).flatMap(l => text(statistics.genericGetMax).map(Texts(l, _)))
-    else for (l <- number(t, statistics.genericGetMin); h <- number(t, statistics.genericGetMax); if l <= h) yield Numbers(l, h)
+    else if (kind(t) == Kind.Other)
+      text(statistics.genericGetMin).flatMap(l => text(statistics.genericGetMax).map(Texts(l, _)))
+    else for (l <- number(t, statistics.genericGetMin); h <- number(t, statistics.genericGetMax); if l <= h)
+      yield Numbers(l, h)
 
   /** Bytes of a plain-encoded value. */
   def fixedBytes(t: PrimitiveType): Option[Double] = t.getPrimitiveTypeName match {
@@ -40,20 +45,26 @@ object ParquetValues {
   }
 
   private def number(t: PrimitiveType, value: Any): Option[Double] = (value, t.getLogicalTypeAnnotation) match {
-    case (n: java.lang.Number, d: DecimalLogicalTypeAnnotation)            => Some(decimal(BigInteger.valueOf(n.longValue), d))
-    case (b: Binary, d: DecimalLogicalTypeAnnotation)                      => Some(decimal(new BigInteger(b.getBytes), d))
-    case (n: java.lang.Long, s: TimestampLogicalTypeAnnotation)            => Some(n.doubleValue * MicrosPer(s.getUnit))
+    case (n: java.lang.Number, d: DecimalLogicalTypeAnnotation) => Some(decimal(BigInteger.valueOf(n.longValue), d))
+    case (b: Binary, d: DecimalLogicalTypeAnnotation)           => Some(decimal(new BigInteger(b.getBytes), d))
+    case (n: java.lang.Long, s: TimestampLogicalTypeAnnotation) => Some(n.doubleValue * MicrosPer(s.getUnit))
     case (n: java.lang.Number, i: IntLogicalTypeAnnotation) if !i.isSigned =>
-      Some(if (n.longValue < 0L) n.longValue + math.pow(2.0, if (t.getPrimitiveTypeName == INT32) 32.0 else 64.0) else n.doubleValue)
+      Some(if (n.longValue < 0L) n.longValue + math.pow(2.0, if (t.getPrimitiveTypeName == INT32) 32.0 else 64.0)
+      else n.doubleValue)
     case (n: java.lang.Number, _)  => Some(n.doubleValue).filterNot(d => d.isNaN || d.isInfinite)
     case (b: java.lang.Boolean, _) => Some(if (b) 1.0 else 0.0)
     case _                         => None
   }
 
-  private def decimal(unscaled: BigInteger, d: DecimalLogicalTypeAnnotation): Double = new java.math.BigDecimal(unscaled, d.getScale).doubleValue
+  private def decimal(unscaled: BigInteger, d: DecimalLogicalTypeAnnotation): Double =
+    new java.math.BigDecimal(unscaled, d.getScale).doubleValue
 
-  private val MicrosPer: Map[TimeUnit, Double] = Map(TimeUnit.MILLIS -> 1e3, TimeUnit.MICROS -> 1.0, TimeUnit.NANOS -> 1e-3)
+  private val MicrosPer: Map[TimeUnit, Double] =
+    Map(TimeUnit.MILLIS -> 1e3, TimeUnit.MICROS -> 1.0, TimeUnit.NANOS -> 1e-3)
 
-  /** Bytes from which on a text may be cut by its writer (Arrow for Rust and parquet-mr's indexes cut there): then parts that begin alike would look the same. */
+  /**
+   * Bytes from which on a text may be cut by its writer (Arrow for Rust and parquet-mr's indexes cut there): then parts
+   * that begin alike would look the same.
+   */
   private val CutBytes = 64
 }

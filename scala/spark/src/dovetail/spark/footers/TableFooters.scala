@@ -20,7 +20,8 @@ import org.apache.spark.unsafe.types.UTF8String
  * Rows and columns of a relation over Parquet or ORC files from their footers.
  *
  * @param output  of the leaf
- * @param plain   whether the format is Spark's own: others may leave out rows of a file (Delta's deletion vectors), so a footer's count is a bound for them
+ * @param plain   whether the format is Spark's own: others may leave out rows of a file (Delta's deletion vectors), so
+ *                a footer's count is a bound for them
  * @param columns that a file has: each takes room in the cache
  * @param schema  of the partition columns, with one row of values per file
  */
@@ -35,10 +36,12 @@ final class TableFooters private (
     hadoop: => Configuration,
     caseSensitive: Boolean
 ) {
-  private val all: Vector[(FileStatus, InternalRow)] = directories.toVector.flatMap(d => d.files.map(f => f.fileStatus -> d.values)).filter(_._1.getLen > 0L)
+  private val all: Vector[(FileStatus, InternalRow)] =
+    directories.toVector.flatMap(d => d.files.map(f => f.fileStatus -> d.values)).filter(_._1.getLen > 0L)
 
   // the sample of a table of many files, in the order in which it is read
-  private val files: Vector[(FileStatus, InternalRow)] = Spread(all.size).take(TableFooters.filesOf(columns)).map(all).toVector
+  private val files: Vector[(FileStatus, InternalRow)] =
+    Spread(all.size).take(TableFooters.filesOf(columns)).map(all).toVector
 
   private val partition: Map[String, Int] = schema.fieldNames.zipWithIndex.toMap
 
@@ -48,11 +51,17 @@ final class TableFooters private (
     new FooterRequest(format, files.map(_._1), hadoop, footer => names.flatMap(footer.column(_, caseSensitive)))
   }
 
-  /** Where to find rows, as far as the footers that are in the cache tell, and whether that is all there are; none of formats that hide some. */
-  def rowGroups: Option[RowGroups] = Some(read).filter(plain && _.nonEmpty).map(r => RowGroups(r.map(f => f.file -> f.footer), r.size == all.size))
+  /**
+   * Where to find rows, as far as the footers that are in the cache tell, and whether that is all there are; none of
+   * formats that hide some.
+   */
+  def rowGroups: Option[RowGroups] =
+    Some(read).filter(plain && _.nonEmpty).map(r => RowGroups(r.map(f => f.file -> f.footer), r.size == all.size))
 
   private def read: Vector[TableFooters.FileRead] =
-    files.flatMap { case (file, values) => FooterCache.get(FileKey(file)).flatMap(e => e.footer.map(TableFooters.FileRead(file, values, e, _))) }
+    files.flatMap { case (file, values) =>
+      FooterCache.get(FileKey(file)).flatMap(e => e.footer.map(TableFooters.FileRead(file, values, e, _)))
+    }
 
   /** From the footers that are in the cache; None if there are none. */
   def profile: Option[RelationProfile] = {
@@ -64,7 +73,8 @@ final class TableFooters private (
 
   private def rows(read: Vector[TableFooters.FileRead]): Estimate = {
     val counted = read.map(_.footer.rows).sum.toDouble
-    if (read.size == all.size) if (plain) Estimate.exactly(counted, Source.Footer) else Estimate.of(counted, counted, Source.Footer)
+    if (read.size == all.size)
+      if (plain) Estimate.exactly(counted, Source.Footer) else Estimate.of(counted, counted, Source.Footer)
     else {
       val share = read.map(_.file.getLen).sum.toDouble / all.map(_._1.getLen).sum
       Estimate(counted / share, if (plain) counted else 0.0, Estimate.Ceiling, Source.Footer)
@@ -74,19 +84,30 @@ final class TableFooters private (
   private def relation(rows: Estimate, read: Vector[TableFooters.FileRead]): RelationProfile = {
     val counted = read.map(_.footer.rows).sum.toDouble
     val columns = output.map { a =>
-      val (column, faults) = partition.get(a.name).fold(ofFiles(a, rows.value, counted, read))(ofPartitions(a, _, rows.value, read))
-      faults.foreach(f => FailOpen.warnOnce(s"$name.${a.name} footer $f", s"Footers of $name say of column ${a.name} what makes no sense and is not used: $f"))
+      val (column, faults) =
+        partition.get(a.name).fold(ofFiles(a, rows.value, counted, read))(ofPartitions(a, _, rows.value, read))
+      faults.foreach(f =>
+        FailOpen.warnOnce(
+          s"$name.${a.name} footer $f",
+          s"Footers of $name say of column ${a.name} what makes no sense and is not used: $f"
+        )
+      )
       // ranges are of the files read
       a.exprId.id -> column.copy(unseen = if (rows.value > counted) 1.0 - counted / rows.value else 0.0)
     }
     RelationProfile(rows, columns.toMap, rows.value)
   }
 
-  private def ofFiles(a: Attribute, rows: Double, counted: Double, read: Vector[TableFooters.FileRead]): (ColumnProfile, Seq[String]) = {
-    val found   = read.flatMap(r => r.footer.column(a.name, caseSensitive).map(r -> _))
-    val scale   = if (counted > 0.0) rows / counted else 1.0
-    val ranged  = found.filter(_._2.values > 0L)
-    val ends    = Ends.hull(ranged.map(_._2.ends)).filter(_ => ranged.forall(_._2.kind == TableFooters.kind(a.dataType)))
+  private def ofFiles(
+      a: Attribute,
+      rows: Double,
+      counted: Double,
+      read: Vector[TableFooters.FileRead]
+  ): (ColumnProfile, Seq[String]) = {
+    val found  = read.flatMap(r => r.footer.column(a.name, caseSensitive).map(r -> _))
+    val scale  = if (counted > 0.0) rows / counted else 1.0
+    val ranged = found.filter(_._2.values > 0L)
+    val ends   = Ends.hull(ranged.map(_._2.ends)).filter(_ => ranged.forall(_._2.kind == TableFooters.kind(a.dataType)))
     val numbers = ends.collect { case n: Numbers if Values.ordered(a.dataType) => n }
     // a column that only some files have is NULL in the others; one that none has goes by another name there
     val nulls = if (found.isEmpty || found.exists(_._2.nulls.isEmpty)) None
@@ -95,10 +116,13 @@ final class TableFooters private (
     val distinct = found.map { case (r, c) => (c, Option(r.entry.distinct.get(c.name)).flatten) }
     val parts    = distinct.collect { case (c, Some(d)) if c.values > 0L => Part(c.values.toDouble, d.ndv, c.ends) }
     val places   = numbers.flatMap(n => TableFooters.places(a.dataType, n))
-    val room     = if (found.nonEmpty && found.forall(_._2.atMost.isDefined)) Some(found.flatMap(_._2.atMost).sum * scale + 1.0) else None
-    val counts   = (if (parts.isEmpty) None else Some(DistinctHints.union(parts, nonNull))) ++ places ++ room ++ Some(nonNull)
+    val room     = if (found.nonEmpty && found.forall(_._2.atMost.isDefined))
+      Some(found.flatMap(_._2.atMost).sum * scale + 1.0)
+    else None
+    val counts =
+      (if (parts.isEmpty) None else Some(DistinctHints.union(parts, nonNull))) ++ places ++ room ++ Some(nonNull)
     // a few values are fewer than what an unknown column is taken to have
-    val known            = parts.nonEmpty || places.isDefined || (found.nonEmpty && nonNull <= 1.0 / Assumptions.Equality)
+    val known = parts.nonEmpty || places.isDefined || (found.nonEmpty && nonNull <= 1.0 / Assumptions.Equality)
     val (column, faults) = ColumnProfile.checked(
       ndv = if (known) Some(counts.min) else None,
       nulls = nulls,
@@ -123,12 +147,14 @@ final class TableFooters private (
   private def width(dataType: DataType, columns: Vector[(ColumnFooter, Option[Distinct])], everywhere: Boolean): Width =
     if (Widths.fixed(dataType).isDefined) Widths.ofType(dataType)
     else {
-      val found = columns.map { case (c, d) => c.values.toDouble -> c.lengths.orElse(d.flatMap(_.lengths)) }.filter(_._1 > 0.0)
-      val known = found.collect { case (n, Some(l)) => n -> l }
+      val found =
+        columns.map { case (c, d) => c.values.toDouble -> c.lengths.orElse(d.flatMap(_.lengths)) }.filter(_._1 > 0.0)
+      val known                                               = found.collect { case (n, Some(l)) => n -> l }
       def all[A](of: Lengths => Option[A]): Option[Vector[A]] =
         Some(known.flatMap(k => of(k._2))).filter(_.size == found.size && everywhere && columns.nonEmpty)
       if (known.isEmpty) {
-        if (found.isEmpty && everywhere && columns.nonEmpty) Width.measured(0.0, Some(0.0), Some(0.0), Source.Footer) else Widths.ofType(dataType)
+        if (found.isEmpty && everywhere && columns.nonEmpty) Width.measured(0.0, Some(0.0), Some(0.0), Source.Footer)
+        else Widths.ofType(dataType)
       } else
         Width.measured(
           known.map { case (n, l) => n * l.mean }.sum / known.map(_._1).sum,
@@ -139,10 +165,16 @@ final class TableFooters private (
     }
 
   /** Every partition is known, read or not; only the share of the rows that each has is not. */
-  private def ofPartitions(a: Attribute, i: Int, rows: Double, read: Vector[TableFooters.FileRead]): (ColumnProfile, Seq[String]) = {
+  private def ofPartitions(
+      a: Attribute,
+      i: Int,
+      rows: Double,
+      read: Vector[TableFooters.FileRead]
+  ): (ColumnProfile, Seq[String]) = {
     val values  = all.map(_._2.get(i, a.dataType)).distinct
     val numbers = values.flatMap(v => Option(v)).flatMap(Values.number(_))
-    val nulls   = read.filter(_.values.isNullAt(i)).map(_.footer.rows).sum.toDouble / math.max(read.map(_.footer.rows).sum, 1L)
+    val nulls   =
+      read.filter(_.values.isNullAt(i)).map(_.footer.rows).sum.toDouble / math.max(read.map(_.footer.rows).sum, 1L)
     ColumnProfile.checked(
       ndv = Some(values.count(_ != null).toDouble),
       nulls = Some(nulls * rows),
@@ -155,8 +187,11 @@ final class TableFooters private (
   }
 
   private def ofValues(dataType: DataType, values: Vector[Any]): Width = {
-    def longest = values.collect { case s: UTF8String => s.numBytes.toDouble; case b: Array[Byte] => b.length.toDouble }.foldLeft(0.0)(math.max)
-    if (Widths.fixed(dataType).isDefined) Widths.ofType(dataType) else Width.measured(dataType.defaultSize.toDouble, Some(longest), None, Source.Footer)
+    def longest = values.collect {
+      case s: UTF8String => s.numBytes.toDouble; case b: Array[Byte] => b.length.toDouble
+    }.foldLeft(0.0)(math.max)
+    if (Widths.fixed(dataType).isDefined) Widths.ofType(dataType)
+    else Width.measured(dataType.defaultSize.toDouble, Some(longest), None, Source.Footer)
   }
 }
 
@@ -165,12 +200,16 @@ final case class RowGroups(files: Vector[(FileStatus, FileFooter)], all: Boolean
   val rows: Long = files.map(_._2.rows).sum
 
   lazy val groups: Vector[(FileStatus, RowGroup)] = files.flatMap { case (file, footer) =>
-    (if (footer.groups.isEmpty) Vector(RowGroup(0L, file.getLen, footer.rows)) else footer.groups).filter(_.rows > 0L).map(file -> _)
+    (if (footer.groups.isEmpty) Vector(RowGroup(0L, file.getLen, footer.rows)) else footer.groups).filter(
+      _.rows > 0L
+    ).map(file -> _)
   }
 
   /** Bytes of a row in the file, by column. */
   lazy val width: Map[String, Double] =
-    files.flatMap(_._2.columns.values).groupBy(_.name).map { case (name, columns) => name -> columns.map(_.bytes).sum / math.max(rows.toDouble, 1.0) }
+    files.flatMap(_._2.columns.values).groupBy(_.name).map { case (name, columns) =>
+      name -> columns.map(_.bytes).sum / math.max(rows.toDouble, 1.0)
+    }
 }
 
 object TableFooters {
@@ -184,18 +223,43 @@ object TableFooters {
         case f: HadoopFsRelation =>
           def conf  = f.sparkSession.sessionState.newHadoopConfWithOptions(f.options)
           val plain = Set[Class[_]](classOf[ParquetFileFormat], classOf[OrcFileFormat])(f.fileFormat.getClass)
-          for (format <- FooterFormat.of(f.fileFormat); files <- ListedFiles(f.location)(f.location.listFiles(Nil, Nil)))
-            yield new TableFooters(name, r.output, format, plain, f.dataSchema.size, f.partitionSchema, files, conf, caseSensitive)
+          for (
+            format <- FooterFormat.of(f.fileFormat); files <- ListedFiles(f.location)(f.location.listFiles(Nil, Nil))
+          )
+            yield new TableFooters(
+              name,
+              r.output,
+              format,
+              plain,
+              f.dataSchema.size,
+              f.partitionSchema,
+              files,
+              conf,
+              caseSensitive
+            )
         case _ => None
       }
     case r: DataSourceV2ScanRelation => r.scan match {
         // what is not in the files is an aggregate that was pushed into the scan
-        case s: FileScan if r.output.forall(a => (s.dataSchema.fieldNames ++ s.fileIndex.partitionSchema.fieldNames).contains(a.name)) =>
+        case s: FileScan
+            if r.output.forall(a =>
+              (s.dataSchema.fieldNames ++ s.fileIndex.partitionSchema.fieldNames).contains(a.name)
+            ) =>
           for {
             (format, conf) <- FooterFormat.of(s)
             // predicates on the partitions are computed
             files <- ListedFiles(s.fileIndex)(s.fileIndex.listFiles(s.partitionFilters.filter(TrialSafe(_)), Nil))
-          } yield new TableFooters(name, r.output, format, true, s.dataSchema.size, s.fileIndex.partitionSchema, files, conf, caseSensitive)
+          } yield new TableFooters(
+            name,
+            r.output,
+            format,
+            true,
+            s.dataSchema.size,
+            s.fileIndex.partitionSchema,
+            files,
+            conf,
+            caseSensitive
+          )
         case _ => None
       }
     case _ => None
@@ -215,15 +279,25 @@ object TableFooters {
     case _                                        => if (n.high == n.low) Some(1.0) else None
   }
 
-  /** Files of a table whose footers are read: where they have many columns fewer, so that a query's tables are in the cache together. */
-  private def filesOf(columns: Int): Int = math.max(LeastFiles, math.min(FilesPerTable, FooterCache.MaxColumns / TablesPerQuery / math.max(columns, 1)))
+  /**
+   * Files of a table whose footers are read: where they have many columns fewer, so that a query's tables are in the
+   * cache together.
+   */
+  private def filesOf(columns: Int): Int =
+    math.max(LeastFiles, math.min(FilesPerTable, FooterCache.MaxColumns / TablesPerQuery / math.max(columns, 1)))
 
-  /** A sample of so many files, evenly spread, has a table's rows within a few per cent, and adding them up takes milliseconds. */
+  /**
+   * A sample of so many files, evenly spread, has a table's rows within a few per cent, and adding them up takes
+   * milliseconds.
+   */
   private val FilesPerTable = 512
 
   /** Files that are read however many columns they have: fewer are no sample. Of 5,000 columns they fill the cache. */
   private val LeastFiles = 16
 
-  /** Tables of more than FilesPerTable files that a query reads at the same time: a star's facts; most queries have one or two. */
+  /**
+   * Tables of more than FilesPerTable files that a query reads at the same time: a star's facts; most queries have one
+   * or two.
+   */
   private val TablesPerQuery = 8
 }

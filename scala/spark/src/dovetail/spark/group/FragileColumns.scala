@@ -6,12 +6,16 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.Movable
 
 /**
- * Columns of a plan that some projection in it computes by an expression that may throw ([[Movable]]). The expression is not evaluated where it stands:
+ * Columns of a plan that some projection in it computes by an expression that may throw ([[Movable]]). The expression
+ * is not evaluated where it stands:
  *
- *  - A filter on such a column is the filter on the expression: Spark pushes it through the projection, and on through the joins below it.
- *  - In compiled code a broadcast join looks for the partner first, and a column that the join does not read is computed for rows that have one.
+ *  - A filter on such a column is the filter on the expression: Spark pushes it through the projection, and on through
+ *    the joins below it.
+ *  - In compiled code a broadcast join looks for the partner first, and a column that the join does not read is
+ *    computed for rows that have one.
  *
- * So nothing of ours may filter by such a column inside of an input, and no join may be moved that has been sparing it rows.
+ * So nothing of ours may filter by such a column inside of an input, and no join may be moved that has been sparing it
+ * rows.
  */
 object FragileColumns {
 

@@ -23,7 +23,8 @@ object GroupNames {
     case j: Join                                   => s"${kind(j.joinType)}(${name(j.left)}, ${name(j.right)})"
     case other                                     =>
       val tables = other.collectLeaves().map(name).distinct
-      s"${other.nodeName.toLowerCase(java.util.Locale.ROOT)}(${tables.take(NamesShown).mkString(", ")}${if (tables.size > NamesShown) ", …" else ""})"
+      val more   = if (tables.size > NamesShown) ", …" else ""
+      s"${other.nodeName.toLowerCase(java.util.Locale.ROOT)}(${tables.take(NamesShown).mkString(", ")}$more)"
   }
 
   // an existence join has no SQL of its own, and its text holds an expression id

@@ -2,7 +2,15 @@ package org.apache.spark.sql.dovetail.group
 
 import dovetail.kernel.enumerate.Shape
 import dovetail.kernel.graph.JoinKind
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, EqualNullSafe, EqualTo, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  AttributeSet,
+  EqualNullSafe,
+  EqualTo,
+  Expression,
+  NamedExpression
+}
 import org.apache.spark.sql.catalyst.plans.{Cross, InnerLike}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
@@ -11,16 +19,18 @@ import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates, Mova
 /**
  * A maximal group of joins: first step from a logical plan to a join graph.
  *
- * Transparent are joins of all kinds without a strategy hint, filters on top of them, and projections between them, as far as what these compute reads one
- * input. All else is a leaf of the group: aggregates, windows, limits, unions, joins with a hint, and joins, filters and projections whose expressions must
- * stay where they are ([[Movable]]). A join whose condition may throw cannot be one of the group with a condition that waits for its inputs: Spark pushes
+ * Transparent are joins of all kinds without a strategy hint, filters on top of them, and projections between them, as
+ * far as what these compute reads one input. All else is a leaf of the group: aggregates, windows, limits, unions,
+ * joins with a hint, and joins, filters and projections whose expressions must stay where they are ([[Movable]]). A
+ * join whose condition may throw cannot be one of the group with a condition that waits for its inputs: Spark pushes
  * filters and conditions down after our rule, through whatever order it finds.
  *
  * @param top        the plan that the group takes the place of
  * @param leaves     in order of appearance, which makes duplicated bodies of a common table expression come out equal
  * @param conditions of inner joins, and filters
  * @param operators  joins of other kinds, bottom-up
- * @param computed   what projections between the joins compute, with the leaf it is computed from, those first that others read
+ * @param computed   what projections between the joins compute, with the leaf it is computed from, those first that
+ *                   others read
  * @param fragile    columns of the leaves, and computed from them, that are read at a price: [[FragileColumns]]
  * @param shape      the joins as written
  * @param crossed    some join is written as CROSS JOIN
@@ -43,10 +53,12 @@ final case class JoinGroup(
   }
 
   /**
-   * Per leaf what the group's expressions call its columns: its own, those computed from it, and the flag of an existence join that has it on its right
-   * side: who reads the flag reads all of that side.
+   * Per leaf what the group's expressions call its columns: its own, those computed from it, and the flag of an
+   * existence join that has it on its right side: who reads the flag reads all of that side.
    */
-  val outputs: Vector[AttributeSet] = leaves.indices.toVector.map(i => AttributeSet(own(i).toSeq ++ operators.filter(_.right.contains(i)).flatMap(_.flag)))
+  val outputs: Vector[AttributeSet] = leaves.indices.toVector.map(i =>
+    AttributeSet(own(i).toSeq ++ operators.filter(_.right.contains(i)).flatMap(_.flag))
+  )
 
   def predicates: JoinPredicates = JoinPredicates(outputs, conditions, fragile)
 
@@ -66,14 +78,18 @@ final case class JoinGroup(
 
 object JoinGroup {
 
-  /** Dovetail's mark on a join: a hint without a strategy. It means nothing to the planner, but Spark's own reordering leaves joins with a hint alone. */
+  /**
+   * Dovetail's mark on a join: a hint without a strategy. It means nothing to the planner, but Spark's own reordering
+   * leaves joins with a hint alone.
+   */
   val Mark: JoinHint = JoinHint(Some(HintInfo()), None)
 
   def isMark(hint: JoinHint): Boolean = hint.leftHint.exists(_.strategy.isEmpty) && hint.rightHint.isEmpty
 
   /**
-   * Leaves beyond which joins that are not inner are inputs of a group, as they were written: with half of four hundred relations outer joined the greedy
-   * search alone takes all the time there is, and what comes before the search as much again.
+   * Leaves beyond which joins that are not inner are inputs of a group, as they were written: with half of four hundred
+   * relations outer joined the greedy search alone takes all the time there is, and what comes before the search as
+   * much again.
    */
   private val MostWithOperators = 300
 
@@ -82,15 +98,29 @@ object JoinGroup {
     case Project(list, _) if !list.forall(_.isInstanceOf[Attribute]) => None
     case _                                                           =>
       val whole = part(plan, 0)
-      val all   = if (whole.operators.nonEmpty && whole.leaves.size > MostWithOperators) part(plan, 0, innerOnly = true) else whole
+      val all   = if (whole.operators.nonEmpty && whole.leaves.size > MostWithOperators) part(plan, 0, innerOnly = true)
+      else whole
       if (all.joins.isEmpty) None
       else {
         val (crossed, marked) = (all.joins.exists(_.joinType == Cross), all.joins.forall(j => isMark(j.hint)))
-        Some(JoinGroup(plan, all.leaves, all.conditions, all.operators, all.computed, all.fragile, all.shape, crossed, marked))
+        Some(JoinGroup(
+          plan,
+          all.leaves,
+          all.conditions,
+          all.operators,
+          all.computed,
+          all.fragile,
+          all.shape,
+          crossed,
+          marked
+        ))
       }
   }
 
-  /** @param open leaves whose rows come out as they are, or multiplied: not those that an outer join fills with NULLs, nor those only looked at */
+  /**
+   * @param open leaves whose rows come out as they are, or multiplied: not those that an outer join fills with NULLs,
+   * nor those only looked at
+   */
   final private case class Part(
       shape: Shape,
       leaves: Vector[LogicalPlan],
@@ -104,7 +134,8 @@ object JoinGroup {
   ) {
     def numbers: Vector[Int] = leaves.indices.toVector.map(first + _)
 
-    def filtered(condition: Expression): Part = copy(conditions = conditions :+ PlacedCondition(condition, numbers, open))
+    def filtered(condition: Expression): Part =
+      copy(conditions = conditions :+ PlacedCondition(condition, numbers, open))
 
     def joined(that: Part, join: Join): Part = {
       val both = Part(
@@ -120,7 +151,10 @@ object JoinGroup {
       )
       WrittenJoin(join, numbers, that.numbers) match {
         case Some(o) =>
-          both.copy(open = if (o.kind == JoinKind.FullOuter) Set.empty else if (o.left == numbers) open else that.open, operators = both.operators :+ o)
+          both.copy(
+            open = if (o.kind == JoinKind.FullOuter) Set.empty else if (o.left == numbers) open else that.open,
+            operators = both.operators :+ o
+          )
         case None => join.condition.fold(both)(both.filtered)
       }
     }
@@ -133,10 +167,15 @@ object JoinGroup {
     }
 
     private def computing(leaf: Int, a: Alias): Part =
-      copy(computed = computed :+ (leaf -> a), fragile = if (a.references.exists(fragile.contains)) fragile + a.toAttribute else fragile)
+      copy(
+        computed = computed :+ (leaf -> a),
+        fragile = if (a.references.exists(fragile.contains)) fragile + a.toAttribute else fragile
+      )
 
     private def leafOf(a: Alias): Option[Int] = {
-      def has(i: Int) = a.references.forall(r => leaves(i - first).outputSet.contains(r) || computed.exists { case (l, c) => l == i && c.exprId == r.exprId })
+      def has(i: Int) = a.references.forall(r =>
+        leaves(i - first).outputSet.contains(r) || computed.exists { case (l, c) => l == i && c.exprId == r.exprId }
+      )
       if (a.references.nonEmpty && Movable(a.child)) numbers.find(i => open(i) && has(i)) else None
     }
   }
@@ -156,9 +195,13 @@ object JoinGroup {
     }
   }
 
-  private def transparent(j: Join): Boolean = WrittenJoin.known(j.joinType) && !hasStrategy(j.hint) && j.condition.forall(Movable(_))
+  private def transparent(j: Join): Boolean =
+    WrittenJoin.known(j.joinType) && !hasStrategy(j.hint) && j.condition.forall(Movable(_))
 
-  /** Spark is going to broadcast one side, and to compute fragile columns of the other one only for rows that find a partner. */
+  /**
+   * Spark is going to broadcast one side, and to compute fragile columns of the other one only for rows that find a
+   * partner.
+   */
   private def spares(j: Join, left: Part, right: Part): Boolean = {
     def streams(side: Part, other: LogicalPlan) = side.fragile.nonEmpty && j.conf.wholeStageEnabled &&
       (SparkBroadcast(other, j.conf.autoBroadcastJoinThreshold) || !j.condition.exists(Conjuncts(_).exists(isEquality)))
@@ -168,5 +211,6 @@ object JoinGroup {
   /** Without one, a join that is not inner is done by a broadcast of any size. */
   private def isEquality(e: Expression): Boolean = e.isInstanceOf[EqualTo] || e.isInstanceOf[EqualNullSafe]
 
-  private def hasStrategy(hint: JoinHint): Boolean = hint.leftHint.exists(_.strategy.isDefined) || hint.rightHint.exists(_.strategy.isDefined)
+  private def hasStrategy(hint: JoinHint): Boolean =
+    hint.leftHint.exists(_.strategy.isDefined) || hint.rightHint.exists(_.strategy.isDefined)
 }

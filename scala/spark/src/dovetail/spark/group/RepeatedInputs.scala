@@ -8,17 +8,20 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
- * How often a query has the very same input: a table with the same columns and predicates. Spark broadcasts it once and reuses the exchange
- * (`ReuseExchange`), which the cost model is told (`Relation.copies`), so that the parts of a query that share an input keep doing so.
+ * How often a query has the very same input: a table with the same columns and predicates. Spark broadcasts it once and
+ * reuses the exchange (`ReuseExchange`), which the cost model is told (`Relation.copies`), so that the parts of a query
+ * that share an input keep doing so.
  */
 final class RepeatedInputs private (counts: Map[RepeatedInputs.Form, Int]) {
-  def copies(leaf: LogicalPlan): Int = if (counts.isEmpty) 1 else RepeatedInputs.form(leaf).flatMap(counts.get).getOrElse(1)
+  def copies(leaf: LogicalPlan): Int =
+    if (counts.isEmpty) 1 else RepeatedInputs.form(leaf).flatMap(counts.get).getOrElse(1)
 }
 
 object RepeatedInputs {
 
   /**
-   * What inputs that are the same have in common, column ids aside. Spark's canonical form would do, but takes time by the square of a table's columns.
+   * What inputs that are the same have in common, column ids aside. Spark's canonical form would do, but takes time by
+   * the square of a table's columns.
    *
    * @param steps from the table on: lists of columns and predicates
    */
@@ -68,7 +71,8 @@ object RepeatedInputs {
     case a: Alias                                  => placed(a.child, places)
     case other                                     =>
       other.transform {
-        case a: AttributeReference if places.contains(a.exprId) => AttributeReference("", a.dataType)(ExprId(places(a.exprId).toLong))
+        case a: AttributeReference if places.contains(a.exprId) =>
+          AttributeReference("", a.dataType)(ExprId(places(a.exprId).toLong))
       }.canonicalized
   }
 }

@@ -6,11 +6,12 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 
 /**
- * Tells copies of a subquery apart. Where Spark infers from `a.k IN (…)` and `a.k = b.k` that `b.k IN (…)` holds too, both semi joins look at the same columns;
- * in one group of joins nobody could tell which of the two a column is of.
+ * Tells copies of a subquery apart. Where Spark infers from `a.k IN (…)` and `a.k = b.k` that `b.k IN (…)` holds too,
+ * both semi joins look at the same columns; in one group of joins nobody could tell which of the two a column is of.
  *
- * The copies become inputs of their group as a whole ([[SubqueryCopies.isWhole]]), all but the first under new names. All of them, so that they are ordered in
- * the same way and Spark computes them once: it drops names that change nothing, and operators that do nothing, later on.
+ * The copies become inputs of their group as a whole ([[SubqueryCopies.isWhole]]), all but the first under new names.
+ * All of them, so that they are ordered in the same way and Spark computes them once: it drops names that change
+ * nothing, and operators that do nothing, later on.
  */
 object SubqueryCopies {
   private val Whole = TreeNodeTag[Unit]("dovetail.whole")
@@ -20,7 +21,9 @@ object SubqueryCopies {
 
   def apply(plan: LogicalPlan): LogicalPlan = {
     val looked = plan.collect { case j: Join if looksOnly(j.joinType) => j.right.outputSet }
-    val copied = AttributeSet(looked.zipWithIndex.flatMap { case (s, i) => looked.take(i).flatMap(s.intersect(_).toSeq) })
+    val copied = AttributeSet(looked.zipWithIndex.flatMap { case (s, i) =>
+      looked.take(i).flatMap(s.intersect(_).toSeq)
+    })
     if (copied.isEmpty) plan else new Renaming(copied)(plan)
   }
 

@@ -6,12 +6,19 @@ import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.Join
 
 /**
- * A join of a group that is not inner, as it was written. A right outer join is taken for a left outer one with its inputs exchanged.
+ * A join of a group that is not inner, as it was written. A right outer join is taken for a left outer one with its
+ * inputs exchanged.
  *
  * @param left  leaves below its left input, ascending
  * @param right leaves below its right input, ascending
  */
-final case class WrittenJoin(kind: JoinKind, joinType: JoinType, left: Vector[Int], right: Vector[Int], condition: Option[Expression]) {
+final case class WrittenJoin(
+    kind: JoinKind,
+    joinType: JoinType,
+    left: Vector[Int],
+    right: Vector[Int],
+    condition: Option[Expression]
+) {
 
   /** The column that an existence join adds. */
   def flag: Option[Attribute] = joinType match {
@@ -28,7 +35,10 @@ object WrittenJoin {
     case other      => kindOf(other).map(new WrittenJoin(_, other, left, right, join.condition))
   }
 
-  /** Whether the search knows joins of this type. It does not know those of scalar subqueries, which fail on a second partner (Spark 4). */
+  /**
+   * Whether the search knows joins of this type. It does not know those of scalar subqueries, which fail on a second
+   * partner (Spark 4).
+   */
   def known(joinType: JoinType): Boolean = joinType match {
     case Inner | Cross | RightOuter => true
     case other                      => kindOf(other).isDefined

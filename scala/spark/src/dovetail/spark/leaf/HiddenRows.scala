@@ -4,8 +4,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 /**
- * Files that are read by a format of somebody else's, which may leave out rows that they hold: Delta Lake does, with deletion vectors. What footers or a pass
- * over such files count is an upper bound, and no more.
+ * Files that are read by a format of somebody else's, which may leave out rows that they hold: Delta Lake does, with
+ * deletion vectors. What footers or a pass over such files count is an upper bound, and no more.
  */
 object HiddenRows {
 

@@ -6,8 +6,8 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 
 /**
- * Rows that the user has told of, in one session: of a table as a whole, or of what a query returns, which holds wherever a query joins the same relations by
- * the same predicates (`DOVETAIL SET ROWS`).
+ * Rows that the user has told of, in one session: of a table as a whole, or of what a query returns, which holds
+ * wherever a query joins the same relations by the same predicates (`DOVETAIL SET ROWS`).
  */
 final class KnownRows {
   import KnownRows._
@@ -21,7 +21,8 @@ final class KnownRows {
 
   def set(told: Seq[Entry]): Unit = synchronized {
     val again = told.map(_.key).toSet
-    entries = entries.filterNot(e => again(e.key)) ++ told.groupBy(_.key).values.map(_.last).toVector.sortBy(told.indexOf(_))
+    entries =
+      entries.filterNot(e => again(e.key)) ++ told.groupBy(_.key).values.map(_.last).toVector.sortBy(told.indexOf(_))
   }
 
   /** Whether there was one. */

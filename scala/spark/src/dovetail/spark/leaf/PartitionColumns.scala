@@ -5,7 +5,10 @@ import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
-/** Columns by whose values the files of a leaf are divided: by a join on one of them Spark can prune its scan (`PartitionPruning`), which the cost model knows. */
+/**
+ * Columns by whose values the files of a leaf are divided: by a join on one of them Spark can prune its scan
+ * (`PartitionPruning`), which the cost model knows.
+ */
 object PartitionColumns {
 
   /** By expression id; none of what is no scan, or more than a scan. */

@@ -6,7 +6,9 @@ import dovetail.kernel.cost.BroadcastMemory
 import dovetail.kernel.profile.{Estimate, RelationProfile}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
-/** Spark's own decision to broadcast an input, by Spark's own size: the one that will be made when the join is planned. */
+/**
+ * Spark's own decision to broadcast an input, by Spark's own size: the one that will be made when the join is planned.
+ */
 object SparkBroadcast {
 
   /** @param threshold bytes; negative: never */
@@ -16,8 +18,8 @@ object SparkBroadcast {
       catch { case NonFatal(_) | _: MatchError => false })
 
   /**
-   * The input takes more memory than there is for a broadcast: Spark goes by bytes of files, which may be compressed a hundredfold. In another order Spark might
-   * broadcast it where in the written one it does not.
+   * The input takes more memory than there is for a broadcast: Spark goes by bytes of files, which may be compressed a
+   * hundredfold. In another order Spark might broadcast it where in the written one it does not.
    *
    * @param limit bytes of memory
    */

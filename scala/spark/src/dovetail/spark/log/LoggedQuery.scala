@@ -12,28 +12,38 @@ import org.apache.spark.sql.types._
  * @param millis that the rule took
  * @param nanos  that its last run took
  */
-final case class LoggedQuery(id: Long, at: Instant, told: LazyValue[LoggedQuery.Told], millis: Double, runs: Int, nanos: Option[Long]) {
+final case class LoggedQuery(
+    id: Long,
+    at: Instant,
+    told: LazyValue[LoggedQuery.Told],
+    millis: Double,
+    runs: Int,
+    nanos: Option[Long]
+) {
   def query: Option[String]       = told.value.query
   def groups: Vector[GroupReport] = told.value.groups
 
   def ran(counted: Vector[GroupReport], took: Long): LoggedQuery =
     copy(told = new LazyValue(() => told.value.copy(groups = counted)), runs = runs + 1, nanos = Some(took))
 
-  private lazy val used: Vector[(TreeReport, TreeReport)] = groups.flatMap(g => g.before.map(b => (b, g.after.getOrElse(b))))
-  private lazy val joins: Vector[JoinReport]              = used.flatMap(_._2.joins)
+  private lazy val used: Vector[(TreeReport, TreeReport)] =
+    groups.flatMap(g => g.before.map(b => (b, g.after.getOrElse(b))))
+  private lazy val joins: Vector[JoinReport] = used.flatMap(_._2.joins)
 
   /** Share of the written order's estimated cost that was saved. */
   def predictedGain: Option[Double] = gain(used.map(_._2.cost.total).sum, used.map(_._1.cost.total).sum)
 
   /** Rows out of all joins, as estimated, and as they came; the latter only if all joins are known. */
   def estimatedRows: Double  = joins.map(_.rows.value).sum
-  def joinRows: Option[Long] = if (joins.nonEmpty && joins.forall(_.actual.isDefined)) Some(joins.flatMap(_.actual).sum) else None
-  def qError: Option[Double] = joins.flatMap(j => j.actual.map(a => QError(j.rows.value, a.toDouble))).reduceOption(_ max _)
-  def reordered: Int         = groups.count(_.status == "reordered")
+  def joinRows: Option[Long] =
+    if (joins.nonEmpty && joins.forall(_.actual.isDefined)) Some(joins.flatMap(_.actual).sum) else None
+  def qError: Option[Double] =
+    joins.flatMap(j => j.actual.map(a => QError(j.rows.value, a.toDouble))).reduceOption(_ max _)
+  def reordered: Int = groups.count(_.status == "reordered")
 
   /**
-   * Share of the written order's join rows that were saved. The written order did not run: a join that both have counts with the rows that came, another one
-   * with its estimate.
+   * Share of the written order's join rows that were saved. The written order did not run: a join that both have counts
+   * with the rows that came, another one with its estimate.
    */
   def seenGain: Option[Double] = joinRows.flatMap { rows =>
     gain(

@@ -6,7 +6,10 @@ import org.apache.spark.sql.dovetail.BuildInfo
 import org.apache.spark.sql.dovetail.report.ReportText
 import org.apache.spark.sql.execution.SparkPlan
 
-/** What the log knows of a physical plan, for `df.explain()` and the SQL tab of Spark's user interface; empty where it knows nothing. */
+/**
+ * What the log knows of a physical plan, for `df.explain()` and the SQL tab of Spark's user interface; empty where it
+ * knows nothing.
+ */
 object PlanSection {
   val Title: String = "Dovetail"
 
@@ -15,7 +18,12 @@ object PlanSection {
       val found = QueryLog(session).of(plan)
       if (found.isEmpty) ""
       else
-        ReportText(BuildInfo.version, DovetailConf.Enabled.get(session.sessionState.conf), found.flatMap(_.groups), Vector("total" -> found.map(_.millis).sum))
+        ReportText(
+          BuildInfo.version,
+          DovetailConf.Enabled.get(session.sessionState.conf),
+          found.flatMap(_.groups),
+          Vector("total" -> found.map(_.millis).sum)
+        )
     }
   }
 }

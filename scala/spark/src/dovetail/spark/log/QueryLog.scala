@@ -13,10 +13,12 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.util.ThreadUtils
 
 /**
- * The last queries of a session that Dovetail looked at: what it decided, and, once they have run, what came of it (`dovetail_queries()`).
+ * The last queries of a session that Dovetail looked at: what it decided, and, once they have run, what came of it
+ * (`dovetail_queries()`).
  *
- * The rule adds an entry, which a thread of the log's own fills: planning does not wait for it. [[RunListener]] adds the rows of its joins. An executed plan is
- * known by the number of its entry, which the rule leaves on the joins and Spark takes along; columns tell nothing, for queries of one table share them.
+ * The rule adds an entry, which a thread of the log's own fills: planning does not wait for it. [[RunListener]] adds
+ * the rows of its joins. An executed plan is known by the number of its entry, which the rule leaves on the joins and
+ * Spark takes along; columns tell nothing, for queries of one table share them.
  */
 final class QueryLog {
   private var entries = Vector.empty[LoggedQuery]
@@ -52,10 +54,14 @@ object QueryLog {
 
   private val Entry = TreeNodeTag[Long]("dovetail.entry")
 
-  /** Of a plan and its subqueries. Adaptive execution can do away with joins while it runs: what it began with has them all. */
+  /**
+   * Of a plan and its subqueries. Adaptive execution can do away with joins while it runs: what it began with has them
+   * all.
+   */
   private def ids(plan: SparkPlan): Set[Long] = plan match {
     case a: AdaptiveSparkPlanExec => ids(a.initialPlan)
-    case other                    => other.logicalLink.flatMap(_.getTagValue(Entry)).toSet ++ (other.children ++ other.subqueries).flatMap(ids)
+    case other                    =>
+      other.logicalLink.flatMap(_.getTagValue(Entry)).toSet ++ (other.children ++ other.subqueries).flatMap(ids)
   }
 
   /** Characters of a query's text that are kept. */
@@ -79,7 +85,10 @@ object QueryLog {
     }
   }
 
-  /** Runs the rule on `plan`, and keeps what it did; not where somebody else collects the trace: explain and profile tell it themselves. */
+  /**
+   * Runs the rule on `plan`, and keeps what it did; not where somebody else collects the trace: explain and profile
+   * tell it themselves.
+   */
   def keeping(session: SparkSession, plan: LogicalPlan)(rule: => LogicalPlan): LogicalPlan = {
     val most = DovetailConf.LogQueries.get(session.sessionState.conf).toInt
     if (most == 0 || Trace.isOn) rule
@@ -96,5 +105,6 @@ object QueryLog {
     }
   }
 
-  private def text(plan: LogicalPlan): Option[String] = plan.collectFirst { case p if p.origin.sqlText.isDefined => p.origin.sqlText.get.take(TextKept) }
+  private def text(plan: LogicalPlan): Option[String] =
+    plan.collectFirst { case p if p.origin.sqlText.isDefined => p.origin.sqlText.get.take(TextKept) }
 }

@@ -6,12 +6,17 @@ import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, LogicalQueryStage => AdaptiveStage, QueryStageExec}
+import org.apache.spark.sql.execution.adaptive.{
+  AdaptiveSparkPlanExec,
+  LogicalQueryStage => AdaptiveStage,
+  QueryStageExec
+}
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
- * A way of joining that was Dovetail's choice: a mark on the operator that runs, by which a failure finds it ([[FailedJoins]]).
+ * A way of joining that was Dovetail's choice: a mark on the operator that runs, by which a failure finds it
+ * ([[FailedJoins]]).
  *
  * @param method as people call it
  * @param build  the input that is broadcast or hashed
@@ -19,8 +24,8 @@ import org.apache.spark.sql.dovetail.leaf.LeafNames
 final case class ChosenJoin(method: String, build: LogicalPlan) {
 
   /**
-   * By which the same choice is known in another run: the tables, and the input as text without expression ids. Functions of users are other objects each
-   * time a query is read, and have the same names.
+   * By which the same choice is known in another run: the tables, and the input as text without expression ids.
+   * Functions of users are other objects each time a query is read, and have the same names.
    */
   lazy val signature: String = {
     val plan = ChosenJoin.asPlanned(build)
@@ -28,7 +33,8 @@ final case class ChosenJoin(method: String, build: LogicalPlan) {
     f"${XXH64.hashUnsafeBytes(text, Platform.BYTE_ARRAY_OFFSET.toLong, text.length, 0L)}%016x"
   }
 
-  def failure(reason: String): JoinFailure = JoinFailure.now(signature, method, ChosenJoin.tables(ChosenJoin.asPlanned(build)).distinct, reason)
+  def failure(reason: String): JoinFailure =
+    JoinFailure.now(signature, method, ChosenJoin.tables(ChosenJoin.asPlanned(build)).distinct, reason)
 }
 
 object ChosenJoin {
@@ -37,7 +43,9 @@ object ChosenJoin {
 
   private val Tag = TreeNodeTag[ChosenJoin]("dovetail.chosen")
 
-  def mark(plans: Seq[SparkPlan], choice: ChosenJoin): Seq[SparkPlan] = { plans.foreach(_.setTagValue(Tag, choice)); plans }
+  def mark(plans: Seq[SparkPlan], choice: ChosenJoin): Seq[SparkPlan] = {
+    plans.foreach(_.setTagValue(Tag, choice)); plans
+  }
 
   /** In all of a plan, as it was planned at first and as it is now. */
   def in(plan: SparkPlan): Vector[ChosenJoin] = plan match {
@@ -47,7 +55,11 @@ object ChosenJoin {
   }
 
   /** Without what has been computed meanwhile. */
-  private def asPlanned(plan: LogicalPlan): LogicalPlan = plan.transformUp { case s: AdaptiveStage => asPlanned(s.logicalPlan) }
+  private def asPlanned(plan: LogicalPlan): LogicalPlan = plan.transformUp { case s: AdaptiveStage =>
+    asPlanned(s.logicalPlan)
+  }
 
-  private def tables(plan: LogicalPlan): Vector[String] = plan.collectLeaves().collect { case l: LeafNode => LeafNames.name(l) }.toVector
+  private def tables(plan: LogicalPlan): Vector[String] = plan.collectLeaves().collect { case l: LeafNode =>
+    LeafNames.name(l)
+  }.toVector
 }

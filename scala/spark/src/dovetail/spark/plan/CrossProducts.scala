@@ -8,18 +8,23 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.BooleanType
 
 /**
- * What Spark refuses where `spark.sql.crossJoin.enabled` is false, as its rule CheckCartesianProducts does after ours: joins that are not written as CROSS JOIN
- * and have no predicate with columns of both sides. A plan that Spark refuses is not mended by another order, and no order makes such a join.
+ * What Spark refuses where `spark.sql.crossJoin.enabled` is false, as its rule CheckCartesianProducts does after ours:
+ * joins that are not written as CROSS JOIN and have no predicate with columns of both sides. A plan that Spark refuses
+ * is not mended by another order, and no order makes such a join.
  */
 object CrossProducts {
-  def refused(plan: LogicalPlan, conf: SQLConf): Boolean = !conf.crossJoinEnabled && plan.exists { case j: Join => refused(j); case _ => false }
+  def refused(plan: LogicalPlan, conf: SQLConf): Boolean = !conf.crossJoinEnabled && plan.exists {
+    case j: Join => refused(j); case _ => false
+  }
 
   private def refused(join: Join): Boolean = join.joinType match {
     case Inner | LeftOuter | RightOuter | FullOuter =>
       join.condition.toSeq.flatMap(Conjuncts(_)) match {
         case Seq(Literal(false, BooleanType)) | Seq(Literal(null, BooleanType)) => false
         case conditions                                                         =>
-          !conditions.exists(c => c.references.exists(join.left.outputSet.contains) && c.references.exists(join.right.outputSet.contains))
+          !conditions.exists(c =>
+            c.references.exists(join.left.outputSet.contains) && c.references.exists(join.right.outputSet.contains)
+          )
       }
     case _ => false
   }

@@ -11,9 +11,10 @@ import org.apache.spark.sql.execution.exchange.ENSURE_REQUIREMENTS
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * A shuffled join whose two inputs have been exchanged: rows and bytes are counted, so it is certain whether any task can hold a hash table of the smaller
- * input ([[dovetail.kernel.cost.HashTable]]). Then neither input needs to be sorted. Spark asks the same question by a fixed size, which is
- * 0 unless somebody sets it (spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold), and not at all by what memory there is.
+ * A shuffled join whose two inputs have been exchanged: rows and bytes are counted, so it is certain whether any task
+ * can hold a hash table of the smaller input ([[dovetail.kernel.cost.HashTable]]). Then neither input needs to be
+ * sorted. Spark asks the same question by a fixed size, which is 0 unless somebody sets it
+ * (spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold), and not at all by what memory there is.
  */
 object ExchangedInputs {
 
@@ -23,14 +24,19 @@ object ExchangedInputs {
       left  <- exchanged(j.left)
       right <- exchanged(j.right)
       if DovetailConf.AdaptiveHash.get(j.conf) && !smallEnoughToBroadcast(j)
-      side <- Seq(BuildLeft, BuildRight).filter(JoinChoice.builds(j.joinType, _)).sortBy(s => if (s == BuildLeft) left.bytes else right.bytes).headOption
+      side <- Seq(BuildLeft, BuildRight).filter(JoinChoice.builds(j.joinType, _)).sortBy(s =>
+        if (s == BuildLeft) left.bytes else right.bytes
+      ).headOption
       (build, other) = if (side == BuildLeft) (left, right) else (right, left)
       table          = new TaskMemory(context, j.conf).hashTable
       if table.pays(build.bytes, other.bytes) && table.fits(build.rows, build.bytes)
     } yield side
 
   private def smallEnoughToBroadcast(j: Join): Boolean = {
-    val limit = math.max(j.conf.autoBroadcastJoinThreshold, j.conf.getConf(SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD).getOrElse(0L))
+    val limit = math.max(
+      j.conf.autoBroadcastJoinThreshold,
+      j.conf.getConf(SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD).getOrElse(0L)
+    )
     Seq(j.left, j.right).exists(_.stats.sizeInBytes <= limit)
   }
 
@@ -41,7 +47,8 @@ object ExchangedInputs {
   private def exchanged(plan: LogicalPlan): Option[Exchanged] = plan match {
     case p: Project       => exchanged(p.child)
     case s: AdaptiveStage => s.physicalPlan match {
-        case q: ShuffleQueryStageExec if q.isMaterialized && q.shuffle.shuffleOrigin == ENSURE_REQUIREMENTS && isHashed(q) =>
+        case q: ShuffleQueryStageExec
+            if q.isMaterialized && q.shuffle.shuffleOrigin == ENSURE_REQUIREMENTS && isHashed(q) =>
           val stats = q.getRuntimeStatistics
           stats.rowCount.map(rows => Exchanged(rows.toDouble, stats.sizeInBytes.toDouble))
         case _ => None

@@ -13,12 +13,13 @@ import org.apache.spark.sql.util.QueryExecutionListener
 import org.apache.spark.util.ShutdownHookManager
 
 /**
- * Learns from queries that fail with a broadcast or a hash table of ours: too large for the driver, for an executor, for a task, or for the time they have.
- * Spark cannot take either back once it has begun, so the query is lost, but it is the last one: the choice is known again by its [[ChosenJoin]], and is
- * not made again ([[JoinFailures]]).
+ * Learns from queries that fail with a broadcast or a hash table of ours: too large for the driver, for an executor,
+ * for a task, or for the time they have. Spark cannot take either back once it has begun, so the query is lost, but it
+ * is the last one: the choice is known again by its [[ChosenJoin]], and is not made again ([[JoinFailures]]).
  *
- * A driver that dies takes its listeners along. As far as the JVM still ends in order, the choices of the queries that were running count as failed: Spark
- * ends it so when a thread has run out of memory. Of a driver that is killed nothing is known.
+ * A driver that dies takes its listeners along. As far as the JVM still ends in order, the choices of the queries that
+ * were running count as failed: Spark ends it so when a thread has run out of memory. Of a driver that is killed
+ * nothing is known.
  */
 object FailedJoins {
 
@@ -40,7 +41,8 @@ object FailedJoins {
   private def watch(session: SparkSession): Unit = if (watched.put(session, true) == null) {
     session.listenerManager.register(OfQueries)
     session.sparkContext.addSparkListener(Running)
-    if (!hooked.getAndSet(true)) ShutdownHookManager.addShutdownHook(ShutdownHookManager.SPARK_CONTEXT_SHUTDOWN_PRIORITY + 1)(() => Running.lost())
+    if (!hooked.getAndSet(true))
+      ShutdownHookManager.addShutdownHook(ShutdownHookManager.SPARK_CONTEXT_SHUTDOWN_PRIORITY + 1)(() => Running.lost())
   }
 
   private object OfQueries extends QueryExecutionListener {
@@ -60,7 +62,10 @@ object FailedJoins {
     }
 
     def lost(): Unit = executions.forEach { id =>
-      FailOpen("noting a lost join", (_: String) => ())(Option(SQLExecution.getQueryExecution(id)).foreach(learn(_, "the driver ended")))
+      FailOpen(
+        "noting a lost join",
+        (_: String) => ()
+      )(Option(SQLExecution.getQueryExecution(id)).foreach(learn(_, "the driver ended")))
     }
   }
 
@@ -73,11 +78,17 @@ object FailedJoins {
     }
   }
 
-  /** What there was too little of, as the failure says; None where it failed of something else. Spark has no type of its own for most of these. */
-  private def shortage(e: Throwable): Option[String] = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(CausesSeen).flatMap {
-    case _: OutOfMemoryError => Some("out of memory")
-    case cause               => Option(cause.getMessage).flatMap(m => Shortages.collectFirst { case (sign, reason) if m.contains(sign) => reason })
-  }.toSeq.headOption
+  /**
+   * What there was too little of, as the failure says; None where it failed of something else. Spark has no type of its
+   * own for most of these.
+   */
+  private def shortage(e: Throwable): Option[String] =
+    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(CausesSeen).flatMap {
+      case _: OutOfMemoryError => Some("out of memory")
+      case cause               => Option(cause.getMessage).flatMap(m =>
+          Shortages.collectFirst { case (sign, reason) if m.contains(sign) => reason }
+        )
+    }.toSeq.headOption
 
   /** Causes of causes that are looked at: a chain may be a circle. */
   private val CausesSeen = 20

@@ -6,7 +6,13 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs, WrittenJoin}
 import org.apache.spark.sql.dovetail.leaf.PartitionColumns
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, JoinPredicates, NullRejection, PredicateSelectivity}
+import org.apache.spark.sql.dovetail.predicates.{
+  Conjuncts,
+  ExpressionText,
+  JoinPredicates,
+  NullRejection,
+  PredicateSelectivity
+}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
 /**
@@ -23,13 +29,18 @@ final class GroupGraph(
     repeated: RepeatedInputs,
     planner: Planner
 ) {
-  private val conditions  = group.operators.map(o => o.condition.toVector.flatMap(Conjuncts(_)).map(e => e -> GroupGraph.key(e, o, predicates)))
+  private val conditions =
+    group.operators.map(o => o.condition.toVector.flatMap(Conjuncts(_)).map(e => e -> GroupGraph.key(e, o, predicates)))
   private val profiles    = leaves.indices.toVector.map(withJointNdv)
   private val selectivity = new PredicateSelectivity(profiles, predicates.relationsOf)
 
   def graph: JoinGraph = {
-    val names     = GroupNames(group, leaves)
-    val samples   = statistics.samples.relations(leaves, predicates, conditions.flatten.flatMap(_._2).map { case (l, r) => Vector(l, r) })
+    val names   = GroupNames(group, leaves)
+    val samples = statistics.samples.relations(
+      leaves,
+      predicates,
+      conditions.flatten.flatMap(_._2).map { case (l, r) => Vector(l, r) }
+    )
     val relations = leaves.indices.toVector.map { i =>
       Relation(
         i,
@@ -50,17 +61,23 @@ final class GroupGraph(
     )
   }
 
-  /** A leaf's profile, with what its sample tells of composite keys: the columns of two or more equalities with one other relation. */
+  /**
+   * A leaf's profile, with what its sample tells of composite keys: the columns of two or more equalities with one
+   * other relation.
+   */
   private def withJointNdv(leaf: Int): RelationProfile = {
     val profile = statistics(leaves(leaf))
     val classes = predicates.members.filter(_.exists(_.relation == leaf))
-    val inner   = leaves.indices.toVector.filter(_ != leaf).map(other => classes.filter(_.exists(_.relation == other)).flatMap(_.find(_.relation == leaf)))
-    val others  = conditions.map(_.flatMap(_._2).flatMap { case (l, r) => Seq(l, r).find(_.relation == leaf) })
-    val keys    = (inner ++ others).map(_.map(_.expression)).collect {
+    val inner   = leaves.indices.toVector.filter(_ != leaf).map(other =>
+      classes.filter(_.exists(_.relation == other)).flatMap(_.find(_.relation == leaf))
+    )
+    val others = conditions.map(_.flatMap(_._2).flatMap { case (l, r) => Seq(l, r).find(_.relation == leaf) })
+    val keys   = (inner ++ others).map(_.map(_.expression)).collect {
       case es if es.size > 1 && es.forall(_.isInstanceOf[Attribute]) => es.collect { case a: Attribute => a }.distinct
     }
     val wanted = keys.filter(as => as.size > 1 && !profile.groups.contains(as.map(_.exprId.id).toSet)).distinct
-    val found  = for (as <- wanted; sample <- statistics.samples(leaves(leaf)); ndv <- sample.distinct(as)) yield as.map(_.exprId.id).toSet -> ndv
+    val found  = for (as <- wanted; sample <- statistics.samples(leaves(leaf)); ndv <- sample.distinct(as))
+      yield as.map(_.exprId.id).toSet -> ndv
     profile.copy(groups = profile.groups ++ found)
   }
 
@@ -90,7 +107,10 @@ final class GroupGraph(
 private object GroupGraph {
   import JoinPredicates.ClassMember
 
-  /** What a join can be hashed by, left side first: an equality of one relation on each side; also as NOT IN has it, where a comparison with NULL counts as a partner, and null-safe as EXCEPT has it. */
+  /**
+   * What a join can be hashed by, left side first: an equality of one relation on each side; also as NOT IN has it,
+   * where a comparison with NULL counts as a partner, and null-safe as EXCEPT has it.
+   */
   def key(e: Expression, o: WrittenJoin, predicates: JoinPredicates): Option[(ClassMember, ClassMember)] = e match {
     case EqualTo(l, r)                                                     => pair(l, r, o, predicates)
     case EqualNullSafe(l, r)                                               => pair(l, r, o, predicates)
@@ -98,13 +118,22 @@ private object GroupGraph {
     case _                                                                 => None
   }
 
-  private def pair(l: Expression, r: Expression, o: WrittenJoin, predicates: JoinPredicates): Option[(ClassMember, ClassMember)] =
+  private def pair(
+      l: Expression,
+      r: Expression,
+      o: WrittenJoin,
+      predicates: JoinPredicates
+  ): Option[(ClassMember, ClassMember)] =
     (predicates.relationsOf(l), predicates.relationsOf(r)) match {
-      case (Vector(a), Vector(b)) if o.left.contains(a) && o.right.contains(b) => Some((ClassMember(a, l), ClassMember(b, r)))
-      case (Vector(a), Vector(b)) if o.left.contains(b) && o.right.contains(a) => Some((ClassMember(b, r), ClassMember(a, l)))
-      case _                                                                   => None
+      case (Vector(a), Vector(b)) if o.left.contains(a) && o.right.contains(b) =>
+        Some((ClassMember(a, l), ClassMember(b, r)))
+      case (Vector(a), Vector(b)) if o.left.contains(b) && o.right.contains(a) =>
+        Some((ClassMember(b, r), ClassMember(a, l)))
+      case _ => None
     }
 
   def across(l: Vector[Int], r: Vector[Int], o: WrittenJoin): Boolean =
-    (l.forall(o.left.contains) && r.forall(o.right.contains)) || (l.forall(o.right.contains) && r.forall(o.left.contains))
+    (l.forall(o.left.contains) && r.forall(o.right.contains)) || (l.forall(o.right.contains) && r.forall(
+      o.left.contains
+    ))
 }

@@ -15,8 +15,8 @@ import org.apache.spark.sql.dovetail.steer.{Capture, GroupForm, Steering}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * Orders one group of joins: what keeps rows away ([[SemiJoinReduction]]), the graph ([[GroupPreparation]]), the search, the decision ([[OrderChoice]]), and the
- * new plan ([[RebuildPlan]]) or the written one ([[WrittenOrder]]).
+ * Orders one group of joins: what keeps rows away ([[SemiJoinReduction]]), the graph ([[GroupPreparation]]), the
+ * search, the decision ([[OrderChoice]]), and the new plan ([[RebuildPlan]]) or the written one ([[WrittenOrder]]).
  */
 final class GroupOrdering(
     planner: Planner,
@@ -29,21 +29,25 @@ final class GroupOrdering(
   private val choice = new OrderChoice(planner, steering)
 
   /** @param inside orders the groups inside of a leaf */
-  def apply(group: JoinGroup, inside: LogicalPlan => LogicalPlan): LogicalPlan = PlanningTime.orNone(reduced(group)) match {
-    case None                                   => late(group, group.leaves.map(inside), Vector.empty)
-    case Some((off, predicates, leaves, notes)) =>
-      val optimized = leaves.map(inside)
-      PlanningTime.orNone {
-        // what keeps rows away is in the group already: counted once more it would make the join with it too small
-        group.leaves.indices.filterNot(i => leaves(i) eq group.leaves(i)).foreach(i => statistics.learnCopy(group.leaves(i), optimized(i)))
-        ordered(group, optimized, predicates, off, notes)
-      }.getOrElse(late(group, optimized, notes))
-  }
+  def apply(group: JoinGroup, inside: LogicalPlan => LogicalPlan): LogicalPlan =
+    PlanningTime.orNone(reduced(group)) match {
+      case None                                   => late(group, group.leaves.map(inside), Vector.empty)
+      case Some((off, predicates, leaves, notes)) =>
+        val optimized = leaves.map(inside)
+        PlanningTime.orNone {
+          // what keeps rows away is in the group already: counted once more it would make the join with it too small
+          group.leaves.indices.filterNot(i => leaves(i) eq group.leaves(i)).foreach(i =>
+            statistics.learnCopy(group.leaves(i), optimized(i))
+          )
+          ordered(group, optimized, predicates, off, notes)
+        }.getOrElse(late(group, optimized, notes))
+    }
 
   private def reduced(group: JoinGroup): (Option[String], JoinPredicates, Vector[LogicalPlan], Vector[String]) = {
     val off             = steering.off(group)
     val predicates      = Trace.timed("extract")(group.predicates)
-    val (leaves, notes) = if (off.isEmpty) Trace.timed("estimate")(reduction(group, predicates)) else (group.leaves, Vector.empty)
+    val (leaves, notes) =
+      if (off.isEmpty) Trace.timed("estimate")(reduction(group, predicates)) else (group.leaves, Vector.empty)
     (off, predicates, leaves, notes)
   }
 
@@ -104,7 +108,8 @@ final class GroupOrdering(
     else if (group.marked) Some("already ordered by Dovetail")
     else if (foreign.nonEmpty) Some(s"a predicate reads columns of an outer query: ${ExpressionText(foreign.head)}")
     else if (!group.distinct) Some("two inputs have a column in common")
-    else if (group.operators.nonEmpty && predicates.constant.nonEmpty) Some("a predicate without columns beside outer, semi or anti joins")
+    else if (group.operators.nonEmpty && predicates.constant.nonEmpty)
+      Some("a predicate without columns beside outer, semi or anti joins")
     else None
   }
 }

@@ -7,25 +7,34 @@ import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
-import org.apache.spark.sql.execution.adaptive.{BroadcastQueryStageExec, LogicalQueryStage => AdaptiveStage, QueryStageExec}
+import org.apache.spark.sql.execution.adaptive.{
+  BroadcastQueryStageExec,
+  LogicalQueryStage => AdaptiveStage,
+  QueryStageExec
+}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 
 /**
  * How a join is done, where we know better than Spark:
  *
- *  - Broadcasts that the search decided on: of a small side that Spark cannot see to be small, because without column statistics of its own it takes the
- *    size of a join for the product of its inputs. The decision lies on the join as a tag.
- *  - Hash tables instead of two sorts, once both inputs of a shuffled join are exchanged and counted ([[ExchangedInputs]]).
+ *  - Broadcasts that the search decided on: of a small side that Spark cannot see to be small, because without column
+ *    statistics of its own it takes the size of a join for the product of its inputs. The decision lies on the join as
+ *    a tag.
+ *  - Hash tables instead of two sorts, once both inputs of a shuffled join are exchanged and counted
+ *    ([[ExchangedInputs]]).
  *
- * Here, when a join is planned, and planned again during adaptive execution, Spark's own `JoinSelection` is asked to plan a copy of the join with a hint. A
- * hint in the logical plan would outlive the moment: adaptive execution could not correct it. A user's hint always wins.
+ * Here, when a join is planned, and planned again during adaptive execution, Spark's own `JoinSelection` is asked to
+ * plan a copy of the join with a hint. A hint in the logical plan would outlive the moment: adaptive execution could
+ * not correct it. A user's hint always wins.
  */
 final class JoinChoice(session: SparkSession) extends SparkStrategy {
 
-  override def apply(plan: LogicalPlan): Seq[SparkPlan] = FailOpen("choosing how to join", (_: String) => Seq.empty[SparkPlan])(choice(plan))
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] =
+    FailOpen("choosing how to join", (_: String) => Seq.empty[SparkPlan])(choice(plan))
 
   private def choice(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case j: Join if DovetailConf.Enabled.get(j.conf) && !hasStrategy(j.hint) && !isBroadcast(j.left) && !isBroadcast(j.right) =>
+    case j: Join
+        if DovetailConf.Enabled.get(j.conf) && !hasStrategy(j.hint) && !isBroadcast(j.left) && !isBroadcast(j.right) =>
       broadcastSide(j).flatMap(planned(j, _, BROADCAST, ChosenJoin.Broadcast))
         .orElse(ExchangedInputs.hashSide(j, session.sparkContext).flatMap(planned(j, _, SHUFFLE_HASH, ChosenJoin.Hash)))
         .getOrElse(heavySides(j) match { case Vector() => Nil; case sides => withoutBroadcast(j, sides) })
@@ -45,7 +54,9 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
 
   /** Sides that Spark is to be kept from broadcasting, until they have been computed: then it knows their bytes. */
   private def heavySides(j: Join): Vector[BuildSide] =
-    j.getTagValue(JoinChoice.NoBroadcast).getOrElse(Vector.empty).filterNot(side => computed(JoinChoice.input(j, side)).isDefined)
+    j.getTagValue(JoinChoice.NoBroadcast).getOrElse(Vector.empty).filterNot(side =>
+      computed(JoinChoice.input(j, side)).isDefined
+    )
 
   private def withoutBroadcast(j: Join, sides: Vector[BuildSide]): Seq[SparkPlan] = {
     def hint(side: BuildSide) = if (sides.contains(side)) Some(HintInfo(strategy = Some(NO_BROADCAST_HASH))) else None
@@ -53,7 +64,9 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
   }
 
   private def broadcastSide(j: Join): Option[BuildSide] =
-    j.getTagValue(JoinChoice.Tag).filter(side => JoinChoice.builds(j.joinType, side) && !provenLarge(JoinChoice.input(j, side)))
+    j.getTagValue(JoinChoice.Tag).filter(side =>
+      JoinChoice.builds(j.joinType, side) && !provenLarge(JoinChoice.input(j, side))
+    )
 
   private def hasStrategy(hint: JoinHint): Boolean = (hint.leftHint ++ hint.rightHint).exists(_.strategy.isDefined)
 
@@ -64,11 +77,13 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
   }
 
   /** The side has been computed meanwhile, and is larger than what is broadcast. */
-  private def provenLarge(plan: LogicalPlan): Boolean = computed(plan).exists(s => s.stats.sizeInBytes > s.conf.autoBroadcastJoinThreshold)
+  private def provenLarge(plan: LogicalPlan): Boolean =
+    computed(plan).exists(s => s.stats.sizeInBytes > s.conf.autoBroadcastJoinThreshold)
 
   private def computed(plan: LogicalPlan): Option[AdaptiveStage] = plan match {
-    case s: AdaptiveStage => s.physicalPlan match { case q: QueryStageExec if q.isMaterialized => Some(s); case _ => None }
-    case _                => None
+    case s: AdaptiveStage =>
+      s.physicalPlan match { case q: QueryStageExec if q.isMaterialized => Some(s); case _ => None }
+    case _ => None
   }
 }
 
@@ -90,7 +105,9 @@ object JoinChoice {
 
   def input(j: Join, side: BuildSide): LogicalPlan = if (side == BuildLeft) j.left else j.right
 
-  /** The side whose rows come out, partner or not, cannot be the one that is broadcast, and is not the one that we hash. */
+  /**
+   * The side whose rows come out, partner or not, cannot be the one that is broadcast, and is not the one that we hash.
+   */
   def builds(joinType: JoinType, side: BuildSide): Boolean = joinType match {
     case Inner                                              => true
     case LeftOuter | LeftSemi | LeftAnti | ExistenceJoin(_) => side == BuildRight

@@ -22,7 +22,9 @@ import org.apache.spark.sql.internal.SQLConf
  * @param at     when, as ISO 8601
  */
 final case class JoinFailure(join: String, method: String, tables: Vector[String], reason: String, at: String) {
-  override def toString: String = s"a $method of ${tables.mkString(", ")} is not made: a query failed with it on ${at.take(JoinFailure.Day)} ($reason)"
+  override def toString: String =
+    s"a $method of ${tables.mkString(", ")} is not made: a query failed with it on ${at.take(JoinFailure.Day)} " +
+      s"($reason)"
 }
 
 object JoinFailure {
@@ -35,13 +37,14 @@ object JoinFailure {
 }
 
 /**
- * What is remembered of failed joins, in the statistics store, so that it outlives the application. [[FailedJoins]] adds to it, and asks it before a join is
- * made: of what this JVM has read once, because a join must not wait for a file.
+ * What is remembered of failed joins, in the statistics store, so that it outlives the application. [[FailedJoins]]
+ * adds to it, and asks it before a join is made: of what this JVM has read once, because a join must not wait for a
+ * file.
  */
 final class JoinFailures(files: StoreFiles) {
   import JoinFailures._
 
-  private val list            = new JsonList[JoinFailure](files, "failures.json", "Failed joins", _.join)(toJson, fromJson)
+  private val list = new JsonList[JoinFailure](files, "failures.json", "Failed joins", _.join)(toJson, fromJson)
   @volatile private var known = Option.empty[Map[String, JoinFailure]]
 
   def isEmpty: Boolean = found.isEmpty
@@ -51,7 +54,9 @@ final class JoinFailures(files: StoreFiles) {
   /** Adds what failed, beside what other applications have written meanwhile. */
   def add(failures: Seq[JoinFailure]): Unit = synchronized {
     list.change(before => newest(before.filterNot(b => failures.exists(_.join == b.join)) ++ failures))
-      .foreach(why => FailOpen.warnOnce(s"failures ${list.file}", s"A join that failed is remembered in this application alone: $why"))
+      .foreach(why =>
+        FailOpen.warnOnce(s"failures ${list.file}", s"A join that failed is remembered in this application alone: $why")
+      )
     known = Some(byJoin(list.all))
   }
 
@@ -78,9 +83,11 @@ object JoinFailures {
   private val nodes  = JsonNodeFactory.instance
   private val stores = new ConcurrentHashMap[StatisticsStore, JoinFailures]()
 
-  def of(session: SparkSession): JoinFailures = stores.computeIfAbsent(StatisticsStore.of(session), s => new JoinFailures(s.files))
+  def of(session: SparkSession): JoinFailures =
+    stores.computeIfAbsent(StatisticsStore.of(session), s => new JoinFailures(s.files))
 
-  private def newest(all: Vector[JoinFailure]): Vector[JoinFailure] = if (all.size <= Most) all else all.sortBy(f => (f.at, f.join)).takeRight(Most)
+  private def newest(all: Vector[JoinFailure]): Vector[JoinFailure] =
+    if (all.size <= Most) all else all.sortBy(f => (f.at, f.join)).takeRight(Most)
 
   private def byJoin(all: Vector[JoinFailure]): Map[String, JoinFailure] = all.map(f => f.join -> f).toMap
 
@@ -96,7 +103,13 @@ object JoinFailures {
   private def fromJson(json: JsonNode): Vector[JoinFailure] = {
     def elements(list: JsonNode) = if (list.isArray) (0 until list.size).toVector.map(list.get(_)) else Vector.empty
     elements(json).take(Most).filter(_.path("join").isTextual).map { e =>
-      JoinFailure(e.get("join").asText, e.path("method").asText, elements(e.path("tables")).map(_.asText), e.path("reason").asText, e.path("at").asText)
+      JoinFailure(
+        e.get("join").asText,
+        e.path("method").asText,
+        elements(e.path("tables")).map(_.asText),
+        e.path("reason").asText,
+        e.path("at").asText
+      )
     }
   }
 }

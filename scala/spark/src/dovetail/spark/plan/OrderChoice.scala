@@ -10,12 +10,16 @@ final class OrderChoice(planner: Planner, steering: Steering) {
   /** The first order that somebody asks for and that is legal; else the best one, if it saves enough. */
   def apply(ready: PreparedGroup, search: Search, notes: Vector[String]): Decision = {
     val group  = ready.group
-    val hinted = planner.ordersFor(group).map(text => AskedOrder("the order that was asked for", s"the order '$text'", OrderHint.read(text, ready.names)))
-    val idle   = QueryHints.idle(group).map { case (hint, why) => AskedOrder("", s"the hint $hint", Left(why)) }
-    val asked  =
+    val hinted = planner.ordersFor(group).map(text =>
+      AskedOrder("the order that was asked for", s"the order '$text'", OrderHint.read(text, ready.names))
+    )
+    val idle  = QueryHints.idle(group).map { case (hint, why) => AskedOrder("", s"the hint $hint", Left(why)) }
+    val asked =
       (hinted ++ idle ++ steering.pins(ready.form)).map(a => a -> a.order.flatMap(legal(ready, search, _)))
     val all = notes ++ asked.collect { case (a, Left(why)) => s"${a.name} is not used: $why" }
-    asked.collectFirst { case (a, Right(outcome)) => a.used(); Decision(outcome, taken = true, all, Some(a.whenUsed)) }.getOrElse {
+    asked.collectFirst { case (a, Right(outcome)) =>
+      a.used(); Decision(outcome, taken = true, all, Some(a.whenUsed))
+    }.getOrElse {
       val outcome = Trace.timed("search")(search.run(group.shape))
       val gain    = Decision.gain(outcome)
       Decision(outcome, taken = gain > 0.0 && gain >= planner.minGain, all, None)
@@ -25,5 +29,8 @@ final class OrderChoice(planner: Planner, steering: Steering) {
   /** An order that somebody asks for, priced, or why it cannot be. */
   private def legal(ready: PreparedGroup, search: Search, order: Shape): Either[String, Outcome] =
     search.priced(order, ready.group.shape).toRight("outer or semi joins forbid it")
-      .filterOrElse(o => !planner.refused(ready.rebuild(o.best)), "it has a cross product, which spark.sql.crossJoin.enabled=false forbids")
+      .filterOrElse(
+        o => !planner.refused(ready.rebuild(o.best)),
+        "it has a cross product, which spark.sql.crossJoin.enabled=false forbids"
+      )
 }

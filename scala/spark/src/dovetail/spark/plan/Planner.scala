@@ -2,7 +2,15 @@ package org.apache.spark.sql.dovetail.plan
 
 import java.util.concurrent.TimeUnit
 
-import dovetail.kernel.cost.{BroadcastMemory, CardWeightCosts, ClusterFacts, CostModel, GroupReduction, HashTable, PhysicalCosts}
+import dovetail.kernel.cost.{
+  BroadcastMemory,
+  CardWeightCosts,
+  ClusterFacts,
+  CostModel,
+  GroupReduction,
+  HashTable,
+  PhysicalCosts
+}
 import dovetail.kernel.enumerate.Budget
 import dovetail.kernel.profile.RelationProfile
 import org.apache.spark.sql.SparkSession
@@ -16,7 +24,10 @@ import org.apache.spark.sql.dovetail.report.DecisionBasis
 import org.apache.spark.sql.dovetail.steer.OrderHint
 import org.apache.spark.sql.internal.SQLConf
 
-/** The settings and cluster facts of one run of the rule. Taken from configuration alone: the same query must get the same plan while executors come and go. */
+/**
+ * The settings and cluster facts of one run of the rule. Taken from configuration alone: the same query must get the
+ * same plan while executors come and go.
+ */
 final class Planner(conf: SQLConf, session: SparkSession) {
   private val context = session.sparkContext
 
@@ -32,19 +43,31 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /** An exchange that a query has several times is made once. */
   val reusesExchanges: Boolean = conf.exchangeReuseEnabled
 
-  /** There is an input that Spark does not broadcast, and no other one makes up for it: two relations have only one order, but not only one way. */
-  def mayBroadcast(group: JoinGroup): Boolean = staticBytes > 0.0 && !group.leaves.exists(SparkBroadcast(_, broadcastThreshold))
+  /**
+   * There is an input that Spark does not broadcast, and no other one makes up for it: two relations have only one
+   * order, but not only one way.
+   */
+  def mayBroadcast(group: JoinGroup): Boolean =
+    staticBytes > 0.0 && !group.leaves.exists(SparkBroadcast(_, broadcastThreshold))
 
-  /** An input that is broadcast: by Spark itself, or because Dovetail may have it broadcast. The same limits as the search has for a relation. */
-  def broadcasts(input: LogicalPlan, profile: RelationProfile): Boolean = SparkBroadcast(input, broadcastThreshold) || (staticBytes > 0.0 && {
-    val columns = input.output.map(_.exprId.id)
-    facts.copy(staticBytes = staticBytes).mayBroadcast(profile.bytes(columns), BroadcastMemory.bound(profile, columns))
-  })
+  /**
+   * An input that is broadcast: by Spark itself, or because Dovetail may have it broadcast. The same limits as the
+   * search has for a relation.
+   */
+  def broadcasts(input: LogicalPlan, profile: RelationProfile): Boolean =
+    SparkBroadcast(input, broadcastThreshold) || (staticBytes > 0.0 && {
+      val columns = input.output.map(_.exprId.id)
+      facts.copy(staticBytes =
+        staticBytes
+      ).mayBroadcast(profile.bytes(columns), BroadcastMemory.bound(profile, columns))
+    })
 
   /** Bytes of memory that a broadcast may take at most. */
   def broadcastMemory: Double = facts.copy(staticBytes = math.max(0L, broadcastThreshold).toDouble).memoryLimit
 
-  /** Spark broadcasts it by itself, and there is the memory for it. What is too heavy is kept from it ([[RebuildPlan]]). */
+  /**
+   * Spark broadcasts it by itself, and there is the memory for it. What is too heavy is kept from it ([[RebuildPlan]]).
+   */
   def sparkBroadcasts(input: LogicalPlan, profile: RelationProfile): Boolean =
     SparkBroadcast(input, broadcastThreshold) && !SparkBroadcast.isHeavy(input, profile, broadcastMemory)
 
@@ -52,7 +75,9 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   def failedBefore(plan: LogicalPlan): Vector[String] =
     if (JoinFailures.of(session).isEmpty) Vector.empty
     else plan.collect { case j: Join =>
-      j.getTagValue(JoinChoice.Tag).flatMap(s => FailedJoins.reason(ChosenJoin(ChosenJoin.Broadcast, JoinChoice.input(j, s)), session))
+      j.getTagValue(JoinChoice.Tag).flatMap(s =>
+        FailedJoins.reason(ChosenJoin(ChosenJoin.Broadcast, JoinChoice.input(j, s)), session)
+      )
     }
       .flatten.distinct.toVector
 
@@ -78,7 +103,8 @@ final class Planner(conf: SQLConf, session: SparkSession) {
       staticMemory = memory.broadcast,
       tasks = math.min(Executors.tasks(context, cluster), conf.numShufflePartitions),
       sortMemory = memory.sorts,
-      splitBytes = if (splits) conf.getConf(SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD).toDouble else Double.PositiveInfinity,
+      splitBytes =
+        if (splits) conf.getConf(SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD).toDouble else Double.PositiveInfinity,
       prunesScans = conf.dynamicPartitionPruningEnabled && reusesExchanges
     )
   }
@@ -94,7 +120,8 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /** Prices what Spark does with the written order by itself. */
   val costsAsWritten: CostModel = costModel(staticBytes = 0.0)
 
-  private def staticBytes: Double = if (DovetailConf.BroadcastEnabled.get(conf)) math.max(0L, broadcastThreshold).toDouble else 0.0
+  private def staticBytes: Double =
+    if (DovetailConf.BroadcastEnabled.get(conf)) math.max(0L, broadcastThreshold).toDouble else 0.0
 
   private def costModel(staticBytes: Double): CostModel = DovetailConf.CostModel.get(conf) match {
     case "cardWeight" => new CardWeightCosts(DovetailConf.CardWeight.get(conf))
@@ -110,12 +137,17 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /**
    * For the search of one group.
    *
-   * @param share of the time that is left to planning: half of it each for what the search does exactly or by improving, and for its greedy step
+   * @param share of the time that is left to planning: half of it each for what the search does exactly or by
+   *              improving, and for its greedy step
    */
   def budget(share: Double): Budget = {
     val left = PlanningTime.left
     val half = (left * share / 2.0).toLong
-    Budget.within(DovetailConf.ExactPairs.get(conf), math.min(TimeUnit.MILLISECONDS.toNanos(DovetailConf.MaxPlanningMs.get(conf)), half), left)
+    Budget.within(
+      DovetailConf.ExactPairs.get(conf),
+      math.min(TimeUnit.MILLISECONDS.toNanos(DovetailConf.MaxPlanningMs.get(conf)), half),
+      left
+    )
   }
 
   private def hashTable: HashTable =
@@ -123,5 +155,6 @@ final class Planner(conf: SQLConf, session: SparkSession) {
 
   private def adaptiveBroadcastBytes: Double =
     if (!conf.adaptiveExecutionEnabled) 0.0
-    else math.max(0L, conf.getConf(SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD).getOrElse(broadcastThreshold)).toDouble
+    else
+      math.max(0L, conf.getConf(SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD).getOrElse(broadcastThreshold)).toDouble
 }

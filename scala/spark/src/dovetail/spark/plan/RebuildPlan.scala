@@ -12,14 +12,17 @@ import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
 
 /**
- * Join tree → logical plan: each predicate at the lowest join that has all it needs, one equality per equivalence class and join (a written one where
- * there is one, else an implied one), the mark on every join, and the group's output unchanged. Joins that are not inner keep their condition whole; what
- * is applied where they join becomes a filter above them.
+ * Join tree → logical plan: each predicate at the lowest join that has all it needs, one equality per equivalence class
+ * and join (a written one where there is one, else an implied one), the mark on every join, and the group's output
+ * unchanged. Joins that are not inner keep their condition whole; what is applied where they join becomes a filter
+ * above them.
  *
- * The predicates of a class that are left out are implied: within each input the members of the class are equal already (by the joins below, or by the
- * local predicates that [[JoinPredicates]] adds to a relation with two members), so one equality across makes all of them equal.
+ * The predicates of a class that are left out are implied: within each input the members of the class are equal already
+ * (by the joins below, or by the local predicates that [[JoinPredicates]] adds to a relation with two members), so one
+ * equality across makes all of them equal.
  *
- * An input that the search does not count as broadcast must not be: Spark, which goes by bytes of files, is kept from it by a tag on the join.
+ * An input that the search does not count as broadcast must not be: Spark, which goes by bytes of files, is kept from
+ * it by a tag on the join.
  */
 final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates, graph: JoinGraph) {
 
@@ -45,23 +48,31 @@ final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicate
     case Shape.Join(l, r) =>
       val (left, right) = (l.leaves.toSet, r.leaves.toSet)
       val (a, b)        = (build(l, broadcast), build(r, broadcast))
-      val step          = if (graph.operators.isEmpty) Step.Inner else graph.joinable.between(WideSet(graph.size, l.leaves), WideSet(graph.size, r.leaves)).get
-      val swapped       = step.operator.isEmpty && starts.swaps(l, r)
-      val join          = step.operator match {
+      val step          = if (graph.operators.isEmpty) Step.Inner
+      else graph.joinable.between(WideSet(graph.size, l.leaves), WideSet(graph.size, r.leaves)).get
+      val swapped = step.operator.isEmpty && starts.swaps(l, r)
+      val join    = step.operator match {
         case None =>
           val on = links(left, right) ++ others(left, right)
           if (swapped) inner(b, a, on) else inner(a, b, on)
-        case Some(o) => if (step.swapped) operator(group.operators(o.index), b, a) else operator(group.operators(o.index), a, b)
+        case Some(o) =>
+          if (step.swapped) operator(group.operators(o.index), b, a) else operator(group.operators(o.index), a, b)
       }
-      broadcast(left ++ right).map(side => if (swapped) JoinChoice.other(side) else side).foreach(join.setTagValue(JoinChoice.Tag, _))
-      val kept = Vector(l -> a, r -> b).collect { case (input, plan) if heavy(input) => if (plan eq join.left) BuildLeft else BuildRight }
+      broadcast(left ++ right).map(side => if (swapped) JoinChoice.other(side) else side).foreach(join.setTagValue(
+        JoinChoice.Tag,
+        _
+      ))
+      val kept = Vector(l -> a, r -> b).collect {
+        case (input, plan) if heavy(input) => if (plan eq join.left) BuildLeft else BuildRight
+      }
       if (kept.nonEmpty) join.setTagValue(JoinChoice.NoBroadcast, kept)
       if (step.operator.isEmpty) join else filtered(others(left, right), join)
   }
 
   private def heavy(input: Shape): Boolean = input match {
-    case Shape.Leaf(i) => !graph.relations(i).broadcastable && SparkBroadcast(leaves(i), leaves(i).conf.autoBroadcastJoinThreshold)
-    case _             => false
+    case Shape.Leaf(i) =>
+      !graph.relations(i).broadcastable && SparkBroadcast(leaves(i), leaves(i).conf.autoBroadcastJoinThreshold)
+    case _ => false
   }
 
   private def inner(left: LogicalPlan, right: LogicalPlan, conditions: Vector[Expression]): Join = {
@@ -83,17 +94,23 @@ final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicate
       e.transform { case a: AttributeReference => a.withNullability(nullable.getOrElse(a, a.nullable)) }
     }
 
-  private def links(left: Set[Int], right: Set[Int]): Vector[Expression] = predicates.members.indices.toVector.flatMap { c =>
-    val written = predicates.originals(c).find(e => across(e.left.relation, e.right.relation, left, right)).map(_.expression)
-    def implied = for (a <- memberIn(c, left); b <- memberIn(c, right)) yield EqualTo(a.expression, b.expression)
-    written.orElse(implied)
-  }
+  private def links(left: Set[Int], right: Set[Int]): Vector[Expression] =
+    predicates.members.indices.toVector.flatMap { c =>
+      val written =
+        predicates.originals(c).find(e => across(e.left.relation, e.right.relation, left, right)).map(_.expression)
+      def implied = for (a <- memberIn(c, left); b <- memberIn(c, right)) yield EqualTo(a.expression, b.expression)
+      written.orElse(implied)
+    }
 
   /** The other predicates that have all they need here and not below. */
   private def others(left: Set[Int], right: Set[Int]): Vector[Expression] =
-    graph.joinable.predicatesAt(left.toVector.sorted, right.toVector.sorted).map(p => predicates.complex(p.index).expression)
+    graph.joinable.predicatesAt(left.toVector.sorted, right.toVector.sorted).map(p =>
+      predicates.complex(p.index).expression
+    )
 
-  private def memberIn(c: Int, relations: Set[Int]): Option[ClassMember] = predicates.members(c).find(m => relations(m.relation))
+  private def memberIn(c: Int, relations: Set[Int]): Option[ClassMember] =
+    predicates.members(c).find(m => relations(m.relation))
 
-  private def across(a: Int, b: Int, left: Set[Int], right: Set[Int]): Boolean = (left(a) && right(b)) || (left(b) && right(a))
+  private def across(a: Int, b: Int, left: Set[Int], right: Set[Int]): Boolean =
+    (left(a) && right(b)) || (left(b) && right(a))
 }

@@ -17,11 +17,13 @@ import org.apache.spark.sql.dovetail.report.{GroupReport, Trace}
  *
  * {{{
  * LogicalPlan ─Preparation→ scans pruned, EXISTS/IN as joins ─JoinGroup→ leaves, conditions, written order
- *             ─SemiJoinReduction→ groupings of fewer rows ─GroupGraph→ JoinGraph with sizes (PlanStatistics) ─Search→ JoinTree ─RebuildPlan→ LogicalPlan
+ *             ─SemiJoinReduction→ groupings of fewer rows ─GroupGraph→ JoinGraph with sizes (PlanStatistics) ─Search→
+ *             JoinTree ─RebuildPlan→ LogicalPlan
  * }}}
  *
- * It runs among the pre-CBO rules, once per query and once per subquery, all in one budget of time ([[PlanningTime]]). A plan in which no group changes is returned as it came; so is every plan on
- * which anything goes wrong. What happened is in the [[Trace]], and in the session's [[QueryLog]].
+ * It runs among the pre-CBO rules, once per query and once per subquery, all in one budget of time ([[PlanningTime]]).
+ * A plan in which no group changes is returned as it came; so is every plan on which anything goes wrong. What happened
+ * is in the [[Trace]], and in the session's [[QueryLog]].
  */
 class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 
@@ -64,8 +66,8 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   }
 
   /**
-   * Below a filter that may throw. Spark could not push it through the join there, and shall not find another one there: through that it might, to rows that
-   * the join would have removed.
+   * Below a filter that may throw. Spark could not push it through the join there, and shall not find another one
+   * there: through that it might, to rows that the join would have removed.
    */
   private def belowFilter(plan: LogicalPlan, ordering: GroupOrdering): LogicalPlan = plan match {
     case _: Project | _: Filter => plan.mapChildren(belowFilter(_, ordering))
@@ -73,7 +75,10 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
     case other                  => bottomUp(other, ordering)
   }
 
-  /** A condition that may throw reads one side alone, as a subquery's may its outer query: Spark is going to push it into that side, down the joins as written. */
+  /**
+   * A condition that may throw reads one side alone, as a subquery's may its outer query: Spark is going to push it
+   * into that side, down the joins as written.
+   */
   private def pushes(j: Join): Boolean = j.condition.exists(Conjuncts(_).exists { c =>
     !Movable(c) && j.children.exists(side => c.references.subsetOf(side.outputSet))
   })
@@ -82,17 +87,27 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan = ordering(group, bottomUp(_, ordering))
 
   private def verified(before: LogicalPlan, after: LogicalPlan): LogicalPlan = {
-    assert(!CrossProducts.refused(after, conf), "the reordered plan has a cross product, which spark.sql.crossJoin.enabled=false forbids")
-    assert(after.resolved && after.output.map(_.exprId) == before.output.map(_.exprId), "the reordered plan lost its output")
+    assert(
+      !CrossProducts.refused(after, conf),
+      "the reordered plan has a cross product, which spark.sql.crossJoin.enabled=false forbids"
+    )
+    assert(
+      after.resolved && after.output.map(_.exprId) == before.output.map(_.exprId),
+      "the reordered plan lost its output"
+    )
     after
   }
 }
 
 object ReorderJoins {
 
-  /** There are two joins, or one that Spark is not going to broadcast by itself, or one of a grouping; subqueries are optimized as plans of their own. */
+  /**
+   * There are two joins, or one that Spark is not going to broadcast by itself, or one of a grouping; subqueries are
+   * optimized as plans of their own.
+   */
   private def open(plan: LogicalPlan): Boolean = plan.collect { case j: Join => j } match {
-    case Seq(j) => j.containsPattern(AGGREGATE) || !j.children.exists(SparkBroadcast(_, plan.conf.autoBroadcastJoinThreshold))
-    case joins  => joins.nonEmpty
+    case Seq(j) =>
+      j.containsPattern(AGGREGATE) || !j.children.exists(SparkBroadcast(_, plan.conf.autoBroadcastJoinThreshold))
+    case joins => joins.nonEmpty
   }
 }

@@ -4,8 +4,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Subquery}
 import org.apache.spark.sql.dovetail.group.JoinGroup
 
 /**
- * How the groups of joins of a plan share the time that is left for searching: each gets the part that its joins are of those not ordered yet, so that the first
- * of many large groups does not take it all. Of the query that a subquery stands in we know nothing yet: half of the time is left to it.
+ * How the groups of joins of a plan share the time that is left for searching: each gets the part that its joins are of
+ * those not ordered yet, so that the first of many large groups does not take it all. Of the query that a subquery
+ * stands in we know nothing yet: half of the time is left to it.
  */
 final class SearchShares(plan: LogicalPlan) {
   private val part = if (plan.isInstanceOf[Subquery]) SearchShares.OfSubquery else 1.0

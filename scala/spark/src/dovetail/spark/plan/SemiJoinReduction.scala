@@ -17,25 +17,32 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.types._
 
 /**
- * Semi-join reduction of groupings. Where `SELECT k, avg(x) … GROUP BY k` is joined by k with a small, restricted table, only the groups of that table's
- * keys are ever looked at: a semi join below the grouping keeps all other rows away. A correlated subquery (TPC-H q17, q2, q20) is such a grouping once
- * Spark has made a join of it.
+ * Semi-join reduction of groupings. Where `SELECT k, avg(x) … GROUP BY k` is joined by k with a small, restricted
+ * table, only the groups of that table's keys are ever looked at: a semi join below the grouping keeps all other rows
+ * away. A correlated subquery (TPC-H q17, q2, q20) is such a grouping once Spark has made a join of it.
  *
- * It comes before a group of joins is ordered, and leaves the group as it is: the same leaves with the same columns, one of them with fewer rows. The
- * table is read by a copy of its plan under new names, which Spark's exchange reuse finds to be the same; so it is broadcast once.
+ * It comes before a group of joins is ordered, and leaves the group as it is: the same leaves with the same columns,
+ * one of them with fewer rows. The table is read by a copy of its plan under new names, which Spark's exchange reuse
+ * finds to be the same; so it is broadcast once.
  */
 final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, planner: Planner) {
   import SemiJoinReduction._
 
-  // what a query has several times Spark computes once, as long as all of them stay the same; two groupings of the same rows may differ in columns alone
-  private lazy val repeated: Set[LogicalPlan] = query.collect(computed).groupBy(identity).collect { case (plan, all) if all.size > 1 => plan }.toSet
+  // what a query has several times Spark computes once, as long as all of them stay the same; two groupings of the same
+  // rows may differ in columns alone
+  private lazy val repeated: Set[LogicalPlan] =
+    query.collect(computed).groupBy(identity).collect { case (plan, all) if all.size > 1 => plan }.toSet
 
   /** The leaves of a group, with what keeps rows away from them, and a sentence about each that has changed. */
   def apply(group: JoinGroup, predicates: JoinPredicates): (Vector[LogicalPlan], Vector[String]) =
-    if (group.marked || !group.distinct || !planner.reducesGroups || !group.leaves.exists(isGrouping)) (group.leaves, Vector.empty)
+    if (group.marked || !group.distinct || !planner.reducesGroups || !group.leaves.exists(isGrouping))
+      (group.leaves, Vector.empty)
     else {
       val found = group.leaves.indices.toVector.map(best(group, predicates, _))
-      (group.leaves.zip(found).map { case (leaf, r) => r.fold(leaf)(reduced(leaf, _)) }, found.flatten.map(note(group, _)))
+      (
+        group.leaves.zip(found).map { case (leaf, r) => r.fold(leaf)(reduced(leaf, _)) },
+        found.flatten.map(note(group, _))
+      )
     }
 
   private def best(group: JoinGroup, predicates: JoinPredicates, leaf: Int): Option[Reduction] = {
@@ -50,13 +57,22 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
 
   private def hasRepeated(aggregate: Aggregate): Boolean = aggregate.collect(computed).exists(repeated)
 
-  private def reduction(leaves: Vector[LogicalPlan], leaf: Int, mine: Expression, other: Int, its: Expression): Option[Reduction] =
+  private def reduction(
+      leaves: Vector[LogicalPlan],
+      leaf: Int,
+      mine: Expression,
+      other: Int,
+      its: Expression
+  ): Option[Reduction] =
     (mine, its) match {
-      case (column: Attribute, partner: Attribute) if comparable(column.dataType) && column.dataType == partner.dataType =>
+      case (column: Attribute, partner: Attribute)
+          if comparable(column.dataType) && column.dataType == partner.dataType =>
         for {
           (aggregate, key) <- grouping(leaves(leaf), column)
           table = leaves(other)
-          if leaves(leaf).deterministic && !hasRepeated(aggregate) && table.outputSet.contains(partner) && readableTwice(table) &&
+          if leaves(leaf).deterministic && !hasRepeated(
+            aggregate
+          ) && table.outputSet.contains(partner) && readableTwice(table) &&
             !reducedBefore(aggregate, key, table)
           profile = statistics(table)
           columns = table.output.map(_.exprId.id)
@@ -64,8 +80,8 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
         } yield {
           val (groups, size) = (statistics(aggregate), profile.rows.value)
           val rows           = statistics(aggregate.child).rows.value
-          val kept           = statistics(semiJoin(aggregate.child, key, table, partner)).rows.value / math.max(rows, 1.0)
-          val groupBytes     = groups.bytes(aggregate.output.map(_.exprId.id)) / math.max(groups.rows.value, 1.0)
+          val kept       = statistics(semiJoin(aggregate.child, key, table, partner)).rows.value / math.max(rows, 1.0)
+          val groupBytes = groups.bytes(aggregate.output.map(_.exprId.id)) / math.max(groups.rows.value, 1.0)
           Reduction(
             leaf,
             other,
@@ -79,10 +95,12 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
       case _ => None
     }
 
-  private def reducedBefore(aggregate: Aggregate, key: Attribute, table: LogicalPlan): Boolean = aggregate.child.exists {
-    case j: Join => j.joinType == LeftSemi && j.condition.exists(_.references.contains(key)) && tableOf(j.right) == tableOf(table)
-    case _       => false
-  }
+  private def reducedBefore(aggregate: Aggregate, key: Attribute, table: LogicalPlan): Boolean =
+    aggregate.child.exists {
+      case j: Join =>
+        j.joinType == LeftSemi && j.condition.exists(_.references.contains(key)) && tableOf(j.right) == tableOf(table)
+      case _ => false
+    }
 
   private def reduced(plan: LogicalPlan, r: Reduction): LogicalPlan =
     if (plan eq r.aggregate) {
@@ -95,7 +113,8 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
 
   private def note(group: JoinGroup, r: Reduction): String = {
     val names = GroupNames(group)
-    f"${names(r.leaf)} is computed for the keys of ${names(r.other)} alone, about ${r.work.kept * 100}%.1f %% of its rows (semi-join reduction)"
+    f"${names(r.leaf)} is computed for the keys of ${names(r.other)} alone, about ${r.work.kept * 100}%.1f %% of its " +
+      "rows (semi-join reduction)"
   }
 }
 
@@ -146,10 +165,11 @@ object SemiJoinReduction {
     case _ => None
   }
 
-  private def source(list: Seq[NamedExpression], column: Attribute): Option[Attribute] = list.find(_.exprId == column.exprId).collect {
-    case a: Attribute           => a
-    case Alias(a: Attribute, _) => a
-  }
+  private def source(list: Seq[NamedExpression], column: Attribute): Option[Attribute] =
+    list.find(_.exprId == column.exprId).collect {
+      case a: Attribute           => a
+      case Alias(a: Attribute, _) => a
+    }
 
   /** Equality of such values is the same for a grouping as for a join: no collations, no NaN. */
   private def comparable(t: DataType): Boolean = t match {
@@ -159,8 +179,8 @@ object SemiJoinReduction {
   }
 
   /**
-   * Rows of one table, by predicates: the same each time that they are read. Not what a program makes, nor another system's table; nor what fails where it is
-   * computed for all rows, as a broadcast does.
+   * Rows of one table, by predicates: the same each time that they are read. Not what a program makes, nor another
+   * system's table; nor what fails where it is computed for all rows, as a broadcast does.
    */
   private def readableTwice(plan: LogicalPlan): Boolean =
     plan.deterministic && !plan.containsPattern(PLAN_EXPRESSION) && ofTable(plan) && FragileColumns(plan).isEmpty
@@ -192,5 +212,7 @@ object SemiJoinReduction {
 
   private def withNames(from: LogicalPlan, to: LogicalPlan) = to -> AttributeMap(from.output.zip(to.output))
 
-  private def renamed(e: Expression, names: AttributeMap[Attribute]): Expression = e.transform { case a: Attribute => names(a) }
+  private def renamed(e: Expression, names: AttributeMap[Attribute]): Expression = e.transform { case a: Attribute =>
+    names(a)
+  }
 }

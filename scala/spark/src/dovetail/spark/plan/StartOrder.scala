@@ -10,9 +10,10 @@ import org.apache.spark.sql.types.{DoubleType, FloatType}
 /**
  * Which of two joined inputs stands on the left.
  *
- * Adaptive execution starts inputs from left to right, and ends the query as soon as one of them turns out to be empty; a merge of sorted buckets does not
- * read its right side when the left one is empty. An input that fails on some row (`'ab' RLIKE pattern`, a division, a user's function) may therefore never
- * be computed as it was written. A join order of ours must not compute it earlier: inputs that may throw come last, in the order they were written in.
+ * Adaptive execution starts inputs from left to right, and ends the query as soon as one of them turns out to be empty;
+ * a merge of sorted buckets does not read its right side when the left one is empty. An input that fails on some row
+ * (`'ab' RLIKE pattern`, a division, a user's function) may therefore never be computed as it was written. A join order
+ * of ours must not compute it earlier: inputs that may throw come last, in the order they were written in.
  */
 final class StartOrder(leaves: Vector[LogicalPlan]) {
 
@@ -26,7 +27,8 @@ final class StartOrder(leaves: Vector[LogicalPlan]) {
 
 object StartOrder {
 
-  private def mayThrow(plan: LogicalPlan): Boolean = plan.exists(_.expressions.exists(_.exists(e => !TotalExpression(e) && !totalAggregate(e))))
+  private def mayThrow(plan: LogicalPlan): Boolean =
+    plan.exists(_.expressions.exists(_.exists(e => !TotalExpression(e) && !totalAggregate(e))))
 
   private def totalAggregate(e: Expression): Boolean = e match {
     case _: AggregateExpression | _: Count | _: Min | _: Max | _: First | _: Last => true

@@ -6,7 +6,10 @@ import org.apache.spark.sql.dovetail.group.JoinGroup
 /** A group that keeps the order it was written in. */
 object WrittenOrder {
 
-  /** The group as written, over its optimized leaves. Where Spark's own cost-based reordering is on, the joins are marked: the order was decided here. */
+  /**
+   * The group as written, over its optimized leaves. Where Spark's own cost-based reordering is on, the joins are
+   * marked: the order was decided here.
+   */
   def apply(group: JoinGroup, optimized: Vector[LogicalPlan], marks: Boolean): LogicalPlan = {
     val replacement = new java.util.IdentityHashMap[LogicalPlan, LogicalPlan]
     group.leaves.zip(optimized).foreach { case (leaf, o) => replacement.put(leaf, o) }

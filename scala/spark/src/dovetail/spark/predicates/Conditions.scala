@@ -9,8 +9,9 @@ import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.types._
 
 /**
- * Translates Catalyst predicates into the kernel's [[Condition]]s. What it cannot look into becomes an `Opaque` one, or a predicate on an unknown column
- * (with a negative id of its own), so that `substr(name, 1, 2) = 'Th'` is estimated as an equality even though nothing is known of its left side.
+ * Translates Catalyst predicates into the kernel's [[Condition]]s. What it cannot look into becomes an `Opaque` one, or
+ * a predicate on an unknown column (with a negative id of its own), so that `substr(name, 1, 2) = 'Th'` is estimated as
+ * an equality even though nothing is known of its left side.
  */
 final class Conditions {
   private val unknown = mutable.LinkedHashMap.empty[Expression, Long]
@@ -33,29 +34,35 @@ final class Conditions {
     case i: In                    =>
       val constants = i.list.map(literal)
       // of values that are no constants only the number counts
-      if (constants.forall(_.isDefined)) in(i.value, constants.map(_.get.value)) else C.In(id(i.value), Vector.empty, i.list.size)
-    case StartsWith(c, _)                                      => C.StartsWith(id(c))
-    case EndsWith(c, _)                                        => C.Matches(id(c))
-    case Contains(c, _)                                        => C.Matches(id(c))
-    case l: Like                                               => C.Matches(id(l.left))
-    case l: RLike                                              => C.Matches(id(l.left))
-    case _: DynamicPruning                                     => C.Constant(keeps = true) // a copy of a join's filter: the join counts it
+      if (constants.forall(_.isDefined)) in(i.value, constants.map(_.get.value))
+      else C.In(id(i.value), Vector.empty, i.list.size)
+    case StartsWith(c, _) => C.StartsWith(id(c))
+    case EndsWith(c, _)   => C.Matches(id(c))
+    case Contains(c, _)   => C.Matches(id(c))
+    case l: Like          => C.Matches(id(l.left))
+    case l: RLike         => C.Matches(id(l.left))
+    // a copy of a join's filter: the join counts it
+    case _: DynamicPruning                                     => C.Constant(keeps = true)
     case b if b.dataType == BooleanType && column(b).isDefined => C.Equals(column(b).get, Some(1.0))
     case other                                                 => C.Opaque(other.sql)
   }
 
   /** The column that `e` is, or is a lossless cast of: its values have the same order and number. */
   def column(e: Expression): Option[Long] = e match {
-    case a: Attribute                                                                                  => Some(a.exprId.id)
-    case c: Cast if c.child.dataType.isInstanceOf[NumericType] && widens(c.child.dataType, c.dataType) => column(c.child)
-    case c: Cast if isText(c.child.dataType) && isText(c.dataType)                                     => column(c.child)
+    case a: Attribute => Some(a.exprId.id)
+    case c: Cast if c.child.dataType.isInstanceOf[NumericType] && widens(c.child.dataType, c.dataType) =>
+      column(c.child)
+    case c: Cast if isText(c.child.dataType) && isText(c.dataType) => column(c.child)
     // a CHAR column is padded to its length wherever it is read
     case p: StaticInvoke if p.functionName == "readSidePadding" => p.arguments.headOption.flatMap(column)
     case a: Alias                                               => column(a.child)
     case _                                                      => None
   }
 
-  /** Whether `e`, where it is a [[column]], has the very values of that column, and not others in their place (padded, rounded). */
+  /**
+   * Whether `e`, where it is a [[column]], has the very values of that column, and not others in their place (padded,
+   * rounded).
+   */
   def sameValues(e: Expression): Boolean = e match {
     case _: Attribute => true
     case c: Cast      => JoinKeys.same(c.child.dataType, c.dataType) && sameValues(c.child)
@@ -67,7 +74,8 @@ final class Conditions {
   private def key(e: Expression, constant: Any): Option[Long] =
     if (Values.ordered(e.dataType) || !sameValues(e)) None else JoinKeys.of(e.dataType).map(_(constant))
 
-  private def isText(t: DataType) = t.isInstanceOf[StringType] || t.isInstanceOf[VarcharType] || t.isInstanceOf[CharType]
+  private def isText(t: DataType) =
+    t.isInstanceOf[StringType] || t.isInstanceOf[VarcharType] || t.isInstanceOf[CharType]
 
   private def widens(from: DataType, to: DataType): Boolean = (from, to) match {
     case (_: IntegralType, t: IntegralType)                         => t.defaultSize >= from.defaultSize
@@ -77,12 +85,14 @@ final class Conditions {
     case _                                                          => from == to
   }
 
-  private def id(e: Expression): Long = column(e).getOrElse(unknown.getOrElseUpdate(e.canonicalized, -1L - unknown.size))
+  private def id(e: Expression): Long =
+    column(e).getOrElse(unknown.getOrElseUpdate(e.canonicalized, -1L - unknown.size))
 
   private def literal(e: Expression): Option[Literal] = e match {
     case l: Literal                                                    => Some(l)
-    case other if other.foldable && other.resolved && TrialSafe(other) => Try(Literal.create(other.eval(), other.dataType)).toOption
-    case _                                                             => None
+    case other if other.foldable && other.resolved && TrialSafe(other) =>
+      Try(Literal.create(other.eval(), other.dataType)).toOption
+    case _ => None
   }
 
   private def nullSafe(l: Expression, r: Expression): C = (literal(l), literal(r)) match {
@@ -92,9 +102,11 @@ final class Conditions {
   }
 
   private def equality(l: Expression, r: Expression): C = (literal(l), literal(r)) match {
-    case (None, Some(v)) => if (v.value == null) C.Constant(keeps = false) else C.Equals(id(l), Values.number(v.value), key(l, v.value))
-    case (Some(v), None) => if (v.value == null) C.Constant(keeps = false) else C.Equals(id(r), Values.number(v.value), key(r, v.value))
-    case _               =>
+    case (None, Some(v)) =>
+      if (v.value == null) C.Constant(keeps = false) else C.Equals(id(l), Values.number(v.value), key(l, v.value))
+    case (Some(v), None) =>
+      if (v.value == null) C.Constant(keeps = false) else C.Equals(id(r), Values.number(v.value), key(r, v.value))
+    case _ =>
       (column(l), column(r)) match {
         case (Some(a), Some(b)) => C.CompareColumns(a, None, b)
         // the other side is some one value: a scalar subquery, a parameter, an expression of other columns
@@ -104,9 +116,11 @@ final class Conditions {
   }
 
   private def comparison(l: Expression, op: C.Comparison, r: Expression): C = (literal(l), literal(r)) match {
-    case (None, Some(v)) => if (v.value == null) C.Constant(keeps = false) else C.Compare(id(l), op, Values.number(v.value))
-    case (Some(v), None) => if (v.value == null) C.Constant(keeps = false) else C.Compare(id(r), mirrored(op), Values.number(v.value))
-    case _               =>
+    case (None, Some(v)) =>
+      if (v.value == null) C.Constant(keeps = false) else C.Compare(id(l), op, Values.number(v.value))
+    case (Some(v), None) =>
+      if (v.value == null) C.Constant(keeps = false) else C.Compare(id(r), mirrored(op), Values.number(v.value))
+    case _ =>
       (column(l), column(r)) match {
         case (Some(a), Some(b)) => C.CompareColumns(a, Some(op), b)
         case (None, Some(b))    => C.Compare(b, mirrored(op), None)
@@ -116,7 +130,8 @@ final class Conditions {
 
   private def in(e: Expression, values: Seq[Any]): C = {
     val constants = values.filter(_ != null).distinct
-    val numbers   = if (Values.ordered(e.dataType)) constants.flatMap(Values.number(_)).distinct.sorted.toVector else Vector.empty
+    val numbers   =
+      if (Values.ordered(e.dataType)) constants.flatMap(Values.number(_)).distinct.sorted.toVector else Vector.empty
     if (constants.isEmpty) C.Constant(keeps = false)
     else if (numbers.size == constants.size) C.In(id(e), numbers, numbers.size)
     else {

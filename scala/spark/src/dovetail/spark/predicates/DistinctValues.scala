@@ -8,15 +8,17 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.types._
 
 /**
- * How many values an expression has, from those of the columns that it reads: its inputs together have no fewer, and some functions have few values whatever
- * they are given (`month` twelve, `x % 10` ten). NULL counts as a value. For what a query computes, groups by or joins on.
+ * How many values an expression has, from those of the columns that it reads: its inputs together have no fewer, and
+ * some functions have few values whatever they are given (`month` twelve, `x % 10` ten). NULL counts as a value. For
+ * what a query computes, groups by or joins on.
  */
 object DistinctValues {
   type Columns = Long => ColumnProfile
 
   /** None where too little is known of the columns, and where an expression reads none. */
   def apply(e: Expression, columns: Columns): Option[Double] =
-    if (e.deterministic && e.references.nonEmpty && !e.exists(_.isInstanceOf[AggregateExpression])) of(e, columns) else None
+    if (e.deterministic && e.references.nonEmpty && !e.exists(_.isInstanceOf[AggregateExpression])) of(e, columns)
+    else None
 
   private def of(e: Expression, columns: Columns): Option[Double] = new Conditions().column(e) match {
     case Some(id)           => counted(columns(id))
@@ -27,12 +29,15 @@ object DistinctValues {
       Seq(read, passed(e, columns), range(e, columns)).flatten.reduceOption(_ min _)
   }
 
-  private def counted(column: ColumnProfile): Option[Double] = column.ndv.map(_ + (if (column.nulls.exists(_ > 0.0)) 1.0 else 0.0))
+  private def counted(column: ColumnProfile): Option[Double] =
+    column.ndv.map(_ + (if (column.nulls.exists(_ > 0.0)) 1.0 else 0.0))
 
   /** Of the inputs that the values come from: one of those that it chooses from, or all together. */
   private def passed(e: Expression, columns: Columns): Option[Double] = e match {
     case i: If       => together(Seq(i.trueValue, i.falseValue).map(of(_, columns)))(_.sum)
-    case c: CaseWhen => together((c.branches.map(_._2) ++ c.elseValue).map(of(_, columns)))(_.sum + (if (c.elseValue.isEmpty) 1.0 else 0.0))
+    case c: CaseWhen =>
+      together((c.branches.map(_._2) ++ c.elseValue).map(of(_, columns)))(_.sum + (if (c.elseValue.isEmpty) 1.0
+                                                                                   else 0.0))
     case c: Coalesce => together(c.children.map(of(_, columns)))(_.sum)
     case other       => together(other.children.map(of(_, columns)))(Assumptions.jointNdv)
   }
@@ -42,17 +47,17 @@ object DistinctValues {
 
   /** Values that a function can have. */
   private def range(e: Expression, columns: Columns): Option[Double] = e match {
-    case p: Pmod if integral(p)         => constant(p.right)
-    case r: Remainder if integral(r)    => constant(r.right).map(n => if (negative(r.left, columns)) 2.0 * n - 1.0 else n)
-    case y: Year                        => years(y.child, columns)
-    case _: Quarter                     => Some(4.0)
-    case _: Month                       => Some(12.0)
-    case _: WeekOfYear                  => Some(53.0)
-    case _: DayOfYear                   => Some(366.0)
-    case _: DayOfMonth                  => Some(31.0)
-    case _: DayOfWeek | _: WeekDay      => Some(7.0)
-    case _: Hour                        => Some(24.0)
-    case _: Minute | _: Second          => Some(60.0)
+    case p: Pmod if integral(p)      => constant(p.right)
+    case r: Remainder if integral(r) => constant(r.right).map(n => if (negative(r.left, columns)) 2.0 * n - 1.0 else n)
+    case y: Year                     => years(y.child, columns)
+    case _: Quarter                  => Some(4.0)
+    case _: Month                    => Some(12.0)
+    case _: WeekOfYear               => Some(53.0)
+    case _: DayOfYear                => Some(366.0)
+    case _: DayOfMonth               => Some(31.0)
+    case _: DayOfWeek | _: WeekDay   => Some(7.0)
+    case _: Hour                     => Some(24.0)
+    case _: Minute | _: Second       => Some(60.0)
     case _ if e.dataType == BooleanType => Some(2.0)
     case _                              => None
   }
@@ -60,12 +65,16 @@ object DistinctValues {
   private def integral(e: Expression): Boolean = e.dataType.isInstanceOf[IntegralType]
 
   private def constant(e: Expression): Option[Double] =
-    if (e.foldable && TrialSafe(e)) Try(e.eval()).toOption.flatMap(Values.number(_)).map(math.abs).filter(_ > 0.0) else None
+    if (e.foldable && TrialSafe(e)) Try(e.eval()).toOption.flatMap(Values.number(_)).map(math.abs).filter(_ > 0.0)
+    else None
 
-  private def negative(e: Expression, columns: Columns): Boolean = new Conditions().column(e).flatMap(columns(_).min).exists(_ < 0.0)
+  private def negative(e: Expression, columns: Columns): Boolean =
+    new Conditions().column(e).flatMap(columns(_).min).exists(_ < 0.0)
 
   private def years(date: Expression, columns: Columns): Option[Double] =
-    for (id <- new Conditions().column(date); low <- columns(id).min; high <- columns(id).max if date.dataType == DateType)
+    for (
+      id <- new Conditions().column(date); low <- columns(id).min; high <- columns(id).max if date.dataType == DateType
+    )
       yield math.floor(high / DaysOfYear) - math.floor(low / DaysOfYear) + 1.0
 
   /** Of the Gregorian calendar. */

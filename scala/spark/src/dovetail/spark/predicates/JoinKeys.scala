@@ -6,7 +6,10 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Turns values of a type into the keys of [[RelationSample]] and of frequent values: values that `=` finds equal have equal keys. */
+/**
+ * Turns values of a type into the keys of [[RelationSample]] and of frequent values: values that `=` finds equal have
+ * equal keys.
+ */
 final class JoinKeys private (val ordered: Boolean, key: Any => Long) {
 
   def apply(value: Any): Long =
@@ -18,14 +21,21 @@ object JoinKeys {
 
   /** None for types that have no cheap equality: nested ones, and strings with a collation of their own. */
   def of(dataType: DataType): Option[JoinKeys] = dataType match {
-    case BooleanType                                                   => Some(new JoinKeys(true, v => if (v.asInstanceOf[Boolean]) 1L else 0L))
-    case _: IntegralType | DateType | TimestampType | TimestampNTZType => Some(new JoinKeys(true, _.asInstanceOf[Number].longValue))
-    case _: DayTimeIntervalType | _: YearMonthIntervalType             => Some(new JoinKeys(true, _.asInstanceOf[Number].longValue))
-    case _: FloatType | _: DoubleType                                  => Some(new JoinKeys(false, v => bits(v.asInstanceOf[Number].doubleValue)))
-    case _: DecimalType => Some(new JoinKeys(false, v => v.asInstanceOf[Decimal].toJavaBigDecimal.stripTrailingZeros.hashCode.toLong))
-    case StringType     => Some(new JoinKeys(false, v => text(v.asInstanceOf[UTF8String])))
-    case BinaryType     =>
-      Some(new JoinKeys(false, v => { val b = v.asInstanceOf[Array[Byte]]; XXH64.hashUnsafeBytes(b, Platform.BYTE_ARRAY_OFFSET, b.length, Seed) }))
+    case BooleanType => Some(new JoinKeys(true, v => if (v.asInstanceOf[Boolean]) 1L else 0L))
+    case _: IntegralType | DateType | TimestampType | TimestampNTZType =>
+      Some(new JoinKeys(true, _.asInstanceOf[Number].longValue))
+    case _: DayTimeIntervalType | _: YearMonthIntervalType => Some(new JoinKeys(true, _.asInstanceOf[Number].longValue))
+    case _: FloatType | _: DoubleType => Some(new JoinKeys(false, v => bits(v.asInstanceOf[Number].doubleValue)))
+    case _: DecimalType               =>
+      Some(new JoinKeys(false, v => v.asInstanceOf[Decimal].toJavaBigDecimal.stripTrailingZeros.hashCode.toLong))
+    case StringType => Some(new JoinKeys(false, v => text(v.asInstanceOf[UTF8String])))
+    case BinaryType =>
+      Some(new JoinKeys(
+        false,
+        v => {
+          val b = v.asInstanceOf[Array[Byte]]; XXH64.hashUnsafeBytes(b, Platform.BYTE_ARRAY_OFFSET, b.length, Seed)
+        }
+      ))
     case _ => None
   }
 

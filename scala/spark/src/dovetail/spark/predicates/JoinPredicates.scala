@@ -8,15 +8,18 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 
 /**
- * The conjuncts of a group's inner joins and filters, sorted by what they connect. Relations are numbered by their place in `outputs`.
+ * The conjuncts of a group's inner joins and filters, sorted by what they connect. Relations are numbered by their
+ * place in `outputs`.
  *
- * Only a conjunct that is [[PlacedCondition.pure]] belongs to a relation or to an equivalence class; one that reads what an outer join below it may have filled with
- * NULLs has to wait for that join, however few relations it reads.
+ * Only a conjunct that is [[PlacedCondition.pure]] belongs to a relation or to an equivalence class; one that reads
+ * what an outer join below it may have filled with NULLs has to wait for that join, however few relations it reads.
  *
- * Equalities between expressions of two relations make equivalence classes; only such of the very same type do, so that the implied equalities need no
- * cast, and transitivity holds (`=` of one type, or one collation, is an equivalence; across types it is not).
+ * Equalities between expressions of two relations make equivalence classes; only such of the very same type do, so that
+ * the implied equalities need no cast, and transitivity holds (`=` of one type, or one collation, is an equivalence;
+ * across types it is not).
  *
- * @param fragile columns that no class may read: what it implies between two of them would be a filter inside of an input
+ * @param fragile columns that no class may read: what it implies between two of them would be a filter inside of an
+ *                input
  */
 final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[PlacedCondition], fragile: AttributeSet) {
   import JoinPredicates._
@@ -46,14 +49,18 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
   private val roots = classOf.distinct
 
   /** Per equivalence class its members, in order of appearance. */
-  val members: Vector[Vector[ClassMember]] = roots.map(root => allMembers.indices.filter(classOf(_) == root).map(allMembers).toVector)
+  val members: Vector[Vector[ClassMember]] =
+    roots.map(root => allMembers.indices.filter(classOf(_) == root).map(allMembers).toVector)
 
   /** Per equivalence class the equalities as they were written. */
   val originals: Vector[Vector[Equality]] = members.map(ms => equalities.filter(e => ms.contains(e.left)))
 
   /** Predicates over two or more relations that belong to no class, and those that wait for an outer join. */
   val complex: Vector[Complex] =
-    pure.collect { case (p, rs) if rs.size >= 2 && !equalities.exists(_.expression eq p.expression) => Complex(p, rs, sides(p.expression), late = false) } ++
+    pure.collect {
+      case (p, rs) if rs.size >= 2 && !equalities.exists(_.expression eq p.expression) =>
+        Complex(p, rs, sides(p.expression), late = false)
+    } ++
       late.map { case (p, rs) => Complex(p, rs, sides(p.expression), late = true) }
 
   /** Predicates over one relation; also those that a class implies between two expressions of one relation. */
@@ -73,7 +80,14 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
     complex.zipWithIndex.map { case (c, i) =>
       val e    = c.expression
       val kept = if (c.late && c.relations.size == 1) Assumptions.LateFilter else selectivity(e)
-      JoinPredicate(i, c.relations, kept, c.sides, ExpressionText(e), if (c.placed.scope.size == outputs.size) None else Some(c.placed.scope))
+      JoinPredicate(
+        i,
+        c.relations,
+        kept,
+        c.sides,
+        ExpressionText(e),
+        if (c.placed.scope.size == outputs.size) None else Some(c.placed.scope)
+      )
     }
   }
 
@@ -110,7 +124,8 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
  * A condition of an inner join, or a filter between joins, and what it sees from there.
  *
  * @param scope relations below the place where it was written, ascending
- * @param open  those of them that it sees as they are: none that an outer join below it may have filled with NULLs, or a semi join only looked at
+ * @param open  those of them that it sees as they are: none that an outer join below it may have filled with NULLs, or
+ *              a semi join only looked at
  */
 final case class PlacedCondition(expression: Expression, scope: Vector[Int], open: Set[Int]) {
 
@@ -129,7 +144,9 @@ object JoinPredicates {
     }
     override def hashCode: Int = canonical.hashCode * 31 + relation
   }
-  object ClassMember { def apply(relation: Int, expression: Expression): ClassMember = new ClassMember(relation, expression) }
+  object ClassMember {
+    def apply(relation: Int, expression: Expression): ClassMember = new ClassMember(relation, expression)
+  }
 
   /** For the kernel. */
   def member(m: ClassMember, profiles: Vector[RelationProfile]): Member = {
@@ -137,7 +154,12 @@ object JoinPredicates {
     val column     = conditions.column(m.expression)
     def computed   = DistinctValues(m.expression, profiles(m.relation).column)
     val profile    = column.map(profiles(m.relation).column).getOrElse(ColumnProfile(ndv = computed, domain = computed))
-    Member(m.relation, if (conditions.sameValues(m.expression)) profile else profile.recoded, column.toSet, ExpressionText(m.expression))
+    Member(
+      m.relation,
+      if (conditions.sameValues(m.expression)) profile else profile.recoded,
+      column.toSet,
+      ExpressionText(m.expression)
+    )
   }
 
   final case class Equality(expression: EqualTo, left: ClassMember, right: ClassMember)
@@ -146,12 +168,21 @@ object JoinPredicates {
    * @param sides for an equality, the relations of its two sides if they are disjoint
    * @param late  it waits for an outer join
    */
-  final case class Complex(placed: PlacedCondition, relations: Vector[Int], sides: Option[(Vector[Int], Vector[Int])], late: Boolean) {
+  final case class Complex(
+      placed: PlacedCondition,
+      relations: Vector[Int],
+      sides: Option[(Vector[Int], Vector[Int])],
+      late: Boolean
+  ) {
     def expression: Expression = placed.expression
   }
 
   /** The conjuncts of `conditions`, each once. */
-  def apply(outputs: Vector[AttributeSet], conditions: Seq[PlacedCondition], fragile: AttributeSet = AttributeSet.empty): JoinPredicates = {
+  def apply(
+      outputs: Vector[AttributeSet],
+      conditions: Seq[PlacedCondition],
+      fragile: AttributeSet = AttributeSet.empty
+  ): JoinPredicates = {
     val seen = mutable.LinkedHashMap.empty[(Expression, Set[Int]), PlacedCondition]
     for (p <- conditions; c <- Conjuncts(p.expression)) {
       // of one level, whatever joins stand between them, are those that see the same relations as they are

@@ -3,8 +3,9 @@ package org.apache.spark.sql.dovetail.predicates
 import org.apache.spark.sql.catalyst.expressions._
 
 /**
- * Whether a conjunct is not true of a row in which all columns of one relation are NULL. The reordering of outer joins depends on it (CD-C), so that only
- * what is certain is said: comparisons of expressions that are NULL where a column of theirs is.
+ * Whether a conjunct is not true of a row in which all columns of one relation are NULL. The reordering of outer joins
+ * depends on it (CD-C), so that only what is certain is said: comparisons of expressions that are NULL where a column
+ * of theirs is.
  */
 object NullRejection {
 

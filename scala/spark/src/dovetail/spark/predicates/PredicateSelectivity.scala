@@ -7,10 +7,12 @@ import org.apache.spark.sql.catalyst.expressions._
 /**
  * Share of row combinations that a predicate over several relations keeps.
  *
- * Parts that read one relation are estimated on that relation; the rest is put together as if relations were independent of each other.
+ * Parts that read one relation are estimated on that relation; the rest is put together as if relations were
+ * independent of each other.
  *
- * An OR of ANDs over several tables (TPC-DS q13, q48, q85) implies a weaker OR on each of them, which Spark has pushed down to it already
- * (PushExtraPredicateThroughJoin): what those keep out must not be kept out twice, so the share is the one under the condition that they hold.
+ * An OR of ANDs over several tables (TPC-DS q13, q48, q85) implies a weaker OR on each of them, which Spark has pushed
+ * down to it already (PushExtraPredicateThroughJoin): what those keep out must not be kept out twice, so the share is
+ * the one under the condition that they hold.
  */
 final class PredicateSelectivity(profiles: Vector[RelationProfile], relationsOf: Expression => Vector[Int]) {
 
@@ -53,10 +55,10 @@ final class PredicateSelectivity(profiles: Vector[RelationProfile], relationsOf:
       val (single, several) = Conjuncts(e).partition(relationsOf(_).size == 1)
       val byRelation        = single.groupBy(c => relationsOf(c).head).toVector.sortBy(_._1).map(_._2.reduce(And(_, _)))
       (byRelation ++ several).map(share).product
-    case Or(l, r)                                                                  => val (a, b) = (share(l), share(r)); a + b - a * b
-    case Not(c)                                                                    => 1.0 - share(c)
-    case EqualTo(l, r)                                                             => equality(l, r)
-    case EqualNullSafe(l, r)                                                       => equality(l, r)
+    case Or(l, r)            => val (a, b) = (share(l), share(r)); a + b - a * b
+    case Not(c)              => 1.0 - share(c)
+    case EqualTo(l, r)       => equality(l, r)
+    case EqualNullSafe(l, r) => equality(l, r)
     case _: LessThan | _: LessThanOrEqual | _: GreaterThan | _: GreaterThanOrEqual => Assumptions.JoinInequality
     case _                                                                         => Assumptions.JoinOpaque
   }
@@ -70,7 +72,10 @@ final class PredicateSelectivity(profiles: Vector[RelationProfile], relationsOf:
   private def distinct(e: Expression): Option[Double] = relationsOf(e) match {
     case Vector(r) =>
       val column = new Conditions().column(e).flatMap(profiles(r).column(_).domain)
-      column.orElse(DistinctValues(e, profiles(r).column)).orElse(Some(profiles(r).baseRows * Assumptions.GroupingFraction))
+      column.orElse(DistinctValues(
+        e,
+        profiles(r).column
+      )).orElse(Some(profiles(r).baseRows * Assumptions.GroupingFraction))
     case _ => None
   }
 

@@ -4,8 +4,9 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
 /**
- * Arithmetic that cannot overflow: of floating point; of integers and decimals where the mode is not ANSI (they wrap, or become NULL), or where the types alone
- * leave room for every result: `CAST(a AS BIGINT) + CAST(b AS BIGINT)` of two INT columns, DECIMAL(12, 2) * DECIMAL(7, 2).
+ * Arithmetic that cannot overflow: of floating point; of integers and decimals where the mode is not ANSI (they wrap,
+ * or become NULL), or where the types alone leave room for every result: `CAST(a AS BIGINT) + CAST(b AS BIGINT)` of two
+ * INT columns, DECIMAL(12, 2) * DECIMAL(7, 2).
  */
 object TotalArithmetic {
 
@@ -13,16 +14,17 @@ object TotalArithmetic {
   def apply(e: BinaryArithmetic): Boolean = e.dataType match {
     case _: DoubleType | _: FloatType => true
     case t: IntegralType              => !ansi(e) || within(exact(e), t)
-    case t: DecimalType               => !ansi(e) || room(e).exists(digits => digits <= DecimalType.MAX_PRECISION && digits <= t.precision)
-    case _                            => false // intervals overflow in every mode
+    case t: DecimalType               =>
+      !ansi(e) || room(e).exists(digits => digits <= DecimalType.MAX_PRECISION && digits <= t.precision)
+    case _ => false // intervals overflow in every mode
   }
 
   /** Quotients and remainders: in ANSI mode a constant has to show that nothing is divided by zero. */
   def divides(e: BinaryArithmetic): Boolean = e.dataType match {
     case _: DoubleType | _: FloatType => !ansi(e) || nonZero(e.right)
-    case _: IntegralType              => integral(e.left.dataType) && (!ansi(e) || (nonZero(e.right) && nonNegative(e.right)))
-    case _: DecimalType               => !ansi(e)
-    case _                            => false
+    case _: IntegralType => integral(e.left.dataType) && (!ansi(e) || (nonZero(e.right) && nonNegative(e.right)))
+    case _: DecimalType  => !ansi(e)
+    case _               => false
   }
 
   // the mode is open in each class alone, up to Spark 4.0
@@ -42,8 +44,9 @@ object TotalArithmetic {
   /** Digits of the largest result of decimals. */
   private def room(e: BinaryArithmetic): Option[Int] = (e, e.left.dataType, e.right.dataType) match {
     case (_: Multiply, l: DecimalType, r: DecimalType) => Some(l.precision + r.precision + 1)
-    case (_, l: DecimalType, r: DecimalType)           => Some(math.max(l.precision - l.scale, r.precision - r.scale) + math.max(l.scale, r.scale) + 1)
-    case _                                             => None
+    case (_, l: DecimalType, r: DecimalType)           =>
+      Some(math.max(l.precision - l.scale, r.precision - r.scale) + math.max(l.scale, r.scale) + 1)
+    case _ => None
   }
 
   /** The least and the largest value. */

@@ -4,8 +4,9 @@ import org.apache.spark.sql.catalyst.expressions.{Cast, EvalMode}
 import org.apache.spark.sql.types._
 
 /**
- * Casts that give a value, or NULL, for every input. In ANSI mode these lose nothing; else what does not fit wraps or becomes NULL, as far as dates and
- * intervals are not concerned: `CAST(date AS TIMESTAMP)` overflows in every mode, for years beyond 294246.
+ * Casts that give a value, or NULL, for every input. In ANSI mode these lose nothing; else what does not fit wraps or
+ * becomes NULL, as far as dates and intervals are not concerned: `CAST(date AS TIMESTAMP)` overflows in every mode, for
+ * years beyond 294246.
  */
 object TotalCast {
 

@@ -8,12 +8,13 @@ import org.apache.spark.sql.catalyst.util.{CharVarcharCodegenUtils, StringUtils}
 import org.apache.spark.sql.types._
 
 /**
- * The one list of expressions that give a value for every row, whatever their inputs hold: by class, and where it matters by types and by the ANSI mode that
- * the expression itself was resolved with (a view keeps the mode it was created in). All that is not here may throw.
+ * The one list of expressions that give a value for every row, whatever their inputs hold: by class, and where it
+ * matters by types and by the ANSI mode that the expression itself was resolved with (a view keeps the mode it was
+ * created in). All that is not here may throw.
  *
- * Left out on purpose: regular expressions (a match can overflow the stack), functions whose result can be of any length (`repeat`, `lpad`), everything that
- * formats or parses, and dates beyond the range of their type (`date_trunc`, `last_day`, `CAST(date AS TIMESTAMP)`),
- * and `substring_index`, which runs out of bounds for the least integer.
+ * Left out on purpose: regular expressions (a match can overflow the stack), functions whose result can be of any
+ * length (`repeat`, `lpad`), everything that formats or parses, and dates beyond the range of their type (`date_trunc`,
+ * `last_day`, `CAST(date AS TIMESTAMP)`), and `substring_index`, which runs out of bounds for the least integer.
  */
 object TotalExpression {
 
@@ -21,12 +22,13 @@ object TotalExpression {
   def apply(e: Expression): Boolean = value(e) || predicate(e) || text(e) || date(e) || nested(e) || number(e)
 
   private def value(e: Expression): Boolean = e match {
-    case _: Attribute | _: Literal | _: OuterReference                         => true
-    case _: Coalesce | _: If | _: CaseWhen | _: NaNvl                          => true
-    case _: Greatest | _: Least                                                => true
-    case _: Murmur3Hash | _: XxHash64                                          => !e.children.exists(c => hasMap(c.dataType))
-    case c: Cast                                                               => TotalCast(c)
-    case s: ScalarSubquery                                                     => s.children.isEmpty // computed once, before any row
+    case _: Attribute | _: Literal | _: OuterReference => true
+    case _: Coalesce | _: If | _: CaseWhen | _: NaNvl  => true
+    case _: Greatest | _: Least                        => true
+    case _: Murmur3Hash | _: XxHash64                  => !e.children.exists(c => hasMap(c.dataType))
+    case c: Cast                                       => TotalCast(c)
+    // computed once, before any row
+    case s: ScalarSubquery                                                     => s.children.isEmpty
     case s: StaticInvoke if s.staticObject == classOf[CharVarcharCodegenUtils] => s.functionName == "readSidePadding"
     case _                                                                     => false
   }
@@ -48,8 +50,9 @@ object TotalExpression {
     case _: Substring | _: StringInstr                          => true
     case _: StringTrim | _: StringTrimLeft | _: StringTrimRight => true
     case _: ConcatWs                                            => true
-    case c: Concat                                              => !c.dataType.isInstanceOf[ArrayType] // arrays have a largest size
-    case other                                                  => TotalCollation(other)
+    // arrays have a largest size
+    case c: Concat => !c.dataType.isInstanceOf[ArrayType]
+    case other     => TotalCollation(other)
   }
 
   private def date(e: Expression): Boolean = e match {
@@ -65,7 +68,8 @@ object TotalExpression {
     case _: CreateArray | _: Size | _: ArrayContains                        => true
     case g: GetArrayItem                                                    => !g.failOnError
     case _: GetMapValue                                                     => true
-    case m: ElementAt => m.left.dataType.isInstanceOf[MapType] && !m.failOnError // of an array, index 0 fails in every mode
+    // of an array, index 0 fails in every mode
+    case m: ElementAt => m.left.dataType.isInstanceOf[MapType] && !m.failOnError
     case _            => false
   }
 
@@ -76,11 +80,11 @@ object TotalExpression {
     case m: UnaryMinus                                                => !m.failOnError || !wraps(m.dataType)
     case a: Abs                                                       => !a.failOnError || !wraps(a.dataType)
     case _: UnaryPositive                                             => true
-    case a @ (_: Add | _: Subtract | _: Multiply)                     => TotalArithmetic(a.asInstanceOf[BinaryArithmetic])
-    case d: Divide                                                    => TotalArithmetic.divides(d)
-    case d @ (_: Remainder | _: Pmod)                                 => TotalArithmetic.divides(d.asInstanceOf[BinaryArithmetic])
-    case d: IntegralDivide                                            => TotalArithmetic.divides(d)
-    case _                                                            => false
+    case a @ (_: Add | _: Subtract | _: Multiply) => TotalArithmetic(a.asInstanceOf[BinaryArithmetic])
+    case d: Divide                                => TotalArithmetic.divides(d)
+    case d @ (_: Remainder | _: Pmod)             => TotalArithmetic.divides(d.asInstanceOf[BinaryArithmetic])
+    case d: IntegralDivide                        => TotalArithmetic.divides(d)
+    case _                                        => false
   }
 
   /** Types of which the smallest value has no negative: all integers and intervals. */
@@ -89,7 +93,9 @@ object TotalExpression {
     case _                                             => true
   }
 
-  /** A pattern that is constant and valid: it cannot end in the escape character, nor hold it before any other letter. */
+  /**
+   * A pattern that is constant and valid: it cannot end in the escape character, nor hold it before any other letter.
+   */
   private def likes(l: Like): Boolean = l.right match {
     case Literal(null, _)    => true
     case Literal(pattern, _) => Try(StringUtils.escapeLikeRegex(pattern.toString, l.escapeChar)).isSuccess

@@ -7,27 +7,34 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.UserDefinedType
 
 /**
- * Whether an expression may be computed while a query is planned: it does nothing but compute, and all of it is Spark's own. What is known to be so may; a
- * function of the user's, or of a library's, may be slow, count its calls or write somewhere, and runs only where the session allows it.
+ * Whether an expression may be computed while a query is planned: it does nothing but compute, and all of it is Spark's
+ * own. What is known to be so may; a function of the user's, or of a library's, may be slow, count its calls or write
+ * somewhere, and runs only where the session allows it.
  */
 object TrialSafe {
-  def apply(e: Expression): Boolean = e.deterministic && (!e.exists(foreign) || (DovetailConf.SampleUserFunctions.get(SQLConf.get) && !e.exists(impossible)))
+  def apply(e: Expression): Boolean = e.deterministic && (!e.exists(
+    foreign
+  ) || (DovetailConf.SampleUserFunctions.get(SQLConf.get) && !e.exists(impossible)))
 
-  private def foreign(e: Expression): Boolean = impossible(e) || !ofSpark(e.getClass) || e.dataType.isInstanceOf[UserDefinedType[_]] || (e match {
-    // Spark's nodes that hold somebody's code
-    case _: UserDefinedExpression | _: ApplyFunctionExpression | _: CallMethodViaReflection => true
-    case s: StaticInvoke                                                                    => !ofSpark(s.staticObject)
-    case i: Invoke                                                                          => !ofSparkOrJava(i)
-    // encoders: constructors and functions of the user's classes
-    case other => other.getClass.getName.startsWith(Objects)
-  })
+  private def foreign(e: Expression): Boolean =
+    impossible(e) || !ofSpark(e.getClass) || e.dataType.isInstanceOf[UserDefinedType[_]] || (e match {
+      // Spark's nodes that hold somebody's code
+      case _: UserDefinedExpression | _: ApplyFunctionExpression | _: CallMethodViaReflection => true
+      case s: StaticInvoke => !ofSpark(s.staticObject)
+      case i: Invoke       => !ofSparkOrJava(i)
+      // encoders: constructors and functions of the user's classes
+      case other => other.getClass.getName.startsWith(Objects)
+    })
 
   /** There is no value without running the query. */
   private def impossible(e: Expression): Boolean = e.isInstanceOf[PlanExpression[_]]
 
   private def ofSpark(c: Class[_]): Boolean = c.getName.startsWith(Catalyst)
 
-  /** Functions that Spark has moved out of their expressions are methods of an object of its own, which stands there as a literal. */
+  /**
+   * Functions that Spark has moved out of their expressions are methods of an object of its own, which stands there as
+   * a literal.
+   */
   private def ofSparkOrJava(i: Invoke): Boolean = i.targetObject match {
     case Literal(target: AnyRef, _) => ofSpark(target.getClass)
     case _                          => false

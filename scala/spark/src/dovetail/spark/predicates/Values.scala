@@ -8,7 +8,8 @@ import org.apache.spark.sql.types._
 /**
  * Places Catalyst's internal values on the number line that estimates work on, and back again for people to read.
  *
- * Every type is listed or has no place there: Spark's own EstimationUtils ends in a MatchError for TIMESTAMP_NTZ and intervals.
+ * Every type is listed or has no place there: Spark's own EstimationUtils ends in a MatchError for TIMESTAMP_NTZ and
+ * intervals.
  */
 object Values {
 
@@ -17,7 +18,8 @@ object Values {
     case b: Boolean              => Some(if (b) 1.0 else 0.0)
     case d: Decimal              => Some(d.toDouble)
     case d: java.math.BigDecimal => Some(d.doubleValue)
-    // bytes to doubles; dates are days, timestamps of both kinds and day-time intervals microseconds, year-month intervals months
+    // bytes to doubles; dates are days, timestamps of both kinds and day-time intervals microseconds, year-month
+    // intervals months
     case n: java.lang.Number => Some(n.doubleValue).filterNot(_.isNaN)
     case _                   => None
   }
@@ -32,10 +34,11 @@ object Values {
   def render(value: Double, dataType: DataType): String = dataType match {
     case BooleanType                      => (value != 0.0).toString
     case DateType                         => DateTimeUtils.daysToLocalDate(value.toInt).toString
-    case TimestampType | TimestampNTZType => TimestampFormatter.getFractionFormatter(ZoneOffset.UTC).format(value.toLong)
-    case _: IntegralType                  => value.toLong.toString
-    case d: DecimalType if d.scale > 0    => BigDecimal(value).setScale(d.scale, BigDecimal.RoundingMode.HALF_UP).toString
-    case _: DecimalType                   => BigDecimal(value).toBigInt.toString
-    case _                                => value.toString
+    case TimestampType | TimestampNTZType =>
+      TimestampFormatter.getFractionFormatter(ZoneOffset.UTC).format(value.toLong)
+    case _: IntegralType               => value.toLong.toString
+    case d: DecimalType if d.scale > 0 => BigDecimal(value).setScale(d.scale, BigDecimal.RoundingMode.HALF_UP).toString
+    case _: DecimalType                => BigDecimal(value).toBigInt.toString
+    case _                             => value.toString
   }
 }

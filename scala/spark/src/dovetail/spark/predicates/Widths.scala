@@ -4,20 +4,24 @@ import dovetail.kernel.profile.{Estimate, Source, Width}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
-/** Bytes that values take in Spark's rows: by their type where all values of it are equally long, else as somebody has measured them. */
+/**
+ * Bytes that values take in Spark's rows: by their type where all values of it are equally long, else as somebody has
+ * measured them.
+ */
 object Widths {
 
   /** Of a column of which nothing is known but its type. */
-  def ofType(t: DataType): Width = fixed(t).fold(Width.unknown(t.defaultSize.toDouble))(Width.fixed(t.defaultSize.toDouble, _))
+  def ofType(t: DataType): Width =
+    fixed(t).fold(Width.unknown(t.defaultSize.toDouble))(Width.fixed(t.defaultSize.toDouble, _))
 
   /** Bytes that a row takes for a value of the type, where all take the same. */
   def fixed(t: DataType): Option[Double] = t match {
     case BooleanType | DateType | TimestampType | TimestampNTZType | NullType => Some(Width.Slot)
     case _: DayTimeIntervalType | _: YearMonthIntervalType                    => Some(Width.Slot)
     case CalendarIntervalType                                                 => Some(LongValue)
-    case d: DecimalType                                                       => Some(if (d.precision <= Decimal.MAX_LONG_DIGITS) Width.Slot else LongValue)
-    case _: NumericType                                                       => Some(Width.Slot)
-    case _                                                                    => None
+    case d: DecimalType => Some(if (d.precision <= Decimal.MAX_LONG_DIGITS) Width.Slot else LongValue)
+    case _: NumericType => Some(Width.Slot)
+    case _              => None
   }
 
   /** A slot and sixteen bytes. */
@@ -33,29 +37,38 @@ object Widths {
     def child(e: Expression): Width = of(e, rows, column)
     def among(es: Seq[Expression])  = es.map(child).reduce(_ or _)
     def upTo(length: Double): Width = Width.measured(length, Some(length), None, Source.Exact)
-    def times(w: Width, n: Double)  = w.copy(mean = w.mean * n, most = math.min(w.most * n, Estimate.Ceiling), total = math.min(w.total * n, Estimate.Ceiling))
+    def times(w: Width, n: Double)  = w.copy(
+      mean = w.mean * n,
+      most = math.min(w.most * n, Estimate.Ceiling),
+      total = math.min(w.total * n, Estimate.Ceiling)
+    )
     def together(es: Seq[Expression]) = es.map(child).reduce { (a, b) =>
       // each part has at most its own bytes in all rows
       def all(w: Width) = math.min(w.total, w.most * rows)
-      Width(a.mean + b.mean, math.min(a.most + b.most, Estimate.Ceiling), math.min(all(a) + all(b), Estimate.Ceiling), Source.weakest(a.source, b.source))
+      Width(
+        a.mean + b.mean,
+        math.min(a.most + b.most, Estimate.Ceiling),
+        math.min(all(a) + all(b), Estimate.Ceiling),
+        Source.weakest(a.source, b.source)
+      )
     }
     if (fixed(e.dataType).isDefined) ofType(e.dataType)
     else e match {
-      case a: Attribute                                                       => column(a)
-      case a: Alias                                                           => child(a.child)
-      case l: Literal if l.value == null                                      => upTo(0.0)
-      case l: Literal if isText(l.dataType)                                   => upTo(l.value.toString.length.toDouble * MostBytesPerCharacter)
-      case i: If                                                              => among(Seq(i.trueValue, i.falseValue))
-      case c: CaseWhen                                                        => among(c.branches.map(_._2) ++ c.elseValue)
-      case c: Coalesce                                                        => among(c.children)
+      case a: Attribute                     => column(a)
+      case a: Alias                         => child(a.child)
+      case l: Literal if l.value == null    => upTo(0.0)
+      case l: Literal if isText(l.dataType) => upTo(l.value.toString.length.toDouble * MostBytesPerCharacter)
+      case i: If                            => among(Seq(i.trueValue, i.falseValue))
+      case c: CaseWhen                      => among(c.branches.map(_._2) ++ c.elseValue)
+      case c: Coalesce                      => among(c.children)
       case c: Cast if isText(c.dataType) && isText(c.child.dataType)          => child(c.child)
       case c: Cast if isText(c.dataType) && fixed(c.child.dataType).isDefined => upTo(LongestNumber)
       case _: StringTrim | _: StringTrimLeft | _: StringTrimRight             => child(e.children.head)
-      case u: Upper                                                           => times(child(u.child), MostBytesPerCharacter)
-      case l: Lower                                                           => times(child(l.child), MostBytesPerCharacter)
-      case s: Substring                                                       => child(s.str)
-      case c: Concat if isText(c.dataType)                                    => together(c.children)
-      case _                                                                  => Width.unknown(e.dataType.defaultSize.toDouble)
+      case u: Upper                        => times(child(u.child), MostBytesPerCharacter)
+      case l: Lower                        => times(child(l.child), MostBytesPerCharacter)
+      case s: Substring                    => child(s.str)
+      case c: Concat if isText(c.dataType) => together(c.children)
+      case _                               => Width.unknown(e.dataType.defaultSize.toDouble)
     }
   }
 
@@ -64,6 +77,9 @@ object Widths {
   /** Of UTF-8; and the most that a change of case makes of a byte. */
   private val MostBytesPerCharacter = 4.0
 
-  /** Bytes of a number, date, timestamp or interval as text, with room to spare: a decimal has 38 digits, a day-time interval takes 60 characters. */
+  /**
+   * Bytes of a number, date, timestamp or interval as text, with room to spare: a decimal has 38 digits, a day-time
+   * interval takes 60 characters.
+   */
   private val LongestNumber = 80.0
 }

@@ -9,9 +9,10 @@ import org.apache.spark.sql.execution.joins.BaseJoinExec
 /**
  * Finds the joins of the trace again in the plan that has run, and how many rows came out of them.
  *
- * A join is known by the relations below it, and a relation by its columns: Spark's rules move, merge and rename operators between our rule and the
- * executed plan, yet a column that is read keeps its id. Filters that stay right above a join count with it, as they do in its estimate. A join inside of
- * a reused exchange ran elsewhere, and one that adaptive execution found to be empty did not run: both have no rows here.
+ * A join is known by the relations below it, and a relation by its columns: Spark's rules move, merge and rename
+ * operators between our rule and the executed plan, yet a column that is read keeps its id. Filters that stay right
+ * above a join count with it, as they do in its estimate. A join inside of a reused exchange ran elsewhere, and one
+ * that adaptive execution found to be empty did not run: both have no rows here.
  */
 object ActualRows {
 

@@ -6,7 +6,8 @@ import dovetail.kernel.enumerate.{Outcome, Shape}
  * What is done with a group of joins, and why.
  *
  * @param taken   the outcome's best plan is used, and not the group as it is written
- * @param notes   what else was done or not done: inputs with fewer rows, orders that somebody asked for and that are not used
+ * @param notes   what else was done or not done: inputs with fewer rows, orders that somebody asked for and that are
+ *                not used
  * @param asked   who asked for the order that is used
  */
 final case class Decision(outcome: Outcome, taken: Boolean, notes: Vector[String], asked: Option[String]) {
@@ -18,5 +19,6 @@ final case class Decision(outcome: Outcome, taken: Boolean, notes: Vector[String
 }
 
 object Decision {
-  def gain(outcome: Outcome): Double = 1.0 - outcome.best.cost.total / math.max(outcome.original.cost.total, Double.MinPositiveValue)
+  def gain(outcome: Outcome): Double =
+    1.0 - outcome.best.cost.total / math.max(outcome.original.cost.total, Double.MinPositiveValue)
 }

@@ -1,7 +1,8 @@
 package org.apache.spark.sql.dovetail.report
 
 /**
- * What a decision on a group was made by, as reports tell it. The last two cost something to work out, and not every report asks.
+ * What a decision on a group was made by, as reports tell it. The last two cost something to work out, and not every
+ * report asks.
  *
  * @param minGain            share of the cost that another order has to save
  * @param broadcastThreshold bytes up to which Spark broadcasts by itself; negative never

@@ -9,7 +9,8 @@ import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /**
- * Why a join is executed as it is, in words: a part of a [[JoinReport]]. What there was to choose from is the cost model's to say (`MethodChoice`).
+ * Why a join is executed as it is, in words: a part of a [[JoinReport]]. What there was to choose from is the cost
+ * model's to say (`MethodChoice`).
  *
  * @param leaves plans of the graph's relations, of which Spark knows sizes of its own
  * @param limit  bytes up to which inputs are broadcast when a query is planned; negative never
@@ -46,7 +47,10 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
       case JoinMethod.SortMerge    => Some(shuffled(join.kind, left, right, smaller, choice))
       case JoinMethod.ShuffledHash =>
         val side = if (join.kind == JoinKind.Inner) smaller else right
-        Some(s"${shuffled(join.kind, left, right, smaller, choice)}; a task has the memory to hash ${side.name}, so nothing is sorted")
+        Some(
+          s"${shuffled(join.kind, left, right, smaller, choice)}; a task has the memory to hash ${side.name}, so " +
+            "nothing is sorted"
+        )
     }
   }
 
@@ -60,18 +64,25 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
 
   private def broadcast(side: Side): String =
     if (side.input.broadcast)
-      s"Spark broadcasts ${side.name} by itself: ${side.relation.flatMap(sparkSize).fold("")(b => s"${size(b)} by its own count, ")}limit ${size(limit.toDouble)}"
-    else s"broadcast by Dovetail: ${side.name} is about ${size(side.input.bytes)}, ${atMost(side.input)}; limit ${size(limit.toDouble)}"
+      s"Spark broadcasts ${side.name} by itself: " +
+        side.relation.flatMap(sparkSize).fold("")(b => s"${size(b)} by its own count, ") +
+        s"limit ${size(limit.toDouble)}"
+    else
+      s"broadcast by Dovetail: ${side.name} is about ${size(side.input.bytes)}, ${atMost(side.input)}; limit " +
+        s"${size(limit.toDouble)}"
 
   private def pruning(join: JoinTree.Join, stream: Side): String =
     if (join.own.scan < 0.0) s"; files of ${stream.name} without its keys are not read" else ""
 
   private def shuffled(kind: JoinKind, left: Side, right: Side, smaller: Side, choice: MethodChoice): String = {
     val placed = Vector(left, right).filter(_.input.partitioned).map(_.name)
-    if (placed.nonEmpty) s"${placed.mkString(" and ")} ${if (placed.size == 1) "is" else "are"} already partitioned by the key"
-    else if (choice.ways.exists(w => isBroadcast(w.method))) s"cheaper than a broadcast of ${smaller.name}, about ${size(smaller.input.bytes)}"
+    if (placed.nonEmpty)
+      s"${placed.mkString(" and ")} ${if (placed.size == 1) "is" else "are"} already partitioned by the key"
+    else if (choice.ways.exists(w => isBroadcast(w.method)))
+      s"cheaper than a broadcast of ${smaller.name}, about ${size(smaller.input.bytes)}"
     else if (kind == JoinKind.FullOuter) "neither side of a full outer join can be broadcast"
-    else if (kind != JoinKind.Inner) s"only ${right.name} could be broadcast, for every row of the other side counts; ${notPlanned(right, choice)}"
+    else if (kind != JoinKind.Inner)
+      s"only ${right.name} could be broadcast, for every row of the other side counts; ${notPlanned(right, choice)}"
     else notPlanned(smaller, choice)
   }
 
@@ -82,9 +93,11 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
     else if (choice.ways.exists(w => isBroadcast(w.method))) "a broadcast from the start costs more"
     else if (side.input.bytes > limit) s"$bytes, over the broadcast limit of ${size(limit.toDouble)}"
     else if (side.relation.exists(r => graph.relations(r).rowBytes.rest >= Estimate.Ceiling))
-      s"$bytes, but nobody has measured how wide its columns are (DOVETAIL ANALYZE does): too uncertain to broadcast from the start"
+      s"$bytes, but nobody has measured how wide its columns are (DOVETAIL ANALYZE does): too uncertain to broadcast " +
+        "from the start"
     else if (side.input.cautious > memory)
-      s"$bytes, ${atMost(side.input)} of memory, and a broadcast may take ${size(memory)}: too uncertain to broadcast from the start"
+      s"$bytes, ${atMost(side.input)} of memory, and a broadcast may take ${size(memory)}: too uncertain to " +
+        "broadcast from the start"
     else s"$bytes, which Spark by itself does not see"
   }
 
@@ -101,7 +114,9 @@ private object MethodReason {
 
   def size(bytes: Double): String = ReportText.size(bytes)
 
-  def isBroadcast(method: JoinMethod): Boolean = method == JoinMethod.BroadcastLeft || method == JoinMethod.BroadcastRight
+  def isBroadcast(method: JoinMethod): Boolean =
+    method == JoinMethod.BroadcastLeft || method == JoinMethod.BroadcastRight
 
-  def atMost(input: MethodChoice.Input): String = if (input.cautious >= Estimate.Ceiling) "without a known bound" else s"at most ${size(input.cautious)}"
+  def atMost(input: MethodChoice.Input): String =
+    if (input.cautious >= Estimate.Ceiling) "without a known bound" else s"at most ${size(input.cautious)}"
 }

@@ -8,7 +8,13 @@ import dovetail.kernel.profile.Estimate
 object ReportJson {
   private val nodes = JsonNodeFactory.instance
 
-  def apply(version: String, enabled: Boolean, costModel: String, of: Vector[GroupReport], millis: Vector[(String, Double)]): String = {
+  def apply(
+      version: String,
+      enabled: Boolean,
+      costModel: String,
+      of: Vector[GroupReport],
+      millis: Vector[(String, Double)]
+  ): String = {
     val root = nodes.objectNode()
     root.put("version", version).put("enabled", enabled).put("cost_model", costModel)
     val times = root.putObject("planning_ms")
@@ -34,7 +40,9 @@ object ReportJson {
       strings(n.putArray("relations"), e.relations)
       n.put("condition", e.condition)
     }
-    Seq("before" -> g.before, "after" -> g.after).foreach { case (name, t) => t.fold[Any](o.putNull(name))(x => o.set[ObjectNode](name, tree(x))) }
+    Seq("before" -> g.before, "after" -> g.after).foreach { case (name, t) =>
+      t.fold[Any](o.putNull(name))(x => o.set[ObjectNode](name, tree(x)))
+    }
     g.runnerUp.foreach { case (order, c) => o.putObject("runner_up").put("order", order).put("cost", c.total) }
     val missing = o.putArray("missing_statistics")
     g.missing.foreach { a =>
@@ -75,5 +83,8 @@ object ReportJson {
     nodes.objectNode().put(
       "exchange",
       c.exchange
-    ).put("sort", c.sort).put("hash", c.hash).put("broadcast", c.broadcast).put("output", c.output).put("scan", c.scan).put("total", c.total)
+    ).put("sort", c.sort).put(
+      "hash",
+      c.hash
+    ).put("broadcast", c.broadcast).put("output", c.output).put("scan", c.scan).put("total", c.total)
 }

@@ -29,7 +29,8 @@ final case class TableAdvice(
 ) {
 
   /** Its part of the estimates rests on assumptions, or on what has changed since. */
-  def doubtful: Boolean = state == TableAdvice.Stale || guessed.nonEmpty || rows.source == Source.Size || rows.source == Source.Assumed
+  def doubtful: Boolean =
+    state == TableAdvice.Stale || guessed.nonEmpty || rows.source == Source.Size || rows.source == Source.Assumed
 }
 
 object TableAdvice {

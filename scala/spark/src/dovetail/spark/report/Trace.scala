@@ -12,9 +12,11 @@ import org.apache.spark.sql.dovetail.base.{FailOpen, ThreadScope}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
- * What the rule did while one query was planned: its groups, and the time by phase. Collected per thread, and only where somebody asks.
+ * What the rule did while one query was planned: its groups, and the time by phase. Collected per thread, and only
+ * where somebody asks.
  *
- * @param detailed with all that explain tells; else what the log of queries needs, for which a query's planning must not wait
+ * @param detailed with all that explain tells; else what the log of queries needs, for which a query's planning must
+ *                 not wait
  */
 final class Trace(val detailed: Boolean) {
   private val reports = mutable.ArrayBuffer.empty[LazyValue[GroupReport]]
@@ -30,7 +32,9 @@ final class Trace(val detailed: Boolean) {
   def millis: Vector[(String, Double)] = Trace.Phases.map(p => p -> nanos.getOrElse(p, 0L) / 1e6)
 
   private def later(report: => GroupReport): Unit = {
-    reports += new LazyValue(() => FailOpen("reporting a group of joins", (why: String) => GroupReport.leftAlone(Vector.empty, why))(report))
+    reports += new LazyValue(() =>
+      FailOpen("reporting a group of joins", (why: String) => GroupReport.leftAlone(Vector.empty, why))(report)
+    )
     ()
   }
 }
@@ -77,7 +81,8 @@ object Trace {
 /**
  * What happened to one group of joins.
  *
- * @param status    `reordered`, `kept` (the written order is as good, or the gain too small) or `left_alone` (not searched)
+ * @param status    `reordered`, `kept` (the written order is as good, or the gain too small) or `left_alone` (not
+ *                  searched)
  * @param relations with sizes; without where the group was left alone
  * @param edges     what connects them: per equivalence class and per predicate the relations it touches
  * @param before    the written order, priced
@@ -143,12 +148,30 @@ final case class JoinReport(
 object GroupReport {
 
   def leftAlone(names: Vector[String], reason: String): GroupReport =
-    GroupReport("left_alone", reason, None, 0L, names.map(RelationReport(_, None, None)), Vector.empty, None, None, None, None)
+    GroupReport(
+      "left_alone",
+      reason,
+      None,
+      0L,
+      names.map(RelationReport(_, None, None)),
+      Vector.empty,
+      None,
+      None,
+      None,
+      None
+    )
 
   /** @param detailed with the edges, the runner-up, and the reasons for methods */
-  def searched(graph: JoinGraph, leaves: Vector[LogicalPlan], decision: Decision, basis: DecisionBasis, detailed: Boolean): GroupReport = {
+  def searched(
+      graph: JoinGraph,
+      leaves: Vector[LogicalPlan],
+      decision: Decision,
+      basis: DecisionBasis,
+      detailed: Boolean
+  ): GroupReport = {
     import decision.{outcome, taken}
-    val reasons   = if (detailed) Some(new MethodReason(graph, leaves, basis.broadcastThreshold, basis.broadcastMemory)) else None
+    val reasons =
+      if (detailed) Some(new MethodReason(graph, leaves, basis.broadcastThreshold, basis.broadcastMemory)) else None
     val sameOrder = outcome.best.shape.sameJoins(outcome.original.shape)
     val percent   = f"${decision.gain * 100}%.1f %%"
     // what is less than asked for does not look like as much
@@ -183,15 +206,30 @@ object GroupReport {
   }
 
   private def relation(leaf: LogicalPlan, r: Relation, detailed: Boolean): RelationReport = {
-    val read = if (!detailed) Vector.empty else leaf.collectLeaves().collect { case l: LeafNode => l }.flatMap(LeafNames.identity(_)).distinct.toVector
-    RelationReport(r.name, Some(r.profile.rows), Some(r.profile.rows.value * r.width), read, leaf.collect { case p => p.output.map(_.exprId) }.flatten.toSet)
+    val read = if (!detailed) Vector.empty
+    else leaf.collectLeaves().collect { case l: LeafNode => l }.flatMap(LeafNames.identity(_)).distinct.toVector
+    RelationReport(
+      r.name,
+      Some(r.profile.rows),
+      Some(r.profile.rows.value * r.width),
+      read,
+      leaf.collect { case p => p.output.map(_.exprId) }.flatten.toSet
+    )
   }
 
   private def tree(graph: JoinGraph, t: JoinTree, reasons: Option[MethodReason]): TreeReport = {
     val number = t.joins.zipWithIndex.map { case (j, i) => j.relations -> s"(${i + 1})" }.toMap
     val joins  = t.joins.map { j =>
       val inputs = Vector(j.left, j.right).map(side => number.getOrElse(side.relations, order(graph, side.shape)))
-      val plain  = JoinReport(j.kind.name, j.relations.map(graph.relations(_).name), inputs, condition(graph, j), j.rows, j.method.name, j.own)
+      val plain  = JoinReport(
+        j.kind.name,
+        j.relations.map(graph.relations(_).name),
+        inputs,
+        condition(graph, j),
+        j.rows,
+        j.method.name,
+        j.own
+      )
       reasons.fold(plain)(_.explained(j, plain))
     }
     TreeReport(order(graph, t.shape), t.cost, joins)
@@ -199,9 +237,13 @@ object GroupReport {
 
   /** The join graph for people. A class of three or more members is one edge, not one per pair: `a.x = b.y = c.z`. */
   private def edges(graph: JoinGraph): Vector[EdgeReport] = {
-    val all = graph.classes.map(c => c.relations -> c.members.map(_.text).mkString(" = ")) ++ graph.predicates.map(p => p.relations -> p.text) ++
+    val all = graph.classes.map(c => c.relations -> c.members.map(_.text).mkString(" = ")) ++ graph.predicates.map(p =>
+      p.relations -> p.text
+    ) ++
       graph.operators.map(o => o.reads -> s"${o.kind.name}: ${o.text}")
-    all.collect { case (relations, text) if relations.size > 1 => EdgeReport(relations.map(graph.relations(_).name), text) }
+    all.collect {
+      case (relations, text) if relations.size > 1 => EdgeReport(relations.map(graph.relations(_).name), text)
+    }
   }
 
   def order(graph: JoinGraph, shape: Shape): String = shape.render(graph.relations(_).name)
@@ -209,7 +251,10 @@ object GroupReport {
   /** The predicates between the two inputs, for people: per class one pair of members. */
   private def condition(graph: JoinGraph, j: JoinTree.Join): String = {
     val (l, r) = (j.left.relations.toSet, j.right.relations.toSet)
-    val keys = graph.classes.flatMap(c => for (a <- c.members.find(m => l(m.relation)); b <- c.members.find(m => r(m.relation))) yield s"${a.text} = ${b.text}")
+    val keys   = graph.classes.flatMap(c =>
+      for (a <- c.members.find(m => l(m.relation)); b <- c.members.find(m => r(m.relation)))
+        yield s"${a.text} = ${b.text}"
+    )
     val rest = graph.joinable.predicatesAt(j.left.relations, j.right.relations).map(_.text)
     val on   = j.operator.toVector.map(_.text).filter(_.nonEmpty) ++ keys
     if (on.isEmpty && rest.isEmpty) "cross product" else (on ++ rest).mkString(" AND ")

@@ -15,11 +15,14 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /**
- * Some rows of a table of Parquet or ORC files, read on the driver by Spark's own reader and without a job, for a query that is being planned.
+ * Some rows of a table of Parquet or ORC files, read on the driver by Spark's own reader and without a job, for a query
+ * that is being planned.
  *
- * Of a table of moderate size every n-th row is taken, which is as good as drawing at random for predicates. Of a larger one, runs of rows are read in a few
- * places that are spread over the files, and every n-th row of these: the sample says where the places begin, so that nobody takes rows that
- * lie together for independent ones ([[PlanSample.left]]). Readers fetch a column of a row group as a whole, so the fewer places and columns the longer these are.
+ * Of a table of moderate size every n-th row is taken, which is as good as drawing at random for predicates. Of a
+ * larger one, runs of rows are read in a few places that are spread over the files, and every n-th row of these: the
+ * sample says where the places begin, so that nobody takes rows that lie together for independent ones
+ * ([[PlanSample.left]]). Readers fetch a column of a row group as a whole, so the fewer places and columns the longer
+ * these are.
  *
  * @param wanted columns to read, as far as that does not take too many bytes
  */
@@ -29,7 +32,8 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
   private val whole = groups.all && groups.rows <= RowsReadWhole && groups.groups.size <= GroupsReadWhole
 
   private val (places, schema) = {
-    val choices = if (whole) Vector(groups.groups) else Places.map(n => Spread(groups.groups.size).take(n).toVector.sorted.map(groups.groups))
+    val choices = if (whole) Vector(groups.groups)
+    else Places.map(n => Spread(groups.groups.size).take(n).toVector.sorted.map(groups.groups))
     val columns = choices.map(places => places -> fitting(places.map(_._2.rows).sum.toDouble))
     columns.find(_._2.size == wanted.size).getOrElse(columns.last)
   }
@@ -37,8 +41,10 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
   /** The narrowest columns, as many as may be fetched of so many rows. */
   private def fitting(rows: Double): StructType = {
     def bytes(f: StructField) = groups.width.getOrElse(f.name, f.dataType.defaultSize.toDouble) * rows
-    val narrow                = wanted.sortBy(bytes).scanLeft((0.0, Option.empty[StructField])) { case ((sum, _), f) => (sum + bytes(f), Some(f)) }
-    val kept                  = narrow.takeWhile(_._1 <= MostBytes).flatMap(_._2).toSet
+    val narrow                = wanted.sortBy(bytes).scanLeft((0.0, Option.empty[StructField])) { case ((sum, _), f) =>
+      (sum + bytes(f), Some(f))
+    }
+    val kept = narrow.takeWhile(_._1 <= MostBytes).flatMap(_._2).toSet
     StructType(wanted.filter(kept))
   }
 
@@ -54,7 +60,12 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
       starts += rows.size
       take(open(part(file, group)), step, most, rows)
     }
-    Some(TableSample(schema, rows.toArray, math.max(groups.rows, rows.size.toLong), if (whole) Vector(0) else starts.toVector))
+    Some(TableSample(
+      schema,
+      rows.toArray,
+      math.max(groups.rows, rows.size.toLong),
+      if (whole) Vector(0) else starts.toVector
+    ))
   }
 
   private def reader(): PartitionedFile => Iterator[InternalRow] = {
@@ -66,9 +77,20 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
   }
 
   private def part(file: FileStatus, group: RowGroup): PartitionedFile =
-    PartitionedFile(InternalRow.empty, SparkPath.fromFileStatus(file), group.start, group.bytes, Array.empty, file.getModificationTime, file.getLen)
+    PartitionedFile(
+      InternalRow.empty,
+      SparkPath.fromFileStatus(file),
+      group.start,
+      group.bytes,
+      Array.empty,
+      file.getModificationTime,
+      file.getLen
+    )
 
-  /** One of every `step` rows of the first `most`: any of them, for data may repeat itself every so many rows. Readers say that they return rows, and may return batches of them. */
+  /**
+   * One of every `step` rows of the first `most`: any of them, for data may repeat itself every so many rows. Readers
+   * say that they return rows, and may return batches of them.
+   */
   private def take(found: Iterator[Any], step: Long, most: Long, into: mutable.ArrayBuffer[InternalRow]): Unit =
     try {
       var seen                         = 0L
@@ -89,17 +111,25 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
   private def copied(row: InternalRow): InternalRow = {
     val values = new Array[Any](schema.size)
     var i      = 0
-    while (i < values.length) { values(i) = if (row.isNullAt(i)) null else InternalRow.copyValue(row.get(i, schema(i).dataType)); i += 1 }
+    while (i < values.length) {
+      values(i) = if (row.isNullAt(i)) null else InternalRow.copyValue(row.get(i, schema(i).dataType)); i += 1
+    }
     new GenericInternalRow(values)
   }
 }
 
 object FileSample {
 
-  /** Rows that are kept: predicates run on them in some milliseconds, and a share of a hundredth is known within a tenth of it. */
+  /**
+   * Rows that are kept: predicates run on them in some milliseconds, and a share of a hundredth is known within a tenth
+   * of it.
+   */
   private val Rows = 20000L
 
-  /** Rows of a table that is read from end to end: of two or three columns in about 10 ms, and dimensions hardly have more. */
+  /**
+   * Rows of a table that is read from end to end: of two or three columns in about 10 ms, and dimensions hardly have
+   * more.
+   */
   private val RowsReadWhole = 500000L
 
   /** Row groups of such a table: each is a request to an object store, and takes a reader of its own. */

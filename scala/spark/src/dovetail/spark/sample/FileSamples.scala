@@ -16,8 +16,9 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 
 /**
- * Samples of tables that nobody has analyzed: rows that are read from their files while a query is planned ([[FileSample]]), of the columns that its predicates
- * look at, and kept for later queries ([[FileSampleCache]]). One object serves one run of the rule; it reads in the time that the footers have left.
+ * Samples of tables that nobody has analyzed: rows that are read from their files while a query is planned
+ * ([[FileSample]]), of the columns that its predicates look at, and kept for later queries ([[FileSampleCache]]). One
+ * object serves one run of the rule; it reads in the time that the footers have left.
  */
 final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
   import FileSamples._
@@ -35,7 +36,9 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
       (leaf, columns) <- leaves
       relation        <- files(leaf)
       names  = columns.map(_.name).toSet
-      schema = StructType(relation.dataSchema.filter(f => FileSample.readable(f.dataType) && names(f.name) && !privacy(leaf, f.name)))
+      schema = StructType(relation.dataSchema.filter(f =>
+        FileSample.readable(f.dataType) && names(f.name) && !privacy(leaf, f.name)
+      ))
       if schema.nonEmpty
     } yield (leaf, relation, schema)
     footers.readAhead(tables.map(_._1), AttributeSet.empty)
@@ -49,7 +52,10 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
     footers.within(missing.indices.collect {
       // a table that the query has twice is read once, with the columns of both
       case i if missing.indexWhere(_.key == missing(i).key) == i =>
-        new FooterReading.Task(missing(i).place, _ => read(missing(i), missing.filter(_.key == missing(i).key).map(_.schema)))
+        new FooterReading.Task(
+          missing(i).place,
+          _ => read(missing(i), missing.filter(_.key == missing(i).key).map(_.schema))
+        )
     })
   }
 
@@ -63,7 +69,10 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
       catch {
         case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] =>
           val paths = one.relation.location.rootPaths.mkString(" ")
-          FailOpen.warnOnce(s"sample $paths", s"No rows of $paths can be read for estimates, and formulas stand in for them: $e")
+          FailOpen.warnOnce(
+            s"sample $paths",
+            s"No rows of $paths can be read for estimates, and formulas stand in for them: $e"
+          )
           None
       }
     FileSampleCache.put(one.key, asked, sample)
@@ -79,12 +88,17 @@ object FileSamples {
     def place: String                      = Aside.table(groups.files.head._1.getPath)
   }
 
-  /** The same rows with the columns of both: reading again takes the same rows, unless wide columns have made it take fewer places. */
+  /**
+   * The same rows with the columns of both: reading again takes the same rows, unless wide columns have made it take
+   * fewer places.
+   */
   private def together(a: TableSample, b: TableSample): Option[TableSample] =
     if (a.rows.length != b.rows.length || a.clusters != b.clusters || a.of != b.of) None
     else Some(a.copy(
       schema = StructType(a.schema ++ b.schema),
-      rows = a.rows.zip(b.rows).map { case (x, y) => new GenericInternalRow(x.toSeq(a.schema).toArray ++ y.toSeq(b.schema)): InternalRow }
+      rows = a.rows.zip(b.rows).map { case (x, y) =>
+        new GenericInternalRow(x.toSeq(a.schema).toArray ++ y.toSeq(b.schema)): InternalRow
+      }
     ))
 
   private def files(leaf: LeafNode): Option[HadoopFsRelation] = leaf match {

@@ -7,8 +7,9 @@ import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.table.TableSample
 
 /**
- * Runs a predicate on the rows of a sample, once: the next query with the same predicate on the same table finds the rows it kept, or that it does not work
- * there. It runs aside, for one value may take for ever (a regular expression that goes back and forth), and until time is up.
+ * Runs a predicate on the rows of a sample, once: the next query with the same predicate on the same table finds the
+ * rows it kept, or that it does not work there. It runs aside, for one value may take for ever (a regular expression
+ * that goes back and forth), and until time is up.
  */
 private[sample] object KeptRows {
 
@@ -31,11 +32,23 @@ private[sample] object KeptRows {
 
   private val results = new BoundedCache[Key, Result]("predicates on rows", Remembered)(_ => 1L)
 
-  /** Those of `rows` for which the predicate is true; None where it throws, as a cast or a user's function may, or where time does not suffice. */
-  def apply(table: TableSample, rows: Array[Int], condition: Expression)(predicate: => BasePredicate): Option[Array[Int]] = {
+  /**
+   * Those of `rows` for which the predicate is true; None where it throws, as a cast or a user's function may, or where
+   * time does not suffice.
+   */
+  def apply(
+      table: TableSample,
+      rows: Array[Int],
+      condition: Expression
+  )(predicate: => BasePredicate): Option[Array[Int]] = {
     val key   = Key(new TableSampleId(table), condition.canonicalized, java.util.Arrays.hashCode(rows))
     val known = results.get(key).orNull
-    if (known != null && java.util.Arrays.equals(known.rows, rows) && (known.kept.isDefined || PlanningTime.left / WorthMore < known.tried)) known.kept
+    if (
+      known != null && java.util.Arrays.equals(
+        known.rows,
+        rows
+      ) && (known.kept.isDefined || PlanningTime.left / WorthMore < known.tried)
+    ) known.kept
     else {
       val start = System.nanoTime()
       val tried =
@@ -63,7 +76,9 @@ private[sample] object KeptRows {
 
   private def check(until: Long): Unit = if (System.nanoTime() - until >= 0L) throw TimeIsUp
 
-  private def shortened(condition: Expression): String = { val text = condition.toString; if (text.length <= Shown) text else text.take(Shown) + "…" }
+  private def shortened(condition: Expression): String = {
+    val text = condition.toString; if (text.length <= Shown) text else text.take(Shown) + "…"
+  }
 
   /** What was in vain is tried again in so many times the time that it had. */
   private val WorthMore = 16L

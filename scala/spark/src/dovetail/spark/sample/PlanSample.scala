@@ -11,7 +11,8 @@ import org.apache.spark.sql.types.StructType
  * Rows of a table's sample that come through the filters and projections of a plan, not copied but by their numbers.
  *
  * @param table   the stored sample
- * @param columns the plan's output as expressions over the sample's columns; what cannot be computed from them is missing
+ * @param columns the plan's output as expressions over the sample's columns; what cannot be computed from them is
+ *                missing
  * @param kept    numbers of the rows that are left
  * @param untried conjuncts that could not be computed here, and so kept all rows
  * @param fresh   the table has not changed since, and hides no rows
@@ -28,13 +29,19 @@ final class PlanSample private (
   /** The sample is the table as it is now, so that its counts are facts. */
   def complete: Boolean = fresh && table.rows.length.toLong == table.of
 
-  /** Rows of the table that are left here at most, by a sample that chance has drawn; None where the rows lay together, or the table has changed. */
+  /**
+   * Rows of the table that are left here at most, by a sample that chance has drawn; None where the rows lay together,
+   * or the table has changed.
+   */
   def rowsAtMost: Option[Double] =
-    if (fresh && table.clusters.size < 2) Some(table.of * Sampling.atMost(kept.length.toDouble, table.rows.length.toDouble)) else None
+    if (fresh && table.clusters.size < 2)
+      Some(table.of * Sampling.atMost(kept.length.toDouble, table.rows.length.toDouble))
+    else None
 
   /**
-   * What share of these rows `after` has left, and how many rows drawn at random would say it as surely. Rows that lay together are alike: where they
-   * disagree from place to place it is the places that count (the design effect; Kish 1965), and where none is kept, or all, there may be other places.
+   * What share of these rows `after` has left, and how many rows drawn at random would say it as surely. Rows that lay
+   * together are alike: where they disagree from place to place it is the places that count (the design effect; Kish
+   * 1965), and where none is kept, or all, there may be other places.
    */
   def left(after: PlanSample): (Double, Double) = {
     val drawn = kept.length.toDouble
@@ -49,7 +56,8 @@ final class PlanSample private (
       val places   = shares.size.toDouble
       val variance = shares.map(s => (s - share) * (s - share)).sum / math.max(places - 1.0, 1.0) / places
       val rows     =
-        if (share == 0.0 || share == 1.0) places else share * (1.0 - share) / math.max(variance, share * (1.0 - share) / (places * PlanSample.RowsPerPlace))
+        if (share == 0.0 || share == 1.0) places
+        else share * (1.0 - share) / math.max(variance, share * (1.0 - share) / (places * PlanSample.RowsPerPlace))
       (share, math.min(drawn, math.max(1.0, rows)))
     }
   }
@@ -72,18 +80,26 @@ final class PlanSample private (
    *
    * @param keys   by index of the class
    * @param others keys to leave out where they cannot be computed
-   * @param share  this relation is number `_1` of `_2` that read this table: each gets rows of its own, for the same rows on both sides of a join meet more
-   *               often than those of a table do
+   * @param share  this relation is number `_1` of `_2` that read this table: each gets rows of its own, for the same
+   *               rows on both sides of a join meet more often than those of a table do
    */
   def keyed(keys: Map[Int, Expression], others: Map[Int, Expression], share: (Int, Int)): Option[RelationSample] = {
     val (number, of)                         = if (complete) (0, 1) else share
     val rows                                 = if (of == 1) kept else kept.filter(_ % of == number)
-    def computed(keys: Map[Int, Expression]) = keys.toVector.sortBy(_._1).map { case (c, e) => (c, bound(e), JoinKeys.of(e.dataType)) }
-    val columns                              = computed(keys) ++ computed(others).filter { case (_, e, key) => e.isDefined && key.isDefined }
-    if (!columns.forall { case (_, e, key) => e.isDefined && key.isDefined } || table.of <= 0L || !(complete || table.clusters.isEmpty)) None
+    def computed(keys: Map[Int, Expression]) = keys.toVector.sortBy(_._1).map { case (c, e) =>
+      (c, bound(e), JoinKeys.of(e.dataType))
+    }
+    val columns = computed(keys) ++ computed(others).filter { case (_, e, key) => e.isDefined && key.isDefined }
+    if (
+      !columns.forall { case (_, e, key) =>
+        e.isDefined && key.isDefined
+      } || table.of <= 0L || !(complete || table.clusters.isEmpty)
+    ) None
     else
       try {
-        val values = columns.map { case (c, e, key) => KeptRows.values(table, rows, e.get)(key.get.apply(_)).map(c -> _) }
+        val values = columns.map { case (c, e, key) =>
+          KeptRows.values(table, rows, e.get)(key.get.apply(_)).map(c -> _)
+        }
         if (values.exists(_.isEmpty)) None
         else
           Some(
@@ -98,7 +114,10 @@ final class PlanSample private (
       } catch { case Survivable(_) => None } // a value that the key's cast does not take: the query will say so
   }
 
-  /** Distinct combinations of some of the plan's columns in the table, before all filters; None where one is not a column of the sample as it stands. */
+  /**
+   * Distinct combinations of some of the plan's columns in the table, before all filters; None where one is not a
+   * column of the sample as it stands.
+   */
   def distinct(of: Seq[Attribute]): Option[Double] = {
     val places = of.map(a => columns.get(a).collect { case b: Attribute => base.indexOf(b.exprId) }.filter(_ >= 0))
     if (places.forall(_.isDefined)) table.distinct(places.flatten.sorted.toVector) else None
@@ -109,7 +128,10 @@ final class PlanSample private (
     if (e.references.forall(columns.contains)) Some(e.transformUp { case a: Attribute => columns(a) }) else None
 
   private def bound(e: Expression): Option[Expression] =
-    substituted(e).filter(TrialSafe(_)).map(BindReferences.bindReference(_, base)).filterNot(_.exists(_.isInstanceOf[Unevaluable]))
+    substituted(e).filter(TrialSafe(_)).map(BindReferences.bindReference(
+      _,
+      base
+    )).filterNot(_.exists(_.isInstanceOf[Unevaluable]))
 }
 
 object PlanSample {
@@ -122,14 +144,18 @@ object PlanSample {
       table,
       // looks columns up by a table that is made once
       new AttributeSeq(base),
-      AttributeMap(output.flatMap(a => named.get(a.name).filter(_.dataType == a.dataType).map(b => a -> (b: Expression)))),
+      AttributeMap(output.flatMap(a =>
+        named.get(a.name).filter(_.dataType == a.dataType).map(b => a -> (b: Expression))
+      )),
       Array.range(0, table.rows.length),
       Vector.empty,
       fresh
     )
   }
 
-  /** Rows drawn at random that one place is worth at most, where all places agree: there are places that were not seen. */
+  /**
+   * Rows drawn at random that one place is worth at most, where all places agree: there are places that were not seen.
+   */
   private val RowsPerPlace = 20.0
 
   /** How many of ascending numbers are in a range. */
@@ -138,5 +164,6 @@ object PlanSample {
     before(to) - before(from)
   }
 
-  private def attributes(schema: StructType): Seq[Attribute] = schema.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
+  private def attributes(schema: StructType): Seq[Attribute] =
+    schema.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
 }

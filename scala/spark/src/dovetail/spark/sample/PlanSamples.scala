@@ -12,9 +12,11 @@ import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
 import org.apache.spark.sql.dovetail.table.{KnownTables, TableSample}
 
 /**
- * Samples of the plans that estimates are asked for: filters and projections over a table of which a sample was collected, or read just now ([[FileSamples]]).
+ * Samples of the plans that estimates are asked for: filters and projections over a table of which a sample was
+ * collected, or read just now ([[FileSamples]]).
  *
- * So LIKE, Spark's functions, casts, CASE and predicates that depend on each other are not guessed but tried. One object serves one run of the rule.
+ * So LIKE, Spark's functions, casts, CASE and predicates that depend on each other are not guessed but tried. One
+ * object serves one run of the rule.
  */
 final class PlanSamples(known: KnownTables, read: LeafNode => Option[TableSample] = _ => None) {
   private val remembered = new IdentityHashMap[LogicalPlan, Option[PlanSample]]
@@ -31,9 +33,12 @@ final class PlanSamples(known: KnownTables, read: LeafNode => Option[TableSample
 
   private def sampled(plan: LogicalPlan): Option[PlanSample] = plan match {
     case leaf: LeafNode =>
-      (for (t <- known.find(leaf); s <- t.sample) yield PlanSample(s, leaf.output, t.counted)).orElse(read(leaf).map(PlanSample(_, leaf.output, fresh = true)))
+      (for (t <- known.find(leaf); s <- t.sample)
+        yield PlanSample(s, leaf.output, t.counted)).orElse(read(leaf).map(PlanSample(_, leaf.output, fresh = true)))
     case Filter(condition, child) => apply(child).map(filtered(_, condition))
-    case Project(list, child)     => apply(child).map(_.projected(list.map { case a: Alias => a.toAttribute -> a.child; case e => e.toAttribute -> e }))
+    case Project(list, child)     => apply(child).map(_.projected(list.map {
+        case a: Alias => a.toAttribute -> a.child; case e => e.toAttribute -> e
+      }))
     case u: UnaryNode if PlanSamples.keepsRows(u) => apply(u.child)
     case _                                        => None
   }
@@ -43,9 +48,14 @@ final class PlanSamples(known: KnownTables, read: LeafNode => Option[TableSample
     Conjuncts(condition).filterNot(_.isInstanceOf[DynamicPruning]).foldLeft(child)(_ filtered _)
 
   /**
-   * The samples of a group's relations, by the keys they are joined by: those of the classes, and behind them `others`, where they can be computed.
+   * The samples of a group's relations, by the keys they are joined by: those of the classes, and behind them `others`,
+   * where they can be computed.
    */
-  def relations(leaves: Vector[LogicalPlan], predicates: JoinPredicates, others: Vector[Vector[ClassMember]] = Vector.empty): Vector[Option[RelationSample]] = {
+  def relations(
+      leaves: Vector[LogicalPlan],
+      predicates: JoinPredicates,
+      others: Vector[Vector[ClassMember]] = Vector.empty
+  ): Vector[Option[RelationSample]] = {
     val first  = predicates.members.size
     val found  = leaves.map(apply(_))
     val copies = mutable.HashMap.empty[Int, Int]
@@ -55,7 +65,9 @@ final class PlanSamples(known: KnownTables, read: LeafNode => Option[TableSample
         val number = copies.getOrElse(tables(i).get, 0)
         copies(tables(i).get) = number + 1
         def of(keys: Vector[Vector[ClassMember]], from: Int) =
-          keys.zipWithIndex.flatMap { case (ms, c) => ms.find(_.relation == i).map(m => (from + c) -> m.expression) }.toMap
+          keys.zipWithIndex.flatMap { case (ms, c) =>
+            ms.find(_.relation == i).map(m => (from + c) -> m.expression)
+          }.toMap
         sample.keyed(of(predicates.members, 0), of(others, first), (number, tables.count(_ == tables(i))))
       }
     }

@@ -4,7 +4,9 @@ import java.io.{ByteArrayOutputStream, DataOutput, DataOutputStream}
 
 import com.github.luben.zstd.Zstd
 
-/** How sketches become bytes: length-prefixed arrays, and one compressed block per sketch. [[Unpacked]] is the way back. */
+/**
+ * How sketches become bytes: length-prefixed arrays, and one compressed block per sketch. [[Unpacked]] is the way back.
+ */
 object Bytes {
 
   def write(out: DataOutput, bytes: Option[Array[Byte]]): Unit = bytes match {
@@ -18,7 +20,8 @@ object Bytes {
     val out   = new DataOutputStream(bytes)
     write(out)
     out.flush()
-    if (bytes.size > most) throw new IllegalArgumentException(s"$what take ${bytes.size} bytes, and at most $most can be stored.")
+    if (bytes.size > most)
+      throw new IllegalArgumentException(s"$what take ${bytes.size} bytes, and at most $most can be stored.")
     Zstd.compress(bytes.toByteArray, Level)
   }
 

@@ -9,9 +9,11 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.sql.dovetail.base.{BrokenFile, Unpacked}
 
 /**
- * Strings and binaries; and the bytes of nested values, of which nothing is kept. A value is looked at where it lies in its row; of a long one, no more than its hash and its first bytes are kept.
+ * Strings and binaries; and the bytes of nested values, of which nothing is kept. A value is looked at where it lies in
+ * its row; of a long one, no more than its hash and its first bytes are kept.
  *
- * Values are equal if their bytes are. A string with a collation has more distinct values by that measure than by its own, and no bounds.
+ * Values are equal if their bytes are. A string with a collation has more distinct values by that measure than by its
+ * own, and no bounds.
  */
 final class BytesSketch(column: Recipe.Column) extends ColumnSketch(column) {
   import BytesSketch._
@@ -89,7 +91,8 @@ final class BytesSketch(column: Recipe.Column) extends ColumnSketch(column) {
     cut = in.readBoolean()
     total = in.amount(Long.MaxValue)
     widest = in.amount(Int.MaxValue.toLong)
-    if (ordered && values > 0L && (min == null || max == null)) throw new BrokenFile("a column with values has no bounds")
+    if (ordered && values > 0L && (min == null || max == null))
+      throw new BrokenFile("a column with values has no bounds")
   }
 
   private def internal(bytes: Array[Byte]): Any = if (text) UTF8String.fromBytes(bytes) else bytes
@@ -97,7 +100,10 @@ final class BytesSketch(column: Recipe.Column) extends ColumnSketch(column) {
 
 object BytesSketch {
 
-  /** Bytes of a bound that are kept: enough to tell the paths, mail addresses and sentences apart that real columns hold. */
+  /**
+   * Bytes of a bound that are kept: enough to tell the paths, mail addresses and sentences apart that real columns
+   * hold.
+   */
   val BoundBytes = 64
 
   private def copy(base: AnyRef, offset: Long, length: Int): Array[Byte] = {

@@ -8,9 +8,11 @@ import org.apache.spark.sql.dovetail.table.ColumnStatistics
 import org.apache.spark.sql.types._
 
 /**
- * All that is collected of one column, in one pass: one subclass per way a value lies in memory, so that nothing is boxed.
+ * All that is collected of one column, in one pass: one subclass per way a value lies in memory, so that nothing is
+ * boxed.
  *
- * A value is hashed once, and its hash feeds the distinct count, the frequent values, and the groups of columns that [[TableSketch]] counts.
+ * A value is hashed once, and its hash feeds the distinct count, the frequent values, and the groups of columns that
+ * [[TableSketch]] counts.
  *
  * @param column.values false leaves counts only: no bounds, quantiles and frequent values
  */
@@ -113,7 +115,9 @@ object ColumnSketch {
     case nested if Recipe.measures(nested)                       => new BytesSketch(column)
     case d: DecimalType if d.precision > Decimal.MAX_LONG_DIGITS => new DecimalSketch(column, d)
     case other if Recipe.collects(other)                         => new IntegralSketch(column)
-    case other => throw new IllegalArgumentException(s"Column ${column.name} is of type ${other.sql}, of which no statistics are collected.")
+    case other                                                   => throw new IllegalArgumentException(
+        s"Column ${column.name} is of type ${other.sql}, of which no statistics are collected."
+      )
   }
 
   def read(in: Unpacked, column: Recipe.Column, rows: Long): ColumnSketch = apply(column).readFrom(in, rows)

@@ -17,7 +17,12 @@ final class DecimalSketch(column: Recipe.Column, decimal: DecimalType) extends C
   override protected def take(row: UnsafeRow, position: Int, random: Long): Long = {
     // of one scale, so that equal values have equal bytes
     val bytes = row.getBinary(position)
-    val hash  = XXH64.hashUnsafeBytes(bytes, org.apache.spark.unsafe.Platform.BYTE_ARRAY_OFFSET.toLong, bytes.length, ColumnSketch.Seed)
+    val hash  = XXH64.hashUnsafeBytes(
+      bytes,
+      org.apache.spark.unsafe.Platform.BYTE_ARRAY_OFFSET.toLong,
+      bytes.length,
+      ColumnSketch.Seed
+    )
     if (kept) {
       val v = new BigInteger(bytes)
       widen(v, v)
@@ -43,7 +48,8 @@ final class DecimalSketch(column: Recipe.Column, decimal: DecimalType) extends C
   override protected def bounds: (Option[Any], Option[Any])            = (Some(internal(min)), Some(internal(max)))
   override protected def averageWidth: Double                          = column.dataType.defaultSize.toDouble
   override protected def maxWidth: Long                                = column.dataType.defaultSize.toLong
-  override protected def value(entry: HeavyHitters.Entry): Option[Any] = Option(entry.bytes).map(b => internal(new BigInteger(b)))
+  override protected def value(entry: HeavyHitters.Entry): Option[Any] =
+    Option(entry.bytes).map(b => internal(new BigInteger(b)))
 
   override protected def writeValues(out: DataOutput): Unit = {
     Bytes.write(out, Option(min).map(_.toByteArray))

@@ -39,9 +39,10 @@ final class FloatingSketch(column: Recipe.Column) extends ColumnSketch(column) {
   override protected def bounds: (Option[Any], Option[Any])            = (Some(internal(min)), Some(internal(max)))
   override protected def averageWidth: Double                          = column.dataType.defaultSize.toDouble
   override protected def maxWidth: Long                                = column.dataType.defaultSize.toLong
-  override protected def value(entry: HeavyHitters.Entry): Option[Any] = Some(internal(java.lang.Double.longBitsToDouble(entry.key)))
-  override protected def writeValues(out: DataOutput): Unit            = { out.writeDouble(min); out.writeDouble(max) }
-  override protected def readValues(in: Unpacked): Unit                = { min = in.readDouble(); max = in.readDouble() }
+  override protected def value(entry: HeavyHitters.Entry): Option[Any] =
+    Some(internal(java.lang.Double.longBitsToDouble(entry.key)))
+  override protected def writeValues(out: DataOutput): Unit = { out.writeDouble(min); out.writeDouble(max) }
+  override protected def readValues(in: Unpacked): Unit     = { min = in.readDouble(); max = in.readDouble() }
 
   private def internal(v: Double): Any = if (single) v.toFloat else v
 }

@@ -5,12 +5,14 @@ import java.io.DataOutput
 import org.apache.spark.sql.dovetail.base.{BrokenFile, Unpacked}
 
 /**
- * Counts of a column's most frequent values; exact, and of all values, as long as there are at most half as many as there are slots.
+ * Counts of a column's most frequent values; exact, and of all values, as long as there are at most half as many as
+ * there are slots.
  *
- * A value is a 64-bit key (itself, or its hash) and, where the key does not tell the value, its bytes. Beyond the capacity the smallest counts are thrown
- * out: Anderson et al., "A high-performance algorithm for identifying frequent items in data streams", IMC 2017 (Misra-Gries with a purge by the median).
- * From then on one value in [[HeavyHitters.Sampled]] is counted, with that weight: a departure that makes the count of a value that fills a share f of n rows
- * uncertain by about sqrt(8 f n), which is 1.6 % of it for one in a thousand of 30 million.
+ * A value is a 64-bit key (itself, or its hash) and, where the key does not tell the value, its bytes. Beyond the
+ * capacity the smallest counts are thrown out: Anderson et al., "A high-performance algorithm for identifying frequent
+ * items in data streams", IMC 2017 (Misra-Gries with a purge by the median). From then on one value in
+ * [[HeavyHitters.Sampled]] is counted, with that weight: a departure that makes the count of a value that fills a share
+ * f of n rows uncertain by about sqrt(8 f n), which is 1.6 % of it for one in a thousand of 30 million.
  */
 final class HeavyHitters(hashed: Boolean, slotBits: Int) {
   import HeavyHitters._
@@ -88,7 +90,9 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
   }
 
   private def entries: Vector[Entry] =
-    (0 until slots).iterator.filter(counts(_) > 0L).map(i => Entry(keys(i), counts(i), if (hashed) values(i) else null)).toVector
+    (0 until slots).iterator.filter(counts(_) > 0L).map(i =>
+      Entry(keys(i), counts(i), if (hashed) values(i) else null)
+    ).toVector
 
   def merge(that: HeavyHitters): Unit = {
     offset += that.offset
@@ -103,7 +107,8 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
    */
   def frequent: Vector[Entry] = {
     val certain = if (exact) entries else entries.filter(e => e.count >= offset)
-    certain.map(e => e.copy(count = e.count + offset / 2)).sortBy(e => (-e.count, e.key)).take(if (exact) capacity else Kept)
+    certain.map(e => e.copy(count = e.count + offset / 2)).sortBy(e => (-e.count, e.key)).take(if (exact) capacity
+    else Kept)
   }
 
   def write(out: DataOutput): Unit = {
@@ -138,7 +143,10 @@ object HeavyHitters {
   /** @param bytes of the value; null where the key is the value, or where it was too long to keep */
   final case class Entry(key: Long, count: Long, bytes: Array[Byte])
 
-  /** Half of the slots, so that probing stays short. Of n values, one that comes more than 2 n / capacity times is never lost. */
+  /**
+   * Half of the slots, so that probing stays short. Of n values, one that comes more than 2 n / capacity times is never
+   * lost.
+   */
   def capacityOf(slotBits: Int): Int = 1 << (slotBits - 1)
 
   /** 512 values and 16 to 24 KiB per column. */
@@ -153,7 +161,10 @@ object HeavyHitters {
   /** A power of two. */
   private val Sampled = 8L
 
-  /** An odd number with well mixed bits (the golden ratio times 2 to the 64th), for Fibonacci hashing of keys that are values. */
+  /**
+   * An odd number with well mixed bits (the golden ratio times 2 to the 64th), for Fibonacci hashing of keys that are
+   * values.
+   */
   private val Spread = 0x9e3779b97f4a7c15L
 
   def read(in: Unpacked, hashed: Boolean, slotBits: Int): HeavyHitters = new HeavyHitters(hashed, slotBits).readFrom(in)
@@ -167,6 +178,10 @@ object HeavyHitters {
   /** A count is of rows, or of eight times as many where they are sampled. */
   private val MostCount = Sampled * TableSketch.MostRows
 
-  /** Bytes that a list takes in a file at most: whether it is complete, its offset and its number, then entries with a length and a value each. */
-  def mostBytes(hashed: Boolean, slotBits: Int): Int = 1 + 8 + 4 + capacityOf(slotBits) * (EntryBytes + (if (hashed) 4 + LongestValue else 0))
+  /**
+   * Bytes that a list takes in a file at most: whether it is complete, its offset and its number, then entries with a
+   * length and a value each.
+   */
+  def mostBytes(hashed: Boolean, slotBits: Int): Int =
+    1 + 8 + 4 + capacityOf(slotBits) * (EntryBytes + (if (hashed) 4 + LongestValue else 0))
 }

@@ -5,8 +5,9 @@ import org.apache.spark.sql.dovetail.base.BrokenFile
 /**
  * Counts distinct values from their 64-bit hashes. The first stop of a value in a [[ColumnSketch]].
  *
- * Flajolet et al., "HyperLogLog", AofA 2007, with the estimator of Ertl, "New cardinality estimation algorithms for HyperLogLog sketches", 2017 (algorithm 6),
- * which has no bias to correct at any size. Our own and not a library's, because the hash is there already and other uses share it.
+ * Flajolet et al., "HyperLogLog", AofA 2007, with the estimator of Ertl, "New cardinality estimation algorithms for
+ * HyperLogLog sketches", 2017 (algorithm 6), which has no bias to correct at any size. Our own and not a library's,
+ * because the hash is there already and other uses share it.
  */
 final class HyperLogLog private (private val registers: Array[Byte]) {
   import HyperLogLog._
@@ -54,7 +55,8 @@ object HyperLogLog {
 
   def of(bytes: Array[Byte]): HyperLogLog = {
     require(bytes.length == Registers, s"a distinct count of ${bytes.length} registers instead of $Registers")
-    if (bytes.exists(r => r < 0 || r > MaxRank + 1)) throw new BrokenFile("a distinct count has a register that no hash sets")
+    if (bytes.exists(r => r < 0 || r > MaxRank + 1))
+      throw new BrokenFile("a distinct count has a register that no hash sets")
     new HyperLogLog(bytes)
   }
 

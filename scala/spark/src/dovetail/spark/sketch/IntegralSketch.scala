@@ -6,7 +6,10 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.dovetail.base.Unpacked
 
-/** Everything that is a whole number in memory: integers, booleans, dates, timestamps, intervals, and decimals of at most 18 digits. */
+/**
+ * Everything that is a whole number in memory: integers, booleans, dates, timestamps, intervals, and decimals of at
+ * most 18 digits.
+ */
 final class IntegralSketch(column: Recipe.Column) extends ColumnSketch(column) {
   import IntegralSketch._
   private var min = Long.MaxValue
@@ -69,6 +72,7 @@ final class IntegralSketch(column: Recipe.Column) extends ColumnSketch(column) {
 object IntegralSketch {
   def unlike(a: ColumnSketch, b: ColumnSketch): IllegalArgumentException =
     new IllegalArgumentException(
-      s"statistics of ${a.column.name} (${a.column.dataType.sql}) cannot take in those of ${b.column.name} (${b.column.dataType.sql})"
+      s"statistics of ${a.column.name} (${a.column.dataType.sql}) cannot take in those of ${b.column.name} " +
+        s"(${b.column.dataType.sql})"
     )
 }

@@ -1,6 +1,9 @@
 package org.apache.spark.sql.dovetail.sketch
 
-/** Bounds made of the first bytes of a long value: the prefix itself is one from below, and the next larger prefix is one from above. */
+/**
+ * Bounds made of the first bytes of a long value: the prefix itself is one from below, and the next larger prefix is
+ * one from above.
+ */
 object Prefixes {
 
   /** UTF-8 text without a last character that is only there in part. */
@@ -10,8 +13,11 @@ object Prefixes {
     if (start >= 0 && start + lengthOf(text(start)) > text.length) text.take(start) else text
   }
 
-  /** The smallest value of at most the same length that is above all that begin with `prefix`; None where there is none. */
-  def above(prefix: Array[Byte], text: Boolean): Option[Array[Byte]] = if (text) aboveText(whole(prefix)) else aboveBytes(prefix)
+  /**
+   * The smallest value of at most the same length that is above all that begin with `prefix`; None where there is none.
+   */
+  def above(prefix: Array[Byte], text: Boolean): Option[Array[Byte]] =
+    if (text) aboveText(whole(prefix)) else aboveBytes(prefix)
 
   private def aboveBytes(prefix: Array[Byte]): Option[Array[Byte]] = prefix.lastIndexWhere(_ != Last) match {
     case -1 => None
@@ -24,7 +30,8 @@ object Prefixes {
       case -1 => None
       case i  =>
         // surrogates are no characters of their own
-        val next = if (points(i) + 1 == Character.MIN_SURROGATE.toInt) Character.MAX_SURROGATE.toInt + 1 else points(i) + 1
+        val next =
+          if (points(i) + 1 == Character.MIN_SURROGATE.toInt) Character.MAX_SURROGATE.toInt + 1 else points(i) + 1
         Some((new String(points, 0, i) + new String(Character.toChars(next))).getBytes("UTF-8"))
     }
   }
@@ -32,7 +39,8 @@ object Prefixes {
   private def isContinuation(b: Byte): Boolean = (b & 0xc0) == 0x80
 
   private def lengthOf(first: Byte): Int =
-    if ((first & 0x80) == 0) 1 else if ((first & 0xe0) == 0xc0) 2 else if ((first & 0xf0) == 0xe0) 3 else if ((first & 0xf8) == 0xf0) 4 else 1
+    if ((first & 0x80) == 0) 1
+    else if ((first & 0xe0) == 0xc0) 2 else if ((first & 0xf0) == 0xe0) 3 else if ((first & 0xf8) == 0xf0) 4 else 1
 
   private val Last = 0xff.toByte
 }

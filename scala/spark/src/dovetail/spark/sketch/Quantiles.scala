@@ -10,8 +10,9 @@ import org.apache.spark.sql.dovetail.base.{BrokenFile, Unpacked}
 /**
  * Quantiles of a column's values on the number line, from all of them.
  *
- * Karnin, Lang, Liberty, "Optimal quantile approximation in streams", FOCS 2016, as Apache DataSketches has it; Spark ships that library. This is the only
- * place that touches it, and only calls that are the same in every version from Spark 3.5 to 4.2. Its bytes are the same in all of them but for one bit.
+ * Karnin, Lang, Liberty, "Optimal quantile approximation in streams", FOCS 2016, as Apache DataSketches has it; Spark
+ * ships that library. This is the only place that touches it, and only calls that are the same in every version from
+ * Spark 3.5 to 4.2. Its bytes are the same in all of them but for one bit.
  */
 final class Quantiles private (private val sketch: KllDoublesSketch) {
   import Quantiles._
@@ -29,7 +30,8 @@ final class Quantiles private (private val sketch: KllDoublesSketch) {
   def bounds: Vector[Double] = if (isEmpty) Vector.empty
   else {
     val bounds = sketch.getQuantiles(Ranks).toVector
-    if (bounds.exists(b => b - b != 0.0) || bounds.zip(bounds.tail).exists { case (a, b) => a > b }) throw new BrokenFile("quantiles are in no order")
+    if (bounds.exists(b => b - b != 0.0) || bounds.zip(bounds.tail).exists { case (a, b) => a > b })
+      throw new BrokenFile("quantiles are in no order")
     bounds
   }
 
@@ -61,14 +63,16 @@ object Quantiles {
   /** Bytes of a sketch: 600 values of 8 bytes in 60 levels are 5 KiB. */
   val MostBytes: Int = 16 << 10
 
-  def read(in: Unpacked): Quantiles = in.array(MostBytes).fold(new Quantiles)(b => new Quantiles(KllDoublesSketch.heapify(Memory.wrap(checked(b)))))
+  def read(in: Unpacked): Quantiles =
+    in.array(MostBytes).fold(new Quantiles)(b => new Quantiles(KllDoublesSketch.heapify(Memory.wrap(checked(b)))))
 
   /**
-   * The sketch, if its parts are as long as it says: the library allocates by these numbers, and reads where they point.
+   * The sketch, if its parts are as long as it says: the library allocates by these numbers, and reads where they
+   * point.
    *
-   * Byte 0: length of the preamble in words of 4 bytes; 1: kind; 4 and 5: k; 6: m. A sketch of one value has it behind these 8 bytes. Any other goes on with
-   * the number of values (8 bytes), the least k (2), the number of levels (1, and one unused), where each level begins (4 each), lowest and highest value,
-   * values.
+   * Byte 0: length of the preamble in words of 4 bytes; 1: kind; 4 and 5: k; 6: m. A sketch of one value has it behind
+   * these 8 bytes. Any other goes on with the number of values (8 bytes), the least k (2), the number of levels (1, and
+   * one unused), where each level begins (4 each), lowest and highest value, values.
    */
   private def checked(bytes: Array[Byte]): Array[Byte] = {
     val b        = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
@@ -76,13 +80,18 @@ object Quantiles {
     def complete = b.get(0) == FullWords && b.get(1) != SingleKind && bytes.length > FullPreamble && {
       val levels = b.get(LevelsByte).toInt
       val values = (bytes.length - FullPreamble - 4 * levels) / 8 - 2
-      levels > 0 && levels <= MostLevels && values > 0 && bytes.length == FullPreamble + 4 * levels + 8 * (values + 2) && {
+      levels > 0 && levels <= MostLevels && values > 0 &&
+      bytes.length == FullPreamble + 4 * levels + 8 * (values + 2) && {
         val starts = Vector.tabulate(levels)(i => b.getInt(FullPreamble + 4 * i))
         val sizes  = starts.zip(starts.tail :+ (starts.head + values)).map { case (from, to) => to.toLong - from }
-        starts.head >= 0 && sizes.forall(_ >= 0L) && sizes.zipWithIndex.map { case (n, level) => n << level }.sum == b.getLong(8)
+        starts.head >= 0 && sizes.forall(_ >= 0L) && sizes.zipWithIndex.map { case (n, level) =>
+          n << level
+        }.sum == b.getLong(8)
       }
     }
-    if (bytes.length < ShortPreamble || b.getShort(4) < M || b.getShort(4) > K || b.get(6) != M || !(single || complete))
+    if (
+      bytes.length < ShortPreamble || b.getShort(4) < M || b.getShort(4) > K || b.get(6) != M || !(single || complete)
+    )
       throw new BrokenFile("quantiles are not what they say")
     bytes
   }

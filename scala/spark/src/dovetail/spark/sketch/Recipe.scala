@@ -8,14 +8,24 @@ import org.apache.spark.sql.dovetail.base.{BoundedJson, BrokenFile, Unpacked}
 import org.apache.spark.sql.types._
 
 /**
- * What is collected of a table: its columns, in order, and groups of them by position. Sketches merge where their recipes are equal.
+ * What is collected of a table: its columns, in order, and groups of them by position. Sketches merge where their
+ * recipes are equal.
  *
  * @param sampled whether a sample of rows is kept, of the columns whose values may be kept
  */
 final case class Recipe(columns: Vector[Recipe.Column], groups: Vector[Vector[Int]], sampled: Boolean) {
-  require(columns.size <= Recipe.MostColumns, s"statistics are of ${Recipe.MostColumns} columns at most, not ${columns.size}: name them by COLUMNS (…)")
-  require(groups.size <= Recipe.MostGroups, s"statistics are of ${Recipe.MostGroups} groups of columns at most, not ${groups.size}")
-  require(columns.map(_.name).distinct.size == columns.size, s"a column comes twice among ${columns.map(_.name).mkString(", ")}")
+  require(
+    columns.size <= Recipe.MostColumns,
+    s"statistics are of ${Recipe.MostColumns} columns at most, not ${columns.size}: name them by COLUMNS (…)"
+  )
+  require(
+    groups.size <= Recipe.MostGroups,
+    s"statistics are of ${Recipe.MostGroups} groups of columns at most, not ${groups.size}"
+  )
+  require(
+    columns.map(_.name).distinct.size == columns.size,
+    s"a column comes twice among ${columns.map(_.name).mkString(", ")}"
+  )
 
   val schema: StructType = StructType(columns.map(c => StructField(c.name, c.dataType)))
 
@@ -35,16 +45,25 @@ final case class Recipe(columns: Vector[Recipe.Column], groups: Vector[Vector[In
 
 object Recipe {
 
-  /** @param values whether the column's values may be kept (bounds, quantiles, frequent values, sample); counts always are */
+  /**
+   * @param values whether the column's values may be kept (bounds, quantiles, frequent values, sample); counts always
+   * are
+   */
   final case class Column(name: String, dataType: DataType, values: Boolean, slotBits: Int = HeavyHitters.SlotBits)
 
   /** @param columns in the order of the schema: name, type, and whether values may be kept */
   def of(columns: Vector[(String, DataType, Boolean)], groups: Vector[Vector[Int]], sampled: Boolean): Recipe = {
     val bits = if (columns.size > ManyColumns) HeavyHitters.FewSlotBits else HeavyHitters.SlotBits
-    Recipe(columns.map { case (name, dataType, values) => Column(name, dataType, values && collects(dataType), bits) }, groups, sampled)
+    Recipe(
+      columns.map { case (name, dataType, values) => Column(name, dataType, values && collects(dataType), bits) },
+      groups,
+      sampled
+    )
   }
 
-  /** Beyond this number of columns a sketch has less room for each, so that it stays below 100 MiB for 5,000 columns. */
+  /**
+   * Beyond this number of columns a sketch has less room for each, so that it stays below 100 MiB for 5,000 columns.
+   */
   private val ManyColumns = 500
 
   /** Columns of a table: twice as many as the widest tables have of which we know, and 100 MiB of sketches. */
@@ -55,16 +74,24 @@ object Recipe {
 
   def read(in: Unpacked): Recipe = {
     val columns = named(in.text()).fields.toVector.map(f => (f.name, f.dataType, in.readBoolean()))
-    val groups  = Vector.fill(in.count(MostGroups, 4))(Vector.fill(in.count(columns.size, 4))(in.count(columns.size - 1, 0)))
+    val groups  =
+      Vector.fill(in.count(MostGroups, 4))(Vector.fill(in.count(columns.size, 4))(in.count(columns.size - 1, 0)))
     of(columns, groups, in.readBoolean())
   }
 
-  /** A schema of types that have names, or are made of such. Others are refused unread: they may name a class that Spark would load. */
+  /**
+   * A schema of types that have names, or are made of such. Others are refused unread: they may name a class that Spark
+   * would load.
+   */
   private def named(json: String): StructType = {
     val fields =
       try BoundedJson.read(json.getBytes("UTF-8")).path("fields")
       catch { case _: JsonProcessingException => throw new BrokenFile("its schema is no JSON") }
-    if (!fields.isArray || fields.size > MostColumns || !(0 until fields.size).forall(i => hasName(fields.get(i).path("type"))))
+    if (
+      !fields.isArray || fields.size > MostColumns || !(0 until fields.size).forall(i =>
+        hasName(fields.get(i).path("type"))
+      )
+    )
       throw new BrokenFile("its schema is none of a table's columns")
     DataType.fromJson(json) match {
       case s: StructType => s
@@ -103,6 +130,9 @@ object Recipe {
     case _                     => 0
   }
 
-  /** Levels of a nested type, so that a schema with it can be read again: each is three brackets of the 32 that [[BoundedJson]] allows. */
+  /**
+   * Levels of a nested type, so that a schema with it can be read again: each is three brackets of the 32 that
+   * [[BoundedJson]] allows.
+   */
   private val MostLevels = 8
 }

@@ -6,10 +6,12 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.dovetail.base.{BrokenFile, Unpacked}
 
 /**
- * A uniform sample of rows without replacement: those with the smallest of the random numbers that every row draws ("bottom-k", Cohen and Kaplan, PODC 2007).
+ * A uniform sample of rows without replacement: those with the smallest of the random numbers that every row draws
+ * ("bottom-k", Cohen and Kaplan, PODC 2007).
  *
- * All rows with a number below [[threshold]] are here, so samples of parts of a table merge into one of the whole, whatever their sizes were. Rows are kept as
- * the bytes of Spark's UnsafeRow. Few rows are kept where they are long: how many then depends on the rows, a bias too small to matter.
+ * All rows with a number below [[threshold]] are here, so samples of parts of a table merge into one of the whole,
+ * whatever their sizes were. Rows are kept as the bytes of Spark's UnsafeRow. Few rows are kept where they are long:
+ * how many then depends on the rows, a bias too small to matter.
  */
 final class RowSample(capacity: Int) {
   import RowSample._

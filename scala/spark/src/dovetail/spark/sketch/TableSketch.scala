@@ -8,7 +8,10 @@ import org.apache.spark.sql.dovetail.base.{BrokenFile, Unpacked}
 import org.apache.spark.sql.dovetail.table.{GroupStatistics, TableSample, TableStatistics}
 import org.apache.spark.sql.types.{BinaryType, StringType}
 
-/** All that one pass collects of a part of a table; merges with those of other parts. [[Collect]] makes one per part, the store keeps them. */
+/**
+ * All that one pass collects of a part of a table; merges with those of other parts. [[Collect]] makes one per part,
+ * the store keeps them.
+ */
 final class TableSketch private (
     val recipe: Recipe,
     val sampleRows: Int,
@@ -76,8 +79,11 @@ final class TableSketch private (
     rows = rows,
     bytes = bytes,
     columns = columns.toVector.map(_.result),
-    groups = recipe.groups.zip(groups).map { case (g, d) => GroupStatistics(g.map(recipe.columns(_).name), math.min(d.estimate, rows.toDouble)) },
-    sample = if (recipe.sampleColumns.isEmpty) None else Some(TableSample(recipe.sampleSchema, sample.result.map(unsafeRow), rows)),
+    groups = recipe.groups.zip(groups).map { case (g, d) =>
+      GroupStatistics(g.map(recipe.columns(_).name), math.min(d.estimate, rows.toDouble))
+    },
+    sample = if (recipe.sampleColumns.isEmpty) None
+    else Some(TableSample(recipe.sampleSchema, sample.result.map(unsafeRow), rows)),
     collectedAt = collectedAt
   )
 
@@ -100,7 +106,10 @@ final class TableSketch private (
 
 object TableSketch {
 
-  /** Characters of a string, or bytes of a binary, that a sampled row keeps: predicates look at the beginning of a text or at short values. */
+  /**
+   * Characters of a string, or bytes of a binary, that a sampled row keeps: predicates look at the beginning of a text
+   * or at short values.
+   */
   val SampledCharacters = 1000
 
   /** Rows of the largest table: far more than there are anywhere, and sums of a thousand parts do not overflow. */
@@ -115,7 +124,12 @@ object TableSketch {
   /** Bytes that a sketch by this recipe takes before compression, at most. */
   def mostBytes(recipe: Recipe): Int = {
     val sample = if (recipe.sampleColumns.isEmpty) 0 else RowSample.MostBytes
-    math.min(MostBytes, Overhead + recipe.columns.map(ColumnSketch.mostBytes(_).toLong).sum + recipe.groups.size.toLong * HyperLogLog.Size + sample).toInt
+    math.min(
+      MostBytes,
+      Overhead + recipe.columns.map(
+        ColumnSketch.mostBytes(_).toLong
+      ).sum + recipe.groups.size.toLong * HyperLogLog.Size + sample
+    ).toInt
   }
 
   private def read(in: Unpacked, recipe: Recipe): TableSketch = {
@@ -132,11 +146,12 @@ object TableSketch {
 
   def of(bytes: Array[Byte], recipe: Recipe): TableSketch = Unpacked(bytes, mostBytes(recipe))(read(_, recipe))
 
-  private def sampleProjection(recipe: Recipe): UnsafeProjection = UnsafeProjection.create(recipe.sampleColumns.map { i =>
-    val column = BoundReference(i, recipe.columns(i).dataType, nullable = true)
-    column.dataType match {
-      case _: StringType | BinaryType => Substring(column, Literal(1), Literal(SampledCharacters))
-      case _                          => column
-    }
-  })
+  private def sampleProjection(recipe: Recipe): UnsafeProjection =
+    UnsafeProjection.create(recipe.sampleColumns.map { i =>
+      val column = BoundReference(i, recipe.columns(i).dataType, nullable = true)
+      column.dataType match {
+        case _: StringType | BinaryType => Substring(column, Literal(1), Literal(SampledCharacters))
+        case _                          => column
+      }
+    })
 }

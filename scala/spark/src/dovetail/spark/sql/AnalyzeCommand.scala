@@ -16,9 +16,11 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.{Row, SparkSession}
 
 /**
- * `DOVETAIL ANALYZE …`: collects statistics of a table, of the tables beneath a view, of files, or of all tables of a database, one row for each.
+ * `DOVETAIL ANALYZE …`: collects statistics of a table, of the tables beneath a view, of files, or of all tables of a
+ * database, one row for each.
  *
- * A table that cannot be analyzed fails the statement if it was asked for by name; beneath a view and in a database it is a row with a note.
+ * A table that cannot be analyzed fails the statement if it was asked for by name; beneath a view and in a database it
+ * is a row with a note.
  */
 case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableCommand {
   import AnalyzeCommand._
@@ -35,7 +37,10 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
 
   override def run(session: SparkSession): Seq[Row] = {
     val parts = session.sessionState.sqlParser.parseMultipartIdentifier(statement.name)
-    privacy(session, if (statement.kind == "DATABASE") database(session, parts) else relations(session, parts)).map(_.row)
+    privacy(
+      session,
+      if (statement.kind == "DATABASE") database(session, parts) else relations(session, parts)
+    ).map(_.row)
   }
 
   /** Adds to the first row which private columns there are none of. */
@@ -45,7 +50,11 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
     notes.foreach(n => FailOpen.warnOnce(s"private columns $n", n))
     if (notes.isEmpty) done
     else done.headOption.map(d =>
-      d.copy(row = Row.fromSeq(d.row.toSeq.init :+ (Seq(d.row.getString(d.row.size - 1)).filter(_.nonEmpty) ++ notes).mkString("; ")))
+      d.copy(row =
+        Row.fromSeq(
+          d.row.toSeq.init :+ (Seq(d.row.getString(d.row.size - 1)).filter(_.nonEmpty) ++ notes).mkString("; ")
+        )
+      )
     ).toSeq ++
       done.drop(1)
   }
@@ -55,7 +64,9 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
     val name    = parts match {
       case Seq(db)                                              => db
       case Seq(c, db) if c.equalsIgnoreCase(SessionCatalogName) => db
-      case other => throw new IllegalArgumentException(s"${other.mkString(".")} is no database of the session catalog: name its tables one by one.")
+      case other                                                => throw new IllegalArgumentException(
+          s"${other.mkString(".")} is no database of the session catalog: name its tables one by one."
+        )
     }
     catalog.listTables(name).filter(t => t.database.isDefined).sortBy(_.table).flatMap { t =>
       if (catalog.getTableMetadata(t).tableType == CatalogTableType.VIEW) Nil
@@ -67,18 +78,22 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
     val plan   = session.sessionState.executePlan(UnresolvedRelation(parts)).analyzed
     val leaves = leavesOf(plan)
     leaves match {
-      case Seq()                        => throw new IllegalArgumentException(s"${statement.name} reads no table: there is nothing to analyze.")
+      case Seq() =>
+        throw new IllegalArgumentException(s"${statement.name} reads no table: there is nothing to analyze.")
       case Seq(leaf)                    => analyze(session, leaf)
       case many if statement.restricted =>
         throw new IllegalArgumentException(
-          s"${statement.name} is a view of ${many.map(LeafNames.name).mkString(", ")}: PARTITION, COLUMNS and GROUPS are of one table. Analyze these by name."
+          s"${statement.name} is a view of ${many.map(LeafNames.name).mkString(", ")}: PARTITION, COLUMNS and GROUPS " +
+            "are of one table. Analyze these by name."
         )
       case many => many.flatMap(leaf => tolerant(LeafNames.name(leaf))(analyze(session, leaf)))
     }
   }
 
   private def leavesOf(plan: LogicalPlan): Seq[LeafNode] = {
-    val leaves = plan.collectWithSubqueries { case l: LeafNode => l }.filter { case _: CTERelationRef | _: OneRowRelation => false; case _ => true }
+    val leaves = plan.collectWithSubqueries { case l: LeafNode => l }.filter {
+      case _: CTERelationRef | _: OneRowRelation => false; case _ => true
+    }
     // a table that is read twice is read once here
     leaves.foldLeft(Vector.empty[LeafNode])((seen, l) => if (seen.exists(_.sameResult(l))) seen else seen :+ l)
   }
@@ -86,12 +101,15 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
   private def analyze(session: SparkSession, leaf: LeafNode): Seq[Done] = {
     val r = (leaf, AnalyzeIceberg.of(leaf)) match {
       case (r: LogicalRelation, _) => r.relation match {
-          case f: HadoopFsRelation => new AnalyzeTable(session, r, f).apply(statement.columns, statement.groups, partitionFilters(session, r, f))
-          case _                   => refuse(leaf)
+          case f: HadoopFsRelation =>
+            new AnalyzeTable(session, r, f).apply(statement.columns, statement.groups, partitionFilters(session, r, f))
+          case _ => refuse(leaf)
         }
       case (_, Some((catalog, table))) =>
         if (statement.partition.nonEmpty || statement.groups.nonEmpty)
-          throw new IllegalArgumentException(s"${statement.name} is an Iceberg table, which Iceberg analyzes as a whole: leave out PARTITION and GROUPS.")
+          throw new IllegalArgumentException(
+            s"${statement.name} is an Iceberg table, which Iceberg analyzes as a whole: leave out PARTITION and GROUPS."
+          )
         new AnalyzeIceberg(session, catalog, table).apply(statement.columns)
       case _ => refuse(leaf)
     }
@@ -101,25 +119,40 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
   private def refuse(leaf: LeafNode): Nothing = throw new IllegalArgumentException(leaf match {
     case h: HiveTableRelation =>
       val name = h.tableMeta.identifier.unquotedString
-      s"$name is a Hive table whose files Spark does not read itself. Spark's own ANALYZE collects its statistics, and Dovetail uses them: " +
-        s"ANALYZE TABLE $name COMPUTE STATISTICS FOR ALL COLUMNS (in Python, dovetail.analyze with columns='all', mode='spark')."
+      s"$name is a Hive table whose files Spark does not read itself. Spark's own ANALYZE collects its statistics, " +
+        "and Dovetail uses them: " +
+        s"ANALYZE TABLE $name COMPUTE STATISTICS FOR ALL COLUMNS (in Python, dovetail.analyze with columns='all', " +
+        "mode='spark')."
     case _ =>
-      s"${LeafNames.name(leaf)} (${leaf.nodeName}) is not made of files that Spark reads itself. DOVETAIL ANALYZE takes tables, views and paths of " +
-        "Parquet, ORC, CSV, JSON and other file formats; of other sources, Dovetail uses the statistics that they report."
+      s"${LeafNames.name(leaf)} (${leaf.nodeName}) is not made of files that Spark reads itself. DOVETAIL ANALYZE " +
+        "takes tables, views and paths of " +
+        "Parquet, ORC, CSV, JSON and other file formats; of other sources, Dovetail uses the statistics that they " +
+        "report."
   })
 
-  private def partitionFilters(session: SparkSession, relation: LogicalRelation, files: HadoopFsRelation): Seq[Expression] =
+  private def partitionFilters(
+      session: SparkSession,
+      relation: LogicalRelation,
+      files: HadoopFsRelation
+  ): Seq[Expression] =
     statement.partition.map { case (name, text) =>
       val conf   = session.sessionState.conf
-      val column = relation.output.find(a => conf.resolver(a.name, name) && files.partitionSchema.exists(f => conf.resolver(f.name, name))).getOrElse(
+      val column = relation.output.find(a =>
+        conf.resolver(a.name, name) && files.partitionSchema.exists(f => conf.resolver(f.name, name))
+      ).getOrElse(
         throw new IllegalArgumentException(
-          s"${statement.name} is not partitioned by $name. Partition columns: ${files.partitionSchema.fieldNames.mkString(", ")}."
+          s"${statement.name} is not partitioned by $name. Partition columns: " +
+            s"${files.partitionSchema.fieldNames.mkString(", ")}."
         )
       )
       session.sessionState.sqlParser.parseExpression(text) match {
         case Literal(null, _)        => IsNull(column)
-        case value if value.foldable => EqualTo(column, Literal.create(Cast(value, column.dataType, Some(conf.sessionLocalTimeZone)).eval(), column.dataType))
-        case _                       => throw new IllegalArgumentException(s"PARTITION takes constants, and $name = $text is none.")
+        case value if value.foldable =>
+          EqualTo(
+            column,
+            Literal.create(Cast(value, column.dataType, Some(conf.sessionLocalTimeZone)).eval(), column.dataType)
+          )
+        case _ => throw new IllegalArgumentException(s"PARTITION takes constants, and $name = $text is none.")
       }
     }
 
@@ -127,7 +160,7 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
     try body
     catch {
       case e: java.io.IOException => throw e
-      case NonFatal(e)            => Seq(Done(Row(name, null, null, null, null, null, s"not analyzed: ${e.getMessage}"), None))
+      case NonFatal(e) => Seq(Done(Row(name, null, null, null, null, null, s"not analyzed: ${e.getMessage}"), None))
     }
 
   private val SessionCatalogName = "spark_catalog"

@@ -9,7 +9,13 @@ import java.util.Locale
  * @param name      as written
  * @param partition column and value, both as written
  */
-final case class AnalyzeStatement(kind: String, name: String, partition: Seq[(String, String)], columns: Option[Seq[String]], groups: Seq[Seq[String]]) {
+final case class AnalyzeStatement(
+    kind: String,
+    name: String,
+    partition: Seq[(String, String)],
+    columns: Option[Seq[String]],
+    groups: Seq[Seq[String]]
+) {
 
   /** Whether it names things that one table has, and another has not. */
   def restricted: Boolean = partition.nonEmpty || columns.nonEmpty || groups.nonEmpty
@@ -18,7 +24,8 @@ final case class AnalyzeStatement(kind: String, name: String, partition: Seq[(St
 object AnalyzeStatement {
 
   val Usages: Seq[String] = Seq(
-    "DOVETAIL ANALYZE TABLE <table or view> [PARTITION (column = value, …)] [COLUMNS (column, …)] [GROUPS ((column, …), …)]",
+    "DOVETAIL ANALYZE TABLE <table or view> [PARTITION (column = value, …)] [COLUMNS (column, …)] [GROUPS ((column, " +
+      "…), …)]",
     "DOVETAIL ANALYZE PATH <format>.`<path>` [COLUMNS …] [GROUPS …]",
     "DOVETAIL ANALYZE DATABASE <database>"
   )
@@ -33,7 +40,10 @@ object AnalyzeStatement {
 
   def apply(text: String): AnalyzeStatement = {
     val words = Token.findAllMatchIn(text).map(m => Word(m.matched, m.start, m.end)).toVector
-    val kind  = words.headOption.map(_.text.toUpperCase(Locale.ROOT)).filter(Kinds).getOrElse(wrong(text, "TABLE, PATH or DATABASE is missing"))
+    val kind  = words.headOption.map(_.text.toUpperCase(Locale.ROOT)).filter(Kinds).getOrElse(wrong(
+      text,
+      "TABLE, PATH or DATABASE is missing"
+    ))
     val named = words.tail.takeWhile(w => !(Clauses.exists(w.is)))
     if (named.isEmpty) wrong(text, s"the name of the ${kind.toLowerCase(Locale.ROOT)} is missing")
     foreign(named).foreach(w => wrong(text, s"${w.text} is not expected there"))
@@ -49,10 +59,16 @@ object AnalyzeStatement {
     )
   }
 
-  /** The first word that cannot be part of a name: a string or a parenthesis, or one that no dot joins to the word before it. */
+  /**
+   * The first word that cannot be part of a name: a string or a parenthesis, or one that no dot joins to the word
+   * before it.
+   */
   private def foreign(named: Vector[Word]): Option[Word] =
     (named.head +: named).zip(named).collectFirst {
-      case (before, w) if "'\"(),=".contains(w.text.head) || (w.start > before.end && !before.text.endsWith(".") && !w.text.startsWith(".")) => w
+      case (before, w)
+          if "'\"(),=".contains(
+            w.text.head
+          ) || (w.start > before.end && !before.text.endsWith(".") && !w.text.startsWith(".")) => w
     }
 
   /** Every clause with the words between its parentheses. */
@@ -88,11 +104,13 @@ object AnalyzeStatement {
   }
 
   private def partition(text: String, words: Vector[Word]): (String, String) = words match {
-    case name +: equals +: value if equals.is("=") && value.nonEmpty => unquoted(name.text) -> text.substring(value.head.start, value.last.end)
-    case _                                                           => wrong(text, s"a partition is column = value, not '${words.map(_.text).mkString(" ")}'")
+    case name +: equals +: value if equals.is("=") && value.nonEmpty =>
+      unquoted(name.text) -> text.substring(value.head.start, value.last.end)
+    case _ => wrong(text, s"a partition is column = value, not '${words.map(_.text).mkString(" ")}'")
   }
 
-  private def unquoted(name: String): String = if (name.startsWith("`")) name.drop(1).dropRight(1).replace("``", "`") else name
+  private def unquoted(name: String): String =
+    if (name.startsWith("`")) name.drop(1).dropRight(1).replace("``", "`") else name
 
   private def wrong(text: String, reason: String): Nothing =
     throw new IllegalArgumentException(s"DOVETAIL ANALYZE $text: $reason. Allowed: ${Usages.mkString(", ")}.")

@@ -7,12 +7,17 @@ import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.types._
 
 /**
- * A fingerprint of an answer that does not depend on the order of rows: a sum of row hashes over the columns without floating-point numbers, and per
- * floating-point column its sum and the sum of its absolute values, which are compared with a tolerance (their last digits depend on the order of addition).
+ * A fingerprint of an answer that does not depend on the order of rows: a sum of row hashes over the columns without
+ * floating-point numbers, and per floating-point column its sum and the sum of its absolute values, which are compared
+ * with a tolerance (their last digits depend on the order of addition).
  */
 final case class AnswerDigest(rows: Long, hash: Long, sums: Map[Int, (Double, Double)]) {
   def +(that: AnswerDigest): AnswerDigest =
-    AnswerDigest(rows + that.rows, hash + that.hash, sums.map { case (i, (s, a)) => val (s2, a2) = that.sums(i); i -> ((s + s2, a + a2)) })
+    AnswerDigest(
+      rows + that.rows,
+      hash + that.hash,
+      sums.map { case (i, (s, a)) => val (s2, a2) = that.sums(i); i -> ((s + s2, a + a2)) }
+    )
 
   def toJson: ObjectNode = {
     val o = JsonNodeFactory.instance.objectNode().put("rows", rows).put("hash", java.lang.Long.toHexString(hash))
@@ -24,13 +29,17 @@ final case class AnswerDigest(rows: Long, hash: Long, sums: Map[Int, (Double, Do
 
 object AnswerDigest {
 
-  /** Answers of at most this many rows are collected as users collect them, which matters for LIMIT; larger ones are digested where they are. */
+  /**
+   * Answers of at most this many rows are collected as users collect them, which matters for LIMIT; larger ones are
+   * digested where they are.
+   */
   private val CollectedRows = 100000L
 
   /** Runs the query. */
   def apply(execution: QueryExecution): AnswerDigest = {
     val types = execution.analyzed.output.map(_.dataType).toVector
-    if (execution.optimizedPlan.maxRows.exists(_ <= CollectedRows)) digest(types, execution.executedPlan.executeCollect().iterator)
+    if (execution.optimizedPlan.maxRows.exists(_ <= CollectedRows))
+      digest(types, execution.executedPlan.executeCollect().iterator)
     else {
       val parts = execution.executedPlan.execute().mapPartitions(rows => Iterator.single(digest(types, rows)))
       parts.collect().foldLeft(digest(types, Iterator.empty))(_ + _)
@@ -42,7 +51,9 @@ object AnswerDigest {
     val hashed: Seq[Expression] = types.indices.map { i =>
       val column = BoundReference(i, types(i), nullable = true)
       // Spark hashes neither maps nor variants; whether they are NULL is compared at least
-      if (floating.contains(i) || types(i).existsRecursively(t => t.isInstanceOf[MapType] || t.typeName == "variant")) IsNull(column) else column
+      if (floating.contains(i) || types(i).existsRecursively(t => t.isInstanceOf[MapType] || t.typeName == "variant"))
+        IsNull(column)
+      else column
     }
     val hash  = new XxHash64(hashed)
     var count = 0L

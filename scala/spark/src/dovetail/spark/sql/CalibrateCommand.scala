@@ -9,13 +9,15 @@ import org.apache.spark.sql.types.{DoubleType, StringType}
 import org.apache.spark.sql.{Row, SparkSession}
 
 /**
- * `DOVETAIL CALIBRATE [n ROWS]`: measures the constants of the cost model on this cluster, and keeps them in the store's directory. `DOVETAIL CALIBRATE RESET`
- * goes back to Dovetail's own. One row per constant; nanoseconds of one core.
+ * `DOVETAIL CALIBRATE [n ROWS]`: measures the constants of the cost model on this cluster, and keeps them in the
+ * store's directory. `DOVETAIL CALIBRATE RESET` goes back to Dovetail's own. One row per constant; nanoseconds of one
+ * core.
  */
 case class CalibrateCommand(rows: Option[Long]) extends LeafRunnableCommand {
   override val output: Seq[Attribute] =
-    Seq("constant" -> StringType, "default" -> DoubleType, "measured" -> DoubleType, "used" -> DoubleType).map { case (name, dataType) =>
-      AttributeReference(name, dataType)()
+    Seq("constant" -> StringType, "default" -> DoubleType, "measured" -> DoubleType, "used" -> DoubleType).map {
+      case (name, dataType) =>
+        AttributeReference(name, dataType)()
     }
 
   override def run(session: SparkSession): Seq[Row] = {
@@ -28,7 +30,9 @@ case class CalibrateCommand(rows: Option[Long]) extends LeafRunnableCommand {
         found
     }
     val used = ClusterCosts.of(session, session.sessionState.conf)
-    CostText.constants.map { case (name, get, _) => Row(name, get(CostConstants()), measured.get(name).map(Double.box).orNull, get(used)) }
+    CostText.constants.map { case (name, get, _) =>
+      Row(name, get(CostConstants()), measured.get(name).map(Double.box).orNull, get(used))
+    }
   }
 }
 
@@ -47,6 +51,7 @@ object CalibrateCommand {
     case ""                                       => new CalibrateCommand(Some(Rows))
     case reset if reset.equalsIgnoreCase("RESET") => new CalibrateCommand(None)
     case Sized(n) if n.toLong >= Fewest           => new CalibrateCommand(Some(n.toLong))
-    case _ => throw new IllegalArgumentException(s"DOVETAIL CALIBRATE $text: expected $Usage, with $Fewest rows or more.")
+    case _                                        =>
+      throw new IllegalArgumentException(s"DOVETAIL CALIBRATE $text: expected $Usage, with $Fewest rows or more.")
   }
 }

@@ -8,14 +8,19 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.steer.QueryHints
 
 /**
- * Adds the statements that begin with DOVETAIL to the session's parser; all else goes to the parser that was there (Spark's, or another extension's).
+ * Adds the statements that begin with DOVETAIL to the session's parser; all else goes to the parser that was there
+ * (Spark's, or another extension's).
  *
  * A dynamic proxy, because the parser's interface grows with every Spark line.
  */
 object CommandParser {
 
   def apply(delegate: ParserInterface): ParserInterface =
-    Proxy.newProxyInstance(getClass.getClassLoader, Array(classOf[ParserInterface]), new Handler(delegate)).asInstanceOf[ParserInterface]
+    Proxy.newProxyInstance(
+      getClass.getClassLoader,
+      Array(classOf[ParserInterface]),
+      new Handler(delegate)
+    ).asInstanceOf[ParserInterface]
 
   final private class Handler(delegate: ParserInterface) extends InvocationHandler {
     override def invoke(proxy: AnyRef, method: Method, arguments: Array[AnyRef]): AnyRef = {
@@ -45,7 +50,9 @@ object CommandParser {
       val (verb, remain) = body.span(!_.isWhitespace)
       Some(verb.toUpperCase(Locale.ROOT) match {
         case "PROFILE" if remain.trim.isEmpty =>
-          throw new IllegalArgumentException(s"DOVETAIL PROFILE: the query is missing. Allowed: ${ProfileCommand.Usage}.")
+          throw new IllegalArgumentException(
+            s"DOVETAIL PROFILE: the query is missing. Allowed: ${ProfileCommand.Usage}."
+          )
         case "PROFILE"   => ProfileCommand(remain.trim)
         case "ANALYZE"   => AnalyzeCommand(AnalyzeStatement(remain.trim))
         case "CALIBRATE" => CalibrateCommand(remain.trim)
@@ -59,5 +66,6 @@ object CommandParser {
     throw new IllegalArgumentException(s"$what. Allowed: ${Usages.mkString(", ")}.")
   }
 
-  private val Usages = AnalyzeStatement.Usages ++ Seq(ProfileCommand.Usage, CalibrateCommand.Usage) ++ SteerStatement.Usages.map(_._2)
+  private val Usages =
+    AnalyzeStatement.Usages ++ Seq(ProfileCommand.Usage, CalibrateCommand.Usage) ++ SteerStatement.Usages.map(_._2)
 }

@@ -6,13 +6,15 @@ import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.types.{DataType, DoubleType, StringType}
 
 /**
- * Rows that a query would return, estimated as the rule does it: the row behind `dovetail_estimate`. The query is planned, not run.
+ * Rows that a query would return, estimated as the rule does it: the row behind `dovetail_estimate`. The query is
+ * planned, not run.
  *
- * A group of inner joins at the top gets what the search takes for the set of all its relations, also where there are only two, which the search leaves
- * alone; any other plan what the rule takes for a leaf of a group.
+ * A group of inner joins at the top gets what the search takes for the set of all its relations, also where there are
+ * only two, which the search leaves alone; any other plan what the rule takes for a leaf of a group.
  */
 object EstimateQuery {
-  val columns: Seq[(String, DataType)] = Seq("value" -> DoubleType, "lower" -> DoubleType, "upper" -> DoubleType, "source" -> StringType)
+  val columns: Seq[(String, DataType)] =
+    Seq("value" -> DoubleType, "lower" -> DoubleType, "upper" -> DoubleType, "source" -> StringType)
 
   def apply(session: SparkSession, sql: String): Seq[Any] = {
     val query = new PlannedQuery(session, sql, "dovetail_estimate")

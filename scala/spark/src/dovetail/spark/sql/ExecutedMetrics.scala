@@ -5,7 +5,10 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.exchange.{ReusedExchangeExec, ShuffleExchangeLike}
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 
-/** Counts from a plan that has run: rows out of every join (the C_out of the executed plan) and bytes written to shuffles. What is reused counts once. */
+/**
+ * Counts from a plan that has run: rows out of every join (the C_out of the executed plan) and bytes written to
+ * shuffles. What is reused counts once.
+ */
 final case class ExecutedMetrics(joins: Vector[ExecutedMetrics.JoinMetric], shuffleBytes: Long)
 
 object ExecutedMetrics {
@@ -41,7 +44,8 @@ object ExecutedMetrics {
   private def value(p: SparkPlan, metric: String): Long = p.metrics.get(metric).fold(0L)(_.value)
 
   private def name(p: SparkPlan): String = p match {
-    case f: FileSourceScanExec => f.tableIdentifier.map(_.table).orElse(f.relation.location.rootPaths.headOption.map(_.getName)).getOrElse("files")
-    case other                 => other.nodeName
+    case f: FileSourceScanExec =>
+      f.tableIdentifier.map(_.table).orElse(f.relation.location.rootPaths.headOption.map(_.getName)).getOrElse("files")
+    case other => other.nodeName
   }
 }

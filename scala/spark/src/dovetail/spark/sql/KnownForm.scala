@@ -16,8 +16,14 @@ object KnownForm {
     case OfTable(name) =>
       val parts = session.sessionState.sqlParser.parseMultipartIdentifier(name).map(quoteIdentifier).mkString(".")
       new PlannedQuery(session, s"SELECT * FROM $parts", Asker).top match {
-        case l: LeafNode => table(l, of, rows).getOrElse(refuse(s"$name (${l.nodeName}) has no name or path by which other queries know it"))
-        case _           => refuse(s"$name is a view of more than one table as it is. Use DOVETAIL SET ROWS $rows FOR SELECT * FROM $name")
+        case l: LeafNode => table(
+            l,
+            of,
+            rows
+          ).getOrElse(refuse(s"$name (${l.nodeName}) has no name or path by which other queries know it"))
+        case _ => refuse(
+            s"$name is a view of more than one table as it is. Use DOVETAIL SET ROWS $rows FOR SELECT * FROM $name"
+          )
       }
     case OfQuery(text) =>
       val sql   = quoted(session, text)
@@ -37,7 +43,8 @@ object KnownForm {
   /** Rows that were given for a plan that is no join. */
   def rows(session: SparkSession, plan: LogicalPlan): Option[Estimate] = {
     val known = KnownRows.of(session).queries.filter(_.relations.size == 1)
-    if (known.isEmpty) None else single(plan).flatMap(f => known.find(_.relations.head == f)).map(e => Estimate.exactly(e.rows, Source.Given))
+    if (known.isEmpty) None
+    else single(plan).flatMap(f => known.find(_.relations.head == f)).map(e => Estimate.exactly(e.rows, Source.Given))
   }
 
   private val Asker = "DOVETAIL SET ROWS"
@@ -53,7 +60,9 @@ object KnownForm {
 
   /** A query may stand in quotes. */
   def quoted(session: SparkSession, text: String): String =
-    if (text.startsWith("'") || text.startsWith("\"")) session.sessionState.sqlParser.parseExpression(text).eval().toString else text
+    if (text.startsWith("'") || text.startsWith("\""))
+      session.sessionState.sqlParser.parseExpression(text).eval().toString
+    else text
 
   private def refuse(why: String): Nothing = throw new IllegalArgumentException(s"$Asker: $why.")
 }

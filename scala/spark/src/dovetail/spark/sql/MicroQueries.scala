@@ -5,8 +5,9 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.DovetailConf
 
 /**
- * Measures constants of the cost model on the cluster at hand by three queries in some variants: an exchange, a join with a broadcast, and a join of two
- * exchanged inputs. A constant is what one more row, byte or comparison takes: the difference between two variants that differ in that one thing.
+ * Measures constants of the cost model on the cluster at hand by three queries in some variants: an exchange, a join
+ * with a broadcast, and a join of two exchanged inputs. A constant is what one more row, byte or comparison takes: the
+ * difference between two variants that differ in that one thing.
  *
  * @param rows of the larger inputs: 2 million are about half a second of work per variant
  */
@@ -29,7 +30,11 @@ final class MicroQueries(session: SparkSession, rows: Long) {
   def measured(): Map[String, Double] = {
     val meter = new TaskTime(context)
     context.addSparkListener(meter)
-    try constants(sql => Iterator.fill(WarmUp + Runs)(meter.nanos(own.sql(sql).write.format("noop").mode("overwrite").save())).drop(WarmUp).min)
+    try constants(sql =>
+        Iterator.fill(WarmUp + Runs)(
+          meter.nanos(own.sql(sql).write.format("noop").mode("overwrite").save())
+        ).drop(WarmUp).min
+      )
     finally context.removeSparkListener(meter)
   }
 
@@ -67,23 +72,32 @@ final class MicroQueries(session: SparkSession, rows: Long) {
   }
 
   /** Rows with a key that is spread, so that nothing is sorted already. */
-  private def input(n: Long, more: String = ""): String = s"SELECT pmod(id * 2654435761, $n) k, id + 1 v$more FROM range(0, $n, 1, $partitions)"
+  private def input(n: Long, more: String = ""): String =
+    s"SELECT pmod(id * 2654435761, $n) k, id + 1 v$more FROM range(0, $n, 1, $partitions)"
 
   private def moved(query: String): String = s"SELECT /*+ REPARTITION($partitions, k) */ * FROM ($query)"
 
-  /** Every row looks for one of few keys; `as` makes it find it or not. What comes out are rows of ten columns, as out of joins in the middle of a query. */
+  /**
+   * Every row looks for one of few keys; `as` makes it find it or not. What comes out are rows of ten columns, as out
+   * of joins in the middle of a query.
+   */
   private def broadcast(as: String): String =
-    s"SELECT /*+ BROADCAST(b) */ * FROM (${input(rows, Payload)}) a JOIN (SELECT id bk, id + 1 bv FROM range($Keys)) b ON pmod(a.k, $Keys) = ${as.replace("bk", "b.bk")}"
+    s"SELECT /*+ BROADCAST(b) */ * FROM (${input(rows, Payload)}) a " +
+      s"JOIN (SELECT id bk, id + 1 bv FROM range($Keys)) b ON pmod(a.k, $Keys) = ${as.replace("bk", "b.bk")}"
 
   /** Without a hit. */
-  private def joined(hint: String, n: Long): String = s"SELECT /*+ $hint(b) */ a.k, a.v, b.v bv FROM (${input(rows)}) a JOIN (${input(n)}) b ON a.k = -b.k - 1"
+  private def joined(hint: String, n: Long): String =
+    s"SELECT /*+ $hint(b) */ a.k, a.v, b.v bv FROM (${input(rows)}) a JOIN (${input(n)}) b ON a.k = -b.k - 1"
 }
 
 object MicroQueries {
   private val WarmUp = 1
   private val Runs   = 3
 
-  /** Columns of 8 bytes that a wide row has more: what they cost in an exchange is the cost of bytes, which hardly compress. */
+  /**
+   * Columns of 8 bytes that a wide row has more: what they cost in an exchange is the cost of bytes, which hardly
+   * compress.
+   */
   private val WideColumns = 30
 
   /** Bytes of a narrow row in memory: two numbers, and their NULL bits. */
@@ -96,13 +110,17 @@ object MicroQueries {
 
   private def log2(x: Double): Double = math.log(x) / math.log(2.0)
 
-  /** How far a measurement may lead away from Dovetail's own constants: what is farther off tells more of noise than of the cluster. */
+  /**
+   * How far a measurement may lead away from Dovetail's own constants: what is farther off tells more of noise than of
+   * the cluster.
+   */
   private val Most = 10.0
 
   /** The constants of a cluster. Those that were not measured keep their ratio to the others. */
   def constants(measured: Map[String, Double]): CostConstants = {
     val ratios =
-      for ((name, get, _) <- CostText.constants; v <- measured.get(name)) yield name -> math.min(Most, math.max(1.0 / Most, v / get(CostConstants())))
+      for ((name, get, _) <- CostText.constants; v <- measured.get(name))
+        yield name -> math.min(Most, math.max(1.0 / Most, v / get(CostConstants())))
     val common = if (ratios.isEmpty) 1.0 else math.exp(ratios.map(r => math.log(r._2)).sum / ratios.size)
     CostText.constants.foldLeft(CostConstants()) { case (found, (name, get, set)) =>
       set(found, get(CostConstants()) * ratios.toMap.getOrElse(name, common))

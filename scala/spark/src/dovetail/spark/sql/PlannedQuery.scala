@@ -14,7 +14,8 @@ final class PlannedQuery(session: SparkSession, sql: String, asker: String) {
   private val input = {
     val state     = session.sessionState
     val execution = state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP)
-    if (execution.analyzed.isInstanceOf[Command]) throw new IllegalArgumentException(s"$asker takes a query (SELECT …), not a command: $sql")
+    if (execution.analyzed.isInstanceOf[Command])
+      throw new IllegalArgumentException(s"$asker takes a query (SELECT …), not a command: $sql")
     val (_, trace) = Trace.collecting(execution.optimizedPlan)
     trace.input.getOrElse(throw new IllegalArgumentException(s"$asker: Spark does not optimize this statement: $sql"))
   }

@@ -12,8 +12,9 @@ import org.apache.spark.sql.types.StringType
 import org.apache.spark.sql.{Row, SparkSession}
 
 /**
- * `DOVETAIL PROFILE <query>`: runs the query once and tells what it took, as one row of JSON: rows, seconds, rows out of joins, shuffled bytes, join orders,
- * and a digest of the answer. It measures plain Spark as well (spark.dovetail.enabled=false).
+ * `DOVETAIL PROFILE <query>`: runs the query once and tells what it took, as one row of JSON: rows, seconds, rows out
+ * of joins, shuffled bytes, join orders, and a digest of the answer. It measures plain Spark as well
+ * (spark.dovetail.enabled=false).
  */
 case class ProfileCommand(query: String) extends LeafRunnableCommand {
   override val output: Seq[Attribute] = Seq(AttributeReference("profile", StringType, nullable = false)())
@@ -24,13 +25,16 @@ case class ProfileCommand(query: String) extends LeafRunnableCommand {
     val start              = System.nanoTime()
     val (execution, trace) = Trace.collecting(ProfileCommand.planned(state.executePlan(parsed)))
     val planned            = System.nanoTime()
-    val digest             = SQLExecution.withNewExecutionId(execution, Some("dovetail profile"))(AnswerDigest(execution))
-    val finished           = System.nanoTime()
-    val metrics            = ExecutedMetrics(execution.executedPlan)
+    val digest   = SQLExecution.withNewExecutionId(execution, Some("dovetail profile"))(AnswerDigest(execution))
+    val finished = System.nanoTime()
+    val metrics  = ExecutedMetrics(execution.executedPlan)
 
     val root = JsonNodeFactory.instance.objectNode()
     root.put("enabled", DovetailConf.Enabled.get(state.conf)).put("rows", digest.rows)
-    root.put("seconds", (finished - start) / 1e9).put("planning_ms", (planned - start) / 1e6).put("dovetail_ms", trace.millis.toMap.getOrElse("total", 0.0))
+    root.put(
+      "seconds",
+      (finished - start) / 1e9
+    ).put("planning_ms", (planned - start) / 1e6).put("dovetail_ms", trace.millis.toMap.getOrElse("total", 0.0))
     root.put("join_rows", metrics.joins.map(_.rows).sum).put("shuffle_bytes", metrics.shuffleBytes)
     val joins = root.putArray("joins")
     metrics.joins.foreach { j =>
@@ -49,9 +53,13 @@ case class ProfileCommand(query: String) extends LeafRunnableCommand {
 object ProfileCommand {
   val Usage = "DOVETAIL PROFILE <query>"
 
-  /** Refuses what would write: INSERT shows itself as a command only when it is analyzed, and is executed when it is planned. */
+  /**
+   * Refuses what would write: INSERT shows itself as a command only when it is analyzed, and is executed when it is
+   * planned.
+   */
   private def planned(execution: QueryExecution): QueryExecution = {
-    if (execution.analyzed.isInstanceOf[Command]) throw new IllegalArgumentException("DOVETAIL PROFILE takes a query (SELECT …), not a command.")
+    if (execution.analyzed.isInstanceOf[Command])
+      throw new IllegalArgumentException("DOVETAIL PROFILE takes a query (SELECT …), not a command.")
     execution.executedPlan
     execution
   }

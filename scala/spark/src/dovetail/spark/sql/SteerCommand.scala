@@ -27,22 +27,31 @@ case class SteerCommand(statement: SteerStatement) extends LeafRunnableCommand {
     val known = KnownRows.of(session)
     val pins  = Pins.of(session)
     val done  = statement match {
-      case SetRows(rows, of)   => known.set(Seq(KnownForm(session, of, rows.toDouble))); Seq(s"$rows rows for ${of.text}")
-      case ForgetRows(None)    => Seq(s"${known.clear()} numbers of rows forgotten")
-      case ForgetRows(Some(t)) => Seq(if (known.forget(KnownForm(session, t, 0.0).key)) s"forgotten: ${t.text}" else s"there was none for ${t.text}")
-      case ForgetFailures      => Seq(s"${JoinFailures.of(session).clear()} failed joins forgotten: they may be made again")
-      case ClearCaches         => Seq(s"${BoundedCache.clearAll()} things that were read are forgotten: the next query reads its files again")
-      case SaveRows(path)      => JsonFile.write(session, path, SteerCommand.toJson(known.all)); Seq(s"${known.all.size} numbers of rows written to $path")
-      case LoadRows(path)      =>
-        val entries = JsonFile.read(session, path)(SteerCommand.told).map { case (rows, of) => KnownForm(session, of, rows) }
+      case SetRows(rows, of) => known.set(Seq(KnownForm(session, of, rows.toDouble))); Seq(s"$rows rows for ${of.text}")
+      case ForgetRows(None)  => Seq(s"${known.clear()} numbers of rows forgotten")
+      case ForgetRows(Some(t)) => Seq(if (known.forget(KnownForm(session, t, 0.0).key)) s"forgotten: ${t.text}"
+        else s"there was none for ${t.text}")
+      case ForgetFailures => Seq(s"${JoinFailures.of(session).clear()} failed joins forgotten: they may be made again")
+      case ClearCaches    =>
+        Seq(s"${BoundedCache.clearAll()} things that were read are forgotten: the next query reads its files again")
+      case SaveRows(path) =>
+        JsonFile.write(session, path, SteerCommand.toJson(known.all));
+        Seq(s"${known.all.size} numbers of rows written to $path")
+      case LoadRows(path) =>
+        val entries = JsonFile.read(session, path)(SteerCommand.told).map { case (rows, of) =>
+          KnownForm(session, of, rows)
+        }
         known.set(entries)
         Seq(s"${entries.size} numbers of rows read from $path")
       case MakePin(name, order, query) => made(session, pins, name, order, KnownForm.quoted(session, query))
       case RemovePin(name)             =>
         val (there, unsaved) = pins.remove(name)
-        if (!there) throw new IllegalArgumentException(s"DOVETAIL UNPIN: there is no pin '$name'. Pins: ${SteerCommand.names(pins)}.")
+        if (!there) throw new IllegalArgumentException(
+          s"DOVETAIL UNPIN: there is no pin '$name'. Pins: ${SteerCommand.names(pins)}."
+        )
         Seq(s"pin '$name' removed${unsaved.fold("")(why => s" from this application, but not from the store: $why")}")
-      case SavePins(path) => JsonFile.write(session, path, Pin.toJson(pins.all)); Seq(s"${pins.all.size} pins written to $path")
+      case SavePins(path) =>
+        JsonFile.write(session, path, Pin.toJson(pins.all)); Seq(s"${pins.all.size} pins written to $path")
       case LoadPins(path) =>
         val found   = JsonFile.read(session, path)(Pin.fromJson)
         val unsaved = pins.add(found)
@@ -51,17 +60,32 @@ case class SteerCommand(statement: SteerStatement) extends LeafRunnableCommand {
     done.map(Row(_))
   }
 
-  private def made(session: SparkSession, pins: Pins, name: String, order: Option[String], query: String): Seq[String] = {
+  private def made(
+      session: SparkSession,
+      pins: Pins,
+      name: String,
+      order: Option[String],
+      query: String
+  ): Seq[String] = {
     val state   = session.sessionState
     val planned = state.executePlan(state.sqlParser.parsePlan(query), CommandExecutionMode.SKIP)
     val decided = Capture { planned.optimizedPlan; () }
-    if (decided.isEmpty) SteerCommand.refuse("Dovetail orders no group of three or more relations in this query: dovetail_explain tells why")
+    if (decided.isEmpty) SteerCommand.refuse(
+      "Dovetail orders no group of three or more relations in this query: dovetail_explain tells why"
+    )
     val chosen = order.fold(decided.map(d => d -> d.shape))(text => Vector(SteerCommand.asked(text, decided)))
     val groups = chosen.map { case (d, shape) =>
       val number = d.form.order.zipWithIndex.toMap
       PinnedGroup(d.names, shape.render(d.names(_)), d.form.text, shape.render(number(_).toString))
     }.distinct
-    val text    = if (DovetailConf.StoreValues.get(state.conf) && !SteerCommand.readsPrivate(planned.analyzed, PrivateColumns.of(state.conf))) query else ""
+    val text =
+      if (
+        DovetailConf.StoreValues.get(state.conf) && !SteerCommand.readsPrivate(
+          planned.analyzed,
+          PrivateColumns.of(state.conf)
+        )
+      ) query
+      else ""
     val unsaved = pins.add(Vector(Pin(name, Instant.now().truncatedTo(ChronoUnit.SECONDS).toString, text, groups)))
     groups.map(g => s"pin '$name': ${g.order}${SteerCommand.kept(unsaved)}")
   }
@@ -72,9 +96,12 @@ private object SteerCommand {
 
   /** The group that an order is of, and the order. */
   def asked(text: String, decided: Vector[Capture.Decided]): (Capture.Decided, dovetail.kernel.enumerate.Shape) = {
-    val read = decided.map(d => d -> OrderHint.read(text, d.names).filterOrElse(d.legal, "outer or semi joins forbid it"))
+    val read =
+      decided.map(d => d -> OrderHint.read(text, d.names).filterOrElse(d.legal, "outer or semi joins forbid it"))
     read.collectFirst { case (d, Right(shape)) => d -> shape }.getOrElse(
-      refuse(s"'$text' is no order of this query: ${read.collect { case (_, Left(why)) => why }.distinct.mkString("; ")}")
+      refuse(
+        s"'$text' is no order of this query: ${read.collect { case (_, Left(why)) => why }.distinct.mkString("; ")}"
+      )
     )
   }
 
@@ -83,7 +110,9 @@ private object SteerCommand {
     val leaves = query.collectWithSubqueries { case l: LeafNode => l }
     val hidden = AttributeSet(leaves.flatMap(l => l.output.filter(a => columns(l, a.name))))
     // a leaf lists its columns, read or not
-    query.collectWithSubqueries { case p if !p.isInstanceOf[LeafNode] => p.expressions.exists(_.references.exists(hidden.contains)) }.contains(true)
+    query.collectWithSubqueries {
+      case p if !p.isInstanceOf[LeafNode] => p.expressions.exists(_.references.exists(hidden.contains))
+    }.contains(true)
   }
 
   def names(pins: Pins): String = if (pins.all.isEmpty) "none" else pins.all.map(_.name).mkString(", ")
@@ -100,10 +129,13 @@ private object SteerCommand {
   }
 
   def told(json: JsonNode): Vector[(Double, Target)] = {
-    if (!json.isArray) throw new IllegalArgumentException("it has to be a list of {\"query\": …, \"rows\": …} or {\"table\": …, \"rows\": …}.")
+    if (!json.isArray) throw new IllegalArgumentException(
+      "it has to be a list of {\"query\": …, \"rows\": …} or {\"table\": …, \"rows\": …}."
+    )
     (0 until json.size).toVector.map(json.get(_)).map { e =>
       val target =
-        if (e.path("table").isTextual) Some(OfTable(e.get("table").asText)) else if (e.path("query").isTextual) Some(OfQuery(e.get("query").asText)) else None
+        if (e.path("table").isTextual) Some(OfTable(e.get("table").asText))
+        else if (e.path("query").isTextual) Some(OfQuery(e.get("query").asText)) else None
       if (target.isEmpty || !e.path("rows").isNumber || e.get("rows").asDouble < 0.0)
         throw new IllegalArgumentException(s"an entry has a query or a table, and rows of 0 or more, not $e.")
       e.get("rows").asDouble -> target.get

@@ -2,7 +2,10 @@ package org.apache.spark.sql.dovetail.sql
 
 import org.apache.spark.sql.dovetail.leaf.KnownRows.{OfQuery, OfTable, Target}
 
-/** Statements by which people who know better steer Dovetail: rows that they know, and orders that are to stay. Queries and names are left as text. */
+/**
+ * Statements by which people who know better steer Dovetail: rows that they know, and orders that are to stay. Queries
+ * and names are left as text.
+ */
 sealed trait SteerStatement
 
 object SteerStatement {
@@ -57,13 +60,15 @@ object SteerStatement {
         case ("SAVE", _)      => SavePins(file)
         case _                => LoadPins(file)
       })
-    case PinIs(name, order, query)       => Some(MakePin(unquoted(name), Option(order).map(_.replace("''", "'")), query.trim))
-    case UnpinIs(name)                   => Some(RemovePin(unquoted(name)))
-    case other if usages(other).nonEmpty => wrong(text, "it is not complete, or has something that does not belong there")
-    case _                               => None
+    case PinIs(name, order, query) => Some(MakePin(unquoted(name), Option(order).map(_.replace("''", "'")), query.trim))
+    case UnpinIs(name)             => Some(RemovePin(unquoted(name)))
+    case other if usages(other).nonEmpty =>
+      wrong(text, "it is not complete, or has something that does not belong there")
+    case _ => None
   }
 
-  private def usages(text: String): Seq[String] = Usages.collect { case (verb, usage) if text.takeWhile(!_.isWhitespace).equalsIgnoreCase(verb) => usage }
+  private def usages(text: String): Seq[String] =
+    Usages.collect { case (verb, usage) if text.takeWhile(!_.isWhitespace).equalsIgnoreCase(verb) => usage }
 
   private def target(text: String): Target = text.trim match {
     case TableIs(name) => OfTable(name.trim)

@@ -3,7 +3,13 @@ package org.apache.spark.sql.dovetail.sql
 import org.apache.spark.SPARK_VERSION
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression, ExpressionInfo, UnsafeProjection}
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  AttributeReference,
+  Expression,
+  ExpressionInfo,
+  UnsafeProjection
+}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Statistics}
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, ArrayData, GenericArrayData}
 import org.apache.spark.sql.catalyst.{FunctionIdentifier, InternalRow}
@@ -19,9 +25,11 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * A table function that reads: its rows are computed when the query runs, not when it is analyzed (Spark Connect analyzes a query several times).
+ * A table function that reads: its rows are computed when the query runs, not when it is analyzed (Spark Connect
+ * analyzes a query several times).
  *
- * @param compute the rows, from the constant arguments; values are String, Long, Int, Double, Boolean, a Seq or a Map of these, or null
+ * @param compute the rows, from the constant arguments; values are String, Long, Int, Double, Boolean, a Seq or a Map
+ *                of these, or null
  */
 final class TableFunction(
     val name: String,
@@ -37,7 +45,13 @@ object TableFunctions {
     "dovetail_version",
     "",
     0 to 0,
-    Seq("version" -> StringType, "spark_line" -> StringType, "spark_version" -> StringType, "scala_version" -> StringType, "enabled" -> BooleanType),
+    Seq(
+      "version"       -> StringType,
+      "spark_line"    -> StringType,
+      "spark_version" -> StringType,
+      "scala_version" -> StringType,
+      "enabled"       -> BooleanType
+    ),
     (session, _) =>
       Seq(Seq(
         BuildInfo.version,
@@ -55,11 +69,25 @@ object TableFunctions {
     Seq("key", "value", "default", "type", "range", "doc", "since").map(_ -> StringType),
     (session, _) =>
       DovetailConf.all.map(s =>
-        Seq(s.key, s.get(session.sessionState.conf).toString, s.entry.defaultValueString, s.kind, s.range, s.entry.doc, s.entry.version)
+        Seq(
+          s.key,
+          s.get(session.sessionState.conf).toString,
+          s.entry.defaultValueString,
+          s.kind,
+          s.range,
+          s.entry.doc,
+          s.entry.version
+        )
       )
   )
 
-  private val stats = new TableFunction("dovetail_stats", "table", 1 to 1, ShowStatistics.columns, (session, args) => ShowStatistics(session, args.head))
+  private val stats = new TableFunction(
+    "dovetail_stats",
+    "table",
+    1 to 1,
+    ShowStatistics.columns,
+    (session, args) => ShowStatistics(session, args.head)
+  )
 
   private val explain =
     new TableFunction(
@@ -67,21 +95,41 @@ object TableFunctions {
       "sql [, format [, 'planned' | 'actual']]",
       1 to 3,
       Seq("explain" -> StringType),
-      (session, args) => Seq(Seq(ExplainQuery(session, args.head, args.lift(1).getOrElse("text"), args.lift(2).getOrElse("planned"))))
+      (session, args) =>
+        Seq(Seq(ExplainQuery(session, args.head, args.lift(1).getOrElse("text"), args.lift(2).getOrElse("planned"))))
     )
 
-  private val estimate = new TableFunction("dovetail_estimate", "sql", 1 to 1, EstimateQuery.columns, (session, args) => Seq(EstimateQuery(session, args.head)))
+  private val estimate = new TableFunction(
+    "dovetail_estimate",
+    "sql",
+    1 to 1,
+    EstimateQuery.columns,
+    (session, args) => Seq(EstimateQuery(session, args.head))
+  )
 
-  private val advise = new TableFunction("dovetail_advise", "sql", 1 to 1, AdviseQuery.columns, (session, args) => AdviseQuery(session, args.head))
+  private val advise = new TableFunction(
+    "dovetail_advise",
+    "sql",
+    1 to 1,
+    AdviseQuery.columns,
+    (session, args) => AdviseQuery(session, args.head)
+  )
 
-  private val queries = new TableFunction("dovetail_queries", "", 0 to 0, LoggedQuery.columns, (session, _) => QueryLog(session).all.map(_.row))
+  private val queries = new TableFunction(
+    "dovetail_queries",
+    "",
+    0 to 0,
+    LoggedQuery.columns,
+    (session, _) => QueryLog(session).all.map(_.row)
+  )
 
   private val rows = new TableFunction(
     "dovetail_rows",
     "",
     0 to 0,
     Seq("kind" -> StringType, "text" -> StringType, "rows" -> DoubleType, "relations" -> ArrayType(StringType)),
-    (session, _) => KnownRows.of(session).all.map(e => Seq[Any](if (e.isTable) "table" else "query", e.of.text, e.rows, e.relations))
+    (session, _) =>
+      KnownRows.of(session).all.map(e => Seq[Any](if (e.isTable) "table" else "query", e.of.text, e.rows, e.relations))
   )
 
   private val pins = new TableFunction(
@@ -89,10 +137,17 @@ object TableFunctions {
     "",
     0 to 0,
     Seq("name", "order").map(_ -> StringType) ++
-      Seq("relations" -> ArrayType(StringType), "created" -> StringType, "query" -> StringType, "used" -> LongType, "place" -> StringType),
+      Seq(
+        "relations" -> ArrayType(StringType),
+        "created"   -> StringType,
+        "query"     -> StringType,
+        "used"      -> LongType,
+        "place"     -> StringType
+      ),
     (session, _) => {
       val kept = Pins.of(session)
-      for (p <- kept.all; g <- p.groups) yield Seq[Any](p.name, g.order, g.relations, p.created, p.query, kept.uses(p.name), kept.place(p.name))
+      for (p <- kept.all; g <- p.groups)
+        yield Seq[Any](p.name, g.order, g.relations, p.created, p.query, kept.uses(p.name), kept.place(p.name))
     }
   )
 
@@ -101,17 +156,24 @@ object TableFunctions {
   type Description = (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan)
 
   val all: Seq[Description] = functions.map { f =>
-    (FunctionIdentifier(f.name), new ExpressionInfo(classOf[TableFunctionCall].getName, f.name), (arguments: Seq[Expression]) => call(f, arguments))
+    (
+      FunctionIdentifier(f.name),
+      new ExpressionInfo(classOf[TableFunctionCall].getName, f.name),
+      (arguments: Seq[Expression]) => call(f, arguments)
+    )
   }
 
   private def call(f: TableFunction, arguments: Seq[Expression]): LogicalPlan = {
     def wrong(what: String) = throw new IllegalArgumentException(s"$what Usage: ${f.name}(${f.arguments}).")
     if (!f.arity.contains(arguments.size)) {
       val most = if (f.arity.end > f.arity.start) s" to ${f.arity.end}" else ""
-      wrong(s"${f.name} takes ${f.arity.start}$most argument${if (f.arity.end == 1) "" else "s"}, not ${arguments.size}.")
+      wrong(
+        s"${f.name} takes ${f.arity.start}$most argument${if (f.arity.end == 1) "" else "s"}, not ${arguments.size}."
+      )
     }
     val values = arguments.map { a =>
-      if (!a.foldable || !a.dataType.isInstanceOf[StringType]) wrong(s"The arguments of ${f.name} are constant strings, not ${a.sql}.")
+      if (!a.foldable || !a.dataType.isInstanceOf[StringType])
+        wrong(s"The arguments of ${f.name} are constant strings, not ${a.sql}.")
       Option(a.eval()).fold(wrong(s"The arguments of ${f.name} are not NULL."))(_.toString)
     }
     TableFunctionCall(f.name, values, f.columns.map { case (name, dataType) => AttributeReference(name, dataType)() })
@@ -122,7 +184,8 @@ object TableFunctions {
 
 /** A call, in a logical plan. */
 case class TableFunctionCall(function: String, arguments: Seq[String], output: Seq[Attribute]) extends LeafNode {
-  override def computeStats(): Statistics = Statistics(sizeInBytes = BigInt(output.map(_.dataType.defaultSize).sum.toLong * TableFunctionCall.Rows))
+  override def computeStats(): Statistics =
+    Statistics(sizeInBytes = BigInt(output.map(_.dataType.defaultSize).sum.toLong * TableFunctionCall.Rows))
 }
 
 object TableFunctionCall {
@@ -157,7 +220,8 @@ object TableFunctionExec {
     case other => other
   }
 
-  private def array(values: collection.Seq[_]): ArrayData = new GenericArrayData(values.iterator.map(internal).toArray[Any])
+  private def array(values: collection.Seq[_]): ArrayData =
+    new GenericArrayData(values.iterator.map(internal).toArray[Any])
 }
 
 object TableFunctionStrategy extends SparkStrategy {

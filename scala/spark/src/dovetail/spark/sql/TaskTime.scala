@@ -6,7 +6,10 @@ import java.util.concurrent.atomic.AtomicLong
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart, SparkListenerStageCompleted}
 
-/** Time that tasks work: of all cores together, wherever they are. Counts the jobs started within `nanos` alone, whatever else runs meanwhile. */
+/**
+ * Time that tasks work: of all cores together, wherever they are. Counts the jobs started within `nanos` alone,
+ * whatever else runs meanwhile.
+ */
 final class TaskTime(context: SparkContext) extends SparkListener {
   private val mark   = s"dovetail.calibrate.${System.identityHashCode(this)}"
   private val stages = ConcurrentHashMap.newKeySet[Int]()

@@ -10,8 +10,8 @@ import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, JoinPred
 import org.apache.spark.sql.dovetail.sample.PlanSamples
 
 /**
- * Size of a join that the search does not order itself: an outer, semi or anti join, or one with a hint. Its inner size comes from the same model as all
- * others (a join graph of two relations); the rest are the formulas of [[JoinSize]].
+ * Size of a join that the search does not order itself: an outer, semi or anti join, or one with a hint. Its inner size
+ * comes from the same model as all others (a join graph of two relations); the rest are the formulas of [[JoinSize]].
  */
 object JoinStatistics {
 
@@ -64,8 +64,11 @@ object JoinStatistics {
     joined(p.rows(rows, p.left.rows.upper + p.right.rows.upper), p.leftPadded(rows), p.rightPadded(rows), p.classes)
   }
 
-  /** LeftSingle, from Spark 4 on: a scalar subquery that may have one row for each row on the left, which is kept once. */
-  private def single(p: JoinedPair): RelationProfile = joined(p.left.rows, p.left, p.rightPadded(p.left.rows.value), Vector.empty)
+  /**
+   * LeftSingle, from Spark 4 on: a scalar subquery that may have one row for each row on the left, which is kept once.
+   */
+  private def single(p: JoinedPair): RelationProfile =
+    joined(p.left.rows, p.left, p.rightPadded(p.left.rows.value), Vector.empty)
 
   /** Keys have only values that the right side has too. */
   private def among(left: RelationProfile, classes: Vector[EquivalenceClass]): RelationProfile = {
@@ -77,11 +80,21 @@ object JoinStatistics {
     } yield id -> most
     partners.foldLeft(left) { case (p, (id, most)) =>
       val column = p.column(id)
-      p.copy(columns = p.columns.updated(id, column.copy(ndv = column.ndv.map(math.min(_, most)), domain = column.domain.map(math.min(_, most)))))
+      p.copy(columns =
+        p.columns.updated(
+          id,
+          column.copy(ndv = column.ndv.map(math.min(_, most)), domain = column.domain.map(math.min(_, most)))
+        )
+      )
     }
   }
 
-  private def joined(rows: Estimate, left: RelationProfile, right: RelationProfile, classes: Vector[EquivalenceClass]): RelationProfile = {
+  private def joined(
+      rows: Estimate,
+      left: RelationProfile,
+      right: RelationProfile,
+      classes: Vector[EquivalenceClass]
+  ): RelationProfile = {
     def thinned(side: RelationProfile, other: Int) = {
       val times = partnersAtMost(classes, other)
       side.columns.map { case (id, c) =>
@@ -92,13 +105,26 @@ object JoinStatistics {
     RelationProfile(rows, thinned(left, other = 1) ++ thinned(right, other = 0), math.max(rows.value, 1.0))
   }
 
-  /** Rows of one of the two relations that a row of the other meets at most; at least 1, for outer joins keep those without a partner. */
+  /**
+   * Rows of one of the two relations that a row of the other meets at most; at least 1, for outer joins keep those
+   * without a partner.
+   */
   private def partnersAtMost(classes: Vector[EquivalenceClass], relation: Int): Double =
-    math.max(1.0, classes.flatMap(_.members.filter(_.relation == relation).flatMap(_.column.degree)).foldLeft(Estimate.Ceiling)(math.min))
+    math.max(
+      1.0,
+      classes.flatMap(
+        _.members.filter(_.relation == relation).flatMap(_.column.degree)
+      ).foldLeft(Estimate.Ceiling)(math.min)
+    )
 }
 
 /** Two joined inputs: the size of their inner join, and the shares of either side that have a partner. */
-final private class JoinedPair(join: Join, val left: RelationProfile, val right: RelationProfile, samples: PlanSamples) {
+final private class JoinedPair(
+    join: Join,
+    val left: RelationProfile,
+    val right: RelationProfile,
+    samples: PlanSamples
+) {
   private val profiles = Vector(left, right)
 
   // EXCEPT and INTERSECT compare null-safely: for a size, that is an equality
@@ -110,13 +136,18 @@ final private class JoinedPair(join: Join, val left: RelationProfile, val right:
 
   private val model = {
     // a condition on one side only picks rows of an outer join's partners, which the samples know nothing of
-    val sampled   = if (predicates.local.isEmpty) samples.relations(Vector(join.left, join.right), predicates) else Vector(None, None)
-    val relations = profiles.zipWithIndex.map { case (p, i) => Relation(i, "", p, p.rowBytes(p.columns.keys), broadcastable = false, sampled(i)) }
+    val sampled =
+      if (predicates.local.isEmpty) samples.relations(Vector(join.left, join.right), predicates) else Vector(None, None)
+    val relations = profiles.zipWithIndex.map { case (p, i) =>
+      Relation(i, "", p, p.rowBytes(p.columns.keys), broadcastable = false, sampled(i))
+    }
     new CardinalityModel(JoinGraph(relations, classes, predicates.joinPredicates(profiles)))
   }
 
   /** Share of the pairs that the conditions on one side leave. */
-  private val local = predicates.local.map { case (i, e) => Filters.selectivity(profiles(i), new Conditions()(e)) }.product
+  private val local = predicates.local.map { case (i, e) =>
+    Filters.selectivity(profiles(i), new Conditions()(e))
+  }.product
 
   /** Rows of the inner join. */
   val inner: Estimate = {
@@ -141,17 +172,27 @@ final private class JoinedPair(join: Join, val left: RelationProfile, val right:
 
   def rightPadded(total: Double): RelationProfile = padded(right, left.rows.value * (1.0 - leftPartnered), total)
 
-  private def partnered(side: Int, other: Int): Double = model.samples.partnered(side, other).getOrElse(semiShare(side, other))
+  private def partnered(side: Int, other: Int): Double =
+    model.samples.partnered(side, other).getOrElse(semiShare(side, other))
 
-  /** Share of the rows of one side with a partner: the most selective key decides, for keys of one relation go together. */
+  /**
+   * Share of the rows of one side with a partner: the most selective key decides, for keys of one relation go together.
+   */
   private def semiShare(side: Int, other: Int): Double =
     classes
-      .map(c => JoinSize.semiShare(c.members.find(_.relation == side).get.column.domain, c.members.find(_.relation == other).get.column))
+      .map(c =>
+        JoinSize.semiShare(
+          c.members.find(_.relation == side).get.column.domain,
+          c.members.find(_.relation == other).get.column
+        )
+      )
       .reduceOption(_ min _)
       .getOrElse(math.min(1.0, math.max(inner.value / math.max(profiles(side).rows.value, 1.0), Assumptions.SemiJoin)))
 
   private def padded(side: RelationProfile, unmatched: Double, rows: Double): RelationProfile = {
     val share = math.max(0.0, math.min(1.0, unmatched / math.max(rows, 1.0)))
-    side.copy(columns = side.columns.map { case (id, c) => id -> c.copy(nulls = Some(share + (1.0 - share) * (1.0 - c.nonNull))) })
+    side.copy(columns = side.columns.map { case (id, c) =>
+      id -> c.copy(nulls = Some(share + (1.0 - share) * (1.0 - c.nonNull)))
+    })
   }
 }

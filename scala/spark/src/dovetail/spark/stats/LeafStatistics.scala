@@ -18,15 +18,21 @@ import org.apache.spark.sql.dovetail.sample.FileSamples
 import org.apache.spark.sql.dovetail.table.{ColumnStatistics, KnownTables, TableSample, TableStatistics}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRelation, LogicalRelation, PartitioningAwareFileIndex}
+import org.apache.spark.sql.execution.datasources.{
+  CatalogFileIndex,
+  HadoopFsRelation,
+  LogicalRelation,
+  PartitioningAwareFileIndex
+}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{BooleanType, DataType, DateType, NumericType, TimestampType}
 
 /**
- * Rows and columns of a leaf of a plan: what Dovetail collected, or the catalog, a data source or a cache says of it; else what the footers of its files
- * say; else what its size says; else an assumption.
+ * Rows and columns of a leaf of a plan: what Dovetail collected, or the catalog, a data source or a cache says of it;
+ * else what the footers of its files say; else what its size says; else an assumption.
  *
- * Numbers are taken as they are found only if they make sense (`ColumnProfile.checked`): what does not is dropped, and one line logged.
+ * Numbers are taken as they are found only if they make sense (`ColumnProfile.checked`): what does not is dropped, and
+ * one line logged.
  */
 final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTables) {
 
@@ -41,7 +47,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   private val files = new FileSamples(footers, conf)
 
   /**
-   * Reads what `apply` and `sample` would read of one leaf after the other: footers of files, where there is nothing better, and rows.
+   * Reads what `apply` and `sample` would read of one leaf after the other: footers of files, where there is nothing
+   * better, and rows.
    *
    * @param wanted  columns that the plan looks at
    * @param sampled columns by leaf on which predicates are to be tried
@@ -70,7 +77,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
     case _                    =>
   }
 
-  private def learnFrom(table: Option[CatalogTable]): Unit = for (t <- table; s <- t.stats if s.rowCount.isDefined) whole.getOrElseUpdate(t.identifier, s)
+  private def learnFrom(table: Option[CatalogTable]): Unit =
+    for (t <- table; s <- t.stats if s.rowCount.isDefined) whole.getOrElseUpdate(t.identifier, s)
 
   def apply(leaf: LeafNode): RelationProfile = {
     val name  = LeafNames.name(leaf)
@@ -79,17 +87,26 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
         believable(r).map(fromCatalog(name, r.output, _))
           .orElse(footers(r))
           .getOrElse(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))
-      case r: HiveTableRelation => statistics(name, Some(r.tableMeta)).fold(reported(name, r))(fromCatalog(name, r.output, _))
-      case other                => reported(name, other)
+      case r: HiveTableRelation =>
+        statistics(name, Some(r.tableMeta)).fold(reported(name, r))(fromCatalog(name, r.output, _))
+      case other => reported(name, other)
     })
     val table = LeafNames.identity(leaf)
     // what the files hold is then no more than an upper bound
     val counted = if (HiddenRows.possible(leaf)) found.copy(rows = found.rows.copy(lower = 0.0)) else found
-    val profile = known.rows(leaf).fold(counted)(n => counted.ofRows(if (known.find(leaf).isDefined) counted.rows.value else n))
-    profile.copy(columns = leaf.output.map(a => a.exprId.id -> profile.column(a.exprId.id).copy(origin = table.map(t => s"$t ${a.name}"))).toMap)
+    val profile =
+      known.rows(leaf).fold(counted)(n => counted.ofRows(if (known.find(leaf).isDefined) counted.rows.value else n))
+    profile.copy(columns =
+      leaf.output.map(a =>
+        a.exprId.id -> profile.column(a.exprId.id).copy(origin = table.map(t => s"$t ${a.name}"))
+      ).toMap
+    )
   }
 
-  /** Partition columns by which `relation` was pruned, where its rows come from the size that is left: predicates on them have been counted then. */
+  /**
+   * Partition columns by which `relation` was pruned, where its rows come from the size that is left: predicates on
+   * them have been counted then.
+   */
   def prunedBy(relation: LogicalRelation): AttributeSet = relation.relation match {
     case f: HadoopFsRelation if !f.location.isInstanceOf[CatalogFileIndex] && ofWhatIsLeft(relation) =>
       AttributeSet(relation.output.filter(a => relation.catalogTable.exists(_.partitionColumnNames.contains(a.name))))
@@ -99,25 +116,40 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   private def ofWhatIsLeft(relation: LogicalRelation): Boolean =
     known.find(relation).isDefined || (known.rows(relation).isEmpty && believable(relation).isEmpty)
 
-  /** Of the whole table: the predicates that pruned its partitions are still in the plan, and are estimated like others. */
+  /**
+   * Of the whole table: the predicates that pruned its partitions are still in the plan, and are estimated like others.
+   */
   private def statistics(name: String, table: Option[CatalogTable]): Option[CatalogStatistics] =
     table.flatMap(t => whole.get(t.identifier).orElse(t.stats)).filter(s => sensible(name, s.rowCount).isDefined)
 
-  /** The same, unless the files are larger than such rows can be: then nobody has analyzed the table since it grew, and what its footers say is better. */
-  private def believable(r: LogicalRelation): Option[CatalogStatistics] = statistics(LeafNames.name(r), r.catalogTable).filter { s =>
-    // nobody knows how long texts and arrays are that have no statistics
-    val widths = r.output.map(a => s.colStats.get(a.name).flatMap(_.avgLen).orElse(LeafStatistics.fixedWidth(a.dataType)))
-    val fits   = widths.contains(None) || sizes.computeIfAbsent(r, LeafStatistics.files(_)).forall { case (bytes, files) =>
-      bytes <= s.rowCount.get.toDouble * (Assumptions.RowOverhead + widths.flatten.sum) + LeafStatistics.EmptyFileBytes * files
+  /**
+   * The same, unless the files are larger than such rows can be: then nobody has analyzed the table since it grew, and
+   * what its footers say is better.
+   */
+  private def believable(r: LogicalRelation): Option[CatalogStatistics] =
+    statistics(LeafNames.name(r), r.catalogTable).filter { s =>
+      // nobody knows how long texts and arrays are that have no statistics
+      val widths =
+        r.output.map(a => s.colStats.get(a.name).flatMap(_.avgLen).orElse(LeafStatistics.fixedWidth(a.dataType)))
+      val fits = widths.contains(None) || sizes.computeIfAbsent(r, LeafStatistics.files(_)).forall {
+        case (bytes, files) =>
+          bytes <= s.rowCount.get.toDouble * (Assumptions.RowOverhead + widths.flatten.sum) +
+            LeafStatistics.EmptyFileBytes * files
+      }
+      val name = LeafNames.name(r)
+      if (!fits)
+        FailOpen.warnOnce(
+          s"$name old",
+          s"Statistics of $name are not used: they are of an older state, for its files hold more than " +
+            s"${s.rowCount.get} rows"
+        )
+      fits
     }
-    val name = LeafNames.name(r)
-    if (!fits)
-      FailOpen.warnOnce(s"$name old", s"Statistics of $name are not used: they are of an older state, for its files hold more than ${s.rowCount.get} rows")
-    fits
-  }
 
   private def sensible(name: String, rows: Option[BigInt]): Option[BigInt] = {
-    rows.filter(_ < 0).foreach(n => FailOpen.warnOnce(s"$name rows", s"Statistics of $name make no sense and are not used: $n rows"))
+    rows.filter(_ < 0).foreach(n =>
+      FailOpen.warnOnce(s"$name rows", s"Statistics of $name make no sense and are not used: $n rows")
+    )
     rows.filter(_ >= 0)
   }
 
@@ -127,7 +159,10 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
       try Some(c.toPlanStat(a.name, a.dataType))
       catch {
         case NonFatal(e) =>
-          FailOpen.warnOnce(s"$name.${a.name}", s"Statistics of column ${a.name} of $name cannot be read and are not used: ${e.getMessage}")
+          FailOpen.warnOnce(
+            s"$name.${a.name}",
+            s"Statistics of column ${a.name} of $name cannot be read and are not used: ${e.getMessage}"
+          )
           None
       }
     }
@@ -157,7 +192,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   /** What Dovetail collected: counts, or where the data has changed since, guesses. */
   private def collected(name: String, output: Seq[Attribute], table: TableStatistics): RelationProfile = {
     val byName = table.columns.map(c => c.name -> c).toMap
-    val rows   = if (table.fresh) Estimate.exactly(table.rows.toDouble, Source.Collected) else Estimate.guess(table.rows.toDouble, Source.Collected)
+    val rows   = if (table.fresh) Estimate.exactly(table.rows.toDouble, Source.Collected)
+    else Estimate.guess(table.rows.toDouble, Source.Collected)
     val ids    = output.map(a => a.name -> a.exprId.id).toMap
     val groups = table.groups.filter(_.columns.forall(ids.contains)).map(g => g.columns.map(ids).toSet -> g.ndv).toMap
     profile(name, output, rows) { a =>
@@ -173,7 +209,14 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
         ) match {
           case (column, faults) =>
             val degree = c.heavyHitters.headOption.filter(_ => c.complete && table.fresh).map(_._2.toDouble)
-            (column.copy(frequent = if (a.dataType == c.dataType) c.frequencies else None, degree = degree, unseen = table.unread.fold(0.0)(_.share)), faults)
+            (
+              column.copy(
+                frequent = if (a.dataType == c.dataType) c.frequencies else None,
+                degree = degree,
+                unseen = table.unread.fold(0.0)(_.share)
+              ),
+              faults
+            )
         }
       }
     }.copy(groups = groups)
@@ -182,17 +225,34 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   /** Bounds hold for the files that were read. */
   private def width(dataType: DataType, c: ColumnStatistics, fresh: Boolean): Width =
     if (Widths.fixed(dataType).isDefined) Widths.ofType(dataType)
-    else if (fresh) Width.measured(c.width, Some(c.maxWidth.toDouble), Some(Width.padded(c.values.toDouble, c.values * c.width)), Source.Collected)
+    else if (fresh) Width.measured(
+      c.width,
+      Some(c.maxWidth.toDouble),
+      Some(Width.padded(c.values.toDouble, c.values * c.width)),
+      Source.Collected
+    )
     else Width.unknown(c.width)
 
   private def equiDepth(c: ColumnStatistics): Histogram = {
     val distinct = c.ndv / (c.quantiles.size - 1)
-    Histogram(c.quantiles.zip(c.quantiles.tail).map { case (low, high) => Bucket(low, high, if (low == high) 1.0 else math.max(distinct, 1.0)) })
+    Histogram(c.quantiles.zip(c.quantiles.tail).map { case (low, high) =>
+      Bucket(low, high, if (low == high) 1.0 else math.max(distinct, 1.0))
+    })
   }
 
-  private def profile(name: String, output: Seq[Attribute], rows: Double, source: Source, statOf: Attribute => Option[ColumnStat]): RelationProfile =
+  private def profile(
+      name: String,
+      output: Seq[Attribute],
+      rows: Double,
+      source: Source,
+      statOf: Attribute => Option[ColumnStat]
+  ): RelationProfile =
     // a data source counts what is in its files, and some of that may be deleted by others (Iceberg's delete files)
-    profile(name, output, if (source == Source.Connector) Estimate.of(rows, rows, source) else Estimate.exactly(rows, source)) { a =>
+    profile(
+      name,
+      output,
+      if (source == Source.Connector) Estimate.of(rows, rows, source) else Estimate.exactly(rows, source)
+    ) { a =>
       statOf(a).map { stat =>
         ColumnProfile.checked(
           ndv = stat.distinctCount.map(_.toDouble),
@@ -201,22 +261,35 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
           min = stat.min.flatMap(Values.number(_)),
           max = stat.max.flatMap(Values.number(_)),
           histogram = if (!histograms) None
-          else stat.histogram.filter(_.bins.nonEmpty).map(h => Histogram(h.bins.toVector.map(b => Bucket(b.lo, b.hi, b.ndv.toDouble)))),
+          else stat.histogram.filter(_.bins.nonEmpty).map(h =>
+            Histogram(h.bins.toVector.map(b => Bucket(b.lo, b.hi, b.ndv.toDouble)))
+          ),
           width = Some(width(a.dataType, stat, rows, source))
         )
       }
     }
 
-  private def width(dataType: DataType, stat: ColumnStat, rows: Double, source: Source): Width = stat.avgLen.map(_.toDouble) match {
-    case Some(mean) if Widths.fixed(dataType).isEmpty => Width.measured(mean, stat.maxLen.map(_.toDouble), Some(Width.padded(rows, rows * mean)), source)
-    case Some(mean)                                   => Widths.ofType(dataType).copy(mean = mean)
-    case None                                         => Widths.ofType(dataType)
-  }
+  private def width(dataType: DataType, stat: ColumnStat, rows: Double, source: Source): Width =
+    stat.avgLen.map(_.toDouble) match {
+      case Some(mean) if Widths.fixed(dataType).isEmpty =>
+        Width.measured(mean, stat.maxLen.map(_.toDouble), Some(Width.padded(rows, rows * mean)), source)
+      case Some(mean) => Widths.ofType(dataType).copy(mean = mean)
+      case None       => Widths.ofType(dataType)
+    }
 
-  private def profile(name: String, output: Seq[Attribute], rows: Estimate)(of: Attribute => Option[(ColumnProfile, Seq[String])]): RelationProfile = {
+  private def profile(
+      name: String,
+      output: Seq[Attribute],
+      rows: Estimate
+  )(of: Attribute => Option[(ColumnProfile, Seq[String])]): RelationProfile = {
     val columns = output.map { a =>
       val (column, faults) = of(a).getOrElse((ColumnProfile(width = Widths.ofType(a.dataType)), Nil))
-      faults.foreach(f => FailOpen.warnOnce(s"$name.${a.name} $f", s"Statistics of column ${a.name} of $name make no sense and are not used: $f"))
+      faults.foreach(f =>
+        FailOpen.warnOnce(
+          s"$name.${a.name} $f",
+          s"Statistics of column ${a.name} of $name make no sense and are not used: $f"
+        )
+      )
       a.exprId.id -> column
     }
     RelationProfile(rows, columns.toMap, rows.value)
@@ -233,21 +306,29 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   }
 
   private def expansion(r: LogicalRelation): Double = r.relation match {
-    case f: HadoopFsRelation if LeafStatistics.columnar(f.fileFormat.getClass.getSimpleName) => Assumptions.ColumnarExpansion
-    case _                                                                                   => 1.0
+    case f: HadoopFsRelation if LeafStatistics.columnar(f.fileFormat.getClass.getSimpleName) =>
+      Assumptions.ColumnarExpansion
+    case _ => 1.0
   }
 }
 
 object LeafStatistics {
 
-  /** What a file of a column format takes besides its rows, at most: footer, page headers, schema. A file of rows on disk is smaller than its rows in memory. */
+  /**
+   * What a file of a column format takes besides its rows, at most: footer, page headers, schema. A file of rows on
+   * disk is smaller than its rows in memory.
+   */
   private val EmptyFileBytes = 16384.0
 
-  /** Bytes and number of the files that a leaf reads, where Spark has listed them; the names of a catalog's partitions say nothing of their files. */
+  /**
+   * Bytes and number of the files that a leaf reads, where Spark has listed them; the names of a catalog's partitions
+   * say nothing of their files.
+   */
   private def files(r: LogicalRelation): Option[(Long, Int)] = r.relation match {
     case f: HadoopFsRelation => f.location match {
-        case listed: PartitioningAwareFileIndex if columnar(f.fileFormat.getClass.getSimpleName) => Some((listed.sizeInBytes, listed.allFiles().size))
-        case _                                                                                   => None
+        case listed: PartitioningAwareFileIndex if columnar(f.fileFormat.getClass.getSimpleName) =>
+          Some((listed.sizeInBytes, listed.allFiles().size))
+        case _ => None
       }
     case _ => None
   }
@@ -257,5 +338,6 @@ object LeafStatistics {
     case _                                                       => None
   }
 
-  private def columnar(format: String): Boolean = format.startsWith("Parquet") || format.startsWith("Orc") || format.startsWith("Delta")
+  private def columnar(format: String): Boolean =
+    format.startsWith("Parquet") || format.startsWith("Orc") || format.startsWith("Delta")
 }

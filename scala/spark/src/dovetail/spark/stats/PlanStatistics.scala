@@ -5,7 +5,16 @@ import java.util.IdentityHashMap
 import scala.collection.mutable
 
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, Filters, RelationProfile, Sampling, Source}
-import org.apache.spark.sql.catalyst.expressions.{Alias, And, Attribute, AttributeSet, Expression, IsNotNull, Literal, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  And,
+  Attribute,
+  AttributeSet,
+  Expression,
+  IsNotNull,
+  Literal,
+  NamedExpression
+}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, DistinctValues, Widths}
@@ -27,16 +36,26 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   private val remembered = new IdentityHashMap[LogicalPlan, RelationProfile]
   private val ctes       = mutable.HashMap.empty[Long, CTERelationDef]
 
-  /** Common table expressions below `plan`, so that references to them have a size, and statistics of its tables. To be told of a plan before pruning. */
+  /**
+   * Common table expressions below `plan`, so that references to them have a size, and statistics of its tables. To be
+   * told of a plan before pruning.
+   */
   def learnFrom(plan: LogicalPlan): Unit = plan.foreach {
     case w: WithCTE  => w.cteDefs.foreach(d => ctes(d.id) = d)
     case l: LeafNode => leaves.learnFrom(l)
     case _           =>
   }
 
-  /** Reads the footers of all files of the plan at once, which otherwise are read when a leaf is asked for, and some rows of those tables that predicates restrict. */
+  /**
+   * Reads the footers of all files of the plan at once, which otherwise are read when a leaf is asked for, and some
+   * rows of those tables that predicates restrict.
+   */
   def readAhead(plan: LogicalPlan): Unit =
-    leaves.readAhead(plan.collectLeaves().collect { case l: LeafNode => l }, AttributeSet(plan.flatMap(_.references)), WantedColumns(plan))
+    leaves.readAhead(
+      plan.collectLeaves().collect { case l: LeafNode => l },
+      AttributeSet(plan.flatMap(_.references)),
+      WantedColumns(plan)
+    )
 
   def apply(plan: LogicalPlan): RelationProfile = {
     val known = remembered.get(plan)
@@ -65,22 +84,32 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
     case s: Sample         => apply(s.child).scaled(math.max(0.0, math.min(1.0, s.upperBound - s.lowerBound)))
     case w: Window         => widened(apply(w.child), w.output)
     case w: WithCTE        => apply(w.plan)
-    case u: UnaryNode      => if (addsNoRows(u)) widened(apply(u.child), u.output) else unbounded(widened(apply(u.child), u.output))
-    case other             => unknown(other)
+    case u: UnaryNode      =>
+      if (addsNoRows(u)) widened(apply(u.child), u.output) else unbounded(widened(apply(u.child), u.output))
+    case other => unknown(other)
   }
 
   private def addsNoRows(u: UnaryNode): Boolean = u match {
-    case _: Sort | _: SubqueryAlias | _: View | _: ResolvedHint | _: Subquery | _: RepartitionOperation | _: RebalancePartitions => true
-    case _: Deduplicate | _: Offset | _: Tail | _: WindowGroupLimit | _: CollectMetrics | _: EventTimeWatermark                  => true
-    case _: SerializeFromObject | _: DeserializeToObject | _: MapElements | _: TypedFilter | _: AppendColumns | _: MapGroups     => true
-    case _                                                                                                                       => false
+    case _: Sort | _: SubqueryAlias | _: View | _: ResolvedHint | _: Subquery |
+        _: RepartitionOperation | _: RebalancePartitions =>
+      true
+    case _: Deduplicate | _: Offset | _: Tail | _: WindowGroupLimit | _: CollectMetrics | _: EventTimeWatermark => true
+    case _: SerializeFromObject | _: DeserializeToObject | _: MapElements | _: TypedFilter | _: AppendColumns |
+        _: MapGroups =>
+      true
+    case _ => false
   }
 
-  /** As many rows as there were, for want of a better number: the user's code (flatMap, mapInPandas, TRANSFORM) may make any number of them. */
+  /**
+   * As many rows as there were, for want of a better number: the user's code (flatMap, mapInPandas, TRANSFORM) may make
+   * any number of them.
+   */
   private def unbounded(child: RelationProfile): RelationProfile =
     multiplied(child).copy(rows = Estimate.guess(child.rows.value, child.rows.source), uniqueKeys = Set.empty)
 
-  private def multiplied(p: RelationProfile): RelationProfile = p.copy(columns = p.columns.map { case (id, c) => id -> c.multiplied })
+  private def multiplied(p: RelationProfile): RelationProfile = p.copy(columns = p.columns.map { case (id, c) =>
+    id -> c.multiplied
+  })
 
   private def reference(r: CTERelationRef): RelationProfile = ctes.get(r.cteId) match {
     case Some(d) => copied(d.child, r)
@@ -103,7 +132,10 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   private def uncounted(f: Filter): Expression = f.child match {
     case r: LogicalRelation =>
       val pruned = leaves.prunedBy(r)
-      Conjuncts(f.condition).filterNot(c => c.references.nonEmpty && c.references.subsetOf(pruned)).reduceOption(And(_, _)).getOrElse(Literal.TrueLiteral)
+      Conjuncts(f.condition).filterNot(c => c.references.nonEmpty && c.references.subsetOf(pruned)).reduceOption(And(
+        _,
+        _
+      )).getOrElse(Literal.TrueLiteral)
     case _ => f.condition
   }
 
@@ -120,30 +152,46 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   }
 
   /** Rows by the sample; formulas say what could not be run on it, and what becomes of the columns. */
-  private def tried(child: RelationProfile, condition: Expression, kept: RelationProfile, before: PlanSample, after: PlanSample) = {
+  private def tried(
+      child: RelationProfile,
+      condition: Expression,
+      kept: RelationProfile,
+      before: PlanSample,
+      after: PlanSample
+  ) = {
     val open                        = after.untried.filterNot(PlanStatistics.holds(_, child))
     val untried                     = open.diff(before.untried)
-    def formula(c: Seq[Expression]) = c.reduceOption(And(_, _)).fold(1.0)(e => Filters.selectivity(child, new Conditions()(e)))
-    val (drawn, left)               = (before.kept.length.toDouble, after.kept.length.toDouble)
-    val counted                     =
+    def formula(c: Seq[Expression]) =
+      c.reduceOption(And(_, _)).fold(1.0)(e => Filters.selectivity(child, new Conditions()(e)))
+    val (drawn, left) = (before.kept.length.toDouble, after.kept.length.toDouble)
+    val counted       =
       if (after.complete) (if (drawn == 0.0) 0.0 else left / drawn)
-      else before.left(after) match { case (share, sure) => Sampling.share(share * sure, sure, formula(Conjuncts(condition).filterNot(untried.contains))) }
+      else before.left(after) match {
+        case (share, sure) =>
+          Sampling.share(share * sure, sure, formula(Conjuncts(condition).filterNot(untried.contains)))
+      }
     val rows =
       if (after.complete && open.isEmpty) Estimate.exactly(left, child.rows.source)
       else after.rowsAtMost.foldLeft(child.rows.scaled(counted * formula(untried)))(_ bounded _)
     val restricted = condition.references.iterator.map(_.exprId.id).toSet
     val columns    = kept.columns.map { case (id, c) =>
       val ndv =
-        if (restricted(id)) c.ndv else child.column(id).ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value))
+        if (restricted(id)) c.ndv
+        else child.column(id).ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value))
       id -> c.copy(ndv = ndv.map(math.min(_, math.max(rows.value, 1.0))))
     }
     kept.copy(rows = rows, columns = columns)
   }
 
-  /** Columns keep what is known of them; renamed ones too; computed ones have a width, and no more values than the columns they are computed from. */
+  /**
+   * Columns keep what is known of them; renamed ones too; computed ones have a width, and no more values than the
+   * columns they are computed from.
+   */
   private def project(list: Seq[NamedExpression], child: RelationProfile): RelationProfile = {
     val columns = list.map(e => e.exprId.id -> computed(e, child)).toMap
-    val renamed = list.collect { case a @ Alias(c: Attribute, _) => c.exprId.id -> a.exprId.id; case a: Attribute => a.exprId.id -> a.exprId.id }.toMap
+    val renamed = list.collect {
+      case a @ Alias(c: Attribute, _) => c.exprId.id -> a.exprId.id; case a: Attribute => a.exprId.id -> a.exprId.id
+    }.toMap
     child.copy(columns = columns, uniqueKeys = child.uniqueKeys.filter(_.forall(renamed.contains)).map(_.map(renamed)))
   }
 
@@ -151,18 +199,27 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
     val conditions = new Conditions
     conditions.column(e).flatMap(child.columns.get).map(c => if (conditions.sameValues(e)) c else c.recoded).getOrElse {
       val ndv = knownDistinct(e, child)
-      ColumnProfile(ndv = ndv, domain = ndv, width = Widths.of(e, child.rows.upper, a => child.column(a.exprId.id).width))
+      ColumnProfile(
+        ndv = ndv,
+        domain = ndv,
+        width = Widths.of(e, child.rows.upper, a => child.column(a.exprId.id).width)
+      )
     }
   }
 
   private def aggregate(a: Aggregate): RelationProfile = {
     val child = apply(a.child)
     if (a.groupingExpressions.isEmpty)
-      project(a.aggregateExpressions, child).copy(rows = Estimate.exactly(1.0, child.rows.source), baseRows = 1.0, uniqueKeys = Set(Set.empty))
+      project(
+        a.aggregateExpressions,
+        child
+      ).copy(rows = Estimate.exactly(1.0, child.rows.source), baseRows = 1.0, uniqueKeys = Set(Set.empty))
     else {
-      val outputs = a.aggregateExpressions.map(e => (e match { case al: Alias => al.child; case other => other }).canonicalized -> e.exprId.id).toMap
-      val keys    = a.groupingExpressions.map(_.canonicalized)
-      val unique  = if (keys.forall(outputs.contains)) keys.map(outputs).toSet else Set.empty[Long]
+      val outputs = a.aggregateExpressions.map(e =>
+        (e match { case al: Alias => al.child; case other => other }).canonicalized -> e.exprId.id
+      ).toMap
+      val keys   = a.groupingExpressions.map(_.canonicalized)
+      val unique = if (keys.forall(outputs.contains)) keys.map(outputs).toSet else Set.empty[Long]
       grouped(child, Nil, unique, a.groupingExpressions, Some(a.aggregateExpressions))
     }
   }
@@ -174,15 +231,21 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
       expressions: Seq[Expression] = Nil,
       output: Option[Seq[NamedExpression]] = None
   ): RelationProfile = {
-    val ndvs   = ids.map(id => child.column(id).ndv.getOrElse(child.rows.value * Assumptions.GroupingFraction)) ++ expressions.map(distinct(_, child))
-    val joint  = counted(ids ++ expressions.flatMap(new Conditions().column(_)), child).filter(_ => ndvs.size > 1).getOrElse(Assumptions.jointNdv(ndvs))
+    val ndvs = ids.map(id =>
+      child.column(id).ndv.getOrElse(child.rows.value * Assumptions.GroupingFraction)
+    ) ++ expressions.map(distinct(_, child))
+    val joint = counted(ids ++ expressions.flatMap(new Conditions().column(_)), child).filter(_ =>
+      ndvs.size > 1
+    ).getOrElse(Assumptions.jointNdv(ndvs))
     val groups = math.max(math.min(joint, child.rows.value), math.min(1.0, child.rows.value))
     val rows   = Estimate.of(groups, child.rows.upper, child.rows.source)
     val shape  = output.fold(child)(project(_, child))
     shape.copy(
       rows = rows,
       // a table that meets itself on what it was grouped by meets itself on a key
-      columns = shape.columns.map { case (id, c) => id -> c.recoded.copy(ndv = c.ndv.map(math.min(_, math.max(groups, 1.0))), origin = None) },
+      columns = shape.columns.map { case (id, c) =>
+        id -> c.recoded.copy(ndv = c.ndv.map(math.min(_, math.max(groups, 1.0))), origin = None)
+      },
       baseRows = groups,
       uniqueKeys = if (unique.isEmpty) Set.empty else Set(unique)
     )
@@ -196,15 +259,19 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
 
   /** Distinct values of an expression that rows are grouped by. */
   private def distinct(e: Expression, child: RelationProfile): Double =
-    if (e.references.isEmpty) 1.0 else knownDistinct(e, child).getOrElse(math.max(1.0, child.rows.value * Assumptions.GroupingFraction))
+    if (e.references.isEmpty) 1.0
+    else knownDistinct(e, child).getOrElse(math.max(1.0, child.rows.value * Assumptions.GroupingFraction))
 
-  private def knownDistinct(e: Expression, child: RelationProfile): Option[Double] = DistinctValues(e, child.column).map(math.min(_, child.rows.value))
+  private def knownDistinct(e: Expression, child: RelationProfile): Option[Double] =
+    DistinctValues(e, child.column).map(math.min(_, child.rows.value))
 
   private def limited(child: RelationProfile, limit: Option[Long]): RelationProfile = limit.fold(child) { n =>
     val rows = child.rows.atMost(n.toDouble)
     child.copy(
       rows = rows,
-      columns = child.columns.map { case (id, c) => id -> c.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value))) },
+      columns = child.columns.map { case (id, c) =>
+        id -> c.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value)))
+      },
       baseRows = math.min(child.baseRows, n.toDouble)
     )
   }
@@ -238,9 +305,14 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
       val (literals, known) = variants.partition(_.foldable)
       val parts             = known.map(computed(_, child))
       val constants         = literals.distinct.size.toDouble
-      val profile           = parts.reduceOption((x, y) => if (x.ndv.getOrElse(0.0) >= y.ndv.getOrElse(0.0)) x else y) match {
-        case Some(p) => p.multiplied.recoded.copy(nulls = Some(1.0 - p.nonNull * parts.size / n), min = None, max = None, histogram = None)
-        case None    => ColumnProfile(ndv = Some(constants), domain = Some(constants), width = Widths.ofType(a.dataType))
+      val profile = parts.reduceOption((x, y) => if (x.ndv.getOrElse(0.0) >= y.ndv.getOrElse(0.0)) x else y) match {
+        case Some(p) => p.multiplied.recoded.copy(
+            nulls = Some(1.0 - p.nonNull * parts.size / n),
+            min = None,
+            max = None,
+            histogram = None
+          )
+        case None => ColumnProfile(ndv = Some(constants), domain = Some(constants), width = Widths.ofType(a.dataType))
       }
       a.exprId.id -> profile
     }
@@ -268,13 +340,20 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   private def unknown(p: LogicalPlan): RelationProfile = {
     val children = p.children.map(apply)
     val rows     = Estimate.guess((Assumptions.Rows +: children.map(_.rows.value)).max, Source.Assumed)
-    RelationProfile(rows, p.output.map(a => a.exprId.id -> ColumnProfile(width = Widths.ofType(a.dataType))).toMap, rows.value)
+    RelationProfile(
+      rows,
+      p.output.map(a => a.exprId.id -> ColumnProfile(width = Widths.ofType(a.dataType))).toMap,
+      rows.value
+    )
   }
 }
 
 private object PlanStatistics {
 
-  /** A check for NULL that Spark adds for a join key, on a column without any: it keeps all rows, whether it can be tried or not. */
+  /**
+   * A check for NULL that Spark adds for a join key, on a column without any: it keeps all rows, whether it can be
+   * tried or not.
+   */
   def holds(condition: Expression, child: RelationProfile): Boolean = condition match {
     case IsNotNull(a: Attribute) => child.column(a.exprId.id).nulls.contains(0.0)
     case _                       => false

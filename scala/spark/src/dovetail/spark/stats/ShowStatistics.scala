@@ -12,10 +12,11 @@ import org.apache.spark.sql.dovetail.table.{ColumnStatistics, GroupStatistics, P
 import org.apache.spark.sql.types._
 
 /**
- * What is known of a table, a view or a path (parquet.`/data`): the rows behind `dovetail_stats`. First the table, then its columns, then groups of them.
+ * What is known of a table, a view or a path (parquet.`/data`): the rows behind `dovetail_stats`. First the table, then
+ * its columns, then groups of them.
  *
- * Numbers are those that are planned with. What Dovetail collected and a plan has no number for (bounds of strings, frequent values, the sample) is shown
- * where the target is one table, as it is.
+ * Numbers are those that are planned with. What Dovetail collected and a plan has no number for (bounds of strings,
+ * frequent values, the sample) is shown where the target is one table, as it is.
  */
 object ShowStatistics {
 
@@ -102,10 +103,14 @@ object ShowStatistics {
   ): Seq[Any] = {
     val c: ColumnProfile                         = profile.column(a.exprId.id)
     def long(d: Option[Double])                  = d.map(_.round: java.lang.Long).orNull
-    def bound(v: Option[Any], n: Option[Double]) = if (hidden) null else v.flatMap(text(_, a.dataType)).orElse(n.map(Values.render(_, a.dataType))).orNull
-    val known                                    = c.ndv.isDefined || c.nulls.isDefined || c.min.isDefined
-    val top     = collected.toSeq.filterNot(_ => hidden).flatMap(_.heavyHitters.take(TopValues)).flatMap { case (v, n) => text(v, a.dataType).map(_ -> n) }
-    val sampled = for (t <- stored; s <- t.sample; d <- collected if s.schema.fieldNames.contains(d.name)) yield s.rows.length.toLong
+    def bound(v: Option[Any], n: Option[Double]) =
+      if (hidden) null else v.flatMap(text(_, a.dataType)).orElse(n.map(Values.render(_, a.dataType))).orNull
+    val known = c.ndv.isDefined || c.nulls.isDefined || c.min.isDefined
+    val top   = collected.toSeq.filterNot(_ => hidden).flatMap(_.heavyHitters.take(TopValues)).flatMap { case (v, n) =>
+      text(v, a.dataType).map(_ -> n)
+    }
+    val sampled = for (t <- stored; s <- t.sample; d <- collected if s.schema.fieldNames.contains(d.name))
+      yield s.rows.length.toLong
     Seq[Any](
       a.name,
       a.dataType.sql,
@@ -146,10 +151,15 @@ object ShowStatistics {
   /** When the oldest was collected, whether all are as they were then, and how many files are not. */
   private def age(tables: Seq[TableStatistics]): Seq[Any] =
     if (tables.isEmpty) Seq(null, null, null)
-    else Seq(tables.map(_.collectedAt).min * MicrosPerMilli, tables.forall(_.fresh), tables.flatMap(_.unread).map(_.files).sum)
+    else Seq(
+      tables.map(_.collectedAt).min * MicrosPerMilli,
+      tables.forall(_.fresh),
+      tables.flatMap(_.unread).map(_.files).sum
+    )
 
   private def trust(profile: RelationProfile): String =
-    if (profile.rows.lower == profile.rows.upper) "exact" else if (profile.rows.source.rank <= Source.Footer.rank) "estimated" else "guessed"
+    if (profile.rows.lower == profile.rows.upper) "exact"
+    else if (profile.rows.source.rank <= Source.Footer.rank) "estimated" else "guessed"
 
   /** Spark's timestamps are microseconds. */
   private val MicrosPerMilli = 1000L
@@ -157,7 +167,7 @@ object ShowStatistics {
   private def text(value: Any, dataType: DataType): Option[String] = value match {
     case n: Number if dataType.isInstanceOf[IntegralType]         => Some(n.toString)
     case _: Decimal | _: org.apache.spark.unsafe.types.UTF8String => Some(value.toString)
-    case other                                                    => Values.number(other).map(Values.render(_, dataType))
+    case other => Values.number(other).map(Values.render(_, dataType))
   }
 
   /** The rows of one leaf, all of them. */
@@ -172,7 +182,9 @@ object ShowStatistics {
     case leaf: LeafNode       => leaf.output.find(_.exprId == a.exprId).map(c => leaf -> c.name)
     case _: Union             => None
     case Project(list, child) =>
-      list.find(_.exprId == a.exprId).flatMap { case Alias(c: Attribute, _) => origin(child, c); case c: Attribute => origin(child, c); case _ => None }
+      list.find(_.exprId == a.exprId).flatMap {
+        case Alias(c: Attribute, _) => origin(child, c); case c: Attribute => origin(child, c); case _ => None
+      }
     case other => other.children.find(_.outputSet.contains(a)).flatMap(origin(_, a))
   }
 

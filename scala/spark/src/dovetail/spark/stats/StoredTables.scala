@@ -17,8 +17,9 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 /**
  * [[KnownTables]] of the store: statistics of exactly the files that a leaf still has.
  *
- * Where all of them were read and nothing else was, that is the whole table's; where some partitions are left, the merge of their parts, which is kept in
- * memory for the next query. Where files came or changed since, the parts that still hold are scaled by bytes to what is there now, and are not fresh.
+ * Where all of them were read and nothing else was, that is the whole table's; where some partitions are left, the
+ * merge of their parts, which is kept in memory for the next query. Where files came or changed since, the parts that
+ * still hold are scaled by bytes to what is there now, and are not fresh.
  *
  * One object serves one planning run, which asks for a leaf several times: its files are listed once.
  */
@@ -37,7 +38,10 @@ final class StoredTables(session: SparkSession) extends KnownTables {
           catch {
             case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] =>
               val name = LeafNames.name(leaf)
-              FailOpen.warnOnce(s"stored statistics $name $e", s"Statistics of $name that were collected earlier are not used: $e")
+              FailOpen.warnOnce(
+                s"stored statistics $name $e",
+                s"Statistics of $name that were collected earlier are not used: $e"
+              )
               None
           }
         case _ => None
@@ -48,7 +52,9 @@ final class StoredTables(session: SparkSession) extends KnownTables {
   private def known(relation: LogicalRelation, files: HadoopFsRelation): Option[TableStatistics] = {
     val store = StatisticsStore.of(session)
     val found = for {
-      table <- Aside(store.files.place)(_ => store.find(TableKey(relation, files, session.sparkContext.hadoopConfiguration))).flatten
+      table <- Aside(store.files.place)(_ =>
+        store.find(TableKey(relation, files, session.sparkContext.hadoopConfiguration))
+      ).flatten
       now   <- ListedFiles(files.location)(DataFile.of(files.location))
       known <- Aside(store.files.place)(_ => StoredTables.of(store, table, now)).flatten
     } yield rows(relation).fold(known)(StoredTables.ofTable(known, table, _))
@@ -61,12 +67,16 @@ object StoredTables {
   /** Merges of parts of tables that are kept in memory, at some megabytes each. */
   private val MergesKept = 16
 
-  /** A column with at least this share of distinct values among its rows gets new ones with new rows; any other has mostly seen its own. */
+  /**
+   * A column with at least this share of distinct values among its rows gets new ones with new rows; any other has
+   * mostly seen its own.
+   */
   private val KeyLike = 0.5
 
   // None where a part is broken: it is not read again for each query
   private val merges = new LruMap[(StoredTable, Vector[Int]), Option[TableStatistics]](MergesKept, 0.75f, true) {
-    override def removeEldestEntry(eldest: java.util.Map.Entry[(StoredTable, Vector[Int]), Option[TableStatistics]]): Boolean = size > MergesKept
+    override def removeEldestEntry(eldest: java.util.Map.Entry[(StoredTable, Vector[Int]), Option[TableStatistics]])
+        : Boolean = size > MergesKept
   }
 
   /** None where nothing of what is there was read, nor anything that was there before. */
@@ -88,19 +98,20 @@ object StoredTables {
     }
   }
 
-  private def merged(store: StatisticsStore, table: StoredTable, parts: Vector[Int]): Option[TableStatistics] = synchronized {
-    val known = merges.get((table, parts))
-    if (known != null) known
-    else {
-      val headers = parts.map(table.header.parts(_))
-      val rows    = table.statistics.sample.fold(0)(_.rows.length)
-      val whole   = new TableSketch(table.header.recipe, math.max(rows, 1))
-      val all     = headers.forall(store.sketch(table, _).map(whole.merge).isDefined)
-      val merge   = if (all) Some(whole.result(headers.map(_.bytes).sum, table.header.collectedAt)) else None
-      merges.put((table, parts), merge)
-      merge
+  private def merged(store: StatisticsStore, table: StoredTable, parts: Vector[Int]): Option[TableStatistics] =
+    synchronized {
+      val known = merges.get((table, parts))
+      if (known != null) known
+      else {
+        val headers = parts.map(table.header.parts(_))
+        val rows    = table.statistics.sample.fold(0)(_.rows.length)
+        val whole   = new TableSketch(table.header.recipe, math.max(rows, 1))
+        val all     = headers.forall(store.sketch(table, _).map(whole.merge).isDefined)
+        val merge   = if (all) Some(whole.result(headers.map(_.bytes).sum, table.header.collectedAt)) else None
+        merges.put((table, parts), merge)
+        merge
+      }
     }
-  }
 
   /** As if the files that were not read were like those that were. */
   private def scaled(s: TableStatistics, bytes: Long, unread: Unread): TableStatistics =
@@ -114,7 +125,8 @@ object StoredTables {
   private def times(s: TableStatistics, factor: Double): TableStatistics = {
     def grown(n: Long)        = math.round(n * factor)
     val rows                  = grown(s.rows)
-    def distinct(ndv: Double) = if (ndv >= KeyLike * s.rows) ndv * factor else math.min(ndv, math.max(rows.toDouble, 1.0))
+    def distinct(ndv: Double) =
+      if (ndv >= KeyLike * s.rows) ndv * factor else math.min(ndv, math.max(rows.toDouble, 1.0))
     s.copy(
       rows = rows,
       columns = s.columns.map(c =>

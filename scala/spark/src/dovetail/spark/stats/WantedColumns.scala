@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, TrialSafe}
 
 /**
- * Columns of a plan's leaves that are worth looking at in the data itself: those that predicates read on the leaf, and keys of several columns, of which nobody
- * knows how many there are together.
+ * Columns of a plan's leaves that are worth looking at in the data itself: those that predicates read on the leaf, and
+ * keys of several columns, of which nobody knows how many there are together.
  */
 object WantedColumns {
 
@@ -22,20 +22,26 @@ object WantedColumns {
       case Filter(condition, _) =>
         for (c <- Conjuncts(condition) if telling(c)) {
           val read = c.references.toSeq
-          if (read.flatMap(a => owner.get(a.exprId)).distinct.size == 1 && read.forall(a => owner.contains(a.exprId))) read.foreach(a => wanted(a.exprId) = a)
+          if (read.flatMap(a => owner.get(a.exprId)).distinct.size == 1 && read.forall(a => owner.contains(a.exprId)))
+            read.foreach(a => wanted(a.exprId) = a)
         }
       case Join(_, _, _, Some(condition), _) =>
         val keys = Conjuncts(condition).collect { case EqualTo(l, r) =>
           for (a <- leafOf(l); b <- leafOf(r)) yield ((a, b), Seq(l, r).flatMap(_.references))
         }.flatten
-        keys.groupBy { case ((a, b), _) => (System.identityHashCode(a), System.identityHashCode(b)) }.values.filter(_.size > 1)
+        keys.groupBy { case ((a, b), _) => (System.identityHashCode(a), System.identityHashCode(b)) }.values.filter(
+          _.size > 1
+        )
           .foreach(_.foreach(_._2.foreach(a => wanted(a.exprId) = a)))
       case _ =>
     }
     leaves.map(l => l -> AttributeSet(l.output.filter(a => wanted.contains(a.exprId)))).filter(_._2.nonEmpty)
   }
 
-  /** Whether trying it tells more than footers do: not the checks for NULL that Spark adds, nor what is only known while the query runs. */
+  /**
+   * Whether trying it tells more than footers do: not the checks for NULL that Spark adds, nor what is only known while
+   * the query runs.
+   */
   private def telling(c: Expression): Boolean =
     c.references.nonEmpty && !c.isInstanceOf[IsNotNull] && !c.exists(_.isInstanceOf[DynamicPruning]) && TrialSafe(c)
 }

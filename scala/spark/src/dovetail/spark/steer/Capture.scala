@@ -5,7 +5,10 @@ import scala.collection.mutable
 import dovetail.kernel.enumerate.Shape
 import org.apache.spark.sql.dovetail.base.ThreadScope
 
-/** The orders that the rule decides on while a query is planned, for pins. Collected per thread, and only where somebody asks. */
+/**
+ * The orders that the rule decides on while a query is planned, for pins. Collected per thread, and only where somebody
+ * asks.
+ */
 object Capture {
 
   /**

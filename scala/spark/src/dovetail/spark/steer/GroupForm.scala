@@ -8,12 +8,14 @@ import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 
 /**
- * The canonical form of a group of joins and of any set of its relations: a text that is the same for whoever writes this join, under whatever aliases and in
- * whatever order. By it a query finds its pins, and the rows that were given for its parts.
+ * The canonical form of a group of joins and of any set of its relations: a text that is the same for whoever writes
+ * this join, under whatever aliases and in whatever order. By it a query finds its pins, and the rows that were given
+ * for its parts.
  *
- * Relations are numbered by their own texts; those with equal texts (a table that meets itself) by what they are joined with, round by round (the color
- * refinement of Weisfeiler and Leman, 1968), at last by their place in the query. The text holds all relations and all that joins them, so equal texts mean
- * equal joins; only of joins with relations that the refinement cannot tell apart may one join have two texts, and then nothing is found.
+ * Relations are numbered by their own texts; those with equal texts (a table that meets itself) by what they are joined
+ * with, round by round (the color refinement of Weisfeiler and Leman, 1968), at last by their place in the query. The
+ * text holds all relations and all that joins them, so equal texts mean equal joins; only of joins with relations that
+ * the refinement cannot tell apart may one join have two texts, and then nothing is found.
  *
  * @param literals see [[PlanForm]]
  */
@@ -24,7 +26,9 @@ final class GroupForm(group: JoinGroup, predicates: JoinPredicates, graph: JoinG
   group.operators.foreach(o => o.flag.foreach(texts.flag(_, o.right.head)))
 
   private val keys: Set[ExprId] =
-    (predicates.members.flatten.map(_.expression) ++ predicates.complex.map(_.expression) ++ group.operators.flatMap(_.condition)).flatMap(texts.reads(_)).toSet
+    (predicates.members.flatten.map(_.expression) ++ predicates.complex.map(_.expression) ++ group.operators.flatMap(
+      _.condition
+    )).flatMap(texts.reads(_)).toSet
 
   // what has to be there for a predicate or an operator to be applied
   private lazy val conflicts        = graph.joinable.conflicts
@@ -37,7 +41,9 @@ final class GroupForm(group: JoinGroup, predicates: JoinPredicates, graph: JoinG
 
   /** Each relation with its predicates. */
   val relations: Vector[String] =
-    group.leaves.indices.toVector.map(i => texts.input(group.leaves(i), predicates.local.collect { case (`i`, e) => e }, keys))
+    group.leaves.indices.toVector.map(i =>
+      texts.input(group.leaves(i), predicates.local.collect { case (`i`, e) => e }, keys)
+    )
 
   lazy val whole: SetForm = of(relations.indices.toVector)
 
@@ -46,23 +52,29 @@ final class GroupForm(group: JoinGroup, predicates: JoinPredicates, graph: JoinG
     var ranks = ranked(set.map(r => r -> relations(r)))
     var open  = true
     while (open && ranks.values.toSet.size < set.size) {
-      val finer = ranked(set.map(r => r -> (f"${ranks(r)}%09d" +: joins(in, q => if (q == r) "self" else s"r${ranks(q)}")).mkString("\n")))
+      val finer = ranked(set.map(r =>
+        r -> (f"${ranks(r)}%09d" +: joins(in, q => if (q == r) "self" else s"r${ranks(q)}")).mkString("\n")
+      ))
       open = finer.values.toSet.size > ranks.values.toSet.size
       ranks = finer
     }
     val order  = set.sortBy(r => (ranks(r), r))
     val number = order.zipWithIndex.toMap
-    SetForm((order.map(r => s"r${number(r)}: ${relations(r)}") ++ joins(in, r => s"r${number(r)}")).mkString("\n"), order)
+    SetForm(
+      (order.map(r => s"r${number(r)}: ${relations(r)}") ++ joins(in, r => s"r${number(r)}")).mkString("\n"),
+      order
+    )
   }
 
   /** All that joins relations of the set, under these names, in an order of its own. */
   private def joins(in: BitSet, name: Int => String): Vector[String] = {
     def inputs(rs: Iterable[Int]) = rs.filter(in).map(name).toVector.sorted.mkString(" ")
-    val equal                     = predicates.members.map(_.filter(m => in(m.relation))).filter(_.map(_.relation).distinct.size > 1)
+    val equal = predicates.members.map(_.filter(m => in(m.relation))).filter(_.map(_.relation).distinct.size > 1)
       .map(_.map(m => texts.expression(m.expression, name)).distinct.sorted.mkString(" = "))
     // what waits for an outer join has its place in the text; all else may stand anywhere
     val other = predicates.complex.indices.filter(i => needs(i).subsetOf(in)).map { i =>
-      texts.expression(predicates.complex(i).expression, name) + (if (group.operators.isEmpty || conflicts.pure(i)) "" else s" over ${inputs(needs(i))}")
+      texts.expression(predicates.complex(i).expression, name) + (if (group.operators.isEmpty || conflicts.pure(i)) ""
+                                                                  else s" over ${inputs(needs(i))}")
     }
     val operators = group.operators.indices.filter(i => conflicts.operators(i).all.subsetOf(in)).map { i =>
       val o    = group.operators(i)

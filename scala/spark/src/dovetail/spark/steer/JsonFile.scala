@@ -19,7 +19,9 @@ object JsonFile {
       val out = fileSystem(session, target).create(target, true)
       try out.write(mapper.writerWithDefaultPrettyPrinter.writeValueAsBytes(json))
       finally out.close()
-    } catch { case e: IOException => throw new IllegalArgumentException(s"$path cannot be written: ${e.getMessage}", e) }
+    } catch {
+      case e: IOException => throw new IllegalArgumentException(s"$path cannot be written: ${e.getMessage}", e)
+    }
   }
 
   /** @param of makes something of it; where it throws an IllegalArgumentException, the file is named */
@@ -30,11 +32,13 @@ object JsonFile {
       try of(BoundedJson.read(in))
       finally in.close()
     } catch {
-      case e: JsonProcessingException  => throw new IllegalArgumentException(s"$path is no JSON: ${e.getOriginalMessage}", e)
-      case e: IOException              => throw new IllegalArgumentException(s"$path cannot be read: ${e.getMessage}", e)
+      case e: JsonProcessingException =>
+        throw new IllegalArgumentException(s"$path is no JSON: ${e.getOriginalMessage}", e)
+      case e: IOException => throw new IllegalArgumentException(s"$path cannot be read: ${e.getMessage}", e)
       case e: IllegalArgumentException => throw new IllegalArgumentException(s"$path: ${e.getMessage}", e)
     }
   }
 
-  private def fileSystem(session: SparkSession, path: Path): FileSystem = StoreFiles.fileSystem(path, session.sessionState.newHadoopConf())
+  private def fileSystem(session: SparkSession, path: Path): FileSystem =
+    StoreFiles.fileSystem(path, session.sessionState.newHadoopConf())
 }

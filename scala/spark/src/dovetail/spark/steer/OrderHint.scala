@@ -6,8 +6,8 @@ import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * Join orders that somebody wrote, as explain writes them: `((a b) c)`. They come in a query's text, in a hint ([[QueryHints]]), or in the setting
- * `spark.dovetail.reorder.order`, and hold for a group with just these relations.
+ * Join orders that somebody wrote, as explain writes them: `((a b) c)`. They come in a query's text, in a hint
+ * ([[QueryHints]]), or in the setting `spark.dovetail.reorder.order`, and hold for a group with just these relations.
  */
 object OrderHint {
 
@@ -15,43 +15,58 @@ object OrderHint {
   def of(group: JoinGroup, conf: SQLConf): Vector[String] =
     (QueryHints.orders(group) :+ DovetailConf.Order.get(conf)).map(_.trim).filter(_.nonEmpty).distinct
 
-  /** The order over relations of these names, or what is wrong with the text. The outermost brackets may be left out. */
+  /**
+   * The order over relations of these names, or what is wrong with the text. The outermost brackets may be left out.
+   */
   def read(text: String, names: Vector[String]): Either[String, Shape] =
     new Reader(text, names).shape.flatMap { shape =>
       val used = shape.leaves
       if (used.distinct.size < used.size) Left(s"it names ${names(used.diff(used.distinct).head)} twice")
-      else if (used.size < names.size) Left(s"it leaves out ${names.indices.filterNot(used.contains).map(names).mkString(", ")}")
+      else if (used.size < names.size)
+        Left(s"it leaves out ${names.indices.filterNot(used.contains).map(names).mkString(", ")}")
       else Right(shape)
     }
 
   /** Brackets around what has brackets already. */
   private val Superfluous = 10
 
-  /** Names may hold brackets and spaces (`aggregate(a, b)`): the longest name that stands at a place is the one that is meant. */
+  /**
+   * Names may hold brackets and spaces (`aggregate(a, b)`): the longest name that stands at a place is the one that is
+   * meant.
+   */
   final private class Reader(text: String, names: Vector[String]) {
     private val longestFirst = names.indices.sortBy(i => -names(i).length)
     private var at           = 0
     private var open         = 0
 
-    def shape: Either[String, Shape] = joins(closing = false).flatMap(s => if (at < text.length) Left(s"'${text.substring(at)}' is too much") else Right(s))
+    def shape: Either[String, Shape] = joins(closing = false).flatMap(s =>
+      if (at < text.length) Left(s"'${text.substring(at)}' is too much") else Right(s)
+    )
 
     /** One or more inputs, joined from left to right, up to a closing bracket or the end. */
     private def joins(closing: Boolean): Either[String, Shape] = {
       var found = input()
       skip()
-      while (found.isRight && at < text.length && text(at) != ')') { found = for (l <- found; r <- input()) yield Shape.Join(l, r); skip() }
+      while (found.isRight && at < text.length && text(at) != ')') {
+        found = for (l <- found; r <- input()) yield Shape.Join(l, r); skip()
+      }
       if (found.isRight && closing && at >= text.length) Left("a bracket is not closed") else found
     }
 
     private def input(): Either[String, Shape] = {
       skip()
-      longestFirst.find(i => text.regionMatches(true, at, names(i), 0, names(i).length) && ends(at + names(i).length)) match {
+      longestFirst.find(i =>
+        text.regionMatches(true, at, names(i), 0, names(i).length) && ends(at + names(i).length)
+      ) match {
         case Some(i) => at += names(i).length; Right(Shape.Leaf(i))
         case None    =>
-          // a bracket holds two inputs at least, but for those that are too many: a thousand of them would be a thousand calls deep
+          // a bracket holds two inputs at least, but for those that are too many: a thousand of them would be a
+          // thousand calls deep
           if (open > names.size + Superfluous) Left("it has more brackets than relations")
-          else if (at < text.length && text(at) == '(') { at += 1; open += 1; val inner = joins(closing = true); open -= 1; at += 1; inner }
-          else Left(s"'${text.drop(at).takeWhile(c => !c.isWhitespace && c != ')')}' is none of ${names.mkString(", ")}")
+          else if (at < text.length && text(at) == '(') {
+            at += 1; open += 1; val inner = joins(closing = true); open -= 1; at += 1; inner
+          } else
+            Left(s"'${text.drop(at).takeWhile(c => !c.isWhitespace && c != ')')}' is none of ${names.mkString(", ")}")
       }
     }
 

@@ -28,9 +28,11 @@ object Pin {
     val root = nodes.objectNode().put("version", Version)
     val list = root.putArray("pins")
     pins.foreach { p =>
-      val groups = list.addObject().put("name", p.name).put("created", p.created).put("query", p.query).putArray("groups")
+      val groups =
+        list.addObject().put("name", p.name).put("created", p.created).put("query", p.query).putArray("groups")
       p.groups.foreach { g =>
-        val names = groups.addObject().put("order", g.order).put("form", g.form).put("shape", g.shape).putArray("relations")
+        val names =
+          groups.addObject().put("order", g.order).put("form", g.form).put("shape", g.shape).putArray("relations")
         g.relations.foreach(names.add(_: String))
       }
     }

@@ -12,11 +12,11 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, 
 import org.apache.spark.sql.types.DataType
 
 /**
- * Texts of the inputs of a group and of expressions over them: equal texts mean the same, whatever a query calls its tables and columns, and in whatever order
- * it writes its predicates. Below [[GroupForm]].
+ * Texts of the inputs of a group and of expressions over them: equal texts mean the same, whatever a query calls its
+ * tables and columns, and in whatever order it writes its predicates. Below [[GroupForm]].
  *
- * Columns are those of tables, with what is computed from them put in its place. What changes no rows (projections, sorting) is left out. What cannot be told
- * apart from something else by its text holds [[PlanForm.Nameless]].
+ * Columns are those of tables, with what is computed from them put in its place. What changes no rows (projections,
+ * sorting) is left out. What cannot be told apart from something else by its text holds [[PlanForm.Nameless]].
  *
  * @param literals whether constants are part of the text: they are of a number of rows, and are not of an order
  */
@@ -46,10 +46,12 @@ final class PlanForm(literals: Boolean) {
   /** @param name what to call an input */
   def expression(e: Expression, name: Int => String): String = normalized(overTables(e), name).sql
 
-  def conjuncts(es: Seq[Expression], name: Int => String): String = es.flatMap(Conjuncts(_)).map(expression(_, name)).distinct.sorted.mkString(" AND ")
+  def conjuncts(es: Seq[Expression], name: Int => String): String =
+    es.flatMap(Conjuncts(_)).map(expression(_, name)).distinct.sorted.mkString(" AND ")
 
   /**
-   * An input with its predicates. Spark adds IS NOT NULL for join keys and for what other predicates read, as the whole query has them: these are left out.
+   * An input with its predicates. Spark adds IS NOT NULL for join keys and for what other predicates read, as the whole
+   * query has them: these are left out.
    *
    * @param more predicates beside those in the plan
    * @param keys columns that joins read
@@ -58,7 +60,7 @@ final class PlanForm(literals: Boolean) {
     val (core, filters) = peeled(plan)
     val all             = (filters ++ more).flatMap(Conjuncts(_))
     val read            = all.filterNot(_.isInstanceOf[IsNotNull]).flatMap(reads).toSet ++ keys
-    val kept            = conjuncts(all.filterNot { case IsNotNull(c) => reads(c).subsetOf(read); case _ => false }, _ => "")
+    val kept = conjuncts(all.filterNot { case IsNotNull(c) => reads(c).subsetOf(read); case _ => false }, _ => "")
     if (kept.isEmpty) text(core) else s"${text(core)}[$kept]"
   }
 
@@ -72,14 +74,17 @@ final class PlanForm(literals: Boolean) {
   }
 
   private def text(plan: LogicalPlan): String = plan match {
-    case l: LeafNode    => leaf(l)
-    case a: Aggregate   => s"aggregate(${a.groupingExpressions.map(expression(_, _ => "")).sorted.mkString(", ")})(${input(a.child)})"
+    case l: LeafNode  => leaf(l)
+    case a: Aggregate =>
+      s"aggregate(${a.groupingExpressions.map(expression(_, _ => "")).sorted.mkString(", ")})(${input(a.child)})"
     case d: Distinct    => s"distinct(${input(d.child)})"
     case l: GlobalLimit => s"limit(${expression(l.limitExpr, _ => "")})(${input(l.child)})"
     case l: LocalLimit  => input(l.child)
     case u: Union       => u.children.map(input(_)).mkString("union(", ", ", ")")
     case j: Join        =>
-      val kind = j.joinType match { case _: ExistenceJoin => "existence"; case other => other.sql.toLowerCase(java.util.Locale.ROOT) }
+      val kind = j.joinType match {
+        case _: ExistenceJoin => "existence"; case other => other.sql.toLowerCase(java.util.Locale.ROOT)
+      }
       s"$kind join(${input(j.left)}, ${input(j.right)})(${conjuncts(j.condition.toSeq, _ => "")})"
     case other => if (literals) Nameless else other.nodeName
   }
@@ -96,31 +101,35 @@ final class PlanForm(literals: Boolean) {
     case other       => if (literals) other.description().replaceAll("#\\d+", "") else ""
   }
 
-  private def overTables(e: Expression): Expression = if (defined.isEmpty) e else e.transformUp { case a: Attribute => defined.getOrElse(a.exprId, a) }
+  private def overTables(e: Expression): Expression =
+    if (defined.isEmpty) e else e.transformUp { case a: Attribute => defined.getOrElse(a.exprId, a) }
 
   private def normalized(e: Expression, name: Int => String): Expression = e.transformUp {
     case a: Attribute =>
-      columns.get(a.exprId).fold(named(if (literals) Nameless else a.name, a.dataType)) { case (i, column) => named(column, a.dataType, name(i)) }
+      columns.get(a.exprId).fold(named(if (literals) Nameless else a.name, a.dataType)) { case (i, column) =>
+        named(column, a.dataType, name(i))
+      }
     case p: PlanExpression[_]                         => named(if (literals) Nameless else "query", p.dataType)
     case l: Literal if !literals                      => named(Constant, l.dataType)
     case u: ScalaUDF if literals && u.udfName.isEmpty => named(Nameless, u.dataType)
-    case i: InSet                                     => among(i.child, i.hset.toSeq.map(v => Literal(v, i.child.dataType)))
-    case i: In                                        => among(i.value, i.list)
-    case EqualTo(l, r)                                => if (r.sql < l.sql) EqualTo(r, l) else EqualTo(l, r)
-    case EqualNullSafe(l, r)                          => if (r.sql < l.sql) EqualNullSafe(r, l) else EqualNullSafe(l, r)
-    case GreaterThan(l, r)                            => LessThan(r, l)
-    case GreaterThanOrEqual(l, r)                     => LessThanOrEqual(r, l)
-    case a: And                                       => sorted(Conjuncts(a)).reduce(And(_, _))
-    case o: Or                                        => sorted(alternatives(o)).reduce(Or(_, _))
+    case i: InSet                 => among(i.child, i.hset.toSeq.map(v => Literal(v, i.child.dataType)))
+    case i: In                    => among(i.value, i.list)
+    case EqualTo(l, r)            => if (r.sql < l.sql) EqualTo(r, l) else EqualTo(l, r)
+    case EqualNullSafe(l, r)      => if (r.sql < l.sql) EqualNullSafe(r, l) else EqualNullSafe(l, r)
+    case GreaterThan(l, r)        => LessThan(r, l)
+    case GreaterThanOrEqual(l, r) => LessThanOrEqual(r, l)
+    case a: And                   => sorted(Conjuncts(a)).reduce(And(_, _))
+    case o: Or                    => sorted(alternatives(o)).reduce(Or(_, _))
   }
 
   /** Of a list of constants that do not count, their number does not either. */
   private def among(value: Expression, list: Seq[Expression]): Expression =
     if (literals) In(value, sorted(list)) else In(value, Seq(named(Constant, value.dataType)))
 
-  private def sorted(es: Seq[Expression]): Seq[Expression] = es.map(e => e.sql -> e).sortBy(_._1).foldLeft(Vector.empty[(String, Expression)])((seen, e) =>
-    if (seen.lastOption.exists(_._1 == e._1)) seen else seen :+ e
-  ).map(_._2)
+  private def sorted(es: Seq[Expression]): Seq[Expression] =
+    es.map(e => e.sql -> e).sortBy(_._1).foldLeft(Vector.empty[(String, Expression)])((seen, e) =>
+      if (seen.lastOption.exists(_._1 == e._1)) seen else seen :+ e
+    ).map(_._2)
 
   private def alternatives(e: Expression): Seq[Expression] = e match {
     case Or(l, r) => alternatives(l) ++ alternatives(r)

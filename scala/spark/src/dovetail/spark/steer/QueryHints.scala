@@ -6,8 +6,8 @@ import org.apache.spark.sql.dovetail.group.JoinGroup
 /**
  * Hints of Dovetail's own in a query's text: DOVETAIL_ORDER('((a b) c)') and DOVETAIL_OFF.
  *
- * They reach the rule by the text itself, which Spark keeps with every operator: a node of our own in the plan would stand in the way of Spark's rules, and a
- * tag would be lost in some of them.
+ * They reach the rule by the text itself, which Spark keeps with every operator: a node of our own in the plan would
+ * stand in the way of Spark's rules, and a tag would be lost in some of them.
  */
 object QueryHints {
   private val Names = Seq("DOVETAIL_ORDER", "DOVETAIL_OFF")
@@ -32,10 +32,13 @@ object QueryHints {
   def off(group: JoinGroup): Boolean = hints(group).exists(Off.findFirstIn(_).isDefined)
 
   /** Hints of the text that look like ours and do nothing, each with the reason. */
-  def idle(group: JoinGroup): Vector[(String, String)] = hints(group).flatMap(text => Like.findAllIn(Order.replaceAllIn(text, ""))).distinct.collect {
-    case hint if hint.equalsIgnoreCase(Names.head)       => hint -> s"it takes an order in quotes, as in ${Names.head}('((a b) c)')"
-    case hint if !Names.exists(hint.equalsIgnoreCase(_)) => hint -> s"there is no such hint. Allowed: ${Names.mkString(", ")}"
-  }
+  def idle(group: JoinGroup): Vector[(String, String)] =
+    hints(group).flatMap(text => Like.findAllIn(Order.replaceAllIn(text, ""))).distinct.collect {
+      case hint if hint.equalsIgnoreCase(Names.head) =>
+        hint -> s"it takes an order in quotes, as in ${Names.head}('((a b) c)')"
+      case hint if !Names.exists(hint.equalsIgnoreCase(_)) =>
+        hint -> s"there is no such hint. Allowed: ${Names.mkString(", ")}"
+    }
 
   private def hints(group: JoinGroup): Vector[String] =
     group.top.collect { case j: Join => j.origin.sqlText }.flatten.distinct.toVector.flatMap(Hint.findAllIn(_).toVector)

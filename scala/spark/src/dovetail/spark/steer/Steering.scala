@@ -11,7 +11,8 @@ import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.leaf.{KnownRows, LeafNames}
 
 /**
- * What people who know better have told, as one run of the rule asks for it: groups to leave alone, orders that are pinned, rows that are given.
+ * What people who know better have told, as one run of the rule asks for it: groups to leave alone, orders that are
+ * pinned, rows that are given.
  *
  * Forms of a group are made only where there is something to be found by them.
  */
@@ -23,10 +24,15 @@ final class Steering(session: SparkSession) {
 
   // their file is looked at for every query
   private lazy val (pins, fault) =
-    Aside(pinned.files.place)(_ => (pinned.all, pinned.problem)).getOrElse((Vector.empty, Some("it was not read in time")))
+    Aside(pinned.files.place)(_ => (pinned.all, pinned.problem)).getOrElse((
+      Vector.empty,
+      Some("it was not read in time")
+    ))
 
   private lazy val excluded: Vector[(String, String)] =
-    DovetailConf.ExcludeTables.get(session.sessionState.conf).split(',').map(_.trim).filter(_.nonEmpty).map(p => p -> pattern(p)).toVector
+    DovetailConf.ExcludeTables.get(session.sessionState.conf).split(',').map(_.trim).filter(_.nonEmpty).map(p =>
+      p -> pattern(p)
+    ).toVector
 
   /** Why a group is left to Spark, if somebody asks for that. */
   def off(group: JoinGroup): Option[String] =
@@ -46,26 +52,37 @@ final class Steering(session: SparkSession) {
       val group = form(true)
       val at    = group.relations.zipWithIndex.groupBy(_._1).map { case (text, found) => text -> found.map(_._2) }
       val sizes =
-        for (e <- entries if e.relations.forall(at.contains); set <- places(e.relations, at) if group.of(set).text == e.form) yield set.toSet -> e.rows
+        for (
+          e <- entries if e.relations.forall(at.contains); set <- places(e.relations, at)
+          if group.of(set).text == e.form
+        ) yield set.toSet -> e.rows
       val (one, more) = sizes.toMap.partition(_._1.size == 1)
       val rows        = one.map { case (set, n) => set.head -> n }
       graph.copy(relations = graph.relations.map(r => rows.get(r.index).fold(r)(ofRows(r, _))), sizes = more)
     }
   }
 
-  /** Orders that are pinned for a group, and pins that are near enough to it that somebody may wonder why they are not used. */
+  /**
+   * Orders that are pinned for a group, and pins that are near enough to it that somebody may wonder why they are not
+   * used.
+   */
   def pins(form: Boolean => GroupForm): Vector[AskedOrder] =
-    fault.toVector.map(why => AskedOrder("", s"the file ${pinned.file}", Left(why))) ++ (if (pins.isEmpty) Vector.empty else found(form(false)))
+    fault.toVector.map(why => AskedOrder("", s"the file ${pinned.file}", Left(why))) ++ (if (pins.isEmpty) Vector.empty
+                                                                                         else found(form(false)))
 
   private def found(group: GroupForm): Vector[AskedOrder] = {
     val all            = for (p <- pins; g <- p.groups) yield p -> g
     val (same, others) = all.partition(_._2.form == group.whole.text)
     val fit            = same.map { case (p, g) =>
-      val shape = OrderHint.read(g.shape, group.whole.order.indices.map(_.toString).toVector).map(renumbered(_, group.whole.order))
+      val shape = OrderHint.read(
+        g.shape,
+        group.whole.order.indices.map(_.toString).toVector
+      ).map(renumbered(_, group.whole.order))
       AskedOrder(s"the order of pin '${p.name}'", s"pin '${p.name}'", shape, () => pinned.used(p.name))
     }
     if (fit.nonEmpty) fit
-    else for ((p, g) <- others; why <- whyNot(g.relations, group.names)) yield AskedOrder("", s"pin '${p.name}'", Left(why))
+    else for ((p, g) <- others; why <- whyNot(g.relations, group.names))
+      yield AskedOrder("", s"pin '${p.name}'", Left(why))
   }
 }
 
@@ -82,7 +99,10 @@ object Steering {
 
   private def ofRows(r: Relation, n: Double): Relation = {
     val rows = Estimate.exactly(n, Source.Given)
-    r.copy(profile = r.profile.copy(rows = rows, baseRows = math.max(r.profile.baseRows, n)), sample = r.sample.flatMap(sampleOf(_, n)))
+    r.copy(
+      profile = r.profile.copy(rows = rows, baseRows = math.max(r.profile.baseRows, n)),
+      sample = r.sample.flatMap(sampleOf(_, n))
+    )
   }
 
   /** The sample as one of so many rows; none where it has more. */
@@ -95,12 +115,13 @@ object Steering {
   }
 
   /** What keeps a pin from a group with the same relations, or with one more or less. */
-  private def whyNot(pinned: Vector[String], here: Vector[String]): Option[String] = (pinned.diff(here), here.diff(pinned)) match {
-    case (Seq(), Seq())     => Some("the predicates or inputs of this query are others than when it was made")
-    case (Seq(gone), Seq()) => Some(s"this query does not join $gone")
-    case (Seq(), Seq(more)) => Some(s"this query joins $more as well")
-    case _                  => None
-  }
+  private def whyNot(pinned: Vector[String], here: Vector[String]): Option[String] =
+    (pinned.diff(here), here.diff(pinned)) match {
+      case (Seq(), Seq())     => Some("the predicates or inputs of this query are others than when it was made")
+      case (Seq(gone), Seq()) => Some(s"this query does not join $gone")
+      case (Seq(), Seq(more)) => Some(s"this query joins $more as well")
+      case _                  => None
+    }
 
   private def names(leaf: LeafNode): Seq[String] = {
     val parts = LeafNames.identity(leaf).toSeq.filterNot(_.contains("/")).map(_.split('.').toSeq)
@@ -108,5 +129,6 @@ object Steering {
   }
 
   /** `*` stands for any text. */
-  private def pattern(text: String): String = "(?i)" + text.split("\\*", -1).map(java.util.regex.Pattern.quote).mkString(".*")
+  private def pattern(text: String): String =
+    "(?i)" + text.split("\\*", -1).map(java.util.regex.Pattern.quote).mkString(".*")
 }

@@ -8,16 +8,20 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.dovetail.base.{BoundedJson, FailOpen}
 
 /**
- * A short list in a file of JSON beside the statistics, shared by all applications that use the store; of this application alone where the file cannot be
- * written. Pins and failed joins are such lists.
+ * A short list in a file of JSON beside the statistics, shared by all applications that use the store; of this
+ * application alone where the file cannot be written. Pins and failed joins are such lists.
  *
- * JVMs that change the file do so one after the other ([[StoreLock]]). A file that cannot be read is an empty list, one warning, and is not written over.
+ * JVMs that change the file do so one after the other ([[StoreLock]]). A file that cannot be read is an empty list, one
+ * warning, and is not written over.
  *
  * @param name of the file
  * @param what its entries are called in messages
  * @param key  by which an entry takes the place of an older one
  */
-final class JsonList[A](files: StoreFiles, name: String, what: String, key: A => String)(toJson: Vector[A] => JsonNode, fromJson: JsonNode => Vector[A]) {
+final class JsonList[A](files: StoreFiles, name: String, what: String, key: A => String)(
+    toJson: Vector[A] => JsonNode,
+    fromJson: JsonNode => Vector[A]
+) {
   import JsonList._
 
   private var saved   = Vector.empty[A]
@@ -34,7 +38,9 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
     merged(saved, unsaved).sortBy(key)
   }
 
-  /** Adds entries, in the place of those of the same keys; tells why they are of this application alone, if they are. */
+  /**
+   * Adds entries, in the place of those of the same keys; tells why they are of this application alone, if they are.
+   */
   def add(entries: Vector[A]): Option[String] = change(merged(_, entries))
 
   /** Makes another list of it; tells why it is of this application alone, if it is. */

@@ -15,8 +15,9 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * Statistics of tables that survive sessions: `DOVETAIL ANALYZE` writes them here, `stats.StoredTables` finds them.
  *
- * Reading never fails: a file that is missing, broken, or of a newer version is no statistics, and one warning. Tables that were read stay in memory while
- * their file is the same; so does the knowledge that it is broken, while a file system that did not answer is asked again.
+ * Reading never fails: a file that is missing, broken, or of a newer version is no statistics, and one warning. Tables
+ * that were read stay in memory while their file is the same; so does the knowledge that it is broken, while a file
+ * system that did not answer is asked again.
  */
 final class StatisticsStore(val files: StoreFiles) {
   import StatisticsStore._
@@ -45,7 +46,10 @@ final class StatisticsStore(val files: StoreFiles) {
     }
   }
 
-  /** The sketch of one part of a table; None where it cannot be read, also because another session has replaced the file since. */
+  /**
+   * The sketch of one part of a table; None where it cannot be read, also because another session has replaced the file
+   * since.
+   */
   def part(table: StoredTable, part: TableFile.Part): Option[Array[Byte]] = {
     val replaced = () => !header(table.file).contains(table.header)
     reading(table.file, unless = replaced)(files.open(table.file) { in =>
@@ -55,9 +59,11 @@ final class StatisticsStore(val files: StoreFiles) {
   }
 
   /** The same, unpacked; None also where it is broken. */
-  def sketch(table: StoredTable, part: TableFile.Part): Option[TableSketch] = this.part(table, part).flatMap(sketch(table, _))
+  def sketch(table: StoredTable, part: TableFile.Part): Option[TableSketch] =
+    this.part(table, part).flatMap(sketch(table, _))
 
-  def sketch(table: StoredTable, part: Array[Byte]): Option[TableSketch] = reading(table.file)(TableSketch.of(part, table.header.recipe)).toOption
+  def sketch(table: StoredTable, part: Array[Byte]): Option[TableSketch] =
+    reading(table.file)(TableSketch.of(part, table.header.recipe)).toOption
 
   private def header(name: String): Option[TableFile.Header] =
     try files.stamp(name).map { case (_, size) => files.open(name)(TableFile.readHeader(_, size)) }
@@ -66,7 +72,9 @@ final class StatisticsStore(val files: StoreFiles) {
   /** The version of the table's file, if only a newer Dovetail can read it. */
   def newerVersion(key: String): Option[Int] =
     try
-      files.stamp(fileName(key)).filter(s => TableFile.possible(s._2)).map(_ => files.open(fileName(key))(in => TableFile.readVersion(new DataInputStream(in))))
+      files.stamp(fileName(key)).filter(s => TableFile.possible(s._2)).map(_ =>
+        files.open(fileName(key))(in => TableFile.readVersion(new DataInputStream(in)))
+      )
         .filter(_ > TableFile.Version)
     catch { case NonFatal(_) => None }
 
@@ -77,10 +85,11 @@ final class StatisticsStore(val files: StoreFiles) {
   }
 
   /**
-   * Writes what `table` makes of what is stored at this moment: of two that do so at once, the second sees what the first has written ([[StoreLock]]).
-   * Where the file system does not answer, nothing is written over.
+   * Writes what `table` makes of what is stored at this moment: of two that do so at once, the second sees what the
+   * first has written ([[StoreLock]]). Where the file system does not answer, nothing is written over.
    */
-  def update(key: String)(table: Option[StoredTable] => TableFile.NewTable): Unit = updating.synchronized(files.locked(write(table(current(key)))))
+  def update(key: String)(table: Option[StoredTable] => TableFile.NewTable): Unit =
+    updating.synchronized(files.locked(write(table(current(key)))))
 
   private def current(key: String): Option[StoredTable] = {
     val name = fileName(key)
@@ -88,7 +97,10 @@ final class StatisticsStore(val files: StoreFiles) {
       reading(name)(load(name, stamp)) match {
         case Right(table)          => Some(table).filter(_.header.key == key)
         case Left(e) if lasting(e) => None
-        case Left(e)               => throw new IOException(s"What is stored of this table cannot be read, and is not written over: ${e.getMessage}", e)
+        case Left(e)               => throw new IOException(
+            s"What is stored of this table cannot be read, and is not written over: ${e.getMessage}",
+            e
+          )
       }
     }
   }
@@ -102,12 +114,18 @@ final class StatisticsStore(val files: StoreFiles) {
 
   private def lookAgain(): Unit = listedAt = Long.MinValue
 
-  /** Time and length of a file. On local disks it is asked for them; elsewhere a listing, which costs as much as one file, serves all for a while. */
+  /**
+   * Time and length of a file. On local disks it is asked for them; elsewhere a listing, which costs as much as one
+   * file, serves all for a while.
+   */
   private def stamp(name: String): Option[(Long, Long)] =
     try if (files.local) files.stamp(name) else listing().get(name)
     catch {
       case NonFatal(e) =>
-        FailOpen.warnOnce(s"store ${files.directory} $e", s"No statistics of ${files.directory} are used, because it cannot be read: ${e.getMessage}")
+        FailOpen.warnOnce(
+          s"store ${files.directory} $e",
+          s"No statistics of ${files.directory} are used, because it cannot be read: ${e.getMessage}"
+        )
         None
     }
 
@@ -137,7 +155,10 @@ final class StatisticsStore(val files: StoreFiles) {
       // also what a broken file makes of arrays and numbers that its checksum did not catch
       case NonFatal(e) =>
         if (!unless())
-          FailOpen.warnOnce(s"store ${files.directory} $what ${reason(e)}", s"Statistics in $what of ${files.directory} are not used: ${reason(e)}")
+          FailOpen.warnOnce(
+            s"store ${files.directory} $what ${reason(e)}",
+            s"Statistics in $what of ${files.directory} are not used: ${reason(e)}"
+          )
         Left(e)
     }
 
@@ -160,14 +181,19 @@ object StatisticsStore {
 
   /** @param until when to try again, by `System.nanoTime` */
   final private case class Cached(stamp: (Long, Long), table: Option[StoredTable], until: Long) {
-    val bytes: Long   = EntryBytes + table.fold(0L)(t => t.header.whole.length * Expansion + t.header.parts.map(_.files.size).sum * FileBytes)
+    val bytes: Long = EntryBytes + table.fold(0L)(t =>
+      t.header.whole.length * Expansion + t.header.parts.map(_.files.size).sum * FileBytes
+    )
     def over: Boolean = until != Long.MaxValue && System.nanoTime() - until > 0L
   }
 
   /** After so long a file is tried again that could not be read because of its file system. */
   private val RetryNanos = 30L * 1000000000L
 
-  /** How long another session's ANALYZE may stay unseen where directories are listed, in milliseconds: one listing serves all queries in between. */
+  /**
+   * How long another session's ANALYZE may stay unseen where directories are listed, in milliseconds: one listing
+   * serves all queries in between.
+   */
   val CheckMillis = 2000L
 
   /** Bytes of statistics of all tables that a session keeps in memory, roughly. */
@@ -188,7 +214,10 @@ object StatisticsStore {
     val conf      = session.sessionState.conf
     val path      = DovetailConf.StorePath.get(conf).trim
     val directory = if (path.nonEmpty) path else s"${conf.warehousePath}/$Default"
-    stores.computeIfAbsent(directory, d => new StatisticsStore(new StoreFiles(StoreFiles.path(d), session.sessionState.newHadoopConf())))
+    stores.computeIfAbsent(
+      directory,
+      d => new StatisticsStore(new StoreFiles(StoreFiles.path(d), session.sessionState.newHadoopConf()))
+    )
   }
 
   /** In the warehouse, hidden from everything that looks for tables there; docs/internals/statistics.md says why. */
@@ -196,7 +225,10 @@ object StatisticsStore {
 
   /** A name that people recognize, and a hash that tells tables apart. */
   private[store] def fileName(key: String): String = {
-    val readable = key.split("[/,]").lastOption.getOrElse("").toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9_]+", "-").take(NameLength)
+    val readable = key.split("[/,]").lastOption.getOrElse("").toLowerCase(Locale.ROOT).replaceAll(
+      "[^a-z0-9_]+",
+      "-"
+    ).take(NameLength)
     f"$readable-${XXH64.hashUTF8String(UTF8String.fromString(key), 0L)}%016x${StoreFiles.Suffix}"
   }
 

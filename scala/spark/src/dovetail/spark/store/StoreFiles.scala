@@ -13,8 +13,9 @@ import org.apache.hadoop.fs._
 /**
  * The store's directory: whole files that are replaced at once, on any file system that Hadoop knows.
  *
- * A file is written under another name and then renamed, so a reader sees the old one or the new one, and of two writers the last one wins. Object stores
- * have no renaming, but show a file only when it is complete: there it is written in place. On local disks only the owner may read it.
+ * A file is written under another name and then renamed, so a reader sees the old one or the new one, and of two
+ * writers the last one wins. Object stores have no renaming, but show a file only when it is complete: there it is
+ * written in place. On local disks only the owner may read it.
  */
 final class StoreFiles(val directory: Path, hadoop: Configuration) {
   import StoreFiles._
@@ -56,7 +57,8 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
       fs.delete(probe, false)
       ()
     } catch {
-      case e @ (_: IOException | _: UnsupportedOperationException | _: IllegalArgumentException) => throw notWritable(directory, e)
+      case e @ (_: IOException | _: UnsupportedOperationException | _: IllegalArgumentException) =>
+        throw notWritable(directory, e)
     }
 
   /** Replaces the file, or leaves it as it was. */
@@ -89,7 +91,10 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
       if (local) permit(directory, "rwx------")
     } else if (!fs.getFileStatus(directory).isDirectory) throw new IOException("it is a file")
 
-  /** Object stores show what was written when it is closed: half a file in the place of a whole one, unless it is given up. */
+  /**
+   * Object stores show what was written when it is closed: half a file in the place of a whole one, unless it is given
+   * up.
+   */
   private def abandon(out: FSDataOutputStream): Unit =
     try {
       if (objectStore) { out.abort(); () }
@@ -106,8 +111,9 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
 
   /** By Java, because Hadoop without its native library runs a command for each. */
   private def permit(path: Path, permissions: String): Unit =
-    try { JavaFiles.setPosixFilePermissions(Paths.get(path.toUri.getPath), PosixFilePermissions.fromString(permissions)); () }
-    catch { case _: UnsupportedOperationException => () }
+    try {
+      JavaFiles.setPosixFilePermissions(Paths.get(path.toUri.getPath), PosixFilePermissions.fromString(permissions)); ()
+    } catch { case _: UnsupportedOperationException => () }
 
   private def rename(from: Path, to: Path): Unit = {
     def moved(): Unit = if (!fs.rename(from, to)) throw new IOException(s"$from could not be renamed to $to")
@@ -128,7 +134,9 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
   private def removeAbandoned(): Unit =
     try {
       val before = System.currentTimeMillis() - AbandonedMillis
-      fs.listStatus(directory).filter(s => s.getPath.getName.endsWith(Temporary) && s.getModificationTime < before).foreach(s => fs.delete(s.getPath, false))
+      fs.listStatus(directory).filter(s =>
+        s.getPath.getName.endsWith(Temporary) && s.getModificationTime < before
+      ).foreach(s => fs.delete(s.getPath, false))
     } catch { case _: IOException => () }
 
   private def temporary(name: String): Path = new Path(directory, s".$name.${UUID.randomUUID()}$Temporary")
@@ -142,21 +150,26 @@ object StoreFiles {
   private val AbandonedMillis = 24L * 60 * 60 * 1000
 
   /** Schemes of stores where a file appears when it is complete, and renaming copies it. */
-  private val ObjectStores = Set("s3", "s3a", "s3n", "gs", "abfs", "abfss", "wasb", "wasbs", "oss", "cos", "cosn", "obs")
+  private val ObjectStores =
+    Set("s3", "s3a", "s3n", "gs", "abfs", "abfss", "wasb", "wasbs", "oss", "cos", "cosn", "obs")
 
   /** A store's directory, from the settings. */
   def path(text: String): Path =
     try new Path(text)
     catch { case e: IllegalArgumentException => throw notWritable(text, e) }
 
-  /** A path's file system; local files without Hadoop's checksum files beside them, which would not let anybody else change them. */
+  /**
+   * A path's file system; local files without Hadoop's checksum files beside them, which would not let anybody else
+   * change them.
+   */
   def fileSystem(path: Path, hadoop: Configuration): FileSystem = path.getFileSystem(hadoop) match {
     case local: LocalFileSystem => local.getRaw
     case other                  => other
   }
 
   private def notWritable(directory: Any, e: Throwable): IOException = new IOException(
-    s"Dovetail cannot write statistics to $directory: ${e.getMessage}. Set spark.dovetail.store.path to a directory that this user may write to.",
+    s"Dovetail cannot write statistics to $directory: ${e.getMessage}. Set spark.dovetail.store.path to a directory " +
+      "that this user may write to.",
     e
   )
 }

@@ -9,10 +9,12 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.fs.{FileAlreadyExistsException, FileSystem, Path}
 
 /**
- * Keeps writers in several JVMs apart while one of them makes a file of what is there: without it the second would write over what the first has added.
+ * Keeps writers in several JVMs apart while one of them makes a file of what is there: without it the second would
+ * write over what the first has added.
  *
- * On local disks it is a lock of the operating system, which ends with its process, however that ends. On other file systems it is a file that only one can
- * create; one that is older than any writer takes is of a writer that was killed. Object stores have neither: there the last one wins.
+ * On local disks it is a lock of the operating system, which ends with its process, however that ends. On other file
+ * systems it is a file that only one can create; one that is older than any writer takes is of a writer that was
+ * killed. Object stores have neither: there the last one wins.
  *
  * It helps, and is not needed: who does not get it in time writes without it.
  */
@@ -56,7 +58,8 @@ final class StoreLock(fs: FileSystem, directory: Path, local: Boolean) {
     try { fs.create(path, false).close(); Some(() => { fs.delete(path, false); () }) }
     catch {
       case _: FileAlreadyExistsException =>
-        if (System.currentTimeMillis() - fs.getFileStatus(path).getModificationTime > AbandonedMillis) fs.delete(path, false)
+        if (System.currentTimeMillis() - fs.getFileStatus(path).getModificationTime > AbandonedMillis)
+          fs.delete(path, false)
         None
     }
 }
@@ -69,6 +72,8 @@ object StoreLock {
 
   private val PauseMillis = 10L
 
-  /** After so long its owner no longer lives, in milliseconds: longer than the longest write, shorter than others wait. */
+  /**
+   * After so long its owner no longer lives, in milliseconds: longer than the longest write, shorter than others wait.
+   */
   private val AbandonedMillis = 10000L
 }

@@ -12,13 +12,16 @@ import org.apache.spark.sql.dovetail.sketch.{Bytes, Recipe, TableSketch}
  *
  * {{{
  * magic, version
- * header    length, checksum, compressed bytes: what the table is, what was collected of it, its parts and the places of the blocks
+ * header    length, checksum, compressed bytes: what the table is, what was collected of it, its parts and the places
+ * of the blocks
  * blocks    compressed sketches: of the parts, and of the whole table (which is the part's where there is but one)
  * }}}
  *
- * A query reads the header and the block of the whole table; those of parts are read where partitions were pruned, and when new files come.
+ * A query reads the header and the block of the whole table; those of parts are read where partitions were pruned, and
+ * when new files come.
  *
- * A file may hold anything: whatever it names is compared with its length, and with what the format allows, before it is read.
+ * A file may hold anything: whatever it names is compared with its length, and with what the format allows, before it
+ * is read.
  */
 object TableFile {
 
@@ -38,17 +41,33 @@ object TableFile {
    * @param whole       of all parts together
    * @param blocks      where the blocks begin in the file
    */
-  final case class Header(key: String, name: String, collectedAt: Long, recipe: Recipe, parts: Vector[Part], whole: Block, blocks: Long)
+  final case class Header(
+      key: String,
+      name: String,
+      collectedAt: Long,
+      recipe: Recipe,
+      parts: Vector[Part],
+      whole: Block,
+      blocks: Long
+  )
 
   /** A part to be written, with its sketch. */
   final case class NewPart(files: Vector[Long], bytes: Long, sketch: Array[Byte])
 
-  final case class NewTable(key: String, name: String, collectedAt: Long, recipe: Recipe, parts: Vector[NewPart], whole: Array[Byte])
+  final case class NewTable(
+      key: String,
+      name: String,
+      collectedAt: Long,
+      recipe: Recipe,
+      parts: Vector[NewPart],
+      whole: Array[Byte]
+  )
 
   /** A file that a newer Dovetail wrote. */
   final class NewerVersion(val version: Int)
       extends IOException(
-        s"it has version $version of the format, and this version of Dovetail reads up to $Version: analyze the table again, or use the newer one"
+        s"it has version $version of the format, and this version of Dovetail reads up to $Version: analyze the " +
+          "table again, or use the newer one"
       )
 
   val Version = 1
@@ -70,7 +89,8 @@ object TableFile {
   /** Times its length that a long header may unpack to: of the 40 bytes of a part in one file, 12 are random. */
   private val HeaderExpansion = 16
 
-  private def unpackedHeader(packed: Long): Int = math.min(LongestHeader.toLong, TextOfHeader + packed * HeaderExpansion).toInt
+  private def unpackedHeader(packed: Long): Int =
+    math.min(LongestHeader.toLong, TextOfHeader + packed * HeaderExpansion).toInt
 
   def write(to: OutputStream, table: NewTable): Unit = {
     require(table.parts.size <= MostParts, s"${table.name} has ${table.parts.size} parts")
@@ -112,7 +132,10 @@ object TableFile {
     val in      = new DataInputStream(from)
     val version = readVersion(in)
     if (version > Version) throw new NewerVersion(version)
-    readers.getOrElse(version, throw new BrokenFile(s"its format has version $version, which there never was"))(in, size)
+    readers.getOrElse(
+      version,
+      throw new BrokenFile(s"its format has version $version, which there never was")
+    )(in, size)
   }
 
   /** The version that a file says it has. */
@@ -129,7 +152,8 @@ object TableFile {
   private def readVersion1(in: DataInputStream, size: Long): Header = {
     val length = in.readInt()
     val blocks = Preamble.toLong + length
-    if (length < 0 || length > LongestHeader || blocks > size) throw new BrokenFile(s"a header of $length bytes is none of a file of $size")
+    if (length < 0 || length > LongestHeader || blocks > size)
+      throw new BrokenFile(s"a header of $length bytes is none of a file of $size")
     val bytes = readBlock(in, Block(0L, length, in.readLong()))
     Unpacked(bytes, unpackedHeader(length.toLong)) { h =>
       val (key, name)  = (h.text(), h.text())
@@ -137,7 +161,11 @@ object TableFile {
       val most         = TableSketch.mostBytes(recipe)
       def place()      = readPlace(h, size - blocks, most)
       val parts        = Vector.fill(h.count(MostParts, PartBytes)) {
-        Part(Vector.fill(h.count(LongestHeader / FingerprintBytes, FingerprintBytes))(h.readLong()), h.amount(MostBytes), place())
+        Part(
+          Vector.fill(h.count(LongestHeader / FingerprintBytes, FingerprintBytes))(h.readLong()),
+          h.amount(MostBytes),
+          place()
+        )
       }
       Header(key, name, at, recipe, parts, place(), blocks)
     }
@@ -160,7 +188,9 @@ object TableFile {
     bytes
   }
 
-  private def writeBlock(out: DataOutput, block: Block): Unit = { out.writeLong(block.offset); out.writeInt(block.length); out.writeLong(block.checksum) }
+  private def writeBlock(out: DataOutput, block: Block): Unit = {
+    out.writeLong(block.offset); out.writeInt(block.length); out.writeLong(block.checksum)
+  }
 
   /** @param bytes of all blocks */
   private def readPlace(in: Unpacked, bytes: Long, longest: Int): Block = {

@@ -2,7 +2,10 @@ package org.apache.spark.sql.dovetail.table
 
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 
-/** What Dovetail collected earlier of the table behind a leaf of a plan, of the partitions that are left where partitions were pruned; and what it was told. */
+/**
+ * What Dovetail collected earlier of the table behind a leaf of a plan, of the partitions that are left where
+ * partitions were pruned; and what it was told.
+ */
 trait KnownTables {
   def find(leaf: LeafNode): Option[TableStatistics]
 

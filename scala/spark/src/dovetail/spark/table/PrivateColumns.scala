@@ -15,10 +15,11 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * The columns of which no value is kept or read while a query is planned: the setting `spark.dovetail.privateColumns`, in whatever spelling SQL has for them.
+ * The columns of which no value is kept or read while a query is planned: the setting `spark.dovetail.privateColumns`,
+ * in whatever spelling SQL has for them.
  *
- * In doubt a column is private. Letter case does not matter. Of a table that is read by its path nobody knows the name: there a column is private if any
- * entry names a column so. Where the setting cannot be read, all columns are.
+ * In doubt a column is private. Letter case does not matter. Of a table that is read by its path nobody knows the name:
+ * there a column is private if any entry names a column so. Where the setting cannot be read, all columns are.
  *
  * @param unreadable what of the setting is no name
  */
@@ -29,7 +30,9 @@ final case class PrivateColumns(entries: Vector[PrivateColumns.Entry], unreadabl
 
   /** @param tables names of the table that has the column, in parts; none where it has none */
   def apply(tables: Seq[Seq[String]], column: String): Boolean =
-    unreadable.isDefined || entries.exists(e => if (tables.isEmpty) e.names(column) else tables.exists(e.names(_, column)))
+    unreadable.isDefined || entries.exists(e =>
+      if (tables.isEmpty) e.names(column) else tables.exists(e.names(_, column))
+    )
 
   def apply(leaf: LeafNode, column: String): Boolean = !isEmpty && apply(namesOf(leaf).toSeq, column)
 
@@ -40,29 +43,39 @@ final case class PrivateColumns(entries: Vector[PrivateColumns.Entry], unreadabl
    * @return entries that none of these tables has, and no other table either
    */
   def notes(session: SparkSession, read: Seq[(Seq[Seq[String]], Seq[String])]): Seq[String] = entries.flatMap { e =>
-    def ofRead = read.exists { case (tables, columns) => columns.exists(c => if (tables.isEmpty) e.names(c) else tables.exists(e.names(_, c))) }
+    def ofRead = read.exists { case (tables, columns) =>
+      columns.exists(c => if (tables.isEmpty) e.names(c) else tables.exists(e.names(_, c)))
+    }
     val others = e.tables(session).map(t => t.schema.fieldNames.exists(c => e.names(parts(t.identifier), c)))
     if (ofRead || others.contains(true) || e.foreign) None
     else {
       val columns = read.flatMap(_._2).distinct
-      val known   = if (read.isEmpty) "" else s". Columns: ${columns.take(Shown).mkString(", ")}${if (columns.size > Shown) ", …" else ""}"
+      val known   = if (read.isEmpty) ""
+      else s". Columns: ${columns.take(Shown).mkString(", ")}${if (columns.size > Shown) ", …" else ""}"
       Some(s"${DovetailConf.PrivateColumns.key} names ${e.text}, which is no column of what was analyzed$known")
     }
   }
 
-  /** Fails where the setting is no list of names, or names a column of this very table that it does not have: before any value is read. */
+  /**
+   * Fails where the setting is no list of names, or names a column of this very table that it does not have: before any
+   * value is read.
+   */
   def check(tables: Seq[Seq[String]], columns: Seq[String]): Unit = {
     unreadable.foreach(why => throw new IllegalArgumentException(s"${DovetailConf.PrivateColumns.key}: $why."))
     for (e <- entries; t <- tables if e.means(t) && !columns.exists(e.names(t, _)))
       throw new IllegalArgumentException(
-        s"${DovetailConf.PrivateColumns.key} names ${e.text}, and ${t.mkString(".")} has no such column. Columns: ${columns.mkString(", ")}."
+        s"${DovetailConf.PrivateColumns.key} names ${e.text}, and ${t.mkString(".")} has no such column. " +
+          s"Columns: ${columns.mkString(", ")}."
       )
   }
 }
 
 object PrivateColumns {
 
-  /** A name as SQL has it, in parts: `column`, `table.column`, with database and catalog before them, with a field of the column behind it. */
+  /**
+   * A name as SQL has it, in parts: `column`, `table.column`, with database and catalog before them, with a field of
+   * the column behind it.
+   */
   final case class Entry(text: String, parts: Vector[String]) {
     private val lower = parts.map(_.toLowerCase(Locale.ROOT))
 
@@ -87,8 +100,8 @@ object PrivateColumns {
       val catalog = session.sessionState.catalog
       try {
         val named = (1 until parts.size).map(parts.take).flatMap {
-          case Vector(table)     => catalog.listDatabases().take(MostDatabases).map(db => TableIdentifier(table, Some(db)))
-          case Vector(db, table) => Seq(TableIdentifier(table, Some(db)))
+          case Vector(table) => catalog.listDatabases().take(MostDatabases).map(db => TableIdentifier(table, Some(db)))
+          case Vector(db, table)                                          => Seq(TableIdentifier(table, Some(db)))
           case Vector(c, db, table) if c.equalsIgnoreCase(SessionCatalog) => Seq(TableIdentifier(table, Some(db)))
           case _                                                          => Nil
         }
@@ -108,7 +121,10 @@ object PrivateColumns {
   def of(conf: SQLConf): PrivateColumns = {
     val columns = read(DovetailConf.PrivateColumns.get(conf))
     columns.unreadable.foreach(why =>
-      FailOpen.warnOnce(s"private columns $why", s"${DovetailConf.PrivateColumns.key}: $why. Until it is mended no values of any column are kept")
+      FailOpen.warnOnce(
+        s"private columns $why",
+        s"${DovetailConf.PrivateColumns.key}: $why. Until it is mended no values of any column are kept"
+      )
     )
     columns
   }
@@ -116,7 +132,8 @@ object PrivateColumns {
   def read(text: String): PrivateColumns = {
     val found = split(text).map(_.trim).filter(_.nonEmpty).map(e => e -> partsOf(e))
     val wrong = found.collectFirst { case (e, None) =>
-      s"$e is no name of a column: write column, table.column or database.table.column, with backticks around names of other signs than letters, digits and _"
+      s"$e is no name of a column: write column, table.column or database.table.column, with backticks around names " +
+        "of other signs than letters, digits and _"
     }
     PrivateColumns(found.collect { case (e, Some(parts)) => Entry(e, parts) }, wrong)
   }
@@ -131,21 +148,31 @@ object PrivateColumns {
   /** As Spark reads it; a name that should have had backticks, and has none at all, is taken by its dots. */
   private def partsOf(entry: String): Option[Vector[String]] =
     try Some(CatalystSqlParser.parseMultipartIdentifier(entry).toVector)
-    catch { case NonFatal(_) => if (entry.contains('`')) None else Some(entry.split('.').map(_.trim).toVector).filter(_.forall(_.nonEmpty)) }
+    catch {
+      case NonFatal(_) =>
+        if (entry.contains('`')) None else Some(entry.split('.').map(_.trim).toVector).filter(_.forall(_.nonEmpty))
+    }
 
   def namesOf(leaf: LeafNode): Option[Seq[String]] = leaf match {
     case r: LogicalRelation          => r.catalogTable.map(t => parts(t.identifier))
     case r: HiveTableRelation        => Some(parts(r.tableMeta.identifier))
-    case r: DataSourceV2ScanRelation => r.relation.identifier.map(i => r.relation.catalog.map(_.name).toSeq ++ i.namespace :+ i.name)
-    case _                           => None
+    case r: DataSourceV2ScanRelation =>
+      r.relation.identifier.map(i => r.relation.catalog.map(_.name).toSeq ++ i.namespace :+ i.name)
+    case _ => None
   }
 
-  private def parts(t: TableIdentifier): Seq[String] = t.catalog.getOrElse(SessionCatalog) +: t.database.toSeq :+ t.table
+  private def parts(t: TableIdentifier): Seq[String] =
+    t.catalog.getOrElse(SessionCatalog) +: t.database.toSeq :+ t.table
 
-  /** All names of the table that a user may mean by an entry: its own, and those of other tables with the same files. None of a path. */
+  /**
+   * All names of the table that a user may mean by an entry: its own, and those of other tables with the same files.
+   * None of a path.
+   */
   def namesOf(session: SparkSession, relation: LogicalRelation, sameFiles: CatalogTable => Boolean): Seq[Seq[String]] =
     namesOf(relation).toSeq.flatMap(own =>
-      own +: of(session.sessionState.conf).entries.flatMap(_.tables(session)).filter(sameFiles).map(t => parts(t.identifier))
+      own +: of(session.sessionState.conf).entries.flatMap(_.tables(session)).filter(sameFiles).map(t =>
+        parts(t.identifier)
+      )
     )
       .distinct
 }

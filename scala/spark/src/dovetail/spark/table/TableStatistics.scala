@@ -47,10 +47,12 @@ final case class Unread(files: Int, share: Double)
 
 /**
  * @param values       rows with a value that is not NULL
- * @param min          None where unknown, not allowed (privacy), or where all values are NULL. A long string is cut, so it is a bound and not always a value
+ * @param min          None where unknown, not allowed (privacy), or where all values are NULL. A long string is cut, so
+ *                     it is a bound and not always a value
  * @param max          as `min`; a long string is cut and then rounded up
  * @param width        bytes of a non-NULL value in memory, on average
- * @param quantiles    equi-depth bounds on the number line of `predicates.Values.number`, lowest and highest included; empty where there are none
+ * @param quantiles    equi-depth bounds on the number line of `predicates.Values.number`, lowest and highest included;
+ *                     empty where there are none
  * @param heavyHitters most frequent first, with their estimated counts
  * @param complete     every value is among the heavy hitters, with its exact count
  */
@@ -71,7 +73,12 @@ final case class ColumnStatistics(
 
   /** The heavy hitters as estimates use them; None where there are none, or the type has no keys. */
   lazy val frequencies: Option[Frequencies] = JoinKeys.of(dataType).filter(_ => heavyHitters.nonEmpty).map { keys =>
-    Frequencies(heavyHitters.map { case (v, n) => FrequentValue(keys(v), Values.number(v), math.min(1.0, n.toDouble / math.max(values, 1L))) }, complete)
+    Frequencies(
+      heavyHitters.map { case (v, n) =>
+        FrequentValue(keys(v), Values.number(v), math.min(1.0, n.toDouble / math.max(values, 1L)))
+      },
+      complete
+    )
   }
 }
 
@@ -82,12 +89,21 @@ final case class GroupStatistics(columns: Vector[String], ndv: Double)
  *
  * @param schema   of the sampled columns: flat types only, and only those whose values may be kept
  * @param of       rows of the table
- * @param clusters empty for a uniform sample, drawn at random; else the rows were taken from the files as they lie there, and here begin those that lay together
+ * @param clusters empty for a uniform sample, drawn at random; else the rows were taken from the files as they lie
+ *                 there, and here begin those that lay together
  */
-final case class TableSample(schema: StructType, rows: Array[InternalRow], of: Long, clusters: Vector[Int] = Vector.empty) {
+final case class TableSample(
+    schema: StructType,
+    rows: Array[InternalRow],
+    of: Long,
+    clusters: Vector[Int] = Vector.empty
+) {
   private val joint = new ConcurrentHashMap[Vector[Int], java.lang.Double]
 
-  /** Distinct combinations, without a NULL, of some columns of the table, as far as the sample tells; None where a type has no keys. Kept. */
+  /**
+   * Distinct combinations, without a NULL, of some columns of the table, as far as the sample tells; None where a type
+   * has no keys. Kept.
+   */
   def distinct(columns: Vector[Int]): Option[Double] = {
     val keys = columns.map(c => JoinKeys.of(schema(c).dataType))
     if (keys.exists(_.isEmpty) || rows.isEmpty) None
@@ -96,8 +112,10 @@ final case class TableSample(schema: StructType, rows: Array[InternalRow], of: L
         columns,
         _ => {
           val of                    = columns.zip(keys.flatten).toArray
-          def key(row: InternalRow) = of.foldLeft(0L) { case (k, (c, toKey)) => RelationSample.together(k, toKey(row.get(c, schema(c).dataType))) }
-          val found                 = rows.iterator.map(key).filter(_ != RelationSample.NullKey).toArray
+          def key(row: InternalRow) = of.foldLeft(0L) { case (k, (c, toKey)) =>
+            RelationSample.together(k, toKey(row.get(c, schema(c).dataType)))
+          }
+          val found = rows.iterator.map(key).filter(_ != RelationSample.NullKey).toArray
           DistinctInSample(found.iterator, this.of.toDouble * found.length / rows.length)
         }
       ))
