@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import dovetail
@@ -21,15 +22,18 @@ QUERY = (
 )
 
 STATEMENTS = [
-    ("DOVETAIL", "DOVETAIL alone is no statement. Allowed: DOVETAIL ANALYZE TABLE <table or view>"),
-    ("DOVETAIL FOO", "there is no statement 'DOVETAIL FOO'. Allowed: DOVETAIL ANALYZE TABLE <table or view>"),
-    ("DOVETAIL PROFILE", "the query is missing. Allowed: DOVETAIL PROFILE <query>."),
+    ("DOVETAIL", "at or near end of the statement: expected ANALYZE, CALIBRATE, CLEAR, FORGET, HELP, LOAD, PIN, "),
+    ("DOVETAIL FOO", "or UNPIN. DOVETAIL HELP lists all statements"),
+    ("DOVETAIL ANALYSE TABLE t", "at or near 'ANALYSE': expected ANALYZE, "),
+    ("DOVETAIL ANALYSE TABLE t", "(did you mean ANALYZE?)"),
+    ("DOVETAIL ANALYSE TABLE t", "(line 1, pos 9)"),
+    ("DOVETAIL PROFILE", "expected a query. Allowed: DOVETAIL PROFILE <query>."),
     ("DOVETAIL PROFILE DROP TABLE t", "takes a query (SELECT …), not a command"),
-    ("DOVETAIL CALIBRATE 5 ROWS", "expected DOVETAIL CALIBRATE [<n> ROWS | RESET], with 100000 rows or more"),
-    ("DOVETAIL ANALYZE star.sales", "TABLE, PATH or DATABASE is missing. Allowed: DOVETAIL ANALYZE TABLE"),
-    ("DOVETAIL ANALYZE TABLE star.sales COLUMN (price)", "COLUMN is not expected there. Allowed: "),
-    ("DOVETAIL ANALYZE TABLE range(10)", "( is not expected there. Allowed: "),
-    ("DOVETAIL ANALYZE PATH '/data'", "'/data' is not expected there. Allowed: DOVETAIL ANALYZE TABLE"),
+    ("DOVETAIL CALIBRATE 5 ROWS", "DOVETAIL CALIBRATE takes 100000 rows or more, not 5."),
+    ("DOVETAIL ANALYZE star.sales", "expected TABLE, PATH or DATABASE. Allowed: DOVETAIL ANALYZE TABLE"),
+    ("DOVETAIL ANALYZE TABLE star.sales COLUMN (price)", "at or near 'COLUMN': expected the end of the statement. Allowed: "),
+    ("DOVETAIL ANALYZE TABLE range(10)", "at or near '(': expected the end of the statement. Allowed: "),
+    ("DOVETAIL ANALYZE PATH '/data'", "expected a name. Allowed: DOVETAIL ANALYZE TABLE"),
     (
         "DOVETAIL ANALYZE TABLE star.sales COLUMNS (nope)",
         "of spark_catalog.star.sales. Columns: sale, item_id",
@@ -40,10 +44,10 @@ STATEMENTS = [
     ),
     (
         "DOVETAIL SET ROWS -1 FOR TABLE star.sales",
-        "Allowed: DOVETAIL SET ROWS <number> FOR TABLE <table>, ",
+        "expected a whole number. Allowed: DOVETAIL SET ROWS <number> FOR TABLE <table>; ",
     ),
     ("DOVETAIL SET ROWS 1 FOR DROP TABLE t", "DOVETAIL SET ROWS takes a query (SELECT …), not a command: DROP TABLE t"),
-    ("DOVETAIL UNPIN", "does not belong there. Allowed: DOVETAIL UNPIN <name>."),
+    ("DOVETAIL UNPIN", "expected the name of a pin. Allowed: DOVETAIL UNPIN <name>."),
     ("DOVETAIL UNPIN nope", "there is no pin 'nope'. Pins: "),
     ("DOVETAIL LOAD PINS '/no/such.json'", "/no/such.json cannot be read: File /no/such.json does not exist"),
     ("DOVETAIL LOAD ROWS '/no/such.json'", "/no/such.json cannot be read: File /no/such.json does not exist"),
@@ -65,6 +69,28 @@ def test_statements(spark: SparkSession, tables: str, statement: str, told: str)
         _sql.rows(spark, statement)
     assert told in str(caught.value)
     assert "requirement failed" not in str(caught.value)
+
+
+CONDITIONS = [
+    ("DOVETAIL ANALYSE TABLE t", "PARSE_SYNTAX_ERROR", {"error": "'ANALYSE'"}),
+    ("DOVETAIL PROFILE DROP TABLE t", "DOVETAIL_NOT_A_QUERY", {"asker": "DOVETAIL PROFILE"}),
+    ("DOVETAIL ANALYZE TABLE star.sales COLUMNS (nope)", "DOVETAIL_COLUMN_NOT_FOUND", {"column": "nope"}),
+    ("DOVETAIL ANALYZE TABLE star.sales PARTITION (day = 1)", "DOVETAIL_PARTITION_NOT_FOUND", {"column": "day"}),
+    ("DOVETAIL UNPIN nope", "DOVETAIL_PIN_NOT_FOUND", {"pin": "nope"}),
+    ("DOVETAIL LOAD PINS '/no/such.json'", "DOVETAIL_INVALID_FILE", {"path": "/no/such.json"}),
+    ("SELECT * FROM dovetail_stats()", "DOVETAIL_INVALID_ARGUMENT", {"function": "dovetail_stats"}),
+]
+
+
+@pytest.mark.parametrize(("statement", "condition", "parameters"), CONDITIONS)
+def test_conditions(
+    spark: SparkSession, tables: str, statement: str, condition: str, parameters: dict[str, str]
+) -> None:
+    with pytest.raises(PySparkException) as caught:
+        _sql.rows(spark, statement)
+    assert _sql.condition(caught.value) == condition
+    assert caught.value.getSqlState()
+    assert parameters.items() <= dict(caught.value.getMessageParameters() or {}).items()
 
 
 CALLS: list[tuple[Callable[[SparkSession], object], str]] = [

@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail
 import java.nio.file.Files
 
 import dovetail.kernel.profile.Source
+import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.sql.EstimateQuery
 import org.scalatest.BeforeAndAfterEach
@@ -169,9 +170,7 @@ class KnownRowsSuite extends StarSuite with BeforeAndAfterEach {
       "LOAD x"
     ).foreach { s =>
       assert(
-        intercept[IllegalArgumentException](
-          run(s)
-        ).getMessage.contains(s"Allowed: DOVETAIL ${s.takeWhile(_ != ' ')} ROWS"),
+        intercept[ParseException](run(s)).getMessage.contains(s"Allowed: DOVETAIL ${s.takeWhile(_ != ' ')} ROWS"),
         s
       )
     }

@@ -170,10 +170,10 @@ class StoreSuite extends DovetailSuite {
         Seq(
           "TABLE t COLUMNS (nope)" -> "Columns: id, ten, word, at, p",
           "TABLE v COLUMNS (id)"   -> "PARTITION, COLUMNS and GROUPS are of one table",
-          "TABLE t COLUMNS id"     -> "a parenthesis is missing",
+          "TABLE t COLUMNS id"     -> "expected '('",
           "TABLE t GROUPS ((id))"  -> "two or more columns",
           "TABLE t NONSENSE"       -> "",
-          "t"                      -> "TABLE, PATH or DATABASE is missing"
+          "t"                      -> "expected TABLE, PATH or DATABASE"
         ).foreach { case (wrong, said) =>
           assert(intercept[Exception](analyze(wrong)).getMessage.contains(said), wrong)
         }

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.advise
 import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LeafNode}
-import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition}
 import org.apache.spark.sql.dovetail.group.Preparation
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.report.{TableAdvice, Trace}
@@ -39,7 +39,10 @@ object AdviseQuery {
     val (_, trace) =
       Trace.collecting(state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP).optimizedPlan)
     if (trace.input.isEmpty)
-      throw new IllegalArgumentException(s"dovetail_advise: Spark does not optimize this statement: $sql")
+      throw ErrorCondition.NotAQuery(
+        s"dovetail_advise: Spark does not optimize this statement: $sql",
+        "asker" -> "dovetail_advise"
+      )
     of(session, trace).map { a =>
       Seq[Any](
         a.table,

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.advise
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.Command
-import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition, FailOpen}
 import org.apache.spark.sql.dovetail.BuildInfo
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.report.{ActualRows, GroupReport, ReportJson, ReportText, Trace}
@@ -59,5 +59,8 @@ object ExplainQuery {
     execution.executedPlan
   }
 
-  private def refuse(why: String): Nothing = throw new IllegalArgumentException(s"dovetail_explain: $why.")
+  private def refuse(why: String): Nothing = throw ErrorCondition.InvalidArgument(
+    s"dovetail_explain: $why.",
+    "function" -> "dovetail_explain"
+  )
 }

@@ -33,7 +33,7 @@ object DovetailConf {
 
   private def warn(key: String, default: String, e: Throwable): Unit =
     if (warned.add(key))
-      log.warn(s"$key has a value that cannot be used, the default $default is taken. ${e.getMessage}")
+      log.warn(s"$key has a value that cannot be used, the default $default is taken. ${ErrorCondition.text(e)}")
 
   // before the settings, which are built with it
   private val Since  = "0.1.0"
@@ -306,7 +306,9 @@ object DovetailConf {
     val conf = SQLConf.buildConf(key).doc(doc).version(Since).stringConf
     Setting(
       entry(
-        conf.transform(t => { wrong(t).foreach(why => throw new IllegalArgumentException(s"$key: $why.")); t }),
+        conf.transform(t => {
+          wrong(t).foreach(why => throw ErrorCondition.InvalidArgument(s"$key: $why.", "key" -> key)); t
+        }),
         ""
       ),
       "string",

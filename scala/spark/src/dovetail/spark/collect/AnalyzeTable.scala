@@ -4,7 +4,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition}
 import org.apache.spark.sql.dovetail.sketch.{Recipe, TableSketch}
 import org.apache.spark.sql.dovetail.store.{DataFile, StatisticsStore, StoredTable, TableFile, TableKey}
 import org.apache.spark.sql.dovetail.table.PrivateColumns
@@ -169,6 +169,10 @@ object AnalyzeTable {
   /** The column of a table that a user means. */
   def resolve(conf: SQLConf, columns: Seq[String], table: String)(name: String): String =
     columns.find(conf.resolver(_, name)).getOrElse(
-      throw new IllegalArgumentException(s"$name is no column of $table. Columns: ${columns.mkString(", ")}.")
+      throw ErrorCondition.ColumnNotFound(
+        s"$name is no column of $table. Columns: ${columns.mkString(", ")}.",
+        "table"  -> table,
+        "column" -> name
+      )
     )
 }

@@ -9,6 +9,7 @@ import org.apache.spark.sql.dovetail.leaf.PartitionColumns
 import org.apache.spark.sql.dovetail.predicates.{
   Conjuncts,
   ExpressionText,
+  JoinCondition,
   JoinPredicates,
   NullRejection,
   PredicateSelectivity
@@ -29,17 +30,24 @@ final class GroupGraph(
     repeated: RepeatedInputs,
     planner: Planner
 ) {
-  private val conditions =
-    group.operators.map(o => o.condition.toVector.flatMap(Conjuncts(_)).map(e => e -> GroupGraph.key(e, o, predicates)))
+  import GroupGraph.Conjunct
+
+  private val conditions: Vector[Vector[Conjunct]] = group.operators.map { o =>
+    o.condition.toVector.flatMap(Conjuncts(_)).map { e =>
+      val condition = predicates.classifier(e)
+      val key       = condition.key(o.left.contains, o.right.contains)
+      Conjunct(condition, key.map { case (l, r) => (GroupGraph.member(l), GroupGraph.member(r)) })
+    }
+  }
   private val profiles    = leaves.indices.toVector.map(withJointNdv)
-  private val selectivity = new PredicateSelectivity(profiles, predicates.relationsOf)
+  private val selectivity = new PredicateSelectivity(profiles, predicates.classifier.relationsOf)
 
   def graph: JoinGraph = {
     val names   = GroupNames(group, leaves)
     val samples = statistics.samples.relations(
       leaves,
       predicates,
-      conditions.flatten.flatMap(_._2).map { case (l, r) => Vector(l, r) }
+      conditions.flatten.flatMap(_.key).map { case (l, r) => Vector(l, r) }
     )
     val relations = leaves.indices.toVector.map { i =>
       Relation(
@@ -71,7 +79,7 @@ final class GroupGraph(
     val inner   = leaves.indices.toVector.filter(_ != leaf).map(other =>
       classes.filter(_.exists(_.relation == other)).flatMap(_.find(_.relation == leaf))
     )
-    val others = conditions.map(_.flatMap(_._2).flatMap { case (l, r) => Seq(l, r).find(_.relation == leaf) })
+    val others = conditions.map(_.flatMap(_.key).flatMap { case (l, r) => Seq(l, r).find(_.relation == leaf) })
     val keys   = (inner ++ others).map(_.map(_.expression)).collect {
       case es if es.size > 1 && es.forall(_.isInstanceOf[Attribute]) => es.collect { case a: Attribute => a }.distinct
     }
@@ -82,10 +90,10 @@ final class GroupGraph(
   }
 
   private def operator(o: WrittenJoin, index: Int): Operator = {
-    val condition  = conditions(index).map(_._1)
-    val equalities = conditions(index).flatMap(_._2).map { case (l, r) => (member(l), member(r)) }
-    val rest       = conditions(index).collect { case (e, None) => e }
-    val reads      = condition.flatMap(predicates.relationsOf).distinct.sorted
+    val conjuncts  = conditions(index)
+    val equalities = conjuncts.flatMap(_.key).map { case (l, r) => (member(l), member(r)) }
+    val rest       = conjuncts.filter(_.key.isEmpty).map(_.condition)
+    val reads      = conjuncts.flatMap(_.condition.relations).distinct.sorted
     Operator(
       index,
       o.kind,
@@ -93,47 +101,27 @@ final class GroupGraph(
       o.right,
       equalities,
       reads,
-      if (rest.isEmpty) 1.0 else selectivity(rest.reduce(And(_, _))),
-      reads.filter(r => condition.exists(NullRejection(_, predicates.relationsOf, r))),
-      rest.exists(e => predicates.sides(e).exists { case (l, r) => GroupGraph.across(l, r, o) }),
+      if (rest.isEmpty) 1.0 else selectivity(rest.map(_.expression).reduce(And(_, _))),
+      reads.filter(r =>
+        conjuncts.exists(c => NullRejection(c.condition.expression, predicates.classifier.relationsOf, r))
+      ),
+      rest.exists(_.across(o.left.contains, o.right.contains)),
       o.condition.fold("")(ExpressionText(_))
     )
   }
 
   private def member(m: JoinPredicates.ClassMember): Member = JoinPredicates.member(m, profiles)
-
 }
 
 private object GroupGraph {
   import JoinPredicates.ClassMember
 
   /**
-   * What a join can be hashed by, left side first: an equality of one relation on each side; also as NOT IN has it,
-   * where a comparison with NULL counts as a partner, and null-safe as EXCEPT has it.
+   * One conjunct of the condition of a join that is not inner.
+   *
+   * @param key what the join can be hashed by, the member of its left side first
    */
-  def key(e: Expression, o: WrittenJoin, predicates: JoinPredicates): Option[(ClassMember, ClassMember)] = e match {
-    case EqualTo(l, r)                                                     => pair(l, r, o, predicates)
-    case EqualNullSafe(l, r)                                               => pair(l, r, o, predicates)
-    case Or(eq @ EqualTo(_, _), IsNull(again)) if eq.semanticEquals(again) => key(eq, o, predicates)
-    case _                                                                 => None
-  }
+  final case class Conjunct(condition: JoinCondition, key: Option[(ClassMember, ClassMember)])
 
-  private def pair(
-      l: Expression,
-      r: Expression,
-      o: WrittenJoin,
-      predicates: JoinPredicates
-  ): Option[(ClassMember, ClassMember)] =
-    (predicates.relationsOf(l), predicates.relationsOf(r)) match {
-      case (Vector(a), Vector(b)) if o.left.contains(a) && o.right.contains(b) =>
-        Some((ClassMember(a, l), ClassMember(b, r)))
-      case (Vector(a), Vector(b)) if o.left.contains(b) && o.right.contains(a) =>
-        Some((ClassMember(b, r), ClassMember(a, l)))
-      case _ => None
-    }
-
-  def across(l: Vector[Int], r: Vector[Int], o: WrittenJoin): Boolean =
-    (l.forall(o.left.contains) && r.forall(o.right.contains)) || (l.forall(o.right.contains) && r.forall(
-      o.left.contains
-    ))
+  def member(side: JoinCondition.Side): ClassMember = ClassMember(side.relations.head, side.expression)
 }

@@ -5,7 +5,6 @@ import scala.collection.mutable
 import dovetail.kernel.graph.{EquivalenceClass, Forest, JoinPredicate, Member}
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, RelationProfile}
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.dovetail.deadline.PlanningTime
 
 /**
  * The conjuncts of a group's inner joins and filters, sorted by what they connect. Relations are numbered by their
@@ -24,19 +23,22 @@ import org.apache.spark.sql.dovetail.deadline.PlanningTime
 final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[PlacedCondition], fragile: AttributeSet) {
   import JoinPredicates._
 
+  /** Classifies the conditions of this group, those of its outer and semi joins too. */
+  val classifier = new JoinCondition.Classifier(outputs)
+
   private val (known, unknown) = conjuncts.partition(_.expression.references.forall(a => outputs.exists(_.contains(a))))
 
   /** Predicates with columns that no relation has (an outer query's). */
   val foreign: Vector[Expression] = unknown.map(_.expression)
 
-  private val (everywhere, placed) = known.map(p => p -> relationsOf(p.expression)).partition(_._2.isEmpty)
+  private val (everywhere, placed) = known.map(p => p -> classifier(p.expression)).partition(_._2.relations.isEmpty)
 
   /** Predicates over no relation. */
   val constant: Vector[PlacedCondition] = everywhere.map(_._1)
 
-  private val (pure, late) = placed.partition { case (p, rs) => p.pure(rs) }
+  private val (pure, late) = placed.partition { case (p, c) => p.pure(c.relations) }
 
-  private val equalities: Vector[Equality] = pure.flatMap { case (p, _) => equality(p.expression) }
+  private val equalities: Vector[Equality] = pure.flatMap { case (_, c) => equality(c) }
 
   // members of all classes in order of appearance, and the class of each
   private val (allMembers, classOf): (Vector[ClassMember], Vector[Int]) = {
@@ -58,14 +60,14 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
   /** Predicates over two or more relations that belong to no class, and those that wait for an outer join. */
   val complex: Vector[Complex] =
     pure.collect {
-      case (p, rs) if rs.size >= 2 && !equalities.exists(_.expression eq p.expression) =>
-        Complex(p, rs, sides(p.expression), late = false)
+      case (p, c) if c.relations.size >= 2 && !equalities.exists(_.expression eq p.expression) =>
+        Complex(p, c.relations, c.sides, late = false)
     } ++
-      late.map { case (p, rs) => Complex(p, rs, sides(p.expression), late = true) }
+      late.map { case (p, c) => Complex(p, c.relations, c.sides, late = true) }
 
   /** Predicates over one relation; also those that a class implies between two expressions of one relation. */
   val local: Vector[(Int, Expression)] = {
-    val written = pure.collect { case (p, Vector(r)) => r -> p.expression }
+    val written = pure.collect { case (p, JoinCondition(_, Vector(r), _)) => r -> p.expression }
     val implied = members.flatMap(_.groupBy(_.relation).toVector.sortBy(_._1).flatMap { case (r, ms) =>
       ms.tail.map(m => r -> EqualTo(ms.head.expression, m.expression))
     })
@@ -76,7 +78,7 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
     members.zipWithIndex.map { case (ms, i) => EquivalenceClass(i, ms.map(member(_, profiles))) }
 
   def joinPredicates(profiles: Vector[RelationProfile]): Vector[JoinPredicate] = {
-    val selectivity = new PredicateSelectivity(profiles, relationsOf)
+    val selectivity = new PredicateSelectivity(profiles, classifier.relationsOf)
     complex.zipWithIndex.map { case (c, i) =>
       val e    = c.expression
       val kept = if (c.late && c.relations.size == 1) Assumptions.LateFilter else selectivity(e)
@@ -91,32 +93,15 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
     }
   }
 
-  /** Relations that an expression reads, ascending. */
-  def relationsOf(e: Expression): Vector[Int] = {
-    PlanningTime.check()
-    outputs.indices.filter(i => e.references.exists(outputs(i).contains)).toVector
-  }
-
-  private def equality(e: Expression): Option[Equality] = e match {
-    case eq @ EqualTo(l, r) if l.dataType == r.dataType && !eq.references.exists(fragile.contains) =>
-      (relationsOf(l), relationsOf(r)) match {
-        case (Vector(a), Vector(b)) if a != b => Some(Equality(eq, ClassMember(a, l), ClassMember(b, r)))
-        case _                                => None
+  /** What makes a class: of one type on both sides, of one relation each. */
+  private def equality(c: JoinCondition): Option[Equality] = (c.expression, c.equality) match {
+    case (eq: EqualTo, Some(e)) if e.left.expression.dataType == e.right.expression.dataType =>
+      (e.left.relations, e.right.relations) match {
+        case (Vector(a), Vector(b)) if !eq.references.exists(fragile.contains) =>
+          Some(Equality(eq, ClassMember(a, e.left.expression), ClassMember(b, e.right.expression)))
+        case _ => None
       }
     case _ => None
-  }
-
-  /** For an equality, the relations of its two sides if they are disjoint. */
-  def sides(e: Expression): Option[(Vector[Int], Vector[Int])] = {
-    def disjoint(l: Expression, r: Expression) = {
-      val (a, b) = (relationsOf(l), relationsOf(r))
-      if (a.nonEmpty && b.nonEmpty && a.intersect(b).isEmpty) Some((a, b)) else None
-    }
-    e match {
-      case EqualTo(l, r)       => disjoint(l, r)
-      case EqualNullSafe(l, r) => disjoint(l, r)
-      case _                   => None
-    }
   }
 }
 

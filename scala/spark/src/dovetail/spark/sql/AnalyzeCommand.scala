@@ -6,7 +6,8 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
 import org.apache.spark.sql.catalyst.catalog.{CatalogTableType, HiveTableRelation}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LeafNode, LogicalPlan, OneRowRelation}
-import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.dovetail.base.ErrorCondition.{InvalidArgument, NotAnalyzable, PartitionNotFound}
+import org.apache.spark.sql.dovetail.base.{ErrorCondition, FailOpen}
 import org.apache.spark.sql.dovetail.collect.{AnalyzeIceberg, AnalyzeTable}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.table.PrivateColumns
@@ -22,7 +23,7 @@ import org.apache.spark.sql.{Row, SparkSession}
  * A table that cannot be analyzed fails the statement if it was asked for by name; beneath a view and in a database it
  * is a row with a note.
  */
-case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableCommand {
+case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableCommand {
   import AnalyzeCommand._
 
   override val output: Seq[Attribute] = Seq(
@@ -64,8 +65,9 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
     val name    = parts match {
       case Seq(db)                                              => db
       case Seq(c, db) if c.equalsIgnoreCase(SessionCatalogName) => db
-      case other                                                => throw new IllegalArgumentException(
-          s"${other.mkString(".")} is no database of the session catalog: name its tables one by one."
+      case other                                                => throw NotAnalyzable(
+          s"${other.mkString(".")} is no database of the session catalog: name its tables one by one.",
+          "name" -> other.mkString(".")
         )
     }
     catalog.listTables(name).filter(t => t.database.isDefined).sortBy(_.table).flatMap { t =>
@@ -79,12 +81,16 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
     val leaves = leavesOf(plan)
     leaves match {
       case Seq() =>
-        throw new IllegalArgumentException(s"${statement.name} reads no table: there is nothing to analyze.")
+        throw NotAnalyzable(
+          s"${statement.name} reads no table: there is nothing to analyze.",
+          "name" -> statement.name
+        )
       case Seq(leaf)                    => analyze(session, leaf)
       case many if statement.restricted =>
-        throw new IllegalArgumentException(
+        throw NotAnalyzable(
           s"${statement.name} is a view of ${many.map(LeafNames.name).mkString(", ")}: PARTITION, COLUMNS and GROUPS " +
-            "are of one table. Analyze these by name."
+            "are of one table. Analyze these by name.",
+          "name" -> statement.name
         )
       case many => many.flatMap(leaf => tolerant(LeafNames.name(leaf))(analyze(session, leaf)))
     }
@@ -107,8 +113,9 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
         }
       case (_, Some((catalog, table))) =>
         if (statement.partition.nonEmpty || statement.groups.nonEmpty)
-          throw new IllegalArgumentException(
-            s"${statement.name} is an Iceberg table, which Iceberg analyzes as a whole: leave out PARTITION and GROUPS."
+          throw NotAnalyzable(
+            s"${statement.name} is an Iceberg table, which Iceberg analyzes as a whole: leave out PARTITION and GROUPS.",
+            "name" -> statement.name
           )
         new AnalyzeIceberg(session, catalog, table).apply(statement.columns)
       case _ => refuse(leaf)
@@ -116,19 +123,23 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
     Seq(Done(Row(r.table, r.rows, r.columns, r.filesRead, r.filesKept, r.seconds, r.notes.mkString("; ")), r.read))
   }
 
-  private def refuse(leaf: LeafNode): Nothing = throw new IllegalArgumentException(leaf match {
+  private def refuse(leaf: LeafNode): Nothing = leaf match {
     case h: HiveTableRelation =>
       val name = h.tableMeta.identifier.unquotedString
-      s"$name is a Hive table whose files Spark does not read itself. Spark's own ANALYZE collects its statistics, " +
-        "and Dovetail uses them: " +
-        s"ANALYZE TABLE $name COMPUTE STATISTICS FOR ALL COLUMNS (in Python, dovetail.analyze with columns='all', " +
-        "mode='spark')."
+      throw NotAnalyzable(
+        s"$name is a Hive table whose files Spark does not read itself. Spark's own ANALYZE collects its statistics, " +
+          s"and Dovetail uses them: ANALYZE TABLE $name COMPUTE STATISTICS FOR ALL COLUMNS " +
+          "(in Python, dovetail.analyze with columns='all', mode='spark').",
+        "name" -> name
+      )
     case _ =>
-      s"${LeafNames.name(leaf)} (${leaf.nodeName}) is not made of files that Spark reads itself. DOVETAIL ANALYZE " +
-        "takes tables, views and paths of " +
-        "Parquet, ORC, CSV, JSON and other file formats; of other sources, Dovetail uses the statistics that they " +
-        "report."
-  })
+      throw NotAnalyzable(
+        s"${LeafNames.name(leaf)} (${leaf.nodeName}) is not made of files that Spark reads itself. DOVETAIL ANALYZE " +
+          "takes tables, views and paths of Parquet, ORC, CSV, JSON and other file formats; of other sources, " +
+          "Dovetail uses the statistics that they report.",
+        "name" -> LeafNames.name(leaf)
+      )
+  }
 
   private def partitionFilters(
       session: SparkSession,
@@ -140,9 +151,11 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
       val column = relation.output.find(a =>
         conf.resolver(a.name, name) && files.partitionSchema.exists(f => conf.resolver(f.name, name))
       ).getOrElse(
-        throw new IllegalArgumentException(
+        throw PartitionNotFound(
           s"${statement.name} is not partitioned by $name. Partition columns: " +
-            s"${files.partitionSchema.fieldNames.mkString(", ")}."
+            s"${files.partitionSchema.fieldNames.mkString(", ")}.",
+          "table"  -> statement.name,
+          "column" -> name
         )
       )
       session.sessionState.sqlParser.parseExpression(text) match {
@@ -152,7 +165,10 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
             column,
             Literal.create(Cast(value, column.dataType, Some(conf.sessionLocalTimeZone)).eval(), column.dataType)
           )
-        case _ => throw new IllegalArgumentException(s"PARTITION takes constants, and $name = $text is none.")
+        case _ => throw InvalidArgument(
+            s"PARTITION takes constants, and $name = $text is none.",
+            "argument" -> text
+          )
       }
     }
 
@@ -160,7 +176,8 @@ case class AnalyzeCommand(statement: AnalyzeStatement) extends LeafRunnableComma
     try body
     catch {
       case e: java.io.IOException => throw e
-      case NonFatal(e) => Seq(Done(Row(name, null, null, null, null, null, s"not analyzed: ${e.getMessage}"), None))
+      case NonFatal(e)            =>
+        Seq(Done(Row(name, null, null, null, null, null, s"not analyzed: ${ErrorCondition.text(e)}"), None))
     }
 
   private val SessionCatalogName = "spark_catalog"

@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail.sql
 
 import dovetail.kernel.cost.{CostConstants, CostText}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
+import org.apache.spark.sql.dovetail.base.ErrorCondition.InvalidArgument
 import org.apache.spark.sql.dovetail.cluster.ClusterCosts
 import org.apache.spark.sql.dovetail.store.StatisticsStore
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
@@ -37,21 +38,17 @@ case class CalibrateCommand(rows: Option[Long]) extends LeafRunnableCommand {
 }
 
 object CalibrateCommand {
-  val Usage = "DOVETAIL CALIBRATE [<n> ROWS | RESET]"
 
   /** Rows of the larger inputs: about a minute of work in all on two cores. */
-  private val Rows = 2000000L
+  val Default: Statement.Calibrate = Statement.Calibrate(Some(2000000L))
 
   /** Fewer say nothing, for the time of a task is counted in milliseconds. */
   private val Fewest = 100000L
 
-  private val Sized = """(?i)(\d{1,12})\s+ROWS""".r
-
-  def apply(text: String): CalibrateCommand = text match {
-    case ""                                       => new CalibrateCommand(Some(Rows))
-    case reset if reset.equalsIgnoreCase("RESET") => new CalibrateCommand(None)
-    case Sized(n) if n.toLong >= Fewest           => new CalibrateCommand(Some(n.toLong))
-    case _                                        =>
-      throw new IllegalArgumentException(s"DOVETAIL CALIBRATE $text: expected $Usage, with $Fewest rows or more.")
+  def apply(rows: Option[Long]): CalibrateCommand = {
+    rows.filter(_ < Fewest).foreach(n =>
+      throw InvalidArgument(s"DOVETAIL CALIBRATE takes $Fewest rows or more, not $n.", "argument" -> n.toString)
+    )
+    new CalibrateCommand(rows)
   }
 }

@@ -1,7 +1,6 @@
 package org.apache.spark.sql.dovetail.sql
 
 import java.lang.reflect.{InvocationHandler, InvocationTargetException, Method, Proxy}
-import java.util.Locale
 
 import org.apache.spark.sql.catalyst.parser.ParserInterface
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -27,8 +26,9 @@ object CommandParser {
       val args = if (arguments == null) Array.empty[AnyRef] else arguments
       val own  = (method.getName, args.headOption) match {
         // spark.sql() calls parsePlan up to Spark 4.0, and parsePlanWithParameters from 4.1 on
-        case ("parsePlan" | "parsePlanWithParameters", Some(text: String)) => command(text)
-        case _                                                             => None
+        case ("parsePlan" | "parsePlanWithParameters", Some(text: String)) if Grammar.isIn(text) =>
+          Some(command(Grammar(text, delegate)))
+        case _ => None
       }
       own.getOrElse {
         val parsed =
@@ -42,30 +42,11 @@ object CommandParser {
     }
   }
 
-  private val Statement = """(?is)\s*DOVETAIL(?:\s+(.*))?""".r
-
-  private def command(text: String): Option[LogicalPlan] = text match {
-    case Statement(rest) =>
-      val body           = Option(rest).fold("")(_.trim.stripSuffix(";").trim)
-      val (verb, remain) = body.span(!_.isWhitespace)
-      Some(verb.toUpperCase(Locale.ROOT) match {
-        case "PROFILE" if remain.trim.isEmpty =>
-          throw new IllegalArgumentException(
-            s"DOVETAIL PROFILE: the query is missing. Allowed: ${ProfileCommand.Usage}."
-          )
-        case "PROFILE"   => ProfileCommand(remain.trim)
-        case "ANALYZE"   => AnalyzeCommand(AnalyzeStatement(remain.trim))
-        case "CALIBRATE" => CalibrateCommand(remain.trim)
-        case _           => SteerStatement(body).map(SteerCommand(_)).getOrElse(unknown(body))
-      })
-    case _ => None
+  private def command(statement: Statement): LogicalPlan = statement match {
+    case s: Statement.Analyze   => AnalyzeCommand(s)
+    case Statement.Profile(sql) => ProfileCommand(sql)
+    case Statement.Calibrate(n) => CalibrateCommand(n)
+    case Statement.Help(word)   => HelpCommand(word)
+    case s: Statement.Steer     => SteerCommand(s)
   }
-
-  private def unknown(body: String): Nothing = {
-    val what = if (body.isEmpty) "DOVETAIL alone is no statement" else s"there is no statement 'DOVETAIL $body'"
-    throw new IllegalArgumentException(s"$what. Allowed: ${Usages.mkString(", ")}.")
-  }
-
-  private val Usages =
-    AnalyzeStatement.Usages ++ Seq(ProfileCommand.Usage, CalibrateCommand.Usage) ++ SteerStatement.Usages.map(_._2)
 }

@@ -4,6 +4,7 @@ import dovetail.kernel.profile.{Estimate, Source}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
+import org.apache.spark.sql.dovetail.base.ErrorCondition.NotRecognizable
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.leaf.{KnownRows, LeafNames}
 import org.apache.spark.sql.dovetail.steer.PlanForm
@@ -25,8 +26,7 @@ object KnownForm {
             s"$name is a view of more than one table as it is. Use DOVETAIL SET ROWS $rows FOR SELECT * FROM $name"
           )
       }
-    case OfQuery(text) =>
-      val sql   = quoted(session, text)
+    case OfQuery(sql) =>
       val query = new PlannedQuery(session, sql, Asker)
       query.top match {
         case JoinGroup(group) =>
@@ -58,11 +58,5 @@ object KnownForm {
     Some(texts.input(plan)).filterNot(_.contains(PlanForm.Nameless))
   }
 
-  /** A query may stand in quotes. */
-  def quoted(session: SparkSession, text: String): String =
-    if (text.startsWith("'") || text.startsWith("\""))
-      session.sessionState.sqlParser.parseExpression(text).eval().toString
-    else text
-
-  private def refuse(why: String): Nothing = throw new IllegalArgumentException(s"$Asker: $why.")
+  private def refuse(why: String): Nothing = throw NotRecognizable(s"$Asker: $why.", "asker" -> Asker)
 }

@@ -4,6 +4,7 @@ import scala.annotation.tailrec
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{Command, LogicalPlan, Project}
+import org.apache.spark.sql.dovetail.base.ErrorCondition.NotAQuery
 import org.apache.spark.sql.dovetail.group.Preparation
 import org.apache.spark.sql.dovetail.plan.GroupOrdering
 import org.apache.spark.sql.dovetail.report.Trace
@@ -15,9 +16,11 @@ final class PlannedQuery(session: SparkSession, sql: String, asker: String) {
     val state     = session.sessionState
     val execution = state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP)
     if (execution.analyzed.isInstanceOf[Command])
-      throw new IllegalArgumentException(s"$asker takes a query (SELECT …), not a command: $sql")
+      throw NotAQuery(s"$asker takes a query (SELECT …), not a command: $sql", "asker" -> asker)
     val (_, trace) = Trace.collecting(execution.optimizedPlan)
-    trace.input.getOrElse(throw new IllegalArgumentException(s"$asker: Spark does not optimize this statement: $sql"))
+    trace.input.getOrElse(
+      throw NotAQuery(s"$asker: Spark does not optimize this statement: $sql", "asker" -> asker)
+    )
   }
   private val prepared = Preparation(session, input)
 

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.{JsonNodeFactory, ObjectNode}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
 import org.apache.spark.sql.catalyst.plans.logical.Command
 import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.base.ErrorCondition.NotAQuery
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup}
 import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
@@ -51,7 +52,6 @@ case class ProfileCommand(query: String) extends LeafRunnableCommand {
 }
 
 object ProfileCommand {
-  val Usage = "DOVETAIL PROFILE <query>"
 
   /**
    * Refuses what would write: INSERT shows itself as a command only when it is analyzed, and is executed when it is
@@ -59,7 +59,7 @@ object ProfileCommand {
    */
   private def planned(execution: QueryExecution): QueryExecution = {
     if (execution.analyzed.isInstanceOf[Command])
-      throw new IllegalArgumentException("DOVETAIL PROFILE takes a query (SELECT …), not a command.")
+      throw NotAQuery("DOVETAIL PROFILE takes a query (SELECT …), not a command.", "asker" -> "DOVETAIL PROFILE")
     execution.executedPlan
     execution
   }

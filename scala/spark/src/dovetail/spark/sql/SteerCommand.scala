@@ -7,10 +7,10 @@ import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
-import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf}
+import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf, ErrorCondition}
 import org.apache.spark.sql.dovetail.leaf.KnownRows
 import org.apache.spark.sql.dovetail.plan.JoinFailures
-import org.apache.spark.sql.dovetail.sql.SteerStatement._
+import org.apache.spark.sql.dovetail.sql.Statement._
 import org.apache.spark.sql.dovetail.steer.{Capture, JsonFile, OrderHint, Pin, PinnedGroup, Pins}
 import org.apache.spark.sql.dovetail.table.PrivateColumns
 import org.apache.spark.sql.dovetail.leaf.KnownRows.{OfQuery, OfTable, Target}
@@ -19,8 +19,8 @@ import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.sql.{Row, SparkSession}
 
-/** Carries out a [[SteerStatement]]; tells in one line per thing what was done. */
-case class SteerCommand(statement: SteerStatement) extends LeafRunnableCommand {
+/** Carries out a [[Statement.Steer]]; tells in one line per thing what was done. */
+case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand {
   override val output: Seq[Attribute] = Seq(AttributeReference("done", StringType, nullable = false)())
 
   override def run(session: SparkSession): Seq[Row] = {
@@ -43,11 +43,12 @@ case class SteerCommand(statement: SteerStatement) extends LeafRunnableCommand {
         }
         known.set(entries)
         Seq(s"${entries.size} numbers of rows read from $path")
-      case MakePin(name, order, query) => made(session, pins, name, order, KnownForm.quoted(session, query))
+      case MakePin(name, order, query) => made(session, pins, name, order, query)
       case RemovePin(name)             =>
         val (there, unsaved) = pins.remove(name)
-        if (!there) throw new IllegalArgumentException(
-          s"DOVETAIL UNPIN: there is no pin '$name'. Pins: ${SteerCommand.names(pins)}."
+        if (!there) throw ErrorCondition.PinNotFound(
+          s"DOVETAIL UNPIN: there is no pin '$name'. Pins: ${SteerCommand.names(pins)}.",
+          "pin" -> name
         )
         Seq(s"pin '$name' removed${unsaved.fold("")(why => s" from this application, but not from the store: $why")}")
       case SavePins(path) =>
@@ -70,8 +71,9 @@ case class SteerCommand(statement: SteerStatement) extends LeafRunnableCommand {
     val state   = session.sessionState
     val planned = state.executePlan(state.sqlParser.parsePlan(query), CommandExecutionMode.SKIP)
     val decided = Capture { planned.optimizedPlan; () }
-    if (decided.isEmpty) SteerCommand.refuse(
-      "Dovetail orders no group of three or more relations in this query: dovetail_explain tells why"
+    if (decided.isEmpty) throw ErrorCondition.NotRecognizable(
+      "DOVETAIL PIN: Dovetail orders no group of three or more relations in this query: dovetail_explain tells why.",
+      "asker" -> "DOVETAIL PIN"
     )
     val chosen = order.fold(decided.map(d => d -> d.shape))(text => Vector(SteerCommand.asked(text, decided)))
     val groups = chosen.map { case (d, shape) =>
@@ -99,8 +101,10 @@ private object SteerCommand {
     val read =
       decided.map(d => d -> OrderHint.read(text, d.names).filterOrElse(d.legal, "outer or semi joins forbid it"))
     read.collectFirst { case (d, Right(shape)) => d -> shape }.getOrElse(
-      refuse(
-        s"'$text' is no order of this query: ${read.collect { case (_, Left(why)) => why }.distinct.mkString("; ")}"
+      throw ErrorCondition.InvalidOrder(
+        s"DOVETAIL PIN: '$text' is no order of this query: " +
+          s"${read.collect { case (_, Left(why)) => why }.distinct.mkString("; ")}.",
+        "order" -> text
       )
     )
   }
@@ -141,6 +145,4 @@ private object SteerCommand {
       e.get("rows").asDouble -> target.get
     }
   }
-
-  def refuse(why: String): Nothing = throw new IllegalArgumentException(s"DOVETAIL PIN: $why.")
 }

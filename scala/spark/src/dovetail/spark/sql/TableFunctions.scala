@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Stati
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, ArrayData, GenericArrayData}
 import org.apache.spark.sql.catalyst.{FunctionIdentifier, InternalRow}
 import org.apache.spark.sql.dovetail.advise.{AdviseQuery, ExplainQuery}
-import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition}
 import org.apache.spark.sql.dovetail.BuildInfo
 import org.apache.spark.sql.dovetail.leaf.KnownRows
 import org.apache.spark.sql.dovetail.log.{LoggedQuery, QueryLog}
@@ -164,7 +164,10 @@ object TableFunctions {
   }
 
   private def call(f: TableFunction, arguments: Seq[Expression]): LogicalPlan = {
-    def wrong(what: String) = throw new IllegalArgumentException(s"$what Usage: ${f.name}(${f.arguments}).")
+    def wrong(what: String) = throw ErrorCondition.InvalidArgument(
+      s"$what Usage: ${f.name}(${f.arguments}).",
+      "function" -> f.name
+    )
     if (!f.arity.contains(arguments.size)) {
       val most = if (f.arity.end > f.arity.start) s" to ${f.arity.end}" else ""
       wrong(

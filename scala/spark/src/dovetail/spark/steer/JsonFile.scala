@@ -6,7 +6,8 @@ import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.dovetail.base.BoundedJson
+import org.apache.spark.sql.dovetail.base.{BoundedJson, ErrorCondition}
+import org.apache.spark.sql.dovetail.base.ErrorCondition.InvalidFile
 import org.apache.spark.sql.dovetail.store.StoreFiles
 
 /** A file of JSON that the user names, on any file system that Hadoop knows. */
@@ -20,7 +21,7 @@ object JsonFile {
       try out.write(mapper.writerWithDefaultPrettyPrinter.writeValueAsBytes(json))
       finally out.close()
     } catch {
-      case e: IOException => throw new IllegalArgumentException(s"$path cannot be written: ${e.getMessage}", e)
+      case e: IOException => throw InvalidFile.because(e, s"$path cannot be written: ${e.getMessage}", "path" -> path)
     }
   }
 
@@ -33,9 +34,10 @@ object JsonFile {
       finally in.close()
     } catch {
       case e: JsonProcessingException =>
-        throw new IllegalArgumentException(s"$path is no JSON: ${e.getOriginalMessage}", e)
-      case e: IOException => throw new IllegalArgumentException(s"$path cannot be read: ${e.getMessage}", e)
-      case e: IllegalArgumentException => throw new IllegalArgumentException(s"$path: ${e.getMessage}", e)
+        throw InvalidFile.because(e, s"$path is no JSON: ${e.getOriginalMessage}", "path" -> path)
+      case e: IOException => throw InvalidFile.because(e, s"$path cannot be read: ${e.getMessage}", "path" -> path)
+      case e: IllegalArgumentException =>
+        throw InvalidFile.because(e, s"$path: ${ErrorCondition.text(e)}", "path" -> path)
     }
   }
 

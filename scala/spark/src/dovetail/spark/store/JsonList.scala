@@ -5,7 +5,7 @@ import java.io.{InputStream, IOException}
 import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import org.apache.spark.sql.dovetail.base.{BoundedJson, FailOpen}
+import org.apache.spark.sql.dovetail.base.{BoundedJson, ErrorCondition, FailOpen}
 
 /**
  * A short list in a file of JSON beside the statistics, shared by all applications that use the store; of this
@@ -61,7 +61,7 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
       case e @ (_: IOException | _: IllegalArgumentException | _: UnsupportedOperationException) =>
         unsaved = now
         saved = Vector.empty
-        Some(e.getMessage)
+        Some(ErrorCondition.text(e))
     }
   }
 

@@ -9,6 +9,7 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
+import org.apache.spark.sql.dovetail.base.ErrorCondition.StoreNotWritable
 
 /**
  * The store's directory: whole files that are replaced at once, on any file system that Hadoop knows.
@@ -167,9 +168,10 @@ object StoreFiles {
     case other                  => other
   }
 
-  private def notWritable(directory: Any, e: Throwable): IOException = new IOException(
+  private def notWritable(directory: Any, e: Throwable): IOException = StoreNotWritable.ofPlace(
+    e,
     s"Dovetail cannot write statistics to $directory: ${e.getMessage}. Set spark.dovetail.store.path to a directory " +
       "that this user may write to.",
-    e
+    "path" -> directory.toString
   )
 }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, HiveTableRelation}
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
-import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition, FailOpen}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
@@ -61,11 +61,18 @@ final case class PrivateColumns(entries: Vector[PrivateColumns.Entry], unreadabl
    * value is read.
    */
   def check(tables: Seq[Seq[String]], columns: Seq[String]): Unit = {
-    unreadable.foreach(why => throw new IllegalArgumentException(s"${DovetailConf.PrivateColumns.key}: $why."))
+    unreadable.foreach(why =>
+      throw ErrorCondition.InvalidArgument(
+        s"${DovetailConf.PrivateColumns.key}: $why.",
+        "key" -> DovetailConf.PrivateColumns.key
+      )
+    )
     for (e <- entries; t <- tables if e.means(t) && !columns.exists(e.names(t, _)))
-      throw new IllegalArgumentException(
+      throw ErrorCondition.ColumnNotFound(
         s"${DovetailConf.PrivateColumns.key} names ${e.text}, and ${t.mkString(".")} has no such column. " +
-          s"Columns: ${columns.mkString(", ")}."
+          s"Columns: ${columns.mkString(", ")}.",
+        "table"  -> t.mkString("."),
+        "column" -> e.text
       )
   }
 }

@@ -1,0 +1,194 @@
+package org.apache.spark.sql.dovetail.sql
+
+import java.util.Locale
+
+import scala.util.parsing.combinator.Parsers
+import scala.util.parsing.input.{Position, Reader}
+
+import org.antlr.v4.runtime.ParserRuleContext
+import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
+import org.apache.spark.sql.dovetail.leaf.KnownRows.{OfQuery, OfTable, Target}
+import org.apache.spark.sql.dovetail.sql.Statement._
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * The grammar of all DOVETAIL statements: tokens of Spark's lexer in, a [[Statement]] out, or Spark's own
+ * ParseException with the position of the first token that cannot stand where it stands. Queries and names stay text.
+ *
+ * @param text    the whole statement
+ * @param spark   the session's parser, which knows what a string literal means under the session's settings
+ */
+final private class Grammar(text: String, spark: ParserInterface) extends Parsers {
+  override type Elem = Token
+
+  private def statement: Parser[Statement] =
+    keyword("DOVETAIL") ~> (analyze | profile | calibrate | steer | help | unknown) <~ opt(sign(";")) <~ end
+
+  private def analyze: Parser[Statement] =
+    keyword("ANALYZE") ~>! (
+      keyword("TABLE") ~>! ofTable("TABLE", rep(partition)) | keyword("PATH") ~>! ofTable("PATH", success(Nil)) |
+        keyword("DATABASE") ~>! name ^^ (n => Analyze("DATABASE", n, Nil, None, Nil)) |
+        err("expected TABLE, PATH or DATABASE")
+    )
+
+  private def ofTable(kind: String, partitions: Parser[List[Seq[(String, String)]]]): Parser[Statement] =
+    name ~ partitions ~ opt(keyword("COLUMNS") ~>! list(column)) ~ opt(keyword("GROUPS") ~>! list(group)) ^^ {
+      case name ~ parts ~ columns ~ groups => Analyze(kind, name, parts.flatten, columns, groups.getOrElse(Nil))
+    }
+
+  private def partition: Parser[Seq[(String, String)]] =
+    keyword("PARTITION") ~>! list(column ~ (sign("=") ~>! value) ^^ { case name ~ v => name -> v })
+
+  private def group: Parser[Seq[String]] =
+    list(column).filter(_.size > 1).withFailureMessage("expected a group: two or more columns in parentheses")
+
+  private def profile: Parser[Statement] = keyword("PROFILE") ~>! query ^^ Profile
+
+  private def calibrate: Parser[Statement] =
+    keyword("CALIBRATE") ~>! opt(
+      keyword("RESET") ^^^ Calibrate(None) | number <~ keyword("ROWS") ^^ (n => Calibrate(Some(n)))
+    ) ^^ (_.getOrElse(CalibrateCommand.Default))
+
+  private def steer: Parser[Statement] =
+    keyword("SET") ~>! (keyword("ROWS") ~> number) ~ target ^^ { case rows ~ of => SetRows(rows, of) } |
+      keyword("FORGET") ~>! (keyword("FAILURES") ^^^ ForgetFailures | keyword("ROWS") ~>! opt(target) ^^ ForgetRows) |
+      keyword("CLEAR") ~>! keyword("CACHES") ^^^ ClearCaches |
+      keyword("SAVE") ~>! (keyword("PINS") ~>! string ^^ SavePins | keyword("ROWS") ~>! string ^^ SaveRows) |
+      keyword("LOAD") ~>! (keyword("PINS") ~>! string ^^ LoadPins | keyword("ROWS") ~>! string ^^ LoadRows) |
+      keyword("PIN") ~>! pinName ~ opt(keyword("AS") ~>! string) ~ (keyword("FOR") ~>! query) ^^ {
+        case name ~ order ~ query => MakePin(name, order, query)
+      } |
+      keyword("UNPIN") ~>! pinName ^^ RemovePin
+
+  private def help: Parser[Statement] = keyword("HELP") ~>! opt(word) ^^ (w => Help(w.map(_.text)))
+
+  private def unknown: Parser[Statement] = Parser { in =>
+    val nearest = Grammar.nearest(in.first.text).fold("")(v => s" (did you mean $v?)")
+    Error(s"expected ${Verbs.init.mkString(", ")} or ${Verbs.last}$nearest", in)
+  }
+
+  private def target: Parser[Target] =
+    keyword("FOR") ~>! (keyword("TABLE") ~>! name ^^ OfTable | query ^^ OfQuery)
+
+  /** The rest of the statement, or what a string literal holds that is all of it. */
+  private def query: Parser[String] =
+    string <~ guard(opt(sign(";")) ~ end) | acceptIf(t => !t.isEnd && !t.is(";"))(_ => "expected a query") ~
+      rep(acceptIf(!_.isEnd)(_ => "")) ^^ { case first ~ rest =>
+        val all = (first +: rest).reverse.dropWhile(_.is(";")).reverse
+        text.substring(first.start, all.last.end)
+      }
+
+  /** Name of a table, view or database: as far as dots, or no space, join its parts. */
+  private def name: Parser[String] = words("a name")
+
+  private def column: Parser[String]  = words("the name of a column") ^^ unquoted
+  private def pinName: Parser[String] = words("the name of a pin") ^^ unquoted
+
+  private def unquoted(name: String): String =
+    if (name.startsWith("`")) name.drop(1).dropRight(1).replace("``", "`") else name
+
+  private def words(what: String): Parser[String] = taken(what) { tokens =>
+    val joined = tokens.zip(tokens.head +: tokens).takeWhile { case (t, before) =>
+      !t.isSeparator && !t.isString && (t.start <= before.end || t.is(".") || before.is("."))
+    }
+    joined.size
+  }
+
+  /** A constant, as written: up to the comma or parenthesis that ends it. */
+  private def value: Parser[String] = taken("a value") { tokens =>
+    val depths = tokens.scanLeft(0)((d, t) => if (t.is("(")) d + 1 else if (t.is(")")) d - 1 else d).tail
+    tokens.zip(depths).takeWhile { case (t, d) => d >= 0 && !(d == 0 && t.is(",")) }.size
+  }
+
+  /** The text of as many tokens as `count` says, of those before the end; at least one. */
+  private def taken(what: String)(count: Vector[Token] => Int): Parser[String] = Parser {
+    case in: Grammar.Tokens =>
+      val before = in.tokens.init
+      val n      = if (before.isEmpty) 0 else count(before)
+      if (n == 0) Failure(s"expected $what", in)
+      else Success(text.substring(before.head.start, before(n - 1).end), in.drop(n))
+    case in => Failure(s"expected $what", in)
+  }
+
+  private def string: Parser[String] =
+    acceptIf(_.isString)(_ => "expected a string") ^^ (t => spark.parseExpression(t.text).eval().toString)
+
+  private def number: Parser[Long] =
+    acceptIf(t => t.text.forall(_.isDigit))(_ => "expected a whole number") >> { t =>
+      if (t.text.length <= Grammar.Digits) success(t.text.toLong) else err(s"expected at most ${Grammar.Digits} digits")
+    }
+
+  private def word: Parser[Token] = acceptIf(!_.isEnd)(_ => "expected a word")
+
+  private def keyword(k: String): Parser[Token] = acceptIf(_.is(k))(_ => s"expected $k")
+
+  private def sign(s: String): Parser[Token] = acceptIf(_.is(s))(_ => s"expected '$s'")
+
+  private def list[A](item: Parser[A]): Parser[List[A]] = sign("(") ~>! rep1sep(item, sign(",")) <~ sign(")")
+
+  private def end: Parser[Token] = acceptIf(_.isEnd)(_ => "expected the end of the statement")
+
+  def read(): Statement = statement(new Grammar.Tokens(Token.all(text))) match {
+    case Success(found, _)       => found
+    case Failure(expected, next) => wrong(expected, next.first)
+    case Error(expected, next)   => wrong(expected, next.first)
+  }
+
+  private def wrong(expected: String, at: Token): Nothing = {
+    val context = new ParserRuleContext
+    context.start = at.source
+    context.stop = at.source
+    val verb    = Token.all(text).lift(1).fold("")(_.text)
+    val allowed = Forms.filter(_.verb.equalsIgnoreCase(verb)).map(_.usage)
+    val hint    = if (allowed.isEmpty) "DOVETAIL HELP lists all statements" else s"Allowed: ${allowed.mkString("; ")}"
+    val near    = if (at.isEnd) at.text else s"'${at.text}'"
+    throw new ParseException("PARSE_SYNTAX_ERROR", Map("error" -> near, "hint" -> s": $expected. $hint"), context)
+  }
+}
+
+object Grammar {
+
+  /** @throws ParseException with the position of what cannot stand there */
+  def apply(text: String, spark: ParserInterface): Statement = new Grammar(text, spark).read()
+
+  /** Whether the text is a DOVETAIL statement, and not one of Spark's. */
+  def isIn(text: String): Boolean = {
+    val begin = text.indexWhere(!_.isWhitespace)
+    if (begin < 0) false
+    else if (text.startsWith("--", begin) || text.startsWith("/*", begin))
+      text.toUpperCase(Locale.ROOT).contains(Word) && Token.all(text).head.is(Word)
+    else text.regionMatches(true, begin, Word, 0, Word.length) && {
+      val after = text.drop(begin + Word.length).headOption
+      after.forall(c => !Character.isJavaIdentifierPart(c) && c != '.')
+    }
+  }
+
+  private val Word = "DOVETAIL"
+
+  /** As many as a Long always takes. */
+  private val Digits = 18
+
+  /** The statement that a word was meant for: at most this many letters are other ones, missing or too many. */
+  private val Typos = 2
+
+  private def nearest(word: String): Option[String] = {
+    val upper = UTF8String.fromString(word.toUpperCase(Locale.ROOT))
+    Verbs.map(v => upper.levenshteinDistance(UTF8String.fromString(v)) -> v).filter(_._1 <= Typos).sorted.headOption
+      .map(_._2)
+  }
+
+  final private class Tokens(val tokens: Vector[Token]) extends Reader[Token] {
+    override def first: Token        = tokens.head
+    override def rest: Reader[Token] = new Tokens(tokens.tail)
+    override def atEnd: Boolean      = tokens.isEmpty
+    override def pos: Position       = Place(tokens.headOption.fold(Int.MaxValue - 1)(_.start))
+  }
+
+  /** Only compared: the text of an error is Spark's. */
+  final private case class Place(offset: Int) extends Position {
+    override def line: Int                      = 1
+    override def column: Int                    = offset + 1
+    override protected def lineContents: String = ""
+    override def <(that: Position): Boolean     = column < that.column
+  }
+}

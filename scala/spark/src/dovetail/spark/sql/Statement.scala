@@ -1,0 +1,87 @@
+package org.apache.spark.sql.dovetail.sql
+
+import org.apache.spark.sql.dovetail.leaf.KnownRows.Target
+
+/** What a DOVETAIL statement says. Queries and names are left as text, for Spark's own parser. */
+sealed trait Statement
+
+object Statement {
+
+  /**
+   * @param kind      TABLE (a table or a view), PATH or DATABASE
+   * @param name      as written
+   * @param partition column and value, the value as written
+   */
+  final case class Analyze(
+      kind: String,
+      name: String,
+      partition: Seq[(String, String)],
+      columns: Option[Seq[String]],
+      groups: Seq[Seq[String]]
+  ) extends Statement {
+
+    /** Whether it names things that one table has, and another has not. */
+    def restricted: Boolean = partition.nonEmpty || columns.nonEmpty || groups.nonEmpty
+  }
+
+  final case class Profile(query: String) extends Statement
+
+  /** @param rows of the larger inputs; None goes back to Dovetail's own constants */
+  final case class Calibrate(rows: Option[Long]) extends Statement
+
+  /** @param verb of the statements that are asked for; all where there is none */
+  final case class Help(verb: Option[String]) extends Statement
+
+  /** Statements by which people who know better steer Dovetail: rows that they know, orders that are to stay. */
+  sealed trait Steer extends Statement
+
+  final case class SetRows(rows: Long, of: Target)                             extends Steer
+  final case class ForgetRows(of: Option[Target])                              extends Steer
+  case object ForgetFailures                                                   extends Steer
+  case object ClearCaches                                                      extends Steer
+  final case class SaveRows(path: String)                                      extends Steer
+  final case class LoadRows(path: String)                                      extends Steer
+  final case class MakePin(name: String, order: Option[String], query: String) extends Steer
+  final case class RemovePin(name: String)                                     extends Steer
+  final case class SavePins(path: String)                                      extends Steer
+  final case class LoadPins(path: String)                                      extends Steer
+
+  /**
+   * One form of a statement, as DOVETAIL HELP shows it.
+   *
+   * @param usage what is in brackets may be left out
+   * @param does  one sentence
+   */
+  final case class Form(usage: String, does: String) {
+
+    /** The word after DOVETAIL. */
+    def verb: String = usage.split(' ')(1)
+  }
+
+  /** Every form, in the order of the reference page. */
+  val Forms: Seq[Form] = Seq(
+    Form(
+      "DOVETAIL ANALYZE TABLE <table or view> [PARTITION (column = value, …)] [COLUMNS (column, …)] " +
+        "[GROUPS ((column, …), …)]",
+      "collects statistics of a table, or of the tables beneath a view, in one pass"
+    ),
+    Form("DOVETAIL ANALYZE PATH <format>.`<path>` [COLUMNS …] [GROUPS …]", "collects statistics of files"),
+    Form("DOVETAIL ANALYZE DATABASE <database>", "collects statistics of all tables of a database"),
+    Form("DOVETAIL PROFILE <query>", "runs a query once and returns what it did, as JSON"),
+    Form("DOVETAIL CALIBRATE [<n> ROWS | RESET]", "measures the constants of the cost model on this cluster"),
+    Form("DOVETAIL SET ROWS <number> FOR TABLE <table>", "says how many rows a table has"),
+    Form("DOVETAIL SET ROWS <number> FOR <query>", "says how many rows a query returns"),
+    Form("DOVETAIL FORGET ROWS [FOR TABLE <table> | FOR <query>]", "takes one of these numbers back, or all"),
+    Form("DOVETAIL FORGET FAILURES", "allows the broadcasts and hash tables again with which a query has failed"),
+    Form("DOVETAIL CLEAR CACHES", "forgets what this driver has read of files"),
+    Form("DOVETAIL SAVE ROWS '<path>'", "writes the rows that were given to a file of JSON"),
+    Form("DOVETAIL LOAD ROWS '<path>'", "reads them from such a file"),
+    Form("DOVETAIL PIN <name> [AS '<order>'] FOR <query>", "pins a join order, or the one that the query gets now"),
+    Form("DOVETAIL UNPIN <name>", "removes a pin"),
+    Form("DOVETAIL SAVE PINS '<path>'", "writes all pins to a file of JSON"),
+    Form("DOVETAIL LOAD PINS '<path>'", "reads them from such a file"),
+    Form("DOVETAIL HELP [<word>]", "lists these statements, or those that begin with a word")
+  )
+
+  val Verbs: Seq[String] = Forms.map(_.verb).distinct.sorted
+}

@@ -1,0 +1,66 @@
+package org.apache.spark.sql.dovetail.sql
+
+import scala.collection.mutable
+
+import org.antlr.v4.runtime.misc.Interval
+import org.antlr.v4.runtime.{CharStream, CharStreams, CodePointCharStream, Token => SqlToken}
+import org.apache.spark.sql.catalyst.parser.SqlBaseLexer
+
+/**
+ * A token of SQL text: Spark's own, so that comments, quotes and escapes mean in a DOVETAIL statement what they mean in
+ * a query.
+ *
+ * @param start of its characters in the text
+ * @param end   behind them
+ */
+final case class Token(text: String, start: Int, end: Int, source: SqlToken) {
+  def is(keyword: String): Boolean = text.equalsIgnoreCase(keyword)
+
+  /** A string literal: 'a', "a", r'a'. */
+  def isString: Boolean = text.head == '\'' || text.head == '"' || text.length > 2 && text(1) == '\'' ||
+    text.length > 2 && text(1) == '"'
+
+  /** A sign that ends a name: what may stand in a name is judged by Spark's parser of names. */
+  def isSeparator: Boolean = text.length == 1 && "(),=;".contains(text.head)
+
+  def isEnd: Boolean = source.getType == SqlToken.EOF
+}
+
+object Token {
+
+  /** All tokens of the text but white space and comments; the last one is the end. */
+  def all(text: String): Vector[Token] = {
+    val lexer = new SqlBaseLexer(new UpperCase(CharStreams.fromString(text)))
+    lexer.removeErrorListeners()
+    val found = new mutable.ArrayBuffer[Token]
+    while (found.isEmpty || !found.last.isEnd) {
+      val token = lexer.nextToken()
+      if (token.getChannel == SqlToken.DEFAULT_CHANNEL) found += of(text, token)
+    }
+    found.toVector
+  }
+
+  private def of(text: String, token: SqlToken): Token = {
+    // ANTLR counts code points, Java's strings count UTF-16 units
+    val at = (points: Int) => text.offsetByCodePoints(0, points)
+    if (token.getType == SqlToken.EOF) Token("end of the statement", text.length, text.length, token)
+    else Token(token.getText, at(token.getStartIndex), at(token.getStopIndex + 1), token)
+  }
+
+  /** Spark's keywords are in upper case for its lexer, whatever case they are written in; its own class is private. */
+  final private class UpperCase(text: CodePointCharStream) extends CharStream {
+    override def LA(i: Int): Int = {
+      val c = text.LA(i)
+      if (c <= 0) c else Character.toUpperCase(c)
+    }
+
+    override def getText(interval: Interval): String = if (size > 0) text.getText(interval) else ""
+    override def consume(): Unit                     = text.consume()
+    override def getSourceName: String               = text.getSourceName
+    override def index: Int                          = text.index
+    override def mark: Int                           = text.mark
+    override def release(marker: Int): Unit          = text.release(marker)
+    override def seek(where: Int): Unit              = text.seek(where)
+    override def size: Int                           = text.size
+  }
+}
