@@ -307,7 +307,7 @@ object DovetailConf {
     Setting(
       entry(
         conf.transform(t => {
-          wrong(t).foreach(why => throw ErrorCondition.InvalidArgument(s"$key: $why.", "key" -> key)); t
+          wrong(t).foreach(why => throw ErrorCondition.InvalidSetting(s"$key: $why.", "key" -> key)); t
         }),
         ""
       ),

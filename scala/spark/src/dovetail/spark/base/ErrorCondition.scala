@@ -28,8 +28,11 @@ object ErrorCondition {
   /** A query is expected, and this is a command, or a statement that Spark does not optimize. */
   val NotAQuery = new ErrorCondition("DOVETAIL_NOT_A_QUERY", "42601")
 
-  /** An argument of a function, a statement or a setting is not one that it takes. */
+  /** An argument of a function or a statement is not one that it takes. */
   val InvalidArgument = new ErrorCondition("DOVETAIL_INVALID_ARGUMENT", "22023")
+
+  /** A setting has a value that it does not take. */
+  val InvalidSetting = new ErrorCondition("DOVETAIL_INVALID_SETTING", "22023")
 
   /** DOVETAIL ANALYZE cannot read this, or cannot do what is asked of it. */
   val NotAnalyzable = new ErrorCondition("DOVETAIL_NOT_ANALYZABLE", "0A000")
@@ -53,6 +56,7 @@ object ErrorCondition {
   val all: Seq[ErrorCondition] = Seq(
     NotAQuery,
     InvalidArgument,
+    InvalidSetting,
     NotAnalyzable,
     ColumnNotFound,
     PartitionNotFound,

@@ -62,7 +62,7 @@ final case class PrivateColumns(entries: Vector[PrivateColumns.Entry], unreadabl
    */
   def check(tables: Seq[Seq[String]], columns: Seq[String]): Unit = {
     unreadable.foreach(why =>
-      throw ErrorCondition.InvalidArgument(
+      throw ErrorCondition.InvalidSetting(
         s"${DovetailConf.PrivateColumns.key}: $why.",
         "key" -> DovetailConf.PrivateColumns.key
       )
