@@ -31,7 +31,10 @@ STATEMENTS = [
     ("DOVETAIL PROFILE DROP TABLE t", "takes a query (SELECT …), not a command"),
     ("DOVETAIL CALIBRATE 5 ROWS", "DOVETAIL CALIBRATE takes 100000 rows or more, not 5."),
     ("DOVETAIL ANALYZE star.sales", "expected TABLE, PATH or DATABASE. Allowed: DOVETAIL ANALYZE TABLE"),
-    ("DOVETAIL ANALYZE TABLE star.sales COLUMN (price)", "at or near 'COLUMN': expected the end of the statement. Allowed: "),
+    (
+        "DOVETAIL ANALYZE TABLE star.sales COLUMN (price)",
+        "at or near 'COLUMN': expected the end of the statement. Allowed: ",
+    ),
     ("DOVETAIL ANALYZE TABLE range(10)", "at or near '(': expected the end of the statement. Allowed: "),
     ("DOVETAIL ANALYZE PATH '/data'", "expected a name. Allowed: DOVETAIL ANALYZE TABLE"),
     (

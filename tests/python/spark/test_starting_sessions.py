@@ -157,7 +157,7 @@ from dovetail import jars
 jars.JARS = Path(sys.argv[1])
 refused(lambda: dovetail.enable(builder()))
 import pyspark
-pyspark.__version__ = "4.3.0"
+pyspark.__version__ = "99.0.0"
 refused(lambda: dovetail.enable(builder()))
 from pyspark import SparkContext
 say(SparkContext._gateway)
