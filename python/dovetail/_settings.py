@@ -7,6 +7,7 @@ Spark itself would only log a warning and use the default.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -15,8 +16,6 @@ from dovetail._identifiers import check_columns
 from dovetail.errors import ConfigError, StatementError, did_you_mean, listing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pyspark.sql import SparkSession
     from typing_extensions import Self
 
@@ -27,6 +26,9 @@ PREFIX = "spark.dovetail."
 
 # The setting whose value is a list of names of columns.
 PRIVATE_COLUMNS = "spark.dovetail.privateColumns"
+
+# A setting that another one needs: who gives the weight of a cost formula means this formula, unless one is named.
+NEEDS: Mapping[str, tuple[str, Value]] = {"card_weight": ("cost_model", "cardWeight")}
 
 # Spark keeps whole numbers in 64 bits.
 LARGEST_INT = 2**63 - 1
@@ -113,8 +115,24 @@ class Setting:
         return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def with_needed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by name, with those that they need and that are not given.
+
+    >>> with_needed({"card_weight": 0.5})
+    {'cost_model': 'cardWeight', 'card_weight': 0.5}
+    """
+    return {needed: value for name, (needed, value) in NEEDS.items() if name in values} | dict(values)
+
+
+class _WithNeeded(type):
+    """Calls of the class get the settings that the given ones need: a field does not tell whether it was given."""
+
+    def __call__(cls, *args: Any, **given: Any) -> Any:
+        return super().__call__(*args, **(given if args else with_needed(given)))
+
+
 @dataclass(frozen=True)
-class ConfigBase:
+class ConfigBase(metaclass=_WithNeeded):
     """Checks and conversions of `Config`; the fields are in the generated subclass."""
 
     SETTINGS: ClassVar[tuple[Setting, ...]] = ()
@@ -141,7 +159,7 @@ class ConfigBase:
         """
         by_name = {setting.name: setting for setting in cls.SETTINGS}
         conf = {}
-        for name, value in values.items():
+        for name, value in with_needed(values).items():
             if name not in by_name:
                 hint = did_you_mean(name, list(by_name))
                 raise ConfigError(f"there is no setting '{name}'.{hint} Settings: {listing(sorted(by_name))}.")

@@ -93,7 +93,7 @@ def test_a_config_cannot_change() -> None:
 
 
 def test_only_what_is_chosen_is_set() -> None:
-    assert Config.chosen({"card_weight": 0.25}) == {"spark.dovetail.cost.cardWeight": "0.25"}
+    assert Config.chosen({"min_gain": 0.25}) == {"spark.dovetail.reorder.minGain": "0.25"}
     assert Config.chosen({}) == {}
 
 
@@ -113,3 +113,12 @@ def test_text_that_is_no_value_raises(text: str) -> None:
 def test_numbers_as_java_writes_them(text: str) -> None:
     weight = next(setting for setting in Config.SETTINGS if setting.name == "card_weight")
     assert weight.parse(text) == float(text)
+
+
+def test_a_weight_selects_the_cost_model_that_has_it() -> None:
+    weight, model = "spark.dovetail.cost.cardWeight", "spark.dovetail.cost.model"
+    assert Config.chosen({"card_weight": 0.25}) == {weight: "0.25", model: "cardWeight"}
+    assert Config.chosen({"card_weight": 0.25, "cost_model": "physical"}) == {weight: "0.25", model: "physical"}
+    assert Config(card_weight=0.7).cost_model == "cardWeight"
+    assert Config(cost_model="physical", card_weight=0.25).cost_model == "physical"
+    assert Config().cost_model == "physical"

@@ -15,7 +15,7 @@ import dovetail.kernel.enumerate.Budget
 import dovetail.kernel.profile.RelationProfile
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
-import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.cluster.{ClusterCosts, Executors, TaskMemory}
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.JoinGroup
@@ -125,7 +125,14 @@ final class Planner(conf: SQLConf, session: SparkSession) {
 
   private def costModel(staticBytes: Double): CostModel = DovetailConf.CostModel.get(conf) match {
     case "cardWeight" => new CardWeightCosts(DovetailConf.CardWeight.get(conf))
-    case _            => new PhysicalCosts(constants, facts.copy(staticBytes = staticBytes))
+    case model        =>
+      val weight = DovetailConf.CardWeight
+      if (weight.get(conf) != weight.entry.defaultValue.get) FailOpen.warnOnce(
+        s"${weight.key} beside $model",
+        s"${weight.key} is set and not used: it belongs to the cost model 'cardWeight', and " +
+          s"${DovetailConf.CostModel.key} is '$model'."
+      )
+      new PhysicalCosts(constants, facts.copy(staticBytes = staticBytes))
   }
 
   /** Whether Spark refuses the plan. */
