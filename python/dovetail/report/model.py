@@ -14,8 +14,9 @@ from typing import Any
 # Sources of a number that rest on no statistics: ANALYZE would replace the guess.
 GUESSES = ("size", "assumed")
 
-# Parts of a cost in the order in which the work is done; `total` is their sum.
-COST_PARTS = ("exchange", "sort", "hash", "broadcast", "output")
+# Parts of a cost in the order in which the work is done; `total` is their sum. A `scan` below 0 is work that the join
+# saves of a scan.
+COST_PARTS = ("scan", "exchange", "sort", "hash", "broadcast", "output")
 
 
 @dataclass(frozen=True)

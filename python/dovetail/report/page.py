@@ -133,7 +133,8 @@ def _joins(tree: Tree, title: str) -> str:
     keys = [tag("span", "", class_=f"key {part}", aria_hidden="true") + text(part) for part in COST_PARTS]
     why = [tag("li", text(line)) for line in reasons(tree.joins)]
     told = tag("details", tag("summary", "Why these methods"), tag("ul", *why)) if why else ""
-    return _scroll(table, title) + tag("p", "Parts of the cost:", *keys, class_="soft") + told
+    saved = ", hatched: saved of a scan" if any(join.parts.get("scan", 0.0) < 0 for join in tree.joins) else ""
+    return _scroll(table, title) + tag("p", "Parts of the cost:", *keys, saved, class_="soft") + told
 
 
 def _join(join: Join, tree: Tree, most: float, ran: bool, second: bool) -> str:
@@ -158,9 +159,14 @@ def _join(join: Join, tree: Tree, most: float, ran: bool, second: bool) -> str:
 def _bar(join: Join, most: float) -> str:
     if not most or not join.parts:
         return ""
-    told = ", ".join(f"{part} {numbers.cost(value)}" for part, value in join.parts.items() if value)
+    told = ", ".join(
+        f"{part} {numbers.cost(value)}" if value > 0 else f"{part} saves {numbers.cost(-value)}"
+        for part, value in join.parts.items()
+        if value
+    )
     spans = [
-        tag("span", "", class_=part, style=f"width:{FULL * value / most:.1f}%")
+        # what is saved of a scan is as wide as its cost would be, and hatched
+        tag("span", "", class_=part if value > 0 else f"{part} saved", style=f"width:{FULL * abs(value) / most:.1f}%")
         for part, value in join.parts.items()
         if value
     ]

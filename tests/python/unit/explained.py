@@ -9,16 +9,9 @@ def estimate(value: float, source: str = "catalog", upper: float | None = None) 
     return {"value": value, "lower": 0.0, "upper": upper, "source": source}
 
 
-def join(relations: list[str], rows: float, **more: Any) -> dict[str, Any]:
-    cost = {
-        "exchange": rows,
-        "sort": 0.0,
-        "hash": 2 * rows,
-        "broadcast": 1.0,
-        "output": rows,
-        "scan": 0.0,
-        "total": 4 * rows + 1.0,
-    }
+def join(relations: list[str], rows: float, scan: float = 5.0, **more: Any) -> dict[str, Any]:
+    parts = {"exchange": rows, "sort": 0.0, "hash": 2 * rows, "broadcast": 1.0, "output": rows, "scan": scan}
+    cost = {**parts, "total": sum(parts.values())}
     condition = f"{relations[-2]}.k = {relations[-1]}.k"
     return {
         "relations": relations,
@@ -40,7 +33,7 @@ def bushy() -> dict[str, Any]:
     second = {"method": "broadcast hash", "cost": 99.0}
     after = [
         join(["b", "d"], 50, kind="left outer", actual_rows=200),
-        join(["a", "c"], 1000, runner_up=second, actual_rows=0),
+        join(["a", "c"], 1000, scan=-300.0, runner_up=second, actual_rows=0),
         join(["a", "b", "c", "d"], 10, actual_rows=10, q_error=1.0),
     ]
     group = {

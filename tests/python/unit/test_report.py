@@ -15,7 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator as Validator
 
 from dovetail.explanation import Explanation
-from dovetail.report import model
+from dovetail.report import model, numbers
 
 MADE = {"bushy": explained.bushy(), "left alone": explained.left_alone(), "star": explained.star(30)}
 MADE |= {"snowflake": explained.snowflake()}
@@ -206,3 +206,14 @@ def test_save(tmp_path: Path) -> None:
     for name, start in (("a.txt", "Dovetail"), ("a.html", "<!DOCTYPE"), ("a.json", "{"), ("a.mmd", "flowchart")):
         assert found.save(tmp_path / name).read_text(encoding="utf-8").startswith(start)
     assert json.loads((tmp_path / "a.json").read_text()) == MADE["bushy"]
+
+
+def test_every_part_of_a_cost_is_shown() -> None:
+    made = explained.bushy()
+    html = of(made)._repr_html_()
+    for join in made["groups"][0]["after"]["joins"]:
+        for part, value in join["cost"].items():
+            if value and part != "total":
+                told = f"{part} {numbers.cost(value)}" if value > 0 else f"{part} saves {numbers.cost(-value)}"
+                assert told in html, told
+    assert "hatched: saved of a scan" in html
