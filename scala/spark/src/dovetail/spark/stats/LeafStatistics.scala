@@ -172,7 +172,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   /** Local relations, ranges, cached relations, scans of data sources. */
   private def reported(name: String, leaf: LeafNode): RelationProfile = {
     val stats =
-      try leaf.stats
+      try asked(leaf)
       catch { case NonFatal(_) => Statistics(BigInt(conf.defaultSizeInBytes)) }
     val source = leaf match {
       // until it is filled, it has the statistics of the plan that will fill it
@@ -187,6 +187,15 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
         val expansion = leaf match { case _: DataSourceV2ScanRelation => Assumptions.ColumnarExpansion; case _ => 1.0 }
         footers(leaf).getOrElse(fromSize(leaf.output, stats.sizeInBytes.min(BigInt(Long.MaxValue)).toLong, expansion))
     }
+  }
+
+  /** From Spark 4.3 on, a scan tells its size alone unless statistics of plans are on. */
+  private def asked(leaf: LeafNode): Statistics = leaf match {
+    case r: DataSourceV2ScanRelation if r.stats.rowCount.isEmpty && !conf.planStatsEnabled && !conf.cboEnabled =>
+      val asking = conf.clone()
+      asking.setConf(SQLConf.PLAN_STATS_ENABLED, true)
+      SQLConf.withExistingConf(asking)(r.computeStats())
+    case _ => leaf.stats
   }
 
   /** What Dovetail collected: counts, or where the data has changed since, guesses. */
