@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import dovetail
-from dovetail import _sql
+from dovetail import _spark_errors, _sql
 from dovetail.cli import app
 
 pytestmark = pytest.mark.primary
@@ -97,7 +97,7 @@ def test_the_sql_reference_has_every_function_and_column(spark: SparkSession) ->
 def test_the_sql_reference_has_every_statement(spark: SparkSession) -> None:
     with pytest.raises(Exception, match="Allowed: ") as caught:
         _sql.rows(spark, "DOVETAIL")
-    listed = _sql.reason(caught.value).split("Allowed: ")[1].removesuffix(".")
+    listed = _spark_errors.reason(caught.value).split("Allowed: ")[1].removesuffix(".")
     statements = [f"DOVETAIL {rest}".strip() for rest in re.split(r"(?:^|, )DOVETAIL ", listed) if rest]
     assert len(statements) == 16
     # within a table, what has a bar stands in HTML
