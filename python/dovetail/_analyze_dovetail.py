@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dovetail import _spark_errors
-from dovetail._analyze_mode import ALL, Mode, Request, Statement, names, partition_clause
+from dovetail._analyze_mode import Mode, Request, Statement, names, partition_clause
 from dovetail._analyze_target import Database, Table
 from dovetail.errors import AnalyzeError, NotAnalyzableError, listing
 
@@ -35,7 +35,7 @@ class DovetailPass(Mode):
             )
 
     def refuse(self, target: Table | Database, request: Request) -> None:
-        restricted = request.names_columns or isinstance(request.partitions, tuple) or request.groups
+        restricted = isinstance(request.columns, tuple) or isinstance(request.partitions, tuple) or request.groups
         if isinstance(target, Database) and restricted:
             raise NotAnalyzableError(
                 f"{target.name} is a database: its tables differ, so columns, partitions and groups cannot be given. "
@@ -43,7 +43,7 @@ class DovetailPass(Mode):
             )
 
     def statements(self, table: Table, request: Request) -> tuple[Statement, ...]:
-        columns = None if request.columns in (None, ALL) else tuple(request.columns or ())
+        columns = request.columns if isinstance(request.columns, tuple) else None
         for column in (*(columns or ()), *(name for group in request.groups for name in group)):
             table.column(column)
         kind = "PATH" if table.kind == "path" else "TABLE"

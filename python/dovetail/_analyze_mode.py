@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from dovetail import _sql
 from dovetail._identifiers import PartitionValue, Quotes, literal, quote
 from dovetail.errors import AnalyzeError, NotAnalyzableError
 from dovetail.statistics import TableStats, stats
@@ -59,11 +60,6 @@ class Request:
         """
         return cls(_columns(columns), _partitions(partitions), histogram, noscan, _groups(groups))
 
-    @property
-    def names_columns(self) -> bool:
-        """Whether it names columns, which another table may not have."""
-        return isinstance(self.columns, tuple)
-
 
 @dataclass(frozen=True)
 class Statement:
@@ -109,6 +105,11 @@ class Mode(ABC):
     def known(self, spark: SparkSession, table: Table, request: Request) -> TableStats:
         """What is known of the table afterwards."""
         return replace(stats(spark, table.quoted), table=table.name)
+
+
+def histograms_are_off(spark: SparkSession) -> bool:
+    """Whether the session's setting says that histograms are not to be used, and so not built."""
+    return (_sql.setting(spark, TOGGLE_KEY) or "").strip().lower() == "false"
 
 
 def names(columns: Iterable[str]) -> str:

@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from dovetail import _spark_errors, _sql
-from dovetail._analyze_mode import ALL, TOGGLE_KEY, Mode, PartitionSpec, Request, Statement, names, partition_clause
+from dovetail._analyze_mode import (
+    ALL,
+    Mode,
+    PartitionSpec,
+    Request,
+    Statement,
+    histograms_are_off,
+    names,
+    partition_clause,
+)
 from dovetail._analyze_target import Database, Table
 from dovetail._identifiers import PartitionValue
 from dovetail.errors import (
@@ -93,7 +102,7 @@ class SparkAnalyze(Mode):
 
     def refuse(self, target: Table | Database, request: Request) -> None:
         if isinstance(target, Database):
-            if request.partitions is not None or request.names_columns:
+            if request.partitions is not None or isinstance(request.columns, tuple):
                 raise NotAnalyzableError(
                     f"{target.name} is a database: its tables differ, so columns takes only 'all' there, and "
                     f"partitions nothing. Call analyze per table. Tables: {listing(target.tables)}."
@@ -112,9 +121,7 @@ class SparkAnalyze(Mode):
             )
 
     def settings(self, spark: SparkSession, request: Request) -> dict[str, str]:
-        wanted = request.histogram
-        if wanted is None and _sql.setting(spark, TOGGLE_KEY) == "false":
-            wanted = False
+        wanted = False if request.histogram is None and histograms_are_off(spark) else request.histogram
         return {} if wanted is None else {HISTOGRAM_KEY: "true" if wanted else "false"}
 
     def statements(self, table: Table, request: Request) -> tuple[Statement, ...]:

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING
 
 from dovetail import _spark_errors, _sql, _watch
 from dovetail._analyze_dovetail import DovetailPass
-from dovetail._analyze_mode import TOGGLE_KEY, Columns, Groups, Mode, Partitions, Request, Statement
+from dovetail._analyze_mode import (
+    TOGGLE_KEY,
+    Columns,
+    Groups,
+    Mode,
+    Partitions,
+    Request,
+    Statement,
+    histograms_are_off,
+)
 from dovetail._analyze_spark import SparkAnalyze
 from dovetail._analyze_target import Database, Table, resolved, table
 from dovetail._watch import Tell
@@ -103,7 +112,7 @@ def analyze(
     chosen.check(request)
     _sql.require_dovetail(spark)
     run = _Run(spark, chosen, request)
-    if histogram and _sql.setting(spark, TOGGLE_KEY) == "false":
+    if histogram and histograms_are_off(spark):
         run.notes.append(f"histogram=True, but {TOGGLE_KEY}=false: what is built now is not used by Dovetail.")
     try:
         with resolved(spark, target) as found:

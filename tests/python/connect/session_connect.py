@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from frames import assert_rows
 from pyspark.errors import AnalysisException
-from pyspark.sql import Row, SparkSession
-from pyspark.testing import assertDataFrameEqual
+from pyspark.sql import SparkSession
 
 import dovetail
 from dovetail import Config, _sql
@@ -68,8 +68,7 @@ def test_analyze_in_one_pass(spark: SparkSession) -> None:
     assert [table.table for table in every] == ["d", "f", "s"]  # type: ignore[union-attr]
     frame = dovetail.analyze(spark, spark.table("f").where("k > 1"), progress=False)
     assert isinstance(frame, dovetail.TableStats)
-    again = spark.sql("DOVETAIL ANALYZE TABLE f").select("rows", "files_read")
-    assertDataFrameEqual(again, [Row(rows=20000, files_read=0)])
+    assert_rows(spark.sql("DOVETAIL ANALYZE TABLE f").select("rows", "files_read"), (20000, 0))
 
 
 def test_advise(spark: SparkSession) -> None:
@@ -102,7 +101,7 @@ def test_explain(spark: SparkSession, how: str) -> None:
         found = dovetail.explain(QUERY, spark if how == "text" else None)
     assert found.reordered
     assert found.to_dict()["groups"][0]["after"]["order"] in str(found)
-    assertDataFrameEqual(spark.sql("SHOW VIEWS").where("viewName LIKE '%dovetail%'"), [])
+    assert_rows(spark.sql("SHOW VIEWS").where("viewName LIKE '%dovetail%'"))
 
 
 def test_compare(spark: SparkSession) -> None:

@@ -1,4 +1,4 @@
-"""What tests share that compare a DataFrame of a classic session with the rows that it has to have."""
+"""What tests share that compare a DataFrame, classic or Connect, with the rows that it has to have."""
 
 from __future__ import annotations
 
