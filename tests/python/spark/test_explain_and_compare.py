@@ -130,7 +130,7 @@ def test_the_log_of_queries(spark: SparkSession, bad: str) -> None:
         time.sleep(0.1)
     found = spark.sql(f"SELECT * FROM dovetail_queries() WHERE id > {before}")
     # the written order has 200,000 rows out of its first join
-    gains = ("predicted_gain > 0", "seen_gain > 0.99")
+    gains = ("predicted_gain > 0 AS predicted", "seen_gain > 0.99 AS seen")
     shown = found.selectExpr("query", "groups", "reordered", "runs", "join_rows", *gains)
     assert_rows(shown, (text, 1, 1, 1, 110, True, True))
 
