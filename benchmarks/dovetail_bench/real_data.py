@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dovetail import _sql
+from dovetail import _spark_errors
 from dovetail.errors import DovetailError
 from dovetail_bench import real_engines, report
 from dovetail_bench.accuracy import Estimated
@@ -90,7 +90,7 @@ def _measure(engine: Engine, query: RealQuery, truth: TrueSizes, result: Measure
         order = engine.order(query)
         values = {relations: engine.estimate(query, relations) for relations in query.sizes}
     except Exception as failed:  # of the engine: a finding about this query, not the end of the run
-        result.failures[query.name] = _sql.reason(failed)
+        result.failures[query.name] = _spark_errors.reason(failed)
         return
     result.orders[query.name] = str(order)
     result.couts[query.name] = cout(order, partial(truth.of_order, query))

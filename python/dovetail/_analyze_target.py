@@ -1,23 +1,30 @@
-"""What the target of `analyze` is: a table with its columns, or a database with its tables; else what is near it."""
+"""What the target of `analyze` is: a table, a path, a DataFrame, or a database with tables; else what is near it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from dovetail import _sql
-from dovetail._identifiers import parse_name, quote_name
+from dovetail import _spark_errors, _sql
+from dovetail._identifiers import PartitionValue, Quotes, parse_name, quote_name
+from dovetail._query import temporary_view
 from dovetail.errors import (
     AnalyzeError,
     ColumnNotFoundError,
     NotAnalyzableError,
+    PartitionNotFoundError,
     TargetNotFoundError,
     did_you_mean,
     listing,
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+# What a DataFrame is called in progress, warnings and results: it has no name of its own.
+FRAME = "DataFrame"
 
 # Spark types (as DESCRIBE prints them, up to the first bracket or blank) for which ANALYZE ... FOR COLUMNS works on
 # every Spark line.
@@ -31,26 +38,31 @@ NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND",
 
 @dataclass(frozen=True)
 class Table:
-    """A table or view that Spark knows.
+    """One thing to analyze that has columns.
 
     Attributes:
-        parts: Its name, part by part, as the user gave it.
-        columns: Type by column name, partition columns included, in order.
+        parts: Its name for SQL, part by part; of a path its format and the path.
+        columns: Type by column name, partition columns included, in order. None are listed of a path or a DataFrame:
+            the session checks their names when it runs the statement.
         partition_columns: Names of the columns it is partitioned by, in order.
         case_sensitive: Whether the session tells A from a.
-        escapes: Whether the session's parser knows backslash escapes in string literals.
+        quotes: How the session's parser reads string literals.
+        kind: What it is: a table or view, files by their path, or a DataFrame.
+        label: What people call it, where that is not its parts.
     """
 
     parts: tuple[str, ...]
     columns: dict[str, str]
     partition_columns: tuple[str, ...]
     case_sensitive: bool = False
-    escapes: bool = True
+    quotes: Quotes = Quotes.BACKSLASH
+    kind: Literal["table", "path", "frame"] = "table"
+    label: str = ""
 
     @property
     def name(self) -> str:
         """The name for people."""
-        return ".".join(self.parts)
+        return self.label or ".".join(self.parts)
 
     @property
     def quoted(self) -> str:
@@ -63,7 +75,9 @@ class Table:
         Raises:
             ColumnNotFoundError: No such column; the message lists those there are.
         """
-        found = self.match(name, tuple(self.columns))
+        if self.kind != "table":
+            return name
+        found = self._match(name, tuple(self.columns))
         if found is None:
             raise ColumnNotFoundError(
                 f"table {self.name} has no column '{name}'.{did_you_mean(name, list(self.columns))} Columns: "
@@ -71,7 +85,39 @@ class Table:
             )
         return found
 
-    def match(self, name: str, names: tuple[str, ...]) -> str | None:
+    def partitioned_by(self) -> tuple[str, ...]:
+        """The columns it is partitioned by.
+
+        Raises:
+            PartitionNotFoundError: There are none.
+        """
+        if not self.partition_columns:
+            raise PartitionNotFoundError(
+                f"table {self.name} is not partitioned: leave partitions out to analyze the whole table."
+            )
+        return self.partition_columns
+
+    def partition(self, spec: Mapping[str, PartitionValue]) -> dict[str, PartitionValue]:
+        """The values of a partition specification by the names that the table has for its partition columns.
+
+        Raises:
+            PartitionNotFoundError: The table is not partitioned by one of its names.
+        """
+        if self.kind != "table":
+            return dict(spec)
+        known = self.partitioned_by()
+        values = {}
+        for name, value in spec.items():
+            column = self._match(name, known)
+            if column is None:
+                raise PartitionNotFoundError(
+                    f"table {self.name} is not partitioned by '{name}'.{did_you_mean(name, known)} Partition columns: "
+                    f"{listing(known)}."
+                )
+            values[column] = value
+        return values
+
+    def _match(self, name: str, names: tuple[str, ...]) -> str | None:
         """The one of `names` that `name` means in this session, None where none is meant."""
         if name in names:
             return name
@@ -102,27 +148,34 @@ class Database:
         return ".".join(self.parts)
 
 
-def resolve(spark: SparkSession, target: object) -> Table | Database:
-    """The table or view of this name, else the database of this name; `db.*` is always the database.
+@contextmanager
+def resolved(spark: SparkSession, target: str | DataFrame) -> Iterator[Table | Database]:
+    """What a target is, for the body of a `with`, at whose end the view of a DataFrame goes away.
+
+    A name is the table or view of this name, else the database of this name; `db.*` is always the database.
 
     Raises:
-        TargetNotFoundError: Neither exists; the message names near matches.
-        NotAnalyzableError: The target is a DataFrame or a path, which Spark's ANALYZE does not take.
+        TargetNotFoundError: There is nothing of this name; the message names near matches.
+        NotAnalyzableError: The target is of no kind that can be analyzed.
     """
-    if not isinstance(target, str):
+    if isinstance(target, str):
+        yield _named(spark, target)
+    elif hasattr(target, "createOrReplaceTempView"):
+        with temporary_view(target, "analyze") as view:
+            yield Table((view,), {}, (), quotes=_sql.quotes(spark), kind="frame", label=FRAME)
+    else:
         raise NotAnalyzableError(
-            f"analyze(mode='spark') takes the name of a table or database, got {type(target).__name__}. Spark's "
-            "ANALYZE keeps statistics in the catalog, so they need a table: df.write.saveAsTable('db.name'), then "
-            "analyze(spark, 'db.name')."
+            "analyze takes a table, a view, a path (parquet.`/data`), a database or a DataFrame, not "
+            f"{type(target).__name__}."
         )
+
+
+def _named(spark: SparkSession, target: str) -> Table | Database:
     if target.strip().endswith(".*"):
         return database(spark, parse_name(target.strip()[:-2]))
     parts = parse_name(target)
     if len(parts) == 2 and "/" in parts[1]:
-        raise NotAnalyzableError(
-            f"'{target}' is a path, and Spark's ANALYZE keeps statistics in the catalog, where paths have no place. "
-            f"Make a table: CREATE TABLE name USING {parts[0]} LOCATION '{parts[1]}', then analyze(spark, 'name')."
-        )
+        return Table(parts, {}, (), quotes=_sql.quotes(spark), kind="path", label=target)
     if len(parts) == 1 and _is_database_only(spark, parts[0]):
         return database(spark, parts)
     try:
@@ -151,11 +204,11 @@ def table(spark: SparkSession, parts: tuple[str, ...]) -> Table:
     try:
         described = _sql.rows(spark, f"DESCRIBE TABLE EXTENDED {quote_name(parts)}")
     except Exception as error:
-        if not _sql.is_spark_error(error):
+        if not _spark_errors.is_spark_error(error):
             raise
-        if _sql.condition(error).startswith(NOT_FOUND):
+        if _spark_errors.condition(error).startswith(NOT_FOUND):
             raise TargetNotFoundError(_not_found(spark, parts)) from error
-        raise AnalyzeError(f"Spark could not describe {'.'.join(parts)}: {_sql.reason(error)}") from error
+        raise AnalyzeError(f"Spark could not describe {'.'.join(parts)}: {_spark_errors.reason(error)}") from error
     columns: dict[str, str] = {}
     partition_columns: list[str] = []
     section = columns_section = "columns"
@@ -171,7 +224,7 @@ def table(spark: SparkSession, parts: tuple[str, ...]) -> Table:
         columns,
         tuple(partition_columns),
         case_sensitive=_sql.setting(spark, "spark.sql.caseSensitive") == "true",
-        escapes=_sql.escapes(spark),
+        quotes=_sql.quotes(spark),
     )
 
 
@@ -184,13 +237,13 @@ def database(spark: SparkSession, parts: tuple[str, ...]) -> Database:
     try:
         tables = _tables(spark, parts)
     except Exception as error:
-        if not _sql.is_spark_error(error):
+        if not _spark_errors.is_spark_error(error):
             raise
         raise TargetNotFoundError(_not_found(spark, parts)) from error
     try:
         views = {row["viewName"] for row in _sql.rows(spark, f"SHOW VIEWS IN {quote_name(parts)}")}
     except Exception as error:
-        if not _sql.is_spark_error(error):
+        if not _spark_errors.is_spark_error(error):
             raise
         # Most V2 catalogs have no views to show.
         views = set()
@@ -209,7 +262,7 @@ def _not_found(spark: SparkSession, parts: tuple[str, ...]) -> str:
     try:
         tables = _tables(spark, tuple(namespace))
     except Exception as error:
-        if not _sql.is_spark_error(error):
+        if not _spark_errors.is_spark_error(error):
             raise
         databases = [row[0] for row in _sql.rows(spark, "SHOW DATABASES")]
         hint = did_you_mean(".".join(namespace), databases)

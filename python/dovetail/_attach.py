@@ -5,7 +5,7 @@ which extensions put their parts, and asks it for rules and strategies again whe
 later is found too. So do the table functions, once they are registered by hand. Only the parser was made at the start:
 statements of Dovetail's own need a session that starts later, and every copy of this one is such a session.
 
-It is the one module that reaches into the JVM (py4j): there is no SQL for this.
+There is no SQL for this: _py4j.py does it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dovetail import _sql
+from dovetail import _py4j, _sql
 from dovetail.config import Config
 from dovetail.errors import RemoteServerError, SessionRunningError, StatementError, UnsupportedSparkError
 from dovetail.jars import jar_path, line_of
@@ -94,8 +94,8 @@ def attach(spark: SparkSession, jar: str | Path | None = None, **config: Any) ->
         _hook_in(spark, _jar(spark, jar))
     for key, value in settings.items():
         _sql.put(spark, key, value)
-    whole = before and _knows_statements(spark)
-    found = spark if whole else type(spark)(spark.sparkContext, _classic(spark).cloneSession())
+    whole = before and _py4j.parses(spark, "DOVETAIL PROFILE SELECT 1")
+    found = spark if whole else _py4j.copy_of(spark)
     here, elsewhere = ((*HERE, *NEW_SESSION), ()) if whole else (HERE, NEW_SESSION)
     return Attached(status(spark), here, elsewhere, found)
 
@@ -109,7 +109,7 @@ def _check(spark: object) -> None:
             "clients. Start the server with the words that `dovetail submit-args` prints; dovetail.status(spark) then "
             "shows that it is on."
         )
-    if spark.sparkContext._jsc is None:  # type: ignore[attr-defined]
+    if _py4j.is_stopped(spark):  # type: ignore[arg-type]
         raise SessionRunningError(
             "the session is stopped. Start one with dovetail.enable(SparkSession.builder).getOrCreate()."
         )
@@ -130,52 +130,12 @@ def _jar(spark: SparkSession, jar: str | Path | None) -> str:
     return str(Path(jar).resolve())
 
 
-def _classic(spark: SparkSession) -> Any:
-    return spark._jsparkSession
-
-
-def _knows_statements(spark: SparkSession) -> bool:
-    """Whether the session's parser is one of ours."""
-    try:
-        _classic(spark).sessionState().sqlParser().parsePlan("DOVETAIL PROFILE SELECT 1")
-    except Exception as error:
-        if not _sql.is_spark_error(error):
-            raise
-        return False
-    return True
-
-
 def _hook_in(spark: SparkSession, jar: str) -> None:
-    jvm: Any = spark._jvm
-    session = _classic(spark)
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    if not _has_class(loader):
-        # Spark's own class loader for added jars: what --jars would have done, for the driver and for executors
-        if not hasattr(loader, "addURL") or "MutableURLClassLoader" not in loader.getClass().getName():
-            raise SessionRunningError(
-                f"this JVM takes no more jars (its class loader is {loader.getClass().getName()}). Have the platform "
-                "start it with the jar, `dovetail jar-path`, and call attach() again, or with the words that "
-                "`dovetail submit-args` prints."
-            )
-        spark._jsc.addJar(jar)
-        loader.addURL(jvm.java.io.File(jar).toURI().toURL())
-    extensions = session.extensions()
-    jvm.dovetail.DovetailExtensions().apply(extensions)
-    extensions.registerTableFunctions(session.sessionState().tableFunctionRegistry())
+    _py4j.load(spark, jar, _EXTENSION_CLASS)
+    _py4j.extend(spark)
     if not _sql.has_dovetail(spark):
-        built = jvm.org.apache.spark.sql.dovetail.BuildInfo.sparkLine()
         raise UnsupportedSparkError(
-            f"the JVM has a Dovetail jar for Spark {built} on its class path, and this is Spark {spark.version}: it "
-            "has switched itself off. Start the session without it, or with the jar that "
+            f"the JVM has a Dovetail jar for Spark {_py4j.line_of_loaded_jar(spark)} on its class path, and this is "
+            f"Spark {spark.version}: it has switched itself off. Start the session without it, or with the jar that "
             f"`dovetail jar-path --spark-version {spark.version}` prints."
         )
-
-
-def _has_class(loader: Any) -> bool:
-    try:
-        loader.loadClass(_EXTENSION_CLASS)
-    except Exception as error:
-        if "ClassNotFoundException" in str(error):
-            return False
-        raise
-    return True

@@ -19,8 +19,8 @@ from urllib.request import getproxies
 import typer
 
 import dovetail
-from dovetail import _sql
-from dovetail._identifiers import quote_name
+from dovetail import _spark_errors, _sql
+from dovetail._identifiers import quote
 from dovetail.calibration import FEWEST_ROWS
 from dovetail.errors import DovetailError, PySparkMissingError, StatementError
 from dovetail.explanation import checked_format, format_of
@@ -176,12 +176,12 @@ def _reported() -> Iterator[None]:
         typer.echo(f"dovetail: {error.filename or ''}: {error.strerror or error}", err=True)
         raise typer.Exit(1) from error
     except Exception as error:
-        if not _sql.is_spark_error(error):
+        if not _spark_errors.is_spark_error(error):
             raise
-        condition = _sql.condition(error)
+        condition = _spark_errors.condition(error)
         # without a name of Spark's it is an error of Dovetail's own, in the JVM
         says = "Spark says: " if condition else ""
-        typer.echo(f"dovetail: {says}{_sql.reason(error)}{_HINTS.get(condition, '')}", err=True)
+        typer.echo(f"dovetail: {says}{_spark_errors.reason(error)}{_HINTS.get(condition, '')}", err=True)
         raise typer.Exit(1) from error
 
 
@@ -248,7 +248,7 @@ def _add_view(spark: SparkSession, name: str, path: str) -> None:
     format = _FORMATS.get(Path(path).suffix.lower(), "parquet")
     options = {"path": path, **({"header": "true", "inferSchema": "true"} if format == "csv" else {})}
     told = ", ".join(f"{key} {_sql.text_literal(spark, value)}" for key, value in options.items())
-    _sql.rows(spark, f"CREATE TEMPORARY VIEW {quote_name((name,))} USING {format} OPTIONS ({told})")
+    _sql.rows(spark, f"CREATE TEMPORARY VIEW {quote(name)} USING {format} OPTIONS ({told})")
 
 
 def _query(sql: str | None, file: Path | None) -> str:

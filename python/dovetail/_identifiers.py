@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from decimal import Decimal
+from enum import Enum
 
 from dovetail.errors import StatementError
 
@@ -87,24 +88,33 @@ def quote_name(parts: tuple[str, ...]) -> str:
     return ".".join(quote(part) for part in parts)
 
 
-def string_literal(text: str, escapes: bool = True) -> str:
-    r"""A string as a SQL literal.
+class Quotes(Enum):
+    """How a parser reads a single quote within a string literal."""
 
-    Args:
-        text: Any string.
-        escapes: Whether the session's parser knows backslash escapes, which it does by default. Without them a single
-            quote is put between double quotes; literals next to each other are one.
+    BACKSLASH = "escaped by a backslash: Spark's default"
+    ADJACENT = "between double quotes, in a literal of its own: Spark with spark.sql.parser.escapedStringLiterals"
+    DOUBLED = "doubled: DOVETAIL statements about pins and rows, which Dovetail parses itself; DuckDB"
 
-    >>> print(string_literal("O'Neil"), string_literal("O'Neil", escapes=False))
-    'O\'Neil' 'O' "'" 'Neil'
+
+def string_literal(text: str, style: Quotes = Quotes.BACKSLASH) -> str:
+    r"""A string as a SQL literal, in the style of the parser that is to read it.
+
+    >>> for style in Quotes:
+    ...     print(string_literal("O'Neil", style))
+    'O\'Neil'
+    'O' "'" 'Neil'
+    'O''Neil'
     """
-    if escapes:
+    if style is Quotes.BACKSLASH:
         return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    if style is Quotes.DOUBLED:
+        return "'" + text.replace("'", "''") + "'"
+    # Spark reads literals next to each other as one.
     return """ "'" """.join(f"'{part}'" for part in text.split("'"))
 
 
-def literal(value: PartitionValue, escapes: bool = True) -> str:
-    r"""A Python value as a SQL literal, for partition specifications; `escapes` as in `string_literal`.
+def literal(value: PartitionValue, style: Quotes = Quotes.BACKSLASH) -> str:
+    r"""A Python value as a SQL literal, for partition specifications; `style` as in `string_literal`.
 
     >>> print(literal("O'Neil"), literal(5), literal(None), literal(True))
     'O\'Neil' 5 NULL true
@@ -125,7 +135,7 @@ def literal(value: PartitionValue, escapes: bool = True) -> str:
     if isinstance(value, datetime.date):
         return f"DATE'{value.isoformat()}'"
     if isinstance(value, str):
-        return string_literal(value, escapes)
+        return string_literal(value, style)
     raise StatementError(
         f"{value!r} cannot be a partition value. Allowed: str, int, float, bool, Decimal, date, datetime, and None for "
         "the NULL partition."

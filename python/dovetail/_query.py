@@ -31,11 +31,17 @@ def query_text(query: DataFrame | str, spark: SparkSession | None, call: str) ->
         return
     if not hasattr(query, "createOrReplaceTempView"):
         raise StatementError(f"{call} takes a DataFrame or the text of a query, got {type(query).__name__}.")
-    session = _sql.session_of(query)
+    with temporary_view(query, call) as view:
+        yield query.sparkSession, f"SELECT * FROM {view}"  # noqa: S608 - the name is ours
+
+
+@contextmanager
+def temporary_view(frame: DataFrame, call: str) -> Iterator[str]:
+    """A view of a DataFrame for the body of a `with`: the name by which SQL can speak of it."""
     # A name no one else has: a view of the user's must never be replaced.
     view = f"__dovetail_{call}_{uuid.uuid4().hex}"
-    query.createOrReplaceTempView(view)
+    frame.createOrReplaceTempView(view)
     try:
-        yield session, f"SELECT * FROM {view}"  # noqa: S608 - the name is ours
+        yield view
     finally:
-        _sql.rows(session, f"DROP VIEW IF EXISTS {view}")
+        _sql.rows(frame.sparkSession, f"DROP VIEW IF EXISTS {view}")

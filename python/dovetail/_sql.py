@@ -1,23 +1,24 @@
-"""The bridge to Spark: the only module that calls `spark.sql` and `spark.conf`, and nothing deeper.
+"""SQL text and runtime configuration: the only module that calls `spark.sql` and `spark.conf`.
 
-SQL text and runtime configuration work alike in classic sessions, in Spark Connect and through Thrift; py4j does not.
+Both work alike in classic sessions and in Spark Connect. What cannot be said in them is in _py4j.py.
 pyspark is imported inside the functions, so that `import dovetail` works without it.
 """
 
 from __future__ import annotations
 
 import json
-import uuid
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dovetail._identifiers import string_literal
+from dovetail import _py4j
+from dovetail._identifiers import Quotes, string_literal
+from dovetail._spark_errors import condition, is_spark_error, own_error
 from dovetail.errors import NotEnabledError, StatementError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import Row, SparkSession
 
 ENABLED_KEY = "spark.dovetail.enabled"
 
@@ -39,18 +40,28 @@ _NO_STATEMENTS = (
 
 
 def rows(spark: SparkSession, statement: str) -> list[Row]:
-    """Runs a statement and returns all its rows."""
-    return spark.sql(statement).collect()
+    """Runs a statement and returns all its rows.
+
+    Raises:
+        DovetailError: Dovetail's jar refused it. Errors of Spark's own pass through.
+    """
+    try:
+        return spark.sql(statement).collect()
+    except Exception as error:
+        ours = own_error(error)
+        if ours is None:
+            raise
+        raise ours from error
 
 
 def text_literal(spark: SparkSession, text: str) -> str:
     """A string as the literal that this session's parser reads back as that string."""
-    return string_literal(text, escapes(spark))
+    return string_literal(text, quotes(spark))
 
 
-def escapes(spark: SparkSession) -> bool:
-    """Whether this session's parser knows backslash escapes in string literals."""
-    return setting(spark, ESCAPED_LITERALS_KEY) != "true"
+def quotes(spark: SparkSession) -> Quotes:
+    """How this session's parser reads string literals."""
+    return Quotes.ADJACENT if setting(spark, ESCAPED_LITERALS_KEY) == "true" else Quotes.BACKSLASH
 
 
 def function_rows(spark: SparkSession, function: str, *arguments: str) -> list[dict[str, Any]]:
@@ -143,84 +154,6 @@ def is_connect(spark: SparkSession) -> bool:
     return "connect" in type(spark).__module__
 
 
-@contextmanager
-def cancellable(spark: SparkSession) -> Iterator[str]:
-    """Cancels the jobs that the body of a `with` started where it is interrupted (Ctrl-C), and no others.
-
-    Yields the tag that its jobs have.
-    """
-    tag = f"dovetail-{uuid.uuid4().hex}"
-    cancel: Callable[[str], object]
-    forget: Callable[[str], object]
-    if is_connect(spark):
-        spark.addTag(tag)
-        cancel, forget = spark.interruptTag, spark.removeTag
-    else:
-        # not the session's tags, which belong to the calling thread of the JVM: after Ctrl-C that is another one
-        context = spark.sparkContext
-        context.addJobTag(tag)
-        cancel, forget = context.cancelJobsWithTag, context.removeJobTag
-    try:
-        yield tag
-    except BaseException as error:
-        if not _interrupted(error):
-            raise
-        _again_where_the_connection_broke(lambda: cancel(tag))
-        if isinstance(error, KeyboardInterrupt):
-            raise
-        raise KeyboardInterrupt from error
-    finally:
-        _again_where_the_connection_broke(lambda: forget(tag))
-
-
-def _interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is behind an error: pyspark's own clean-up after it may fail, which hides it."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None
-
-
-def _again_where_the_connection_broke(call: Callable[[], object]) -> None:
-    """Calls, and once more where that failed: py4j closes the interrupted connection and may take the next with it."""
-    try:
-        call()
-    except Exception as error:
-        if type(error).__name__ != "Py4JNetworkError":
-            raise
-        call()
-
-
-def is_spark_error(error: BaseException) -> bool:
-    """Whether this error was raised by Spark (classic or Connect) rather than by Python code."""
-    try:
-        from pyspark.errors import PySparkException
-    except ImportError:
-        return False
-    # Where pyspark has no class for an error, as for most of failed jobs, classic sessions raise py4j's.
-    return isinstance(error, PySparkException) or type(error).__name__ == "Py4JJavaError"
-
-
-def reason(error: BaseException) -> str:
-    r"""What an error of Spark says, in one line; of a failed job, what caused it.
-
-    >>> job = "An error occurred while calling o1.sql.\n: X: Job aborted\n\tat a.b\nCaused by: Y: no Parquet\n\tat c"
-    >>> reason(Exception(job)), reason(Exception("[A] one\ntwo"))
-    ('Y: no Parquet', '[A] one')
-    """
-    lines = [line.strip(" :") for line in str(error).splitlines() if line.strip()]
-    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
-        causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-        return causes[-1] if causes else lines[1]
-    return lines[0] if lines else type(error).__name__
-
-
-def condition(error: BaseException) -> str:
-    """Spark's name of an error, e.g. TABLE_OR_VIEW_NOT_FOUND; empty where it has none."""
-    # 4.x: getCondition (getErrorClass is deprecated there); 3.5: getErrorClass.
-    name = getattr(error, "getCondition", None) or getattr(error, "getErrorClass", None)
-    return (name() if name is not None else None) or ""
-
-
 def running_session() -> SparkSession | None:
     """The session that runs in this process, classic or Connect; None where none does. Starts nothing."""
     try:
@@ -231,26 +164,7 @@ def running_session() -> SparkSession | None:
     if active is not None:
         return active
     # getActiveSession is per thread: another thread's session is as much in the way.
-    from pyspark import SparkContext
-
-    if getattr(SparkContext, "_active_spark_context", None) is None:
-        return None
-    return SparkSession.builder.getOrCreate()
-
-
-def jvm_command() -> Sequence[str] | None:
-    """The command line by which this process started its JVM, None where it did not start one (yet)."""
-    try:
-        from pyspark import SparkContext
-    except ImportError:
-        return None
-    process = getattr(getattr(SparkContext, "_gateway", None), "proc", None)
-    return None if process is None else process.args
-
-
-def session_of(frame: DataFrame) -> SparkSession:
-    """The session a DataFrame belongs to."""
-    return frame.sparkSession
+    return SparkSession.builder.getOrCreate() if _py4j.context_runs() else None
 
 
 def session_or_active(spark: SparkSession | None) -> SparkSession:

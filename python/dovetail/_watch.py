@@ -1,4 +1,4 @@
-"""How far a running statement is: the share of its tasks that are done, asked of Spark while the caller waits.
+"""A running statement: cancelled where it is interrupted, and asked how far it is while the caller waits.
 
 The calling thread runs the statement under a job tag; a thread of ours asks Spark's status tracker about that tag. Over
 Spark Connect (from 4.0) the server tells by itself. What cannot be asked is not shown: watching never fails the work.
@@ -7,11 +7,12 @@ Spark Connect (from 4.0) the server tells by itself. What cannot be asked is not
 from __future__ import annotations
 
 import threading
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dovetail import _sql
+from dovetail import _py4j, _sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,8 +26,42 @@ Tell = Callable[[float], None]
 @contextmanager
 def statement(spark: SparkSession, tell: Tell) -> Iterator[None]:
     """The body of a `with` runs one statement: cancelled where it is interrupted, watched while it runs."""
-    with _sql.cancellable(spark) as tag, watched(spark, tag, tell):
+    with cancellable(spark) as tag, watched(spark, tag, tell):
         yield
+
+
+@contextmanager
+def cancellable(spark: SparkSession) -> Iterator[str]:
+    """Cancels the jobs that the body of a `with` started where it is interrupted (Ctrl-C), and no others.
+
+    Yields the tag that its jobs have.
+    """
+    tag = f"dovetail-{uuid.uuid4().hex}"
+    cancel, forget = (_tag_over_connect if _sql.is_connect(spark) else _py4j.tag_jobs)(spark, tag)
+    try:
+        yield tag
+    except BaseException as error:
+        if not _interrupted(error):
+            raise
+        cancel()
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise KeyboardInterrupt from error
+    finally:
+        forget()
+
+
+def _tag_over_connect(spark: SparkSession, tag: str) -> tuple[Callable[[], object], Callable[[], object]]:
+    """What `_py4j.tag_jobs` does, over Spark Connect, which has calls for it."""
+    spark.addTag(tag)
+    return lambda: spark.interruptTag(tag), lambda: spark.removeTag(tag)
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error: pyspark's own clean-up after it may fail, which hides it."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 @contextmanager
@@ -43,7 +78,7 @@ def _asked(spark: SparkSession, tag: str, tell: Tell) -> Iterator[None]:
     def ask() -> None:
         while not over.wait(PERIOD):
             try:
-                found = share(_stages(spark, tag))
+                found = share(_py4j.stages(spark, tag))
             except Exception:
                 return
             if found is not None and not over.is_set():
@@ -56,17 +91,6 @@ def _asked(spark: SparkSession, tag: str, tell: Tell) -> Iterator[None]:
     finally:
         over.set()
         thread.join()
-
-
-def _stages(spark: SparkSession, tag: str) -> Iterator[tuple[int, int]]:
-    """Tasks, and those that are done, of every stage of the tag's jobs."""
-    tracker: Any = spark.sparkContext._jsc.sc().statusTracker()
-    for job in tracker.getJobIdsForTag(tag):
-        info = tracker.getJobInfo(job)
-        for stage in info.get().stageIds() if info.isDefined() else ():
-            of = tracker.getStageInfo(stage)
-            if of.isDefined():
-                yield of.get().numTasks(), of.get().numCompletedTasks()
 
 
 @contextmanager

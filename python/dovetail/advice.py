@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from dovetail import _collect, _sql
+from dovetail import _sql
+from dovetail._analyze_dovetail import analyze_statement
 from dovetail._identifiers import parse_name
 from dovetail._query import query_text
 from dovetail._table_text import table_text
@@ -194,7 +195,7 @@ def _together(table: str, uses: list[tuple[int, dict[str, Any]]], queries: int) 
 def _statement(one: str, table: str, columns: tuple[str, ...], groups: tuple[tuple[str, ...], ...]) -> str:
     """The statement of one query, for the columns of all of them."""
     kind = "PATH" if one.startswith("DOVETAIL ANALYZE PATH") else "TABLE"
-    return _collect.statement(kind, table, "", _collect.Request(columns, None, groups))
+    return analyze_statement(kind, table, columns=columns, groups=groups)
 
 
 def _order(one: TableAdvice) -> tuple[float, int, str]:

@@ -1,59 +1,47 @@
 """`analyze`: collects statistics, with Dovetail's one pass or with Spark's own ANALYZE, and returns what is known then.
 
-Dovetail's is in _collect.py. The flow of Spark's, every variant of it: check how the arguments go together
-(_analyze_sql.Request) → what is the target (_analyze_target.resolve) → the statements (_analyze_sql.plan) → run them
-with progress, histograms switched for the call only → `stats`.
+One pipeline for both modes: the request (_analyze_mode) → what the target is (_analyze_target) → the mode's statements
+(_analyze_dovetail, _analyze_spark) → run them with progress, under the settings of the mode → what is known, and
+warnings of what is less than asked for.
 """
 
 from __future__ import annotations
 
 import warnings
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from dovetail import _sql, _watch
-from dovetail._analyze_database import every_table
-from dovetail._analyze_sql import Columns, Partitions, Plan, Request, Statement, plan
-from dovetail._analyze_target import Database, Table, resolve, table
-from dovetail._collect import Groups, collect
-from dovetail._collect import Request as CollectRequest
-from dovetail._partitions import partition_stats, partitions_of
+from dovetail import _spark_errors, _sql, _watch
+from dovetail._analyze_dovetail import DovetailPass
+from dovetail._analyze_mode import (
+    TOGGLE_KEY,
+    Columns,
+    Groups,
+    Mode,
+    Partitions,
+    Request,
+    Statement,
+    histograms_are_off,
+)
+from dovetail._analyze_spark import SparkAnalyze
+from dovetail._analyze_target import Database, Table, resolved, table
 from dovetail._watch import Tell
 from dovetail.errors import (
     AnalyzeError,
+    AnalyzeIncompleteError,
+    DovetailError,
     DovetailWarning,
     NotAnalyzableError,
-    PartitionNotFoundError,
-    did_you_mean,
-    listing,
+    NotEnabledError,
 )
 from dovetail.progress import progress as shown_progress
-from dovetail.statistics import DatabaseStats, TableStats, stats
+from dovetail.statistics import DatabaseStats, TableStats
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
-HISTOGRAM_KEY = "spark.sql.statistics.histogram.enabled"
-CBO_KEY = "spark.sql.cbo.enabled"
-
-# Spark's conditions for "this kind of target cannot be analyzed", each with what to do about it.
-_UNANALYZABLE = {
-    "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE": (
-        "it is a table of a V2 catalog, whose statistics come from the catalog itself; Dovetail uses what it reports "
-        "without any ANALYZE (see dovetail.stats)"
-    ),
-    "UNSUPPORTED_FEATURE.ANALYZE_VIEW": "it is a view; analyze the tables beneath it, or CACHE TABLE it first",
-    "UNSUPPORTED_FEATURE.ANALYZE_UNCACHED_TEMP_VIEW": (
-        "it is a temporary view that is not cached; analyze the tables beneath it, or CACHE TABLE it first"
-    ),
-    "EXPECT_PERMANENT_VIEW_NOT_TEMP": (
-        "it is a temporary view, of which Spark analyzes columns only: CACHE TABLE it and pass columns='all', "
-        "or analyze the tables beneath it"
-    ),
-}
-# The same condition on Spark 3.5, which had no name for it yet.
-_UNANALYZABLE["_LEGACY_ERROR_TEMP_1016"] = _UNANALYZABLE["EXPECT_PERMANENT_VIEW_NOT_TEMP"]
+_MODES: dict[str, Mode] = {"dovetail": DovetailPass(), "spark": SparkAnalyze()}
 
 
 def analyze(
@@ -84,8 +72,9 @@ def analyze(
         partitions: `{"year": 2024}` (all partitions beneath it), a list of such, or "all". None as a value is the NULL
             partition. With mode="spark", rows and bytes of these partitions, and not together with columns.
         histogram: For mode="spark": True builds an equi-height histogram per column (a second scan of the data), False
-            builds none; None leaves it to `spark.sql.statistics.histogram.enabled`, which is put back after the call.
-            mode="dovetail" always has quantiles.
+            builds none. None builds none where `spark.dovetail.histogram.enabled` is false, and else leaves it to
+            `spark.sql.statistics.histogram.enabled`, which is put back after the call. mode="dovetail" counts quantiles
+            in its one pass, and uses them, and writes them to Spark's catalog, where the former is true.
         mode: "dovetail", or "spark" for Spark's ANALYZE TABLE.
         progress: Shows progress on stderr: a bar with rich in a terminal or notebook, else one line per table.
         groups: Groups of columns whose distinct combinations are counted as well, those of joins on several columns:
@@ -113,106 +102,89 @@ def analyze(
         dovetail.analyze(spark, "tpcds")  # every table of a database
         dovetail.analyze(spark, "tpcds.store_sales", columns="all", histogram=True, mode="spark")
     """
-    if mode == "dovetail":
-        wanted = CollectRequest.of(columns, partitions, histogram, noscan, groups)
-        _sql.require_dovetail(spark)
-        return collect(spark, target, wanted, progress, callers=3)
-    if mode != "spark":
+    request = Request.of(columns, partitions, histogram, noscan, groups)
+    if mode not in _MODES:
         raise NotAnalyzableError(
             f"there is no mode '{mode}'. Allowed: 'dovetail' (one pass, kept by Dovetail) and 'spark' (Spark's ANALYZE "
             "TABLE)."
         )
-    if groups:
-        raise NotAnalyzableError("groups are not known to Spark's ANALYZE. Leave out mode='spark'.")
-    request = Request.of(columns, partitions, histogram, noscan)
+    chosen = _MODES[mode]
+    chosen.check(request)
     _sql.require_dovetail(spark)
-    found = resolve(spark, target)
-    with _histograms(spark, histogram):
-        if isinstance(found, Database):
-            return _analyze_database(spark, found, request, progress)
-        todo = plan(found, request)
-        _warn(spark, found, request, todo, callers=3)
-        with shown_progress("analyze", len(todo.statements), progress) as shown:
-            for statement in todo.statements:
-                with shown.step(statement.label) as tell:
-                    _run(spark, found, request, statement, tell)
-    result = replace(stats(spark, found.quoted), table=found.name)
-    if request.partitions is None:
-        return result
-    return replace(result, partitions=partition_stats(spark, found, request.partitions))
-
-
-def _analyze_database(spark: SparkSession, database: Database, request: Request, progress: bool) -> DatabaseStats:
-    if request.partitions is not None or isinstance(request.columns, tuple):
-        raise NotAnalyzableError(
-            f"{database.name} is a database: its tables differ, so columns takes only 'all' there, and partitions "
-            f"nothing. Call analyze per table. Tables: {listing(database.tables)}."
-        )
-
-    def one(name: str, tell: Tell) -> TableStats:
-        found = table(spark, (*database.parts, name))
-        todo = plan(found, request)
-        _warn(spark, found, request, todo, callers=6)
-        for statement in todo.statements:
-            _run(spark, found, request, statement, tell)
-        return stats(spark, found.quoted)
-
-    return every_table(database, one, progress)
-
-
-def _run(spark: SparkSession, target: Table, request: Request, statement: Statement, tell: Tell) -> None:
+    run = _Run(spark, chosen, request)
+    if histogram and histograms_are_off(spark):
+        run.notes.append(f"histogram=True, but {TOGGLE_KEY}=false: what is built now is not used by Dovetail.")
     try:
-        with _watch.statement(spark, tell):
-            _sql.rows(spark, statement.sql)
-    except Exception as error:
-        if not _sql.is_spark_error(error):
+        with resolved(spark, target) as found:
+            chosen.refuse(found, request)
+            with _sql.settings(spark, chosen.settings(spark, request)):
+                return run.database(found, progress) if isinstance(found, Database) else run.table(found, progress)
+    finally:
+        for note in run.notes:
+            warnings.warn(note, DovetailWarning, stacklevel=2)
+
+
+@dataclass
+class _Run:
+    """One call: its statements, run with progress, and what is to be said of them."""
+
+    spark: SparkSession
+    mode: Mode
+    request: Request
+    notes: list[str] = field(default_factory=list)
+
+    def table(self, table: Table, progress: bool) -> TableStats:
+        """One table, a step of the progress per statement."""
+        statements = self.mode.statements(table, self.request)
+        with shown_progress("analyze", len(statements), progress) as shown:
+            answers: list[Row] = []
+            for statement in statements:
+                with shown.step(statement.label) as tell:
+                    answers += self._answer(table, statement, tell)
+        return self._result(table, answers)
+
+    def database(self, database: Database, progress: bool) -> DatabaseStats:
+        """Every table in turn, each a step. One that fails does not stop the others: hours may lie behind.
+
+        Raises:
+            AnalyzeIncompleteError: Some tables could not be analyzed; the others are in its `done`.
+        """
+        done: list[TableStats] = []
+        failures: dict[str, str] = {}
+        with shown_progress(f"analyze {database.name}", len(database.tables), progress) as shown:
+            for name in database.tables:
+                with shown.step(name) as tell:
+                    try:
+                        one = table(self.spark, (*database.parts, name))
+                        statements = self.mode.statements(one, self.request)
+                        answers = [row for statement in statements for row in self._answer(one, statement, tell)]
+                        done.append(replace(self._result(one, answers), table=name))
+                    except AnalyzeError as error:
+                        failures[name] = str(error)
+        result = DatabaseStats(database.name, tuple(done))
+        if failures:
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
+            raise AnalyzeIncompleteError(
+                f"{len(failures)} of {len(database.tables)} tables of {database.name} could not be analyzed "
+                f"({reasons}). The others were; their statistics are in this error's `done`.",
+                result,
+                failures,
+            )
+        return result
+
+    def _answer(self, table: Table, statement: Statement, tell: Tell) -> list[Row]:
+        try:
+            with _watch.statement(self.spark, tell):
+                return _sql.statement_rows(self.spark, statement.sql)
+        except (AnalyzeError, NotEnabledError):
             raise
-        condition = _sql.condition(error)
-        if condition in _UNANALYZABLE:
-            raise NotAnalyzableError(
-                f"Spark's ANALYZE cannot be used on {target.name}: {_UNANALYZABLE[condition]}."
-            ) from error
-        if condition == "PARTITIONS_NOT_FOUND":
-            known = partitions_of(spark, target)
-            wanted = statement.label.removeprefix(target.name).strip()
-            hint = did_you_mean("/".join(f"{k}={v}" for k, v in _first_spec(request).items()), known)
-            raise PartitionNotFoundError(
-                f"table {target.name} has no {wanted}.{hint} Partitions: {listing(known)}."
-            ) from error
-        reason = _sql.reason(error)
-        raise AnalyzeError(
-            f"Spark could not analyze {target.name}: {reason} The statement was: {statement.sql}"
-        ) from error
+        except DovetailError as error:
+            raise AnalyzeError(f"{table.name} could not be analyzed: {error}") from error
+        except Exception as error:
+            if not _spark_errors.is_spark_error(error):
+                raise
+            raise self.mode.failure(self.spark, table, statement, error) from error
 
-
-def _first_spec(request: Request) -> dict[str, object]:
-    return dict(request.partitions[0]) if isinstance(request.partitions, tuple) else {}
-
-
-def _histograms(spark: SparkSession, histogram: bool | None) -> AbstractContextManager[None]:
-    if histogram is None:
-        return nullcontext()
-    return _sql.settings(spark, {HISTOGRAM_KEY: "true" if histogram else "false"})
-
-
-def _warn(spark: SparkSession, target: Table, request: Request, todo: Plan, callers: int) -> None:
-    """Warns of what will be less than asked for; `callers` frames up is the call of analyze()."""
-    found = []
-    if todo.skipped:
-        types = listing(f"{column} ({target.columns[column]})" for column in todo.skipped)
-        found.append(f"Spark has no statistics for {types}; the other columns are analyzed.")
-    timestamps = [column for column in todo.columns if target.columns[column].startswith("timestamp_ntz")]
-    if _sql.setting(spark, CBO_KEY) == "true":
-        if request.noscan and not spark.version.startswith("3."):
-            found.append(
-                f"with {CBO_KEY}=true, NOSCAN misleads Spark's own estimator: Spark 4 stores 0 rows for a table "
-                f"without statistics. Leave noscan out, or set {CBO_KEY}=false; Dovetail does not need it."
-            )
-        if timestamps:
-            found.append(
-                f"with {CBO_KEY}=true, Spark's own estimator fails (MatchError: TimestampNTZType) on queries that "
-                f"filter an analyzed TIMESTAMP_NTZ column: {listing(timestamps)}. Name the other columns, or set "
-                f"{CBO_KEY}=false; Dovetail does not need it."
-            )
-    for text in found:
-        warnings.warn(f"{target.name}: {text}", DovetailWarning, stacklevel=callers)
+    def _result(self, table: Table, answers: Sequence[Row]) -> TableStats:
+        self.notes += self.mode.notes(self.spark, table, self.request, answers)
+        return self.mode.known(self.spark, table, self.request)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,7 +20,17 @@ NAMES_SHOWN = 20
 
 
 class DovetailError(Exception):
-    """Base of every error that Dovetail raises on purpose."""
+    """Base of every error that Dovetail raises on purpose.
+
+    Attributes:
+        condition: Its name where Dovetail's jar raised it, e.g. "DOVETAIL_PIN_NOT_FOUND"; else empty.
+        sql_state: Its SQLSTATE where Dovetail's jar raised it; else empty.
+        parameters: What the jar's message speaks of, by name.
+    """
+
+    condition: str = ""
+    sql_state: str = ""
+    parameters: Mapping[str, str] = MappingProxyType({})
 
 
 class DovetailWarning(UserWarning):

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dovetail import _sql
+from dovetail import _sql, _watch
 from dovetail._query import query_text
 from dovetail.errors import StatementError
 from dovetail.report import mermaid, model, page, text
@@ -139,7 +139,7 @@ def explain(
 
 def _fetched(spark: SparkSession, query: str, actual: bool) -> dict[str, Any]:
     arguments = (query, "json", "actual") if actual else (query, "json")
-    with _sql.cancellable(spark):
+    with _watch.cancellable(spark):
         rows = _sql.function_rows(spark, "dovetail_explain", *arguments)
     found: dict[str, Any] = json.loads(rows[0]["explain"])
     return found

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dovetail import _sql
-from dovetail._identifiers import quote
-from dovetail._steer import quoted
+from dovetail._identifiers import Quotes, quote, string_literal
 from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def capture(spark: SparkSession, name: str, sql: str, order: str | None = None) 
         The pin, once per group of three or more relations.
     """
     _sql.require_dovetail(spark)
-    chosen = "" if order is None else f" AS {quoted(order)}"
+    chosen = "" if order is None else f" AS {string_literal(order, Quotes.DOUBLED)}"
     _sql.rows(spark, f"DOVETAIL PIN {_name(name)}{chosen} FOR {sql}")
     return tuple(pin for pin in all(spark) if pin.name == name)
 
@@ -79,13 +78,13 @@ def remove(spark: SparkSession, name: str) -> None:
 def save(spark: SparkSession, path: str) -> None:
     """Writes all pins to a file, on any file system that the cluster knows."""
     _sql.require_dovetail(spark)
-    _sql.rows(spark, f"DOVETAIL SAVE PINS {quoted(path)}")
+    _sql.rows(spark, f"DOVETAIL SAVE PINS {string_literal(path, Quotes.DOUBLED)}")
 
 
 def load(spark: SparkSession, path: str) -> tuple[Pin, ...]:
     """Adds the pins of a file, in the place of those of the same names; returns all pins."""
     _sql.require_dovetail(spark)
-    _sql.rows(spark, f"DOVETAIL LOAD PINS {quoted(path)}")
+    _sql.rows(spark, f"DOVETAIL LOAD PINS {string_literal(path, Quotes.DOUBLED)}")
     return all(spark)
 
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dovetail import _sql
-from dovetail._identifiers import parse_name, quote_name
-from dovetail._steer import quoted
+from dovetail._identifiers import Quotes, parse_name, quote_name, string_literal
 from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
@@ -69,13 +68,13 @@ def forget(spark: SparkSession, *, sql: str | None = None, table: str | None = N
 def save(spark: SparkSession, path: str) -> None:
     """Writes all numbers to a file, on any file system that the cluster knows."""
     _sql.require_dovetail(spark)
-    _sql.rows(spark, f"DOVETAIL SAVE ROWS {quoted(path)}")
+    _sql.rows(spark, f"DOVETAIL SAVE ROWS {string_literal(path, Quotes.DOUBLED)}")
 
 
 def load(spark: SparkSession, path: str) -> tuple[KnownRows, ...]:
     """Adds the numbers of a file: a JSON list of ``{"query": …, "rows": …}`` or ``{"table": …, "rows": …}``."""
     _sql.require_dovetail(spark)
-    _sql.rows(spark, f"DOVETAIL LOAD ROWS {quoted(path)}")
+    _sql.rows(spark, f"DOVETAIL LOAD ROWS {string_literal(path, Quotes.DOUBLED)}")
     return all(spark)
 
 

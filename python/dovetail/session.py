@@ -10,15 +10,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dovetail import _launch, _sql
+from dovetail import _launch, _py4j, _sql
 from dovetail.config import Config
-from dovetail.errors import PySparkMissingError, RemoteServerError, SessionRunningError, UnsupportedSparkError
+from dovetail.errors import RemoteServerError, SessionRunningError, UnsupportedSparkError
 from dovetail.jars import jar_path, line_of, parse_line, pyspark_version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from pyspark.conf import SparkConf
 
 EXTENSION = "dovetail.DovetailExtensions"
 JARS_KEY = "spark.jars"
@@ -79,7 +77,7 @@ def enable(builder: Builder, **config: Any) -> Builder:
     jar = _jar(options)
     if _launch.GATEWAY_PORT in os.environ:
         return _enable_under_submit(builder, options, jar, settings)
-    launched = _sql.jvm_command()
+    launched = _py4j.jvm_command()
     if launched is not None and not any(jar in _launch.split_list(_value_part(word)) for word in launched):
         raise SessionRunningError(_JVM_WITHOUT_JAR)
 
@@ -165,7 +163,7 @@ def _refuse_remote(options: dict[str, str]) -> None:
 
 def _enable_under_submit(builder: Builder, options: dict[str, str], jar: str, settings: dict[str, str]) -> Builder:
     """Under spark-submit the JVM and its class path are there already; only the extension class can still be named."""
-    submitted = _submitted_conf()
+    submitted = _py4j.submitted_conf()
     name = jar.rsplit("/", 1)[-1]
     if not any(name in submitted.get(key, "") for key in SUBMITTED_JARS_KEYS):
         raise SessionRunningError(_SUBMITTED_WITHOUT_JAR)
@@ -174,16 +172,6 @@ def _enable_under_submit(builder: Builder, options: dict[str, str], jar: str, se
         value = _launch.append(value, entry)
     section = _explain_section({**dict(submitted.getAll()), **options})
     return _with(builder, {EXTENSIONS_KEY: _launch.append(value, EXTENSION), **section, **settings})
-
-
-def _submitted_conf() -> SparkConf:
-    """What spark-submit was given: once the process is connected to its JVM, a new SparkConf holds it."""
-    try:
-        from pyspark import SparkConf, SparkContext
-    except ImportError as missing:
-        raise PySparkMissingError("pyspark is not installed: pip install 'dovetail-spark[spark]'.") from missing
-    SparkContext._ensure_initialized()
-    return SparkConf()
 
 
 def _value_part(word: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail import _sql
 from dovetail._identifiers import parse_name, quote_name
+from dovetail._spark_errors import condition, is_spark_error
 from dovetail._table_statistics import ColumnStats, DatabaseStats, GroupStats, PartitionStats, TableStats
 from dovetail.errors import TargetNotFoundError
 
@@ -40,9 +41,7 @@ def stats(spark: SparkSession, target: str) -> TableStats:
     try:
         table, *others = _sql.function_rows(spark, "dovetail_stats", quote_name(parse_name(target)))
     except Exception as error:
-        if _sql.is_spark_error(error) and _sql.condition(error).startswith(
-            ("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND")
-        ):
+        if is_spark_error(error) and condition(error).startswith(("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND")):
             raise TargetNotFoundError(
                 f"there is no table, view or path '{target}'. Expected db.table, a temporary view, or a path such as "
                 "parquet.`/data/sales`; SHOW TABLES lists the tables of the current database."

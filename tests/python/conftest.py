@@ -21,6 +21,9 @@ import dovetail
 ROOT = Path(__file__).resolve().parents[2]
 ORDER = ("unit", "spark", "connect", "hive", "notebooks", "iceberg", "delta", "wheel", "benchmarks")
 
+# Where a script in a process of its own finds the package, and what tests share.
+SCRIPTS_IMPORT = ("python", "tests/python/spark")
+
 # A JVM needs some 10 s on a loaded machine; after this many seconds it waits for something that will not come.
 PROCESS_SECONDS = 240
 
@@ -100,7 +103,7 @@ def run_python(tmp_path: Path) -> Run:
         code: str, *arguments: str, env: dict[str, str] | None = None, check: bool = True
     ) -> subprocess.CompletedProcess[str]:
         environ = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
-        environ |= {"PYTHONPATH": str(ROOT / "python"), **(env or {})}
+        environ |= {"PYTHONPATH": os.pathsep.join(str(ROOT / path) for path in SCRIPTS_IMPORT), **(env or {})}
         done = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(code), *arguments],
             capture_output=True,

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
+from dovetail._identifiers import Quotes, string_literal
 from dovetail.errors import DovetailError
 from dovetail.progress import progress
 
@@ -185,7 +186,7 @@ def _generate(benchmark: Benchmark, scale: float, directory: Path, database: Pat
 
 def _write(connection: DuckDBPyConnection, table: str, directory: Path) -> int:
     directory.mkdir(parents=True)
-    target = str(directory / "part-0.parquet").replace("'", "''")
-    connection.execute(f"COPY {table} TO '{target}' (FORMAT parquet)")
+    target = string_literal(str(directory / "part-0.parquet"), Quotes.DOUBLED)
+    connection.execute(f"COPY {table} TO {target} (FORMAT parquet)")
     counted = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
     return int(counted[0]) if counted else 0

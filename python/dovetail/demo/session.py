@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import dovetail
 from dovetail import _sql
+from dovetail._identifiers import quote
 from dovetail.demo.data import Dataset
 from dovetail.errors import DovetailError, PySparkMissingError
 from dovetail.progress import progress
@@ -47,13 +48,13 @@ def session() -> Iterator[SparkSession]:
             .config("spark.driver.memory", MEMORY)
             .config("spark.driver.host", "localhost")
             .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.log.level", "ERROR")
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.warehouse.dir", str(Path(work) / "warehouse"))
         )
         spark = dovetail.enable(builder).getOrCreate()
         try:
-            spark.sparkContext.setLogLevel("ERROR")
             _sql.require_dovetail(spark)
             yield spark
         finally:
@@ -65,8 +66,8 @@ def prepare(spark: SparkSession, data: Dataset, texts: Collection[str]) -> None:
     _sql.rows(spark, f"CREATE DATABASE {DATABASE}")
     _sql.rows(spark, f"USE {DATABASE}")
     for table in data.tables:
-        location = data.location(table).as_posix().replace("\\", "\\\\").replace("'", "\\'")
-        _sql.rows(spark, f"CREATE TABLE {table} USING parquet LOCATION '{location}'")
+        location = _sql.text_literal(spark, data.location(table).as_posix())
+        _sql.rows(spark, f"CREATE TABLE {quote(table)} USING parquet LOCATION {location}")
     words = {word for text in texts for word in re.findall(r"\w+", text.lower())}
     todo = {
         table: columns

@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from frames import assert_rows
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 import dovetail
 from dovetail import Config, _sql
-from dovetail.analysis import HISTOGRAM_KEY
+from dovetail._analyze_spark import HISTOGRAM_KEY
 from dovetail.errors import NotAnalyzableError, RemoteServerError, TargetNotFoundError
 
 QUERY = "SELECT count(*) AS n, sum(s.v) AS v FROM f JOIN d ON f.k = d.k JOIN s ON f.o = s.o WHERE s.x = 1"
@@ -67,8 +68,7 @@ def test_analyze_in_one_pass(spark: SparkSession) -> None:
     assert [table.table for table in every] == ["d", "f", "s"]  # type: ignore[union-attr]
     frame = dovetail.analyze(spark, spark.table("f").where("k > 1"), progress=False)
     assert isinstance(frame, dovetail.TableStats)
-    (row,) = spark.sql("DOVETAIL ANALYZE TABLE f").collect()
-    assert (row["rows"], row["files_read"]) == (20000, 0)
+    assert_rows(spark.sql("DOVETAIL ANALYZE TABLE f").select("rows", "files_read"), (20000, 0))
 
 
 def test_advise(spark: SparkSession) -> None:
@@ -101,7 +101,7 @@ def test_explain(spark: SparkSession, how: str) -> None:
         found = dovetail.explain(QUERY, spark if how == "text" else None)
     assert found.reordered
     assert found.to_dict()["groups"][0]["after"]["order"] in str(found)
-    assert [row for row in spark.sql("SHOW VIEWS").collect() if "dovetail" in row["viewName"]] == []
+    assert_rows(spark.sql("SHOW VIEWS").where("viewName LIKE '%dovetail%'"))
 
 
 def test_compare(spark: SparkSession) -> None:

@@ -24,6 +24,7 @@ CODE = """
 import sys
 from pyspark.sql import SparkSession
 import dovetail
+from frames import assert_rows
 
 packages, home = sys.argv[1:3]
 builder = (
@@ -46,8 +47,8 @@ def inputs(sql):
     return {r["name"]: r["rows"] for g in dovetail.explain(sql, spark).to_dict()["groups"] for r in g["relations"]}
 
 
-def count():
-    return spark.sql("SELECT count(*) FROM db.sales").head()[0]
+def assert_count(rows):
+    assert_rows(spark.sql("SELECT count(*) FROM db.sales"), (rows,))
 
 
 spark.sql("CREATE DATABASE db")
@@ -80,7 +81,7 @@ assert dovetail.stats(spark, f"delta.`{path}`").rows == 20000
 spark.sql("ALTER TABLE db.sales SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
 spark.sql("DELETE FROM db.sales WHERE sale < 1000")
 spark.sql("INSERT INTO db.sales SELECT id, 1, 1, 2 FROM range(50)")
-assert count() == 19050
+assert_count(19050)
 stale = inputs(whole)["sales"]
 assert stale["lower"] <= 19050 <= (stale["upper"] or 1e30), stale
 dovetail.analyze(spark, "db.sales", progress=False)
@@ -91,15 +92,18 @@ assert dovetail.compare(spark, whole).same_answer
 # MERGE, time travel, OPTIMIZE
 spark.sql("MERGE INTO db.sales s USING db.item i ON s.sale = i.item_id + 2000 "
           "WHEN MATCHED THEN UPDATE SET store_id = 3")
-assert count() == 19050 and dovetail.compare(spark, whole).same_answer
+assert_count(19050)
+assert dovetail.compare(spark, whole).same_answer
 assert dovetail.compare(spark, whole.replace("db.sales s", "(SELECT * FROM db.sales VERSION AS OF 0) s")).same_answer
 spark.sql("OPTIMIZE db.sales")
-assert count() == 19050 and dovetail.compare(spark, query).same_answer
+assert_count(19050)
+assert dovetail.compare(spark, query).same_answer
 
 # a query without joins that were changed, and an empty table
 spark.sql("CREATE TABLE db.empty (store_id BIGINT) USING delta")
 empty = "SELECT count(*) FROM db.empty e JOIN db.store t USING (store_id) JOIN db.sales s USING (store_id)"
-assert spark.sql(empty).head()[0] == 0 and dovetail.compare(spark, empty).same_answer
+assert_rows(spark.sql(empty), (0,))
+assert dovetail.compare(spark, empty).same_answer
 print("passed")
 """
 

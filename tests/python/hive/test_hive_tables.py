@@ -14,6 +14,7 @@ CODE = """
 import sys
 from pyspark.sql import SparkSession
 import dovetail
+from frames import assert_rows
 
 home = sys.argv[1]
 builder = (
@@ -115,7 +116,7 @@ same(query)
 
 # new rows in a new partition, by Hive's way of naming them
 spark.sql("INSERT INTO db.sales PARTITION (p = 9) SELECT id, id % 100, 3 FROM range(100)")
-assert spark.sql("SELECT count(*) FROM db.sales").head()[0] == 20100
+assert_rows(spark.sql("SELECT count(*) FROM db.sales"), (20100,))
 assert dovetail.analyze(spark, "db.sales", progress=False).rows == 20100
 same(whole)
 

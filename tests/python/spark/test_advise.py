@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from frames import assert_rows
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
@@ -64,7 +65,7 @@ def test_a_frame_a_path_and_one_query(spark: SparkSession, queries: list[str], t
     frame = spark.read.parquet(f"{tmp_path}/it's").join(spark.table("adv.b"), "k")
     advice = dovetail.advise(spark, frame)
     assert advice.queries == 1
-    assert [row for row in spark.sql("SHOW VIEWS").collect() if "dovetail" in row["viewName"]] == []
+    assert_rows(spark.sql("SHOW VIEWS").where("viewName LIKE '%dovetail%'"))
     assert dovetail.advise(spark, [SECOND, frame]).queries == 2
     assert len(advice.run(spark, progress=False)) == 2
     assert dovetail.advise(spark, frame).tables == ()

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import dovetail
-from dovetail import _sql
-from dovetail.errors import DovetailError
+from dovetail import _spark_errors, _sql
+from dovetail._spark_errors import own_error
+from dovetail.errors import ColumnNotFoundError, DovetailError
 
 QUERY = (
     "SELECT count(*) FROM star.sales s JOIN star.item i ON s.item_id = i.item_id "
@@ -91,7 +93,7 @@ def test_conditions(
 ) -> None:
     with pytest.raises(PySparkException) as caught:
         _sql.rows(spark, statement)
-    assert _sql.condition(caught.value) == condition
+    assert _spark_errors.condition(caught.value) == condition
     assert caught.value.getSqlState()
     assert parameters.items() <= dict(caught.value.getMessageParameters() or {}).items()
 
@@ -151,3 +153,23 @@ def test_a_file_of_something_else(spark: SparkSession, tmp_path: Path) -> None:
 def test_a_partition_without_files(spark: SparkSession, tables: str) -> None:
     with pytest.warns(dovetail.errors.DovetailWarning, match="no file is in these partitions: nothing was read"):
         dovetail.analyze(spark, "star.sales", partitions={"year": 1999}, progress=False)
+
+
+def test_a_condition_in_the_jvm_makes_the_error(spark: SparkSession, spark_line: tuple[int, int]) -> None:
+    if spark_line < (4, 0):
+        pytest.skip("Spark 3.5 makes this exception with other arguments")
+    from pyspark.errors.exceptions.captured import convert_exception
+
+    context: Any = spark.sparkContext
+    jvm, name = context._jvm, "DOVETAIL_COLUMN_NOT_FOUND"
+    none, parameters = jvm.scala.Option.empty(), jvm.PythonUtils.toScalaMap({"column": "nmae"})
+    where = context._gateway.new_array(jvm.org.apache.spark.QueryContext, 0)
+    text = f"[{name}] 'nmae' is no column. SQLSTATE: 42703"
+    exception = jvm.org.apache.spark.sql.AnalysisException
+    found = own_error(
+        convert_exception(exception(text, none, none, none, jvm.scala.Option.apply(name), parameters, where))
+    )
+    assert type(found) is ColumnNotFoundError
+    assert str(found) == "'nmae' is no column."
+    # Spark knows the SQLSTATE of its own conditions only; here it is the one in the text
+    assert (found.condition, found.sql_state, found.parameters) == (name, "42703", {"column": "nmae"})

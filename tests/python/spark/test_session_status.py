@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from frames import assert_rows
 from pyspark.sql import SparkSession
 
 import dovetail
@@ -83,5 +84,4 @@ def test_generated_files_are_up_to_date(spark: SparkSession, root: Path) -> None
 @pytest.mark.parametrize("escaped", ["false", "true"])
 def test_a_text_reaches_spark_as_it_is(spark: SparkSession, text: str, escaped: str) -> None:
     with _sql.settings(spark, {_sql.ESCAPED_LITERALS_KEY: escaped, "spark.sql.variable.substitute": "false"}):
-        ((found,),) = _sql.rows(spark, f"SELECT {_sql.text_literal(spark, text)}")
-    assert found == text
+        assert_rows(spark.sql(f"SELECT {_sql.text_literal(spark, text)} AS text"), (text,))

@@ -9,7 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from frames import assert_rows
+from pyspark.sql import DataFrame, SparkSession
 
 # Analyzes every second partition of a table, from `first` on, `rounds` times.
 ANALYZE = """
@@ -60,10 +61,9 @@ def go(process: subprocess.Popen[str]) -> None:
     process.stdin.flush()
 
 
-def known(spark: SparkSession, path: str) -> tuple[int, bool]:
+def known(spark: SparkSession, path: str) -> DataFrame:
     """Rows of the table, and whether all of its files were read."""
-    row = spark.sql(f"SELECT rows, fresh FROM dovetail_stats('parquet.`{path}`') WHERE kind = 'table'").collect()[0]
-    return row["rows"], bool(row["fresh"])
+    return spark.sql(f"SELECT rows, fresh FROM dovetail_stats('parquet.`{path}`') WHERE kind = 'table'")
 
 
 def test_two_processes_write_at_once_and_one_is_killed(spark: SparkSession, tmp_path: Path) -> None:
@@ -85,21 +85,21 @@ def test_two_processes_write_at_once_and_one_is_killed(spark: SparkSession, tmp_
         for process in pair:
             says(process, "done")
         # each has written four partitions of one file, at the same time
-        assert known(spark, path) == (ROWS, True)
+        assert_rows(known(spark, path), (ROWS, True))
 
         go(killed)
         says(killed, "begun")
         end = time.monotonic() + 2
         while time.monotonic() < end:
-            assert spark.sql(query).collect()[0]["n"] == ROWS
+            assert_rows(spark.sql(query), (ROWS,))
         os.killpg(killed.pid, signal.SIGKILL)
         killed.wait()
-        assert spark.sql(query).collect()[0]["n"] == ROWS
-        assert abs(known(spark, path)[0] - ROWS) < ROWS / 10
+        assert_rows(spark.sql(query), (ROWS,))
+        assert_rows(known(spark, path).selectExpr(f"abs(rows - {ROWS}) < {ROWS / 10} AS near"), (True,))
         # its lock went with it: a writer waits 20 s for one that is held
         start = time.monotonic()
         spark.sql(f"DOVETAIL ANALYZE PATH parquet.`{path}`").collect()
-        assert known(spark, path) == (ROWS, True)
+        assert_rows(known(spark, path), (ROWS, True))
         assert time.monotonic() - start < 20
     finally:
         spark.conf.unset("spark.dovetail.store.path")
@@ -120,7 +120,7 @@ def test_files_overwritten_with_the_same_length_and_time(spark: SparkSession, tm
             f"SELECT count(*) AS n, min(a.k) AS k FROM parquet.`{path}` a "
             f"JOIN (SELECT CAST(id AS STRING) AS k FROM range(5000)) b ON a.k = b.k JOIN range(10) c ON a.g = c.id"
         )
-        assert tuple(spark.sql(query).collect()[0]) == (1000, "1000")
+        assert_rows(spark.sql(query), (1000, "1000"))
         frame = spark.sql(query)
         ours, theirs = next(path.glob("part-*")), next(other.glob("part-*"))
         then = ours.stat()
@@ -129,7 +129,7 @@ def test_files_overwritten_with_the_same_length_and_time(spark: SparkSession, tm
         ours.write_bytes(theirs.read_bytes())
         os.utime(ours, ns=(then.st_atime_ns, then.st_mtime_ns))
         ours.with_name(f".{ours.name}.crc").unlink(missing_ok=True)
-        assert tuple(frame.collect()[0]) == (1000, "2000")
-        assert tuple(spark.sql(query).collect()[0]) == (1000, "2000")
+        assert_rows(frame, (1000, "2000"))
+        assert_rows(spark.sql(query), (1000, "2000"))
     finally:
         spark.conf.unset("spark.dovetail.store.path")

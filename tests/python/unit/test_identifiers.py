@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail._identifiers import literal, parse_name, quote, quote_name, string_literal
+from dovetail._identifiers import Quotes, literal, parse_name, quote, quote_name, string_literal
 from dovetail.errors import StatementError
 
 PARTS = st.lists(st.text(min_size=1, max_size=8).filter(str.strip), min_size=1, max_size=4).map(tuple)
@@ -66,7 +66,11 @@ def test_other_values_are_refused() -> None:
 
 
 def test_without_escapes_quotes_go_between_other_quotes() -> None:
-    assert string_literal(r"a'b\c", escapes=False) == """'a' "'" 'b\\c'"""
+    assert string_literal(r"a'b\c", Quotes.ADJACENT) == """'a' "'" 'b\\c'"""
+
+
+def test_dovetails_own_statements_double_quotes() -> None:
+    assert string_literal(r"a'b\c", Quotes.DOUBLED) == r"'a''b\c'"
 
 
 def test_quote_doubles_backticks() -> None:

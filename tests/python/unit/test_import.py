@@ -61,17 +61,3 @@ def test_signatures_are_the_contract() -> None:
     )
     assert list(inspect.signature(dovetail.explain).parameters) == ["df_or_sql", "spark", "format", "actual"]
     assert list(inspect.signature(dovetail.enable).parameters) == ["builder", "config"]
-
-
-def test_only_the_bridge_touches_spark_and_only_attach_the_jvm(root) -> None:  # type: ignore[no-untyped-def]
-    package = root / "python" / "dovetail"
-    files = list(package.glob("*.py"))
-    assert len(files) > 10
-    for file in files:
-        text = file.read_text(encoding="utf-8")
-        if file.name != "_attach.py":
-            assert "_jvm" not in text.replace("_jvm_", ""), file
-            assert "_jsparkSession" not in text, file
-        if file.name != "_sql.py":
-            assert "spark.sql(" not in text, file
-            assert "spark.conf." not in text.replace("spark.conf.set`", ""), file

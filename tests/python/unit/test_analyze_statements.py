@@ -1,4 +1,4 @@
-"""Every ANALYZE variant as Spark's grammar has it, and what is refused before Spark sees it."""
+"""The statements of both modes of analyze: every variant of Spark's grammar and of Dovetail's, and what is refused."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from dovetail._analyze_sql import Request, plan
+from dovetail._analyze_dovetail import DovetailPass
+from dovetail._analyze_mode import Mode, Request
+from dovetail._analyze_spark import SparkAnalyze
 from dovetail._analyze_target import Table
 from dovetail.errors import ColumnNotFoundError, NotAnalyzableError, PartitionNotFoundError
 
@@ -20,11 +22,19 @@ COLUMNS = {
 }
 SALES = Table(("db", "sales"), COLUMNS, ("year", "month"))
 PLAIN = Table(("t",), {"id": "int"}, ())
+FILES = Table(("parquet", "/data/x"), {}, (), kind="path", label="parquet.`/data/x`")
+
+
+def made(mode: Mode, table: Table, **arguments: Any) -> list[str]:
+    every = {"columns": None, "partitions": None, "histogram": None, "noscan": False, **arguments}
+    request = Request.of(**every)
+    mode.check(request)
+    mode.refuse(table, request)
+    return [statement.sql for statement in mode.statements(table, request)]
 
 
 def statements(table: Table = SALES, **arguments: Any) -> list[str]:
-    every = {"columns": None, "partitions": None, "histogram": None, "noscan": False, **arguments}
-    return [statement.sql for statement in plan(table, Request.of(**every)).statements]
+    return made(SparkAnalyze(), table, **arguments)
 
 
 @pytest.mark.parametrize(
@@ -60,9 +70,8 @@ def test_all_columns() -> None:
 
 
 def test_all_columns_names_them_where_some_would_fail_the_statement() -> None:
-    todo = plan(SALES, Request.of("all", None, None, False))
-    assert todo.skipped == ("tags",)
-    assert todo.statements[0].sql.endswith("FOR COLUMNS `id`, `Name`, `a.b`, `year`, `month`")
+    (statement,) = statements(columns="all")
+    assert statement.endswith("FOR COLUMNS `id`, `Name`, `a.b`, `year`, `month`")
 
 
 @pytest.mark.parametrize(
@@ -125,3 +134,27 @@ def test_a_wrong_partition_lists_the_partition_columns(partitions: Any, reason: 
 def test_partitions_of_a_table_without(partitions: Any) -> None:
     with pytest.raises(PartitionNotFoundError, match="t is not partitioned"):
         statements(PLAIN, partitions=partitions)
+
+
+@pytest.mark.parametrize(
+    ("table", "arguments", "expected"),
+    [
+        (SALES, {}, ["TABLE `db`.`sales`"]),
+        (SALES, {"columns": "all", "partitions": "all", "histogram": True}, ["TABLE `db`.`sales`"]),
+        (SALES, {"columns": ["id", "NAME"]}, ["TABLE `db`.`sales` COLUMNS (`id`, `NAME`)"]),
+        (SALES, {"groups": [["id", "a.b"]]}, ["TABLE `db`.`sales` GROUPS ((`id`, `a.b`))"]),
+        (
+            SALES,
+            {"partitions": [{"MONTH": None}, {"year": 2024}]},
+            ["TABLE `db`.`sales` PARTITION (`month` = NULL)", "TABLE `db`.`sales` PARTITION (`year` = 2024)"],
+        ),
+        (
+            FILES,
+            {"columns": ["x"], "groups": [["x", "y"]]},
+            ["PATH `parquet`.`/data/x` COLUMNS (`x`) GROUPS ((`x`, `y`))"],
+        ),
+        (FILES, {"partitions": {"p": "it's"}}, [r"PATH `parquet`.`/data/x` PARTITION (`p` = 'it\'s')"]),
+    ],
+)
+def test_statements_of_the_one_pass(table: Table, arguments: dict[str, Any], expected: list[str]) -> None:
+    assert made(DovetailPass(), table, **arguments) == [f"DOVETAIL ANALYZE {words}" for words in expected]

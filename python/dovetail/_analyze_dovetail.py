@@ -1,0 +1,78 @@
+"""mode="dovetail" of `analyze`: one pass over the data, whose results Dovetail keeps per file.
+
+    DOVETAIL ANALYZE TABLE t [PARTITION (p = 1)] [COLUMNS (a, b)] [GROUPS ((a, b))]
+    DOVETAIL ANALYZE PATH parquet.`/data` ...
+
+One statement per table, or per partition specification. The session keeps what it read of files that have not changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dovetail import _spark_errors
+from dovetail._analyze_mode import Mode, Request, Statement, names, partition_clause
+from dovetail._analyze_target import Database, Table
+from dovetail.errors import AnalyzeError, NotAnalyzableError, listing
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row, SparkSession
+
+
+class DovetailPass(Mode):
+    """DOVETAIL ANALYZE."""
+
+    def check(self, request: Request) -> None:
+        if request.noscan:
+            raise NotAnalyzableError(
+                "noscan=True is of mode='spark'. Without reading, Dovetail knows the sizes of files anyway."
+            )
+        if request.histogram is False:
+            raise NotAnalyzableError(
+                "histogram=False is of mode='spark': the one pass of mode='dovetail' has quantiles at no extra cost. "
+                "Set spark.dovetail.histogram.enabled=false not to use them."
+            )
+
+    def refuse(self, target: Table | Database, request: Request) -> None:
+        restricted = isinstance(request.columns, tuple) or isinstance(request.partitions, tuple) or request.groups
+        if isinstance(target, Database) and restricted:
+            raise NotAnalyzableError(
+                f"{target.name} is a database: its tables differ, so columns, partitions and groups cannot be given. "
+                f"Call analyze per table. Tables: {listing(target.tables)}."
+            )
+
+    def statements(self, table: Table, request: Request) -> tuple[Statement, ...]:
+        columns = request.columns if isinstance(request.columns, tuple) else None
+        for column in (*(columns or ()), *(name for group in request.groups for name in group)):
+            table.column(column)
+        kind = "PATH" if table.kind == "path" else "TABLE"
+        specs = request.partitions if isinstance(request.partitions, tuple) else (None,)
+        found = []
+        for spec in specs:
+            partition = "" if spec is None else partition_clause(table.partition(spec), table.quotes)
+            sql = analyze_statement(kind, table.quoted, partition, columns, request.groups)
+            found.append(Statement(sql, f"{table.name} {partition}".strip(), spec))
+        return tuple(found)
+
+    def failure(self, spark: SparkSession, table: Table, statement: Statement, error: Exception) -> AnalyzeError:
+        return AnalyzeError(f"{table.name} could not be analyzed: {_spark_errors.reason(error)}")
+
+    def notes(self, spark: SparkSession, table: Table, request: Request, answers: Sequence[Row]) -> list[str]:
+        return [f"{row['table']}: {row['notes']}" for row in answers if row["notes"]]
+
+
+def analyze_statement(
+    kind: str,
+    quoted: str,
+    partition: str = "",
+    columns: Sequence[str] | None = None,
+    groups: Sequence[Sequence[str]] = (),
+) -> str:
+    """`DOVETAIL ANALYZE` of one table or path, whose name and partition clause are SQL already."""
+    words = [f"DOVETAIL ANALYZE {kind} {quoted}", partition]
+    if columns is not None:
+        words.append(f"COLUMNS ({names(columns)})")
+    if groups:
+        words.append(f"GROUPS ({', '.join(f'({names(group)})' for group in groups)})")
+    return " ".join(word for word in words if word)

@@ -1,0 +1,157 @@
+"""What both modes of `analyze` share: the request, the statements made of it, and what a mode has to answer.
+
+analysis.py is the pipeline. _analyze_dovetail.py and _analyze_spark.py are the two modes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from dovetail import _sql
+from dovetail._identifiers import PartitionValue, Quotes, literal, quote
+from dovetail.errors import AnalyzeError, NotAnalyzableError
+from dovetail.statistics import TableStats, stats
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row, SparkSession
+
+    from dovetail._analyze_target import Database, Table
+
+ALL: Literal["all"] = "all"
+
+# Whether Dovetail uses histograms, and whether `analyze` lets Spark build them.
+TOGGLE_KEY = "spark.dovetail.histogram.enabled"
+
+PartitionSpec = Mapping[str, PartitionValue]
+Columns = Literal["all"] | Sequence[str] | None
+Partitions = Literal["all"] | PartitionSpec | Sequence[PartitionSpec] | None
+Groups = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What `analyze` was asked for, in one form.
+
+    Attributes:
+        columns: "all", names, or None where nothing was said.
+        partitions: Partition specifications, "all", or None where nothing was said.
+        histogram: Whether to build histograms; None where nothing was said.
+        noscan: Only the size in bytes, from the file system, without reading.
+        groups: Groups of columns whose distinct combinations are counted.
+    """
+
+    columns: Literal["all"] | tuple[str, ...] | None = None
+    partitions: Literal["all"] | tuple[PartitionSpec, ...] | None = None
+    histogram: bool | None = None
+    noscan: bool = False
+    groups: tuple[tuple[str, ...], ...] = ()
+
+    @classmethod
+    def of(
+        cls, columns: Columns, partitions: Partitions, histogram: bool | None, noscan: bool, groups: Groups = ()
+    ) -> Request:
+        """The request of a call's arguments.
+
+        Raises:
+            NotAnalyzableError: An argument is not of the kind that is allowed.
+        """
+        return cls(_columns(columns), _partitions(partitions), histogram, noscan, _groups(groups))
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement, what to call it in the progress, and the partition that it names."""
+
+    sql: str
+    label: str
+    spec: PartitionSpec | None = None
+
+
+class Mode(ABC):
+    """One way to collect statistics. The methods are called in this order, from `statements` on once per table."""
+
+    @abstractmethod
+    def check(self, request: Request) -> None:
+        """Raises NotAnalyzableError for arguments that this mode does not have, or that do not go together."""
+
+    @abstractmethod
+    def refuse(self, target: Table | Database, request: Request) -> None:
+        """Raises NotAnalyzableError for a target of which this mode cannot collect what is asked for."""
+
+    def settings(self, spark: SparkSession, request: Request) -> dict[str, str]:
+        """Configuration of the session that holds for the call."""
+        return {}
+
+    @abstractmethod
+    def statements(self, table: Table, request: Request) -> tuple[Statement, ...]:
+        """What to run for a table, in order.
+
+        Raises:
+            ColumnNotFoundError: A column does not exist, or cannot be analyzed.
+            PartitionNotFoundError: The table is not partitioned like that.
+        """
+
+    @abstractmethod
+    def failure(self, spark: SparkSession, table: Table, statement: Statement, error: Exception) -> AnalyzeError:
+        """What an error of Spark's in a statement means."""
+
+    @abstractmethod
+    def notes(self, spark: SparkSession, table: Table, request: Request, answers: Sequence[Row]) -> list[str]:
+        """What was less than asked for, by the table's facts and the rows that the statements returned."""
+
+    def known(self, spark: SparkSession, table: Table, request: Request) -> TableStats:
+        """What is known of the table afterwards."""
+        return replace(stats(spark, table.quoted), table=table.name)
+
+
+def histograms_are_off(spark: SparkSession) -> bool:
+    """Whether the session's setting says that histograms are not to be used, and so not built."""
+    return (_sql.setting(spark, TOGGLE_KEY) or "").strip().lower() == "false"
+
+
+def names(columns: Iterable[str]) -> str:
+    """Columns as SQL lists them."""
+    return ", ".join(quote(column) for column in columns)
+
+
+def partition_clause(values: PartitionSpec, style: Quotes) -> str:
+    """PARTITION (...) of columns and values."""
+    return f"PARTITION ({', '.join(f'{quote(column)} = {literal(value, style)}' for column, value in values.items())})"
+
+
+def _columns(columns: Columns) -> Literal["all"] | tuple[str, ...] | None:
+    if columns is None or columns == ALL:
+        return ALL if columns == ALL else None
+    named = (columns,) if isinstance(columns, str) else tuple(columns) if isinstance(columns, Iterable) else ()
+    if not named or not all(isinstance(name, str) for name in named):
+        raise NotAnalyzableError(
+            f"columns={columns!r} is not understood: pass a list of at least one name, or 'all'. Without it, "
+            "mode='dovetail' takes all columns, and mode='spark' rows and bytes of the table only."
+        )
+    return named
+
+
+def _partitions(partitions: Partitions) -> Literal["all"] | tuple[PartitionSpec, ...] | None:
+    if partitions is None or partitions == ALL:
+        return ALL if partitions == ALL else None
+    specs: tuple[object, ...] = (partitions,) if isinstance(partitions, (Mapping, str)) else tuple(partitions)
+    checked = tuple(spec for spec in specs if isinstance(spec, Mapping) and spec)
+    if not checked or len(checked) < len(specs):
+        raise NotAnalyzableError(
+            f"partitions={partitions!r} is not understood: pass {{'column': value, ...}}, a list of these, or 'all'; "
+            "columns left out stand for all their values."
+        )
+    return checked
+
+
+def _groups(groups: Groups) -> tuple[tuple[str, ...], ...]:
+    for group in groups:
+        if isinstance(group, str) or len(tuple(group)) < 2:
+            raise NotAnalyzableError(
+                f"groups={groups!r} is not understood: pass a list of groups, each a list of two or more columns, "
+                "e.g. groups=[['city', 'zip']]."
+            )
+    return tuple(tuple(group) for group in groups)

@@ -1,0 +1,114 @@
+"""Errors that come from Spark's JVM: what they are called, what they say, and which of them are Dovetail's own.
+
+An error has a condition (`TABLE_OR_VIEW_NOT_FOUND`), an SQLSTATE and message parameters. Conditions of Dovetail's own
+begin with DOVETAIL_; `own_error` makes of these the errors that the Python package raises. All else stays Spark's.
+
+The text of a message is read only where an error carries no condition: pyspark drops it from exceptions of classes that
+it does not know, the Connect client of 3.5 does not send it, and a failed job in a classic session is py4j's error.
+pyspark is imported inside the functions, so that `import dovetail` works without it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from dovetail.errors import (
+    AnalyzeError,
+    ColumnNotFoundError,
+    ConfigError,
+    DovetailError,
+    NotAnalyzableError,
+    PartitionNotFoundError,
+    StatementError,
+)
+
+# What the names of all of Dovetail's own conditions begin with.
+PREFIX = "DOVETAIL_"
+
+# Dovetail's conditions, up to the first dot, and what they are in Python. Any other is a DovetailError.
+CLASSES: dict[str, type[DovetailError]] = {
+    "DOVETAIL_NOT_A_QUERY": StatementError,
+    "DOVETAIL_INVALID_ARGUMENT": StatementError,
+    "DOVETAIL_INVALID_FILE": StatementError,
+    "DOVETAIL_INVALID_ORDER": StatementError,
+    "DOVETAIL_INVALID_SETTING": ConfigError,
+    "DOVETAIL_PIN_NOT_FOUND": StatementError,
+    "DOVETAIL_NOT_RECOGNIZABLE": StatementError,
+    "DOVETAIL_NOT_ANALYZABLE": NotAnalyzableError,
+    "DOVETAIL_COLUMN_NOT_FOUND": ColumnNotFoundError,
+    "DOVETAIL_PARTITION_NOT_FOUND": PartitionNotFoundError,
+    "DOVETAIL_STORE_NOT_WRITABLE": AnalyzeError,
+}
+
+# How Spark writes the condition and the SQLSTATE into a message: "[CONDITION.SUB] text SQLSTATE: 42601".
+_IN_TEXT = re.compile(rf"(?m)(?:^|: |^\([\w.]+\) )\[({PREFIX}[A-Z0-9_]+(?:\.[A-Z0-9_]+)?)\] ")
+_STATE = re.compile(r" SQLSTATE: (\w{5})$")
+
+
+def is_spark_error(error: BaseException) -> bool:
+    """Whether this error was raised by Spark (classic or Connect) rather than by Python code."""
+    try:
+        from pyspark.errors import PySparkException
+    except ImportError:
+        return False
+    # Where pyspark has no class for an error, as for most of failed jobs, classic sessions raise py4j's.
+    return isinstance(error, PySparkException) or type(error).__name__ == "Py4JJavaError"
+
+
+def condition(error: BaseException) -> str:
+    """Spark's name of an error, e.g. TABLE_OR_VIEW_NOT_FOUND; empty where it has none."""
+    # 4.x: getCondition (getErrorClass is deprecated there); 3.5: getErrorClass.
+    named = _asked(error, "getCondition" if hasattr(error, "getCondition") else "getErrorClass")
+    if named:
+        return str(named)
+    in_text = _IN_TEXT.search(str(error))
+    return in_text[1] if in_text else ""
+
+
+def own_error(error: BaseException) -> DovetailError | None:
+    r"""The error of the Python package that an error of the JVM stands for; None where it is not one of Dovetail's.
+
+    >>> from dovetail import _spark_errors
+    >>> _spark_errors._own("DOVETAIL_PIN_NOT_FOUND", "[DOVETAIL_PIN_NOT_FOUND] no pin 'a'. SQLSTATE: 42704", None, {})
+    StatementError("no pin 'a'.")
+    """
+    if not is_spark_error(error):
+        return None
+    named = condition(error)
+    if not named.startswith(PREFIX):
+        return None
+    return _own(named, reason(error), _asked(error, "getSqlState"), _asked(error, "getMessageParameters") or {})
+
+
+def reason(error: BaseException) -> str:
+    r"""What an error of Spark says, in one line; of a failed job, what caused it.
+
+    >>> job = "An error occurred while calling o1.sql.\n: X: Job aborted\n\tat a.b\nCaused by: Y: no Parquet\n\tat c"
+    >>> reason(Exception(job)), reason(Exception("[A] one\ntwo"))
+    ('Y: no Parquet', '[A] one')
+    """
+    lines = [line.strip(" :") for line in str(error).splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
+        causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+        return causes[-1] if causes else lines[1]
+    return lines[0] if lines else type(error).__name__
+
+
+def _own(named: str, text: str, state: str | None, parameters: dict[str, str]) -> DovetailError:
+    found = _IN_TEXT.search(text)
+    says = text[found.end() :] if found else text
+    state_in_text = _STATE.search(says)
+    error = CLASSES.get(named.partition(".")[0], DovetailError)(_STATE.sub("", says))
+    error.condition = named
+    error.sql_state = state or (state_in_text[1] if state_in_text else "")
+    error.parameters = dict(parameters)
+    return error
+
+
+def _asked(error: BaseException, method: str) -> Any:
+    """What an error answers; None where it cannot: pyspark 3.5 has methods that its own subclasses do not support."""
+    try:
+        return getattr(error, method)()
+    except AttributeError:
+        return None

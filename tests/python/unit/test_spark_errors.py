@@ -1,0 +1,108 @@
+"""Errors of the JVM by their condition, with pyspark's own exceptions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from dovetail import errors
+from dovetail._spark_errors import CLASSES, PREFIX, condition, own_error
+from dovetail.errors import ColumnNotFoundError, DovetailError
+
+NAME = "DOVETAIL_COLUMN_NOT_FOUND"
+SAYS = "'nmae' is no column of db.item. Columns: id, name."
+PARAMETERS = {"column": "nmae", "table": "db.item"}
+
+
+def raised(text: str, name: str | None = None, parameters: dict[str, str] | None = None) -> PySparkException:
+    # by place: pyspark 3.5 has other names for them
+    return PySparkException(text, name, parameters)
+
+
+def over_connect(text: str, name: str | None, state: str | None, kind: str = "IllegalArgumentException") -> Any:
+    """What the client of Spark Connect makes of an error of its server."""
+    pytest.importorskip("grpc", reason="Spark Connect's Python client needs it: pip install 'pyspark[connect]'")
+    from pyspark.errors.exceptions import connect
+
+    made = getattr(connect, kind)
+    return made(text, errorClass=name, messageParameters=PARAMETERS if name else None, sql_state=state)
+
+
+def test_condition_and_parameters_make_the_error() -> None:
+    found = own_error(raised(SAYS, NAME, PARAMETERS))
+    assert type(found) is ColumnNotFoundError
+    assert str(found) == SAYS
+    assert (found.condition, found.sql_state, found.parameters) == (NAME, "", PARAMETERS)
+
+
+def test_over_connect(spark_line: tuple[int, int]) -> None:
+    if spark_line < (4, 0):
+        pytest.skip("the client of 3.5 gets no condition from the server: it is in the text")
+    found = own_error(over_connect(f"[{NAME}] {SAYS} SQLSTATE: 42703", NAME, "42703"))
+    assert type(found) is ColumnNotFoundError
+    assert str(found) == SAYS
+    assert (found.condition, found.sql_state, found.parameters) == (NAME, "42703", PARAMETERS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[{NAME}] {SAYS} SQLSTATE: 42703",
+        f"org.apache.spark.SparkException: [{NAME}] {SAYS} SQLSTATE: 42703",
+        f"(org.apache.spark.SparkException) [{NAME}] {SAYS} SQLSTATE: 42703\n\nJVM stacktrace:\n  at a.b.c",
+        f"An error occurred while calling o1.sql.\n: X: Job aborted\nCaused by: Y: [{NAME}] {SAYS} SQLSTATE: 42703",
+    ],
+)
+def test_an_error_without_its_condition_has_it_in_its_text(text: str) -> None:
+    found = own_error(WithoutCondition(text))
+    assert type(found) is ColumnNotFoundError
+    assert str(found) == SAYS
+    assert (found.condition, found.sql_state, found.parameters) == (NAME, "42703", {})
+
+
+class WithoutCondition(PySparkException):
+    """The text alone, as pyspark has it of exceptions of classes that it does not know."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def test_a_condition_below_another_is_of_its_class() -> None:
+    found = own_error(raised("no", f"{NAME}.IN_GROUP", {}))
+    assert type(found) is ColumnNotFoundError
+    assert found.condition == f"{NAME}.IN_GROUP"
+
+
+def test_a_condition_of_a_newer_jar_is_a_dovetail_error() -> None:
+    found = own_error(raised("no", "DOVETAIL_NEVER_HEARD_OF", {}))
+    assert type(found) is DovetailError
+    assert str(found) == "no"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        raised("there is no DOVETAIL_COLUMN_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", {}),
+        WithoutCondition("[TABLE_OR_VIEW_NOT_FOUND] The table `[DOVETAIL_COLUMN_NOT_FOUND] x` is not there"),
+        ValueError(f"[{NAME}] of Python"),
+    ],
+)
+def test_other_errors_stay_what_they_are(error: Exception) -> None:
+    assert own_error(error) is None
+
+
+def test_conditions_without_a_name_are_empty() -> None:
+    assert condition(WithoutCondition("nothing")) == ""
+    assert condition(raised("x", "SOME_NAME", {})) == "SOME_NAME"
+
+
+def test_every_condition_is_an_error_that_users_can_import() -> None:
+    for name, kind in CLASSES.items():
+        assert name.startswith(PREFIX)
+        assert getattr(errors, kind.__name__) is kind
