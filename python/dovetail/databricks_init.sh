@@ -1,24 +1,59 @@
 #!/usr/bin/env bash
 # Dovetail's init script for a Databricks cluster: copies the jar to where the driver and the executors load jars from,
-# before Spark starts. Made by `dovetail init-script --platform databricks`; DOVETAIL_ROOT is for trying it elsewhere.
+# and sets spark.sql.extensions on the driver, before Spark starts. Run again, it changes nothing.
+# Made by `dovetail init-script --platform databricks`. Two variables are for trying it elsewhere: with
+# DOVETAIL_DRY_RUN=1 it says what it would do and does nothing, and DOVETAIL_ROOT is put before every path.
 #
-# A cluster must not stay down because of an optimizer: when the jar is not there, this says so and lets it start.
+# A cluster must not stay down because of an optimizer: where something is missing, this says so and lets it start.
 set -uo pipefail
 
 jar=@JAR@
 volume=@VOLUME@
 root=${DOVETAIL_ROOT:-}
-target=$root/databricks/jars
+jars=$root/databricks/jars
+conf=$root/databricks/driver/conf
+settings=$conf/00-dovetail.conf
+
+say() { echo "dovetail: $1"; }
+
+change() { # what is done, then the command
+  local what=$1
+  shift
+  if [ -n "${DOVETAIL_DRY_RUN:-}" ]; then say "would do: $what"; return 0; fi
+  "$@" && say "$what"
+}
 
 without() {
+  [ ! -e "$settings" ] || change "removed $settings" rm -f "$settings"
   echo "dovetail: $1; the cluster starts without Dovetail" >&2
   exit 0
 }
 
-[ -d "$target" ] || without "no directory $target: is this a Databricks runtime?"
+copy() { cp "$root$volume/$jar" "$jars/.$jar.part" && mv "$jars/.$jar.part" "$jars/$jar"; }
+
+set_extension() { # read by the driver beside the cluster's own Spark configuration
+  printf '%s\n' '[driver] {' '  "@KEY@" = "@VALUE@"' '}' >"$settings.part" && mv "$settings.part" "$settings"
+}
+
+[ -d "$jars" ] || without "no directory $jars: is this a Databricks runtime?"
 [ -r "$root$volume/$jar" ] || without "no readable file $root$volume/$jar: upload it, and let the cluster read the volume"
 
 # one Dovetail on the class path, whatever an image or an older script left
-rm -f "$target"/dovetail-spark-*.jar
-cp "$root$volume/$jar" "$target/.$jar.part" && mv "$target/.$jar.part" "$target/$jar" || without "$jar could not be copied to $target"
-echo "dovetail: $jar is in $target"
+for other in "$jars"/dovetail-spark-*.jar; do
+  [ ! -e "$other" ] || [ "$other" = "$jars/$jar" ] || change "removed $other" rm -f "$other"
+done
+if cmp -s "$root$volume/$jar" "$jars/$jar"; then
+  say "$jar is in $jars already"
+else
+  change "$jar copied to $jars" copy || without "$jar could not be copied to $jars"
+fi
+
+[ "${DB_IS_DRIVER:-TRUE}" = TRUE ] || exit 0
+others=$(grep -ls '@KEY@' "$conf"/*.conf 2>/dev/null | grep -v '/00-dovetail.conf$')
+if [ -n "$others" ]; then
+  echo "dovetail: @KEY@ is set in $others: append ,@VALUE@ there" >&2
+elif [ -d "$conf" ]; then
+  change "@KEY@ set in $settings" set_extension || without "$settings could not be written"
+else
+  echo "dovetail: no directory $conf: set @KEY@ to @VALUE@ in the cluster's Spark configuration" >&2
+fi

@@ -29,7 +29,7 @@ class InitScript:
 
     Attributes:
         script: The init script, a text for bash.
-        conf: Lines for the cluster's Spark configuration.
+        conf: What the script sets, as a line of the cluster's Spark configuration.
         jar: The jar to upload to the volume.
         volume: Directory on the cluster that holds jar and script.
     """
@@ -42,12 +42,12 @@ class InitScript:
     def steps(self) -> str:
         """What is left to do, for people."""
         return (
-            f"1. Upload {self.jar} to {self.volume}\n"
-            f"2. Upload the script to {self.volume}/{SCRIPT_NAME}, and name it among the cluster's init scripts\n"
-            "   (standard access mode: have an administrator put jar and script on the metastore's allowlist)\n"
-            "3. Spark configuration of the cluster; where there is an extension already, append with a comma:\n"
+            f"1. Upload {self.jar} and the script, as {SCRIPT_NAME}, to {self.volume}\n"
+            f"2. Name {self.volume}/{SCRIPT_NAME} among the cluster's init scripts (Advanced, Init scripts)\n"
+            "   In standard access mode an administrator puts jar and script on the metastore's allowlist.\n"
+            "   Where the cluster's Spark configuration sets extensions already, append with a comma there:\n"
             f"     {self.conf}\n"
-            "4. Restart, then ask for the proof: dovetail.status(spark), or dovetail_version() in SQL"
+            "3. Restart the cluster and ask for the proof: dovetail.status(spark), or dovetail_version() in SQL"
         )
 
     def write(self, directory: Path) -> list[Path]:
@@ -85,5 +85,9 @@ def databricks(volume: str = DEFAULT_VOLUME, spark_version: str | None = None) -
     jar = Path(jar_path(spark_version))
     template = resources.files("dovetail").joinpath("databricks_init.sh").read_text(encoding="utf-8")
     directory = volume.rstrip("/")
-    script = template.replace("@JAR@", shlex.quote(jar.name)).replace("@VOLUME@", shlex.quote(directory))
+    filled = {"@JAR@": shlex.quote(jar.name), "@VOLUME@": shlex.quote(directory)}
+    filled |= {"@KEY@": EXTENSIONS_KEY, "@VALUE@": EXTENSION}
+    script = template
+    for place, text in filled.items():
+        script = script.replace(place, text)
     return InitScript(script, f"{EXTENSIONS_KEY} {EXTENSION}", jar, directory)

@@ -24,19 +24,28 @@ def cluster(tmp_path: Path) -> Path:
     jars.mkdir(parents=True)
     (jars / "dovetail-spark-3.5_2.12-0.0.1.jar").write_text("old")
     (jars / "spark-core.jar").write_text("Spark's")
+    (tmp_path / "databricks" / "driver" / "conf").mkdir(parents=True)
     init_script.databricks(VOLUME, "3.5").write(tmp_path / VOLUME[1:])
     return tmp_path
 
 
-def run(cluster: Path) -> subprocess.CompletedProcess[str]:
+def run(cluster: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [BASH, str(cluster / VOLUME[1:] / init_script.SCRIPT_NAME)],
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
-        env={"DOVETAIL_ROOT": str(cluster), "PATH": "/usr/bin:/bin"},
+        env={"DOVETAIL_ROOT": str(cluster), "PATH": "/usr/bin:/bin", **environment},
     )
+
+
+def conf(cluster: Path) -> Path:
+    return cluster / "databricks" / "driver" / "conf"
+
+
+def files(cluster: Path) -> dict[str, bytes]:
+    return {str(f.relative_to(cluster)): f.read_bytes() for f in cluster.rglob("*") if f.is_file()}
 
 
 def jars(cluster: Path) -> list[str]:
@@ -50,6 +59,49 @@ def test_the_jar_comes_to_the_class_path_and_only_once(cluster: Path) -> None:
         assert (done.returncode, done.stderr) == (0, "")
         assert jars(cluster) == [jar.name, "spark-core.jar"]
     assert (cluster / "databricks" / "jars" / jar.name).read_bytes() == jar.read_bytes()
+
+
+def test_the_driver_gets_the_extension_and_a_second_run_changes_nothing(cluster: Path) -> None:
+    first = run(cluster)
+    settings = (conf(cluster) / "00-dovetail.conf").read_text()
+    assert settings == '[driver] {\n  "spark.sql.extensions" = "dovetail.DovetailExtensions"\n}\n'
+    assert "copied to" in first.stdout
+    before = files(cluster)
+    again = run(cluster)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert "already" in again.stdout
+    assert files(cluster) == before
+
+
+def test_an_executor_gets_the_jar_alone(cluster: Path) -> None:
+    assert run(cluster, DB_IS_DRIVER="FALSE").returncode == 0
+    assert list(conf(cluster).iterdir()) == []
+    assert len(jars(cluster)) == 2
+
+
+def test_a_dry_run_says_all_and_does_nothing(cluster: Path) -> None:
+    before = files(cluster)
+    done = run(cluster, DOVETAIL_DRY_RUN="1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.split(": ")[1] for line in done.stdout.splitlines()] == ["would do"] * 3
+    assert files(cluster) == before
+
+
+def test_extensions_of_somebody_else_are_left_and_named(cluster: Path) -> None:
+    theirs = conf(cluster) / "10-ours.conf"
+    theirs.write_text('[driver] {\n "spark.sql.extensions" = "io.example.Extensions"\n}\n')
+    done = run(cluster)
+    assert done.returncode == 0
+    assert f"is set in {theirs}: append ,dovetail.DovetailExtensions there" in done.stderr
+    assert list(conf(cluster).iterdir()) == [theirs]
+
+
+def test_without_its_jar_the_extension_goes_too(cluster: Path) -> None:
+    run(cluster)
+    for file in (cluster / VOLUME[1:]).glob("*.jar"):
+        file.unlink()
+    assert "starts without Dovetail" in run(cluster).stderr
+    assert list(conf(cluster).iterdir()) == []
 
 
 def test_a_cluster_starts_without_the_jar_and_says_so(cluster: Path) -> None:
