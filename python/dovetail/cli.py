@@ -117,7 +117,10 @@ def demo(
     queries: Annotated[
         str | None, typer.Option(help="Queries to run, e.g. q72,q25; default: a join-heavy selection.")
     ] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Measured runs of each query, each way.")] = 1,
+    repeat: Annotated[int, typer.Option(min=1, help="Measured runs of each query, in each mode.")] = 1,
+    page: Annotated[Path, typer.Option(help="Where the page with bars and orders is written.")] = Path(
+        "dovetail-demo.html"
+    ),
 ) -> None:
     """Generate TPC-DS data and run join-heavy queries with plain Spark and with Dovetail, side by side."""
     try:
@@ -127,7 +130,7 @@ def demo(
         raise typer.Exit(2) from None
     chosen = [query.strip() for query in queries.split(",") if query.strip()] if queries else None
     try:
-        code = job.main(scale=scale, data_dir=data_dir, queries=chosen, repeat=repeat)
+        code = job.main(scale=scale, data_dir=data_dir, queries=chosen, repeat=repeat, page=page)
     except DovetailError as error:
         raise _stop(error) from error
     raise typer.Exit(code or 0)

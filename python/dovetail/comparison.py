@@ -168,7 +168,7 @@ def compare(
         for a, b in zip(plain, ours, strict=True)
         for difference in differences(a["digest"], b["digest"], tolerance)
     ]
-    return Comparison(sql, _run(plain), _run(ours), tuple(dict.fromkeys(found)))
+    return Comparison(sql, run_of(plain), run_of(ours), tuple(dict.fromkeys(found)))
 
 
 def differences(plain: Mapping[str, Any], ours: Mapping[str, Any], tolerance: float = TOLERANCE) -> list[str]:
@@ -199,7 +199,8 @@ def _close(a: Sequence[float], b: Sequence[float], tolerance: float) -> bool:
     return abs(sum_a - sum_b) <= scale and abs(size_a - size_b) <= scale
 
 
-def _run(reports: Sequence[Mapping[str, Any]]) -> Run:
+def run_of(reports: Sequence[Mapping[str, Any]]) -> Run:
+    """What `DOVETAIL PROFILE` reported of one or more runs in the same way."""
     last = reports[-1]
     return Run(
         rows=last["rows"],

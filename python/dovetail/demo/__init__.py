@@ -1,8 +1,8 @@
-"""`dovetail demo`: TPC-DS data, join-heavy queries, plain Spark and Dovetail side by side in one session.
+"""`dovetail demo`: TPC-DS data and join-heavy queries, with plain Spark and with Dovetail in two ways, in one session.
 
-data (DuckDB's dsdgen → Parquet, kept for the next time) → session (tables, statistics of the columns that the queries
-name) → run (each query with and without Dovetail, answers compared) → show (tables). `queries` chooses the texts.
-Needs the extras `demo` and `cli`.
+data (DuckDB's dsdgen → Parquet, kept for the next time) → session (tables, one pass of `dovetail.analyze`) → measure
+(each query in three modes: plain Spark; Dovetail with nothing analyzed; Dovetail after the pass; answers compared) →
+show (one table) and page (HTML with bars and orders). `queries` chooses the texts. Needs the extras `demo` and `cli`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,12 @@ from pathlib import Path
 
 
 def main(
-    *, scale: float = 1.0, data_dir: Path | str | None = None, queries: Sequence[str] | None = None, repeat: int = 1
+    *,
+    scale: float = 1.0,
+    data_dir: Path | str | None = None,
+    queries: Sequence[str] | None = None,
+    repeat: int = 1,
+    page: Path | str = "dovetail-demo.html",
 ) -> int:
     """Runs the demo and prints what came out.
 
@@ -20,7 +25,8 @@ def main(
         scale: TPC-DS scale factor; 1 is about 1 GB of raw data.
         data_dir: Where generated data is kept; None is the user's cache directory.
         queries: Names of TPC-DS queries, "q72"; None runs a selection of join-heavy ones.
-        repeat: Measured runs of each query each way; medians are shown.
+        repeat: Measured runs of each query in each mode; medians are shown.
+        page: Where the HTML page is written.
 
     Returns:
         The exit code: 0, or 1 if an answer with Dovetail differs from plain Spark's.
@@ -31,4 +37,4 @@ def main(
     # Here, so that dovetail.demo.data works without rich and pyspark.
     from dovetail.demo.run import run
 
-    return run(scale, data_dir, queries, repeat)
+    return run(scale, data_dir, queries, repeat, Path(page))

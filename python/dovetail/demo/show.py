@@ -1,26 +1,28 @@
-"""What the demo prints, with rich: each query when it is done, then the table of all."""
+"""What the demo prints, with rich: one line per query when it is done, then the table of all and a sentence."""
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from dovetail.demo.data import Dataset
+from dovetail.demo.measure import ANALYZED, BARE, MODES, PLAIN, Result, total
 
 if TYPE_CHECKING:
-    from dovetail import Comparison, Run, Status
+    from dovetail import Run, Status
 
 # Columns of output in a log file, which has no width of its own. A terminal's width wins.
 LOG_WIDTH = 140
 
 MIB = 1 << 20
+
+# Mean seconds of plain Spark per query below which a query is too short to tell orders apart by its time.
+SHORT = 1.0
 
 
 class Show:
@@ -42,80 +44,52 @@ class Show:
         self._line(f"{status}; {os.cpu_count()} cores")
 
     def analyzed(self, seconds: float) -> None:
-        """The statistics are there."""
-        self._line(f"Columns that the queries name analyzed by Spark's ANALYZE TABLE ({seconds:.0f} s)\n")
+        """The statistics for the last mode are there."""
+        self._line(f"dovetail.analyze: one pass over the tables of these queries ({seconds:.0f} s)\n")
 
-    def running(self, name: str) -> AbstractContextManager[object]:
-        """While a query runs both ways."""
-        return self.console.status(f"{name}: plain Spark and Dovetail, warm-up and measured runs")
-
-    def query(self, name: str, result: Comparison) -> None:
-        """One query's numbers and join orders."""
-        plain, ours = result.plain, result.dovetail
+    def query(self, result: Result) -> None:
+        """One query's numbers."""
+        plain, bare, analyzed = (result.runs[mode] for mode in MODES)
+        verdict = "[red]DIFFERENT ANSWERS[/]" if result.differences else f"[green]same {plain.rows} rows[/]"
         self._line(
-            f"[bold]{name}[/]  {_seconds(plain)} → {_seconds(ours)}, "
-            f"join rows {plain.join_rows:,} → {ours.join_rows:,}, "
-            f"shuffled {_mib(plain)} → {_mib(ours)}  {_answer(result)}"
+            f"[bold]{result.name:4}[/] {_each(plain, bare, analyzed, 'median_seconds')} s, "
+            f"{_each(plain, bare, analyzed, 'join_rows')} rows out of joins, "
+            f"order {'changed' if result.changed else 'kept'}, {verdict}"
         )
-        if result.reordered:
-            for title, orders in (("Spark   ", plain.orders), ("Dovetail", ours.orders)):
-                for order in orders:
-                    self._line(f"  [dim]{title}[/] {escape(order)}")
-        else:
-            self._line("  [dim]order kept[/]")
         for difference in result.differences:
-            self._line(f"  [red]{escape(difference)}[/]")
+            self._line(f"  [red]{difference}[/]")
 
-    def summary(self, results: Mapping[str, Comparison], seconds: float) -> None:
-        """The table of all queries."""
-        table = Table(title="Plain Spark → Dovetail", title_justify="left")
+    def summary(self, results: Sequence[Result], page: Path, seconds: float) -> None:
+        """The table of all queries, their sum in a sentence, and where the page is."""
+        table = Table(title="Plain Spark; Dovetail with nothing analyzed; after one pass", title_justify="left")
         table.add_column("\nquery")
-        for title in (
-            "join rows\nSpark",
-            "\nDovetail",
-            "\nratio",
-            "shuffled\nSpark",
-            "\nDovetail",
-            "time\nSpark",
-            "\nDovetail",
-            "\nratio",
-        ):
-            table.add_column(title, justify="right")
+        for what in ("rows out of joins", "shuffled MiB", "seconds"):
+            for mode, title in zip(MODES, (what, "", ""), strict=True):
+                short = {PLAIN: "Spark", BARE: "nothing", ANALYZED: "one pass"}[mode]
+                table.add_column(f"{title}\n{short}", justify="right")
         table.add_column("\norder")
-        table.add_column("\nanswer")
-        for name, result in results.items():
-            plain, ours = result.plain, result.dovetail
+        for result in results:
+            runs = [result.runs[mode] for mode in MODES]
             table.add_row(
-                name,
-                f"{plain.join_rows:,}",
-                f"{ours.join_rows:,}",
-                _ratio(ours.join_rows, plain.join_rows),
-                _mib(plain),
-                _mib(ours),
-                _seconds(plain),
-                _seconds(ours),
-                _ratio(ours.median_seconds, plain.median_seconds),
-                "changed" if result.reordered else "kept",
-                _answer(result),
+                result.name,
+                *(f"{run.join_rows:,}" for run in runs),
+                *(f"{run.shuffle_bytes / MIB:,.1f}" for run in runs),
+                *(f"{run.median_seconds:.2f}" for run in runs),
+                "changed" if result.changed else "kept",
             )
-        plains, all_ours = [r.plain for r in results.values()], [r.dovetail for r in results.values()]
         table.add_section()
         table.add_row(
             "all",
-            f"{sum(r.join_rows for r in plains):,}",
-            f"{sum(r.join_rows for r in all_ours):,}",
-            _ratio(sum(r.join_rows for r in all_ours), sum(r.join_rows for r in plains)),
-            f"{sum(r.shuffle_bytes for r in plains) / MIB:.1f} MiB",
-            f"{sum(r.shuffle_bytes for r in all_ours) / MIB:.1f} MiB",
-            f"{sum(r.median_seconds for r in plains):.2f} s",
-            f"{sum(r.median_seconds for r in all_ours):.2f} s",
-            _ratio(sum(r.median_seconds for r in all_ours), sum(r.median_seconds for r in plains)),
-            f"{sum(r.reordered for r in results.values())} changed",
-            "",
+            *(f"{total(results, mode, 'join_rows'):,.0f}" for mode in MODES),
+            *(f"{total(results, mode, 'shuffle_bytes') / MIB:,.1f}" for mode in MODES),
+            *(f"{total(results, mode, 'median_seconds'):.2f}" for mode in MODES),
+            f"{sum(result.changed for result in results)} changed",
         )
         self.console.print()
         self.console.print(table)
-        different = [name for name, result in results.items() if not result.same_answer]
+        self._line(sentence(results))
+        self._line(f"Bars and join orders: {page}")
+        different = [result.name for result in results if result.differences]
         if different:
             self._line(f"[red]DIFFERENT ANSWERS: {', '.join(different)}[/]")
         else:
@@ -125,17 +99,27 @@ class Show:
         self.console.print(text, highlight=False, soft_wrap=True)
 
 
-def _answer(result: Comparison) -> str:
-    return f"[green]same {result.plain.rows} rows[/]" if result.same_answer else "[red]DIFFERENT[/]"
+def sentence(results: Sequence[Result]) -> str:
+    """The sum of all queries, in words."""
+    plain, bare, analyzed = (total(results, mode, "median_seconds") for mode in MODES)
+    rows = [total(results, mode, "join_rows") for mode in MODES]
+    said = (
+        f"Dovetail's joins return {_share(rows[1], rows[0])} of plain Spark's rows with nothing analyzed and "
+        f"{_share(rows[2], rows[0])} after one pass; the queries take {_share(bare, plain)} and "
+        f"{_share(analyzed, plain)} of its time."
+    )
+    if plain / len(results) < SHORT:
+        said += (
+            f" Plain Spark needs {plain / len(results):.2f} s a query: too short for the order to show in the time, "
+            "which is planning and starting tasks. Look at the rows, or at the seconds of --scale 1."
+        )
+    return said
 
 
-def _seconds(run: Run) -> str:
-    return f"{run.median_seconds:.2f} s"
+def _share(ours: float, plain: float) -> str:
+    return "-" if plain == 0 else f"{ours / plain:.0%}"
 
 
-def _mib(run: Run) -> str:
-    return f"{run.shuffle_bytes / MIB:.1f} MiB"
-
-
-def _ratio(ours: float, plain: float) -> str:
-    return "-" if plain == 0 or math.isnan(plain) else f"{ours / plain:.2f}"
+def _each(plain: Run, bare: Run, analyzed: Run, what: str) -> str:
+    values = [getattr(run, what) for run in (plain, bare, analyzed)]
+    return " → ".join(f"{value:.2f}" if isinstance(value, float) else f"{value:,}" for value in values)
