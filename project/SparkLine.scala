@@ -1,41 +1,70 @@
 import sbt._
 import sbt.VirtualAxis
 
-/** One supported Spark line.
+/** One supported Spark line: a row of project/lines.txt, where the columns are explained.
   *
-  * [[SparkLine.all]] is the only list of Spark lines in this project: the build makes a kernel and a spark row of each,
-  * `bundleJars` puts one jar of each into the wheel, and the `sparkLines` task prints the list as JSON for the wheel
-  * build, the tests and CI.
-  *
-  * @param short  Spark minor as users name it, "4.1"
-  * @param full   the patch release we compile and test against
-  * @param scala  the Scala patch release this Spark was built with: never newer, or the jar asks for methods the
-  *               runtime has not
-  * @param python the newest pyspark patch release of the line (Python tests)
-  * @param shims  directories under scala/spark/shims
+  * The build makes a kernel and a spark project of each row; `bundleJar` and `bundleJars` put their jars into the
+  * Python package.
   */
-final case class SparkLine(short: String, full: String, scala: String, python: String, shims: Seq[String])
-    extends VirtualAxis.WeakAxis {
+final case class SparkLine(
+    short: String,
+    full: String,
+    scala: String,
+    primary: Boolean,
+    fromPyspark: Boolean,
+    shims: String
+) extends VirtualAxis.WeakAxis {
   val idSuffix: String        = "Spark" + short.replace(".", "")
   val directorySuffix: String = "-spark" + short
   val scalaBinary: String     = scala.split('.').take(2).mkString(".")
-  // projectmatrix appends the Scala binary version to a row's id only where it is not the matrix's default (2.13)
-  val rowSuffix: String = idSuffix + (if (scalaBinary == "2.12") "2_12" else "")
+  // projectmatrix appends the Scala binary version to a project's name where it is not the default (2.13); tools/line.sh
+  // says the same
+  val projectSuffix: String = idSuffix + (if (scalaBinary == "2.12") "2_12" else "")
 
-  def jarName(version: String): String = s"dovetail-spark-${short}_$scalaBinary-$version.jar"
-  def json: String                     =
-    s"""{"line":"$short","spark":"$full","scala":"$scala","scalaBinary":"$scalaBinary",""" +
-      s""""pyspark":"$python","id":"spark$rowSuffix"}"""
+  val jarPrefix: String                = s"dovetail-spark-${short}_$scalaBinary-"
+  def jarName(version: String): String = s"$jarPrefix$version.jar"
+
+  /** What the Python package has to know of the line. */
+  def json: String = s"""{"line":"$short","spark":"$full","scalaBinary":"$scalaBinary"}"""
+
+  /** Spark's own jars, where Maven Central has none: those of the pyspark in the line's virtual environment. */
+  def pysparkJars(root: File): Seq[File] = {
+    val jars = (root / ".venv" / short / "lib" * "python3*" / "site-packages" / "pyspark" / "jars" * "*.jar").get
+    if (jars.isEmpty)
+      throw new MessageOnlyException(
+        s"the jars of Spark $full come from pyspark, and .venv/$short has none. Run `make .venv/$short/ready` first."
+      )
+    jars
+  }
 }
 
 object SparkLine {
-  val all: Seq[SparkLine] = Seq(
-    SparkLine("3.5", "3.5.9", "2.12.18", "3.5.9", Seq("spark-3")),
-    SparkLine("4.0", "4.0.4", "2.13.16", "4.0.4", Seq("spark-4")),
-    SparkLine("4.1", "4.1.3", "2.13.17", "4.1.4", Seq("spark-4")),
-    SparkLine("4.2", "4.2.0", "2.13.18", "4.2.1", Seq("spark-4"))
-  )
+  private val table = "project/lines.txt"
 
-  /** The line on which the whole suite runs; the others run rules, answers and Python. */
-  val primary: SparkLine = all.find(_.short == "4.1").get
+  /** All rows, oldest line first. */
+  val all: Seq[SparkLine] = {
+    val rows = IO.readLines(file(table)).filterNot(text => text.isEmpty || text.startsWith("#")).map(_.split(" +").toSeq)
+    rows.tail.map { cells =>
+      require(cells.size == rows.head.size, s"$table: ${rows.head.size} columns are expected in ${cells.mkString(" ")}")
+      val row = rows.head.zip(cells).toMap
+      SparkLine(
+        row("line"),
+        row("spark"),
+        row("scala"),
+        choice(row, "suite", yes = "whole", no = "small"),
+        choice(row, "jars", yes = "pyspark", no = "maven"),
+        row("shims")
+      )
+    }
+  }
+
+  val primary: SparkLine = all.filter(_.primary) match {
+    case Seq(line) => line
+    case lines     => sys.error(s"$table: one row has the suite `whole`, not ${lines.size}")
+  }
+
+  private def choice(row: Map[String, String], column: String, yes: String, no: String): Boolean = {
+    require(Set(yes, no)(row(column)), s"$table: $column is $yes or $no, not ${row(column)}")
+    row(column) == yes
+  }
 }

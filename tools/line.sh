@@ -1,8 +1,27 @@
 #!/usr/bin/env bash
-# A field of a Spark line in project/SparkLine.scala: tools/line.sh 4.1 pyspark|spark|scala
+# What project/lines.txt says, for the Makefile and scripts: `tools/line.sh names`, `tools/line.sh primary`, or a line and
+# a column, as in `tools/line.sh 4.1 pyspark`. The file's columns have one more here, `project`: how sbt's projects of
+# the line end.
 set -euo pipefail
-cd "$(dirname "$0")/.."
-row=$(sed -n "s/.*SparkLine(\"$1\", \"\([^\"]*\)\", \"\([^\"]*\)\", \"\([^\"]*\)\".*/\1 \2 \3/p" project/SparkLine.scala)
-[ -n "$row" ] || { echo "dovetail: no Spark line $1 in project/SparkLine.scala" >&2; exit 1; }
-read -r spark scala pyspark <<<"$row"
-case "$2" in spark) echo "$spark" ;; scala) echo "$scala" ;; pyspark) echo "$pyspark" ;; *) echo "dovetail: no field $2" >&2; exit 1 ;; esac
+exec awk -v line="${1:?names, primary or a Spark line}" -v column="${2:-}" '
+  function fail(text) { print "dovetail: " text " in project/lines.txt" > "/dev/stderr"; failed = 1; exit 1 }
+  /^#/ || !NF { next }
+  !header { header = 1; for (i = 1; i <= NF; i++) at[$i] = i; next }
+  { names = names (names ? " " : "") $at["line"] }
+  $at["suite"] == "whole" { primary = $at["line"] }
+  $at["line"] == line {
+    found = 1
+    if (column == "project") {
+      project = "Spark" line
+      gsub(/\./, "", project)
+      # as sbt-projectmatrix names what is not of Scala 2.13
+      print project ($at["scala"] ~ /^2\.12/ ? "2_12" : "")
+    } else if (!(column in at)) fail("no column " column)
+    else if ($at[column] != "-") print $at[column]
+  }
+  END {
+    if (failed) exit 1
+    if (line == "names") print names
+    else if (line == "primary") print primary
+    else if (!found) fail("no Spark line " line)
+  }' "$(dirname "$0")/../project/lines.txt"
