@@ -1,16 +1,28 @@
-# The two commands of the README are `make demo` and `make test`; both set up all they need. `make help` lists the others.
-PYTHON   ?= python3
-SCALE    ?= 1
-LINES    := 3.5 4.0 4.1 4.2
-PRIMARY  := 4.1
-# sbt's row of the primary line, and of the others (Scala 2.12 for 3.5)
-ROW      := Spark41
-ROWS     := Spark352_12 Spark40 Spark42
-SOURCES  := $(shell find scala project -name '*.scala' -o -name '*.sbt' -o -name '*.properties' | grep -v /target/) build.sbt VERSION
+# The two commands of the README are `make demo` and `make test`; both set up all they need. `make help` lists the
+# others.
+PYTHON  ?= python3
+SCALE   ?= 1
+# of a Spark line, what its row in project/lines.txt says
+of       = $(shell tools/line.sh $(1) $(2))
+LINES   := $(call of,names)
+PRIMARY := $(call of,primary)
+OTHERS  := $(filter-out $(PRIMARY),$(LINES))
+# lines whose Spark jars come with pyspark, so that the virtual environment is there before anything is compiled
+FROM_PYSPARK := $(foreach line,$(LINES),$(if $(filter pyspark,$(call of,$(line),jars)),$(line)))
+SOURCES := $(shell find scala project -name '*.scala' -o -name '*.sbt' -o -name '*.properties' | grep -v /target/) \
+           project/lines.txt build.sbt VERSION
 
-BIN       = .venv/$(PRIMARY)/bin
+BIN     := .venv/$(PRIMARY)/bin
+# how the primary line's projects end in sbt
+SUFFIX  := $(call of,$(PRIMARY),project)
+PYTEST   = bin/pytest -q --durations 12 tests/python
+READY   := .build/jar-$(PRIMARY) .venv/$(PRIMARY)/ready
+# two targets at a time; where this make can do that, the output of each together
+BESIDE   = $(MAKE) --no-print-directory -j2
+TOGETHER = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-.PHONY: help demo test test-scala test-lines test-python test-iceberg test-delta pairs lint format generate wheel docs jars clean require
+.PHONY: help require demo jars test test-scala test-python test-all test-lines test-around test-delta test-iceberg \
+        test-wheel pairs lint format generate wheel docs clean
 .SECONDARY:
 
 help:
@@ -19,68 +31,93 @@ help:
 require:
 	@tools/require.sh $(PYTHON)
 
-# one virtual environment per Spark line; the pyspark release of each line is in project/SparkLine.scala
-.venv/%/ready: pyproject.toml project/SparkLine.scala | require
+# one virtual environment per Spark line, with that line's pyspark
+.venv/%/ready: pyproject.toml project/lines.txt | require
 	@echo "setting up .venv/$* …"
 	@test -d .venv/$* || $(PYTHON) -m venv .venv/$*
-	@.venv/$*/bin/pip install -q --disable-pip-version-check "pyspark==$$(tools/line.sh $* pyspark)"
-	@.venv/$*/bin/pip install -q --disable-pip-version-check -e '.[cli,demo,dev]'
+	@.venv/$*/bin/pip install -q --disable-pip-version-check "pyspark==$(call of,$*,pyspark)" -e '.[cli,demo,dev]'
 	@touch $@
 
-.build/jars: $(SOURCES) | require
-	./sbt bundleJars
+# the jar of one line
+.build/jar-%: $(SOURCES) | require
+	./sbt "bundleJar $*"
 	@mkdir -p .build && touch $@
 
-jars: .build/jars ## the jar of every Spark line, into python/dovetail/jars
+# the jars of all lines: one sbt for all
+.build/jars: $(SOURCES) | require
+	./sbt bundleJars
+	@mkdir -p .build && touch $(LINES:%=.build/jar-%) $@
 
-demo: .build/jars .venv/$(PRIMARY)/ready ## TPC-DS (SCALE=1) under plain Spark and under Dovetail, side by side
+.build/jars: | $(FROM_PYSPARK:%=.venv/%/ready)
+$(FROM_PYSPARK:%=.build/jar-%): .build/jar-%: | .venv/%/ready
+
+jar-%: .build/jar-% ;
+
+jars: .build/jars ## the jar of every Spark line, into python/dovetail/jars; `make jar-4.1` builds one
+
+demo: ## TPC-DS (SCALE=1) under plain Spark and under Dovetail, side by side
+	@$(BESIDE) $(READY)
 	$(BIN)/dovetail demo --scale $(SCALE)
 
-test: test-scala test-python test-lines ## all tests: the whole suite on Spark 4.1, a smaller one on 3.5, 4.0 and 4.2
-	@echo "all tests passed"
+test: ## the whole suite, Scala and Python beside each other, on the primary Spark line
+	@$(BESIDE) $(READY)
+	@echo "testing Scala and Python on Spark $(PRIMARY); each prints when it is done"
+	@$(BESIDE) $(TOGETHER) test-scala test-python
+	@echo "all tests passed on Spark $(PRIMARY)"
 
-test-scala: | require ## kernel and Spark module on Spark 4.1
-	./sbt kernel$(ROW)/test spark$(ROW)/test
+test-scala: | require ## kernel and Spark module on the primary Spark line
+	./sbt kernel$(SUFFIX)/test spark$(SUFFIX)/test
 
-test-lines: .build/jars $(LINES:%=.venv/%/ready) ## rules, answers and Python on the other Spark lines
-	DOVETAIL_TEST_QUERIES=40 ./sbt kernelSpark352_12/test $(ROWS:%="spark%/testOnly *RuleSuite *FailureSuite *DifferentialSuite")
-	@for line in $(filter-out $(PRIMARY),$(LINES)); do \
-	  echo "== Python on Spark $$line"; .venv/$$line/bin/pytest -q --durations 12 tests/python -m "not primary and not wheel" || exit 1; done
+test-python: $(READY) ## Python suite on the primary Spark line
+	.venv/$(PRIMARY)/$(PYTEST) -m "not ($(AROUND) or wheel or delta or iceberg)"
 
-test-python: .build/jars .venv/$(PRIMARY)/ready ## Python suite on Spark 4.1
-	$(BIN)/pytest -q --durations 12 tests/python
+# what test-all adds on the primary line: another kind of session or catalog, jars of other lines
+AROUND = connect or hive or lines
 
-# Spark lines and the releases of Delta Lake and Iceberg for them, which Spark fetches from Maven Central by itself
-DELTA   := 3.5/io.delta:delta-spark_2.12:3.3.3 4.0/io.delta:delta-spark_2.13:4.0.0 \
-           4.1/io.delta:delta-spark_4.1_2.13:4.4.0 4.2/io.delta:delta-spark_4.2_2.13:4.4.0
-ICEBERG := 3.5/org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.0 4.0/org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0 \
-           4.1/org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0
-# a folder of tests, and the list of pairs it is run with
-test-with = @for pair in $($(2)); do echo "== $$pair"; \
-  DOVETAIL_$(2)=$${pair\#*/} .venv/$${pair%%/*}/bin/pytest -q -m $(1) tests/python/$(1) || exit 1; done
+test-all: test test-lines test-around test-delta test-iceberg test-wheel ## all tests on all Spark lines
+	@echo "all tests passed on Spark $(LINES)"
 
-test-delta: .build/jars $(LINES:%=.venv/%/ready) ## joins of Delta Lake's tables on each line; not part of `make test`, for it fetches 120 MB
-	$(call test-with,delta,DELTA)
+test-lines: .build/jars $(OTHERS:%=.venv/%/ready) ## rules, answers and Python on the other Spark lines
+	DOVETAIL_TEST_QUERIES=40 ./sbt kernel$(call of,$(firstword $(LINES)),project)/test \
+	  $(foreach line,$(OTHERS),"spark$(call of,$(line),project)/testOnly *RuleSuite *FailureSuite *DifferentialSuite")
+	@for line in $(OTHERS); do \
+	  echo "== Python on Spark $$line"; \
+	  .venv/$$line/$(PYTEST) -m "not (primary or wheel or delta or iceberg)" || exit 1; done
 
-test-iceberg: .build/jars $(LINES:%=.venv/%/ready) ## joins of Iceberg's tables on 3.5, 4.0 and 4.1; not part of `make test`, for it fetches 140 MB
-	$(call test-with,iceberg,ICEBERG)
+test-around: .build/jars .venv/$(PRIMARY)/ready ## Connect, a Hive metastore, wrong jars: on the primary Spark line
+	.venv/$(PRIMARY)/$(PYTEST) -m "$(AROUND)"
 
-pairs: .build/jars .venv/$(PRIMARY)/ready ## TPC-H and every fourth query of TPC-DS, scale 1, under Spark, its CBO and Dovetail in turns; fails if a query fails
+# the tests of one mark on each line that has a release: mark and column of project/lines.txt, group, variable
+test-with = @$(foreach line,$(LINES),$(if $(call of,$(line),$(1)), \
+  echo "== $(1) on Spark $(line)"; \
+  $(3)=$(2):$(call of,$(line),$(1)) .venv/$(line)/bin/pytest -q -m $(1) tests/python/$(1) || exit 1;))
+
+test-delta: .build/jars $(LINES:%=.venv/%/ready) ## tables of Delta Lake on each line that has a release; fetches 120 MB
+	$(call test-with,delta,io.delta,DOVETAIL_DELTA)
+
+test-iceberg: .build/jars $(LINES:%=.venv/%/ready) ## tables of Iceberg on each line that has a release; fetches 140 MB
+	$(call test-with,iceberg,org.apache.iceberg,DOVETAIL_ICEBERG)
+
+test-wheel: .build/jars .venv/$(PRIMARY)/ready ## the wheel in a new virtual environment, with the pyspark of each line
+	@$(foreach line,$(LINES),echo "== the wheel beside pyspark $(call of,$(line),pyspark)"; \
+	  DOVETAIL_WHEEL_PYSPARK=$(call of,$(line),pyspark) $(BIN)/pytest -q -m wheel tests/python/wheel || exit 1;)
+
+pairs: $(READY) ## TPC-H and every fourth query of TPC-DS, scale 1, under Spark, its CBO and Dovetail in turns; fails if a query fails
 	cd benchmarks && for suite in "tpch" "tpcds --every 4"; do \
 	  ../$(BIN)/python -m dovetail_bench.times --suite $$suite --scale 1 --results ../.build/pairs || exit 1; done
 
 lint: .venv/$(PRIMARY)/ready ## formatters in check mode, ruff, mypy, packages that look down only
 	$(BIN)/python tools/floors.py
-	./sbt kernel$(ROW)/scalafmtCheckAll spark$(ROW)/scalafmtCheckAll bench/scalafmtCheckAll
+	./sbt kernel$(SUFFIX)/scalafmtCheckAll spark$(SUFFIX)/scalafmtCheckAll bench/scalafmtCheckAll
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 format: .venv/$(PRIMARY)/ready ## formats everything
-	./sbt kernel$(ROW)/scalafmtAll spark$(ROW)/scalafmtAll bench/scalafmtAll
+	./sbt kernel$(SUFFIX)/scalafmtAll spark$(SUFFIX)/scalafmtAll bench/scalafmtAll
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
-generate: .build/jars .venv/$(PRIMARY)/ready ## Python Config and docs/reference/configs.md, from the registry of settings
+generate: $(READY) ## Python Config and docs/reference/configs.md, from the registry of settings
 	$(BIN)/python python/generate_config.py
 
 wheel: .build/jars .venv/$(PRIMARY)/ready ## dist/dovetail_spark-*.whl, with the jar of every Spark line
@@ -95,4 +132,4 @@ docs: .venv/docs/ready ## the documentation site, into .build/site; fails on a b
 	@touch $@
 
 clean: ## removes what was built, not what was downloaded
-	rm -rf dist .build/jars python/dovetail/jars scala/*/target benchmarks/jmh/target target project/target
+	rm -rf dist .build/jars .build/jar-* python/dovetail/jars scala/*/target benchmarks/jmh/target target project/target
