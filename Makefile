@@ -1,22 +1,28 @@
-# The two commands of the README are `make demo` and `make test`; both set up all they need. `make help` lists the others.
-PYTHON   ?= python3
-SCALE    ?= 1
-# Spark lines, from the one list of them (project/spark-lines.tsv); a ROW is the suffix of sbt's projects of a line
-LINES    := $(shell tools/line.sh lines)
-PRIMARY  := $(shell tools/line.sh role=primary)
-OTHERS   := $(filter-out $(PRIMARY),$(LINES))
-row       = $(shell tools/line.sh $(1) row)
-ROW      := $(call row,$(PRIMARY))
-ROWS     := $(foreach line,$(OTHERS),$(call row,$(line)))
-# lines of which Maven Central has no Spark: the jars inside pyspark are their class path
-UNMAVEN  := $(shell tools/line.sh jars=pyspark)
-SOURCES  := $(shell find scala project -name '*.scala' -o -name '*.sbt' -o -name '*.properties' -o -name '*.tsv' \
-            | grep -v /target/) build.sbt VERSION
+# The two commands of the README are `make demo` and `make test`; both set up all they need. `make help` lists the
+# others.
+PYTHON  ?= python3
+SCALE   ?= 1
+# of a Spark line, what its row in project/lines.txt says
+of       = $(shell tools/line.sh $(1) $(2))
+LINES   := $(call of,names)
+PRIMARY := $(call of,primary)
+OTHERS  := $(filter-out $(PRIMARY),$(LINES))
+# lines whose Spark jars come with pyspark, so that the virtual environment is there before anything is compiled
+FROM_PYSPARK := $(foreach line,$(LINES),$(if $(filter pyspark,$(call of,$(line),jars)),$(line)))
+SOURCES := $(shell find scala project -name '*.scala' -o -name '*.sbt' -o -name '*.properties' | grep -v /target/) \
+           project/lines.txt build.sbt VERSION
 
-BIN       = .venv/$(PRIMARY)/bin
+BIN     := .venv/$(PRIMARY)/bin
+# how the primary line's projects end in sbt
+SUFFIX  := $(call of,$(PRIMARY),project)
+PYTEST   = bin/pytest -q --durations 12 tests/python
+READY   := .build/jar-$(PRIMARY) .venv/$(PRIMARY)/ready
+# two targets at a time; where this make can do that, the output of each together
+BESIDE   = $(MAKE) --no-print-directory -j2
+TOGETHER = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-.PHONY: help demo test test-all test-scala test-python test-slow test-lines test-wheel test-iceberg test-delta
-.PHONY: pairs lint format generate wheel docs jars clean require
+.PHONY: help require demo jars test test-scala test-python test-all test-lines test-around test-delta test-iceberg \
+        test-wheel pairs lint format generate wheel docs clean
 .SECONDARY:
 
 help:
@@ -25,79 +31,93 @@ help:
 require:
 	@tools/require.sh $(PYTHON)
 
-# one virtual environment per Spark line
-.venv/%/ready: pyproject.toml project/spark-lines.tsv | require
+# one virtual environment per Spark line, with that line's pyspark
+.venv/%/ready: pyproject.toml project/lines.txt | require
 	@echo "setting up .venv/$* …"
 	@test -d .venv/$* || $(PYTHON) -m venv .venv/$*
-	@.venv/$*/bin/pip install -q --disable-pip-version-check "pyspark==$$(tools/line.sh $* pyspark)"
-	@.venv/$*/bin/pip install -q --disable-pip-version-check -e '.[cli,demo,dev]'
+	@.venv/$*/bin/pip install -q --disable-pip-version-check "pyspark==$(call of,$*,pyspark)" -e '.[cli,demo,dev]'
 	@touch $@
 
-.build/jar-$(PRIMARY): $(SOURCES) | require
-	./sbt bundlePrimaryJar
+# the jar of one line
+.build/jar-%: $(SOURCES) | require
+	./sbt "bundleJar $*"
 	@mkdir -p .build && touch $@
 
-.build/jars: $(SOURCES) $(UNMAVEN:%=.venv/%/ready) | require
+# the jars of all lines: one sbt for all
+.build/jars: $(SOURCES) | require
 	./sbt bundleJars
-	@mkdir -p .build && touch .build/jar-$(PRIMARY) $@
+	@mkdir -p .build && touch $(LINES:%=.build/jar-%) $@
 
-jars: .build/jars ## the jar of every Spark line, into python/dovetail/jars
+.build/jars: | $(FROM_PYSPARK:%=.venv/%/ready)
+$(FROM_PYSPARK:%=.build/jar-%): .build/jar-%: | .venv/%/ready
 
-demo: .build/jar-$(PRIMARY) .venv/$(PRIMARY)/ready ## TPC-DS (SCALE=1) under plain Spark and under Dovetail, side by side
+jar-%: .build/jar-% ;
+
+jars: .build/jars ## the jar of every Spark line, into python/dovetail/jars; `make jar-4.1` builds one
+
+demo: ## TPC-DS (SCALE=1) under plain Spark and under Dovetail, side by side
+	@$(BESIDE) $(READY)
 	$(BIN)/dovetail demo --scale $(SCALE)
 
-test: test-scala test-python ## the whole suite on the primary Spark line
+test: ## the whole suite, Scala and Python beside each other, on the primary Spark line
+	@$(BESIDE) $(READY)
+	@echo "testing Scala and Python on Spark $(PRIMARY); each prints when it is done"
+	@$(BESIDE) $(TOGETHER) test-scala test-python
 	@echo "all tests passed on Spark $(PRIMARY)"
 
-test-all: test test-slow test-lines test-wheel test-delta test-iceberg ## and the slow tests, all Spark lines, the wheel, Delta, Iceberg
+test-scala: | require ## kernel and Spark module on the primary Spark line
+	./sbt kernel$(SUFFIX)/test spark$(SUFFIX)/test
+
+test-python: $(READY) ## Python suite on the primary Spark line
+	.venv/$(PRIMARY)/$(PYTEST) -m "not ($(AROUND) or wheel or delta or iceberg)"
+
+# what test-all adds on the primary line: another kind of session or catalog, jars of other lines
+AROUND = connect or hive or lines or slow
+
+test-all: test test-lines test-around test-delta test-iceberg test-wheel ## all tests on all Spark lines
 	@echo "all tests passed on Spark $(LINES)"
 
-# one start of sbt: tests, and the jar that the Python suite needs
-test-scala: | require ## kernel and Spark module on the primary line
-	./sbt kernel$(ROW)/test spark$(ROW)/test bundlePrimaryJar
-	@mkdir -p .build && touch .build/jar-$(PRIMARY)
+test-lines: .build/jars $(OTHERS:%=.venv/%/ready) ## rules, answers and Python on the other Spark lines
+	DOVETAIL_TEST_QUERIES=40 ./sbt kernel$(call of,$(firstword $(LINES)),project)/test \
+	  $(foreach line,$(OTHERS),"spark$(call of,$(line),project)/testOnly *RuleSuite *FailureSuite *DifferentialSuite")
+	@for line in $(OTHERS); do \
+	  echo "== Python on Spark $$line"; \
+	  .venv/$$line/$(PYTEST) -m "not (primary or wheel or delta or iceberg)" || exit 1; done
 
-test-python: .build/jar-$(PRIMARY) .venv/$(PRIMARY)/ready ## Python suite on the primary line, without what is marked slow
-	$(BIN)/pytest -q --durations 12 tests/python -m "not slow and not wheel"
+test-around: .build/jars .venv/$(PRIMARY)/ready ## Connect, a Hive metastore, wrong jars: on the primary Spark line
+	.venv/$(PRIMARY)/$(PYTEST) -m "$(AROUND)"
 
-test-slow: .build/jar-$(PRIMARY) .venv/$(PRIMARY)/ready ## Python tests that are marked slow, on the primary line
-	$(BIN)/pytest -q --durations 12 tests/python -m "slow and not wheel"
+# the tests of one mark on each line that has a release: mark and column of project/lines.txt, group, variable
+test-with = @$(foreach line,$(LINES),$(if $(call of,$(line),$(1)), \
+  echo "== $(1) on Spark $(line)"; \
+  $(3)=$(2):$(call of,$(line),$(1)) .venv/$(line)/bin/pytest -q -m $(1) tests/python/$(1) || exit 1;))
 
-test-lines: .build/jars $(LINES:%=.venv/%/ready) ## rules, answers and Python on the other Spark lines
-	DOVETAIL_TEST_QUERIES=40 ./sbt kernelSpark352_12/test $(ROWS:%="spark%/testOnly *RuleSuite *FailureSuite *DifferentialSuite")
-	@for line in $(OTHERS); do echo "== Python on Spark $$line"; \
-	  .venv/$$line/bin/pytest -q --durations 12 tests/python -m "not primary and not wheel" || exit 1; done
+test-delta: .build/jars $(LINES:%=.venv/%/ready) ## tables of Delta Lake on each line that has a release; fetches 120 MB
+	$(call test-with,delta,io.delta,DOVETAIL_DELTA)
 
-test-wheel: .build/jars $(LINES:%=.venv/%/ready) ## the wheel, installed into a new environment of each line
-	@for line in $(LINES); do echo "== the wheel on Spark $$line"; \
-	  .venv/$$line/bin/pytest -q tests/python/wheel -m wheel || exit 1; done
+test-iceberg: .build/jars $(LINES:%=.venv/%/ready) ## tables of Iceberg on each line that has a release; fetches 140 MB
+	$(call test-with,iceberg,org.apache.iceberg,DOVETAIL_ICEBERG)
 
-# Runs a folder of tests on the lines that a release is known for; Spark fetches it from Maven Central by itself.
-test-with = @for line in $(LINES); do release=$$(tools/line.sh $$line $(1)); [ -n "$$release" ] || continue; \
-  echo "== $$release"; DOVETAIL_$(2)=$$release .venv/$$line/bin/pytest -q -m $(1) tests/python/$(1) || exit 1; done
+test-wheel: .build/jars .venv/$(PRIMARY)/ready ## the wheel in a new virtual environment, with the pyspark of each line
+	@$(foreach line,$(LINES),echo "== the wheel beside pyspark $(call of,$(line),pyspark)"; \
+	  DOVETAIL_WHEEL_PYSPARK=$(call of,$(line),pyspark) $(BIN)/pytest -q -m wheel tests/python/wheel || exit 1;)
 
-test-delta: .build/jars $(LINES:%=.venv/%/ready) ## joins of Delta Lake's tables on each line that has a release (fetches 120 MB)
-	$(call test-with,delta,DELTA)
-
-test-iceberg: .build/jars $(LINES:%=.venv/%/ready) ## joins of Iceberg's tables on each line that has a release (fetches 140 MB)
-	$(call test-with,iceberg,ICEBERG)
-
-pairs: .build/jar-$(PRIMARY) .venv/$(PRIMARY)/ready ## TPC-H and every fourth query of TPC-DS, scale 1, in all modes; fails if a query fails
+pairs: $(READY) ## TPC-H and every fourth query of TPC-DS, scale 1, under Spark, its CBO and Dovetail in turns; fails if a query fails
 	cd benchmarks && for suite in "tpch" "tpcds --every 4"; do \
 	  ../$(BIN)/python -m dovetail_bench.times --suite $$suite --scale 1 --results ../.build/pairs || exit 1; done
 
 lint: .venv/$(PRIMARY)/ready ## formatters in check mode, ruff, mypy, packages that look down only
 	$(BIN)/python tools/floors.py
-	./sbt kernel$(ROW)/scalafmtCheckAll spark$(ROW)/scalafmtCheckAll bench/scalafmtCheckAll
+	./sbt kernel$(SUFFIX)/scalafmtCheckAll spark$(SUFFIX)/scalafmtCheckAll bench/scalafmtCheckAll
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 format: .venv/$(PRIMARY)/ready ## formats everything
-	./sbt kernel$(ROW)/scalafmtAll spark$(ROW)/scalafmtAll bench/scalafmtAll
+	./sbt kernel$(SUFFIX)/scalafmtAll spark$(SUFFIX)/scalafmtAll bench/scalafmtAll
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
-generate: .build/jar-$(PRIMARY) .venv/$(PRIMARY)/ready ## Python Config and docs/reference/configs.md, from the registry of settings
+generate: $(READY) ## Python Config and docs/reference/configs.md, from the registry of settings
 	$(BIN)/python python/generate_config.py
 
 wheel: .build/jars .venv/$(PRIMARY)/ready ## dist/dovetail_spark-*.whl, with the jar of every Spark line
@@ -112,4 +132,4 @@ docs: .venv/docs/ready ## the documentation site, into .build/site; fails on a b
 	@touch $@
 
 clean: ## removes what was built, not what was downloaded
-	rm -rf dist .build/jar* python/dovetail/jars scala/*/target benchmarks/jmh/target target project/target
+	rm -rf dist .build/jars .build/jar-* python/dovetail/jars scala/*/target benchmarks/jmh/target target project/target

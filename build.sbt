@@ -1,4 +1,4 @@
-// Two matrices, one row per Spark line (project/spark-lines.tsv): `kernel` has no Spark on its class path, `spark` hooks
+// Two matrices, one row per Spark line (project/lines.txt): `kernel` has no Spark on its class path, `spark` hooks
 // it into Catalyst. Directories leave the package prefix out where Scala allows it: scala/spark/src/dovetail/spark holds
 // org.apache.spark.sql.dovetail, a package that has to lie under Spark's because much of Catalyst is private[sql].
 
@@ -87,10 +87,8 @@ lazy val spark = SparkLine.all
           "sparkBuilt" -> line.full,
           "scalaBuilt" -> line.scala
         ),
-        libraryDependencies ++= (if (line.maven) Seq("org.apache.spark" %% "spark-sql" % line.full % Provided) else Nil),
-        Compile / unmanagedJars ++= (if (line.maven) Nil else Attributed.blankSeq(line.pysparkJars(root_))),
-        Test / unmanagedJars ++= (if (line.maven) Nil else Attributed.blankSeq(line.pysparkJars(root_))),
-        Compile / unmanagedSourceDirectories := (root_ / "scala/spark/src") +: line.shims.map(s => root_ / "scala/spark/shims" / s),
+        sparkOf(line),
+        Compile / unmanagedSourceDirectories := Seq(root_ / "scala/spark/src", root_ / "scala/spark/shims" / line.shims),
         Compile / packageBin / mappings ++= kernelClasses(line).value,
         pomPostProcess := withoutKernel
       )
@@ -98,15 +96,20 @@ lazy val spark = SparkLine.all
   }
   .dependsOn(kernel)
 
+/** Spark on the class path, and not in the jar. */
+def sparkOf(line: SparkLine): Def.SettingsDefinition =
+  if (line.fromPyspark) Compile / unmanagedJars ++= Attributed.blankSeq(line.pysparkJars(root_))
+  else libraryDependencies += "org.apache.spark" %% "spark-sql" % line.full % Provided
+
 /** Micro-benchmarks of the kernel (planning time per graph shape). */
 lazy val bench = (project in file("benchmarks/jmh"))
   .enablePlugins(JmhPlugin)
   .settings(scalaVersion := SparkLine.primary.scala, publish / skip := true)
-  .dependsOn(LocalProject("kernel" + SparkLine.primary.rowSuffix))
+  .dependsOn(LocalProject("kernel" + SparkLine.primary.projectSuffix))
 
 /** The kernel's classes go into the published jar, so that users add one jar. */
 def kernelClasses(line: SparkLine) = Def.taskDyn {
-  Def.task((LocalProject("kernel" + line.rowSuffix) / Compile / packageBin / mappings).value)
+  Def.task((LocalProject("kernel" + line.projectSuffix) / Compile / packageBin / mappings).value)
 }
 
 /** The kernel is in the jar, and not published by itself: nobody is to look for it. */
@@ -119,24 +122,24 @@ def withoutKernel(pom: scala.xml.Node): scala.xml.Node = {
   new RuleTransformer(rule).transform(pom).head
 }
 
-val bundleJars = taskKey[Seq[File]]("Copy the jar of every Spark line into python/dovetail/jars, with a manifest")
-bundleJars := Def.taskDyn(bundled(SparkLine.all)).value
+val jars_ = root_ / "python" / "dovetail" / "jars"
 
-val bundlePrimaryJar = taskKey[Seq[File]]("Copy the jar of the primary Spark line alone, with the same manifest")
-bundlePrimaryJar := Def.taskDyn(bundled(Seq(SparkLine.primary))).value
-
-/** Puts jars beside those that are there; the manifest names all lines, built or not. */
-def bundled(lines: Seq[SparkLine]) = Def.task {
-  val out  = root_ / "python" / "dovetail" / "jars"
-  val jars = Def.taskDyn(lines.map(l => LocalProject("spark" + l.rowSuffix) / Compile / packageBin).join).value
-  val all  = SparkLine.all.map(_.jarName(version.value)).toSet
-  IO.delete((out * "*.jar").get.filterNot(jar => all(jar.getName)))
-  IO.write(out / "lines.json", SparkLine.all.map(_.json).mkString("[", ",\n ", "]\n"))
-  lines.zip(jars).map { case (line, jar) =>
-    val target = out / line.jarName(version.value)
-    IO.copyFile(jar, target)
-    target
-  }
+/** Puts the jar of one line among those of the Python package; lines.json lists all lines, built or not. */
+def bundle(line: SparkLine) = Def.task {
+  val jar = (LocalProject("spark" + line.projectSuffix) / Compile / packageBin).value
+  IO.delete((jars_ * s"${line.jarPrefix}*.jar").get)
+  IO.copyFile(jar, jars_ / line.jarName(version.value))
+  IO.write(jars_ / "lines.json", SparkLine.all.map(_.json).mkString("[", ",\n ", "]\n"))
 }
+
+val bundleJar = inputKey[Unit]("Put the jar of one Spark line into python/dovetail/jars: bundleJar 4.1")
+bundleJar := Def.inputTaskDyn {
+  import complete.DefaultParsers._
+  val name = (Space ~> SparkLine.all.map(line => literal(line.short)).reduce(_ | _)).parsed
+  bundle(SparkLine.all.find(_.short == name).get)
+}.evaluated
+
+val bundleJars = taskKey[Unit]("Put the jar of every Spark line into python/dovetail/jars")
+bundleJars := Def.taskDyn(SparkLine.all.map(bundle(_)).join.map(_ => ())).value
 
 lazy val root = (project in file(".")).settings(publish / skip := true, Compile / unmanagedSourceDirectories := Nil)

@@ -1,69 +1,70 @@
 import sbt._
 import sbt.VirtualAxis
 
-/** One supported Spark line.
+/** One supported Spark line: a row of project/lines.txt, where the columns are explained.
   *
-  * project/spark-lines.tsv is the only list of Spark lines in this project: the build makes a kernel and a spark row of
-  * each, `bundleJars` puts one jar of each into the wheel, and the Makefile, the tests and CI read the same file through
-  * tools/line.sh.
-  *
-  * @param short  Spark minor as users name it, "4.1"
-  * @param full   the patch release we compile and test against
-  * @param scala  the Scala patch release this Spark was built with: never newer, or the jar asks for methods the runtime
-  *               has not
-  * @param python the newest pyspark patch release of the line (Python tests)
-  * @param maven  whether Maven Central has this Spark; else the jars inside the pyspark package are the class path
-  * @param shims  directories under scala/spark/shims
+  * The build makes a kernel and a spark project of each row; `bundleJar` and `bundleJars` put their jars into the
+  * Python package.
   */
 final case class SparkLine(
     short: String,
     full: String,
     scala: String,
-    python: String,
-    maven: Boolean,
-    shims: Seq[String]
+    primary: Boolean,
+    fromPyspark: Boolean,
+    shims: String
 ) extends VirtualAxis.WeakAxis {
   val idSuffix: String        = "Spark" + short.replace(".", "")
   val directorySuffix: String = "-spark" + short
   val scalaBinary: String     = scala.split('.').take(2).mkString(".")
-  // projectmatrix appends the Scala binary version to a row's id only where it is not the matrix's default (2.13)
-  val rowSuffix: String = idSuffix + (if (scalaBinary == "2.12") "2_12" else "")
+  // projectmatrix appends the Scala binary version to a project's name where it is not the default (2.13); tools/line.sh
+  // says the same
+  val projectSuffix: String = idSuffix + (if (scalaBinary == "2.12") "2_12" else "")
 
-  def jarName(version: String): String = s"dovetail-spark-${short}_$scalaBinary-$version.jar"
-  def json: String =
-    s"""{"line":"$short","spark":"$full","scala":"$scala","scalaBinary":"$scalaBinary",""" +
-      s""""pyspark":"$python","id":"spark$rowSuffix"}"""
+  val jarPrefix: String                = s"dovetail-spark-${short}_$scalaBinary-"
+  def jarName(version: String): String = s"$jarPrefix$version.jar"
 
-  /** Spark's jars inside the pyspark package of this line's virtual environment (`make .venv/4.3/ready`). */
+  /** What the Python package has to know of the line. */
+  def json: String = s"""{"line":"$short","spark":"$full","scalaBinary":"$scalaBinary"}"""
+
+  /** Spark's own jars, where Maven Central has none: those of the pyspark in the line's virtual environment. */
   def pysparkJars(root: File): Seq[File] = {
-    val found = (root / ".venv" / short / "lib" * "python3*" / "site-packages" / "pyspark" / "jars" * "*.jar").get
-    if (found.isEmpty)
-      sys.error(s"Spark $short is compiled against the jars of pyspark $python: run make .venv/$short/ready first")
-    // sbt brings Scala's own
-    found.filterNot(jar => SparkLine.Scala.exists(name => jar.getName.startsWith(name)))
+    val jars = (root / ".venv" / short / "lib" * "python3*" / "site-packages" / "pyspark" / "jars" * "*.jar").get
+    if (jars.isEmpty)
+      throw new MessageOnlyException(
+        s"the jars of Spark $full come from pyspark, and .venv/$short has none. Run `make .venv/$short/ready` first."
+      )
+    jars
   }
 }
 
 object SparkLine {
-  private val Scala = Seq("scala-library-", "scala-compiler-", "scala-reflect-")
+  private val table = "project/lines.txt"
 
-  private val rows: Seq[Map[String, String]] = {
-    val lines = IO.readLines(file("project/spark-lines.tsv")).filter(_.trim.nonEmpty).map(_.split("\t").toSeq)
-    lines.tail.map(lines.head.zip(_).toMap)
+  /** All rows, oldest line first. */
+  val all: Seq[SparkLine] = {
+    val rows = IO.readLines(file(table)).filterNot(text => text.isEmpty || text.startsWith("#")).map(_.split(" +").toSeq)
+    rows.tail.map { cells =>
+      require(cells.size == rows.head.size, s"$table: ${rows.head.size} columns are expected in ${cells.mkString(" ")}")
+      val row = rows.head.zip(cells).toMap
+      SparkLine(
+        row("line"),
+        row("spark"),
+        row("scala"),
+        choice(row, "suite", yes = "whole", no = "small"),
+        choice(row, "jars", yes = "pyspark", no = "maven"),
+        row("shims")
+      )
+    }
   }
 
-  private def line(row: Map[String, String]) =
-    SparkLine(
-      row("line"),
-      row("spark"),
-      row("scala"),
-      row("pyspark"),
-      row("jars") == "maven",
-      row("shims").split(",").toSeq
-    )
+  val primary: SparkLine = all.filter(_.primary) match {
+    case Seq(line) => line
+    case lines     => sys.error(s"$table: one row has the suite `whole`, not ${lines.size}")
+  }
 
-  val all: Seq[SparkLine] = rows.map(line)
-
-  /** The line on which the whole suite runs; the others run rules, answers and Python. */
-  val primary: SparkLine = line(rows.find(_("role") == "primary").get)
+  private def choice(row: Map[String, String], column: String, yes: String, no: String): Boolean = {
+    require(Set(yes, no)(row(column)), s"$table: $column is $yes or $no, not ${row(column)}")
+    row(column) == yes
+  }
 }

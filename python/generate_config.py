@@ -1,7 +1,7 @@
 """Writes python/dovetail/config.py and docs/reference/configs.md from the registry of settings inside the jar.
 
 The registry is Scala (DovetailConf); a session tells it through `dovetail_conf()`, so what is written here is what
-users can set. Run it after a change there, with the jars built (`./sbt bundleJars`) and pyspark installed; a test fails
+users can set. Run it after a change there, with the jars built (`make jars`) and pyspark installed; a test fails
 while either file is out of date:
 
     python python/generate_config.py

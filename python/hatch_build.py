@@ -1,6 +1,6 @@
 """Wheel build hook: refuses to build a wheel that lacks the jar of any supported Spark line.
 
-Runs inside hatchling (pyproject.toml, [tool.hatch.build.targets.wheel.hooks.custom]). `./sbt bundleJars` writes the
+Runs inside hatchling (pyproject.toml, [tool.hatch.build.targets.wheel.hooks.custom]). `make jars` writes the
 jars and `lines.json`, the list of lines, into python/dovetail/jars; this hook only checks them, so that no wheel leaves
 here that cannot start. An editable install is let through: there the jars may be built later, and `dovetail.jar_path()`
 names what is missing.
@@ -48,7 +48,7 @@ class JarHook(BuildHookInterface):  # type: ignore[type-arg]
         if missing:
             raise RuntimeError(
                 f"cannot build the dovetail-spark wheel: missing in {JARS.as_posix()}: {', '.join(missing)}. "
-                "Run `./sbt bundleJars` first (it builds the jar of every Spark line)."
+                "Run `make jars` first (it builds the jar of every Spark line)."
             )
         # The wheel is pure Python plus JVM bytecode: one wheel for every platform.
         build_data["tag"] = "py3-none-any"

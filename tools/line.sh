@@ -1,19 +1,27 @@
 #!/usr/bin/env bash
-# A field of project/spark-lines.tsv, the list of Spark lines.
-#
-#   tools/line.sh 4.1 pyspark      a field of one line, by the name of its column; nothing where it is "-"
-#   tools/line.sh lines            all lines
-#   tools/line.sh jars=pyspark     the lines with this value in this column
-#   tools/line.sh 4.1 row          the suffix of sbt's projects of one line: Spark41, Spark352_12
+# What project/lines.txt says, for the Makefile and scripts: `tools/line.sh names`, `tools/line.sh primary`, or a line and
+# a column, as in `tools/line.sh 4.1 pyspark`. The file's columns have one more here, `project`: how sbt's projects of
+# the line end.
 set -euo pipefail
-cd "$(dirname "$0")/.."
-awk -F'\t' -v what="${1:?a line, \"lines\" or column=value}" -v field="${2:-line}" '
-  NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
-  !NF { next }
-  what == "lines" { print $1; found = 1; next }
-  what ~ /=/ { split(what, is, "="); found = 1; if ($column[is[1]] == is[2]) print $1; next }
-  $1 != what { next }
-  field == "row" { gsub(/[.]/, "", $1); print "Spark" $1 ($column["scala"] ~ /^2[.]12/ ? "2_12" : ""); found = 1; next }
-  field in column { if ($column[field] != "-") print $column[field]; found = 1 }
-  END { if (!found) { print "dovetail: no Spark line or field " what " " field > "/dev/stderr"; exit 1 } }
-' project/spark-lines.tsv
+exec awk -v line="${1:?names, primary or a Spark line}" -v column="${2:-}" '
+  function fail(text) { print "dovetail: " text " in project/lines.txt" > "/dev/stderr"; failed = 1; exit 1 }
+  /^#/ || !NF { next }
+  !header { header = 1; for (i = 1; i <= NF; i++) at[$i] = i; next }
+  { names = names (names ? " " : "") $at["line"] }
+  $at["suite"] == "whole" { primary = $at["line"] }
+  $at["line"] == line {
+    found = 1
+    if (column == "project") {
+      project = "Spark" line
+      gsub(/\./, "", project)
+      # as sbt-projectmatrix names what is not of Scala 2.13
+      print project ($at["scala"] ~ /^2\.12/ ? "2_12" : "")
+    } else if (!(column in at)) fail("no column " column)
+    else if ($at[column] != "-") print $at[column]
+  }
+  END {
+    if (failed) exit 1
+    if (line == "names") print names
+    else if (line == "primary") print primary
+    else if (!found) fail("no Spark line " line)
+  }' "$(dirname "$0")/../project/lines.txt"

@@ -5,7 +5,7 @@ set -euo pipefail
 demo=""
 if [ "${1:-}" = --demo ]; then demo=${2:?--demo takes a scale, such as 0.1}; shift 2; fi
 repository=${1:-$(cd "$(dirname "$0")/.." && pwd)}
-line=$("$(dirname "$0")/line.sh" role=primary)
+line=$("$(dirname "$0")/line.sh" primary)
 home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
 
@@ -21,7 +21,7 @@ query="SELECT count(*) FROM range(1000000) sale JOIN range(100000) item ON sale.
 
 step "git clone" git clone -q "$repository" "$home/dovetail"
 cd "$home/dovetail"
-step "the jar of Spark $line" make ".build/jar-$line"
+step "make jar-$line (the jar of one Spark line)" make "jar-$line"
 step "Python environment with pyspark $line" make ".venv/$line/ready"
 step "the first dovetail explain" ".venv/$line/bin/dovetail" explain "$query"
 grep -q "join" "$home/log" || { echo "nothing was explained:" >&2; cat "$home/log" >&2; exit 1; }

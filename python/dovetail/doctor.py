@@ -172,7 +172,7 @@ def _jar() -> Check:
     except (OSError, zipfile.BadZipFile, KeyError) as error:
         broken = str(error)
     if broken:
-        fix = "install the package again: pip install --force-reinstall dovetail-spark; in a clone: `./sbt bundleJars`"
+        fix = "install the package again: pip install --force-reinstall dovetail-spark; in a clone: `make jars`"
         return Check("jar", "failed", f"{jar} is broken: {broken}", fix)
     return Check("jar", "ok", f"{jar} (lines in this package: {lines})")
 

@@ -2,7 +2,7 @@
 
 One jar per Spark line ("4.1": major and minor), because Catalyst's internals change between minors and Scala's binary
 version between majors. The list of lines is jars/lines.json, written by the build beside the jars; nothing here repeats
-it.
+it. A wheel has the jars of all lines; a clone has those that were built there.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def parse_line(version: str) -> tuple[int, int]:
 
 
 def supported_lines() -> tuple[SparkLine, ...]:
-    """The Spark lines that this package has jars for, oldest first.
+    """The Spark lines that Dovetail is built for, oldest first.
 
     Raises:
         JarMissingError: jars/lines.json is not there (a source tree in which the jars have not been built).
@@ -78,7 +78,7 @@ def supported_lines() -> tuple[SparkLine, ...]:
     lines_file = JARS / "lines.json"
     if not lines_file.is_file():
         raise JarMissingError(
-            f"no Dovetail jars in {JARS}: lines.json is missing there. From a clone run `./sbt bundleJars`; "
+            f"no Dovetail jars in {JARS}: lines.json is missing there. In a clone run `make jars`; "
             "otherwise install the wheel again: pip install --force-reinstall dovetail-spark."
         )
     lines = json.loads(lines_file.read_text(encoding="utf-8"))
@@ -160,7 +160,7 @@ def jar_path(spark_version: str | None = None) -> str:
     jar = JARS / line.jar_name
     if not jar.is_file():
         raise JarMissingError(
-            f"the Dovetail jar for Spark {line.name} is missing: {jar}. From a clone run `./sbt bundleJars`; "
-            "otherwise install the wheel again: pip install --force-reinstall dovetail-spark."
+            f"the Dovetail jar for Spark {line.name} is missing: {jar}. In a clone it was not built: run "
+            f"`make jar-{line.name}`. Otherwise install the wheel again: pip install --force-reinstall dovetail-spark."
         )
     return str(jar)

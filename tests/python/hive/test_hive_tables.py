@@ -10,6 +10,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.hive
+
 CODE = """
 import sys
 from pyspark.sql import SparkSession

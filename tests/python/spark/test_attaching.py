@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from scripts import SAYING, lines
 
 import dovetail
@@ -113,6 +114,7 @@ refused(lambda: dovetail.attach(spark))
     assert "stopped" in stopped
 
 
+@pytest.mark.lines
 def test_who_is_refused(run_python: Any, spark_line: tuple[int, int], tmp_path: Path) -> None:
     wrong = jars.jar_path("4.0" if spark_line != (4, 0) else "4.1")
     done = run_python(

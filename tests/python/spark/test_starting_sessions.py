@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from line_table import LISTED
 from scripts import SAYING, lines
 
 import dovetail
@@ -98,6 +99,7 @@ say(dovetail.status(dovetail.enable(builder()).getOrCreate()).version)
     assert again == "True 0.25"
 
 
+@pytest.mark.lines
 def test_a_jar_of_another_spark_line_leaves_plain_spark(run_python: Any, spark_line: tuple[int, int]) -> None:
     other = dovetail.jar_path("4.0" if spark_line != (4, 0) else "4.1")
     done = run_python(
@@ -156,7 +158,7 @@ from dovetail import jars
 jars.JARS = Path(sys.argv[1])
 refused(lambda: dovetail.enable(builder()))
 import pyspark
-pyspark.__version__ = "99.0.0"
+pyspark.__version__ = "9.9.0"
 refused(lambda: dovetail.enable(builder()))
 from pyspark import SparkContext
 say(SparkContext._gateway)
@@ -175,7 +177,7 @@ say(SparkContext._gateway)
     assert no_builder.startswith("enable() takes a session builder")
     assert no_jar.startswith("JarMissingError")
     assert newer.startswith("UnsupportedSparkError")
-    assert "Supported Spark lines: 3.5, 4.0, 4.1, 4.2" in newer
+    assert f"Supported Spark lines: {LISTED}" in newer
     assert gateway == "None"
 
 

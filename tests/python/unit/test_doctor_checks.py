@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from spark_lines import LISTED, NEWER
+from line_table import LISTED
 
 from dovetail import doctor, jars
 
@@ -80,7 +80,7 @@ def test_another_spark_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, spa
 
 
 def test_a_spark_without_a_jar(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "pyspark_version", lambda: NEWER)
+    monkeypatch.setattr(doctor, "pyspark_version", lambda: "9.9.0")
     assert check("pyspark").status == "failed"
     assert LISTED in check("pyspark").fix
 
@@ -90,7 +90,7 @@ def test_a_missing_jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(jars, "JARS", tmp_path)
     checks = {c.name: c for c in doctor.examine()}
     assert checks["jar"].status == "failed"
-    assert "bundleJars" in checks["jar"].fix
+    assert "make jar" in checks["jar"].fix
     assert checks["session"].status == "skipped"
     assert checks["session"].found == "not started: first mend jar"
 

@@ -12,9 +12,11 @@ from typer.testing import CliRunner
 from dovetail import init_script
 from dovetail.cli import app
 from dovetail.errors import StatementError
+from dovetail.jars import line_of, pyspark_version
 
 BASH = shutil.which("bash") or "/bin/bash"
 VOLUME = "/Volumes/main/it's here/dovetail"
+LINE = line_of(pyspark_version())
 
 
 @pytest.fixture
@@ -22,10 +24,10 @@ def cluster(tmp_path: Path) -> Path:
     """A disk with a runtime, a volume with jar and script, and a jar of ours that an image left there."""
     jars = tmp_path / "databricks" / "jars"
     jars.mkdir(parents=True)
-    (jars / "dovetail-spark-3.5_2.12-0.0.1.jar").write_text("old")
+    (jars / f"dovetail-spark-{LINE.name}_{LINE.scala_binary}-0.0.1.jar").write_text("old")
     (jars / "spark-core.jar").write_text("Spark's")
     (tmp_path / "databricks" / "driver" / "conf").mkdir(parents=True)
-    init_script.databricks(VOLUME, "3.5").write(tmp_path / VOLUME[1:])
+    init_script.databricks(VOLUME, LINE.name).write(tmp_path / VOLUME[1:])
     return tmp_path
 
 
@@ -53,7 +55,7 @@ def jars(cluster: Path) -> list[str]:
 
 
 def test_the_jar_comes_to_the_class_path_and_only_once(cluster: Path) -> None:
-    jar = init_script.databricks(VOLUME, "3.5").jar
+    jar = init_script.databricks(VOLUME, LINE.name).jar
     for _ in range(2):
         done = run(cluster)
         assert (done.returncode, done.stderr) == (0, "")
@@ -125,17 +127,17 @@ def test_another_machine_is_left_as_it_is(cluster: Path) -> None:
 
 def test_command(tmp_path: Path) -> None:
     invoke = CliRunner().invoke
-    words = ["init-script", "--platform", "databricks", "--volume", "/Volumes/a/b/c/", "--spark-version", "3.5"]
+    words = ["init-script", "--platform", "databricks", "--volume", "/Volumes/a/b/c/", "--spark-version", LINE.name]
     printed = invoke(app, words)
     assert printed.exit_code == 0
-    assert printed.stdout == init_script.databricks("/Volumes/a/b/c", "3.5").script
+    assert printed.stdout == init_script.databricks("/Volumes/a/b/c", LINE.name).script
     assert "volume=/Volumes/a/b/c\n" in printed.stdout
     assert "spark.sql.extensions dovetail.DovetailExtensions" in printed.stderr
     written = invoke(app, [*words, "--output", str(tmp_path / "out")])
     assert written.exit_code == 0
     assert written.stdout == ""
     names = sorted(file.name for file in (tmp_path / "out").iterdir())
-    assert names == ["dovetail-init.sh", Path(init_script.databricks(VOLUME, "3.5").jar).name, "spark.conf"]
+    assert names == ["dovetail-init.sh", Path(init_script.databricks(VOLUME, LINE.name).jar).name, "spark.conf"]
     elsewhere = invoke(app, ["init-script", "--platform", "emr"])
     assert elsewhere.exit_code == 1
     assert "Platforms: databricks" in elsewhere.stderr
@@ -144,4 +146,4 @@ def test_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize("volume", ["dbfs:/x", "relative", "/", "/a/../b", "/a\nrm -rf /"])
 def test_what_is_no_directory_of_a_cluster(volume: str) -> None:
     with pytest.raises(StatementError, match="Expected an absolute path such as /Volumes"):
-        init_script.databricks(volume, "3.5")
+        init_script.databricks(volume, LINE.name)

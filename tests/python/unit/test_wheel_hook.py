@@ -57,6 +57,6 @@ def test_no_list_of_lines(hook: ModuleType, jars: Path, tmp_path: Path) -> None:
     assert hook.missing_files(tmp_path, "1.2.3") == ["lines.json"]
 
 
-@pytest.mark.slow
+@pytest.mark.lines
 def test_the_tree_has_all(hook: ModuleType, root: Path) -> None:
     assert hook.missing_files(root, (root / "VERSION").read_text().strip()) == []
