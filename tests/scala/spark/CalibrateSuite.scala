@@ -12,7 +12,7 @@ import org.apache.spark.sql.dovetail.sql.MicroQueries
 class CalibrateSuite extends DovetailSuite {
   private def withStore[A](body: Path => A): A =
     withDirectory(d => withConf(DovetailConf.StorePath.key -> d.resolve("store").toString)(body(d.resolve("store"))))
-  private def costs: CostConstants       = ClusterCosts.of(spark, spark.sessionState.conf)
+  private def costs: CostConstants       = ClusterCosts(spark, spark.sessionState.conf)
   private def run(sql: String): Seq[Row] = spark.sql(sql).collect().toSeq
 
   test("measured, kept in the store's directory, used, and taken back") {

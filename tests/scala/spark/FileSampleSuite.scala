@@ -7,7 +7,7 @@ import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.footers.FooterCache
 import org.apache.spark.sql.dovetail.sample.FileSampleCache
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
-import org.apache.spark.sql.dovetail.table.KnownTables
+import org.apache.spark.sql.dovetail.table.TableStatisticsSource
 
 /**
  * Predicates on tables that nobody has analyzed: tried on rows that are read from the files when a query is planned.
@@ -19,7 +19,7 @@ class FileSampleSuite extends DovetailSuite {
 
   private def rows(data: DataFrame, settings: (String, String)*): Double = withConf((Patient +: settings): _*) {
     val plan       = data.queryExecution.optimizedPlan
-    val statistics = new PlanStatistics(spark.sessionState.conf, histograms = true, KnownTables.none)
+    val statistics = new PlanStatistics(spark.sessionState.conf, histograms = true, TableStatisticsSource.none)
     statistics.readAhead(plan)
     statistics(plan).rows.value
   }
@@ -77,7 +77,7 @@ class FileSampleSuite extends DovetailSuite {
       val data  = spark.read.parquet(d.resolve("t").toString)
       val plan  = data.where("kind = 'common' AND id IS NOT NULL").queryExecution.optimizedPlan
       val found = withConf(Patient) {
-        val statistics = new PlanStatistics(spark.sessionState.conf, histograms = true, KnownTables.none)
+        val statistics = new PlanStatistics(spark.sessionState.conf, histograms = true, TableStatisticsSource.none)
         statistics.readAhead(plan)
         statistics(plan).rows
       }

@@ -9,9 +9,9 @@ import dovetail.kernel.profile.{ColumnProfile, RelationProfile, Source}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.base.DovetailConf
-import org.apache.spark.sql.dovetail.footers.{DistinctHints, FileKey, FooterCache, Numbers, Part, Spread, Texts}
+import org.apache.spark.sql.dovetail.footers.{ChunkValues, DistinctHints, FileKey, FooterCache, Numbers, Spread, Texts}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
-import org.apache.spark.sql.dovetail.table.KnownTables
+import org.apache.spark.sql.dovetail.table.TableStatisticsSource
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 /**
@@ -41,7 +41,7 @@ class FooterSuite extends DovetailSuite {
   private lazy val Patient = DovetailConf.FootersMaxMs.key -> "60000"
 
   private def profile(plan: LogicalPlan): RelationProfile =
-    new PlanStatistics(spark.sessionState.conf, histograms = true, KnownTables.none)(plan)
+    new PlanStatistics(spark.sessionState.conf, histograms = true, TableStatisticsSource.none)(plan)
 
   private def profile(data: DataFrame): RelationProfile = withConf(Patient)(profile(data.queryExecution.optimizedPlan))
 
@@ -262,7 +262,7 @@ class FooterSuite extends DovetailSuite {
       assert(source == Source.Footer)
       assert(withConf(DovetailConf.FootersEnabled.key -> "false")(source) == Source.Size)
       spark.sql("ANALYZE TABLE known COMPUTE STATISTICS")
-      val p = new PlanStatistics(spark.sessionState.conf, histograms = true, KnownTables.none)
+      val p = new PlanStatistics(spark.sessionState.conf, histograms = true, TableStatisticsSource.none)
       p.learnFrom(optimized("SELECT * FROM known"))
       assert(p(optimized("SELECT * FROM known")).rows.source == Source.Catalog)
     }
@@ -396,7 +396,7 @@ class FooterSuite extends DovetailSuite {
         val n = 1.0 + random.nextInt(100000)
         val d = math.max(1.0, math.floor(n * random.nextDouble()))
         val l = random.nextInt(5).toDouble
-        Part(
+        ChunkValues(
           n,
           d,
           if (random.nextInt(4) == 0) None

@@ -11,7 +11,7 @@ import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.footers.{ColumnFooter, FileFooter, FileKey, FooterCache, FooterEntry, Kind}
 import org.apache.spark.sql.dovetail.predicates.Values
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
-import org.apache.spark.sql.dovetail.table.KnownTables
+import org.apache.spark.sql.dovetail.table.TableStatisticsSource
 import org.apache.spark.sql.functions._
 
 /** What footers say of awkward values and broken files: the truth or nothing. */
@@ -24,7 +24,7 @@ class FooterTruthSuite extends DovetailSuite {
     withConf(millis)(new PlanStatistics(
       spark.sessionState.conf,
       histograms = true,
-      KnownTables.none
+      TableStatisticsSource.none
     )(data.queryExecution.optimizedPlan))
 
   private def dataFiles(directory: Path): Vector[Path] = {

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.dovetail.base.ErrorCondition
-import org.apache.spark.sql.dovetail.leaf.KnownRows.{OfQuery, OfTable}
+import org.apache.spark.sql.dovetail.leaf.GivenRows.{OfQuery, OfTable}
 import org.apache.spark.sql.dovetail.sql.Statement._
 import org.apache.spark.sql.dovetail.sql.{Grammar, Statement}
 

@@ -122,11 +122,11 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
         )
         assert(!explained(late.replace("slowly", "quickly")).contains("a query failed"))
         // what the next application reads
-        val kept = new JoinFailures(StatisticsStore.of(spark).files)
+        val kept = new JoinFailures(StatisticsStore(spark).files)
         assert(!kept.isEmpty)
         assert(spark.sql("DOVETAIL FORGET FAILURES").head().getString(0).startsWith("1 failed joins forgotten"))
         assert(joinsPlanned(late).map(_.take(9)) == Seq("broadcast"), "forgotten")
-        assert(new JoinFailures(StatisticsStore.of(spark).files).isEmpty)
+        assert(new JoinFailures(StatisticsStore(spark).files).isEmpty)
       }
     }
   }

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPla
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.sample.PlanSamples
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
-import org.apache.spark.sql.dovetail.table.{KnownTables, TableSample, TableStatistics, Unread}
+import org.apache.spark.sql.dovetail.table.{TableSample, TableStatistics, TableStatisticsSource, Unread}
 import org.apache.spark.sql.functions.udf
 import org.scalatest.BeforeAndAfterAll
 
@@ -41,9 +41,9 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
     finally super.afterAll()
 
   /** Samples taken by hand: what the store would hold. */
-  private def known(fresh: Boolean = true): KnownTables = drawn(fresh, Seq("t" -> Drawn, "small" -> 200))
+  private def known(fresh: Boolean = true): TableStatisticsSource = drawn(fresh, Seq("t" -> Drawn, "small" -> 200))
 
-  private def drawn(fresh: Boolean, of: Seq[(String, Int)]): KnownTables = new KnownTables {
+  private def drawn(fresh: Boolean, of: Seq[(String, Int)]): TableStatisticsSource = new TableStatisticsSource {
     private val tables = of.map { case (name, drawn) =>
       val plan   = spark.table(name)
       val rows   = plan.queryExecution.toRdd.map(_.copy()).collect()
@@ -65,10 +65,11 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
     def find(leaf: LeafNode): Option[TableStatistics] = tables.get(LeafNames.name(leaf))
   }
 
-  private lazy val fresh                                                       = known()
-  private def profile(plan: LogicalPlan, tables: KnownTables): RelationProfile =
+  private lazy val fresh                                                                 = known()
+  private def profile(plan: LogicalPlan, tables: TableStatisticsSource): RelationProfile =
     new PlanStatistics(spark.sessionState.conf, true, tables)(plan)
-  private def rows(sql: String, tables: KnownTables = fresh): Double = profile(optimized(sql), tables).rows.value
+  private def rows(sql: String, tables: TableStatisticsSource = fresh): Double =
+    profile(optimized(sql), tables).rows.value
   private def count(sql: String): Double = spark.sql(s"SELECT count(*) FROM ($sql)").head().getLong(0).toDouble
 
   /** Within what chance allows a sample of 1000: about three standard deviations. */

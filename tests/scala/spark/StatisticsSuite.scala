@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.{And, EqualTo, Literal, Substri
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
-import org.apache.spark.sql.dovetail.table.KnownTables
+import org.apache.spark.sql.dovetail.table.TableStatisticsSource
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.scalatest.BeforeAndAfterAll
 
@@ -48,7 +48,7 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     val statistics = new PlanStatistics(
       spark.sessionState.conf,
       DovetailConf.HistogramEnabled.get(spark.sessionState.conf),
-      KnownTables.none
+      TableStatisticsSource.none
     )
     statistics.learnFrom(plan)
     statistics(plan)

@@ -32,14 +32,14 @@ class ApproximateSuite extends AnyFunSuite {
   /** A graph with all that a search works on. */
   final private class Case(val name: String, val graph: JoinGraph) {
     private val sizer        = new Sizer(graph, new CardinalityModel(graph))
-    val parts: Parts         = new Parts(graph, sizer, physical)
+    val parts: Fragments     = new Fragments(graph, sizer, physical)
     lazy val greedy: SubPlan = new Greedy(graph, sizer, physical).run().get
     lazy val exact: Double   = {
       val table = new PlanTable(graph.size, sizer, physical, Budget.unlimited)
       assert(new Dphyp(Hypergraph(graph), table).run())
       cost(table.full)
     }
-    def partsWith(connections: Connections): Parts = new Parts(graph, sizer, physical, connections)
+    def partsWith(connections: Connections): Fragments = new Fragments(graph, sizer, physical, connections)
   }
 
   private def of(family: String, n: Int, seed: Int): Case =
@@ -131,15 +131,15 @@ class ApproximateSuite extends AnyFunSuite {
 
   /** Refuses half of the joins, by their relations, but none of those of the plan that there is. */
   private def refusing(c: Case): Connections = new Connections {
-    private val all                                    = new InnerJoins(c.graph)
-    private val kept                                   = pairsOf(shape(c.greedy)).toSet
-    private def relations(s: WideSet)                  = c.graph.relations.indices.filter(s.contains).toVector
-    def neighbors(r: Int): WideSet                     = all.neighbors(r)
-    def hyperedges: Vector[(WideSet, WideSet)]         = all.hyperedges
-    def closed(set: WideSet): Boolean                  = all.closed(set)
-    def connected(left: Part, right: Part): Boolean    = all.connected(left, right)
-    def restricted: Boolean                            = true
-    def between(left: Part, right: Part): Option[Step] =
+    private val all                                            = new InnerJoins(c.graph)
+    private val kept                                           = pairsOf(shape(c.greedy)).toSet
+    private def relations(s: WideSet)                          = c.graph.relations.indices.filter(s.contains).toVector
+    def neighbors(r: Int): WideSet                             = all.neighbors(r)
+    def hyperedges: Vector[(WideSet, WideSet)]                 = all.hyperedges
+    def closed(set: WideSet): Boolean                          = all.closed(set)
+    def connected(left: Fragment, right: Fragment): Boolean    = all.connected(left, right)
+    def restricted: Boolean                                    = true
+    def between(left: Fragment, right: Fragment): Option[Step] =
       all.between(left, right).filter(_ => allowed(relations(left.relations), relations(right.relations)))
 
     def allowed(l: Vector[Int], r: Vector[Int]): Boolean =

@@ -62,7 +62,7 @@ class LegalTreesSuite extends AnyFunSuite {
       val random = new Random(seed)
       val plan   = Iterator.continually(RandomPlans(3 + random.nextInt(5), random)).find(_.graph.operators.nonEmpty).get
       val sizer  = new Sizer(plan.graph, new CardinalityModel(plan.graph))
-      val parts  = new Parts(plan.graph, sizer, costs)
+      val parts  = new Fragments(plan.graph, sizer, costs)
       val ts     = Vector.fill(tables)(Vector.tabulate(plan.graph.size)(RandomPlans.table(_, random)))
       val truth  = ts.map(plan.run(_))
       def meter  = new Meter(Budget.unlimited)

@@ -13,10 +13,10 @@ trait Connections {
    * How the two, which have no relation in common, are joined, whether an edge connects them or not; None if they may
    * not be.
    */
-  def between(left: Part, right: Part): Option[Step]
+  def between(left: Fragment, right: Fragment): Option[Step]
 
   /** Some edge leads from one to the other, or they may meet without. */
-  def connected(left: Part, right: Part): Boolean
+  def connected(left: Fragment, right: Fragment): Boolean
 
   /** Not all that is connected may be joined. */
   def restricted: Boolean
@@ -47,7 +47,7 @@ final class InnerJoins(graph: JoinGraph) extends Connections {
   private val sides: Array[(WideSet, WideSet)] = hyperedges.toArray
   private val inner: Option[Step]              = Some(Step.Inner)
 
-  def between(left: Part, right: Part): Option[Step] = inner
+  def between(left: Fragment, right: Fragment): Option[Step] = inner
 
   def restricted: Boolean = false
 
@@ -56,10 +56,10 @@ final class InnerJoins(graph: JoinGraph) extends Connections {
   def closed(set: WideSet): Boolean =
     components.length > 1 && components.forall(c => !c.overlaps(set) || c.isSubsetOf(set))
 
-  def connected(left: Part, right: Part): Boolean =
+  def connected(left: Fragment, right: Fragment): Boolean =
     left.neighbors.overlaps(right.relations) || hyperedge(left, right) || (left.closed && right.closed)
 
-  private def hyperedge(left: Part, right: Part): Boolean = {
+  private def hyperedge(left: Fragment, right: Fragment): Boolean = {
     var i = 0
     while (i < sides.length) {
       val (a, b) = sides(i)
@@ -91,9 +91,9 @@ final class AllJoins(graph: JoinGraph) extends Connections {
 
   val hyperedges: Vector[(WideSet, WideSet)] = hyper.map { case (l, r) => (set(l), set(r)) }
 
-  def between(left: Part, right: Part): Option[Step] = graph.joinable.between(left.relations, right.relations)
+  def between(left: Fragment, right: Fragment): Option[Step] = graph.joinable.between(left.relations, right.relations)
 
-  def connected(left: Part, right: Part): Boolean =
+  def connected(left: Fragment, right: Fragment): Boolean =
     left.neighbors.overlaps(right.relations) || graph.edges.connect(left.relations, right.relations)
 
   def restricted: Boolean = true

@@ -15,7 +15,7 @@ import dovetail.kernel.cost.SubPlan
  * joins cost most, without what was made a leaf before, or each piece would hold the last. And a piece keeps its old
  * plans beside the new ones, for one may be partitioned as a join above it likes.
  */
-final class IterativeDp(parts: Parts, meter: Meter, rounds: Seq[IterativeDp.Round]) {
+final class IterativeDp(parts: Fragments, meter: Meter, rounds: Seq[IterativeDp.Round]) {
   import IterativeDp._
 
   /** A plan that costs no more than `plan`. */
@@ -48,12 +48,12 @@ final class IterativeDp(parts: Parts, meter: Meter, rounds: Seq[IterativeDp.Roun
   private def fits(piece: Node, round: Round): Boolean = piece.leaves == 2 || (round match {
     case Linear(leaves) => piece.leaves <= leaves && LinearizedDp.pairs(piece.leaves) <= meter.left
     case Exact(pairs)   =>
-      piece.leaves <= Exact.Leaves && PartTable.within(math.min(pairs, meter.left), piece.units, parts)
+      piece.leaves <= Exact.Leaves && FragmentTable.within(math.min(pairs, meter.left), piece.units, parts)
   })
 
-  private def search(units: Vector[Part], round: Round): Option[Part] = round match {
+  private def search(units: Vector[Fragment], round: Round): Option[Fragment] = round match {
     case Linear(_) => new LinearizedDp(parts, meter).best(units)
-    case Exact(_)  => new PartTable(units, parts, meter).best()
+    case Exact(_)  => new FragmentTable(units, parts, meter).best()
   }
 
   private def tree(plan: SubPlan, i: Int): Node =
@@ -70,7 +70,7 @@ final class IterativeDp(parts: Parts, meter: Meter, rounds: Seq[IterativeDp.Roun
     }
 
   /** The joins of the node as they stand, over what its leaves have become. */
-  private def priced(node: Node): Part =
+  private def priced(node: Node): Fragment =
     if (node.isLeaf) node.part
     else {
       val (a, b) = (priced(node.left), priced(node.right))
@@ -133,17 +133,17 @@ object IterativeDp {
    *
    * @param own what the join costs, without its inputs
    */
-  final private class Node(val left: Node, val right: Node, var part: Part, own: Double) {
+  final private class Node(val left: Node, val right: Node, var part: Fragment, own: Double) {
     var isLeaf: Boolean = left == null
     var leaves: Int     = 1
     var joins: Double   = 0.0 // cost of all joins down to the leaves
     var refused: Int    = 0   // leaves it had when it was too large to be searched
 
-    def becomes(whole: Part): Unit = { part = whole; isLeaf = true; leaves = 1; joins = 0.0 }
+    def becomes(whole: Fragment): Unit = { part = whole; isLeaf = true; leaves = 1; joins = 0.0 }
 
     def sum(): Unit = { leaves = left.leaves + right.leaves; joins = own + left.joins + right.joins }
 
     /** From left to right. */
-    def units: Vector[Part] = if (isLeaf) Vector(part) else left.units ++ right.units
+    def units: Vector[Fragment] = if (isLeaf) Vector(part) else left.units ++ right.units
   }
 }

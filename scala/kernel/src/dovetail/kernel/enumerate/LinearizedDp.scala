@@ -18,7 +18,7 @@ import dovetail.kernel.graph.Forest
  * whatever comes out of its join, and so keeps the join that would make it small for later. Components that nothing
  * connects follow each other whole.
  */
-final class LinearizedDp(parts: Parts, meter: Meter) {
+final class LinearizedDp(parts: Fragments, meter: Meter) {
   import LinearizedDp._
 
   /**
@@ -30,14 +30,14 @@ final class LinearizedDp(parts: Parts, meter: Meter) {
   }
 
   /** The best plan of all the units in any of the orders; None if there was none, or the budget ended before. */
-  def best(units: Vector[Part]): Option[Part] = {
+  def best(units: Vector[Fragment]): Option[Fragment] = {
     val found = orders(
       units
     ).iterator.takeWhile(_ => meter.inTime && meter.left >= pairs(units.size)).flatMap(overIntervals(_)).toVector
     if (found.isEmpty) None else Some(found.reduceLeft((a, b) => if (b.cost < a.cost) b else a))
   }
 
-  private def orders(units: Vector[Part]): Vector[Vector[Part]] = {
+  private def orders(units: Vector[Fragment]): Vector[Vector[Fragment]] = {
     val (ikkbz, trees) = precedence(units)
     val largest        = units.indices.sortBy(i => -units(i).plan.bytes).take(Starts).toVector
     // of several trees, the one with the relation begins with it
@@ -48,9 +48,9 @@ final class LinearizedDp(parts: Parts, meter: Meter) {
   }
 
   /** The best plan whose leaves stand in this order. */
-  def overIntervals(order: Vector[Part]): Option[Part] = {
+  def overIntervals(order: Vector[Fragment]): Option[Fragment] = {
     val n    = order.size
-    val at   = Array.tabulate(n)(from => new Array[Part](n - from)) // [from][length - 1]
+    val at   = Array.tabulate(n)(from => new Array[Fragment](n - from)) // [from][length - 1]
     var more = true
     for (i <- 0 until n) at(i)(0) = order(i)
     var length = 2
@@ -66,9 +66,9 @@ final class LinearizedDp(parts: Parts, meter: Meter) {
   }
 
   /** All splits of one interval; false if the budget ended. */
-  private def fill(at: Array[Array[Part]], from: Int, length: Int): Boolean = {
-    var out: Part = null
-    var cut       = 1
+  private def fill(at: Array[Array[Fragment]], from: Int, length: Int): Boolean = {
+    var out: Fragment = null
+    var cut           = 1
     while (cut < length) {
       val (a, b) = (at(from)(cut - 1), at(from + cut)(length - cut - 1))
       val step   = if (a != null && b != null) parts.step(a, b) else None
@@ -83,10 +83,10 @@ final class LinearizedDp(parts: Parts, meter: Meter) {
     true
   }
 
-  private def sized(a: Part, b: Part): Part = { val out = parts.union(a, b); meter.estimate(out); out }
+  private def sized(a: Fragment, b: Fragment): Fragment = { val out = parts.union(a, b); meter.estimate(out); out }
 
   /** Spanning trees of the most selective edges. */
-  private def precedence(units: Vector[Part]): (Ikkbz, Vector[Vector[Int]]) = {
+  private def precedence(units: Vector[Fragment]): (Ikkbz, Vector[Vector[Int]]) = {
     val forest = new Forest(units.size)
     val edges  = for {
       a <- units.indices

@@ -24,7 +24,7 @@ final class Meter(budget: Budget) {
   def inTime: Boolean = { if (!budget.timeLeft) running = false; running }
 
   /** Charges an estimate of a set of relations with its neighbours, which have to be looked at as well. */
-  def estimate(set: Part): Unit = charged += set.relations.size + set.neighbors.size
+  def estimate(set: Fragment): Unit = charged += set.relations.size + set.neighbors.size
 
   /** Counts a pair; false if it may not be considered any more. */
   def pair(): Boolean = running && left > 0 && {

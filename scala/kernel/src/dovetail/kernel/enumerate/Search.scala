@@ -66,12 +66,12 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
    * operators do not allow it.
    */
   def priced(order: Shape, written: Shape): Option[Outcome] =
-    price(order, new Parts(graph, sizer, costs)).map(p =>
+    price(order, new Fragments(graph, sizer, costs)).map(p =>
       Outcome(tree(p.plan, costs), tree(asItIs(written), asWritten), Search.Given, 0L, None)(() => None)
     )
 
   private def asItIs(written: Shape): SubPlan =
-    price(written, new Parts(graph, sizer, asWritten)).map(_.plan).getOrElse(
+    price(written, new Fragments(graph, sizer, asWritten)).map(_.plan).getOrElse(
       throw new IllegalArgumentException(
         s"the written order has joins that the graph's operators do not allow: $written is not its tree"
       )
@@ -109,7 +109,7 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
 
   /** Improves the greedy plan, whose time begins anew; the written one where there is no greedy plan. */
   private def approximate(written: Shape, tried: Long, why: String): (SubPlan, String, Long, Option[String]) = {
-    val parts  = new Parts(graph, sizer, costs)
+    val parts  = new Fragments(graph, sizer, costs)
     val meter  = new Meter(budget)
     val time   = budget.again
     val goo    = new Greedy(graph, sizer, costs, time)
@@ -130,7 +130,7 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
    * The plans of a tree: the cheapest ways to execute exactly these joins. None where operators do not allow one of
    * them.
    */
-  private def price(shape: Shape, parts: Parts): Option[Part] = shape match {
+  private def price(shape: Shape, parts: Fragments): Option[Fragment] = shape match {
     case Shape.Leaf(r)    => Some(parts.leaf(r))
     case Shape.Join(l, r) =>
       for (left <- price(l, parts); right <- price(r, parts); step <- parts.connections.between(left, right)) yield {

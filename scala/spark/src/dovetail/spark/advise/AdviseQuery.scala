@@ -77,12 +77,12 @@ object AdviseQuery {
         _.name
       ).toVector
       val groups  = uses.flatMap(_.groups).distinct.filter(_.forall(needed.contains))
-      val verdict = judged(Target(leaf), needed, groups, uses.map(u => known.find(u.node)))
+      val verdict = judged(AnalyzeTarget(leaf), needed, groups, uses.map(u => known.find(u.node)))
       val guessed = needed.filter(c =>
         profiles.exists { case (u, p) => u.node.output.exists(a => a.name == c && p.column(a.exprId.id).ndv.isEmpty) }
       )
       TableAdvice(
-        Target.name(leaf),
+        AnalyzeTarget.name(leaf),
         LeafNames.identity(leaf),
         verdict.state,
         rows,
@@ -101,21 +101,21 @@ object AdviseQuery {
 
   /** Leaves of one table together, in order of appearance. */
   private def tables(leaves: Vector[SizingColumns.Leaf]): Vector[Vector[SizingColumns.Leaf]] = {
-    val names = leaves.map(l => Target.name(l.node))
+    val names = leaves.map(l => AnalyzeTarget.name(l.node))
     names.distinct.map(n => leaves.indices.toVector.filter(names(_) == n).map(leaves))
   }
 
   final private case class Verdict(state: String, reason: String, statement: Option[String] = None)
 
   private def judged(
-      target: Target,
+      target: AnalyzeTarget,
       columns: Vector[String],
       groups: Vector[Vector[String]],
       known: Vector[Option[TableStatistics]]
   ): Verdict = target match {
-    case Target.Refused(reason, instead) =>
+    case AnalyzeTarget.Refused(reason, instead) =>
       Verdict(TableAdvice.Refused, reason, instead.filter(_ => columns.nonEmpty).map(_(columns)))
-    case t: Target.Files =>
+    case t: AnalyzeTarget.Files =>
       def worth(state: String, reason: String) = Verdict(state, reason, Some(t.statement(columns, groups)))
       val statistics                           = known.flatten
       val stale                                = statistics.flatMap(_.unread)

@@ -21,14 +21,14 @@ object ClusterCosts {
   private val Name  = "cluster.costs"
   private val known = new ConcurrentHashMap[String, CostConstants]()
 
-  def of(session: SparkSession, conf: SQLConf): CostConstants = {
+  def apply(session: SparkSession, conf: SQLConf): CostConstants = {
     val here = stored(session)
     // what cannot be read was refused when it was set
     CostText.read(DovetailConf.CostConstants.get(conf), here).getOrElse(here)
   }
 
   def keep(session: SparkSession, constants: CostConstants): Unit = {
-    val files = StatisticsStore.of(session).files
+    val files = StatisticsStore(session).files
     files.replace(Name)(_.write(CostText.write(constants).getBytes(UTF_8)))
     known.put(files.directory.toString, constants)
     ()
@@ -36,13 +36,13 @@ object ClusterCosts {
 
   /** Dovetail's own constants hold again. Says whether there were others. */
   def forget(session: SparkSession): Boolean = {
-    val files = StatisticsStore.of(session).files
+    val files = StatisticsStore(session).files
     known.remove(files.directory.toString)
     files.delete(Name)
   }
 
   private def stored(session: SparkSession): CostConstants = {
-    val store     = StatisticsStore.of(session)
+    val store     = StatisticsStore(session)
     val directory = store.files.directory.toString
     Option(known.get(directory)).orElse(Aside(store.files.place)(_ => {
       val found = read(store.files); known.putIfAbsent(directory, found); found

@@ -20,7 +20,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
   import AnalyzeTable._
 
   private val conf   = session.sessionState.conf
-  private val store  = StatisticsStore.of(session)
+  private val store  = StatisticsStore(session)
   private val key    = TableKey(relation, files, session.sparkContext.hadoopConfiguration)
   private val output = relation.output.toVector
 
@@ -139,7 +139,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     (Recipe.of(fields, grouped, DovetailConf.SampleEnabled.get(conf) && DovetailConf.StoreValues.get(conf)), notes)
   }
 
-  private lazy val privacy = PrivateColumns.of(conf)
+  private lazy val privacy = PrivateColumns(conf)
 
   /** What the table is called by an entry of the private columns. */
   lazy val names: Seq[Seq[String]] = if (privacy.isEmpty) Nil else PrivateColumns.namesOf(session, relation, sameFiles)

@@ -67,7 +67,7 @@ object DistinctHints {
    * k of them together have d / p * (1 - (1 - p)^k); the sum where p is 0. Without ends, parts are taken for random
    * draws from one set.
    */
-  def union(parts: Seq[Part], values: Double): Double = {
+  def union(parts: Seq[ChunkValues], values: Double): Double = {
     val read  = parts.map(_.values).sum
     val scale = if (read > 0.0) math.max(1.0, values / read) else 1.0
     val k     = parts.size * scale
@@ -92,4 +92,4 @@ object DistinctHints {
 }
 
 /** Non-null values of a part, the distinct ones among them, and their ends. */
-final case class Part(values: Double, ndv: Double, ends: Option[Ends])
+final case class ChunkValues(values: Double, ndv: Double, ends: Option[Ends])

@@ -218,9 +218,9 @@ object ParquetFooters extends FooterFormat {
   private def distinct(column: ColumnFooter, page: DictionaryAt => Option[DictionaryPage]): Option[Distinct] = {
     val found = column.chunks.flatMap { chunk =>
       chunk.distinct match {
-        case NoDictionary     => Some((Part(chunk.values, chunk.values, chunk.ends), None))
+        case NoDictionary     => Some((ChunkValues(chunk.values, chunk.values, chunk.ends), None))
         case at: DictionaryAt => page(at).map(p =>
-            (Part(chunk.values, inChunk(chunk.values, at, p), chunk.ends), lengths(at, p, chunk.values))
+            (ChunkValues(chunk.values, inChunk(chunk.values, at, p), chunk.ends), lengths(at, p, chunk.values))
           )
       }
     }

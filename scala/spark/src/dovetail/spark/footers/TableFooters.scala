@@ -114,9 +114,9 @@ final class TableFooters private (
     else Some((found.flatMap(_._2.nulls).sum + absent(read, found)) / math.max(counted, 1.0) * rows)
     val nonNull  = found.map(_._2.values).sum * scale
     val distinct = found.map { case (r, c) => (c, Option(r.entry.distinct.get(c.name)).flatten) }
-    val parts    = distinct.collect { case (c, Some(d)) if c.values > 0L => Part(c.values.toDouble, d.ndv, c.ends) }
-    val places   = numbers.flatMap(n => TableFooters.places(a.dataType, n))
-    val room     = if (found.nonEmpty && found.forall(_._2.atMost.isDefined))
+    val parts = distinct.collect { case (c, Some(d)) if c.values > 0L => ChunkValues(c.values.toDouble, d.ndv, c.ends) }
+    val places = numbers.flatMap(n => TableFooters.places(a.dataType, n))
+    val room   = if (found.nonEmpty && found.forall(_._2.atMost.isDefined))
       Some(found.flatMap(_._2.atMost).sum * scale + 1.0)
     else None
     val counts =

@@ -121,7 +121,7 @@ object JoinGroup {
    * @param open leaves whose rows come out as they are, or multiplied: not those that an outer join fills with NULLs,
    * nor those only looked at
    */
-  final private case class Part(
+  final private case class SubGroup(
       shape: Shape,
       leaves: Vector[LogicalPlan],
       first: Int,
@@ -134,11 +134,11 @@ object JoinGroup {
   ) {
     def numbers: Vector[Int] = leaves.indices.toVector.map(first + _)
 
-    def filtered(condition: Expression): Part =
+    def filtered(condition: Expression): SubGroup =
       copy(conditions = conditions :+ PlacedCondition(condition, numbers, open))
 
-    def joined(that: Part, join: Join): Part = {
-      val both = Part(
+    def joined(that: SubGroup, join: Join): SubGroup = {
+      val both = SubGroup(
         Shape.Join(shape, that.shape),
         leaves ++ that.leaves,
         first,
@@ -160,13 +160,13 @@ object JoinGroup {
     }
 
     /** With the columns of a projection, if all that it computes can be computed from one leaf before the joins. */
-    def projected(list: Seq[NamedExpression]): Option[Part] = list.foldLeft(Option(this)) {
+    def projected(list: Seq[NamedExpression]): Option[SubGroup] = list.foldLeft(Option(this)) {
       case (part, _: Attribute) => part
       case (part, a: Alias)     => part.flatMap(p => p.leafOf(a).map(i => p.computing(i, a)))
       case _                    => None
     }
 
-    private def computing(leaf: Int, a: Alias): Part =
+    private def computing(leaf: Int, a: Alias): SubGroup =
       copy(
         computed = computed :+ (leaf -> a),
         fragile = if (a.references.exists(fragile.contains)) fragile + a.toAttribute else fragile
@@ -180,8 +180,8 @@ object JoinGroup {
     }
   }
 
-  private def part(plan: LogicalPlan, first: Int, innerOnly: Boolean = false): Part = {
-    def leaf                     = Part(Shape.Leaf(first), Vector(plan), first, Set(first), FragileColumns(plan))
+  private def part(plan: LogicalPlan, first: Int, innerOnly: Boolean = false): SubGroup = {
+    def leaf                     = SubGroup(Shape.Leaf(first), Vector(plan), first, Set(first), FragileColumns(plan))
     def over(child: LogicalPlan) = Some(part(child, first, innerOnly)).filter(_.joins.nonEmpty)
     plan match {
       case whole if SubqueryCopies.isWhole(whole)                                          => leaf
@@ -202,8 +202,8 @@ object JoinGroup {
    * Spark is going to broadcast one side, and to compute fragile columns of the other one only for rows that find a
    * partner.
    */
-  private def spares(j: Join, left: Part, right: Part): Boolean = {
-    def streams(side: Part, other: LogicalPlan) = side.fragile.nonEmpty && j.conf.wholeStageEnabled &&
+  private def spares(j: Join, left: SubGroup, right: SubGroup): Boolean = {
+    def streams(side: SubGroup, other: LogicalPlan) = side.fragile.nonEmpty && j.conf.wholeStageEnabled &&
       (SparkBroadcast(other, j.conf.autoBroadcastJoinThreshold) || !j.condition.exists(Conjuncts(_).exists(isEquality)))
     streams(left, j.right) || streams(right, j.left)
   }

@@ -31,7 +31,7 @@ object FailedJoins {
 
   /** Why it is not to be made again, if it is not. */
   def reason(choice: ChosenJoin, session: SparkSession): Option[String] = {
-    val failures = JoinFailures.of(session)
+    val failures = JoinFailures(session)
     if (failures.isEmpty) None else failures.of(choice.signature).map(_.toString)
   }
 
@@ -73,7 +73,7 @@ object FailedJoins {
     val choices = ChosenJoin.in(execution.executedPlan)
     if (choices.nonEmpty) {
       val failures = choices.map(_.failure(reason)).groupBy(_.join).values.map(_.head).toVector.sortBy(_.join)
-      JoinFailures.of(execution.sparkSession).add(failures)
+      JoinFailures(execution.sparkSession).add(failures)
       failures.foreach(f => FailOpen.warnOnce(s"join ${f.join}", s"A query failed, and Dovetail learns: $f."))
     }
   }

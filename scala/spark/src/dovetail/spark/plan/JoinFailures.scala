@@ -83,8 +83,8 @@ object JoinFailures {
   private val nodes  = JsonNodeFactory.instance
   private val stores = new ConcurrentHashMap[StatisticsStore, JoinFailures]()
 
-  def of(session: SparkSession): JoinFailures =
-    stores.computeIfAbsent(StatisticsStore.of(session), s => new JoinFailures(s.files))
+  def apply(session: SparkSession): JoinFailures =
+    stores.computeIfAbsent(StatisticsStore(session), s => new JoinFailures(s.files))
 
   private def newest(all: Vector[JoinFailure]): Vector[JoinFailure] =
     if (all.size <= Most) all else all.sortBy(f => (f.at, f.join)).takeRight(Most)

@@ -73,7 +73,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
 
   /** Broadcasts of a plan that are not going to be made, because a query failed with them. */
   def failedBefore(plan: LogicalPlan): Vector[String] =
-    if (JoinFailures.of(session).isEmpty) Vector.empty
+    if (JoinFailures(session).isEmpty) Vector.empty
     else plan.collect { case j: Join =>
       j.getTagValue(JoinChoice.Tag).flatMap(s =>
         FailedJoins.reason(ChosenJoin(ChosenJoin.Broadcast, JoinChoice.input(j, s)), session)
@@ -91,7 +91,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   }
 
   // for both cost models, where there is anything physical to price
-  private lazy val constants = ClusterCosts.of(session, conf)
+  private lazy val constants = ClusterCosts(session, conf)
   private lazy val memory    = new TaskMemory(context, conf)
   private lazy val facts     = {
     val cluster = context.getConf

@@ -13,7 +13,7 @@ object FileSampleCache {
   type Key = Vector[FileKey]
 
   /** @param asked columns that were to be read; the sample has those that could be */
-  final private case class Entry(asked: StructType, sample: Option[TableSample]) {
+  final private case class CachedSample(asked: StructType, sample: Option[TableSample]) {
     val values: Long = 1L + sample.fold(0L)(s => s.rows.length.toLong * s.schema.size)
   }
 
@@ -23,7 +23,7 @@ object FileSampleCache {
    */
   private val MostValues = 2000000L
 
-  private val entries = new BoundedCache[Key, Entry]("rows of files", MostValues)(_.values)
+  private val entries = new BoundedCache[Key, CachedSample]("rows of files", MostValues)(_.values)
 
   def key(groups: RowGroups): Key = groups.files.map(f => FileKey(f._1))
 
@@ -35,7 +35,8 @@ object FileSampleCache {
   def known(key: Key): (StructType, Option[TableSample]) =
     entries.get(key).fold((new StructType, Option.empty[TableSample]))(e => (e.asked, e.sample))
 
-  def put(key: Key, asked: StructType, sample: Option[TableSample]): Unit = entries.put(key, Entry(asked, sample))
+  def put(key: Key, asked: StructType, sample: Option[TableSample]): Unit =
+    entries.put(key, CachedSample(asked, sample))
 
   def remove(key: Key): Unit = entries.remove(key)
 

@@ -24,7 +24,7 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
   import FileSamples._
 
   private val enabled = DovetailConf.SampleFiles.get(conf) && DovetailConf.FootersEnabled.get(conf)
-  private val privacy = PrivateColumns.of(conf)
+  private val privacy = PrivateColumns(conf)
   private val wanted  = new IdentityHashMap[LeafNode, Wanted]
 
   /** The rows, if they have been read in time. */

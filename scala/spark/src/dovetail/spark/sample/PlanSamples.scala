@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, DynamicPruning, Express
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
-import org.apache.spark.sql.dovetail.table.{KnownTables, TableSample}
+import org.apache.spark.sql.dovetail.table.{TableSample, TableStatisticsSource}
 
 /**
  * Samples of the plans that estimates are asked for: filters and projections over a table of which a sample was
@@ -18,7 +18,7 @@ import org.apache.spark.sql.dovetail.table.{KnownTables, TableSample}
  * So LIKE, Spark's functions, casts, CASE and predicates that depend on each other are not guessed but tried. One
  * object serves one run of the rule.
  */
-final class PlanSamples(known: KnownTables, read: LeafNode => Option[TableSample] = _ => None) {
+final class PlanSamples(known: TableStatisticsSource, read: LeafNode => Option[TableSample] = _ => None) {
   private val remembered = new IdentityHashMap[LogicalPlan, Option[PlanSample]]
 
   def apply(plan: LogicalPlan): Option[PlanSample] = {

@@ -73,9 +73,9 @@ final class BytesSketch(column: Recipe.Column) extends ColumnSketch(column) {
     (Some(internal(low)), if (cut) Prefixes.above(max, text).map(internal) else Some(internal(max)))
   }
 
-  override protected def averageWidth: Double                          = total.toDouble / values
-  override protected def maxWidth: Long                                = widest
-  override protected def value(entry: HeavyHitters.Entry): Option[Any] = Option(entry.bytes).map(internal)
+  override protected def averageWidth: Double                                = total.toDouble / values
+  override protected def maxWidth: Long                                      = widest
+  override protected def value(entry: HeavyHitters.HeavyHitter): Option[Any] = Option(entry.bytes).map(internal)
 
   override protected def writeValues(out: DataOutput): Unit = {
     Bytes.write(out, Option(min))

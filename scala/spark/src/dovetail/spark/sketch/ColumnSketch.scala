@@ -54,7 +54,7 @@ abstract class ColumnSketch(val column: Recipe.Column) {
   protected def bounds: (Option[Any], Option[Any])
   protected def averageWidth: Double
   protected def maxWidth: Long
-  protected def value(entry: HeavyHitters.Entry): Option[Any]
+  protected def value(entry: HeavyHitters.HeavyHitter): Option[Any]
 
   final def result: ColumnStatistics = {
     val (min, max) = if (kept && values > 0L) bounds else (None, None)

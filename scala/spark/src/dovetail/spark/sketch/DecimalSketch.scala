@@ -45,10 +45,10 @@ final class DecimalSketch(column: Recipe.Column, decimal: DecimalType) extends C
     case other                => throw IntegralSketch.unlike(this, other)
   }
 
-  override protected def bounds: (Option[Any], Option[Any])            = (Some(internal(min)), Some(internal(max)))
-  override protected def averageWidth: Double                          = column.dataType.defaultSize.toDouble
-  override protected def maxWidth: Long                                = column.dataType.defaultSize.toLong
-  override protected def value(entry: HeavyHitters.Entry): Option[Any] =
+  override protected def bounds: (Option[Any], Option[Any]) = (Some(internal(min)), Some(internal(max)))
+  override protected def averageWidth: Double               = column.dataType.defaultSize.toDouble
+  override protected def maxWidth: Long                     = column.dataType.defaultSize.toLong
+  override protected def value(entry: HeavyHitters.HeavyHitter): Option[Any] =
     Option(entry.bytes).map(b => internal(new BigInteger(b)))
 
   override protected def writeValues(out: DataOutput): Unit = {

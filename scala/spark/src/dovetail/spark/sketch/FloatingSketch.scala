@@ -36,10 +36,10 @@ final class FloatingSketch(column: Recipe.Column) extends ColumnSketch(column) {
     case other                 => throw IntegralSketch.unlike(this, other)
   }
 
-  override protected def bounds: (Option[Any], Option[Any])            = (Some(internal(min)), Some(internal(max)))
-  override protected def averageWidth: Double                          = column.dataType.defaultSize.toDouble
-  override protected def maxWidth: Long                                = column.dataType.defaultSize.toLong
-  override protected def value(entry: HeavyHitters.Entry): Option[Any] =
+  override protected def bounds: (Option[Any], Option[Any]) = (Some(internal(min)), Some(internal(max)))
+  override protected def averageWidth: Double               = column.dataType.defaultSize.toDouble
+  override protected def maxWidth: Long                     = column.dataType.defaultSize.toLong
+  override protected def value(entry: HeavyHitters.HeavyHitter): Option[Any] =
     Some(internal(java.lang.Double.longBitsToDouble(entry.key)))
   override protected def writeValues(out: DataOutput): Unit = { out.writeDouble(min); out.writeDouble(max) }
   override protected def readValues(in: Unpacked): Unit     = { min = in.readDouble(); max = in.readDouble() }

@@ -89,9 +89,9 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
     if (hashed && slot >= 0 && values(slot) == null) values(slot) = bytes
   }
 
-  private def entries: Vector[Entry] =
+  private def entries: Vector[HeavyHitter] =
     (0 until slots).iterator.filter(counts(_) > 0L).map(i =>
-      Entry(keys(i), counts(i), if (hashed) values(i) else null)
+      HeavyHitter(keys(i), counts(i), if (hashed) values(i) else null)
     ).toVector
 
   def merge(that: HeavyHitters): Unit = {
@@ -105,7 +105,7 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
    *
    * A count is too low by 0 to `offset`: the middle is taken.
    */
-  def frequent: Vector[Entry] = {
+  def frequent: Vector[HeavyHitter] = {
     val certain = if (exact) entries else entries.filter(e => e.count >= offset)
     certain.map(e => e.copy(count = e.count + offset / 2)).sortBy(e => (-e.count, e.key)).take(if (exact) capacity
     else Kept)
@@ -141,7 +141,7 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
 object HeavyHitters {
 
   /** @param bytes of the value; null where the key is the value, or where it was too long to keep */
-  final case class Entry(key: Long, count: Long, bytes: Array[Byte])
+  final case class HeavyHitter(key: Long, count: Long, bytes: Array[Byte])
 
   /**
    * Half of the slots, so that probing stays short. Of n values, one that comes more than 2 n / capacity times is never

@@ -52,12 +52,12 @@ final class IntegralSketch(column: Recipe.Column) extends ColumnSketch(column) {
     case other => throw unlike(this, other)
   }
 
-  override protected def bounds: (Option[Any], Option[Any])            = (Some(internal(min)), Some(internal(max)))
-  override protected def averageWidth: Double                          = column.dataType.defaultSize.toDouble
-  override protected def maxWidth: Long                                = column.dataType.defaultSize.toLong
-  override protected def value(entry: HeavyHitters.Entry): Option[Any] = Some(internal(entry.key))
-  override protected def writeValues(out: DataOutput): Unit            = { out.writeLong(min); out.writeLong(max) }
-  override protected def readValues(in: Unpacked): Unit                = { min = in.readLong(); max = in.readLong() }
+  override protected def bounds: (Option[Any], Option[Any]) = (Some(internal(min)), Some(internal(max)))
+  override protected def averageWidth: Double               = column.dataType.defaultSize.toDouble
+  override protected def maxWidth: Long                     = column.dataType.defaultSize.toLong
+  override protected def value(entry: HeavyHitters.HeavyHitter): Option[Any] = Some(internal(entry.key))
+  override protected def writeValues(out: DataOutput): Unit = { out.writeLong(min); out.writeLong(max) }
+  override protected def readValues(in: Unpacked): Unit     = { min = in.readLong(); max = in.readLong() }
 
   private def internal(v: Long): Any = column.dataType match {
     case BooleanType                                       => v != 0L

@@ -46,7 +46,7 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
 
   /** Adds to the first row which private columns there are none of. */
   private def privacy(session: SparkSession, done: Seq[Done]): Seq[Done] = {
-    val columns = PrivateColumns.of(session.sessionState.conf)
+    val columns = PrivateColumns(session.sessionState.conf)
     val notes   = if (done.forall(_.read.isEmpty)) Nil else columns.notes(session, done.flatMap(_.read))
     notes.foreach(n => FailOpen.warnOnce(s"private columns $n", n))
     if (notes.isEmpty) done

@@ -25,12 +25,12 @@ case class CalibrateCommand(rows: Option[Long]) extends LeafRunnableCommand {
     val measured = rows match {
       case None    => ClusterCosts.forget(session); Map.empty[String, Double]
       case Some(n) =>
-        StatisticsStore.of(session).files.checkWritable()
+        StatisticsStore(session).files.checkWritable()
         val found = new MicroQueries(session, n).measured()
         ClusterCosts.keep(session, MicroQueries.constants(found))
         found
     }
-    val used = ClusterCosts.of(session, session.sessionState.conf)
+    val used = ClusterCosts(session, session.sessionState.conf)
     CostText.constants.map { case (name, get, _) =>
       Row(name, get(CostConstants()), measured.get(name).map(Double.box).orNull, get(used))
     }

@@ -20,7 +20,7 @@ object EstimateQuery {
     val query = new PlannedQuery(session, sql, "dovetail_estimate")
     val rows  = query.top match {
       case JoinGroup(group) => query.ordering.rows(group)
-      case other            => KnownForm.rows(session, other).getOrElse(query.ordering.statistics(other).rows)
+      case other            => GivenRowsForm.rows(session, other).getOrElse(query.ordering.statistics(other).rows)
     }
     // an unknown bound is NULL, not a made-up number
     Seq(rows.value, rows.lower, if (rows.upper >= Estimate.Ceiling) null else rows.upper, rows.source.name)

@@ -7,7 +7,7 @@ import scala.util.parsing.input.{Position, Reader}
 
 import org.antlr.v4.runtime.ParserRuleContext
 import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
-import org.apache.spark.sql.dovetail.leaf.KnownRows.{OfQuery, OfTable, Target}
+import org.apache.spark.sql.dovetail.leaf.GivenRows.{OfQuery, OfTable, Subject}
 import org.apache.spark.sql.dovetail.sql.Statement._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -67,7 +67,7 @@ final private class Grammar(text: String, spark: ParserInterface) extends Parser
     Error(s"expected ${Verbs.init.mkString(", ")} or ${Verbs.last}$nearest", in)
   }
 
-  private def target: Parser[Target] =
+  private def target: Parser[Subject] =
     keyword("FOR") ~>! (keyword("TABLE") ~>! name ^^ OfTable | query ^^ OfQuery)
 
   /** The rest of the statement, or what a string literal holds that is all of it. */

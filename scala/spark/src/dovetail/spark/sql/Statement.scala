@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.sql
 
-import org.apache.spark.sql.dovetail.leaf.KnownRows.Target
+import org.apache.spark.sql.dovetail.leaf.GivenRows.Subject
 
 /** What a DOVETAIL statement says. Queries and names are left as text, for Spark's own parser. */
 sealed trait Statement
@@ -35,8 +35,8 @@ object Statement {
   /** Statements by which people who know better steer Dovetail: rows that they know, orders that are to stay. */
   sealed trait Steer extends Statement
 
-  final case class SetRows(rows: Long, of: Target)                             extends Steer
-  final case class ForgetRows(of: Option[Target])                              extends Steer
+  final case class SetRows(rows: Long, of: Subject)                            extends Steer
+  final case class ForgetRows(of: Option[Subject])                             extends Steer
   case object ForgetFailures                                                   extends Steer
   case object ClearCaches                                                      extends Steer
   final case class SaveRows(path: String)                                      extends Steer

@@ -8,12 +8,12 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf, ErrorCondition}
-import org.apache.spark.sql.dovetail.leaf.KnownRows
+import org.apache.spark.sql.dovetail.leaf.GivenRows
 import org.apache.spark.sql.dovetail.plan.JoinFailures
 import org.apache.spark.sql.dovetail.sql.Statement._
 import org.apache.spark.sql.dovetail.steer.{Capture, JsonFile, OrderHint, Pin, PinnedGroup, Pins}
 import org.apache.spark.sql.dovetail.table.PrivateColumns
-import org.apache.spark.sql.dovetail.leaf.KnownRows.{OfQuery, OfTable, Target}
+import org.apache.spark.sql.dovetail.leaf.GivenRows.{OfQuery, OfTable, Subject}
 import org.apache.spark.sql.execution.CommandExecutionMode
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.types.StringType
@@ -24,14 +24,15 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
   override val output: Seq[Attribute] = Seq(AttributeReference("done", StringType, nullable = false)())
 
   override def run(session: SparkSession): Seq[Row] = {
-    val known = KnownRows.of(session)
-    val pins  = Pins.of(session)
+    val known = GivenRows(session)
+    val pins  = Pins(session)
     val done  = statement match {
-      case SetRows(rows, of) => known.set(Seq(KnownForm(session, of, rows.toDouble))); Seq(s"$rows rows for ${of.text}")
-      case ForgetRows(None)  => Seq(s"${known.clear()} numbers of rows forgotten")
-      case ForgetRows(Some(t)) => Seq(if (known.forget(KnownForm(session, t, 0.0).key)) s"forgotten: ${t.text}"
+      case SetRows(rows, of) =>
+        known.set(Seq(GivenRowsForm(session, of, rows.toDouble))); Seq(s"$rows rows for ${of.text}")
+      case ForgetRows(None)    => Seq(s"${known.clear()} numbers of rows forgotten")
+      case ForgetRows(Some(t)) => Seq(if (known.forget(GivenRowsForm(session, t, 0.0).key)) s"forgotten: ${t.text}"
         else s"there was none for ${t.text}")
-      case ForgetFailures => Seq(s"${JoinFailures.of(session).clear()} failed joins forgotten: they may be made again")
+      case ForgetFailures => Seq(s"${JoinFailures(session).clear()} failed joins forgotten: they may be made again")
       case ClearCaches    =>
         Seq(s"${BoundedCache.clearAll()} things that were read are forgotten: the next query reads its files again")
       case SaveRows(path) =>
@@ -39,7 +40,7 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
         Seq(s"${known.all.size} numbers of rows written to $path")
       case LoadRows(path) =>
         val entries = JsonFile.read(session, path)(SteerCommand.told).map { case (rows, of) =>
-          KnownForm(session, of, rows)
+          GivenRowsForm(session, of, rows)
         }
         known.set(entries)
         Seq(s"${entries.size} numbers of rows read from $path")
@@ -84,7 +85,7 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
       if (
         DovetailConf.StoreValues.get(state.conf) && !SteerCommand.readsPrivate(
           planned.analyzed,
-          PrivateColumns.of(state.conf)
+          PrivateColumns(state.conf)
         )
       ) query
       else ""
@@ -123,7 +124,7 @@ private object SteerCommand {
 
   def kept(unsaved: Option[String]): String = unsaved.fold("")(why => s", of this application alone: $why")
 
-  def toJson(entries: Vector[KnownRows.Entry]): JsonNode = {
+  def toJson(entries: Vector[GivenRows.Entry]): JsonNode = {
     val list = nodes.arrayNode()
     entries.foreach { e =>
       val kind = e.of match { case _: OfTable => "table"; case _: OfQuery => "query" }
@@ -132,7 +133,7 @@ private object SteerCommand {
     list
   }
 
-  def told(json: JsonNode): Vector[(Double, Target)] = {
+  def told(json: JsonNode): Vector[(Double, Subject)] = {
     if (!json.isArray) throw new IllegalArgumentException(
       "it has to be a list of {\"query\": …, \"rows\": …} or {\"table\": …, \"rows\": …}."
     )

@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.{FunctionIdentifier, InternalRow}
 import org.apache.spark.sql.dovetail.advise.{AdviseQuery, ExplainQuery}
 import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition}
 import org.apache.spark.sql.dovetail.BuildInfo
-import org.apache.spark.sql.dovetail.leaf.KnownRows
+import org.apache.spark.sql.dovetail.leaf.GivenRows
 import org.apache.spark.sql.dovetail.log.{LoggedQuery, QueryLog}
 import org.apache.spark.sql.dovetail.stats.ShowStatistics
 import org.apache.spark.sql.dovetail.steer.Pins
@@ -129,7 +129,7 @@ object TableFunctions {
     0 to 0,
     Seq("kind" -> StringType, "text" -> StringType, "rows" -> DoubleType, "relations" -> ArrayType(StringType)),
     (session, _) =>
-      KnownRows.of(session).all.map(e => Seq[Any](if (e.isTable) "table" else "query", e.of.text, e.rows, e.relations))
+      GivenRows(session).all.map(e => Seq[Any](if (e.isTable) "table" else "query", e.of.text, e.rows, e.relations))
   )
 
   private val pins = new TableFunction(
@@ -145,7 +145,7 @@ object TableFunctions {
         "place"     -> StringType
       ),
     (session, _) => {
-      val kept = Pins.of(session)
+      val kept = Pins(session)
       for (p <- kept.all; g <- p.groups)
         yield Seq[Any](p.name, g.order, g.relations, p.created, p.query, kept.uses(p.name), kept.place(p.name))
     }

@@ -15,7 +15,7 @@ import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.leaf.{HiddenRows, LeafNames}
 import org.apache.spark.sql.dovetail.predicates.{Values, Widths}
 import org.apache.spark.sql.dovetail.sample.FileSamples
-import org.apache.spark.sql.dovetail.table.{ColumnStatistics, KnownTables, TableSample, TableStatistics}
+import org.apache.spark.sql.dovetail.table.{ColumnStatistics, TableSample, TableStatistics, TableStatisticsSource}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.execution.datasources.{
@@ -34,7 +34,7 @@ import org.apache.spark.sql.types.{BooleanType, DataType, DateType, NumericType,
  * Numbers are taken as they are found only if they make sense (`ColumnProfile.checked`): what does not is dropped, and
  * one line logged.
  */
-final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTables) {
+final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStatisticsSource) {
 
   // statistics of tables as they were before Spark pruned partitions: after that, the plan has no more than a size
   private val whole = mutable.HashMap.empty[TableIdentifier, CatalogStatistics]

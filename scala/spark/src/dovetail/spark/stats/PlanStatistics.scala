@@ -19,7 +19,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, DistinctValues, Widths}
 import org.apache.spark.sql.dovetail.sample.{PlanSample, PlanSamples}
-import org.apache.spark.sql.dovetail.table.KnownTables
+import org.apache.spark.sql.dovetail.table.TableStatisticsSource
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.internal.SQLConf
 
@@ -28,7 +28,7 @@ import org.apache.spark.sql.internal.SQLConf
  *
  * One object serves one run of the rule: sizes of sub-plans are remembered by identity.
  */
-final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: KnownTables) {
+final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStatisticsSource) {
   private val leaves = new LeafStatistics(conf, histograms, known)
 
   val samples: PlanSamples = new PlanSamples(known, leaves.sample)

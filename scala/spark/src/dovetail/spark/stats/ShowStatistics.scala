@@ -51,7 +51,7 @@ object ShowStatistics {
     val conf       = session.sessionState.conf
     val plan       = session.table(target).queryExecution.optimizedPlan
     val known      = new StoredTables(session)
-    val privacy    = PrivateColumns.of(conf)
+    val privacy    = PrivateColumns(conf)
     val statistics = new PlanStatistics(conf, DovetailConf.HistogramEnabled.get(conf), known)
     statistics.learnFrom(plan)
     val profile = statistics(plan)

@@ -8,14 +8,14 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.deadline.{Aside, ListedFiles}
-import org.apache.spark.sql.dovetail.leaf.{HiddenRows, KnownRows, LeafNames}
+import org.apache.spark.sql.dovetail.leaf.{GivenRows, HiddenRows, LeafNames}
 import org.apache.spark.sql.dovetail.sketch.TableSketch
 import org.apache.spark.sql.dovetail.store.{DataFile, StatisticsStore, StoredTable, TableKey}
-import org.apache.spark.sql.dovetail.table.{KnownTables, TableStatistics, Unread}
+import org.apache.spark.sql.dovetail.table.{TableStatistics, TableStatisticsSource, Unread}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 /**
- * [[KnownTables]] of the store: statistics of exactly the files that a leaf still has.
+ * [[TableStatisticsSource]] of the store: statistics of exactly the files that a leaf still has.
  *
  * Where all of them were read and nothing else was, that is the whole table's; where some partitions are left, the
  * merge of their parts, which is kept in memory for the next query. Where files came or changed since, the parts that
@@ -23,12 +23,12 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
  *
  * One object serves one planning run, which asks for a leaf several times: its files are listed once.
  */
-final class StoredTables(session: SparkSession) extends KnownTables {
+final class StoredTables(session: SparkSession) extends TableStatisticsSource {
   private val found = new IdentityHashMap[LeafNode, Option[TableStatistics]]
 
   override def find(leaf: LeafNode): Option[TableStatistics] = found.computeIfAbsent(leaf, lookUp(_))
 
-  override def rows(leaf: LeafNode): Option[Double] = KnownRows.of(session).of(leaf)
+  override def rows(leaf: LeafNode): Option[Double] = GivenRows(session).of(leaf)
 
   private def lookUp(leaf: LeafNode): Option[TableStatistics] = leaf match {
     case r: LogicalRelation =>
@@ -50,7 +50,7 @@ final class StoredTables(session: SparkSession) extends KnownTables {
   }
 
   private def known(relation: LogicalRelation, files: HadoopFsRelation): Option[TableStatistics] = {
-    val store = StatisticsStore.of(session)
+    val store = StatisticsStore(session)
     val found = for {
       table <- Aside(store.files.place)(_ =>
         store.find(TableKey(relation, files, session.sparkContext.hadoopConfiguration))

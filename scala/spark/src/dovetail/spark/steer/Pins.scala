@@ -41,5 +41,5 @@ final class Pins(val files: StoreFiles) {
 object Pins {
   private val stores = new ConcurrentHashMap[StatisticsStore, Pins]()
 
-  def of(session: SparkSession): Pins = stores.computeIfAbsent(StatisticsStore.of(session), s => new Pins(s.files))
+  def apply(session: SparkSession): Pins = stores.computeIfAbsent(StatisticsStore(session), s => new Pins(s.files))
 }

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.group.JoinGroup
-import org.apache.spark.sql.dovetail.leaf.{KnownRows, LeafNames}
+import org.apache.spark.sql.dovetail.leaf.{GivenRows, LeafNames}
 
 /**
  * What people who know better have told, as one run of the rule asks for it: groups to leave alone, orders that are
@@ -19,8 +19,8 @@ import org.apache.spark.sql.dovetail.leaf.{KnownRows, LeafNames}
 final class Steering(session: SparkSession) {
   import Steering._
 
-  private val known       = KnownRows.of(session)
-  private lazy val pinned = Pins.of(session)
+  private val known       = GivenRows(session)
+  private lazy val pinned = Pins(session)
 
   // their file is looked at for every query
   private lazy val (pins, fault) =

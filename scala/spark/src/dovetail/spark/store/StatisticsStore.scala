@@ -210,7 +210,7 @@ object StatisticsStore {
   private val stores = new ConcurrentHashMap[String, StatisticsStore]()
 
   /** The store of a session: one per directory in this JVM. */
-  def of(session: SparkSession): StatisticsStore = {
+  def apply(session: SparkSession): StatisticsStore = {
     val conf      = session.sessionState.conf
     val path      = DovetailConf.StorePath.get(conf).trim
     val directory = if (path.nonEmpty) path else s"${conf.warehousePath}/$Default"

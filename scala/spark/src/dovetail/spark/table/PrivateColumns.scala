@@ -23,7 +23,7 @@ import org.apache.spark.sql.internal.SQLConf
  *
  * @param unreadable what of the setting is no name
  */
-final case class PrivateColumns(entries: Vector[PrivateColumns.Entry], unreadable: Option[String]) {
+final case class PrivateColumns(entries: Vector[PrivateColumns.ColumnPattern], unreadable: Option[String]) {
   import PrivateColumns._
 
   def isEmpty: Boolean = entries.isEmpty && unreadable.isEmpty
@@ -83,7 +83,7 @@ object PrivateColumns {
    * A name as SQL has it, in parts: `column`, `table.column`, with database and catalog before them, with a field of
    * the column behind it.
    */
-  final case class Entry(text: String, parts: Vector[String]) {
+  final case class ColumnPattern(text: String, parts: Vector[String]) {
     private val lower = parts.map(_.toLowerCase(Locale.ROOT))
 
     def names(column: String): Boolean = lower.contains(column.toLowerCase(Locale.ROOT))
@@ -125,7 +125,7 @@ object PrivateColumns {
 
   private val SessionCatalog = "spark_catalog"
 
-  def of(conf: SQLConf): PrivateColumns = {
+  def apply(conf: SQLConf): PrivateColumns = {
     val columns = read(DovetailConf.PrivateColumns.get(conf))
     columns.unreadable.foreach(why =>
       FailOpen.warnOnce(
@@ -142,7 +142,7 @@ object PrivateColumns {
       s"$e is no name of a column: write column, table.column or database.table.column, with backticks around names " +
         "of other signs than letters, digits and _"
     }
-    PrivateColumns(found.collect { case (e, Some(parts)) => Entry(e, parts) }, wrong)
+    PrivateColumns(found.collect { case (e, Some(parts)) => ColumnPattern(e, parts) }, wrong)
   }
 
   /** At commas, but for those in backticks. */
@@ -177,7 +177,7 @@ object PrivateColumns {
    */
   def namesOf(session: SparkSession, relation: LogicalRelation, sameFiles: CatalogTable => Boolean): Seq[Seq[String]] =
     namesOf(relation).toSeq.flatMap(own =>
-      own +: of(session.sessionState.conf).entries.flatMap(_.tables(session)).filter(sameFiles).map(t =>
+      own +: PrivateColumns(session.sessionState.conf).entries.flatMap(_.tables(session)).filter(sameFiles).map(t =>
         parts(t.identifier)
       )
     )

@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
  * All that one collection knows of a table: made by `collect` from a pass over the data, kept by `StatisticsStore`,
- * read by estimates through `stats.KnownTables`.
+ * read by estimates through `stats.TableStatisticsSource`.
  *
  * Values are Catalyst's internal ones (UTF8String, Long for microseconds, Int for days, Decimal, …).
  *

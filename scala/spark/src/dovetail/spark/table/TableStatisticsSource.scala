@@ -6,13 +6,13 @@ import org.apache.spark.sql.catalyst.plans.logical.LeafNode
  * What Dovetail collected earlier of the table behind a leaf of a plan, of the partitions that are left where
  * partitions were pruned; and what it was told.
  */
-trait KnownTables {
+trait TableStatisticsSource {
   def find(leaf: LeafNode): Option[TableStatistics]
 
   /** Rows of that table, where the user has told of them. */
   def rows(leaf: LeafNode): Option[Double] = None
 }
 
-object KnownTables {
-  val none: KnownTables = _ => None
+object TableStatisticsSource {
+  val none: TableStatisticsSource = _ => None
 }

@@ -9,8 +9,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LeafNode
  * Rows that the user has told of, in one session: of a table as a whole, or of what a query returns, which holds
  * wherever a query joins the same relations by the same predicates (`DOVETAIL SET ROWS`).
  */
-final class KnownRows {
-  import KnownRows._
+final class GivenRows {
+  import GivenRows._
 
   private var entries = Vector.empty[Entry]
 
@@ -42,12 +42,12 @@ final class KnownRows {
   }
 }
 
-object KnownRows {
+object GivenRows {
 
   /** What a number of rows is of, as it was written. */
-  sealed trait Target { def text: String }
-  final case class OfTable(text: String) extends Target
-  final case class OfQuery(text: String) extends Target
+  sealed trait Subject { def text: String }
+  final case class OfTable(text: String) extends Subject
+  final case class OfQuery(text: String) extends Subject
 
   /**
    * @param of        as it was written
@@ -55,12 +55,12 @@ object KnownRows {
    * @param form      the table's identity, or the query's form
    * @param relations of a query, the forms of its relations, in the order of the form
    */
-  final case class Entry(of: Target, isTable: Boolean, rows: Double, form: String, relations: Vector[String]) {
+  final case class Entry(of: Subject, isTable: Boolean, rows: Double, form: String, relations: Vector[String]) {
     def key: (Boolean, String) = (isTable, form)
   }
 
   // a session that is gone takes its rows along
-  private val sessions = Collections.synchronizedMap(new WeakHashMap[SparkSession, KnownRows])
+  private val sessions = Collections.synchronizedMap(new WeakHashMap[SparkSession, GivenRows])
 
-  def of(session: SparkSession): KnownRows = sessions.computeIfAbsent(session, _ => new KnownRows)
+  def apply(session: SparkSession): GivenRows = sessions.computeIfAbsent(session, _ => new GivenRows)
 }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.dovetail.sql.EstimateQuery
 import org.scalatest.BeforeAndAfterEach
 
 /** Rows that the user tells of: found again in every query that joins the same, and nowhere else. */
-class KnownRowsSuite extends StarSuite with BeforeAndAfterEach {
+class GivenRowsSuite extends StarSuite with BeforeAndAfterEach {
   override def afterEach(): Unit = { run("FORGET ROWS"); super.afterEach() }
 
   private def run(statement: String): Seq[String] =

@@ -6,14 +6,14 @@ import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.dovetail.base.ErrorCondition.NotRecognizable
 import org.apache.spark.sql.dovetail.group.JoinGroup
-import org.apache.spark.sql.dovetail.leaf.{KnownRows, LeafNames}
+import org.apache.spark.sql.dovetail.leaf.{GivenRows, LeafNames}
 import org.apache.spark.sql.dovetail.steer.PlanForm
-import org.apache.spark.sql.dovetail.leaf.KnownRows.{OfQuery, OfTable, Target}
+import org.apache.spark.sql.dovetail.leaf.GivenRows.{OfQuery, OfTable, Subject}
 
 /** What a number of rows is of, by the form in which other queries recognize it. */
-object KnownForm {
+object GivenRowsForm {
 
-  def apply(session: SparkSession, of: Target, rows: Double): KnownRows.Entry = of match {
+  def apply(session: SparkSession, of: Subject, rows: Double): GivenRows.Entry = of match {
     case OfTable(name) =>
       val parts = session.sessionState.sqlParser.parseMultipartIdentifier(name).map(quoteIdentifier).mkString(".")
       new PlannedQuery(session, s"SELECT * FROM $parts", Asker).top match {
@@ -32,25 +32,25 @@ object KnownForm {
         case JoinGroup(group) =>
           val form = query.ordering.form(group)
           if (form.whole.nameless) refuse(s"an input or a predicate of it cannot be recognized in other queries: $sql")
-          KnownRows.Entry(OfQuery(sql), isTable = false, rows, form.whole.text, form.whole.order.map(form.relations(_)))
+          GivenRows.Entry(OfQuery(sql), isTable = false, rows, form.whole.text, form.whole.order.map(form.relations(_)))
         case l: LeafNode if table(l, of, rows).isDefined => table(l, OfQuery(sql), rows).get
         case other                                       =>
           val form = single(other).getOrElse(refuse(s"it cannot be recognized in other queries: $sql"))
-          KnownRows.Entry(OfQuery(sql), isTable = false, rows, s"r0: $form", Vector(form))
+          GivenRows.Entry(OfQuery(sql), isTable = false, rows, s"r0: $form", Vector(form))
       }
   }
 
   /** Rows that were given for a plan that is no join. */
   def rows(session: SparkSession, plan: LogicalPlan): Option[Estimate] = {
-    val known = KnownRows.of(session).queries.filter(_.relations.size == 1)
+    val known = GivenRows(session).queries.filter(_.relations.size == 1)
     if (known.isEmpty) None
     else single(plan).flatMap(f => known.find(_.relations.head == f)).map(e => Estimate.exactly(e.rows, Source.Given))
   }
 
   private val Asker = "DOVETAIL SET ROWS"
 
-  private def table(leaf: LeafNode, of: Target, rows: Double): Option[KnownRows.Entry] =
-    LeafNames.identity(leaf).map(id => KnownRows.Entry(of, isTable = true, rows, id, Vector(id)))
+  private def table(leaf: LeafNode, of: Subject, rows: Double): Option[GivenRows.Entry] =
+    LeafNames.identity(leaf).map(id => GivenRows.Entry(of, isTable = true, rows, id, Vector(id)))
 
   private def single(plan: LogicalPlan): Option[String] = {
     val texts = new PlanForm(literals = true)

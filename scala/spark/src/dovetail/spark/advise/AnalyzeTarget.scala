@@ -11,12 +11,12 @@ import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /** What DOVETAIL ANALYZE can do for a leaf of a plan, for [[AdviseQuery]]. */
-sealed private[advise] trait Target
+sealed private[advise] trait AnalyzeTarget
 
-private[advise] object Target {
+private[advise] object AnalyzeTarget {
 
   /** @param kind TABLE or PATH */
-  final case class Files(kind: String, name: String) extends Target {
+  final case class Files(kind: String, name: String) extends AnalyzeTarget {
     def statement(columns: Seq[String], groups: Seq[Seq[String]]): String = {
       def list(names: Seq[String]) = names.map(quoted).mkString("(", ", ", ")")
       s"DOVETAIL ANALYZE $kind $name COLUMNS ${list(columns)}" +
@@ -28,12 +28,12 @@ private[advise] object Target {
    * @param reason  why not
    * @param instead the statement of Spark's own for some columns, where there is one
    */
-  final case class Refused(reason: String, instead: Option[Seq[String] => String] = None) extends Target
+  final case class Refused(reason: String, instead: Option[Seq[String] => String] = None) extends AnalyzeTarget
 
   /** Formats whose files describe themselves, so that a path is all there is to say. */
   private val SelfDescribing = Set("parquet", "orc")
 
-  def apply(leaf: LeafNode): Target = leaf match {
+  def apply(leaf: LeafNode): AnalyzeTarget = leaf match {
     case LogicalTable(files) => files
     case r: LogicalRelation  =>
       r.relation match {

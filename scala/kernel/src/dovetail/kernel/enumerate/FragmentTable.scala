@@ -5,8 +5,8 @@ import scala.collection.mutable
 import dovetail.kernel.graph.{Hypergraph, RelSet, WideSet}
 
 /** The table of an exact search over parts instead of relations: what [[PlanTable]] is to a whole graph. */
-final class PartTable(units: Vector[Part], parts: Parts, meter: Meter) extends Receiver {
-  private val table = new mutable.LongMap[Part]
+final class FragmentTable(units: Vector[Fragment], parts: Fragments, meter: Meter) extends Receiver {
+  private val table = new mutable.LongMap[Fragment]
 
   def contains(set: RelSet): Boolean = table.contains(set.bits)
   override def timeLeft: Boolean     = meter.inTime
@@ -28,20 +28,20 @@ final class PartTable(units: Vector[Part], parts: Parts, meter: Meter) extends R
   }
 
   /** The best plan of all units, if there is one without a cross product and the budget allowed it. */
-  def best(): Option[Part] =
-    if (new Dphyp(PartTable.graph(units, parts.connections), this).run()) table.get(RelSet.first(units.size).bits)
+  def best(): Option[Fragment] =
+    if (new Dphyp(FragmentTable.graph(units, parts.connections), this).run()) table.get(RelSet.first(units.size).bits)
     else None
 }
 
-object PartTable {
+object FragmentTable {
 
   /** Whether an exact search over the units finds a plan without considering more than `limit` pairs. */
-  def within(limit: Long, units: Vector[Part], parts: Parts): Boolean = units.size <= RelSet.MaxSize && {
+  def within(limit: Long, units: Vector[Fragment], parts: Fragments): Boolean = units.size <= RelSet.MaxSize && {
     val counter = new PartCounter(limit, RelSet.first(units.size))
     new Dphyp(graph(units, parts.connections), counter).run() && counter.complete
   }
 
-  private def graph(units: Vector[Part], connections: Connections): Hypergraph = {
+  private def graph(units: Vector[Fragment], connections: Connections): Hypergraph = {
     def touched(side: WideSet) = RelSet(units.indices.filter(units(_).relations.overlaps(side)): _*)
     val simple                 = Array.tabulate(units.size)(a =>
       RelSet(units.indices.filter(b => b != a && connections.connected(units(a), units(b))): _*).bits

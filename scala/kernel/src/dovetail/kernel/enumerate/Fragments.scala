@@ -10,48 +10,49 @@ import dovetail.kernel.graph.{JoinGraph, Step, WideSet}
  * @param neighbors what an edge connects with a single one of its relations
  * @param closed    it is made of whole connected components
  */
-final class Part(val relations: WideSet, val neighbors: WideSet, val closed: Boolean, val plan: SubPlan) {
+final class Fragment(val relations: WideSet, val neighbors: WideSet, val closed: Boolean, val plan: SubPlan) {
   def cost: Double = plan.cost(plan.best)
 
   /** The same relations and sizes, yet unpriced. */
-  def unpriced: Part = new Part(relations, neighbors, closed, plan.unpriced)
+  def unpriced: Fragment = new Fragment(relations, neighbors, closed, plan.unpriced)
 }
 
 /** Makes parts, sizes and prices them: with `connections`, all that a search over parts knows of the graph. */
-final class Parts(graph: JoinGraph, sizer: Sizer, costs: CostModel, val connections: Connections) {
+final class Fragments(graph: JoinGraph, sizer: Sizer, costs: CostModel, val connections: Connections) {
   def this(graph: JoinGraph, sizer: Sizer, costs: CostModel) = this(graph, sizer, costs, Connections(graph))
 
   /** Relations of the graph. */
   def size: Int = graph.size
 
-  def leaf(r: Int): Part = {
+  def leaf(r: Int): Fragment = {
     val relations = WideSet(graph.size, Seq(r))
-    new Part(relations, connections.neighbors(r), connections.closed(relations), sizer.leaf(r, costs))
+    new Fragment(relations, connections.neighbors(r), connections.closed(relations), sizer.leaf(r, costs))
   }
 
   /** The two together, sized, yet unpriced. */
-  def union(a: Part, b: Part): Part = {
+  def union(a: Fragment, b: Fragment): Fragment = {
     val relations = a.relations | b.relations; union(a, b, relations, sizer.join(relations))
   }
 
   /** The same with a size that is known, of `plan`. */
-  def union(a: Part, b: Part, plan: SubPlan): Part = union(a, b, a.relations | b.relations, plan.unpriced)
+  def union(a: Fragment, b: Fragment, plan: SubPlan): Fragment = union(a, b, a.relations | b.relations, plan.unpriced)
 
-  private def union(a: Part, b: Part, relations: WideSet, plan: SubPlan) =
-    new Part(relations, a.neighbors | b.neighbors, connections.closed(relations), plan)
+  private def union(a: Fragment, b: Fragment, relations: WideSet, plan: SubPlan) =
+    new Fragment(relations, a.neighbors | b.neighbors, connections.closed(relations), plan)
 
   /** The relations of alternative `i` of a plan, as they stand in its tree. */
-  def leaves(plan: SubPlan, i: Int): Vector[Part] =
+  def leaves(plan: SubPlan, i: Int): Vector[Fragment] =
     if (plan.relation >= 0) Vector(leaf(plan.relation))
     else leaves(plan.left(i), plan.leftAlternative(i)) ++ leaves(plan.right(i), plan.rightAlternative(i))
 
   /** How a search may join the two: an edge connects them, and the graph allows it. */
-  def step(a: Part, b: Part): Option[Step] = if (connections.connected(a, b)) connections.between(a, b) else None
+  def step(a: Fragment, b: Fragment): Option[Step] =
+    if (connections.connected(a, b)) connections.between(a, b) else None
 
   /** Offers the ways of joining the two to `out`. */
-  def join(a: Part, b: Part, out: Part, step: Step): Unit =
+  def join(a: Fragment, b: Fragment, out: Fragment, step: Step): Unit =
     sizer.price(a.plan, b.plan, out.plan, step, costs)(sizer.looseEquality(a.relations.contains, b.relations.contains))
 
   /** The same for two that some plan joins already, be it along an edge or not. */
-  def joinAgain(a: Part, b: Part, out: Part): Unit = join(a, b, out, connections.between(a, b).get)
+  def joinAgain(a: Fragment, b: Fragment, out: Fragment): Unit = join(a, b, out, connections.between(a, b).get)
 }
