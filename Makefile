@@ -22,7 +22,7 @@ BESIDE   = $(MAKE) --no-print-directory -j2
 TOGETHER = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .PHONY: help require demo jars test test-scala test-python test-all test-lines test-around test-delta test-iceberg \
-        test-wheel pairs lint format generate wheel docs clean
+        test-wheel pairs figures lint format generate wheel docs clean
 .SECONDARY:
 
 help:
@@ -105,6 +105,9 @@ test-wheel: .build/jars .venv/$(PRIMARY)/ready ## the wheel in a new virtual env
 pairs: $(READY) ## TPC-H and every fourth query of TPC-DS, scale 1, under Spark, its CBO and Dovetail in turns; fails if a query fails
 	cd benchmarks && for suite in "tpch" "tpcds --every 4"; do \
 	  ../$(BIN)/python -m dovetail_bench.times --suite $$suite --scale 1 --results ../.build/pairs || exit 1; done
+
+figures: .venv/$(PRIMARY)/ready ## figures of README and docs, from benchmarks/results
+	cd benchmarks && ../$(BIN)/python -m dovetail_bench.figures
 
 lint: .venv/$(PRIMARY)/ready ## formatters in check mode, ruff, mypy, packages that look down only
 	$(BIN)/python tools/floors.py

@@ -1,7 +1,7 @@
-"""Pages of the documentation site that are written elsewhere: the changelog, and what was measured.
+"""Pages of the documentation site that are written elsewhere: the changelog, and the reports of the benchmarks.
 
-A hook of MkDocs (mkdocs.yml). The reports in benchmarks/results and the summary in README.md keep their place, and the
-site always has those of its commit.
+A hook of MkDocs (mkdocs.yml). The reports in benchmarks/results keep their place; docs/benchmarks.md, which sums them
+up, gets a list of them at its end.
 """
 
 from __future__ import annotations
@@ -14,33 +14,26 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 
-_REPORTS = """## Reports
-
-Every report that is in the repository, with its method, its machine and every regression. How to run them again:
-benchmarks/README.md in the repository.
-
-"""
-
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the pages."""
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     files.append(File.generated(config, "changelog.md", content=changelog))
-    listing = f"# Benchmarks\n\n{_measured()}\n{_REPORTS}"
-    for report in sorted((ROOT / "benchmarks" / "results").glob("*.md")):
-        text = report.read_text(encoding="utf-8")
-        files.append(File.generated(config, f"results/{report.name}", content=text))
-        title = next((line[2:] for line in text.splitlines() if line.startswith("# ")), report.stem)
-        listing += f"* [{title}](results/{report.name}) ({report.stem})\n"
-    files.append(File.generated(config, "benchmarks.md", content=listing))
+    for report in _reports():
+        files.append(File.generated(config, f"results/{report.name}", content=report.read_text(encoding="utf-8")))
     return files
 
 
-def _measured() -> str:
-    """What the README says was measured, but for its last paragraph, which says where the reports are."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = readme.split("\n## Measured\n")[1].split("\n## ")[0]
-    return section.strip().rsplit("\n\n", 1)[0] + "\n"
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """The list of reports, on the page of benchmarks."""
+    if page.file.src_uri != "benchmarks.md":
+        return markdown
+    listed = "".join(f"* [{report.stem}](results/{report.name})\n" for report in _reports())
+    return f"{markdown}\n## Reports\n\n{listed}"
+
+
+def _reports() -> list[Path]:
+    return sorted((ROOT / "benchmarks" / "results").glob("*.md"))
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:

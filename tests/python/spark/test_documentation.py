@@ -19,6 +19,7 @@ pytestmark = pytest.mark.primary
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 
 PAGES = [
+    "../README.md",
     "quickstart.md",
     "install/notebooks.md",
     *sorted(f"guide/{page.name}" for page in (DOCS / "guide").glob("*.md")),

