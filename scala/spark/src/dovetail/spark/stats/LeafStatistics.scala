@@ -172,7 +172,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
   /** Local relations, ranges, cached relations, scans of data sources. */
   private def reported(name: String, leaf: LeafNode): RelationProfile = {
     val stats =
-      try leaf.stats
+      try statistics(leaf)
       catch { case NonFatal(_) => Statistics(BigInt(conf.defaultSizeInBytes)) }
     val source = leaf match {
       // until it is filled, it has the statistics of the plan that will fill it
@@ -187,6 +187,18 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: KnownTable
         val expansion = leaf match { case _: DataSourceV2ScanRelation => Assumptions.ColumnarExpansion; case _ => 1.0 }
         footers(leaf).getOrElse(fromSize(leaf.output, stats.sizeInBytes.min(BigInt(Long.MaxValue)).toLong, expansion))
     }
+  }
+
+  /**
+   * Spark's own statistics of a leaf. From 4.3 on, Spark asks a data source for its size alone while the cost-based
+   * optimizer is off, so a scan without rows is asked for everything.
+   */
+  private def statistics(leaf: LeafNode): Statistics = leaf match {
+    case scan: DataSourceV2ScanRelation if scan.stats.rowCount.isEmpty =>
+      val everything = conf.clone()
+      everything.setConf(SQLConf.PLAN_STATS_ENABLED, true)
+      SQLConf.withExistingConf(everything)(scan.computeStats())
+    case _ => leaf.stats
   }
 
   /** What Dovetail collected: counts, or where the data has changed since, guesses. */
