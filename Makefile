@@ -15,7 +15,7 @@ SOURCES := $(shell find scala project -name '*.scala' -o -name '*.sbt' -o -name 
 BIN     := .venv/$(PRIMARY)/bin
 # how the primary line's projects end in sbt
 SUFFIX  := $(call of,$(PRIMARY),project)
-PYTEST   = bin/pytest -q --durations 12 tests/python
+PYTEST   = bin/pytest -q --durations 12
 READY   := .build/jar-$(PRIMARY) .venv/$(PRIMARY)/ready
 # two targets at a time; where this make can do that, the output of each together
 BESIDE   = $(MAKE) --no-print-directory -j2
@@ -66,10 +66,10 @@ test: ## the whole suite, Scala and Python beside each other, on the primary Spa
 	@echo "all tests passed on Spark $(PRIMARY)"
 
 test-scala: | require ## kernel and Spark module on the primary Spark line
-	./sbt kernel$(SUFFIX)/test spark$(SUFFIX)/test
+	./sbt "all kernel$(SUFFIX)/test spark$(SUFFIX)/test"
 
 test-python: $(READY) ## Python suite on the primary Spark line
-	.venv/$(PRIMARY)/$(PYTEST) -m "not ($(AROUND) or wheel or delta or iceberg)"
+	.venv/$(PRIMARY)/$(PYTEST) -m "not ($(AROUND) or wheel or delta or iceberg)" tests/python
 
 # what test-all adds on the primary line: another kind of session or catalog, jars of other lines
 AROUND = connect or hive or lines or slow
@@ -77,15 +77,18 @@ AROUND = connect or hive or lines or slow
 test-all: test test-lines test-around test-delta test-iceberg test-wheel ## all tests on all Spark lines
 	@echo "all tests passed on Spark $(LINES)"
 
+# what depends on Spark; the benchmarks' other tests run on the primary line only
+EVERY_LINE = $(addprefix tests/python/,unit spark connect hive benchmarks/test_answers_on_every_line.py)
+
 test-lines: .build/jars $(OTHERS:%=.venv/%/ready) ## rules, answers and Python on the other Spark lines
 	DOVETAIL_TEST_QUERIES=40 ./sbt kernel$(call of,$(firstword $(LINES)),project)/test \
 	  $(foreach line,$(OTHERS),"spark$(call of,$(line),project)/testOnly *RuleSuite *FailureSuite *DifferentialSuite")
 	@for line in $(OTHERS); do \
 	  echo "== Python on Spark $$line"; \
-	  .venv/$$line/$(PYTEST) -m "not (primary or wheel or delta or iceberg)" || exit 1; done
+	  .venv/$$line/$(PYTEST) -m "not primary" $(EVERY_LINE) || exit 1; done
 
 test-around: .build/jars .venv/$(PRIMARY)/ready ## Connect, a Hive metastore, wrong jars: on the primary Spark line
-	.venv/$(PRIMARY)/$(PYTEST) -m "$(AROUND)"
+	.venv/$(PRIMARY)/$(PYTEST) -m "$(AROUND)" tests/python
 
 # the tests of one mark on each line that has a release: mark and column of project/lines.txt, group, variable
 test-with = @$(foreach line,$(LINES),$(if $(call of,$(line),$(1)), \

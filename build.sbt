@@ -127,7 +127,9 @@ val jars_ = root_ / "python" / "dovetail" / "jars"
 /** Puts the jar of one line among those of the Python package; lines.json lists all lines, built or not. */
 def bundle(line: SparkLine) = Def.task {
   val jar = (LocalProject("spark" + line.projectSuffix) / Compile / packageBin).value
-  IO.delete((jars_ * s"${line.jarPrefix}*.jar").get)
+  // jars of another version, or of a line that has gone from the table
+  val current = SparkLine.all.map(_.jarName(version.value)).toSet
+  IO.delete((jars_ * "*.jar").get.filterNot(file => current(file.getName)))
   IO.copyFile(jar, jars_ / line.jarName(version.value))
   IO.write(jars_ / "lines.json", SparkLine.all.map(_.json).mkString("[", ",\n ", "]\n"))
 }

@@ -21,8 +21,7 @@ final case class SparkLine(
   // says the same
   val projectSuffix: String = idSuffix + (if (scalaBinary == "2.12") "2_12" else "")
 
-  val jarPrefix: String                = s"dovetail-spark-${short}_$scalaBinary-"
-  def jarName(version: String): String = s"$jarPrefix$version.jar"
+  def jarName(version: String): String = s"dovetail-spark-${short}_$scalaBinary-$version.jar"
 
   /** What the Python package has to know of the line. */
   def json: String = s"""{"line":"$short","spark":"$full","scalaBinary":"$scalaBinary"}"""
