@@ -177,9 +177,9 @@ def render_docs(keys: Sequence[Key]) -> str:
         "",
         *_wrapped(
             "Every key can be set at any time in a running session (`spark.conf.set`, SQL `SET`), on a builder "
-            "(`dovetail.enable(builder, card_weight=0.5)`), or in spark-defaults.conf. A wrong value is refused when it is "
-            "set in a session; "
-            "one that comes from a file never fails a query: the default is used, and one warning is logged. "
+            "(`dovetail.enable(builder, card_weight=0.5)`), or in spark-defaults.conf. A wrong value is refused when "
+            "it is set in a session; one that comes from a file never fails a query: the default is used, and one "
+            "warning is logged. "
             "`SELECT * FROM dovetail_conf()` shows the values in force."
         ),
         "",

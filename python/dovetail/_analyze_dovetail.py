@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dovetail import _spark_errors
-from dovetail._analyze_mode import Mode, Request, Statement, names, partition_clause
+from dovetail._analyze_mode import TOGGLE_KEY, Mode, Request, Statement, names, partition_clause
 from dovetail._analyze_target import Database, Table
 from dovetail.errors import AnalyzeError, NotAnalyzableError, listing
 
@@ -28,11 +28,9 @@ class DovetailPass(Mode):
             raise NotAnalyzableError(
                 "noscan=True is of mode='spark'. Without reading, Dovetail knows the sizes of files anyway."
             )
-        if request.histogram is False:
-            raise NotAnalyzableError(
-                "histogram=False is of mode='spark': the one pass of mode='dovetail' has quantiles at no extra cost. "
-                "Set spark.dovetail.histogram.enabled=false not to use them."
-            )
+
+    def settings(self, spark: SparkSession, request: Request) -> dict[str, str]:
+        return {} if request.histogram is None else {TOGGLE_KEY: str(request.histogram).lower()}
 
     def refuse(self, target: Table | Database, request: Request) -> None:
         restricted = isinstance(request.columns, tuple) or isinstance(request.partitions, tuple) or request.groups

@@ -71,10 +71,10 @@ def analyze(
             bytes only. A `DovetailWarning` names columns of types without statistics.
         partitions: `{"year": 2024}` (all partitions beneath it), a list of such, or "all". None as a value is the NULL
             partition. With mode="spark", rows and bytes of these partitions, and not together with columns.
-        histogram: For mode="spark": True builds an equi-height histogram per column (a second scan of the data), False
-            builds none. None builds none where `spark.dovetail.histogram.enabled` is false, and else leaves it to
-            `spark.sql.statistics.histogram.enabled`, which is put back after the call. mode="dovetail" counts quantiles
-            in its one pass, and uses them, and writes them to Spark's catalog, where the former is true.
+        histogram: Whether histograms are collected; None leaves it to `spark.dovetail.histogram.enabled`. With
+            mode="dovetail" they are quantiles of the same pass. With mode="spark" True is an equi-height histogram per
+            column, which is a second scan of the data; None builds none where that setting is false, and else leaves it
+            to `spark.sql.statistics.histogram.enabled`. All settings are put back after the call.
         mode: "dovetail", or "spark" for Spark's ANALYZE TABLE.
         progress: Shows progress on stderr: a bar with rich in a terminal or notebook, else one line per table.
         groups: Groups of columns whose distinct combinations are counted as well, those of joins on several columns:

@@ -92,7 +92,6 @@ def test_progress_goes_to_stderr(spark: SparkSession, tables: str, capsys: pytes
         ("star.sales", {"partitions": {"item_id": 1}}, PartitionNotFoundError, "Partition columns: year, month"),
         ("star", {"columns": ["item_id"]}, NotAnalyzableError, "Call analyze per table"),
         ("star.item", {"noscan": True}, NotAnalyzableError, "mode='spark'"),
-        ("star.item", {"histogram": False}, NotAnalyzableError, "mode='spark'"),
         ("parquet.`/nonexistent/dovetail`", {}, AnalyzeError, "nonexistent"),
         (7, {}, NotAnalyzableError, "or a DataFrame, not int"),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dovetail._analyze_dovetail import DovetailPass
-from dovetail._analyze_mode import Mode, Request
+from dovetail._analyze_mode import TOGGLE_KEY, Mode, Request
 from dovetail._analyze_spark import SparkAnalyze
 from dovetail._analyze_target import Table
 from dovetail.errors import ColumnNotFoundError, NotAnalyzableError, PartitionNotFoundError
@@ -158,3 +158,10 @@ def test_partitions_of_a_table_without(partitions: Any) -> None:
 )
 def test_statements_of_the_one_pass(table: Table, arguments: dict[str, Any], expected: list[str]) -> None:
     assert made(DovetailPass(), table, **arguments) == [f"DOVETAIL ANALYZE {words}" for words in expected]
+
+
+@pytest.mark.parametrize("histogram", [True, False, None])
+def test_the_pass_collects_quantiles_as_asked_for_this_call(histogram: bool | None) -> None:
+    request = Request(histogram=histogram)
+    expected = {} if histogram is None else {TOGGLE_KEY: str(histogram).lower()}
+    assert DovetailPass().settings(None, request) == expected  # type: ignore[arg-type]

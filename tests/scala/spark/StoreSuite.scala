@@ -6,6 +6,7 @@ import java.nio.file.{Files, Path, StandardOpenOption}
 import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.stats.StoredTables
 import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
 import org.apache.spark.sql.dovetail.table.{GroupStatistics, TableStatistics}
@@ -430,6 +431,21 @@ class StoreSuite extends DovetailSuite {
       threads.foreach(_.start())
       threads.foreach(_.join())
       results.toArray.toSeq.map(_.asInstanceOf[Either[Throwable, B]].fold(throw _, identity))
+    }
+  }
+
+  test("without histograms no quantiles are collected, and all else is; switched on again, they are") {
+    withStore { _ =>
+      withTables("t") {
+        table("t", 200)
+        def columns = known("SELECT * FROM t").get.columns
+        withConf(DovetailConf.HistogramEnabled.key -> "false")(analyze("TABLE t"))
+        assert(columns.forall(_.quantiles.isEmpty))
+        assert(columns.exists(c => c.name == "id" && c.min.isDefined && c.ndv == 200.0))
+        assert(analyze("TABLE t").getInt(3) == 2)
+        look()
+        assert(columns.exists(c => c.name == "id" && c.quantiles.size > 1))
+      }
     }
   }
 }

@@ -77,7 +77,8 @@ object DovetailConf {
     boolean(
       "spark.dovetail.histogram.enabled",
       true,
-      "Whether equi-height histograms are used for estimates where a table has them."
+      "Whether equi-height histograms are used for estimates where a table has them, and whether DOVETAIL ANALYZE " +
+        "collects the quantiles that they are made of."
     )
 
   val FootersEnabled: Setting[Boolean] = boolean(

@@ -136,7 +136,8 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
       positions
     ).sorted).distinct
     val notes = others.map(a => s"${a.name} is ${a.dataType.typeName}, of which no statistics are collected")
-    (Recipe.of(fields, grouped, DovetailConf.SampleEnabled.get(conf) && DovetailConf.StoreValues.get(conf)), notes)
+    val sampled = DovetailConf.SampleEnabled.get(conf) && DovetailConf.StoreValues.get(conf)
+    (Recipe.of(fields, grouped, sampled, DovetailConf.HistogramEnabled.get(conf)), notes)
   }
 
   private lazy val privacy = PrivateColumns(conf)

@@ -24,6 +24,9 @@ abstract class ColumnSketch(val column: Recipe.Column) {
   protected var quantiles  = new Quantiles
   final protected val kept = column.values
 
+  /** Whether quantiles are collected. */
+  final protected val counted = column.quantiles
+
   /** Whether a value's key in `hitters` is a hash of it. */
   protected def hashed: Boolean
 

@@ -26,7 +26,7 @@ final class DecimalSketch(column: Recipe.Column, decimal: DecimalType) extends C
     if (kept) {
       val v = new BigInteger(bytes)
       widen(v, v)
-      quantiles.add(new BigDecimal(v, decimal.scale).doubleValue)
+      if (counted) quantiles.add(new BigDecimal(v, decimal.scale).doubleValue)
       if (hitters.wants(random)) {
         val slot = hitters.addHash(hash)
         if (slot >= 0) hitters.remember(slot, bytes)

@@ -20,7 +20,7 @@ final class FloatingSketch(column: Recipe.Column) extends ColumnSketch(column) {
     val bits = java.lang.Double.doubleToLongBits(v)
     if (kept) {
       widen(v, v)
-      quantiles.add(v)
+      if (counted) quantiles.add(v)
       if (hitters.wants(random)) hitters.add(bits)
     }
     hash(bits)

@@ -39,7 +39,7 @@ final class IntegralSketch(column: Recipe.Column) extends ColumnSketch(column) {
     if (kept) {
       if (v < min) min = v
       if (v > max) max = v
-      quantiles.add(v / unit)
+      if (counted) quantiles.add(v / unit)
       if (hitters.wants(random)) hitters.add(v)
     }
     hash(v)

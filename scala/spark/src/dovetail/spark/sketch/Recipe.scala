@@ -11,9 +11,15 @@ import org.apache.spark.sql.types._
  * What is collected of a table: its columns, in order, and groups of them by position. Sketches merge where their
  * recipes are equal.
  *
- * @param sampled whether a sample of rows is kept, of the columns whose values may be kept
+ * @param sampled   whether a sample of rows is kept, of the columns whose values may be kept
+ * @param quantiles whether quantiles are collected of these columns
  */
-final case class Recipe(columns: Vector[Recipe.Column], groups: Vector[Vector[Int]], sampled: Boolean) {
+final case class Recipe(
+    columns: Vector[Recipe.Column],
+    groups: Vector[Vector[Int]],
+    sampled: Boolean,
+    quantiles: Boolean
+) {
   require(
     columns.size <= Recipe.MostColumns,
     s"statistics are of ${Recipe.MostColumns} columns at most, not ${columns.size}: name them by COLUMNS (…)"
@@ -39,27 +45,42 @@ final case class Recipe(columns: Vector[Recipe.Column], groups: Vector[Vector[In
     columns.foreach(c => out.writeBoolean(c.values))
     out.writeInt(groups.size)
     groups.foreach { g => out.writeInt(g.size); g.foreach(out.writeInt) }
-    out.writeBoolean(sampled)
+    out.writeByte((if (sampled) Recipe.Sampled else 0) | (if (quantiles) 0 else Recipe.WithoutQuantiles))
   }
 }
 
 object Recipe {
 
   /**
-   * @param values whether the column's values may be kept (bounds, quantiles, frequent values, sample); counts always
-   * are
+   * @param values    whether the column's values may be kept (bounds, quantiles, frequent values, sample); counts
+   *                  always are
+   * @param quantiles whether they are collected, of a column whose values may be kept
    */
-  final case class Column(name: String, dataType: DataType, values: Boolean, slotBits: Int = HeavyHitters.SlotBits)
+  final case class Column(
+      name: String,
+      dataType: DataType,
+      values: Boolean,
+      slotBits: Int = HeavyHitters.SlotBits,
+      quantiles: Boolean = true
+  )
 
   /** @param columns in the order of the schema: name, type, and whether values may be kept */
-  def of(columns: Vector[(String, DataType, Boolean)], groups: Vector[Vector[Int]], sampled: Boolean): Recipe = {
-    val bits = if (columns.size > ManyColumns) HeavyHitters.FewSlotBits else HeavyHitters.SlotBits
-    Recipe(
-      columns.map { case (name, dataType, values) => Column(name, dataType, values && collects(dataType), bits) },
-      groups,
-      sampled
-    )
+  def of(
+      columns: Vector[(String, DataType, Boolean)],
+      groups: Vector[Vector[Int]],
+      sampled: Boolean,
+      quantiles: Boolean = true
+  ): Recipe = {
+    val bits  = if (columns.size > ManyColumns) HeavyHitters.FewSlotBits else HeavyHitters.SlotBits
+    val asked = columns.map { case (name, dataType, values) =>
+      Column(name, dataType, values && collects(dataType), bits, quantiles)
+    }
+    Recipe(asked, groups, sampled, quantiles)
   }
+
+  /** Bits of the byte that ends a recipe in a file. */
+  private val Sampled          = 1
+  private val WithoutQuantiles = 2
 
   /**
    * Beyond this number of columns a sketch has less room for each, so that it stays below 100 MiB for 5,000 columns.
@@ -76,7 +97,9 @@ object Recipe {
     val columns = named(in.text()).fields.toVector.map(f => (f.name, f.dataType, in.readBoolean()))
     val groups  =
       Vector.fill(in.count(MostGroups, 4))(Vector.fill(in.count(columns.size, 4))(in.count(columns.size - 1, 0)))
-    of(columns, groups, in.readBoolean())
+    val flags = in.readUnsignedByte()
+    if (flags > (Sampled | WithoutQuantiles)) throw new BrokenFile("its recipe is none")
+    of(columns, groups, (flags & Sampled) != 0, (flags & WithoutQuantiles) == 0)
   }
 
   /**
