@@ -78,6 +78,8 @@ lazy val spark = SparkLine.all
       axisValues = Seq(line, VirtualAxis.jvm),
       _.enablePlugins(BuildInfoPlugin).settings(
         shared(line, "spark"),
+        // queries are planned and run once or twice: without the JVM's second compiler a suite takes a third less CPU time
+        Test / javaOptions += "-XX:TieredStopAtLevel=1",
         name             := "dovetail",
         moduleName       := s"dovetail-spark-${line.short}",
         buildInfoPackage := "org.apache.spark.sql.dovetail",
