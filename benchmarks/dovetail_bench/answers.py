@@ -172,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--duckdb", action="store_true", help="compare with DuckDB's answers too")
     report.add_options(parser)
     add_session_options(parser)
-    options = parser.parse_args(arguments)
+    options = report.parse(parser, arguments)
     verdicts = run(options)
     page = report.Page("answers", f"Answers, scale {options.scale:g}")
     if not any(v.plan_changed for v in verdicts):

@@ -51,7 +51,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=5, help="runs of each query; the fastest counts (5)")
     report.add_results_option(parser)
-    options = parser.parse_args()
+    options = report.parse(parser, None)
     with _session() as spark:
         constants = _measure(spark, options.repeat)
     constants.append(_spilled(options.repeat))

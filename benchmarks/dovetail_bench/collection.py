@@ -167,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--gate", action="store_true", help="exit code 1 if a target is missed")
     report.add_options(parser)
     add_session_options(parser)
-    options = parser.parse_args(arguments)
+    options = report.parse(parser, arguments)
     results = run(options)
     page = report.Page("collection", f"Collecting statistics, tpcds, scale {options.scale:g}")
     targets = _write(page, results)

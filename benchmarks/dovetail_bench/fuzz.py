@@ -178,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=2, help="queries at a time (2)")
     report.add_results_option(parser)
     add_session_options(parser)
-    options = parser.parse_args(arguments)
+    options = report.parse(parser, arguments)
     options.conf = [*MANY, *options.conf]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     checked, seconds = run(options)

@@ -24,6 +24,7 @@ from dovetail_bench.join_rows_report import Results, targets, write_page
 from dovetail_bench.metrics import Profile, profile
 from dovetail_bench.progress import say
 from dovetail_bench.queries import FOLDERS, Query, load
+from dovetail_bench.rounds import latin_square
 from dovetail_bench.session import (
     DOVETAIL,
     DOVETAIL_BARE,
@@ -52,7 +53,7 @@ def run(options: argparse.Namespace, modes: tuple[Mode, ...]) -> Results:
         try:
             for number, query in enumerate(queries):
                 measured[query.name] = {}
-                for mode in _rotated(modes, number):
+                for mode in next(latin_square(modes, number)):
                     session.use(mode, data)
                     try:
                         runs = [profile(session.spark, query.text) for _ in range(options.repeat)]
@@ -65,11 +66,6 @@ def run(options: argparse.Namespace, modes: tuple[Mode, ...]) -> Results:
         except KeyboardInterrupt:
             say(f"stopped in the {len(measured)}th of {len(queries)} queries; what was measured is reported")
         return Results(modes, measured, failures, _analyze_seconds(session), sum(session.collect_seconds.values()))
-
-
-def _rotated(modes: tuple[Mode, ...], number: int) -> tuple[Mode, ...]:
-    start = number % len(modes)
-    return modes[start:] + modes[:start]
 
 
 def _line(
@@ -89,11 +85,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lines = (__doc__ or "").splitlines()
     parser = argparse.ArgumentParser(prog="python -m dovetail_bench.join_rows", description=lines[0])
     add_options(parser)
-    options = parser.parse_args(arguments)
+    parser.add_argument("--repeat", type=int, default=1, help="runs of each query and mode; times are medians (1)")
+    options = report.parse(parser, arguments)
     results = run(options, MODES)
     page = report.Page("join_rows", f"Rows out of joins, {options.suite}, scale {options.scale:g}")
     write_page(page, results)
-    return finish(page, options, results, targets(results))
+    return _finish(page, options, results, targets(results))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -101,13 +98,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--suite", choices=FOLDERS, default="tpcds", help="query suite (tpcds)")
     parser.add_argument("--queries", nargs="+", default=[], metavar="NAME", help="only these")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th of them (1)")
-    parser.add_argument("--repeat", type=int, default=1, help="runs of each query and mode; times are medians (1)")
     parser.add_argument("--gate", action="store_true", help="exit code 1 if a target is missed")
     report.add_options(parser)
     add_session_options(parser)
 
 
-def finish(
+def _finish(
     page: report.Page, options: argparse.Namespace, results: Results, targets: Sequence[Mapping[str, Any]]
 ) -> int:
     """Writes the page and all runs; returns the exit code."""

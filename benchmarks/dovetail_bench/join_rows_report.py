@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
@@ -41,6 +41,7 @@ class Results:
         failures: query → mode → error.
         analyze_seconds: Time that ANALYZE of all columns took.
         collect_seconds: Time that Dovetail's pass over all tables took.
+        equal: query → names of the modes that executed plain Spark's plan, and were not timed beside it.
     """
 
     modes: tuple[Mode, ...]
@@ -48,11 +49,23 @@ class Results:
     failures: Mapping[str, Mapping[str, str]]
     analyze_seconds: float
     collect_seconds: float
+    equal: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     @property
     def complete(self) -> list[str]:
         """The queries that ran in all modes: totals are over these alone."""
         return [q for q, by in self.measured.items() if all(mode.name in by for mode in self.modes)]
+
+    def runs(self, query: str, mode: Mode) -> Sequence[Profile]:
+        """The runs of a mode. Where its plan is plain Spark's: those of plain Spark, and Dovetail's own planning."""
+        own = self.measured[query][mode.name]
+        if mode.name not in self.equal.get(query, ()):
+            return own
+        ms = median(p.dovetail_ms for p in own)
+        return [
+            replace(p, seconds=p.seconds + ms / MILLISECONDS, planning_ms=p.planning_ms + ms, dovetail_ms=ms)
+            for p in self.measured[query][SPARK.name]
+        ]
 
     def rows(self, query: str, mode: Mode) -> int:
         """Rows out of the joins of a query."""
@@ -60,11 +73,16 @@ class Results:
 
     def seconds(self, query: str, mode: Mode) -> float:
         """Median time of a query."""
-        return median(p.seconds for p in self.measured[query][mode.name])
+        return median(p.seconds for p in self.runs(query, mode))
+
+    def spread(self, query: str, mode: Mode) -> tuple[float, float]:
+        """The shortest and the longest time of a query."""
+        seconds = [p.seconds for p in self.runs(query, mode)]
+        return min(seconds), max(seconds)
 
     def total(self, mode: Mode, what: Callable[[Profile], float]) -> float:
         """Sum over the complete queries, of the median of the runs."""
-        return sum(median(what(p) for p in self.measured[q][mode.name]) for q in self.complete)
+        return sum(median(what(p) for p in self.runs(q, mode)) for q in self.complete)
 
     def geometric_mean(self, mode: Mode) -> float:
         """Of the ratio to plain Spark's join rows per query. A query without any counts as one row."""
@@ -143,16 +161,14 @@ def slower(
 
 def answers_differing(results: Results) -> list[dict[str, Any]]:
     """Digests that differ from plain Spark's: ties in ORDER BY ... LIMIT do that too, `answers` tells them apart."""
-    return [
-        {"query": q, "mode": mode.title, "differs": "; ".join(found)}
-        for q in results.complete
-        for mode in results.modes[1:]
-        if (found := differences(_digest(results, q, SPARK), _digest(results, q, mode)))
-    ]
-
-
-def _digest(results: Results, query: str, mode: Mode) -> dict[str, Any]:
-    return results.measured[query][mode.name][-1].digest
+    lines = []
+    for query in results.complete:
+        plain = results.measured[query][SPARK.name][-1].digest
+        for mode in results.modes[1:]:
+            found = [words for run in results.measured[query][mode.name] for words in differences(plain, run.digest)]
+            if found:
+                lines.append({"query": query, "mode": mode.title, "differs": "; ".join(dict.fromkeys(found))})
+    return lines
 
 
 def failures(results: Results) -> list[dict[str, Any]]:

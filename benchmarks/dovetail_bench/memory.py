@@ -152,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--limit", type=float, default=120, help="seconds that a query may take (120)")
     parser.add_argument("--cores", type=int, default=2, help="of a driver (2)")
     report.add_results_option(parser)
-    options = parser.parse_args(arguments)
+    options = report.parse(parser, arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     whole = len(_chosen(options)) >= LEAST_PAIRS
     least = LEAST_PAIRS if whole else len(_chosen(options))

@@ -3,7 +3,8 @@
     python -m dovetail_bench.operator_gains
 
 Queries of `operator_queries` over TPC-DS tables, under plain Spark and under Dovetail: with nothing analyzed, and after
-Dovetail's one pass. Exit code 1 if an answer differs or a query fails.
+Dovetail's one pass. The mode that goes first rotates from query to query. Exit code 1 if an answer differs or a query
+fails.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from dovetail_bench.metrics import Profile, profile
 from dovetail_bench.operator_queries import operator_queries
 from dovetail_bench.progress import say
 from dovetail_bench.queries import Query
+from dovetail_bench.rounds import latin_square
 from dovetail_bench.session import DOVETAIL_BARE, DOVETAIL_ONE_PASS, SPARK, Bench, add_session_options, bench
 
 MODES = (SPARK, DOVETAIL_BARE, DOVETAIL_ONE_PASS)
@@ -57,10 +59,10 @@ def run(options: argparse.Namespace) -> list[Measured]:
     with bench(options) as session:
         session.register(data, analyze=False)
         session.collect(data)
-        for query in operator_queries():
+        for number, query in enumerate(operator_queries()):
             profiles: dict[str, Profile] = {}
             orders: dict[str, list[tuple[str, str]]] = {}
-            for mode in MODES:
+            for mode in next(latin_square(MODES, number)):
                 session.use(mode, data)
                 profiles[mode.name] = profile(session.spark, query.text)
                 if mode is not SPARK:
@@ -116,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m dovetail_bench.operator_gains", description=lines[0])
     report.add_options(parser)
     add_session_options(parser)
-    options = parser.parse_args(arguments)
+    options = report.parse(parser, arguments)
     measured = run(options)
     page = report.Page("operator_gains", f"Outer, semi and anti joins moved, TPC-DS, scale {options.scale:g}")
     write_page(page, measured)

@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--slow", action="store_true", help="Spark's CBO also where it takes minutes")
     report.add_results_option(parser)
     add_session_options(parser)
-    options = parser.parse_args(arguments)
+    options = report.parse(parser, arguments)
     lines = run(options)
     page = report.Page("planning", "Planning time of join graphs")
     page.text(

@@ -124,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--gate", action="store_true", help="exit code 1 if a target is missed")
     report.add_results_option(parser)
     add_session_options(parser)
-    options = parser.parse_args(arguments)
+    options = report.parse(parser, arguments)
     max_ratios = {name: limit for name, limit in options.max_ratio if name in options.engines}
     try:
         results = run(options)

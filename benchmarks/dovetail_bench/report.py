@@ -1,4 +1,8 @@
-"""Results as one markdown page and one JSON file, with what is needed to judge them: machine, versions, commit."""
+"""Results as one markdown page and one JSON file, with what is needed to judge them: machine, versions, commit.
+
+Every command of the package ends here. `parse` refuses to measure what no commit holds, unless told by `--dirty`.
+No page is edited by hand: what is wrong in one is corrected in the command, and measured again.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +11,23 @@ import datetime
 import json
 import os
 import platform
-import shutil
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from dovetail import __version__
+from dovetail_bench import commit
 
 RESULTS = Path(__file__).parent.parent / "results"
 GIB = 1 << 30
 
 # Options that say where things are, which decides no result and would tell about the machine.
 PLACES = ("data_dir", "results", "tables", "query_file")
+
+
+# What the report of a dirty tree says first.
+DIRTY = "**Measured on a tree that differs from its commit.** These figures belong to no version; they are a trial."
 
 
 def target(name: str, measured: object, hit: bool, **more: Any) -> dict[str, Any]:
@@ -38,6 +45,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def add_results_option(parser: argparse.ArgumentParser) -> None:
     """For commands without generated benchmark data."""
     parser.add_argument("--results", type=Path, default=RESULTS, help="where the tables go (benchmarks/results)")
+    parser.add_argument("--dirty", action="store_true", help="measure though the tree differs from its commit")
+
+
+def parse(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The options; ends the command where the tree differs from its commit and --dirty is not given."""
+    options = parser.parse_args(arguments)
+    found = commit.state()
+    if found.dirty and not options.dirty:
+        parser.error(f"{found.reason}: commit first, or say --dirty, which the report then says too")
+    return options
 
 
 class Page:
@@ -56,7 +73,7 @@ class Page:
     def table(self, heading: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Adds a table, with the columns of its first row."""
         self._parts.append(f"## {heading}")
-        self._parts.append(_table(rows) if rows else "None.")
+        self._parts.append(table(rows) if rows else "None.")
 
     def targets(self, targets: Sequence[Mapping[str, Any]]) -> None:
         """Adds the table of what `target` made."""
@@ -65,6 +82,8 @@ class Page:
     def write(self, options: argparse.Namespace, data: Mapping[str, Any]) -> None:
         """Prints the page, and writes it and its data as `<date>-<command>[-<data>][-sf<scale>]`."""
         environment = machine()
+        if commit.state().dirty:
+            self._parts.insert(1, DIRTY)
         chosen = {k: v for k, v in vars(options).items() if k not in PLACES and v not in (None, [], False)}
         self.text(f"Made by `python -m dovetail_bench.{self.name}`; {_pairs(chosen)}.")
         self.text(f"Machine: {_pairs(environment)}.")
@@ -89,28 +108,9 @@ def machine() -> dict[str, str]:
         "pyspark": metadata.version("pyspark"),
         "duckdb": metadata.version("duckdb"),
         "dovetail": __version__,
-        "commit": _commit(),
+        "commit": commit.state().name,
+        "jar": commit.jar_digest(),
     }
-
-
-def _commit() -> str:
-    """The commit that ran, marked where the files differ from it."""
-    git = shutil.which("git")
-    if git is None:
-        return "unknown"
-
-    def ask(*arguments: str) -> str:
-        answer = subprocess.run(
-            [git, *arguments], cwd=Path(__file__).parent, capture_output=True, text=True, check=True
-        )
-        return answer.stdout.strip()
-
-    try:
-        return ask("rev-parse", "--short=12", "HEAD") + (
-            " with changes" if ask("status", "--porcelain", "-uno") else ""
-        )
-    except subprocess.CalledProcessError:
-        return "unknown"
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -119,7 +119,8 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A Markdown table with the columns of its first row."""
     columns = list(rows[0])
     return markdown_table(columns, ([_cell(row.get(c)) for c in columns] for row in rows)).rstrip("\n")
 

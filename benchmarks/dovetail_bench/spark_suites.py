@@ -298,7 +298,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report.add_results_option(parser)
     add_session_options(parser)
     parser.set_defaults(cores=1, memory="2g")
-    options = parser.parse_args(arguments)
+    options = report.parse(parser, arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     checked, runs = run(options)
     suites = suite_files.directory()

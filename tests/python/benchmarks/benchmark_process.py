@@ -29,7 +29,7 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
 def answers(data: Path, results: Path, *options: str) -> dict[str, Any]:
     """What `dovetail_bench.answers` wrote, at a small scale and with DuckDB, and its exit code."""
     places = ("--data-dir", str(data), "--results", str(results))
-    run = python("-m", "dovetail_bench.answers", "--duckdb", *SMALL, *places, *options)
+    run = python("-m", "dovetail_bench.answers", "--dirty", "--duckdb", *SMALL, *places, *options)
     files = list(results.glob("*.json"))
     assert len(files) == 1, run.stderr[-5000:]
     report: dict[str, Any] = json.loads(files[0].read_text())

@@ -79,7 +79,7 @@ def test_what_duckdb_writes_otherwise() -> None:
 @pytest.mark.primary  # the other lines have the generated queries of DifferentialSuite
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_no_answer_differs(tmp_path: Path, dialect: str) -> None:
-    options = ("--dialect", dialect, "--queries", str(QUERIES[dialect]), "--results", str(tmp_path))
+    options = ("--dirty", "--dialect", dialect, "--queries", str(QUERIES[dialect]), "--results", str(tmp_path))
     run = python("-m", "dovetail_bench.fuzz", *options)
     files = list(tmp_path.glob("*.json"))
     assert len(files) == 1, run.stderr[-5000:]

@@ -72,7 +72,7 @@ def test_every_type_meets_every_driver_and_kind_of_planning() -> None:
 
 @pytest.mark.primary  # broadcasts are chosen alike on all lines
 def test_nothing_fails_and_nothing_large_is_broadcast(tmp_path: Path) -> None:
-    run = python("-m", "dovetail_bench.memory", "--small", "--results", str(tmp_path))
+    run = python("-m", "dovetail_bench.memory", "--small", "--dirty", "--results", str(tmp_path))
     files = list(tmp_path.glob("*.json"))
     assert len(files) == 1, run.stderr[-5000:]
     report = json.loads(files[0].read_text())

@@ -53,10 +53,10 @@ def test_a_failure_misses_every_target_and_is_named() -> None:
 )
 def test_wrong_options_are_named(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["--tables", "x", "--queries", "y", *options])
+        main(["--dirty", "--tables", "x", "--queries", "y", *options])
     assert message in capsys.readouterr().err
 
 
 def test_a_folder_that_is_not_there_ends_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--tables", "/nowhere/at/all", "--queries", "y"]) == 2
+    assert main(["--dirty", "--tables", "/nowhere/at/all", "--queries", "y"]) == 2
     assert "no such folder" in capsys.readouterr().err

@@ -1,0 +1,73 @@
+"""Which version is measured: the commit, whether the tree differs from it, and the jar that runs.
+
+`report` writes this into every page and refuses a tree that differs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from dovetail.jars import jar_path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# What a measurement depends on. Reports and pages are made from measurements, so they may differ.
+MEASURED = ("python", "scala", "project", "build.sbt", "VERSION", "benchmarks", ":!benchmarks/results", ":!*.md")
+
+# Characters of the hashes that are shown: enough to be unique here.
+SHOWN = 12
+
+
+@dataclass(frozen=True)
+class State:
+    """What is measured.
+
+    Attributes:
+        name: The commit, marked where the files differ from it; "unknown" outside of a clone.
+        reason: Why the figures belong to no commit, in words; empty where they do.
+    """
+
+    name: str
+    reason: str = ""
+
+    @property
+    def dirty(self) -> bool:
+        """Whether the figures belong to no commit."""
+        return bool(self.reason)
+
+
+@cache
+def state() -> State:
+    """Of this clone, as it was when the command began."""
+    return read(ROOT)
+
+
+def read(root: Path) -> State:
+    """Of a clone."""
+    git = shutil.which("git")
+    if git is None:
+        return State("unknown", "the commit is not known, because there is no git")
+
+    def ask(*arguments: str) -> str:
+        command = [git, *arguments]
+        return subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        commit = ask("rev-parse", f"--short={SHOWN}", "HEAD")
+        changed = ask("status", "--porcelain", "--untracked-files=normal", "--", *MEASURED)
+    except subprocess.CalledProcessError:
+        return State("unknown", "the commit is not known, because this is no clone")
+    if not changed:
+        return State(commit)
+    return State(f"{commit} with changes", f"the tree differs from its commit in {len(changed.splitlines())} places")
+
+
+@cache
+def jar_digest() -> str:
+    """The start of the SHA-256 of the jar that runs: a jar may be older than the commit."""
+    return hashlib.sha256(Path(jar_path()).read_bytes()).hexdigest()[:SHOWN]

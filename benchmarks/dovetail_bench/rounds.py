@@ -1,0 +1,207 @@
+"""The order in which modes run a suite: rounds over all queries, in which every mode goes first equally often.
+
+The mode that runs a query first pays for compiling its code and for cold buffers, 14 to 17 % of its time. Round 0 runs
+all modes and compares the plans that they executed. A mode whose plan is plain Spark's is equal to it in that query and
+is not timed again. The others, plain Spark among them, are timed in the rows of a Latin square: each of them goes first
+equally often. Where all plans differ, round 0 is the first row of the square.
+
+`times` is the command, `times_report` makes tables of what is found here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from itertools import count
+from typing import Any, TypeVar
+
+from dovetail.demo.data import Dataset
+from dovetail_bench import executed_plan
+from dovetail_bench.metrics import Profile, profile
+from dovetail_bench.progress import say
+from dovetail_bench.queries import Query
+from dovetail_bench.session import SPARK, Bench, Mode
+
+# Rounds in which a query is timed, at least: fewer have no median worth the name.
+LEAST_ROUNDS = 3
+
+# Characters of a plan's hash in the results: enough to tell the plans of one query apart.
+HASH = 12
+
+# Bytes read at a time while files are brought into the system's cache.
+CHUNK = 1 << 22
+
+CACHES = (
+    "Caches: Dovetail's own (footers, rows read) are emptied before every run, in every mode. The files of a query's "
+    "tables are read before each round of it, so that the system has them in memory for every mode, as far as it has "
+    "memory. Spark's caches of compiled code and of file listings stay: going first pays for them, and every mode goes "
+    "first equally often."
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a query.
+
+    Attributes:
+        mode: Name of the mode.
+        round: From 0 on.
+        place: 0 for the mode that went first.
+        plan: Hash of the plan executed.
+        profile: What it cost.
+    """
+
+    mode: str
+    round: int
+    place: int
+    plan: str
+    profile: Profile
+
+
+@dataclass
+class Timed:
+    """One query.
+
+    Attributes:
+        runs: All runs, in the order in which they were made.
+        failures: Mode → error. A mode that failed once is not run again.
+        plans: Plan hash → its text.
+    """
+
+    runs: list[Run] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+    plans: dict[str, str] = field(default_factory=dict)
+
+    def equal(self) -> set[str]:
+        """Names of the modes that executed plain Spark's plan in round 0."""
+        first = {run.mode: run.plan for run in self.runs if run.round == 0}
+        return {mode for mode, plan in first.items() if mode != SPARK.name and plan == first.get(SPARK.name)}
+
+    def counted(self) -> list[Run]:
+        """The runs that times are taken from: those of round 0 only where they are a row of the mode's square.
+
+        They are where all modes were timed later, and those of a mode that was not timed later are all it has.
+        """
+        later = {run.mode for run in self.runs if run.round > 0}
+        whole = not self.failures and later == {run.mode for run in self.runs}
+        return [run for run in self.runs if whole or run.round > 0 or run.mode not in later]
+
+    def balanced(self) -> bool:
+        """Whether every mode that was timed in rounds went first equally often. False of a run that was stopped."""
+        later = {run.mode for run in self.runs if run.round > 0}
+        firsts = {mode: sum(run.place == 0 for run in self.counted() if run.mode == mode) for mode in later}
+        none_to_time = len(self.equal()) == len({run.mode for run in self.runs}) - 1
+        return len(set(firsts.values())) == 1 if later else none_to_time
+
+
+Kind = TypeVar("Kind")
+
+
+def latin_square(modes: Sequence[Kind], start: int) -> Iterator[tuple[Kind, ...]]:
+    """The rows, endlessly: as many as there are modes give each of them every place once."""
+    for row in count(start):
+        first = row % len(modes)
+        yield (*modes[first:], *modes[:first])
+
+
+def rounds_of(modes: int) -> int:
+    """How often so many modes are timed: full squares, and at least `LEAST_ROUNDS`."""
+    return modes * -(-LEAST_ROUNDS // modes)
+
+
+def orders(modes: Sequence[str], differing: Sequence[str], number: int) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The rounds of a query after round 0, with their order of modes.
+
+    Args:
+        modes: All modes, in the order that round 0 rotates by the query's number.
+        differing: Those still to be timed, plain Spark among them.
+        number: Of the query in its suite.
+    """
+    if len(differing) < 2:
+        return
+    whole = len(differing) == len(modes)
+    rows = latin_square(differing, number + 1 if whole else number)
+    for turn in range(1, rounds_of(len(differing)) + (0 if whole else 1)):
+        yield turn, next(rows)
+
+
+class Rounds:
+    """Runs the queries of one suite in its modes."""
+
+    def __init__(self, session: Bench, data: Dataset, modes: Sequence[Mode]) -> None:
+        self.session, self.data = session, data
+        self.modes: Mapping[str, Mode] = {mode.name: mode for mode in modes}
+        self.found: dict[str, Timed] = {}
+        executed_plan.watch(session.spark)
+
+    def run(self, queries: Sequence[Query]) -> dict[str, Timed]:
+        """All rounds. A run that is stopped (Ctrl-C) gives what it has measured so far."""
+        try:
+            for number, query in enumerate(queries):
+                self.found[query.name] = Timed()
+                self._round(query, 0, next(latin_square(list(self.modes), number)))
+            rest = {query.name: self._later(query.name, number) for number, query in enumerate(queries)}
+            for turn in range(1, max((len(rounds) for rounds in rest.values()), default=0) + 1):
+                for query in queries:
+                    if turn in rest[query.name]:
+                        self._round(query, turn, rest[query.name][turn])
+        except KeyboardInterrupt:
+            say("stopped; what was measured is reported")
+        return self.found
+
+    def _later(self, name: str, number: int) -> dict[int, tuple[str, ...]]:
+        timed = self.found[name]
+        left_out = timed.equal() | set(timed.failures)
+        differing = [mode for mode in self.modes if mode not in left_out]
+        return dict(orders(list(self.modes), differing, number))
+
+    def _round(self, query: Query, turn: int, modes: Sequence[str]) -> None:
+        timed = self.found[query.name]
+        _read_files(self.data, query)
+        for place, name in enumerate(modes):
+            if name in timed.failures:
+                continue
+            self.session.use(self.modes[name], self.data)
+            self.session.spark.sql("DOVETAIL CLEAR CACHES")
+            try:
+                measured = profile(self.session.spark, query.text)
+                plan = executed_plan.last(self.session.spark)
+            except Exception as failed:  # of Spark: a finding about this query, not the end of the run
+                timed.failures[name] = (str(failed).strip() or type(failed).__name__).splitlines()[0]
+                continue
+            digest = sha256(plan.encode()).hexdigest()[:HASH]
+            timed.plans[digest] = plan
+            timed.runs.append(Run(name, turn, place, digest, measured))
+        words = [f"{r.mode} {r.profile.seconds:.1f} s" for r in timed.runs if r.round == turn]
+        same = f"; plans equal: {', '.join(sorted(timed.equal())) or 'none'}" if turn == 0 else ""
+        say(f"round {turn}, {query.name}: {', '.join(words + [f'{mode} FAILED' for mode in timed.failures])}{same}")
+
+
+def to_json(found: Mapping[str, Timed]) -> dict[str, Any]:
+    """All runs, in the form that `times_report.read` takes."""
+    runs: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for name, timed in found.items():
+        counted = {id(run) for run in timed.counted()}
+        by_mode = runs.setdefault(name, {})
+        for run in timed.runs:
+            more = {"round": run.round, "place": run.place, "plan": run.plan, "counted": id(run) in counted}
+            by_mode.setdefault(run.mode, []).append(asdict(run.profile) | more)
+    return {
+        "failures": {name: timed.failures for name, timed in found.items() if timed.failures},
+        "equal plans": {name: sorted(timed.equal()) for name, timed in found.items()},
+        "not balanced": [name for name, timed in found.items() if not timed.balanced()],
+        "runs": runs,
+    }
+
+
+def _read_files(data: Dataset, query: Query) -> None:
+    """Brings the files of the query's tables into the system's cache."""
+    words = set(re.findall(r"\w+", query.text.lower()))
+    for table in data.tables:
+        if table in words:
+            for file in sorted(data.location(table).rglob("*.parquet")):
+                with file.open("rb") as opened:
+                    while opened.read(CHUNK):
+                        pass

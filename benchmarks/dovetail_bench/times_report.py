@@ -1,0 +1,165 @@
+"""What `times` found, as tables: totals, targets, queries that are slower with their cause, then all queries.
+
+Everything is read from the JSON of the results, so that `figures` shows what the page shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from statistics import median
+from typing import Any
+
+from dovetail_bench import report
+from dovetail_bench.join_rows_report import MILLISECONDS, Results, answers_differing, failures, slower, totals
+from dovetail_bench.metrics import Profile
+from dovetail_bench.rounds import CACHES
+from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, SPARK, SPARK_CBO, Mode
+
+MODES = (SPARK, SPARK_CBO, DOVETAIL, DOVETAIL_BARE)
+
+# Total time of Dovetail as a share of another mode's, and its shuffled bytes as a share of plain Spark's.
+MAX_TIME = {SPARK.name: 0.75, SPARK_CBO.name: 0.85}
+MAX_SHUFFLED = 0.8
+
+# No query is to be slower than with plain Spark by more than this share and more than these seconds.
+SLOWER = 1.10
+SLOWER_SECONDS = 0.5
+
+# Counts of two runs of one plan differ by less, where a LIMIT ends them at another row.
+SAME_COUNT = 1.01
+
+MIB = 1 << 20
+
+_COUNTERS = {f.name for f in fields(Profile)}
+
+
+def read(body: Mapping[str, Any], modes: tuple[Mode, ...] = MODES) -> Results:
+    """The results of a file's JSON: the runs that count. Files without rounds count all runs."""
+    measured = {
+        query: {
+            mode: [_profile(run) for run in runs if run.get("counted", True)]
+            for mode, runs in by.items()
+            if mode not in body["failures"].get(query, {})
+        }
+        for query, by in body["runs"].items()
+    }
+    seconds = float(body.get("analyze seconds", 0.0))
+    return Results(modes, measured, body["failures"], seconds, 0.0, body.get("equal plans", {}))
+
+
+def _profile(run: Mapping[str, Any]) -> Profile:
+    return Profile(**{key: value for key, value in run.items() if key in _COUNTERS})
+
+
+def targets(results: Results) -> list[dict[str, Any]]:
+    """The targets with what was measured, of both of Dovetail's modes."""
+    found = []
+    for mode in (DOVETAIL, DOVETAIL_BARE):
+        time = results.total(mode, lambda p: p.seconds)
+        for other in (SPARK, SPARK_CBO):
+            share = time / results.total(other, lambda p: p.seconds)
+            most = MAX_TIME[other.name]
+            found.append(report.target(f"{mode.title}: time at most {most} of {other.title}", share, share <= most))
+        share = results.total(mode, lambda p: p.shuffle_bytes) / results.total(SPARK, lambda p: p.shuffle_bytes)
+        name = f"{mode.title}: shuffled bytes at most {MAX_SHUFFLED} of {SPARK.title}"
+        found.append(report.target(name, share, share <= MAX_SHUFFLED))
+        behind = [line["query"] for line in late(results, mode)]
+        name = f"{mode.title}: no query over {SLOWER - 1:.0%} and {SLOWER_SECONDS} s slower than {SPARK.title}"
+        found.append(report.target(name, ", ".join(behind) or "none", not behind))
+    return [*found, report.target("all queries run in all modes", len(results.failures) or "yes", not results.failures)]
+
+
+def late(results: Results, mode: Mode) -> list[dict[str, Any]]:
+    """The queries that take longer than with plain Spark, with their cause as far as plans and counts tell it."""
+    lines = []
+    for line in slower(results, mode, SLOWER, SLOWER_SECONDS):
+        query = line["query"]
+        ours, plain = _middle(results, query, mode), _middle(results, query, SPARK)
+        longest, shortest = results.spread(query, SPARK)[1], results.spread(query, mode)[0]
+        lines.append(
+            {
+                **line,
+                "cause": _cause(results, query, mode),
+                "Spark range s": _range(results, query, SPARK),
+                f"{mode.title} range s": _range(results, query, mode),
+                "ranges overlap": shortest <= longest,
+                "of it Dovetail's planning s": ours["dovetail_ms"] / MILLISECONDS,
+                "Spark shuffled MiB": plain["shuffle_bytes"] / MIB,
+                f"{mode.title} shuffled MiB": ours["shuffle_bytes"] / MIB,
+            }
+        )
+    return lines
+
+
+def _middle(results: Results, query: str, mode: Mode) -> dict[str, float]:
+    runs = results.runs(query, mode)
+    return {key: median(getattr(p, key) for p in runs) for key in ("join_rows", "shuffle_bytes", "dovetail_ms")}
+
+
+def _cause(results: Results, query: str, mode: Mode) -> str:
+    ours, plain = _middle(results, query, mode), _middle(results, query, SPARK)
+    if mode.name in results.equal.get(query, ()):
+        return "the same plan; planning"
+    more = [
+        words
+        for key, words in (("join_rows", "more join rows"), ("shuffle_bytes", "more bytes shuffled"))
+        if ours[key] > SAME_COUNT * plain[key]
+    ]
+    plan = "another plan" if results.equal else "plans not compared"
+    return f"{plan}; {', '.join(more) or 'neither more join rows nor more bytes shuffled'}"
+
+
+def _range(results: Results, query: str, mode: Mode) -> str:
+    return "{:.2f} to {:.2f}".format(*results.spread(query, mode))
+
+
+def write_page(page: report.Page, body: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]]) -> None:
+    """Fills the page from the JSON of the results."""
+    results = read(body)
+    page.text(
+        f"{len(results.complete)} queries ran in all modes, adaptive execution on. ANALYZE of all columns took "
+        f"{results.analyze_seconds:.0f} s."
+    )
+    page.text(
+        "Round 0 runs every query in every mode and compares the plans executed. Where a mode's plan is plain Spark's, "
+        "it counts as plain Spark's time and Dovetail's own planning. The others are timed in rounds in which each "
+        "goes first equally often. Seconds are medians over the rounds; ranges are the shortest and the longest run."
+    )
+    page.text(CACHES)
+    unbalanced = body["not balanced"]
+    page.text(
+        "Every mode went first equally often in every query."
+        if not unbalanced
+        else f"**In {len(unbalanced)} queries a mode went first more often than another:** {', '.join(unbalanced)}."
+    )
+    page.table("Totals", [totals(results, mode) for mode in results.modes])
+    page.targets(targets(results))
+    page.table("Plans executed", [_plans(results, body, mode) for mode in results.modes[1:]])
+    for mode in (DOVETAIL, DOVETAIL_BARE, SPARK_CBO):
+        page.table(f"Slower than Spark with {mode.title}", late(results, mode))
+    page.table("Answers whose digest is not plain Spark's", answers_differing(results))
+    page.table("Those answers judged row by row, in a run of their own", verdicts)
+    page.table("Failures", failures(results))
+    page.table("All queries", [_line(results, query) for query in results.complete])
+
+
+def _plans(results: Results, body: Mapping[str, Any], mode: Mode) -> dict[str, Any]:
+    runs = [by.get(mode.name, ()) for by in body["runs"].values()]
+    return {
+        "mode": mode.title,
+        "queries": len(results.complete),
+        "plan equal to Spark's": sum(mode.name in results.equal.get(q, ()) for q in results.complete),
+        "plan changed between rounds": sum(len({run["plan"] for run in of_query}) > 1 for of_query in runs),
+    }
+
+
+def _line(results: Results, query: str) -> dict[str, Any]:
+    line: dict[str, Any] = {"query": query}
+    for mode in results.modes:
+        equal = mode.name in results.equal.get(query, ())
+        line[f"{mode.title} s"] = results.seconds(query, mode)
+        line[f"{mode.title} range"] = "plan equal" if equal else _range(results, query, mode)
+    middles = {mode.title: _middle(results, query, mode) for mode in results.modes}
+    line |= {f"{title} MiB": middle["shuffle_bytes"] / MIB for title, middle in middles.items()}
+    return line | {f"{title} rows": int(middle["join_rows"]) for title, middle in middles.items()}

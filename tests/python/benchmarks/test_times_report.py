@@ -1,0 +1,97 @@
+"""The tables of `times`, from the JSON that it writes: equal plans, spreads, causes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dovetail_bench.report import Page
+from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, SPARK, SPARK_CBO
+from dovetail_bench.times import seen_once
+from dovetail_bench.times_report import late, read, targets, write_page
+from dovetail_bench.verdict import DIFFERENT, SAME, TIE_ORDER, Verdict
+
+
+def _run(seconds: float, rows: int = 100, shuffled: int = 1 << 20, counted: bool = True, digest: str = "0") -> Any:
+    return {
+        "rows": 1,
+        "join_rows": rows,
+        "shuffle_bytes": shuffled,
+        "seconds": seconds,
+        "planning_ms": 10.0,
+        "dovetail_ms": 2_000.0,
+        "orders": ["(a b)"],
+        "digest": {"rows": 1, "hash": digest, "sums": {}},
+        "round": 0,
+        "place": 0,
+        "plan": "p",
+        "counted": counted,
+    }
+
+
+def _body(ours: list[Any], equal: tuple[str, ...] = ()) -> dict[str, Any]:
+    spark = [_run(50.0, counted=False), _run(9.0), _run(10.0), _run(12.0)]
+    runs = {SPARK.name: spark, SPARK_CBO.name: spark, DOVETAIL.name: ours, DOVETAIL_BARE.name: [_run(5.0)]}
+    return {"failures": {}, "runs": {"q": runs}, "equal plans": {"q": list(equal)}, "not balanced": []}
+
+
+def test_times_are_medians_of_the_runs_that_count() -> None:
+    results = read(_body([_run(7.0), _run(5.0), _run(6.0)]))
+    assert results.seconds("q", SPARK) == 10.0
+    assert results.spread("q", SPARK) == (9.0, 12.0)
+    assert results.total(DOVETAIL, lambda p: p.seconds) == 6.0
+
+
+def test_an_equal_plan_counts_as_plain_spark_and_its_own_planning() -> None:
+    results = read(_body([_run(70.0)], (DOVETAIL.name,)))
+    assert results.seconds("q", DOVETAIL) == 12.0
+    assert results.spread("q", DOVETAIL) == (11.0, 14.0)
+    assert [line["cause"] for line in late(results, DOVETAIL)] == ["the same plan; planning"]
+
+
+@pytest.mark.parametrize(
+    ("run", "cause"),
+    [
+        (_run(20.0), "another plan; neither more join rows nor more bytes shuffled"),
+        (_run(20.0, rows=200), "another plan; more join rows"),
+        (_run(20.0, rows=200, shuffled=1 << 30), "another plan; more join rows, more bytes shuffled"),
+    ],
+)
+def test_a_slower_query_is_listed_with_its_cause(run: Any, cause: str) -> None:
+    results = read(_body([run]))
+    (line,) = late(results, DOVETAIL)
+    assert (line["query"], line["cause"], line["ranges overlap"]) == ("q", cause, False)
+    assert [t["hit"] for t in targets(results) if t["target"].startswith("Dovetail: no query over")] == [False]
+
+
+def test_ten_percent_alone_or_half_a_second_alone_is_not_slower() -> None:
+    assert late(read(_body([_run(10.9)])), DOVETAIL) == []
+
+
+def test_files_without_rounds_are_read_too() -> None:
+    body = _body([_run(20.0)])
+    del body["equal plans"]
+    for runs in body["runs"]["q"].values():
+        for run in runs:
+            for key in ("round", "place", "plan", "counted"):
+                run.pop(key, None)
+    results = read(body)
+    assert results.seconds("q", SPARK) == 11.0
+    assert [line["cause"].split(";")[0] for line in late(results, DOVETAIL)] == ["plans not compared"]
+
+
+def test_the_page_names_answers_that_differ_in_any_run() -> None:
+    page = Page("times", "Title")
+    body = _body([_run(5.0, digest="1"), _run(5.0)])
+    verdict = {"query": "q", "verdict": "tie: limit"}
+    write_page(page, body, [verdict])
+    text = "\n".join(page._parts)
+    assert "| q | Dovetail | " in text.split("## Answers whose digest")[1]
+    assert "| q | tie: limit |" in text
+    assert "| Spark CBO | 1 | 0 | 0 |" in text
+
+
+@pytest.mark.parametrize(("verdict", "after"), [(SAME, DIFFERENT), (TIE_ORDER, TIE_ORDER), (DIFFERENT, DIFFERENT)])
+def test_an_answer_that_differs_once_is_wrong(verdict: str, after: str) -> None:
+    assert seen_once(Verdict("tpch", "q1", "spark", "dovetail", verdict, 1, True)).verdict == after
