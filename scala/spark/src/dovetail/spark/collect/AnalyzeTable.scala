@@ -135,7 +135,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     val grouped   = (inGroups.map(_.toVector).toVector ++ older).filter(_.forall(positions.contains)).map(_.map(
       positions
     ).sorted).distinct
-    val notes = others.map(a => s"${a.name} is ${a.dataType.typeName}, of which no statistics are collected")
+    val notes   = others.map(a => s"${a.name} is ${a.dataType.typeName}, of which no statistics are collected")
     val sampled = DovetailConf.SampleEnabled.get(conf) && DovetailConf.StoreValues.get(conf)
     (Recipe.of(fields, grouped, sampled, DovetailConf.HistogramEnabled.get(conf)), notes)
   }
