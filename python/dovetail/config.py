@@ -30,7 +30,8 @@ class Config(ConfigBase):
             exchangeByte=2.5, merge=40. They take the place of those that DOVETAIL CALIBRATE has measured, or else of
             Dovetail's own. Names: rowProduced, hashProbe, hashBuild, sortCompare, merge, exchangeRow, exchangeByte,
             broadcastByte, nestedLoopPair, scanByte, spillByte.
-        histograms: Whether equi-height histograms are used for estimates where a table has them.
+        histograms: Whether equi-height histograms are used for estimates where a table has them, and whether DOVETAIL
+            ANALYZE collects the quantiles that they are made of.
         footers_enabled: Whether rows, NULLs, ranges and hints of distinct counts come from the footers of Parquet and
             ORC files, for tables of which nothing better is known.
         footers_max_ms: Milliseconds that one query may wait for footers of files; the first of a JVM, which has to load

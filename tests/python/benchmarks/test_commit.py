@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from dovetail_bench import commit, report
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git on this machine")
 
 
 @pytest.fixture
