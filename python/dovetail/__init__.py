@@ -4,14 +4,14 @@
     from pyspark.sql import SparkSession
 
     spark = dovetail.enable(SparkSession.builder).getOrCreate()
-    print(dovetail.status(spark))                      # is it on?
-    dovetail.analyze(spark, "db.sales")                # statistics, in one pass over the data
-    print(dovetail.advise(spark, ["SELECT ..."]))      # what to analyze for these queries
-    print(dovetail.explain("SELECT ...", spark))       # join order before and after, and why
-    print(dovetail.compare(spark, "SELECT ..."))       # with and without, same answer checked
-    dovetail.pins.capture(spark, "nightly", "SELECT ...")  # this order is to stay
+    print(dovetail.status(spark))                      # checks that Dovetail is active
+    dovetail.analyze(spark, "db.sales")                # collects statistics in one pass over the data
+    print(dovetail.advise(spark, ["SELECT ..."]))      # shows what to analyze for these queries
+    print(dovetail.explain("SELECT ...", spark))       # shows the join order before and after, and why
+    print(dovetail.compare(spark, "SELECT ..."))       # runs the query with and without Dovetail
+    dovetail.pins.capture(spark, "nightly", "SELECT ...")  # keeps this join order
 
-Everything here speaks SQL to the session, so it works over Spark Connect as well. Importing needs no pyspark.
+These calls use SQL, so they also work over Spark Connect. The import does not need pyspark.
 """
 
 from dovetail import errors, pins, rows

@@ -1,4 +1,4 @@
-"""Entry of `dovetail` and `python -m dovetail`: says what to install where the command line's libraries are missing."""
+"""Entry point of `dovetail` and `python -m dovetail`; says what to install if a library is missing."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import sys
 
 _MISSING = """dovetail: the command line needs {module}, which is not installed.
   pip install 'dovetail-spark[cli]'
-The jar's path without it:
+To print the path of the jar without the command line:
   python -c 'import dovetail; print(dovetail.jar_path())'
 """
 
 
 def main() -> None:
-    """Runs the command line; exit code 2 where typer or rich is missing."""
+    """Runs the command line; exit code 2 if typer or rich is missing."""
     try:
         from dovetail.cli import app
     except ModuleNotFoundError as missing:

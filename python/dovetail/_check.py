@@ -1,4 +1,4 @@
-"""One thing that `dovetail doctor` looked at."""
+"""The result of one check of `dovetail doctor`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Check:
-    """One thing looked at.
+    """The result of one check.
 
     Attributes:
-        name: What, "java".
-        status: "ok"; "warning" where it may work; "failed"; "skipped" where an earlier failure leaves nothing to look
-            at.
-        found: What was found.
-        fix: What to do about it, empty where nothing needs to be done.
+        name: Name of the check, e.g. "java".
+        status: "ok"; "warning" if it may work; "failed"; "skipped" if an earlier failure prevents the check.
+        found: What the check found.
+        fix: What to do about it; empty if nothing needs to be done.
     """
 
     name: str
@@ -24,5 +23,5 @@ class Check:
     fix: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as a plain dictionary."""
+        """The result as a plain dictionary."""
         return asdict(self)

@@ -37,7 +37,7 @@ _QUIET = {"spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false", "sp
 # pyspark 4 writes every error of a query to stderr through this logger, before it raises it.
 _QUERY_ERRORS = "SQLQueryContextLogger"
 
-_NOT_STARTED = " What stopped it is above. Look at --master and --conf; `dovetail doctor` checks the installation."
+_NOT_STARTED = " The cause is above. Check --master and --conf; `dovetail doctor` checks the installation."
 
 # A server on the same continent answers within a second; Spark's own client goes on trying for ten minutes.
 _SERVER_SECONDS = 10.0
@@ -45,26 +45,24 @@ _SERVER_PORT = 15002
 
 # A session of its own starts with an empty catalog, which is not what somebody expects who names a table.
 _NO_TABLE = (
-    " The session of this command knows tables of its own catalog only. Name files with --view NAME=PATH, use the "
-    "tables of a Hive metastore with --conf spark.sql.catalogImplementation=hive, or a server's with --remote."
+    " This command starts a session with an empty catalog. Name files with --view NAME=PATH, use the tables of a Hive "
+    "metastore with --conf spark.sql.catalogImplementation=hive, or those of a server with --remote."
 )
 
 # What to do about an error of Spark's, by its name.
 _HINTS = {"TABLE_OR_VIEW_NOT_FOUND": _NO_TABLE, "JAVA_GATEWAY_EXITED": _NOT_STARTED}
 
-Remote = Annotated[
-    str | None, typer.Option(help="Spark Connect server, sc://host:15002, instead of a session of its own.")
-]
-Master = Annotated[str, typer.Option(help="Where a session of its own runs.")]
-Conf = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Spark configuration; repeatable.")]
+Remote = Annotated[str | None, typer.Option(help="Spark Connect server, sc://host:15002, instead of a local session.")]
+Master = Annotated[str, typer.Option(help="Master of the local session.")]
+Conf = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Spark setting; repeatable.")]
 View = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=PATH", help="Files to query by a name (.parquet, .orc, .json, .csv); repeatable."),
+    typer.Option(metavar="NAME=PATH", help="View over files (.parquet, .orc, .json, .csv); repeatable."),
 ]
 Query = Annotated[
-    str | None, typer.Argument(metavar="SQL", help="The query in quotes; '-' reads it from standard input. Or --file.")
+    str | None, typer.Argument(metavar="SQL", help="The query in quotes; '-' reads standard input. Or use --file.")
 ]
-File = Annotated[Path | None, typer.Option("--file", "-f", help="File that holds the query.")]
+File = Annotated[Path | None, typer.Option("--file", "-f", help="File with the query.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -80,23 +78,23 @@ def explain(
     sql: Query = None,
     file: File = None,
     format: Annotated[
-        str | None, typer.Option(help="text, html, json or mermaid; default: by --output, else text.")
+        str | None, typer.Option(help="text, html, json or mermaid; default: the suffix of --output, else text.")
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write instead of printing.")] = None,
     actual: Annotated[
-        bool, typer.Option("--actual", help="Run the query too, and show the rows of each join.")
+        bool, typer.Option("--actual", help="Also run the query, and show the actual rows of each join.")
     ] = False,
     view: View = None,
     remote: Remote = None,
     master: Master = "local[*]",
     conf: Conf = None,
 ) -> None:
-    """Show in which order a query's tables are joined, and why. The query is planned, and run only with --actual."""
+    """Show the join order of a query, and why. The query is planned; it runs only with --actual."""
     with _reported():
         query = _query(sql, file)
         chosen = checked_format(format) if format else "text" if output is None else format_of(output)
         if output is not None and not output.parent.is_dir():
-            raise StatementError(f"--output {output} cannot be written: there is no directory {output.parent}.")
+            raise StatementError(f"--output {output} cannot be written: the directory {output.parent} does not exist.")
         with _session(remote, master, conf, view) as spark:
             found = dovetail.explain(query, spark, actual=actual)
         if output is not None:
@@ -112,7 +110,7 @@ def analyze(
     ],
     columns: Annotated[str | None, typer.Option(help="Columns, e.g. item_id,price; default: all.")] = None,
     mode: Annotated[
-        str, typer.Option(help="dovetail: one pass, kept per file; spark: Spark's ANALYZE TABLE.")
+        str, typer.Option(help="dovetail: one pass, stored per file; spark: Spark's ANALYZE TABLE.")
     ] = "dovetail",
     as_json: AsJson = False,
     view: View = None,
@@ -120,7 +118,7 @@ def analyze(
     master: Master = "local[*]",
     conf: Conf = None,
 ) -> None:
-    """Collect statistics of a table, files or a database, and print what is known then."""
+    """Collect statistics of a table, files or a database, and print them."""
     wanted = [name.strip() for name in columns.split(",") if name.strip()] if columns else None
     with _reported(), _session(remote, master, conf, view) as spark:
         found = dovetail.analyze(spark, target, wanted, mode=mode, progress=sys.stderr.isatty())
@@ -138,7 +136,7 @@ def compare(
     master: Master = "local[*]",
     conf: Conf = None,
 ) -> None:
-    """Run a query without and with Dovetail: same answer? how long? how many rows? Exit code 1 where answers differ."""
+    """Run a query without and with Dovetail; compare answers, times and rows. Exit code 1 if the answers differ."""
     with _reported():
         query = _query(sql, file)
         with _session(remote, master, conf, view) as spark:
@@ -152,13 +150,13 @@ def calibrate(
     rows: Annotated[
         int | None, typer.Option(min=FEWEST_ROWS, help="Rows of the larger inputs; default: 2000000.")
     ] = None,
-    reset: Annotated[bool, typer.Option("--reset", help="Go back to Dovetail's own constants.")] = False,
+    reset: Annotated[bool, typer.Option("--reset", help="Restore the built-in constants.")] = False,
     as_json: AsJson = False,
     remote: Remote = None,
     master: Master = "local[*]",
     conf: Conf = None,
 ) -> None:
-    """Measure the constants of the cost model on this cluster, and keep them beside the statistics. Optional."""
+    """Measure the constants of the cost model on this cluster, and store them with the statistics. Optional."""
     with _reported(), _session(remote, master, conf, None) as spark:
         found = dovetail.calibrate(spark, rows, reset)
         typer.echo(json.dumps(found.to_dict()) if as_json else str(found))
@@ -229,8 +227,8 @@ def _reach(remote: str) -> None:
         socket.create_connection(address, _SERVER_SECONDS).close()
     except OSError as error:
         raise StatementError(
-            f"nothing answers at {remote}: {error.strerror or error}. Is this the address of a Spark Connect server, "
-            "and does it run? start-connect-server.sh of the Spark distribution starts one."
+            f"no Spark Connect server answers at {remote}: {error.strerror or error}. Check the address, and that the "
+            "server runs; start-connect-server.sh of the Spark distribution starts one."
         ) from error
 
 
@@ -239,7 +237,7 @@ def _pairs(words: list[str] | None, option: str, example: str) -> dict[str, str]
     for word in words or []:
         name, equals, value = word.partition("=")
         if not (name and equals and value):
-            raise StatementError(f"{option} {word} is not understood: it takes name=value, such as {option} {example}.")
+            raise StatementError(f"{option} {word} is not allowed: give name=value, such as {option} {example}.")
         pairs[name] = value
     return pairs
 

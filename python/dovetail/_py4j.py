@@ -101,7 +101,7 @@ def load(spark: SparkSession, jar: str, name: str) -> None:
     """Puts a jar on the class path of driver and executors, as --jars does, unless the JVM has the named class.
 
     Raises:
-        SessionRunningError: The JVM takes no more jars.
+        SessionRunningError: The JVM accepts no more jars.
     """
     jvm: Any = spark._jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
@@ -109,9 +109,9 @@ def load(spark: SparkSession, jar: str, name: str) -> None:
         return
     if not hasattr(loader, "addURL") or "MutableURLClassLoader" not in loader.getClass().getName():
         raise SessionRunningError(
-            f"this JVM takes no more jars (its class loader is {loader.getClass().getName()}). Have the platform "
-            "start it with the jar, `dovetail jar-path`, and call attach() again, or with the words that "
-            "`dovetail submit-args` prints."
+            f"this JVM accepts no more jars (its class loader is {loader.getClass().getName()}). Let the platform "
+            "start the JVM with the jar that `dovetail jar-path` prints, and call attach() again; or with the options "
+            "that `dovetail submit-args` prints."
         )
     spark._jsc.addJar(jar)
     loader.addURL(jvm.java.io.File(jar).toURI().toURL())

@@ -41,11 +41,11 @@ class Setting:
     Attributes:
         name: Its name in `Config`, "card_weight".
         key: Its name in Spark, "spark.dovetail.cost.cardWeight".
-        kind: Python type of its values; "enum" are strings of which `choices` lists all.
-        default: Value where nothing is set.
-        low: Smallest value, None where there is no bound.
-        high: Largest value, None where there is no bound.
-        choices: All values of an enum, empty for other kinds.
+        kind: Python type of its values; for "enum", `choices` lists all values.
+        default: Value if the key is not set.
+        low: Smallest value; None if there is no bound.
+        high: Largest value; None if there is no bound.
+        choices: All values of an enum; empty for other kinds.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Setting:
 
     @property
     def allowed(self) -> str:
-        """The values that are allowed, in words."""
+        """The allowed values, as text."""
         if self.kind == "bool":
             return "True or False"
         if self.kind == "enum":
@@ -71,7 +71,7 @@ class Setting:
         return noun
 
     def check(self, value: object) -> Value:
-        """The value in the setting's own type (1 becomes 1.0 where numbers are meant).
+        """Returns the value in the type of the setting (for a float setting, 1 becomes 1.0).
 
         Raises:
             ConfigError: The value is of another type or out of range.
@@ -95,28 +95,28 @@ class Setting:
             )
             if math.isfinite(checked) and in_range and (self.kind == "float" or isinstance(checked, int)):
                 return checked
-        raise ConfigError(f"{self.name}={value!r} ({self.key}) is not allowed: it takes {self.allowed}.")
+        raise ConfigError(f"{self.name}={value!r} ({self.key}) is not allowed: expected {self.allowed}.")
 
     def parse(self, text: str) -> Value:
-        """The value that Spark's configuration text stands for.
+        """Reads a value from the text of Spark's configuration.
 
         Raises:
-            ConfigError: It stands for none.
+            ConfigError: The text is not an allowed value.
         """
         readers: dict[str, Any] = {"bool": {"true": True, "false": False}.__getitem__, "int": int, "float": float}
         try:
             value = readers[self.kind](text.strip().lower()) if self.kind in readers else text
         except (ValueError, KeyError):
-            raise ConfigError(f"{self.key}={text} is not allowed: it takes {self.allowed}.") from None
+            raise ConfigError(f"{self.key}={text} is not allowed: expected {self.allowed}.") from None
         return self.check(value)
 
     def text(self, value: Value) -> str:
-        """The value as Spark's configuration has it: "true", "0.7"."""
+        """The value as text of Spark's configuration: "true", "0.7"."""
         return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def with_needed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings by name, with those that they need and that are not given.
+    """Settings by name, with the settings that they require, unless these are given.
 
     >>> with_needed({"card_weight": 0.5})
     {'cost_model': 'cardWeight', 'card_weight': 0.5}
@@ -152,27 +152,27 @@ class ConfigBase(metaclass=_WithNeeded):
 
     @classmethod
     def chosen(cls, values: Mapping[str, object]) -> dict[str, str]:
-        """Spark configuration of only the settings given by name, checked like all of them.
+        """Spark configuration of only the given settings, by name; their values are checked.
 
         Raises:
-            ConfigError: There is no setting of such a name, or a value is not allowed.
+            ConfigError: A name is unknown, or a value is not allowed.
         """
         by_name = {setting.name: setting for setting in cls.SETTINGS}
         conf = {}
         for name, value in with_needed(values).items():
             if name not in by_name:
                 hint = did_you_mean(name, list(by_name))
-                raise ConfigError(f"there is no setting '{name}'.{hint} Settings: {listing(sorted(by_name))}.")
+                raise ConfigError(f"unknown setting '{name}'.{hint} Settings: {listing(sorted(by_name))}.")
             setting = by_name[name]
             conf[setting.key] = setting.text(setting.check(value))
         return conf
 
     @classmethod
     def check_conf(cls, conf: Mapping[str, str]) -> None:
-        """Checks those entries of a Spark configuration that are Dovetail's settings; other keys are let through.
+        """Checks the entries of a Spark configuration that belong to Dovetail; ignores other keys.
 
         Raises:
-            ConfigError: There is no setting of such a key, or a value is not allowed.
+            ConfigError: A key is unknown, or a value is not allowed.
         """
         by_key = {setting.key: setting for setting in cls.SETTINGS}
         for key, value in conf.items():
@@ -180,15 +180,15 @@ class ConfigBase(metaclass=_WithNeeded):
                 by_key[key].parse(value)
             elif key.startswith(PREFIX):
                 hint = did_you_mean(key, list(by_key))
-                raise ConfigError(f"there is no setting {key}.{hint} Settings: {listing(sorted(by_key))}.")
+                raise ConfigError(f"unknown setting {key}.{hint} Settings: {listing(sorted(by_key))}.")
 
     @classmethod
     def from_session(cls, spark: SparkSession) -> Self:
-        """The settings in force in a session.
+        """Reads the settings of a session.
 
         Raises:
             NotEnabledError: The session does not have Dovetail.
-            ConfigError: A value set in the session is not allowed (Spark goes on with the default of that key).
+            ConfigError: A value in the session is not allowed (the session then uses the default of that key).
         """
         current = {row["key"]: row["value"] for row in _sql.function_rows(spark, "dovetail_conf")}
         known = {

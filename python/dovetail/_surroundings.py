@@ -49,13 +49,13 @@ def _extension(conf: Conf) -> Check:
     """The order of spark.sql.extensions."""
     classes = _launch.split_list(conf.get(EXTENSIONS_KEY))
     if EXTENSION not in classes:
-        others = f" ({', '.join(classes)} will be kept)" if classes else ""
+        others = f" (and keep {', '.join(classes)})" if classes else ""
         return Check("extension", "ok", f"not configured here: enable() and submit-args add it{others}")
     at = classes.index(EXTENSION)
     late = [name for name in classes[at + 1 :] if name.startswith(COME_FIRST)]
     if late or classes.count(EXTENSION) > 1:
         right = [name for name in dict.fromkeys(classes) if name != EXTENSION]
-        found = f"{late[0]} comes after {EXTENSION}" if late else f"{EXTENSION} is there more than once"
+        found = f"{late[0]} comes after {EXTENSION}" if late else f"{EXTENSION} is listed more than once"
         return Check("extension", "failed", found, f"set {EXTENSIONS_KEY}={','.join([*right, EXTENSION])}")
     return Check("extension", "ok", f"{EXTENSIONS_KEY}={','.join(classes)}")
 
@@ -75,12 +75,12 @@ def _extension_jar(conf: Conf) -> Check:
         line = None
     wrong = [entry for entry in ours if line is not None and not entry.startswith(f"{JAR_PREFIX}{line}_")]
     if wrong:
-        fix = f"put the path that `dovetail jar-path` prints in its place: pyspark here is Spark {line}"
+        fix = f"replace it with the path that `dovetail jar-path` prints: the installed pyspark is Spark {line}"
         return Check(name, "failed", f"{wrong[0]} is for another Spark line", fix)
     named = EXTENSION in _launch.split_list(conf.get(EXTENSIONS_KEY))
     if named and not ours and "dovetail" not in (conf.get(PACKAGES_KEY) or ""):
         fix = "add the jar: --jars $(dovetail jar-path), or spark.jars in spark-defaults.conf"
-        return Check(name, "failed", f"{EXTENSIONS_KEY} names {EXTENSION}, and no jar has it", fix)
+        return Check(name, "failed", f"{EXTENSIONS_KEY} names {EXTENSION}, but no jar contains it", fix)
     return Check(name, "ok", ours[0] if ours else "not configured here: enable() and submit-args add it")
 
 
@@ -88,11 +88,11 @@ def _conflicts(conf: Conf) -> Check:
     """Settings of Spark that work against ours, or switch it off."""
     name = "spark settings"
     if all(_is_true(conf.get(key)) for key in SPARK_REORDERING):
-        fix = f"set {SPARK_REORDERING[1]}=false: joins that Dovetail leaves alone are otherwise ordered by Spark"
-        return Check(name, "warning", "Spark's own cost-based reordering is on as well", fix)
+        fix = f"set {SPARK_REORDERING[1]}=false: otherwise Spark orders the joins that Dovetail leaves alone"
+        return Check(name, "warning", "Spark's own cost-based reordering is on, too", fix)
     excluded = [rule for rule in _launch.split_list(conf.get(EXCLUDED_KEY)) if "dovetail" in rule]
     if excluded:
-        return Check(name, "failed", f"{EXCLUDED_KEY} excludes {excluded[0]}", f"take it out of {EXCLUDED_KEY}")
+        return Check(name, "failed", f"{EXCLUDED_KEY} excludes {excluded[0]}", f"remove it from {EXCLUDED_KEY}")
     return Check(name, "ok", "no conflict")
 
 
@@ -105,8 +105,8 @@ def _settings(conf: Conf) -> Check:
     except ConfigError as error:
         return Check(name, "failed", str(error), "correct or remove it in spark-defaults.conf or PYSPARK_SUBMIT_ARGS")
     if "spark.dovetail.enabled" in found and not _is_true(found["spark.dovetail.enabled"]):
-        return Check(name, "warning", "spark.dovetail.enabled=false", "remove it, or SET it to true in the session")
-    return Check(name, "ok", ", ".join(f"{key}={value}" for key, value in found.items()) or "all as by default")
+        return Check(name, "warning", "spark.dovetail.enabled=false", "remove it, or set it to true in the session")
+    return Check(name, "ok", ", ".join(f"{key}={value}" for key, value in found.items()) or "all have defaults")
 
 
 def _store(conf: Conf) -> Check:
@@ -115,18 +115,18 @@ def _store(conf: Conf) -> Check:
     location = conf.get(STORE_KEY) or f"{conf.get(WAREHOUSE_KEY) or 'spark-warehouse'}/.dovetail/statistics"
     url = urlsplit(location)
     if url.scheme not in ("", "file"):
-        return Check(name, "ok", f"{location} (not looked into: not on this machine's disks)")
+        return Check(name, "ok", f"{location} (not checked: not on a disk of this machine)")
     directory = Path(url2pathname(url.path)).absolute()
     if problem := _unwritable(directory):
-        fix = f"make it writable, or set {STORE_KEY} to a directory that is; until then dovetail.analyze fails"
+        fix = f"make it writable, or set {STORE_KEY} to a writable directory; until then dovetail.analyze fails"
         return Check(name, "failed", f"{directory}: {problem}", fix)
     stored = sorted(directory.glob(f"*{STORE_SUFFIX}")) if directory.is_dir() else []
     if not stored:
-        fix = 'dovetail.analyze(spark, "database") or `dovetail analyze` collects them; without, sizes come from files'
+        fix = 'dovetail.analyze(spark, "database") or `dovetail analyze` collects them; now sizes come from files'
         return Check(name, "ok", f"none yet in {directory}", fix)
     days = (time.time() - min(file.stat().st_mtime for file in stored)) / DAY_SECONDS
-    found = f"of {len(stored)} tables in {directory}, the oldest {days:.0f} days old"
-    return Check(name, "ok", found + "; dovetail.stats(spark, table) says whether one is out of date")
+    found = f"for {len(stored)} tables in {directory}, the oldest {days:.0f} days old"
+    return Check(name, "ok", found + "; dovetail.stats(spark, table) shows whether those of a table are stale")
 
 
 def _unwritable(directory: Path) -> str:

@@ -34,7 +34,7 @@ class ColumnStats:
         sample_rows: Rows of the sample that the column is in, None where it is in none.
         collected_at: When Dovetail collected it; None for other sources.
         fresh: Whether the data is still what was read then.
-        unread_files: Files that came or changed since.
+        unread_files: Number of files that were added or changed since.
     """
 
     name: str
@@ -104,7 +104,7 @@ class TableStats:
         sample_rows: Rows of the sample that Dovetail drew, None where there is none.
         collected_at: When Dovetail collected it, of several tables the oldest; None for other sources.
         fresh: Whether the data is still what was read then; None for other sources.
-        unread_files: Files that came or changed since.
+        unread_files: Number of files that were added or changed since.
     """
 
     table: str
@@ -204,7 +204,7 @@ class DatabaseStats:
 
 
 def _age(collected_at: datetime.datetime, fresh: bool | None, unread: int | None, sample_rows: int | None) -> str:
-    state = "unchanged since" if fresh else f"stale: {_count(unread)} files came or changed since"
+    state = "unchanged since" if fresh else f"stale: {_count(unread)} files were added or changed since"
     sample = "no sample" if sample_rows is None else f"a sample of {sample_rows:,} rows"
     return f"collected {collected_at:%Y-%m-%d %H:%M}, {state}; {sample}"
 

@@ -1,6 +1,6 @@
-"""`advise`: which tables, columns and groups of columns are worth analyzing for some queries, with the statements.
+"""`advise`: tables, columns and groups of columns to analyze for some queries, with the statements.
 
-The session says it of one query (`dovetail_advise`); here the queries are put together.
+The session advises on one query (`dovetail_advise`); this module combines the advice on several queries.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ _REFUSED = "not analyzable"
 
 @dataclass(frozen=True)
 class TableAdvice:
-    """A table that is worth analyzing, or that cannot be analyzed.
+    """A table that should be analyzed, or that cannot be analyzed.
 
     Attributes:
-        table: Its name, as `dovetail.analyze` takes it: a table, or a path such as ``parquet.`/data/t` ``.
-        state: "unknown" (never analyzed), "stale" (files came or changed since), "incomplete" (analyzed without some of
-            the columns or groups), or "not analyzable".
-        columns: Columns on which sizes of joins depend, in the table's order.
+        table: Name of the table, as `dovetail.analyze` accepts it: a table, or a path such as ``parquet.`/data/t` ``.
+        state: "unknown" (never analyzed), "stale" (files were added or changed since), "incomplete" (analyzed without
+            some of the columns or groups), or "not analyzable".
+        columns: Columns on which sizes of joins depend, in the order of the table.
         groups: Columns that are joined or filtered together.
-        queries: Places in the list of those queries that would gain, from 0.
-        cost_share: How much of the predicted cost of these queries' joins lies in joins with the table, 0 to 1; None
-            where none of them has joins to be ordered.
-        rows: Rows it is taken to have.
-        source: Where that number comes from, e.g. "footer".
-        reason: Why.
-        statement: The statement that analyzes it; None where that cannot be done.
+        queries: Positions in the list of the queries that would benefit, from 0.
+        cost_share: Share of the predicted cost of these queries' joins that belongs to joins with the table, 0 to 1;
+            None if no query has joins to order.
+        rows: Estimated number of rows.
+        source: Source of that number, e.g. "footer".
+        reason: Why the table should be analyzed, or why it cannot be analyzed.
+        statement: The statement that analyzes the table; None if it cannot be analyzed.
     """
 
     table: str
@@ -62,9 +62,9 @@ class Advice:
     """What to analyze for some queries. `print` shows it; `run` does it.
 
     Attributes:
-        queries: How many queries were looked at.
-        tables: What is worth analyzing, the most worthwhile first: by cost share, queries that gain, and rows.
-        refused: Tables that the queries' joins depend on and that cannot be analyzed, with the reason.
+        queries: Number of queries.
+        tables: Tables to analyze, most useful first: by cost share, number of queries that benefit, and rows.
+        refused: Tables on which the queries' joins depend but that cannot be analyzed, with the reason.
     """
 
     queries: int
@@ -78,16 +78,16 @@ class Advice:
         """Advice on one table by its name, with or without catalog and database.
 
         Raises:
-            KeyError: The table is not worth analyzing, or has a name that two tables share.
+            KeyError: There is no advice on the table, or two tables have this name.
         """
         wanted = parse_name(table)
         matches = [one for one in self.tables if parse_name(one.table)[-len(wanted) :] == wanted]
         if len(matches) != 1:
-            raise KeyError(f"no advice on '{table}'. Tables worth analyzing: {', '.join(t.table for t in self.tables)}")
+            raise KeyError(f"no advice on '{table}'. Tables to analyze: {', '.join(t.table for t in self.tables)}")
         return matches[0]
 
     def groups_of(self, table: str) -> tuple[tuple[str, ...], ...]:
-        """Groups of a table's columns, for the `groups` of `dovetail.analyze`; none where none are advised."""
+        """Groups of columns of a table, for the argument `groups` of `dovetail.analyze`; may be empty."""
         try:
             return self[table].groups
         except KeyError:
@@ -99,7 +99,7 @@ class Advice:
         return tuple(one.statement for one in self.tables if one.statement is not None)
 
     def run(self, spark: SparkSession, progress: bool = True) -> tuple[TableStats, ...]:
-        """Analyzes the tables, in order, with the columns and groups advised; returns what is known of each then."""
+        """Analyzes the tables in order, with the advised columns and groups; returns the statistics of each table."""
         found = (
             analyze(spark, one.table, columns=list(one.columns), groups=one.groups, progress=progress)
             for one in self.tables
@@ -107,7 +107,7 @@ class Advice:
         return tuple(stats for stats in found if isinstance(stats, TableStats))
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain dictionaries, lists, strings and numbers (JSON-ready)."""
+        """The advice as plain dictionaries, lists, strings and numbers (JSON-ready)."""
         return {
             "queries": self.queries,
             "tables": [_plain(one) for one in self.tables],
@@ -120,7 +120,7 @@ class Advice:
         else:
             names = ("table", "state", "queries", "cost", "rows", "source", "columns", "groups")
             parts = [
-                f"{_queries(self.queries)}: {len(self.tables)} tables are worth analyzing.",
+                f"{_queries(self.queries)}: {len(self.tables)} tables should be analyzed.",
                 table_text(names, [_cells(one) for one in self.tables], right={2, 3, 4}),
                 "",
                 *(f"{statement};" for statement in self.statements),
@@ -131,19 +131,19 @@ class Advice:
 
 
 def advise(spark: SparkSession, queries: Sequence[DataFrame | str] | DataFrame | str) -> Advice:
-    """Says which tables, columns and groups of columns are worth analyzing for these queries. Nothing is run.
+    """Finds the tables, columns and groups of columns to analyze for these queries. The queries are not run.
 
-    Sizes of joins rest on join keys and filtered columns. Tables of which Dovetail has no statistics of these, or whose
-    files have changed since, are advised; those that are known and unchanged are not.
+    Sizes of joins depend on join keys and filtered columns. The advice lists tables without Dovetail's statistics of
+    these columns, and tables whose files have changed since they were analyzed. It does not list other tables.
 
     Args:
         spark: A session with Dovetail, classic or Connect.
-        queries: Texts of queries or DataFrames; one, or a list of them.
+        queries: SQL text or a DataFrame, or a list of these.
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
-        StatementError: Something that is neither a DataFrame nor text.
-        pyspark.errors.AnalysisException: A query itself is wrong; Spark's own error.
+        StatementError: An argument is neither a DataFrame nor text.
+        pyspark.errors.AnalysisException: A query is wrong; this is Spark's own error.
 
     Example::
 
@@ -154,9 +154,7 @@ def advise(spark: SparkSession, queries: Sequence[DataFrame | str] | DataFrame |
     """
     every = queries if isinstance(queries, Sequence) and not isinstance(queries, str) else [queries]
     if not isinstance(queries, Sequence) and not hasattr(queries, "createOrReplaceTempView"):
-        raise StatementError(
-            f"advise takes texts of queries or DataFrames, or a list of them, got {type(queries).__name__}."
-        )
+        raise StatementError(f"advise takes SQL text, a DataFrame, or a list of these, got {type(queries).__name__}.")
     found: dict[str, list[tuple[int, dict[str, Any]]]] = {}
     for number, query in enumerate(every):
         with query_text(query, spark, "advise") as (session, text):

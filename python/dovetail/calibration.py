@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FEWEST_ROWS = 100_000
-"""Fewer rows say nothing: the time of a task is counted in milliseconds."""
+"""Smallest input that can be measured, in rows: the time of a task is counted in milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,10 @@ class CostConstant:
     """One constant of the cost model, in nanoseconds of one core.
 
     Attributes:
-        name: What `spark.dovetail.cost.constants` calls it.
-        default: Dovetail's own.
-        measured: What was measured; None where nothing was, or it was lost in the noise.
-        used: What plans are priced with: the measured one, at most ten times away from the default.
+        name: Name of the constant in `spark.dovetail.cost.constants`.
+        default: The built-in value.
+        measured: The measured value; None if it was not measured, or if the measurement was lost in noise.
+        used: The value that prices plans: the measured value, limited to a factor of ten from the default.
     """
 
     name: str
@@ -36,7 +36,7 @@ class CostConstant:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The constants of the cost model as they hold for a cluster. `print` shows them."""
+    """The constants of the cost model on a cluster. `print` shows them."""
 
     constants: tuple[CostConstant, ...]
 
@@ -44,12 +44,12 @@ class Calibration:
         return iter(self.constants)
 
     def to_conf(self) -> dict[str, str]:
-        """The constants as a setting, for clusters that do not share the store's directory."""
+        """The constants as a setting, for clusters that do not share the statistics store."""
         values = ", ".join(f"{one.name}={one.used:g}" for one in self.constants)
         return {"spark.dovetail.cost.constants": values}
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain dictionaries, lists, strings and numbers (JSON-ready)."""
+        """The constants as plain dictionaries, lists, strings and numbers (JSON-ready)."""
         return {"constants": [asdict(one) for one in self.constants]}
 
     def __str__(self) -> str:
@@ -61,22 +61,23 @@ class Calibration:
 
 
 def calibrate(spark: SparkSession, rows: int | None = None, reset: bool = False) -> Calibration:
-    """Measures the constants of the cost model with a few small queries, and keeps them beside the statistics.
+    """Measures the constants of the cost model with a few small queries, and stores them with the statistics.
 
-    It is never needed: only the ratios of the constants decide which plan wins, and these differ little between
-    clusters, unless a network or disk is far slower than others. It takes about a minute of work of two cores.
+    Calibration is optional. Only the ratios of the constants decide which plan is chosen, and these differ little
+    between clusters unless a network or disk is much slower than usual. The measurement takes about one minute on two
+    cores.
 
     Args:
         spark: A session with Dovetail.
-        rows: Rows of the larger inputs, 100,000 or more; None is 2 million.
-        reset: Measure nothing; go back to Dovetail's own constants.
+        rows: Rows of the larger inputs, 100,000 or more; default: 2 million.
+        reset: Restore the built-in constants without a measurement.
 
     Raises:
         StatementError: `rows` is too small, or given together with `reset`.
         NotEnabledError: The session does not have Dovetail.
     """
     if rows is not None and (reset or rows < FEWEST_ROWS):
-        raise StatementError(f"rows={rows} is not allowed: {FEWEST_ROWS:,} or more, and not together with reset.")
+        raise StatementError(f"rows={rows} is not allowed: give {FEWEST_ROWS:,} or more, without reset.")
     _sql.require_dovetail(spark)
     words = " RESET" if reset else "" if rows is None else f" {rows} ROWS"
     found = _sql.rows(spark, f"DOVETAIL CALIBRATE{words}")

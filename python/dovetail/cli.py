@@ -1,7 +1,7 @@
 """The command line: `dovetail explain | analyze | compare | calibrate | demo | doctor | jar-path | …`.
 
-Needs the extra `cli`; __main__.py says so where it is missing. What is to be read by another program (a path, words for
-spark-submit, JSON) goes to stdout alone and unstyled; everything else to stderr.
+It needs the extra `cli`; __main__.py says so if the extra is missing. Results that other programs read (a path, options
+for spark-submit, JSON) go to stdout, unstyled. All other messages go to stderr.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help="Dovetail: be
 
 SparkVersion = Annotated[
     str | None,
-    typer.Option("--spark-version", help="A Spark version or line (4.1, 3.5.2); default: the installed pyspark's."),
+    typer.Option("--spark-version", help="Spark version or line (4.1, 3.5.2); default: that of the installed pyspark."),
 ]
 
 _STYLE = {"ok": "green", "warning": "yellow", "failed": "red", "skipped": "dim"}
@@ -57,14 +57,14 @@ def jar_path(spark_version: SparkVersion = None) -> None:
 
 @app.command("submit-args")
 def submit_args(spark_version: SparkVersion = None) -> None:
-    """Print the arguments for spark-submit, pyspark, spark-sql or spark-shell that switch Dovetail on."""
+    """Print the options that enable Dovetail in spark-submit, pyspark, spark-sql or spark-shell."""
     typer.echo(f"--jars {_jar(spark_version)} --conf {EXTENSIONS_KEY}={EXTENSION}")
     there = _launch.defaults_value(EXTENSIONS_KEY)
     if there and EXTENSION not in _launch.split_list(there):
-        advice = f"spark-defaults.conf has {EXTENSIONS_KEY}={there}, which the words above replace. To keep it, pass\n"
+        advice = f"spark-defaults.conf sets {EXTENSIONS_KEY}={there}; the options above replace it. To keep it, pass\n"
         advice += f"  --conf {EXTENSIONS_KEY}={_launch.append(there, EXTENSION)}"
     else:
-        advice = f"Where you have --jars or {EXTENSIONS_KEY} already, append with a comma, {EXTENSION} last."
+        advice = f"If you already set --jars or {EXTENSIONS_KEY}, append to the value after a comma, {EXTENSION} last."
     typer.echo(advice, err=True)
 
 
@@ -72,17 +72,17 @@ def submit_args(spark_version: SparkVersion = None) -> None:
 def init_script_(
     platform: Annotated[str, typer.Option(help=f"One of: {', '.join(init_script.PLATFORMS)}.")],
     volume: Annotated[
-        str, typer.Option(help="Directory of the cluster that will hold jar and script.")
+        str, typer.Option(help="Directory on the cluster for the jar and the script.")
     ] = init_script.DEFAULT_VOLUME,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Directory to write script, jar and configuration to.")
+        Path | None, typer.Option("--output", "-o", help="Directory for the script, the jar and the configuration.")
     ] = None,
     spark_version: SparkVersion = None,
 ) -> None:
-    """Print a cluster init script that brings the jar to a managed platform, and say what else to set there."""
+    """Print a cluster init script that installs the jar on a managed platform, and the remaining steps."""
     if platform not in init_script.PLATFORMS:
         raise _stop(
-            StatementError(f"--platform {platform} is not known. Platforms: {', '.join(init_script.PLATFORMS)}.")
+            StatementError(f"unknown platform in --platform {platform}. Platforms: {', '.join(init_script.PLATFORMS)}.")
         )
     try:
         made = init_script.databricks(volume, spark_version)
@@ -100,7 +100,7 @@ def init_script_(
 def diagnose(
     as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
 ) -> None:
-    """Check Python, pyspark, Java, jar; start a session; name each failure's fix; exit code 1 on a failure."""
+    """Check Python, pyspark, Java and the jar; start a session; name the fix of each fault. Exit code 1 on a fault."""
     checks = doctor.examine()
     if as_json:
         typer.echo(json.dumps([check.to_dict() for check in checks], indent=2))
@@ -113,12 +113,12 @@ def diagnose(
 @app.command()
 def demo(
     scale: Annotated[float, typer.Option(help="TPC-DS scale factor: 1 is about 1 GB of raw data.")] = 1,
-    data_dir: Annotated[Path | None, typer.Option(help="Where the generated data is kept for the next time.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Directory for the generated data, which is reused.")] = None,
     queries: Annotated[
         str | None, typer.Option(help="Queries to run, e.g. q72,q25; default: a join-heavy selection.")
     ] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Measured runs of each query, in each mode.")] = 1,
-    page: Annotated[Path, typer.Option(help="Where the page with bars and orders is written.")] = Path(
+    repeat: Annotated[int, typer.Option(min=1, help="Measured runs of each query in each mode.")] = 1,
+    page: Annotated[Path, typer.Option(help="File for the HTML page with bars and join orders.")] = Path(
         "dovetail-demo.html"
     ),
 ) -> None:

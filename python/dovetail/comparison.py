@@ -1,4 +1,4 @@
-"""`compare`: one query with Dovetail and without, in one session: are the answers the same, and what did each cost?"""
+"""`compare`: runs one query with and without Dovetail in one session; compares the answers and the costs."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Run:
     Attributes:
         rows: Rows in the answer.
         seconds: Wall-clock time of each run.
-        planning_ms: Time Spark took to plan, in milliseconds (median), Dovetail's included.
-        dovetail_ms: Time of Dovetail's rule in it, in milliseconds (median).
-        join_rows: Rows out of all joins together (C_out).
+        planning_ms: Time that Spark took to plan, including Dovetail, in milliseconds (median).
+        dovetail_ms: Time that Dovetail's rule took, in milliseconds (median).
+        join_rows: Rows that all joins return together (C_out).
         shuffle_bytes: Bytes written to shuffles.
         orders: Join order of each join group, e.g. "((store_sales date_dim) item)".
     """
@@ -50,7 +50,7 @@ class Run:
         return median(self.seconds)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain dictionaries, lists, strings and numbers (JSON-ready)."""
+        """The values as plain dictionaries, lists, strings and numbers (JSON-ready)."""
         return {**asdict(self), "seconds": list(self.seconds), "orders": list(self.orders)}
 
 
@@ -62,7 +62,7 @@ class Comparison:
         sql: The query.
         plain: The runs with `spark.dovetail.enabled=false`.
         dovetail: The runs with `spark.dovetail.enabled=true`.
-        differences: What differs between the answers, in words; empty when they are the same.
+        differences: Differences between the answers, as text; empty if the answers are the same.
     """
 
     sql: str
@@ -72,21 +72,21 @@ class Comparison:
 
     @property
     def same_answer(self) -> bool:
-        """Whether both gave the same rows in any order, floating-point columns within the tolerance."""
+        """Whether both returned the same rows in any order, with floating-point columns within the tolerance."""
         return not self.differences
 
     @property
     def speedup(self) -> float:
-        """Plain Spark's median time divided by Dovetail's: above 1 is faster with Dovetail."""
+        """Median time of plain Spark divided by that of Dovetail; above 1, Dovetail is faster."""
         return self.plain.median_seconds / self.dovetail.median_seconds
 
     @property
     def reordered(self) -> bool:
-        """Whether the joins ran in another order."""
+        """Whether the join orders of the two differ."""
         return self.plain.orders != self.dovetail.orders
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain dictionaries, lists, strings and numbers (JSON-ready)."""
+        """The values as plain dictionaries, lists, strings and numbers (JSON-ready)."""
         runs = {"plain": self.plain.to_dict(), "dovetail": self.dovetail.to_dict()}
         verdict = {"same_answer": self.same_answer, "speedup": self.speedup, "reordered": self.reordered}
         return {"sql": self.sql, **runs, "differences": list(self.differences), **verdict}
@@ -128,22 +128,23 @@ def compare(
 ) -> Comparison:
     """Runs a query without and with Dovetail, and compares answers, times, join rows and shuffled bytes.
 
-    The runs alternate, so that a machine that slows down slows both. The answer stays on the server: only a digest of
-    it is compared. A query whose answer is not determined (a LIMIT without a complete ORDER BY, rand()) may differ
-    rightly.
+    Join rows are the rows that all joins of the query return together. The runs alternate, so a change in the speed of
+    the machine affects both. The answers stay on the server; only their digests are compared. Queries without a fixed
+    answer (a LIMIT without a complete ORDER BY, rand()) may differ without a fault.
 
     Args:
-        spark: A session with Dovetail, classic or Connect. `spark.dovetail.enabled` is switched for the runs and put
-            back.
+        spark: A session with Dovetail, classic or Connect. The call changes `spark.dovetail.enabled` for the runs and
+            restores it.
         sql: The text of a query.
-        warmup: Runs it once each way before measuring (class loading, code generation, file caches).
+        warmup: Whether to run the query once each way before measuring (class loading, code generation, file caches).
         repeat: Number of measured runs each way; the medians are compared.
-        tolerance: How far sums of a floating-point column may be apart, relative to the sum of its absolute values.
+        tolerance: Largest allowed difference between the sums of a floating-point column, relative to the sum of its
+            absolute values.
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
-        StatementError: `sql` is no text, or `repeat` below 1.
-        pyspark.errors.PySparkException: The query itself is wrong or fails; Spark's own error.
+        StatementError: `sql` is not text, or `repeat` is below 1.
+        pyspark.errors.PySparkException: The query is wrong or fails; this is Spark's own error.
 
     Example::
 
@@ -154,7 +155,7 @@ def compare(
     if not isinstance(sql, str):
         raise StatementError(f"compare takes the text of a query, got {type(sql).__name__}.")
     if repeat < 1:
-        raise StatementError(f"repeat={repeat} is not allowed: it takes a whole number, at least 1.")
+        raise StatementError(f"repeat={repeat} is not allowed: give a whole number, at least 1.")
     reports: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
     for number in range(repeat + (1 if warmup else 0)):
         for enabled in (False, True):
@@ -172,21 +173,21 @@ def compare(
 
 
 def differences(plain: Mapping[str, Any], ours: Mapping[str, Any], tolerance: float = TOLERANCE) -> list[str]:
-    """What differs between the digests of two answers, in words.
+    """The differences between the digests of two answers, as text.
 
-    A digest is `{"rows": n, "hash": text, "sums": {column index: [sum, sum of absolute values]}}`: the hash covers
-    every column that is not floating point, whatever the order of the rows.
+    A digest is `{"rows": n, "hash": text, "sums": {column index: [sum, sum of absolute values]}}`. The hash covers
+    every column that is not floating point; it does not depend on the order of the rows.
     """
     found = []
     if plain["rows"] != ours["rows"]:
-        found.append(f"{plain['rows']:,} rows without Dovetail, {ours['rows']:,} with it")
+        found.append(f"{plain['rows']:,} rows without, {ours['rows']:,} with Dovetail")
     if plain["hash"] != ours["hash"]:
-        found.append("values of columns that are not floating point")
+        found.append("values of columns that are not floating point differ")
     for index in sorted({*plain["sums"], *ours["sums"]}, key=int):
         a, b = plain["sums"].get(index), ours["sums"].get(index)
         if a is None or b is None or not _close(a, b, tolerance):
             found.append(
-                f"sum of floating-point column {int(index) + 1}: {a and a[0]} without Dovetail, {b and b[0]} with it"
+                f"sum of floating-point column {int(index) + 1}: {a and a[0]} without, {b and b[0]} with Dovetail"
             )
     return found
 

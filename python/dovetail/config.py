@@ -13,79 +13,80 @@ from dovetail._settings import ConfigBase, Setting
 
 @dataclass(frozen=True, kw_only=True)
 class Config(ConfigBase):
-    """Dovetail's settings, checked when they are made.
+    """Dovetail's settings, as a typed and checked object.
 
-    A wrong value raises `dovetail.errors.ConfigError`, which says what is allowed.
+    A wrong value raises `dovetail.errors.ConfigError`, which names the allowed values.
 
     >>> from dovetail import Config
     >>> Config(card_weight=0.5, planning_budget_ms=200).to_conf()["spark.dovetail.reorder.maxPlanningMs"]
     '200'
 
     Attributes:
-        enabled: Whether Dovetail reorders joins. When false, Spark plans as if Dovetail were not there.
-        cost_model: What a join order is judged by. 'physical': the work of exchanges, sorts, hash tables, broadcasts
-            and rows produced. 'cardWeight': Spark's formula weight * rows + (1 - weight) * bytes.
-        card_weight: Weight of the rows against the bytes when spark.dovetail.cost.model is 'cardWeight'.
+        enabled: Whether Dovetail reorders joins. If false, Spark plans as it does without Dovetail.
+        cost_model: The model that rates join orders. 'physical' prices exchanges, sorts, hash tables, broadcasts and
+            produced rows. 'cardWeight' is Spark's formula weight * rows + (1 - weight) * bytes.
+        card_weight: Weight of rows against bytes if spark.dovetail.cost.model is 'cardWeight'.
         cost_constants: Constants of the cost model 'physical', as name=nanoseconds, separated by commas:
-            exchangeByte=2.5, merge=40. They take the place of those that DOVETAIL CALIBRATE has measured, or else of
-            Dovetail's own. Names: rowProduced, hashProbe, hashBuild, sortCompare, merge, exchangeRow, exchangeByte,
+            exchangeByte=2.5, merge=40. They replace the constants that DOVETAIL CALIBRATE has measured, and the built-
+            in ones. Names: rowProduced, hashProbe, hashBuild, sortCompare, merge, exchangeRow, exchangeByte,
             broadcastByte, nestedLoopPair, scanByte, spillByte.
-        histograms: Whether equi-height histograms are used for estimates where a table has them, and whether DOVETAIL
-            ANALYZE collects the quantiles that they are made of.
-        footers_enabled: Whether rows, NULLs, ranges and hints of distinct counts come from the footers of Parquet and
-            ORC files, for tables of which nothing better is known.
-        footers_max_ms: Milliseconds that one query may wait for footers of files; the first of a JVM, which has to load
-            classes, ten times as long. What is read is kept for later queries, which go on where this one stopped; of a
-            table that has been read in part, rows are extrapolated. The default is a delay that is not felt, and enough
-            for some hundred files on a local disk; on an object store, where a read takes about 50 ms, it is enough for
-            one of each of a dozen tables. 0 uses only what has been read already.
-        planning_max_ms: Milliseconds that Dovetail may add to the planning of one query, with all its subqueries:
-            statistics looked up, footers and rows read, predicates tried, estimates, search. Then the best plan so far
-            is taken, the rest is left as it is written, and explain says what was cut. spark.dovetail.footers.maxMs and
-            spark.dovetail.reorder.maxPlanningMs are shares of it: they end where it does. The first query of a JVM,
-            which has to load classes, has twice as long. The default is above all that was measured of TPC-DS and TPC-H
-            (half of their queries take 50 ms, 95 in a hundred 320, the slowest 1,600 on a loaded machine): it ends what
-            is out of the ordinary.
-        planning_budget_ms: Milliseconds that the search for one group of joins may take, of those that
-            spark.dovetail.planning.maxMs leaves. Then the best plan found so far is taken.
-        exact_pairs: Pairs of sub-plans that the exact search may consider for one group of joins; beyond them a
-            linearized and a greedy one, improved piece by piece, take over. 0 is greedy only. A star of 16 relations
-            has 245760 pairs, a clique of 12 has 261625.
+        histograms: Whether estimates use the equi-height histograms of tables that have them, and whether DOVETAIL
+            ANALYZE collects the quantiles from which it makes histograms.
+        footers_enabled: Whether the footers of Parquet and ORC files give rows, NULLs, ranges and hints of distinct
+            counts, for tables without better statistics.
+        footers_max_ms: Milliseconds that one query may wait for footers of files. The first query of a JVM, which has
+            to load classes, may wait ten times as long. Footers stay in memory for later queries, which continue where
+            this one stopped. If only a part of a table's footers was read, its rows are extrapolated. The default is
+            too short to notice. It suffices for some hundred files on a local disk, or for one file each of a dozen
+            tables on an object store, where a read takes about 50 ms. 0 uses only footers in memory.
+        planning_max_ms: Milliseconds that Dovetail may add to the planning of one query, including its subqueries:
+            statistics, footers, rows, predicates on rows, estimates and search. After that, the best plan so far is
+            taken, the rest stays as written, and explain lists what was cut. spark.dovetail.footers.maxMs and
+            spark.dovetail.reorder.maxPlanningMs are parts of this time and end with it. The first query of a JVM, which
+            has to load classes, has twice as long. The default is higher than all measurements of TPC-DS and TPC-H (50
+            ms for half of their queries, 320 ms for 95 %, 1,600 ms for the slowest on a loaded machine), so it stops
+            only exceptional queries.
+        planning_budget_ms: Milliseconds that the search for one group of joins may take, within
+            spark.dovetail.planning.maxMs. After that, the best plan so far is taken.
+        exact_pairs: Pairs of sub-plans that the exact search may consider for one group of joins. Beyond this number, a
+            linearized and a greedy search take over, and their plan is improved piece by piece. 0 searches greedily
+            only. A star of 16 relations has 245760 pairs, a clique of 12 has 261625.
         min_gain: Share of the estimated cost of the written order that another order must save to be taken.
-        reorder_semi_joins: Whether a grouping that is joined with a small restricted table is computed for that table's
-            keys alone, by a semi join below it, where that saves the share of its work that
-            spark.dovetail.reorder.minGain asks for.
-        reorder_order: An order for groups with just these relations, as explain writes it: ((a b) c). It is taken
-            whatever it costs, unless outer or semi joins forbid it. In SQL a hint does the same for one query: /*+
+        reorder_semi_joins: Whether a grouping that is joined with a small restricted table is computed only for the
+            keys of that table, by a semi join below the grouping, if this saves the share of its work that
+            spark.dovetail.reorder.minGain requires.
+        reorder_order: A join order for groups with exactly these relations, in the notation of explain: ((a b) c). It
+            is taken regardless of its cost, unless outer or semi joins forbid it. For one query, use the SQL hint /*+
             DOVETAIL_ORDER('((a b) c)') */.
-        broadcast_enabled: Whether Dovetail broadcasts small inputs that Spark cannot see to be small: estimated under
-            Spark's own threshold, and within the memory that driver and executors have for it however wrong the
-            estimate is. spark.sql.autoBroadcastJoinThreshold=-1 turns this off as well.
-        adaptive_shuffled_hash: Whether a shuffled join hashes its smaller input instead of sorting both, once adaptive
-            execution has counted them and every task has the memory.
-        reorder_exclude_tables: Tables, separated by commas, as t, db.t or a pattern with *: a group of joins that reads
-            one of them is left as it is written. In SQL the hint /*+ DOVETAIL_OFF */ does so for one query.
-        store_path: Directory of the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop knows.
-            Empty: .dovetail/statistics in spark.sql.warehouse.dir.
-        store_values: Whether DOVETAIL ANALYZE keeps values of the data: bounds, quantiles, frequent values, a sample of
-            rows. When false, it keeps counts only.
-        store_write_back: Whether DOVETAIL ANALYZE also writes what Spark has a place for to Spark's catalog, for tables
-            of the session catalog. Columns on which Spark's own estimator fails (TIMESTAMP_NTZ) are left out.
-        sample_enabled: Whether DOVETAIL ANALYZE keeps a sample of rows, on which predicates are tried.
-        sample_rows: Rows that DOVETAIL ANALYZE samples of a table; fewer where rows are long.
-        sample_files: Whether predicates on Parquet and ORC tables of which no sample was collected are tried on some
-            thousand rows that are read when the query is planned, in the time that spark.dovetail.footers.maxMs leaves.
-            The rows stay in the driver's memory for later queries.
-        sample_user_functions: Whether predicates with functions of the user's are tried on rows while a query is
-            planned, in its time. When false, no function is run that is not Spark's own: it may be slow, or do more
-            than to compute.
-        private_columns: Columns, separated by commas, as SQL names them: column, table.column or database.table.column,
-            with backticks where SQL needs them; letter case does not matter. DOVETAIL ANALYZE keeps counts of them but
-            no values, no rows of them are read for estimates, and their bounds are not shown. In a table that is read
-            by its path, every column is private that some entry names. A name that no table has is said by DOVETAIL
-            ANALYZE.
-        log_queries: Queries that dovetail_queries() remembers, of this session, in the driver's memory; with their
-            text, where they came from SQL. 0 remembers none.
+        broadcast_enabled: Whether Dovetail broadcasts small inputs that Spark does not recognize as small: their
+            estimate is below Spark's own threshold, and they fit into the memory of driver and executors even if the
+            estimate is wrong. spark.sql.autoBroadcastJoinThreshold=-1 also turns this off.
+        adaptive_shuffled_hash: Whether a shuffled join builds a hash table of its smaller input instead of sorting both
+            inputs, after adaptive execution has measured them and if every task has the memory.
+        reorder_exclude_tables: Tables, separated by commas: t, db.t, or a pattern with *. A group of joins that reads
+            one of them stays as written. For one query, use the SQL hint /*+ DOVETAIL_OFF */.
+        store_path: Directory for the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop
+            supports. If empty: .dovetail/statistics in spark.sql.warehouse.dir.
+        store_values: Whether DOVETAIL ANALYZE stores values of the data: bounds, quantiles, frequent values, and a
+            sample of rows. If false, it stores counts only.
+        store_write_back: Whether DOVETAIL ANALYZE also writes statistics to Spark's catalog, as far as the catalog can
+            hold them, for tables of the session catalog. It leaves out columns on which Spark's own estimator fails
+            (TIMESTAMP_NTZ).
+        sample_enabled: Whether DOVETAIL ANALYZE stores a sample of rows, on which predicates are tested.
+        sample_rows: Number of rows of a table that DOVETAIL ANALYZE samples; fewer if rows are long.
+        sample_files: Whether predicates on Parquet and ORC tables without a collected sample are tested on some
+            thousand rows, which are read while the query is planned, in the time that spark.dovetail.footers.maxMs
+            leaves. The rows stay in the driver's memory for later queries.
+        sample_user_functions: Whether predicates with user-defined functions are tested on rows while a query is
+            planned, within its planning time. If false, only Spark's own functions run then: a user-defined function
+            may be slow or have side effects.
+        private_columns: Columns, separated by commas, named as in SQL: column, table.column or database.table.column,
+            with backticks where SQL needs them. Letter case does not matter. DOVETAIL ANALYZE stores counts of these
+            columns but no values, their rows are not read for estimates, and their bounds are not shown. In a table
+            that is read by its path, a column is private if any entry has its name. DOVETAIL ANALYZE reports names that
+            no table has.
+        log_queries: Number of queries of this session that dovetail_queries() keeps in the driver's memory, with their
+            text if they came from SQL. 0 keeps none.
     """
 
     enabled: bool = True

@@ -1,6 +1,6 @@
-"""`dovetail doctor`: is all there that Dovetail needs, and does a session with it start? Failures come with their fix.
+"""`dovetail doctor`: checks everything that Dovetail needs, and starts a session. It names the fix of each fault.
 
-The session is started in a process of its own: a process that has started a JVM cannot start one with another class
+The session starts in a separate process, because a process that has started a JVM cannot start one with another class
 path.
 """
 
@@ -47,17 +47,17 @@ spark.stop()
 
 
 def examine(session: bool = True) -> list[Check]:
-    """All checks, in the order in which one builds on the other.
+    """All checks; later checks depend on earlier ones.
 
     Args:
-        session: Whether to start a session; the other checks take no time.
+        session: Whether to start a session; the other checks are fast.
     """
     checks = [check() for check in (_python, _pyspark, _java, _spark_home, _jar)]
     checks += _surroundings.examine()
     if not session:
         return checks
     broken = [check.name for check in checks if check.status == "failed"]
-    checks.append(Check("session", "skipped", f"not started: first mend {', '.join(broken)}") if broken else _session())
+    checks.append(Check("session", "skipped", f"not started: first fix {', '.join(broken)}") if broken else _session())
     return checks
 
 
@@ -83,10 +83,10 @@ def _pyspark() -> Check:
 def _java() -> Check:
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    install = "install a JDK 17 (apt-get install openjdk-17-jre-headless, or brew install openjdk@17)"
+    install = "install Java 17 (apt-get install openjdk-17-jre-headless, or brew install openjdk@17)"
     if java is None or not Path(java).is_file():
-        where = f"JAVA_HOME={home} has no bin/java" if home else "no java on the PATH"
-        return Check("java", "failed", where, install + ("" if not home else ", and point JAVA_HOME to it"))
+        where = f"JAVA_HOME={home} has no bin/java" if home else "java is not on the PATH"
+        return Check("java", "failed", where, install + ("" if not home else ", and set JAVA_HOME to it"))
     try:
         output = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -96,8 +96,8 @@ def _java() -> Check:
         return Check(
             "java",
             "warning",
-            f"{java}: version not understood: {output.strip()[:80]!r}",
-            "the session check below decides",
+            f"{java} prints an unknown version: {output.strip()[:80]!r}",
+            "see the session check below",
         )
     allowed = _java_allowed()
     found = f"{release} ({java})"
@@ -106,9 +106,9 @@ def _java() -> Check:
     names = ", ".join(map(str, allowed))
     if release > max(allowed):
         return Check(
-            "java", "warning", found, f"Spark supports Java {names}; the session check below decides. Else: {install}"
+            "java", "warning", found, f"Spark supports Java {names}; if the session check below fails, {install}"
         )
-    return Check("java", "failed", found, f"this Spark needs Java {names}: {install}, and point JAVA_HOME to it")
+    return Check("java", "failed", found, f"this Spark needs Java {names}: {install}, and set JAVA_HOME to it")
 
 
 def java_release(output: str) -> int | None:
@@ -140,21 +140,21 @@ def _spark_home() -> Check:
             "spark home",
             "warning",
             f"{home} has no jars/spark-core_*.jar",
-            "unset SPARK_HOME, or point it to a Spark installation",
+            "unset SPARK_HOME, or set it to a Spark installation",
         )
     _, scala, release = re.split("[_-]", core.stem.removeprefix("spark-"), maxsplit=2)
     try:
         line = line_of(pyspark_version())
         same = parse_line(release) == (line.major, line.minor)
     except DovetailError:
-        return Check("spark home", "skipped", f"{home} is Spark {release}; pyspark's line is not known")
+        return Check("spark home", "skipped", f"{home} is Spark {release}; the line of pyspark is unknown")
     if same and scala != line.scala_binary:
-        fix = f"use the Spark {line.name} built with Scala {line.scala_binary}: a jar is for one Scala version only"
+        fix = f"use Spark {line.name} with Scala {line.scala_binary}: a jar supports only one Scala version"
         return Check("spark home", "failed", f"{home} is built with Scala {scala}", fix)
     if same:
         return Check("spark home", "ok", f"{home} (Spark {release}, Scala {scala})")
-    fix = "unset SPARK_HOME, or install the pyspark of that Spark: the jar is chosen by pyspark's version"
-    return Check("spark home", "failed", f"{home} is Spark {release}, another line than pyspark's", fix)
+    fix = "unset SPARK_HOME, or install the pyspark of that Spark: the version of pyspark selects the jar"
+    return Check("spark home", "failed", f"{home} is Spark {release}, which is not the line of pyspark", fix)
 
 
 def _jar() -> Check:
@@ -162,7 +162,7 @@ def _jar() -> Check:
         lines = ", ".join(line.name for line in supported_lines())
         jar = jar_path()
     except (PySparkMissingError, UnsupportedSparkError) as error:
-        return Check("jar", "skipped", f"no jar to look for: {str(error).split('.')[0]}")
+        return Check("jar", "skipped", f"no jar to check: {str(error).split('.')[0]}")
     except DovetailError as error:
         return Check("jar", "failed", "missing", str(error))
     try:
@@ -172,7 +172,7 @@ def _jar() -> Check:
     except (OSError, zipfile.BadZipFile, KeyError) as error:
         broken = str(error)
     if broken:
-        fix = "install the package again: pip install --force-reinstall dovetail-spark; in a clone: `make jars`"
+        fix = "reinstall the package: pip install --force-reinstall dovetail-spark; in a clone, run `make jars`"
         return Check("jar", "failed", f"{jar} is broken: {broken}", fix)
     return Check("jar", "ok", f"{jar} (lines in this package: {lines})")
 
@@ -183,13 +183,13 @@ def _session() -> Check:
             [sys.executable, "-c", _PROBE], capture_output=True, text=True, timeout=SESSION_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
-        fix = "look for a proxy or firewall between Python and its JVM on localhost, and for a machine out of memory"
-        return Check("session", "failed", f"not started within {SESSION_SECONDS} s", fix)
+        fix = "check for a proxy or firewall between Python and its JVM on localhost, and for a lack of memory"
+        return Check("session", "failed", f"did not start within {SESSION_SECONDS} s", fix)
     for line in probe.stdout.splitlines():
         if line.startswith(_MARK):
             status = json.loads(line.removeprefix(_MARK))
             return Check(
-                "session", "ok", f"dovetail_version() answers: {status['version']} on Spark {status['spark_version']}"
+                "session", "ok", f"dovetail_version() returns {status['version']} on Spark {status['spark_version']}"
             )
     # Python's error is last, and may go on with a stack of Java's: what caused it is the last line that is no frame
     told = [line.strip() for line in probe.stderr.splitlines() if line.strip() and not _JAVA_FRAME.match(line)]
@@ -198,12 +198,12 @@ def _session() -> Check:
 
 def _session_fix(stderr: str) -> str:
     if os.environ.get("SPARK_REMOTE"):
-        return "SPARK_REMOTE points to a Spark Connect server: unset it to check this machine"
+        return "SPARK_REMOTE names a Spark Connect server: unset it to check this machine"
     if "NotEnabledError" in stderr:
         return (
-            "the session runs without Dovetail: look for 'Dovetail' or 'Cannot use dovetail' in the log of a "
-            "session of yours; another value of spark.sql.extensions or spark.jars may replace enable()'s"
+            "the session runs without Dovetail: search the log of one of your sessions for 'Dovetail' or 'Cannot use "
+            "dovetail'; another value of spark.sql.extensions or spark.jars may replace that of enable()"
         )
     if _launch.SUBMIT_ARGS in os.environ:
-        return f"unset {_launch.SUBMIT_ARGS} and try again; else start `pyspark` by hand and read its first error"
-    return "start `pyspark` by hand and read its first error"
+        return f"unset {_launch.SUBMIT_ARGS} and try again, or run `pyspark` and read its first error"
+    return "run `pyspark` and read its first error"

@@ -1,8 +1,8 @@
-"""Every error that Dovetail's Python package raises on purpose.
+"""All errors that Dovetail's Python package raises itself.
 
-Each message says what was wrong, what is allowed, and what to do. All of them derive from `DovetailError`, so that one
-`except` catches them; errors about a wrong argument also derive from `ValueError`. Errors of Spark itself (a query that
-does not parse, a failing task) pass through unchanged.
+Each message says what is wrong, what is allowed, and what to do. All errors derive from `DovetailError`, so one
+`except` catches them. Errors about a wrong argument also derive from `ValueError`. Spark's own errors (a query that
+does not parse, a failing task) are not changed.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ NAMES_SHOWN = 20
 
 
 class DovetailError(Exception):
-    """Base of every error that Dovetail raises on purpose.
+    """Base class of all errors that Dovetail raises itself.
 
     Attributes:
-        condition: Its name where Dovetail's jar raised it, e.g. "DOVETAIL_PIN_NOT_FOUND"; else empty.
-        sql_state: Its SQLSTATE where Dovetail's jar raised it; else empty.
-        parameters: What the jar's message speaks of, by name.
+        condition: Name of the error if Dovetail's jar raised it, e.g. "DOVETAIL_PIN_NOT_FOUND"; otherwise empty.
+        sql_state: SQLSTATE of the error if Dovetail's jar raised it; otherwise empty.
+        parameters: Parameters of the jar's message, by name.
     """
 
     condition: str = ""
@@ -34,51 +34,51 @@ class DovetailError(Exception):
 
 
 class DovetailWarning(UserWarning):
-    """Something worked, but not all of it; the message says which part did not."""
+    """A call succeeded only in part; the message says which part failed."""
 
 
 class PySparkMissingError(DovetailError):
-    """No pyspark is installed where one is needed."""
+    """The call needs pyspark, but pyspark is not installed."""
 
 
 class UnsupportedSparkError(DovetailError):
-    """The Spark version has no Dovetail jar, or is not a version at all."""
+    """Dovetail has no jar for the Spark version, or the text is not a version."""
 
 
 class JarMissingError(DovetailError):
-    """The jar of a supported Spark line is not where the package keeps its jars."""
+    """The jar of a supported Spark line is missing from the package."""
 
 
 class SessionRunningError(DovetailError):
-    """A Spark session or JVM already runs without Dovetail, and jars cannot be added to it any more."""
+    """A Spark session or JVM already runs without Dovetail, and it accepts no more jars."""
 
 
 class RemoteServerError(DovetailError):
-    """The session is on a Spark Connect server elsewhere: Dovetail has to be switched on there."""
+    """The session is on a remote Spark Connect server; Dovetail must be enabled on that server."""
 
 
 class NotEnabledError(DovetailError):
-    """This session does not have Dovetail: `dovetail_version()` is unknown to it."""
+    """The session runs without Dovetail: it does not know `dovetail_version()`."""
 
 
 class ConfigError(DovetailError, ValueError):
-    """A setting's name or value is not one that Dovetail has."""
+    """Dovetail has no setting of this name, or the value is not allowed."""
 
 
 class StatementError(DovetailError, ValueError):
-    """A statement or target given to Dovetail is malformed, or not of the kind that the call takes."""
+    """A statement or target is malformed, or not of the kind that the call accepts."""
 
 
 class AnalyzeError(DovetailError):
-    """Statistics could not be collected; the base of the errors of `dovetail.analyze`."""
+    """Statistics could not be collected; base class of the errors of `dovetail.analyze`."""
 
 
 class NotAnalyzableError(AnalyzeError, ValueError):
-    """Spark's ANALYZE cannot do this at all: the kind of target, or the combination of arguments."""
+    """The target, or the combination of arguments, cannot be analyzed."""
 
 
 class TargetNotFoundError(AnalyzeError, ValueError):
-    """There is no table, view or database of this name."""
+    """No table, view or database has this name."""
 
 
 class ColumnNotFoundError(AnalyzeError, ValueError):
@@ -86,15 +86,15 @@ class ColumnNotFoundError(AnalyzeError, ValueError):
 
 
 class PartitionNotFoundError(AnalyzeError, ValueError):
-    """The table is not partitioned like that, or has no such partition."""
+    """The table is not partitioned by this column, or has no such partition."""
 
 
 class AnalyzeIncompleteError(AnalyzeError):
-    """Some tables of a database could not be analyzed; the others were, and their statistics are kept.
+    """Some tables of a database could not be analyzed. The statistics of the others are kept.
 
     Attributes:
         done: Statistics of the tables that were analyzed.
-        failures: Reason per table that was not.
+        failures: Reason for each table that was not analyzed.
     """
 
     def __init__(self, message: str, done: DatabaseStats, failures: Mapping[str, str]) -> None:
@@ -118,7 +118,7 @@ def listing(names: Iterable[str]) -> str:
 
 
 def did_you_mean(wrong: str, known: Sequence[str]) -> str:
-    """A sentence that proposes near matches, whatever their letter case; nothing where there are none.
+    """A sentence that proposes similar names, ignoring letter case; empty if there are none.
 
     >>> did_you_mean("ss_itm_sk", ["ss_item_sk", "ss_store_sk", "d_year"])
     ' Did you mean ss_item_sk or ss_store_sk?'

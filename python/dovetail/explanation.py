@@ -1,4 +1,4 @@
-"""`explain`: what Dovetail does to a query's joins. `report` shows it in its various forms."""
+"""`explain`: what Dovetail does with the joins of a query. The package `report` renders its forms."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Explanation:
     """Join order before and after, with the estimates and costs behind it. `print` shows it; a notebook draws it.
 
     Attributes:
-        sql: The query's text, None for a DataFrame.
-        format: How `print` shows it: "text", "html", "json" or "mermaid".
+        sql: The text of the query; None for a DataFrame.
+        format: The form that `print` shows: "text", "html", "json" or "mermaid".
     """
 
     sql: str | None
@@ -52,38 +52,38 @@ class Explanation:
         return any(group.status == "reordered" for group in self._report.groups)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in the text, and more, as plain dictionaries, lists, strings and numbers.
+        """The whole explanation as plain dictionaries, lists, strings and numbers; more than the text contains.
 
-        `groups` holds one entry per group of inner joins: its `status` ("reordered", "kept" or "left_alone") and
-        `reason`, its `relations` with their estimated rows, and the plan `before` and `after`. `schema()` has it all.
+        `groups` has one entry per group of joins: its `status` ("reordered", "kept" or "left_alone") and `reason`, its
+        `relations` with their estimated rows, and the plans `before` and `after`. `schema()` describes all keys.
         """
         copy: dict[str, Any] = json.loads(json.dumps(self._data))
         return copy
 
     def render(self, format: str) -> str:
-        """The explanation in a form of its own.
+        """Renders the explanation in one form.
 
         Args:
-            format: "text" for a terminal; "html", a document with pictures that needs nothing else; "json", by
+            format: "text" for a terminal; "html", a self-contained document with drawings; "json", described by
                 `schema()`; "mermaid", a flowchart.
 
         Raises:
-            StatementError: There is no such format.
+            StatementError: The format is unknown.
         """
         return _RENDER[checked_format(format)](self)
 
     def save(self, path: str | Path, format: str | None = None) -> Path:
-        """Writes it to a file.
+        """Writes the explanation to a file.
 
         Args:
-            path: The file; it is replaced.
-            format: As for `render`; by default what the name ends in: .txt, .html, .json or .mmd.
+            path: The file; an existing file is replaced.
+            format: As for `render`; by default the suffix of the name selects it: .txt, .html, .json or .mmd.
 
         Returns:
             The path.
 
         Raises:
-            StatementError: No format is given, and the name does not tell.
+            StatementError: No format is given, and the suffix is unknown.
         """
         file = Path(path)
         file.write_text(self.render(format or format_of(file)), encoding="utf-8")
@@ -110,25 +110,26 @@ class Explanation:
 def explain(
     df_or_sql: DataFrame | str, spark: SparkSession | None = None, format: Format = "text", *, actual: bool = False
 ) -> Explanation:
-    """Explains how Dovetail orders the joins of a query. The query is planned, and run only if asked.
+    """Explains how Dovetail orders the joins of a query. The query is planned; it runs only with `actual=True`.
 
     Args:
         df_or_sql: A DataFrame, or the text of a query.
-        spark: The session for a query's text; by default the active one.
-        format: What `print` shows: "text", "html", "json" or "mermaid". `render`, `save` and `to_dict` are there with
-            all of them, and in a notebook the value of a cell is drawn.
-        actual: Runs the query, whose rows go nowhere, and tells how many came out of each join beside the estimates.
+        spark: The session for the text of a query; default: the active session.
+        format: The form that `print` shows: "text", "html", "json" or "mermaid". `render`, `save` and `to_dict` work
+            with each of them, and a notebook draws the value of a cell.
+        actual: Runs the query, discards its rows, and shows the actual rows of each join next to the estimates.
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
-        StatementError: Neither a DataFrame nor text, an unknown format, or text without a session.
-        pyspark.errors.AnalysisException: The query itself is wrong; Spark's own error.
+        StatementError: The argument is neither a DataFrame nor text, the format is unknown, or there is no session for
+            the text.
+        pyspark.errors.AnalysisException: The query is wrong; this is Spark's own error.
 
     Example::
 
         print(dovetail.explain(orders.join(lines, "order_id").join(items, "item_id")))
         dovetail.explain("SELECT ...", spark).save("order.html")
-        print(dovetail.explain("SELECT ...", spark, actual=True))  # how far off were the estimates?
+        print(dovetail.explain("SELECT ...", spark, actual=True))  # compares the estimates with the counts
         dovetail.explain("SELECT ...", spark).to_dict()["groups"][0]["status"]
     """
     checked_format(format)
@@ -146,24 +147,24 @@ def _fetched(spark: SparkSession, query: str, actual: bool) -> dict[str, Any]:
 
 
 def checked_format(format: str) -> str:
-    """The format, where it is one.
+    """Returns the format if it is known.
 
     Raises:
-        StatementError: It is none.
+        StatementError: The format is unknown.
     """
     if format not in _RENDER:
-        raise StatementError(f"format={format!r} is not available. Formats: {', '.join(map(repr, _RENDER))}.")
+        raise StatementError(f"unknown format={format!r}. Formats: {', '.join(map(repr, _RENDER))}.")
     return format
 
 
 def format_of(file: Path) -> str:
-    """The format that a file's name ends in.
+    """The format that the suffix of a file name selects.
 
     Raises:
-        StatementError: It ends in none.
+        StatementError: The suffix is unknown.
     """
     found = _FORMAT_OF_SUFFIX.get(file.suffix.lower())
     if found is None:
         endings = ", ".join(_FORMAT_OF_SUFFIX)
-        raise StatementError(f"'{file.name}' does not tell the format. End it in one of {endings}, or name the format.")
+        raise StatementError(f"unknown suffix of '{file.name}'. Use one of {endings}, or give the format.")
     return found

@@ -1,7 +1,7 @@
-"""Cluster init scripts, for platforms that start Spark themselves: `dovetail init-script`.
+"""Cluster init scripts for platforms that start Spark themselves: `dovetail init-script`.
 
-A library installed through the platform's user interface arrives after Spark has read `spark.sql.extensions`; an init
-script runs before.
+A library that is installed through the platform's user interface arrives after Spark has read `spark.sql.extensions`.
+An init script runs before that.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ CONF_NAME = "spark.conf"
 
 @dataclass(frozen=True)
 class InitScript:
-    """What a cluster needs.
+    """The files for a cluster.
 
     Attributes:
-        script: The init script, a text for bash.
-        conf: What the script sets, as a line of the cluster's Spark configuration.
+        script: The init script, a bash script.
+        conf: The setting that the script makes, as a line of the cluster's Spark configuration.
         jar: The jar to upload to the volume.
-        volume: Directory on the cluster that holds jar and script.
+        volume: Directory on the cluster for the jar and the script.
     """
 
     script: str
@@ -40,18 +40,18 @@ class InitScript:
     volume: str
 
     def steps(self) -> str:
-        """What is left to do, for people."""
+        """The remaining steps, as text for users."""
         return (
             f"1. Upload {self.jar} and the script, as {SCRIPT_NAME}, to {self.volume}\n"
-            f"2. Name {self.volume}/{SCRIPT_NAME} among the cluster's init scripts (Advanced, Init scripts)\n"
-            "   In standard access mode an administrator puts jar and script on the metastore's allowlist.\n"
-            "   Where the cluster's Spark configuration sets extensions already, append with a comma there:\n"
+            f"2. Add {self.volume}/{SCRIPT_NAME} to the cluster's init scripts (Advanced, Init scripts).\n"
+            "   In standard access mode, an administrator adds the jar and the script to the metastore's allowlist.\n"
+            "   If the cluster's Spark configuration already sets extensions, append to that value after a comma:\n"
             f"     {self.conf}\n"
-            "3. Restart the cluster and ask for the proof: dovetail.status(spark), or dovetail_version() in SQL"
+            "3. Restart the cluster and check it: dovetail.status(spark), or dovetail_version() in SQL"
         )
 
     def write(self, directory: Path) -> list[Path]:
-        """Writes script, configuration and jar to a directory, to be uploaded as they are.
+        """Writes the script, the configuration and the jar to a directory, ready to upload.
 
         Returns:
             The files.
@@ -71,16 +71,16 @@ def databricks(volume: str = DEFAULT_VOLUME, spark_version: str | None = None) -
 
     Args:
         volume: Directory of a Unity Catalog volume, or of the workspace.
-        spark_version: Spark of the cluster's runtime; by default that of the installed pyspark.
+        spark_version: Spark version of the cluster's runtime; default: that of the installed pyspark.
 
     Raises:
-        StatementError: The volume is no absolute path.
-        UnsupportedSparkError: No jar for this Spark line.
+        StatementError: The volume is not an absolute path.
+        UnsupportedSparkError: Dovetail has no jar for this Spark line.
     """
     if not re.fullmatch(r"(/[^/\x00-\x1f]+)+/?", volume) or ".." in volume.split("/"):
         raise StatementError(
-            f"volume '{volume}' is not a directory of a cluster. Expected an absolute path such as {DEFAULT_VOLUME}, "
-            "or /Workspace/Shared/dovetail."
+            f"volume '{volume}' is not a directory on a cluster. Give an absolute path such as {DEFAULT_VOLUME} or "
+            "/Workspace/Shared/dovetail."
         )
     jar = Path(jar_path(spark_version))
     template = resources.files("dovetail").joinpath("databricks_init.sh").read_text(encoding="utf-8")

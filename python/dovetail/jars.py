@@ -1,8 +1,8 @@
-"""Which bundled jar belongs to which Spark.
+"""Selects the bundled jar for a Spark version.
 
-One jar per Spark line ("4.1": major and minor), because Catalyst's internals change between minors and Scala's binary
-version between majors. The list of lines is jars/lines.json, written by the build beside the jars; nothing here repeats
-it. A wheel has the jars of all lines; a clone has those that were built there.
+There is one jar per Spark line ("4.1": major and minor), because Catalyst's internals change between minor versions and
+Scala's binary version between major versions. The build writes the list of lines to jars/lines.json; this module does
+not repeat it. A wheel has the jars of all lines; a clone has those that were built there.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class SparkLine:
     Attributes:
         major: 4 of "4.1".
         minor: 1 of "4.1".
-        scala_binary: Scala's binary version in that line's default build, "2.13".
-        built_for: The Spark release that the jar was compiled and tested against, "4.1.3".
+        scala_binary: Binary version of Scala in the default build of that line, "2.13".
+        built_for: The Spark release against which the jar was compiled and tested, "4.1.3".
     """
 
     major: int
@@ -43,53 +43,53 @@ class SparkLine:
 
     @property
     def name(self) -> str:
-        """Major and minor as users write them, "4.1"."""
+        """Major and minor version, "4.1"."""
         return f"{self.major}.{self.minor}"
 
     @property
     def jar_name(self) -> str:
-        """File name of this line's jar in this version of the package."""
+        """File name of the jar of this line in this version of the package."""
         return f"dovetail-spark-{self.name}_{self.scala_binary}-{__version__}.jar"
 
 
 def parse_line(version: str) -> tuple[int, int]:
-    """Major and minor of a Spark version, of vendors' builds too.
+    """Major and minor version of a Spark version; accepts versions of vendors' builds.
 
     >>> parse_line("3.5.2-amzn-1"), parse_line("4.1.0.dev0"), parse_line("4.2")
     ((3, 5), (4, 1), (4, 2))
 
     Raises:
-        UnsupportedSparkError: This is not a version.
+        UnsupportedSparkError: The text is not a version.
     """
     match = _VERSION.fullmatch(version.strip())
     if match is None:
         raise UnsupportedSparkError(
-            f"'{version}' is not a Spark version. Expected major.minor or more, such as 4.1, 3.5.2 or 3.5.2-amzn-1."
+            f"'{version}' is not a Spark version. Give at least major.minor, such as 4.1, 3.5.2 or 3.5.2-amzn-1."
         )
     return int(match["major"]), int(match["minor"])
 
 
 def supported_lines() -> tuple[SparkLine, ...]:
-    """The Spark lines that Dovetail is built for, oldest first.
+    """The Spark lines for which Dovetail is built, oldest first.
 
     Raises:
-        JarMissingError: jars/lines.json is not there (a source tree in which the jars have not been built).
+        JarMissingError: jars/lines.json is missing (a source tree in which the jars are not built).
     """
     lines_file = JARS / "lines.json"
     if not lines_file.is_file():
         raise JarMissingError(
-            f"no Dovetail jars in {JARS}: lines.json is missing there. In a clone run `make jars`; "
-            "otherwise install the wheel again: pip install --force-reinstall dovetail-spark."
+            f"no Dovetail jars in {JARS}: the file lines.json is missing. In a clone, run `make jars`; "
+            "otherwise reinstall the wheel: pip install --force-reinstall dovetail-spark."
         )
     lines = json.loads(lines_file.read_text(encoding="utf-8"))
     return tuple(sorted(SparkLine(*parse_line(line["line"]), line["scalaBinary"], line["spark"]) for line in lines))
 
 
 def line_of(spark_version: str) -> SparkLine:
-    """The supported line that a Spark version belongs to.
+    """The supported line of a Spark version.
 
     Raises:
-        UnsupportedSparkError: No jar for this line; the message lists the supported ones.
+        UnsupportedSparkError: Dovetail has no jar for this line; the message lists the supported lines.
     """
     lines = supported_lines()
     wanted = parse_line(spark_version)
@@ -99,8 +99,8 @@ def line_of(spark_version: str) -> SparkLine:
     names = ", ".join(line.name for line in lines)
     newer = wanted > (lines[-1].major, lines[-1].minor)
     advice = (
-        f"It is newer than every Spark this Dovetail ({__version__}) was built for: upgrade dovetail-spark (pip "
-        f"install -U dovetail-spark), or use pyspark {lines[-1].name} (pip install 'pyspark=={lines[-1].name}.*')."
+        "This Spark is newer than all supported lines. Upgrade Dovetail (pip install -U dovetail-spark), or use "
+        f"pyspark {lines[-1].name} (pip install 'pyspark=={lines[-1].name}.*')."
         if newer
         else f"Use one of the supported Spark versions (pip install 'pyspark=={lines[-1].name}.*')."
     )
@@ -110,10 +110,10 @@ def line_of(spark_version: str) -> SparkLine:
 
 
 def pyspark_version() -> str:
-    """Version of the installed pyspark, found without starting anything.
+    """Version of the installed pyspark; does not start Spark.
 
     Raises:
-        PySparkMissingError: There is none.
+        PySparkMissingError: pyspark is not installed.
     """
     try:
         import pyspark
@@ -121,8 +121,8 @@ def pyspark_version() -> str:
         if missing.name != "pyspark":
             raise
         raise PySparkMissingError(
-            "pyspark is not installed, so Dovetail cannot tell which jar is needed. Install it (pip install "
-            "'dovetail-spark[spark]'), or name the Spark version: dovetail.jar_path('4.1')."
+            "pyspark is not installed, so Dovetail cannot select a jar. Install pyspark (pip install "
+            "'dovetail-spark[spark]'), or give the Spark version: dovetail.jar_path('4.1')."
         ) from None
     version = getattr(pyspark, "__version__", None)
     if version:
@@ -133,7 +133,7 @@ def pyspark_version() -> str:
         except metadata.PackageNotFoundError:
             continue
     raise PySparkMissingError(
-        "the installed pyspark does not tell its version; name it: dovetail.jar_path('4.1') for Spark 4.1."
+        "the installed pyspark has no version. Give the Spark version: dovetail.jar_path('4.1') for Spark 4.1."
     )
 
 
@@ -141,14 +141,14 @@ def jar_path(spark_version: str | None = None) -> str:
     r"""Path of the Dovetail jar for a Spark version, for `spark-submit --jars`.
 
     Args:
-        spark_version: A Spark version or line ("4.1", "3.5.2-amzn-1"); by default that of the installed pyspark.
+        spark_version: Spark version or line ("4.1", "3.5.2-amzn-1"); default: that of the installed pyspark.
 
     Returns:
-        Absolute path of a jar inside the installed package.
+        Absolute path of the jar in the installed package.
 
     Raises:
-        UnsupportedSparkError: No jar for this Spark line.
-        PySparkMissingError: No version given and no pyspark installed.
+        UnsupportedSparkError: Dovetail has no jar for this Spark line.
+        PySparkMissingError: No version is given, and pyspark is not installed.
         JarMissingError: The line is supported, but its jar is missing from the installation.
 
     Example::
@@ -160,7 +160,7 @@ def jar_path(spark_version: str | None = None) -> str:
     jar = JARS / line.jar_name
     if not jar.is_file():
         raise JarMissingError(
-            f"the Dovetail jar for Spark {line.name} is missing: {jar}. In a clone it was not built: run "
-            f"`make jar-{line.name}`. Otherwise install the wheel again: pip install --force-reinstall dovetail-spark."
+            f"the Dovetail jar for Spark {line.name} is missing: {jar}. In a clone, build it with "
+            f"`make jar-{line.name}`. Otherwise reinstall the wheel: pip install --force-reinstall dovetail-spark."
         )
     return str(jar)

@@ -1,9 +1,9 @@
-"""`dovetail.pins`: join orders under a name, which stay when statistics change.
+"""`dovetail.pins`: named join orders that stay when statistics change.
 
-A pin is taken by every query with the same tables and predicates, whatever its constants and aliases. Pins are kept in
-the statistics store, so all sessions and applications that share it have them.
+A pin applies to every query with the same tables and predicates, regardless of constants and aliases. Pins are stored
+in the statistics store, so all sessions and applications that share the store have them.
 
-    dovetail.pins.capture(spark, "nightly", "SELECT ...")       # the order that it gets now
+    dovetail.pins.capture(spark, "nightly", "SELECT ...")       # the order that the query gets now
     dovetail.pins.capture(spark, "nightly", "SELECT ...", order="((sales item) store)")
     dovetail.pins.all(spark)
     dovetail.pins.remove(spark, "nightly")
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pin:
-    """The order of one group of joins; a query of several groups has several under one name.
+    """The pinned order of one group of joins. A query with several groups has several pins of one name.
 
     Attributes:
-        name: Its name.
-        order: As explain writes it.
-        relations: What it orders.
-        created: When, in UTC, as ISO 8601 writes it.
-        query: The query that it was made of.
-        used: How many queries were planned by it since the application started.
-        place: The file it is kept in, or "this application" where the store cannot be written.
+        name: Name of the pin.
+        order: The order, in the notation of explain.
+        relations: The relations that it orders.
+        created: Time of creation in UTC, in ISO 8601 format.
+        query: The query from which the pin was made.
+        used: Number of queries that used the pin since the application started.
+        place: The file that stores the pin, or "this application" if the store is not writable.
     """
 
     name: str
@@ -46,16 +46,17 @@ class Pin:
 
 
 def capture(spark: SparkSession, name: str, sql: str, order: str | None = None) -> tuple[Pin, ...]:
-    """Pins the order of a query, in the place of a pin of the same name.
+    """Pins the order of a query; replaces a pin of the same name.
 
     Args:
         spark: A session with Dovetail, classic or Connect.
-        name: For the pin.
+        name: Name of the pin.
         sql: The query; it is planned, not run.
-        order: As explain writes it, e.g. ``((sales item) store)``; the order that the query gets now if not given.
+        order: The order in the notation of explain, e.g. ``((sales item) store)``; default: the order that the query
+            gets now.
 
     Returns:
-        The pin, once per group of three or more relations.
+        One pin per group of three or more relations.
     """
     _sql.require_dovetail(spark)
     chosen = "" if order is None else f" AS {string_literal(order, Quotes.DOUBLED)}"
@@ -64,7 +65,7 @@ def capture(spark: SparkSession, name: str, sql: str, order: str | None = None) 
 
 
 def all(spark: SparkSession) -> tuple[Pin, ...]:
-    """All pins, by name."""
+    """All pins, sorted by name."""
     found = _sql.function_rows(spark, "dovetail_pins")
     return tuple(Pin(**{**row, "relations": tuple(row["relations"])}) for row in found)
 
@@ -76,13 +77,13 @@ def remove(spark: SparkSession, name: str) -> None:
 
 
 def save(spark: SparkSession, path: str) -> None:
-    """Writes all pins to a file, on any file system that the cluster knows."""
+    """Writes all pins to a file, on any file system of the cluster."""
     _sql.require_dovetail(spark)
     _sql.rows(spark, f"DOVETAIL SAVE PINS {string_literal(path, Quotes.DOUBLED)}")
 
 
 def load(spark: SparkSession, path: str) -> tuple[Pin, ...]:
-    """Adds the pins of a file, in the place of those of the same names; returns all pins."""
+    """Adds the pins in a file, replaces pins of the same names, and returns all pins."""
     _sql.require_dovetail(spark)
     _sql.rows(spark, f"DOVETAIL LOAD PINS {string_literal(path, Quotes.DOUBLED)}")
     return all(spark)
@@ -90,5 +91,5 @@ def load(spark: SparkSession, path: str) -> tuple[Pin, ...]:
 
 def _name(name: str) -> str:
     if not name or "`" in name:
-        raise StatementError(f"{name!r} is no name for a pin: it must not be empty, nor hold a backtick.")
+        raise StatementError(f"{name!r} is not a valid pin name: it must not be empty or contain a backtick.")
     return quote(name)

@@ -1,4 +1,4 @@
-"""`status` and `version`: is Dovetail on in this session? Spark starts all the same without its jar, so ask."""
+"""`status` and `version`: is Dovetail active in this session? Spark also starts if Dovetail's jar is missing."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Status:
-    """Dovetail as the session has it.
+    """Version and state of Dovetail in a session.
 
     Attributes:
         version: Version of the jar, "0.1.0".
-        spark_line: Spark line that the jar is for, "4.1".
-        spark_version: Spark that runs, "4.1.3".
-        scala_version: Scala that runs, "2.13.17".
-        enabled: Value of `spark.dovetail.enabled`: False leaves every plan to Spark.
+        spark_line: Spark line of the jar, "4.1".
+        spark_version: Version of the running Spark, "4.1.3".
+        scala_version: Version of the running Scala, "2.13.17".
+        enabled: Value of `spark.dovetail.enabled`; if False, Spark plans every query alone.
     """
 
     version: str
@@ -30,7 +30,7 @@ class Status:
     enabled: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as a plain dictionary."""
+        """The status as a plain dictionary."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -40,13 +40,13 @@ class Status:
 
 
 def status(spark: SparkSession) -> Status:
-    """Dovetail's version and state in a session.
+    """Returns the version and state of Dovetail in a session.
 
     Args:
         spark: A session, classic or Connect.
 
     Raises:
-        NotEnabledError: The session does not have Dovetail; the message says how to get it.
+        NotEnabledError: The session does not have Dovetail; the message says how to enable it.
 
     Example::
 
@@ -57,7 +57,7 @@ def status(spark: SparkSession) -> Status:
 
 
 def version(spark: SparkSession) -> str:
-    """Version of the Dovetail jar in a session, "0.1.0"; `dovetail.__version__` is that of the Python package.
+    """Version of the Dovetail jar in a session, "0.1.0". `dovetail.__version__` is the version of the package.
 
     Raises:
         NotEnabledError: The session does not have Dovetail.

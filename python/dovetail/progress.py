@@ -1,4 +1,4 @@
-"""Progress of long work on stderr: a bar where rich is installed and someone watches, else one line per step."""
+"""Progress of long work on stderr: a bar if rich is installed and stderr is a terminal, else one line per step."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""`dovetail.rows`: numbers of rows that somebody knows better than any estimate, for this session.
+"""`dovetail.rows`: known row counts, which replace estimates in this session.
 
     dovetail.rows.tell(spark, 1_000_000, table="sales")
     dovetail.rows.tell(spark, 1200, sql="SELECT * FROM sales s JOIN item i ON s.item_id = i.item_id WHERE i.class = 7")
     dovetail.rows.all(spark)
     dovetail.rows.forget(spark)
 
-The number of a query holds wherever a query joins the same tables by the same predicates, also as a part of more.
+The row count of a query applies wherever a query joins the same tables with the same predicates, also as part of a
+larger query.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KnownRows:
-    """A number of rows that was told.
+    """A known row count.
 
     Attributes:
         kind: "table" or "query".
-        text: The table or the query, as it was written.
-        rows: The number.
-        relations: What the query joins, in the form in which other queries are compared with it.
+        text: The table or the query, as written.
+        rows: The row count.
+        relations: The relations that the query joins, in the canonical form that is compared with other queries.
     """
 
     kind: str
@@ -39,40 +40,40 @@ class KnownRows:
 
 
 def tell(spark: SparkSession, rows: int, *, sql: str | None = None, table: str | None = None) -> None:
-    """Tells how many rows a query returns, or a table has.
+    """Sets the row count of a query or a table.
 
     Args:
         spark: A session with Dovetail, classic or Connect.
-        rows: The number.
-        sql: A query; it is planned, not run. Columns that it selects do not matter.
-        table: A table, in the place of `sql`.
+        rows: The row count.
+        sql: A query; it is planned, not run. Its selected columns do not matter.
+        table: A table, instead of `sql`.
     """
     _sql.require_dovetail(spark)
     if not isinstance(rows, int) or rows < 0:
-        raise StatementError(f"{rows} is no number of rows: it is a whole number, 0 or more.")
+        raise StatementError(f"rows={rows} is not allowed: give a whole number, 0 or more.")
     _sql.rows(spark, f"DOVETAIL SET ROWS {rows} FOR {_target(sql, table)}")
 
 
 def all(spark: SparkSession) -> tuple[KnownRows, ...]:
-    """All numbers that this session was told, in their order."""
+    """All known row counts of this session, in the order in which they were set."""
     found = _sql.function_rows(spark, "dovetail_rows")
     return tuple(KnownRows(**{**row, "relations": tuple(row["relations"])}) for row in found)
 
 
 def forget(spark: SparkSession, *, sql: str | None = None, table: str | None = None) -> None:
-    """Forgets the number of a query or of a table; all numbers where neither is given."""
+    """Removes the row count of a query or of a table; without both, removes all row counts."""
     _sql.require_dovetail(spark)
     _sql.rows(spark, "DOVETAIL FORGET ROWS" + ("" if sql is None and table is None else f" FOR {_target(sql, table)}"))
 
 
 def save(spark: SparkSession, path: str) -> None:
-    """Writes all numbers to a file, on any file system that the cluster knows."""
+    """Writes all row counts to a file, on any file system of the cluster."""
     _sql.require_dovetail(spark)
     _sql.rows(spark, f"DOVETAIL SAVE ROWS {string_literal(path, Quotes.DOUBLED)}")
 
 
 def load(spark: SparkSession, path: str) -> tuple[KnownRows, ...]:
-    """Adds the numbers of a file: a JSON list of ``{"query": …, "rows": …}`` or ``{"table": …, "rows": …}``."""
+    """Adds the row counts in a file: a JSON list of ``{"query": …, "rows": …}`` or ``{"table": …, "rows": …}``."""
     _sql.require_dovetail(spark)
     _sql.rows(spark, f"DOVETAIL LOAD ROWS {string_literal(path, Quotes.DOUBLED)}")
     return all(spark)
@@ -80,5 +81,5 @@ def load(spark: SparkSession, path: str) -> tuple[KnownRows, ...]:
 
 def _target(sql: str | None, table: str | None) -> str:
     if (sql is None) == (table is None):
-        raise StatementError("rows are of a query or of a table: give one of sql and table.")
+        raise StatementError("give either sql or table, not both or none.")
     return f"TABLE {quote_name(parse_name(table))}" if table is not None else str(sql)

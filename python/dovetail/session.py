@@ -1,8 +1,8 @@
-"""`enable`: puts Dovetail's jar and extension class into a session builder.
+"""`enable`: adds Dovetail's jar and extension class to a session builder.
 
-It decides in this order: is the session elsewhere (refuse), does one run already (refuse, unless it has Dovetail), was
-the JVM started without the jar (refuse); else which jar, and where its path and the class have to be appended so that
-nothing that was there is lost.
+It refuses in three cases, checked in this order: the session is on a remote server; a session without Dovetail already
+runs; the JVM was started without the jar. Otherwise it chooses the jar, and appends the jar and the class to the
+existing values.
 """
 
 from __future__ import annotations
@@ -34,26 +34,27 @@ Builder = TypeVar("Builder")
 
 
 def enable(builder: Builder, **config: Any) -> Builder:
-    """Adds Dovetail to a session builder; the next `getOrCreate()` starts a session that has it.
+    """Adds Dovetail to a session builder; the next `getOrCreate()` starts a session with Dovetail.
 
-    The jar bundled for the installed pyspark is appended to `spark.jars`, the class `dovetail.DovetailExtensions` to
-    `spark.sql.extensions`, behind what the builder, PYSPARK_SUBMIT_ARGS and spark-defaults.conf have there. Options set
-    on the builder *after* this call replace ours, as Spark has it: call it last. `dovetail.status(spark)` proves that
-    it is on.
+    This appends the jar for the installed pyspark to `spark.jars`, and the class `dovetail.DovetailExtensions` to
+    `spark.sql.extensions`. It keeps the values from the builder, PYSPARK_SUBMIT_ARGS and spark-defaults.conf. Call it
+    last, because options that are set on the builder *after* this call replace these values. `dovetail.status(spark)`
+    shows whether Dovetail is active.
 
     Args:
-        builder: `SparkSession.builder`, with or without options; for Spark Connect one with `.remote("local[*]")`.
-        **config: Settings by their `dovetail.Config` names, e.g. `card_weight=0.5`. Only those given here are set.
+        builder: `SparkSession.builder`, with or without options; for Spark Connect a builder with
+            `.remote("local[*]")`.
+        **config: Settings by their `dovetail.Config` names, e.g. `card_weight=0.5`. Other settings are not changed.
 
     Returns:
         The same builder.
 
     Raises:
-        SessionRunningError: A session without Dovetail, or a JVM without its jar, runs in this process already.
-        RemoteServerError: The builder points to a Spark Connect server elsewhere.
-        UnsupportedSparkError: There is no jar for the installed pyspark.
+        SessionRunningError: A session without Dovetail, or a JVM without its jar, already runs in this process.
+        RemoteServerError: The builder points to a remote Spark Connect server.
+        UnsupportedSparkError: Dovetail has no jar for the installed pyspark.
         JarMissingError: The jar is missing from this installation.
-        ConfigError: A setting's name or value is wrong, here or among the builder's options.
+        ConfigError: The name or value of a setting is wrong, in `config` or in the builder's options.
 
     Example::
 
@@ -114,7 +115,7 @@ def _options(builder: object) -> dict[str, str]:
     if not isinstance(options, dict) or not hasattr(builder, "config"):
         raise TypeError(
             f"enable() takes a session builder such as SparkSession.builder, got {type(builder).__name__}. "
-            "For a session that runs already see dovetail.status(spark)."
+            "To check a running session, call dovetail.status(spark)."
         )
     return {key: str(value) for key, value in options.items()}
 
@@ -140,8 +141,8 @@ def _jar(options: dict[str, str]) -> str:
             line = line_of(version)
             if not name.startswith(f"dovetail-spark-{line.name}_"):
                 raise UnsupportedSparkError(
-                    f"spark.jars has {entry} already, which is not for the running Spark line {line.name} (pyspark "
-                    f"{version}). Take it out; enable() adds the right one by itself."
+                    f"spark.jars already contains {entry}, which does not fit the running Spark line {line.name} "
+                    f"(pyspark {version}). Remove it; enable() adds the right jar."
                 )
             return entry
     return jar_path(version)
@@ -152,11 +153,11 @@ def _refuse_remote(options: dict[str, str]) -> None:
     if remote is None or not remote.startswith("sc://"):
         return
     raise RemoteServerError(
-        f"{remote} is a Spark Connect server: its jars and extensions are chosen where it is started, not by its "
-        "clients. Start it with\n"
+        f"{remote} is a Spark Connect server. Its start command chooses jars and extensions, not its clients. Start it "
+        "with\n"
         "  start-connect-server.sh --jars <path of the jar> --conf spark.sql.extensions=dovetail.DovetailExtensions\n"
-        "where `dovetail jar-path --spark-version <version of the server>` prints the path of the jar to copy there. "
-        "Then connect without enable(): dovetail.status(spark) shows whether it is on, and every other call works as "
+        "`dovetail jar-path --spark-version <version of the server>` prints the path of the jar to copy there. Then "
+        "connect without enable(). dovetail.status(spark) shows whether Dovetail is active; every other call works as "
         "usual."
     )
 
@@ -181,20 +182,20 @@ def _value_part(word: str) -> str:
 
 _SUBMIT_ADVICE = (
     "spark-submit --jars $(dovetail jar-path) --conf spark.sql.extensions=dovetail.DovetailExtensions ... "
-    "(`dovetail submit-args` prints these words)"
+    "(`dovetail submit-args` prints these options)"
 )
 _RUNNING = (
-    "a Spark session without Dovetail runs in this process already, and Spark reads jars and extensions only when it "
-    "starts. In a script call enable() before the first getOrCreate(). In a notebook restart the kernel and call "
-    "enable() in the first cell. Where the platform starts the session for you (Databricks, a shared cluster), set its "
+    "a Spark session without Dovetail already runs in this process, and Spark reads jars and extensions only at its "
+    "start. In a script, call enable() before the first getOrCreate(). In a notebook, restart the kernel and call "
+    "enable() in the first cell. If the platform starts the session for you (Databricks, a shared cluster), change its "
     f"configuration: {_SUBMIT_ADVICE}."
 )
 _JVM_WITHOUT_JAR = (
-    "the session was stopped, but its JVM still runs in this process, and it was started without Dovetail's jar: a new "
-    "session would not find it. Restart Python (in a notebook: the kernel) and call enable() before the first "
+    "the session was stopped, but its JVM still runs in this process. It was started without Dovetail's jar, so a new "
+    "session would not find the jar. Restart Python (in a notebook: the kernel) and call enable() before the first "
     "getOrCreate()."
 )
 _SUBMITTED_WITHOUT_JAR = (
-    "this job was started by spark-submit, whose JVM is older than this script and has no Dovetail jar on its class "
-    f"path. Submit it with the jar: {_SUBMIT_ADVICE}."
+    "spark-submit started the JVM of this job before this script, without the Dovetail jar on its class path. Submit "
+    f"the job with the jar: {_SUBMIT_ADVICE}."
 )

@@ -17,7 +17,7 @@ def render(report: Report) -> str:
     for group in report.groups:
         lines += _group(group)
     if not report.groups:
-        lines.append('  none["No group of three or more relations: nothing to reorder."]')
+        lines.append('  none["No group of joins has three or more relations: nothing to reorder."]')
     return "\n".join(lines)
 
 

@@ -59,7 +59,7 @@ def _group(group: Group, of: int) -> str:
         told = [tag("li", text(f"{m.table}: {lack(m)} "), tag("code", text(m.statement))) for m in group.missing]
         parts.append(tag("div", text("Statistics that would help:"), tag("ul", *told), class_="note"))
     if group.guessed:
-        told_of = text(f"Rows are guessed for {', '.join(group.guessed)}; statistics would help: ")
+        told_of = text(f"Rows are guessed for {', '.join(group.guessed)}. Statistics would help: ")
         parts.append(tag("p", told_of, tag("code", text(advice(group.guessed))), class_="note"))
     parts.append(_figures(group))
     written = "Written order"
@@ -94,16 +94,14 @@ def _figures(group: Group) -> str:
     graph = graph_picture.draw(group)
     if graph:
         figures.append(
-            _figure("Join graph", "point at a line for its condition", graph, graph_picture.is_crowded(group))
+            _figure("Join graph", "hover over a line to see its condition", graph, graph_picture.is_crowded(group))
         )
     errors = error_picture.draw(group.plan) if group.plan is not None else ""
     if errors:
-        figures.append(_figure("Estimated and actual rows", "dotted: ten times off", errors))
+        figures.append(_figure("Estimated and actual rows", "dotted line: off by a factor of ten", errors))
     if not figures:
         return ""
-    key = (
-        "Orders: number in the circle as in the table, beside it the rows that come out, larger where there are more; "
-    )
+    key = "Orders: the number in a circle is the step in the table, with its result rows; more rows, larger circle; "
     key += f"orange: at least {tree_picture.COSTLY:.0%} of the cost."
     return tag("div", *figures, class_="figures") + tag("p", text(key), class_="soft")
 
@@ -133,7 +131,7 @@ def _joins(tree: Tree, title: str) -> str:
     keys = [tag("span", "", class_=f"key {part}", aria_hidden="true") + text(part) for part in COST_PARTS]
     why = [tag("li", text(line)) for line in reasons(tree.joins)]
     told = tag("details", tag("summary", "Why these methods"), tag("ul", *why)) if why else ""
-    saved = ", hatched: saved of a scan" if any(join.parts.get("scan", 0.0) < 0 for join in tree.joins) else ""
+    saved = ", hatched: saved reading of a scan" if any(join.parts.get("scan", 0.0) < 0 for join in tree.joins) else ""
     return _scroll(table, title) + tag("p", "Parts of the cost:", *keys, saved, class_="soft") + told
 
 

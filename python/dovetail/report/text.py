@@ -23,7 +23,7 @@ NARROWEST_CONDITION = 12
 MOST_REASONS = 10
 MOST_MISSING = 10
 
-NOTHING = "No group of three or more relations: nothing to reorder."
+NOTHING = "No group of joins has three or more relations: nothing to reorder."
 
 
 def render(report: Report) -> str:
@@ -56,7 +56,7 @@ def _group(group: Group, of: int) -> list[str]:
     if group.runner_up is not None:
         lines.append(f"  runner-up: {second_order(group.runner_up)}")
     if group.missing:
-        lines.append("  statistics that would help, and what collects them")
+        lines.append("  statistics that would help, and the statements that collect them")
     for missing in (group.missing or ())[:MOST_MISSING]:
         lines += [*_wrapped(f"{missing.table}: {lack(missing)}", "    ", "      "), f"      {missing.statement};"]
     if len(group.missing or ()) > MOST_MISSING:
@@ -70,10 +70,10 @@ def lack(missing: Missing) -> str:
     """What is not known of a table, and how much depends on it.
 
     >>> lack(Missing("sales", ("item",), "never analyzed; 10 rows from footer", 0.5, "DOVETAIL ANALYZE TABLE sales"))
-    'never analyzed; 10 rows from footer; values guessed of item; in joins of 50 % of the cost'
+    'never analyzed; 10 rows from footer; distinct values guessed for item; its joins have 50 % of the cost'
     """
-    guessed = f"; values guessed of {', '.join(missing.columns)}" if missing.columns else ""
-    share = "" if missing.cost_share is None else f"; in joins of {100 * missing.cost_share:.0f} % of the cost"
+    guessed = f"; distinct values guessed for {', '.join(missing.columns)}" if missing.columns else ""
+    share = "" if missing.cost_share is None else f"; its joins have {100 * missing.cost_share:.0f} % of the cost"
     return f"{missing.reason}{guessed}{share}"
 
 
@@ -174,7 +174,7 @@ def _reasons(tree: Tree) -> list[str]:
     dear = [join for join in tree.joins if (join.cost or 0.0) >= least][:MOST_REASONS]
     lines = [line for why in reasons(dear, runner_up=True) for line in _wrapped(why, "    ", "      ")]
     others = len(tree.joins) - len(dear)
-    return [*lines, f"    and of {others} joins that cost less: in HTML and JSON"] if lines and others else lines
+    return [*lines, f"    HTML and JSON have the reasons of {others} cheaper joins"] if lines and others else lines
 
 
 def step(join: Join) -> str:

@@ -40,7 +40,7 @@ def test_queries_are_put_together_and_run_leaves_nothing_to_advise(spark: SparkS
     assert shares == sorted(shares, reverse=True)
     assert all(one.state == "unknown" and "in " in one.reason for one in advice)
 
-    assert "3 tables are worth analyzing" in str(advice)
+    assert "3 tables should be analyzed" in str(advice)
     assert advice.statements[0] in str(advice)
     plain = advice.to_dict()
     assert json.loads(json.dumps(plain)) == plain

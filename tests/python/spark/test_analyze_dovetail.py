@@ -72,7 +72,7 @@ def test_a_view_a_database_and_partitions(spark: SparkSession, tables: str) -> N
 def test_notes_are_warnings_at_the_callers_line(spark: SparkSession) -> None:
     spark.sql("DROP TABLE IF EXISTS parted")
     spark.sql("CREATE TABLE parted USING parquet PARTITIONED BY (p) AS SELECT 1 AS id, 1 AS p")
-    with pytest.warns(DovetailWarning, match="no file is in these partitions") as warned:
+    with pytest.warns(DovetailWarning, match="these partitions have no files") as warned:
         dovetail.analyze(spark, "parted", partitions={"p": 2}, progress=False)
     assert [warning.filename for warning in warned if warning.category is DovetailWarning] == [__file__]
 

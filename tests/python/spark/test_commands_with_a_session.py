@@ -75,14 +75,14 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
         (["explain", "SELECT 1", "--file", "x.sql"], "not both or none"),
         (["compare", "--file", "nosuch.sql"], "--file nosuch.sql cannot be read: No such file or directory"),
         (["explain", "SELECT 1", "--format", "pdf"], "Formats: 'text', 'html', 'json', 'mermaid'"),
-        (["explain", "SELECT 1", "--output", "x.pdf"], "'x.pdf' does not tell the format"),
+        (["explain", "SELECT 1", "--output", "x.pdf"], "unknown suffix of 'x.pdf'"),
         (["explain", "SELECT 1", "--view", "sales"], "such as --view sales=/data/sales.parquet"),
         (["analyze", "t", "--conf", "x"], "such as --conf spark.sql.shuffle.partitions=8"),
         (["explain", " ; "], "the query is empty"),
         (["explain", "SELECT 1", "--output", "no/such/x.html"], "there is no directory no/such"),
         (
             ["explain", "SELECT 1", "--remote", "sc://127.0.0.1:1"],
-            "nothing answers at sc://127.0.0.1:1: Connection",
+            "no Spark Connect server answers at sc://127.0.0.1:1: Connection",
         ),
     ],
 )

@@ -64,7 +64,7 @@ STATEMENTS = [
     ("SELECT * FROM dovetail_explain('SELECT 1', 'text', 'x')", "'x' is not known. Allowed: planned, actual"),
     ("SELECT * FROM dovetail_estimate('DROP TABLE t')", "dovetail_estimate takes a query (SELECT …), not a command"),
     ("SET spark.dovetail.reorder.minGain = 2", "spark.dovetail.reorder.minGain must be from 0.0 to 1.0"),
-    ("SET spark.dovetail.cost.constants = x=1", "'x' is none of rowProduced, "),
+    ("SET spark.dovetail.cost.constants = x=1", "'x' is not one of rowProduced, "),
 ]
 
 
@@ -135,10 +135,10 @@ CALLS: list[tuple[Callable[[SparkSession], object], str]] = [
     (lambda spark: dovetail.stats(spark, 5), "the name of a table is expected, got int"),  # type: ignore[arg-type]
     (lambda _: dovetail.status(None), "a Spark session is expected as the first argument, got NoneType"),  # type: ignore[arg-type]
     (lambda spark: dovetail.compare(spark, 3), "compare takes the text of a query, got int"),  # type: ignore[arg-type]
-    (lambda spark: dovetail.rows.tell(spark, 2.5, table="t"), "2.5 is no number of rows: it is a whole number"),  # type: ignore[arg-type]
+    (lambda spark: dovetail.rows.tell(spark, 2.5, table="t"), "rows=2.5 is not allowed: give a whole number"),  # type: ignore[arg-type]
     (
         lambda spark: dovetail.enable(SparkSession.builder.config("spark.dovetail.reorder.mingain", "0.1")),
-        "no setting spark.dovetail.reorder.mingain. Did you mean spark.dovetail.reorder.minGain",
+        "unknown setting spark.dovetail.reorder.mingain. Did you mean spark.dovetail.reorder.minGain",
     ),
 ]
 
@@ -156,11 +156,11 @@ def test_calls(spark: SparkSession, tables: str, call: Callable[[SparkSession], 
 @pytest.mark.parametrize(
     ("hint", "told"),
     [
-        ("DOVETAIL_ORDER('((s i) t)')", "the order '((s i) t)' is not used: 's' is none of sales, item, store"),
+        ("DOVETAIL_ORDER('((s i) t)')", "the order '((s i) t)' is not used: 's' is not one of sales, item, store"),
         ("DOVETAIL_ORDER(sales, item, store)", "DOVETAIL_ORDER is not used: it takes an order in quotes, as in"),
         (
             "DOVETAIL_ODER('sales item store')",
-            "DOVETAIL_ODER is not used: there is no such hint. Allowed: DOVET",
+            "DOVETAIL_ODER is not used: unknown hint. Allowed: DOVET",
         ),
     ],
 )
@@ -171,12 +171,12 @@ def test_hints_without_effect_are_told(spark: SparkSession, tables: str, hint: s
 
 def test_a_file_of_something_else(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "rows.json").write_text('[{"query": "SELECT 1"}]')
-    with pytest.raises(Exception, match=r"an entry has a query or a table, and rows of 0 or more, not"):
+    with pytest.raises(Exception, match=r"an entry must have a query or a table, and rows of 0 or more; found"):
         dovetail.rows.load(spark, str(tmp_path / "rows.json"))
 
 
 def test_a_partition_without_files(spark: SparkSession, tables: str) -> None:
-    with pytest.warns(dovetail.errors.DovetailWarning, match="no file is in these partitions: nothing was read"):
+    with pytest.warns(dovetail.errors.DovetailWarning, match="these partitions have no files: nothing was read"):
         dovetail.analyze(spark, "star.sales", partitions={"year": 1999}, progress=False)
 
 

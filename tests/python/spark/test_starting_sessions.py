@@ -166,7 +166,7 @@ say(SparkContext._gateway)
         str(tmp_path),
     )
     name, value, option, remote, environment, no_session, no_builder, no_jar, newer, gateway = lines(done)
-    assert name.startswith("ConfigError | there is no setting 'card_wait'. Did you mean card_weight?")
+    assert name.startswith("ConfigError | unknown setting 'card_wait'. Did you mean card_weight?")
     assert value.startswith("ConfigError | card_weight=2")
     assert option.startswith("ConfigError | cost_model='cheap'")
     assert option.endswith("it takes 'physical' or 'cardWeight'.")

@@ -79,7 +79,7 @@ def test_what_is_wrong_is_said(star: SparkSession) -> None:
         dovetail.rows.tell(star, 3)
     with pytest.raises(StatementError, match="0 or more"):
         dovetail.rows.tell(star, -3, table="sf")
-    with pytest.raises(StatementError, match="no name for a pin"):
+    with pytest.raises(StatementError, match="not a valid pin name"):
         dovetail.pins.capture(star, "`", QUERY.format(1))
     with pytest.raises(Exception, match="there is no pin 'nosuch'"):
         dovetail.pins.remove(star, "nosuch")

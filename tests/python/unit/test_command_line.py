@@ -41,7 +41,7 @@ def test_submit_args(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     result = run(app, ["submit-args"])
     words = f"--jars {dovetail.jar_path()} --conf spark.sql.extensions=dovetail.DovetailExtensions\n"
     assert (result.exit_code, result.stdout) == (0, words)
-    assert "append with a comma" in result.stderr
+    assert "after a comma" in result.stderr
 
 
 def test_submit_args_show_how_to_keep_what_spark_defaults_have(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -53,12 +53,12 @@ def test_submit_args_show_how_to_keep_what_spark_defaults_have(monkeypatch: pyte
 
 @pytest.mark.parametrize("status", ["ok", "warning", "failed"])
 def test_doctor_fails_where_a_check_fails(monkeypatch: pytest.MonkeyPatch, status: str) -> None:
-    checks = [doctor.Check("java", status, "8 [/usr/bin]", "install a JDK 17")]  # type: ignore[arg-type]
+    checks = [doctor.Check("java", status, "8 [/usr/bin]", "install Java 17")]  # type: ignore[arg-type]
     monkeypatch.setattr(doctor, "examine", lambda: checks)
     result = run(app, ["doctor"])
     assert result.exit_code == (1 if status == "failed" else 0)
     assert "8 [/usr/bin]" in result.stdout
-    assert "java: install a JDK 17" in result.stdout
+    assert "java: install Java 17" in result.stdout
     as_json = run(app, ["doctor", "--json"])
     assert as_json.exit_code == result.exit_code
     assert json.loads(as_json.stdout) == [checks[0].to_dict()]

@@ -23,9 +23,9 @@ def test_equal_digests_do_not_differ() -> None:
 @pytest.mark.parametrize(
     ("ours", "said"),
     [
-        (digest(rows=3, c3=[1.0, 1.0]), "2 rows without Dovetail, 3 with it"),
+        (digest(rows=3, c3=[1.0, 1.0]), "2 rows without, 3 with Dovetail"),
         (digest(hash="0", c3=[1.0, 1.0]), "columns that are not floating point"),
-        (digest(c3=[1.1, 1.1]), "floating-point column 4: 1.0 without Dovetail, 1.1 with it"),
+        (digest(c3=[1.1, 1.1]), "floating-point column 4: 1.0 without, 1.1 with Dovetail"),
         (digest(c3=[1.0, 1.2]), "floating-point column 4"),
         (digest(), "floating-point column 4"),
     ],
@@ -76,6 +76,6 @@ def test_a_comparison_reads_as_a_table() -> None:
 
 
 def test_a_different_answer_is_loud() -> None:
-    comparison = Comparison("SELECT 1", run((1.0,), (), 0), run((1.0,), (), 0), ("2 rows without Dovetail, 3 with it",))
+    comparison = Comparison("SELECT 1", run((1.0,), (), 0), run((1.0,), (), 0), ("2 rows without, 3 with Dovetail",))
     assert not comparison.same_answer
-    assert str(comparison).endswith("DIFFERENT ANSWERS: 2 rows without Dovetail, 3 with it")
+    assert str(comparison).endswith("DIFFERENT ANSWERS: 2 rows without, 3 with Dovetail")

@@ -45,11 +45,11 @@ def test_java_versions(output: str, release: int | None) -> None:
 def test_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     assert check("java").status == "failed"
-    assert "point JAVA_HOME to it" in check("java").fix
+    assert "set JAVA_HOME to it" in check("java").fix
     monkeypatch.delenv("JAVA_HOME")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert check("java").found == "no java on the PATH"
-    assert "install a JDK 17" in check("java").fix
+    assert check("java").found == "java is not on the PATH"
+    assert "install Java 17" in check("java").fix
 
 
 def test_java_8_is_enough_for_spark_3_only(
@@ -92,7 +92,7 @@ def test_a_missing_jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert checks["jar"].status == "failed"
     assert "make jar" in checks["jar"].fix
     assert checks["session"].status == "skipped"
-    assert checks["session"].found == "not started: first mend jar"
+    assert checks["session"].found == "not started: first fix jar"
 
 
 def test_a_session_that_does_not_start_is_a_failure_with_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:

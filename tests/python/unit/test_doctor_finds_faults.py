@@ -90,25 +90,25 @@ def store_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 # Name of the fault; the machine; the check that finds it, its status, and words of what was found and of the fix.
 FAULTS: dict[str, tuple[Machine, str, str, str, str]] = {
-    "no Java": (no_java, "java", "failed", "no java on the PATH", "install a JDK 17"),
+    "no Java": (no_java, "java", "failed", "java is not on the PATH", "install Java 17"),
     "old Java": (java_7, "java", "failed", "7 (", "this Spark needs Java"),
     "no pyspark": (no_pyspark, "pyspark", "failed", "not installed", "pip install 'dovetail-spark[spark]'"),
-    "new Spark": (new_spark, "pyspark", "failed", "5.0.0", "upgrade dovetail-spark"),
+    "new Spark": (new_spark, "pyspark", "failed", "5.0.0", "pip install -U dovetail-spark"),
     "no jar": (no_jar, "jar", "failed", "missing", "pip install --force-reinstall"),
-    "broken jar": (half_a_jar, "jar", "failed", "is broken", "install the package again"),
-    "other Scala": (other_scala, "spark home", "failed", "is built with Scala", "built with Scala"),
+    "broken jar": (half_a_jar, "jar", "failed", "is broken", "reinstall the package"),
+    "other Scala": (other_scala, "spark home", "failed", "is built with Scala", "with Scala"),
     "class without jar": (
         defaults(f"spark.sql.extensions {EXTENSION}"),
         "extension jar",
         "failed",
-        "no jar has it",
+        "no jar contains it",
         "--jars $(dovetail jar-path)",
     ),
     "class without jar, submit args": (
         submit_args_without_jar,
         "extension jar",
         "failed",
-        "no jar has it",
+        "no jar contains it",
         "--jars $(dovetail jar-path)",
     ),
     "jar of another line": (
@@ -137,7 +137,7 @@ FAULTS: dict[str, tuple[Machine, str, str, str, str]] = {
         "spark settings",
         "failed",
         "excludes org.apache.spark.sql.dovetail",
-        "take it out",
+        "remove it from",
     ),
     "wrong value": (
         defaults("spark.dovetail.cost.cardWeight 7"),
@@ -150,7 +150,7 @@ FAULTS: dict[str, tuple[Machine, str, str, str, str]] = {
         defaults("spark.dovetail.reorder.maxPlaningMs 7"),
         "dovetail settings",
         "failed",
-        "no setting spark.dovetail.reorder.maxPlaningMs. Did you mean spark.dovetail.reorder.maxPlanningMs",
+        "unknown setting spark.dovetail.reorder.maxPlaningMs. Did you mean spark.dovetail.reorder.maxPlanningMs",
         "correct or remove it",
     ),
     "switched off": (
@@ -158,7 +158,7 @@ FAULTS: dict[str, tuple[Machine, str, str, str, str]] = {
         "dovetail settings",
         "warning",
         "enabled=false",
-        "SET it to true",
+        "set it to true",
     ),
     "store cannot be written": (
         store_in_a_file,
@@ -194,9 +194,9 @@ def test_statistics_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     (tmp_path / "store").mkdir()
     for name in ("a.stats", "b.stats"):
         (tmp_path / "store" / name).touch()
-    assert f"of 2 tables in {tmp_path / 'store'}, the oldest 0 days old" in statistics().found
+    assert f"for 2 tables in {tmp_path / 'store'}, the oldest 0 days old" in statistics().found
     defaults("spark.dovetail.store.path s3a://bucket/store")(monkeypatch, tmp_path)
-    assert "not looked into" in statistics().found
+    assert "not checked" in statistics().found
 
 
 def statistics() -> doctor.Check:

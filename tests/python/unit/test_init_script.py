@@ -145,5 +145,5 @@ def test_command(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("volume", ["dbfs:/x", "relative", "/", "/a/../b", "/a\nrm -rf /"])
 def test_what_is_no_directory_of_a_cluster(volume: str) -> None:
-    with pytest.raises(StatementError, match="Expected an absolute path such as /Volumes"):
+    with pytest.raises(StatementError, match="Give an absolute path such as /Volumes"):
         init_script.databricks(volume, LINE.name)

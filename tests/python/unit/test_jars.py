@@ -64,7 +64,7 @@ def test_a_newer_spark_is_refused_with_the_supported_lines(version: str) -> None
     message = str(refused.value)
     assert version in message
     assert LISTED in message
-    assert "newer than every Spark" in message
+    assert "newer than all supported lines" in message
     assert "pip install -U dovetail-spark" in message
 
 

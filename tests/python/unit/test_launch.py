@@ -105,5 +105,5 @@ def test_a_dovetail_jar_that_is_there_is_taken(spark_line: tuple[int, int]) -> N
 
 def test_a_dovetail_jar_of_another_line_is_refused(spark_line: tuple[int, int]) -> None:
     other = "3.5" if spark_line != (3, 5) else "4.0"
-    with pytest.raises(UnsupportedSparkError, match="Take it out"):
+    with pytest.raises(UnsupportedSparkError, match="Remove it"):
         _jar({JARS_KEY: f"/x/dovetail-spark-{other}_2.12-0.1.0.jar"})

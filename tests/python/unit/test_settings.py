@@ -78,7 +78,7 @@ def test_a_wrong_value_raises_with_what_is_allowed(name: str, value: object, all
     with pytest.raises(ConfigError) as raised:
         Config(**{name: value})  # type: ignore[arg-type]
     key = next(setting.key for setting in Config.SETTINGS if setting.name == name)
-    assert f"{name}={value!r} ({key}) is not allowed: it takes {allowed}." == str(raised.value)
+    assert f"{name}={value!r} ({key}) is not allowed: expected {allowed}." == str(raised.value)
     assert isinstance(raised.value, ValueError)
 
 
@@ -98,7 +98,7 @@ def test_only_what_is_chosen_is_set() -> None:
 
 
 def test_an_unknown_name_raises_with_near_ones() -> None:
-    with pytest.raises(ConfigError, match=r"no setting 'card_wait'\. Did you mean card_weight\?"):
+    with pytest.raises(ConfigError, match=r"unknown setting 'card_wait'\. Did you mean card_weight\?"):
         Config.chosen({"card_wait": 1})
 
 

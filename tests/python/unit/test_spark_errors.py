@@ -12,7 +12,7 @@ from dovetail._spark_errors import CLASSES, PREFIX, condition, own_error
 from dovetail.errors import ColumnNotFoundError, DovetailError
 
 NAME = "DOVETAIL_COLUMN_NOT_FOUND"
-SAYS = "'nmae' is no column of db.item. Columns: id, name."
+SAYS = "db.item has no column nmae. Columns: id, name."
 PARAMETERS = {"column": "nmae", "table": "db.item"}
 
 

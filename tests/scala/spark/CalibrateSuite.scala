@@ -59,7 +59,7 @@ class CalibrateSuite extends DovetailSuite {
     )))
     Seq(
       "merge=0"   -> "merge is '0'",
-      "merges=1"  -> "'merges' is none of rowProduced",
+      "merges=1"  -> "'merges' is not one of rowProduced",
       "merge"     -> "merge is ''",
       "merge=NaN" -> "merge is 'NaN'"
     ).foreach {

@@ -160,7 +160,7 @@ class ExplainSuite extends StarSuite with Tolerance {
       val whys = (joins("before") ++ joins("after")).map(_.get("why").asText)
       assert(whys.exists(_.matches("broadcast by Dovetail: c is about .* B, at most .*; limit 300 B")), whys)
       assert(whys.exists(_.matches("[ab] is about . KiB, over the broadcast limit of 300 B")), whys)
-      assert(whys.exists(_.endsWith("which Spark by itself does not see")), whys)
+      assert(whys.exists(_.endsWith("but Spark does not recognize this")), whys)
       val chosen = joins("after").filter(_.get("method").asText == "broadcast hash")
       assert(chosen.nonEmpty && chosen.forall(_.at("/runner_up/method").asText == "sort merge"))
       chosen.foreach(j => assert(j.at("/runner_up/cost").asDouble > j.at("/cost/total").asDouble, j))

@@ -146,18 +146,18 @@ class GivenRowsSuite extends StarSuite with BeforeAndAfterEach {
     withDirectory { directory =>
       val file = directory.resolve("rows.json")
       run(s"SAVE ROWS '$file'")
-      assert(run("FORGET ROWS FOR TABLE f") == Seq("forgotten: f"))
-      assert(run("FORGET ROWS FOR SELECT k FROM c WHERE s = 'it''s'").head.startsWith("forgotten"))
-      assert(run("FORGET ROWS FOR TABLE f") == Seq("there was none for f"))
-      assert(run("FORGET ROWS") == Seq("1 numbers of rows forgotten"))
+      assert(run("FORGET ROWS FOR TABLE f") == Seq("removed: f"))
+      assert(run("FORGET ROWS FOR SELECT k FROM c WHERE s = 'it''s'").head.startsWith("removed"))
+      assert(run("FORGET ROWS FOR TABLE f") == Seq("there was no row count for f"))
+      assert(run("FORGET ROWS") == Seq("1 row counts removed"))
       isNotGiven("SELECT * FROM f")
-      assert(run(s"LOAD ROWS '$file'") == Seq(s"3 numbers of rows read from $file"))
+      assert(run(s"LOAD ROWS '$file'") == Seq(s"3 row counts read from $file"))
       isGiven("SELECT * FROM f", 1000)
       isGiven("SELECT * FROM c WHERE s = 'it''s'", 7)
       Files.write(file, "[{\"query\": \"SELECT * FROM c\"}]".getBytes("UTF-8"))
       assert(intercept[IllegalArgumentException](run(s"LOAD ROWS '$file'")).getMessage.contains("rows of 0 or more"))
       Files.write(file, "no json".getBytes("UTF-8"))
-      assert(intercept[IllegalArgumentException](run(s"LOAD ROWS '$file'")).getMessage.contains("is no JSON"))
+      assert(intercept[IllegalArgumentException](run(s"LOAD ROWS '$file'")).getMessage.contains("is not JSON"))
     }
   }
 

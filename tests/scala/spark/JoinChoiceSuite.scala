@@ -124,7 +124,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
         // what the next application reads
         val kept = new JoinFailures(StatisticsStore(spark).files)
         assert(!kept.isEmpty)
-        assert(spark.sql("DOVETAIL FORGET FAILURES").head().getString(0).startsWith("1 failed joins forgotten"))
+        assert(spark.sql("DOVETAIL FORGET FAILURES").head().getString(0).startsWith("1 failed joins removed"))
         assert(joinsPlanned(late).map(_.take(9)) == Seq("broadcast"), "forgotten")
         assert(new JoinFailures(StatisticsStore(spark).files).isEmpty)
       }

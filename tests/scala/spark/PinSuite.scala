@@ -45,7 +45,7 @@ class PinSuite extends StarSuite {
       assert(spark.sql("SELECT used FROM dovetail_pins()").head().getLong(0) >= 3)
       // a hint of the query's own goes first
       val hinted = group(query(1).replace("SELECT", "SELECT /*+ DOVETAIL_ORDER('((f c) b) a') */"))
-      assert(hinted.reason.startsWith("the order that was asked for"), hinted)
+      assert(hinted.reason.startsWith("the requested order"), hinted)
       assert(run("UNPIN nightly").head == "pin 'nightly' removed")
       assert(!group(query(1)).reason.contains("pin"))
     }
@@ -68,8 +68,8 @@ class PinSuite extends StarSuite {
     inStore { _ =>
       run(s"PIN nightly FOR ${query(1)}")
       Seq(
-        s"SELECT count(*) $from WHERE c.w = 1 AND a.w = 2" -> "pin 'nightly' is not used: the predicates or inputs of this query are others than when it was made",
-        s"SELECT count(*) $from JOIN p ON p.k1 = a.k WHERE c.w = 1" -> "pin 'nightly' is not used: this query joins p as well",
+        s"SELECT count(*) $from WHERE c.w = 1 AND a.w = 2" -> "pin 'nightly' is not used: the predicates or inputs of this query differ from those of the pinned query",
+        s"SELECT count(*) $from JOIN p ON p.k1 = a.k WHERE c.w = 1" -> "pin 'nightly' is not used: this query also joins p",
         "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k" -> "pin 'nightly' is not used: this query does not join c"
       ).foreach { case (sql, why) => assert(group(sql).reason.contains(why), group(sql).reason) }
       assert(!group(
@@ -86,7 +86,7 @@ class PinSuite extends StarSuite {
         Files.write(file, edited.getBytes("UTF-8"))
         run(s"LOAD PINS '$file'")
         assert(
-          group(query(1)).reason.contains("pin 'nightly' is not used: '9' is none of 0, 1, 2, 3"),
+          group(query(1)).reason.contains("pin 'nightly' is not used: '9' is not one of 0, 1, 2, 3"),
           group(query(1)).reason
         )
         assert(group(query(1)).status == "reordered")
@@ -139,7 +139,7 @@ class PinSuite extends StarSuite {
     withDirectory { d =>
       val file = Files.write(d.resolve("file"), Array[Byte](1))
       withConf(DovetailConf.StorePath.key -> s"$file/below") {
-        assert(run(s"PIN x FOR ${query(1)}").head.contains("of this application alone: Dovetail cannot write"))
+        assert(run(s"PIN x FOR ${query(1)}").head.contains("in this application only: Dovetail cannot write"))
         assert(group(query(2)).reason.startsWith("the order of pin 'x'"))
         assert(spark.sql("SELECT place FROM dovetail_pins()").head().getString(0) == "this application")
         run("UNPIN x")
@@ -149,9 +149,9 @@ class PinSuite extends StarSuite {
     inStore { directory =>
       Files.write(directory.resolve("pins.json"), "{\"version\": 2, \"pins\": []}".getBytes("UTF-8"))
       val (_, warnings) = LogCapture.of("dovetail")(assert(group(query(1)).status == "reordered"))
-      assert(warnings.exists(_.contains("is of format 2, and this Dovetail knows 1")), warnings)
-      assert(group(query(1)).reason.contains("pins.json is not used: the file is of format 2"))
-      assert(run(s"PIN x FOR ${query(1)}").head.contains("of this application alone"))
+      assert(warnings.exists(_.contains("has format 2, but this Dovetail reads up to 1")), warnings)
+      assert(group(query(1)).reason.contains("pins.json is not used: the file has format 2"))
+      assert(run(s"PIN x FOR ${query(1)}").head.contains("in this application only"))
       assert(new String(Files.readAllBytes(directory.resolve("pins.json")), "UTF-8").contains("\"version\": 2"))
       assert(group(query(2)).reason.startsWith("the order of pin 'x'"))
     }

@@ -61,7 +61,7 @@ class SemiJoinReductionSuite extends DovetailSuite with BeforeAndAfterAll {
     val reasons = withoutIdempotenceCheck(traced(correlated)._2.groups.map(_.reason))
     assert(
       reasons.exists(
-        _.matches("(?s).*aggregate\\(sale\\) is computed for the keys of part alone, about [0-3]\\.\\d % of its rows.*")
+        _.matches("(?s).*aggregate\\(sale\\) is computed only for the keys of part, about [0-3]\\.\\d % of its rows.*")
       ),
       reasons
     )

@@ -187,7 +187,7 @@ class StoreSuite extends DovetailSuite {
           "spark_catalog.default.n"
         ))
         spark.sql("CREATE OR REPLACE TEMPORARY VIEW v AS SELECT * FROM range(5)")
-        assert(intercept[IllegalArgumentException](analyze("TABLE v")).getMessage.contains("not made of files"))
+        assert(intercept[IllegalArgumentException](analyze("TABLE v")).getMessage.contains("does not consist of files"))
       }
     }
   }
@@ -317,7 +317,7 @@ class StoreSuite extends DovetailSuite {
           withConf("spark.dovetail.privateColumns" -> "sss, people.k, gone.ssn") {
             val notes = analyze("TABLE people").getString(6)
             assert(
-              notes.contains("names sss, which is no column") && notes.contains("names gone.ssn") && !notes.contains(
+              notes.contains("names sss, which is not a column") && notes.contains("names gone.ssn") && !notes.contains(
                 "people.k"
               ),
               notes

@@ -28,7 +28,7 @@ class DovetailExtensions extends (SparkSessionExtensions => Unit) {
       try org.apache.spark.sql.dovetail.Injection(extensions)
       catch {
         case e @ (_: LinkageError | _: Exception) =>
-          log.error(s"Dovetail ${BuildInfo.version} is off: it could not be hooked into Spark $running: $e", e)
+          log.error(s"Dovetail ${BuildInfo.version} is off: it could not be installed in Spark $running: $e", e)
       }
   }
 }

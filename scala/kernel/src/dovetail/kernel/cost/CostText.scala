@@ -30,10 +30,10 @@ object CostText {
         val (name, number) = entry.span(_ != '=') match { case (n, v) => (n.trim, v.drop(1).trim) }
         for {
           sofar    <- found
-          constant <- constants.find(_._1 == name).toRight(s"'$name' is none of ${names.mkString(", ")}")
+          constant <- constants.find(_._1 == name).toRight(s"'$name' is not one of ${names.mkString(", ")}")
           value    <-
             scala.util.Try(number.toDouble).toOption.filter(v => v > 0.0 && !v.isInfinite).toRight(
-              s"$name is '$number', and has to be nanoseconds above 0"
+              s"$name is '$number', but must be a number of nanoseconds above 0"
             )
         } yield constant._3(sofar, value)
     }

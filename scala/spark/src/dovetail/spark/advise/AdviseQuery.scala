@@ -124,7 +124,7 @@ object AdviseQuery {
       if (columns.isEmpty) Verdict("fresh", "no size depends on its columns")
       else if (known.exists(_.isEmpty)) worth("unknown", "never analyzed")
       else if (stale.nonEmpty)
-        worth("stale", s"${stale.map(_.files).max} of its files came or changed since it was analyzed")
+        worth("stale", s"${stale.map(_.files).max} of its files were added or changed since it was analyzed")
       else if (missing.nonEmpty) worth("incomplete", s"analyzed without ${missing.mkString(", ")}")
       else if (uncounted.nonEmpty)
         worth("incomplete", s"analyzed without the groups ${uncounted.map(_.mkString("(", ", ", ")")).mkString(", ")}")

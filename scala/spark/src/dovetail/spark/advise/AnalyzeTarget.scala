@@ -39,10 +39,10 @@ private[advise] object AnalyzeTarget {
       r.relation match {
         case _: HadoopFsRelation =>
           Refused(
-            "its files are read with options or from several paths: pass the DataFrame to dovetail.analyze, or make " +
-              "a table of it"
+            "its files are read with options or from several paths: pass the DataFrame to dovetail.analyze, or " +
+              "create a table from it"
           )
-        case other => Refused(s"it is not made of files (${other.getClass.getSimpleName})")
+        case other => Refused(s"it does not consist of files (${other.getClass.getSimpleName})")
       }
     case _: DataSourceV2ScanRelation => Refused("it is a table of a V2 source, which reports its statistics itself")
     case r: HiveTableRelation        =>
@@ -52,7 +52,7 @@ private[advise] object AnalyzeTarget {
         Some(columns => s"ANALYZE TABLE $name COMPUTE STATISTICS FOR COLUMNS ${columns.map(quoted).mkString(", ")}")
       )
     case _: InMemoryRelation => Refused("it is cached, and Spark counts its rows")
-    case other               => Refused(s"it is not made of files (${other.nodeName})")
+    case other               => Refused(s"it does not consist of files (${other.nodeName})")
   }
 
   /** What a leaf is called in statements, or else by people. */

@@ -54,7 +54,7 @@ object ExplainQuery {
 
   /** The plan after it has run; its rows go nowhere. */
   private def executed(execution: QueryExecution) = {
-    if (execution.analyzed.isInstanceOf[Command]) refuse("it runs queries, not commands: leave out 'actual'")
+    if (execution.analyzed.isInstanceOf[Command]) refuse("'actual' works only for queries, not for commands")
     SQLExecution.withNewExecutionId(execution, Some("dovetail explain, actual rows"))(execution.toRdd.foreach(_ => ()))
     execution.executedPlan
   }

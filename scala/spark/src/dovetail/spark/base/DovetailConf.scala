@@ -33,7 +33,7 @@ object DovetailConf {
 
   private def warn(key: String, default: String, e: Throwable): Unit =
     if (warned.add(key))
-      log.warn(s"$key has a value that cannot be used, the default $default is taken. ${ErrorCondition.text(e)}")
+      log.warn(s"$key has an invalid value. The default $default is used. ${ErrorCondition.text(e)}")
 
   // before the settings, which are built with it
   private val Since  = "0.1.0"
@@ -44,16 +44,15 @@ object DovetailConf {
     boolean(
       "spark.dovetail.enabled",
       true,
-      "Whether Dovetail reorders joins. When false, Spark plans as if Dovetail were not there."
+      "Whether Dovetail reorders joins. If false, Spark plans as it does without Dovetail."
     )
 
   val CostModel: Setting[String] = choice(
     "spark.dovetail.cost.model",
     "physical",
     Seq("physical", "cardWeight"),
-    "What a join order is judged by. 'physical': the work of exchanges, sorts, hash tables, broadcasts and rows " +
-      "produced. 'cardWeight': Spark's formula " +
-      "weight * rows + (1 - weight) * bytes."
+    "The model that rates join orders. 'physical' prices exchanges, sorts, hash tables, broadcasts and produced " +
+      "rows. 'cardWeight' is Spark's formula weight * rows + (1 - weight) * bytes."
   )
 
   val CardWeight: Setting[Double] =
@@ -62,14 +61,14 @@ object DovetailConf {
       0.7,
       0.0,
       1.0,
-      "Weight of the rows against the bytes when spark.dovetail.cost.model is 'cardWeight'."
+      "Weight of rows against bytes if spark.dovetail.cost.model is 'cardWeight'."
     )
 
   val CostConstants: Setting[String] = text(
     "spark.dovetail.cost.constants",
     "Constants of the cost model 'physical', as name=nanoseconds, separated by commas: exchangeByte=2.5, merge=40. " +
-      "They take the place of those that " +
-      s"DOVETAIL CALIBRATE has measured, or else of Dovetail's own. Names: ${CostText.names.mkString(", ")}.",
+      "They replace the constants that DOVETAIL CALIBRATE has measured, and the built-in ones. Names: " +
+      s"${CostText.names.mkString(", ")}.",
     t => CostText.read(t, dovetail.kernel.cost.CostConstants()).left.toOption
   )
 
@@ -77,59 +76,56 @@ object DovetailConf {
     boolean(
       "spark.dovetail.histogram.enabled",
       true,
-      "Whether equi-height histograms are used for estimates where a table has them, and whether DOVETAIL ANALYZE " +
-        "collects the quantiles that they are made of."
+      "Whether estimates use the equi-height histograms of tables that have them, and whether DOVETAIL ANALYZE " +
+        "collects the quantiles from which it makes histograms."
     )
 
   val FootersEnabled: Setting[Boolean] = boolean(
     "spark.dovetail.footers.enabled",
     true,
-    "Whether rows, NULLs, ranges and hints of distinct counts come from the footers of Parquet and ORC files, for " +
-      "tables of which nothing better is known."
+    "Whether the footers of Parquet and ORC files give rows, NULLs, ranges and hints of distinct counts, for " +
+      "tables without better statistics."
   )
 
   val FootersMaxMs: Setting[Long] = long(
     "spark.dovetail.footers.maxMs",
     100L,
     0L,
-    "Milliseconds that one query may wait for footers of files; the first of a JVM, which has to load classes, ten " +
-      "times as long. What is read is kept for later queries, which go on where this one stopped; of a table that " +
-      "has been read in part, rows are extrapolated. The default is a delay that is not felt, and enough for some " +
-      "hundred files on a local disk; on an " +
-      "object store, where a read takes about 50 ms, it is enough for one of each of a dozen tables. 0 uses only " +
-      "what has been read already."
+    "Milliseconds that one query may wait for footers of files. The first query of a JVM, which has to load " +
+      "classes, may wait ten times as long. Footers stay in memory for later queries, which continue where this one " +
+      "stopped. If only a part of a table's footers was read, its rows are extrapolated. The default is too short to " +
+      "notice. It suffices for some hundred files on a local disk, or for one file each of a dozen tables on an " +
+      "object store, where a read takes about 50 ms. 0 uses only footers in memory."
   )
 
   val PlanningMaxMs: Setting[Long] = long(
     "spark.dovetail.planning.maxMs",
     2000L,
     1L,
-    "Milliseconds that Dovetail may add to the planning of one query, with all its subqueries: statistics looked up, " +
-      "footers and rows read, predicates tried, " +
-      "estimates, search. Then the best plan so far is taken, the rest is left as it is written, and explain says " +
-      "what was cut. " +
-      "spark.dovetail.footers.maxMs and spark.dovetail.reorder.maxPlanningMs are shares of it: they end where it " +
-      "does. The first query of a JVM, which has " +
-      "to load classes, has twice as long. The default is above all that was measured of TPC-DS and TPC-H (half of " +
-      "their queries take 50 ms, 95 in a hundred 320, the slowest 1,600 on a loaded machine): it " +
-      "ends what is out of the ordinary."
+    "Milliseconds that Dovetail may add to the planning of one query, including its subqueries: statistics, " +
+      "footers, rows, predicates on rows, estimates and search. After that, the best plan so far is taken, the rest " +
+      "stays as written, and explain lists what was cut. spark.dovetail.footers.maxMs and " +
+      "spark.dovetail.reorder.maxPlanningMs are parts of this time and end with it. The first query of a JVM, which " +
+      "has to load classes, has twice as long. The default is higher than all measurements of TPC-DS and TPC-H (50 " +
+      "ms for half of their queries, 320 ms for 95 %, 1,600 ms for the slowest on a loaded machine), so it stops " +
+      "only exceptional queries."
   )
 
   val MaxPlanningMs: Setting[Long] = long(
     "spark.dovetail.reorder.maxPlanningMs",
     500L,
     1L,
-    "Milliseconds that the search for one group of joins may take, of those that spark.dovetail.planning.maxMs " +
-      "leaves. Then the best plan found so far is taken."
+    "Milliseconds that the search for one group of joins may take, within spark.dovetail.planning.maxMs. After " +
+      "that, the best plan so far is taken."
   )
 
   val ExactPairs: Setting[Long] = long(
     "spark.dovetail.reorder.exactPairs",
     300000L,
     0L,
-    "Pairs of sub-plans that the exact search may consider for one group of joins; beyond them a linearized and a " +
-      "greedy one, improved piece by piece, take over. 0 is greedy only. " +
-      "A star of 16 relations has 245760 pairs, a clique of 12 has 261625."
+    "Pairs of sub-plans that the exact search may consider for one group of joins. Beyond this number, a " +
+      "linearized and a greedy search take over, and their plan is improved piece by piece. 0 searches greedily " +
+      "only. A star of 16 relations has 245760 pairs, a clique of 12 has 261625."
   )
 
   val MinGain: Setting[Double] = double(
@@ -142,67 +138,65 @@ object DovetailConf {
 
   val Order: Setting[String] = text(
     "spark.dovetail.reorder.order",
-    "An order for groups with just these relations, as explain writes it: ((a b) c). It is taken whatever it costs, " +
-      "unless outer or semi joins forbid it. " +
-      "In SQL a hint does the same for one query: /*+ DOVETAIL_ORDER('((a b) c)') */."
+    "A join order for groups with exactly these relations, in the notation of explain: ((a b) c). It is taken " +
+      "regardless of its cost, unless outer or semi joins forbid it. For one query, use the SQL hint /*+ " +
+      "DOVETAIL_ORDER('((a b) c)') */."
   )
 
   val SemiJoins: Setting[Boolean] = boolean(
     "spark.dovetail.reorder.semiJoins",
     true,
-    "Whether a grouping that is joined with a small restricted table is computed for that table's keys alone, by a " +
-      "semi join below it, where that saves " +
-      "the share of its work that spark.dovetail.reorder.minGain asks for."
+    "Whether a grouping that is joined with a small restricted table is computed only for the keys of that table, " +
+      "by a semi join below the grouping, if this saves the share of its work that spark.dovetail.reorder.minGain " +
+      "requires."
   )
 
   val BroadcastEnabled: Setting[Boolean] = boolean(
     "spark.dovetail.broadcast.enabled",
     true,
-    "Whether Dovetail broadcasts small inputs that Spark cannot see to be small: estimated under Spark's own " +
-      "threshold, and within the memory that driver and executors have for it however " +
-      "wrong the estimate is. spark.sql.autoBroadcastJoinThreshold=-1 turns this off as well."
+    "Whether Dovetail broadcasts small inputs that Spark does not recognize as small: their estimate is below " +
+      "Spark's own threshold, and they fit into the memory of driver and executors even if the estimate is wrong. " +
+      "spark.sql.autoBroadcastJoinThreshold=-1 also turns this off."
   )
 
   val AdaptiveHash: Setting[Boolean] = boolean(
     "spark.dovetail.adaptive.shuffledHash",
     true,
-    "Whether a shuffled join hashes its smaller input instead of sorting both, once adaptive execution has counted " +
-      "them and every task has the memory."
+    "Whether a shuffled join builds a hash table of its smaller input instead of sorting both inputs, after " +
+      "adaptive execution has measured them and if every task has the memory."
   )
 
   val ExcludeTables: Setting[String] = text(
     "spark.dovetail.reorder.excludeTables",
-    "Tables, separated by commas, as t, db.t or a pattern with *: a group of joins that reads one of them is left as " +
-      "it is written. In SQL the hint " +
-      "/*+ DOVETAIL_OFF */ does so for one query."
+    "Tables, separated by commas: t, db.t, or a pattern with *. A group of joins that reads one of them stays as " +
+      "written. For one query, use the SQL hint /*+ DOVETAIL_OFF */."
   )
 
   val StorePath: Setting[String] = text(
     "spark.dovetail.store.path",
-    "Directory of the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop knows. Empty: " +
-      ".dovetail/statistics in spark.sql.warehouse.dir."
+    "Directory for the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop supports. If " +
+      "empty: .dovetail/statistics in spark.sql.warehouse.dir."
   )
 
   val StoreValues: Setting[Boolean] = boolean(
     "spark.dovetail.store.values",
     true,
-    "Whether DOVETAIL ANALYZE keeps values of the data: bounds, quantiles, frequent values, a sample of rows. When " +
-      "false, it keeps counts only."
+    "Whether DOVETAIL ANALYZE stores values of the data: bounds, quantiles, frequent values, and a sample of rows. " +
+      "If false, it stores counts only."
   )
 
   val StoreWriteBack: Setting[Boolean] = boolean(
     "spark.dovetail.store.writeBack",
     true,
-    "Whether DOVETAIL ANALYZE also writes what Spark has a place for to Spark's catalog, for tables of the session " +
-      "catalog. Columns on which Spark's own " +
-      "estimator fails (TIMESTAMP_NTZ) are left out."
+    "Whether DOVETAIL ANALYZE also writes statistics to Spark's catalog, as far as the catalog can hold them, for " +
+      "tables of the session catalog. It leaves out columns on which Spark's own estimator fails (TIMESTAMP_NTZ)."
   )
 
   val SampleEnabled: Setting[Boolean] =
     boolean(
       "spark.dovetail.sample.enabled",
       true,
-      "Whether DOVETAIL ANALYZE keeps a sample of rows, on which predicates are tried."
+      "Whether DOVETAIL ANALYZE stores a sample of rows, on which predicates are tested."
     )
 
   val SampleRows: Setting[Long] =
@@ -210,42 +204,40 @@ object DovetailConf {
       "spark.dovetail.sample.rows",
       20000L,
       1L,
-      "Rows that DOVETAIL ANALYZE samples of a table; fewer where rows are long.",
+      "Number of rows of a table that DOVETAIL ANALYZE samples; fewer if rows are long.",
       1000000L
     )
 
   val SampleFiles: Setting[Boolean] = boolean(
     "spark.dovetail.sample.files",
     true,
-    "Whether predicates on Parquet and ORC tables of which no sample was collected are tried on some thousand rows " +
-      "that are read when the query is planned, " +
-      "in the time that spark.dovetail.footers.maxMs leaves. The rows stay in the driver's memory for later queries."
+    "Whether predicates on Parquet and ORC tables without a collected sample are tested on some thousand rows, " +
+      "which are read while the query is planned, in the time that spark.dovetail.footers.maxMs leaves. The rows " +
+      "stay in the driver's memory for later queries."
   )
 
   val SampleUserFunctions: Setting[Boolean] = boolean(
     "spark.dovetail.sample.userFunctions",
     false,
-    "Whether predicates with functions of the user's are tried on rows while a query is planned, in its time. When " +
-      "false, no function is run that is not Spark's " +
-      "own: it may be slow, or do more than to compute."
+    "Whether predicates with user-defined functions are tested on rows while a query is planned, within its " +
+      "planning time. If false, only Spark's own functions run then: a user-defined function may be slow or have " +
+      "side effects."
   )
 
   val PrivateColumns: Setting[String] = text(
     "spark.dovetail.privateColumns",
-    "Columns, separated by commas, as SQL names them: column, table.column or database.table.column, with backticks " +
-      "where SQL needs them; letter case does not " +
-      "matter. DOVETAIL ANALYZE keeps counts of them but no values, no rows of them are read for estimates, and " +
-      "their bounds are not shown. In a table that is read " +
-      "by its path, every column is private that some entry names. A name that no table has is said by DOVETAIL " +
-      "ANALYZE."
+    "Columns, separated by commas, named as in SQL: column, table.column or database.table.column, with backticks " +
+      "where SQL needs them. Letter case does not matter. DOVETAIL ANALYZE stores counts of these columns but no " +
+      "values, their rows are not read for estimates, and their bounds are not shown. In a table that is read by its " +
+      "path, a column is private if any entry has its name. DOVETAIL ANALYZE reports names that no table has."
   )
 
   val LogQueries: Setting[Long] = long(
     "spark.dovetail.log.queries",
     100L,
     0L,
-    "Queries that dovetail_queries() remembers, of this session, in the driver's memory; with their text, where they " +
-      "came from SQL. 0 remembers none.",
+    "Number of queries of this session that dovetail_queries() keeps in the driver's memory, with their text if " +
+      "they came from SQL. 0 keeps none.",
     10000L
   )
 

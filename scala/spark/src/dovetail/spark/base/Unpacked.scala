@@ -26,14 +26,14 @@ final class Unpacked private (bytes: Array[Byte]) extends DataInputStream(new By
   def count(most: Int, bytes: Int): Int = {
     val n = readInt()
     if (n < 0 || n > most || n.toLong * bytes > left)
-      throw new BrokenFile(s"it has a number of $n where at most $most are possible and $left bytes are left")
+      throw new BrokenFile(s"it has a count of $n, but at most $most are possible and $left bytes remain")
     n
   }
 
   /** A whole number that is not negative. */
   def amount(most: Long): Long = {
     val n = readLong()
-    if (n < 0L || n > most) throw new BrokenFile(s"it has an amount of $n where 0 to $most is possible")
+    if (n < 0L || n > most) throw new BrokenFile(s"it has an amount of $n, but only 0 to $most is possible")
     n
   }
 
@@ -44,7 +44,7 @@ final class Unpacked private (bytes: Array[Byte]) extends DataInputStream(new By
       val bytes = new Array[Byte](n)
       readFully(bytes)
       Some(bytes)
-    case n => throw new BrokenFile(s"it has a length of $n where 0 to ${math.min(most, left)} is possible")
+    case n => throw new BrokenFile(s"it has a length of $n, but only 0 to ${math.min(most, left)} is possible")
   }
 
   def exactly(n: Int): Array[Byte] = {
@@ -54,10 +54,10 @@ final class Unpacked private (bytes: Array[Byte]) extends DataInputStream(new By
     bytes
   }
 
-  def text(): String = new String(array(left).getOrElse(throw new BrokenFile("a text is missing")), UTF_8)
+  def text(): String = new String(array(left).getOrElse(throw new BrokenFile("a string is missing")), UTF_8)
 
   /** To be called when all has been read. */
-  def end(): Unit = if (left > 0) throw new BrokenFile(s"$left bytes are too many")
+  def end(): Unit = if (left > 0) throw new BrokenFile(s"it has $left bytes too many")
 }
 
 object Unpacked {

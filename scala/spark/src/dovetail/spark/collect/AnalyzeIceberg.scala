@@ -31,7 +31,7 @@ final class AnalyzeIceberg(session: SparkSession, catalog: String, table: Seq[St
       case n: Long => n; case _ => 0L
     }
     val note = if (session.sessionState.conf.cboEnabled) Nil
-    else Seq(s"Iceberg reports the distinct values that it counts only where ${SQLConf.CBO_ENABLED.key} is true")
+    else Seq(s"Iceberg reports the distinct values that it counts only if ${SQLConf.CBO_ENABLED.key} is true")
     AnalyzeTable.Result(shown, rows, asked.getOrElse(output).size, 0, 0, (System.nanoTime() - start) / 1e9, note)
   }
 }

@@ -60,10 +60,10 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     val statistics = whole.result(all.map(_.length).sum, now)
     val lost       =
       if (partitionFilters.nonEmpty && known.exists(_.recipe != recipe))
-        Seq("statistics of other partitions were of other columns, and are gone")
+        Seq("statistics of other partitions were removed, because they have other columns")
       else Nil
     val none =
-      if (wanted.isEmpty && partitionFilters.nonEmpty) Seq("no file is in these partitions: nothing was read") else Nil
+      if (wanted.isEmpty && partitionFilters.nonEmpty) Seq("these partitions have no files: nothing was read") else Nil
     val replaced = newer.map(v =>
       s"statistics that a newer version of Dovetail wrote (format $v, which this one cannot read) were replaced"
     ).toSeq
@@ -135,7 +135,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     val grouped   = (inGroups.map(_.toVector).toVector ++ older).filter(_.forall(positions.contains)).map(_.map(
       positions
     ).sorted).distinct
-    val notes   = others.map(a => s"${a.name} is ${a.dataType.typeName}, of which no statistics are collected")
+    val notes   = others.map(a => s"${a.name} has type ${a.dataType.typeName}, for which no statistics are collected")
     val sampled = DovetailConf.SampleEnabled.get(conf) && DovetailConf.StoreValues.get(conf)
     (Recipe.of(fields, grouped, sampled, DovetailConf.HistogramEnabled.get(conf)), notes)
   }
@@ -171,7 +171,7 @@ object AnalyzeTable {
   def resolve(conf: SQLConf, columns: Seq[String], table: String)(name: String): String =
     columns.find(conf.resolver(_, name)).getOrElse(
       throw ErrorCondition.ColumnNotFound(
-        s"$name is no column of $table. Columns: ${columns.mkString(", ")}.",
+        s"$table has no column $name. Columns: ${columns.mkString(", ")}.",
         "table"  -> table,
         "column" -> name
       )

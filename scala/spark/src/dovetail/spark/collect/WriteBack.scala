@@ -41,7 +41,7 @@ object WriteBack {
           ))
         )
         Nil
-      } catch { case NonFatal(e) => Seq(s"Spark's catalog did not take them: ${e.getMessage}") }
+      } catch { case NonFatal(e) => Seq(s"Spark's catalog did not accept the statistics: ${e.getMessage}") }
     }
   }
 

@@ -31,7 +31,7 @@ object Aside {
     val left = PlanningTime.left
     if (left >= PlanningTime.Unlimited) Some(body(System.nanoTime() + left))
     else if (hangs(place)) { cutOff(place); None }
-    else if (left <= 0L) { PlanningTime.cut(s"$place was not asked: ${TimeIsUp.reason}"); None }
+    else if (left <= 0L) { PlanningTime.cut(s"$place was skipped: ${TimeIsUp.reason}"); None }
     else run(place, left / Share, body)
   }
 
@@ -78,7 +78,7 @@ object Aside {
     if (hangs)
       FailOpen.warnOnce(
         s"hangs $place",
-        s"$place does not answer. Queries are planned without it, and it is asked again every " +
+        s"$place does not answer. Queries are planned without it. Dovetail tries it again every " +
           s"${TriedAgainAfter / Second} s"
       )
     hangs

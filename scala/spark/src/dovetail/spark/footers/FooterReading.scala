@@ -84,7 +84,7 @@ final class FooterReading(maxMillis: Long) {
   private def warn(file: FileStatus, e: Throwable): Unit =
     FailOpen.warnOnce(
       s"footer ${file.getPath.getParent}",
-      s"The footer of ${file.getPath} cannot be read, and the sizes of other files stand in for it: $e"
+      s"The footer of ${file.getPath} cannot be read. The sizes of other files are used instead: $e"
     )
 
   /**

@@ -53,7 +53,7 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
         case NonFatal(e) =>
           FailOpen.warnOnce(
             s"listing ${name(leaf)}",
-            s"The files of ${name(leaf)} cannot be listed for their footers, and its size stands in for them: $e"
+            s"The files of ${name(leaf)} cannot be listed to read their footers. Its size is used instead: $e"
           )
           None
       }

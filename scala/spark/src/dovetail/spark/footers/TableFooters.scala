@@ -89,7 +89,7 @@ final class TableFooters private (
       faults.foreach(f =>
         FailOpen.warnOnce(
           s"$name.${a.name} footer $f",
-          s"Footers of $name say of column ${a.name} what makes no sense and is not used: $f"
+          s"Footers of $name have invalid statistics of column ${a.name}, which are ignored: $f"
         )
       )
       // ranges are of the files read

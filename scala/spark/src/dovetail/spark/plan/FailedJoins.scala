@@ -74,7 +74,7 @@ object FailedJoins {
     if (choices.nonEmpty) {
       val failures = choices.map(_.failure(reason)).groupBy(_.join).values.map(_.head).toVector.sortBy(_.join)
       JoinFailures(execution.sparkSession).add(failures)
-      failures.foreach(f => FailOpen.warnOnce(s"join ${f.join}", s"A query failed, and Dovetail learns: $f."))
+      failures.foreach(f => FailOpen.warnOnce(s"join ${f.join}", s"A query failed. From now on $f."))
     }
   }
 

@@ -109,7 +109,7 @@ final class GroupOrdering(
     else if (foreign.nonEmpty) Some(s"a predicate reads columns of an outer query: ${ExpressionText(foreign.head)}")
     else if (!group.distinct) Some("two inputs have a column in common")
     else if (group.operators.nonEmpty && predicates.constant.nonEmpty)
-      Some("a predicate without columns beside outer, semi or anti joins")
+      Some("a predicate without columns next to outer, semi or anti joins")
     else None
   }
 }

@@ -55,7 +55,7 @@ final class JoinFailures(files: StoreFiles) {
   def add(failures: Seq[JoinFailure]): Unit = synchronized {
     list.change(before => newest(before.filterNot(b => failures.exists(_.join == b.join)) ++ failures))
       .foreach(why =>
-        FailOpen.warnOnce(s"failures ${list.file}", s"A join that failed is remembered in this application alone: $why")
+        FailOpen.warnOnce(s"failures ${list.file}", s"A failed join is remembered only in this application: $why")
       )
     known = Some(byJoin(list.all))
   }

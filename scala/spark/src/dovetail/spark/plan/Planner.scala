@@ -129,7 +129,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
       val weight = DovetailConf.CardWeight
       if (weight.get(conf) != weight.entry.defaultValue.get) FailOpen.warnOnce(
         s"${weight.key} beside $model",
-        s"${weight.key} is set and not used: it belongs to the cost model 'cardWeight', and " +
+        s"${weight.key} is set but not used: it belongs to the cost model 'cardWeight', but " +
           s"${DovetailConf.CostModel.key} is '$model'."
       )
       new PhysicalCosts(constants, facts.copy(staticBytes = staticBytes))

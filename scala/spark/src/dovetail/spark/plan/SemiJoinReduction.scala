@@ -113,7 +113,7 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
 
   private def note(group: JoinGroup, r: Reduction): String = {
     val names = GroupNames(group)
-    f"${names(r.leaf)} is computed for the keys of ${names(r.other)} alone, about ${r.work.kept * 100}%.1f %% of its " +
+    f"${names(r.leaf)} is computed only for the keys of ${names(r.other)}, about ${r.work.kept * 100}%.1f %% of its " +
       "rows (semi-join reduction)"
   }
 }

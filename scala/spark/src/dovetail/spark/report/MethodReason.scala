@@ -82,7 +82,7 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
       s"cheaper than a broadcast of ${smaller.name}, about ${size(smaller.input.bytes)}"
     else if (kind == JoinKind.FullOuter) "neither side of a full outer join can be broadcast"
     else if (kind != JoinKind.Inner)
-      s"only ${right.name} could be broadcast, for every row of the other side counts; ${notPlanned(right, choice)}"
+      s"only ${right.name} can be broadcast with this join type; ${notPlanned(right, choice)}"
     else notPlanned(smaller, choice)
   }
 
@@ -93,12 +93,12 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
     else if (choice.ways.exists(w => isBroadcast(w.method))) "a broadcast from the start costs more"
     else if (side.input.bytes > limit) s"$bytes, over the broadcast limit of ${size(limit.toDouble)}"
     else if (side.relation.exists(r => graph.relations(r).rowBytes.rest >= Estimate.Ceiling))
-      s"$bytes, but nobody has measured how wide its columns are (DOVETAIL ANALYZE does): too uncertain to broadcast " +
+      s"$bytes, but the width of its columns is unknown (DOVETAIL ANALYZE measures it): too uncertain to broadcast " +
         "from the start"
     else if (side.input.cautious > memory)
       s"$bytes, ${atMost(side.input)} of memory, and a broadcast may take ${size(memory)}: too uncertain to " +
         "broadcast from the start"
-    else s"$bytes, which Spark by itself does not see"
+    else s"$bytes, but Spark does not recognize this"
   }
 
   /** Spark's own size of a relation, by which it decides on a broadcast. */

@@ -26,7 +26,7 @@ object ReportText {
     val head = s"Dovetail $version${if (enabled) "" else " (switched off: spark.dovetail.enabled=false)"}"
     val time = millis.map { case (phase, ms) => f"$phase $ms%.1f" }.mkString("planning ms: ", ", ", "")
     val body =
-      if (groups.isEmpty) Vector("No group of three or more relations: nothing to reorder.")
+      if (groups.isEmpty) Vector("No group of joins has three or more relations: nothing to reorder.")
       else groups.zipWithIndex.flatMap { case (g, i) => group(g, i + 1) }
     (head +: body :+ time).mkString("\n")
   }

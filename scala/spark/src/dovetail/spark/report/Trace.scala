@@ -179,12 +179,12 @@ object GroupReport {
     val minGain = f"${basis.minGain * 100}%.1f %%"
     val reason  =
       if (decision.asked.isDefined && decision.gain < 0.0)
-        f"${decision.asked.get}; it is estimated to cost ${1.0 - decision.gain}%.1f times what the written order does"
+        f"${decision.asked.get}; its estimated cost is ${1.0 - decision.gain}%.1f times that of the written order"
       else if (decision.asked.isDefined) s"${decision.asked.get}; it saves $percent of the estimated cost"
       else if (taken && sameOrder) s"the written order with other broadcasts saves $percent of the estimated cost"
       else if (taken) s"saves $percent of the estimated cost"
       else if (sameOrder) "the written order is the best one found"
-      else s"the best order found saves $less, less than the $minGain that spark.dovetail.reorder.minGain asks for"
+      else s"the best order found saves $less, less than the $minGain that spark.dovetail.reorder.minGain requires"
     GroupReport(
       if (taken && !sameOrder) "reordered" else "kept",
       (reason +: (outcome.note.toVector ++ decision.notes)).mkString("; "),

@@ -71,7 +71,7 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
           val paths = one.relation.location.rootPaths.mkString(" ")
           FailOpen.warnOnce(
             s"sample $paths",
-            s"No rows of $paths can be read for estimates, and formulas stand in for them: $e"
+            s"Rows of $paths cannot be read for estimates. Formulas are used instead: $e"
           )
           None
       }

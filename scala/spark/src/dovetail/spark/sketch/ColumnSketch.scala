@@ -90,7 +90,7 @@ abstract class ColumnSketch(val column: Recipe.Column) {
   final private[sketch] def readFrom(in: Unpacked, rows: Long): this.type = {
     nulls = in.amount(rows)
     values = in.amount(rows)
-    if (nulls + values != rows) throw new BrokenFile(s"$nulls NULLs and $values values are to be $rows rows")
+    if (nulls + values != rows) throw new BrokenFile(s"$nulls NULLs and $values values do not add up to $rows rows")
     distinct = HyperLogLog.of(in.exactly(HyperLogLog.Size))
     hitters = HeavyHitters.read(in, hashed, column.slotBits)
     quantiles = Quantiles.read(in)
@@ -119,7 +119,7 @@ object ColumnSketch {
     case d: DecimalType if d.precision > Decimal.MAX_LONG_DIGITS => new DecimalSketch(column, d)
     case other if Recipe.collects(other)                         => new IntegralSketch(column)
     case other                                                   => throw new IllegalArgumentException(
-        s"Column ${column.name} is of type ${other.sql}, of which no statistics are collected."
+        s"Column ${column.name} has type ${other.sql}, for which no statistics are collected."
       )
   }
 

@@ -92,7 +92,7 @@ object Quantiles {
     if (
       bytes.length < ShortPreamble || b.getShort(4) < M || b.getShort(4) > K || b.get(6) != M || !(single || complete)
     )
-      throw new BrokenFile("quantiles are not what they say")
+      throw new BrokenFile("quantiles are inconsistent")
     bytes
   }
 

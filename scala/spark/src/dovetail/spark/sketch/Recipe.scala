@@ -22,15 +22,15 @@ final case class Recipe(
 ) {
   require(
     columns.size <= Recipe.MostColumns,
-    s"statistics are of ${Recipe.MostColumns} columns at most, not ${columns.size}: name them by COLUMNS (…)"
+    s"statistics are limited to ${Recipe.MostColumns} columns, not ${columns.size}: choose some with COLUMNS (…)"
   )
   require(
     groups.size <= Recipe.MostGroups,
-    s"statistics are of ${Recipe.MostGroups} groups of columns at most, not ${groups.size}"
+    s"statistics are limited to ${Recipe.MostGroups} groups of columns, not ${groups.size}"
   )
   require(
     columns.map(_.name).distinct.size == columns.size,
-    s"a column comes twice among ${columns.map(_.name).mkString(", ")}"
+    s"a column is named twice in ${columns.map(_.name).mkString(", ")}"
   )
 
   val schema: StructType = StructType(columns.map(c => StructField(c.name, c.dataType)))
@@ -98,7 +98,7 @@ object Recipe {
     val groups  =
       Vector.fill(in.count(MostGroups, 4))(Vector.fill(in.count(columns.size, 4))(in.count(columns.size - 1, 0)))
     val flags = in.readUnsignedByte()
-    if (flags > (Sampled | WithoutQuantiles)) throw new BrokenFile("its recipe is none")
+    if (flags > (Sampled | WithoutQuantiles)) throw new BrokenFile("its recipe is invalid")
     of(columns, groups, (flags & Sampled) != 0, (flags & WithoutQuantiles) == 0)
   }
 
@@ -109,16 +109,16 @@ object Recipe {
   private def named(json: String): StructType = {
     val fields =
       try BoundedJson.read(json.getBytes("UTF-8")).path("fields")
-      catch { case _: JsonProcessingException => throw new BrokenFile("its schema is no JSON") }
+      catch { case _: JsonProcessingException => throw new BrokenFile("its schema is not JSON") }
     if (
       !fields.isArray || fields.size > MostColumns || !(0 until fields.size).forall(i =>
         hasName(fields.get(i).path("type"))
       )
     )
-      throw new BrokenFile("its schema is none of a table's columns")
+      throw new BrokenFile("its schema does not list columns of a table")
     DataType.fromJson(json) match {
       case s: StructType => s
-      case _             => throw new BrokenFile("its schema is none of a table")
+      case _             => throw new BrokenFile("its schema is not that of a table")
     }
   }
 

@@ -66,7 +66,7 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
       case Seq(db)                                              => db
       case Seq(c, db) if c.equalsIgnoreCase(SessionCatalogName) => db
       case other                                                => throw NotAnalyzable(
-          s"${other.mkString(".")} is no database of the session catalog: name its tables one by one.",
+          s"${other.mkString(".")} is not a database of the session catalog: analyze its tables one by one.",
           "name" -> other.mkString(".")
         )
     }
@@ -89,7 +89,7 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
       case many if statement.restricted =>
         throw NotAnalyzable(
           s"${statement.name} is a view of ${many.map(LeafNames.name).mkString(", ")}: PARTITION, COLUMNS and GROUPS " +
-            "are of one table. Analyze these by name.",
+            "apply to one table. Analyze these tables by name.",
           "name" -> statement.name
         )
       case many => many.flatMap(leaf => tolerant(LeafNames.name(leaf))(analyze(session, leaf)))
@@ -134,9 +134,9 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
       )
     case _ =>
       throw NotAnalyzable(
-        s"${LeafNames.name(leaf)} (${leaf.nodeName}) is not made of files that Spark reads itself. DOVETAIL ANALYZE " +
-          "takes tables, views and paths of Parquet, ORC, CSV, JSON and other file formats; of other sources, " +
-          "Dovetail uses the statistics that they report.",
+        s"${LeafNames.name(leaf)} (${leaf.nodeName}) does not consist of files that Spark reads itself. " +
+          "DOVETAIL ANALYZE takes tables, views and paths of Parquet, ORC, CSV, JSON and other file formats. " +
+          "For other sources, Dovetail uses the statistics that they report.",
         "name" -> LeafNames.name(leaf)
       )
   }
@@ -166,7 +166,7 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
             Literal.create(Cast(value, column.dataType, Some(conf.sessionLocalTimeZone)).eval(), column.dataType)
           )
         case _ => throw InvalidArgument(
-            s"PARTITION takes constants, and $name = $text is none.",
+            s"PARTITION takes constants, but $name = $text is not a constant.",
             "argument" -> text
           )
       }

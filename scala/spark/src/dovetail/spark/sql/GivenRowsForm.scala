@@ -21,9 +21,9 @@ object GivenRowsForm {
             l,
             of,
             rows
-          ).getOrElse(refuse(s"$name (${l.nodeName}) has no name or path by which other queries know it"))
+          ).getOrElse(refuse(s"$name (${l.nodeName}) has no name or path to recognize it by"))
         case _ => refuse(
-            s"$name is a view of more than one table as it is. Use DOVETAIL SET ROWS $rows FOR SELECT * FROM $name"
+            s"$name is a view that is not just one table. Use DOVETAIL SET ROWS $rows FOR SELECT * FROM $name"
           )
       }
     case OfQuery(sql) =>

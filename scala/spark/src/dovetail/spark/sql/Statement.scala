@@ -63,24 +63,24 @@ object Statement {
     Form(
       "DOVETAIL ANALYZE TABLE <table or view> [PARTITION (column = value, …)] [COLUMNS (column, …)] " +
         "[GROUPS ((column, …), …)]",
-      "collects statistics of a table, or of the tables beneath a view, in one pass"
+      "collects statistics of a table, or of the tables below a view, in one pass"
     ),
     Form("DOVETAIL ANALYZE PATH <format>.`<path>` [COLUMNS …] [GROUPS …]", "collects statistics of files"),
     Form("DOVETAIL ANALYZE DATABASE <database>", "collects statistics of all tables of a database"),
     Form("DOVETAIL PROFILE <query>", "runs a query once and returns what it did, as JSON"),
     Form("DOVETAIL CALIBRATE [<n> ROWS | RESET]", "measures the constants of the cost model on this cluster"),
-    Form("DOVETAIL SET ROWS <number> FOR TABLE <table>", "says how many rows a table has"),
-    Form("DOVETAIL SET ROWS <number> FOR <query>", "says how many rows a query returns"),
-    Form("DOVETAIL FORGET ROWS [FOR TABLE <table> | FOR <query>]", "takes one of these numbers back, or all"),
+    Form("DOVETAIL SET ROWS <number> FOR TABLE <table>", "sets the row count of a table"),
+    Form("DOVETAIL SET ROWS <number> FOR <query>", "sets the row count of a query"),
+    Form("DOVETAIL FORGET ROWS [FOR TABLE <table> | FOR <query>]", "removes one row count, or all"),
     Form("DOVETAIL FORGET FAILURES", "allows the broadcasts and hash tables again with which a query has failed"),
-    Form("DOVETAIL CLEAR CACHES", "forgets what this driver has read of files"),
-    Form("DOVETAIL SAVE ROWS '<path>'", "writes the rows that were given to a file of JSON"),
-    Form("DOVETAIL LOAD ROWS '<path>'", "reads them from such a file"),
+    Form("DOVETAIL CLEAR CACHES", "clears what this driver has read from files"),
+    Form("DOVETAIL SAVE ROWS '<path>'", "writes the row counts to a JSON file"),
+    Form("DOVETAIL LOAD ROWS '<path>'", "reads row counts from a JSON file"),
     Form("DOVETAIL PIN <name> [AS '<order>'] FOR <query>", "pins a join order, or the one that the query gets now"),
     Form("DOVETAIL UNPIN <name>", "removes a pin"),
-    Form("DOVETAIL SAVE PINS '<path>'", "writes all pins to a file of JSON"),
-    Form("DOVETAIL LOAD PINS '<path>'", "reads them from such a file"),
-    Form("DOVETAIL HELP [<word>]", "lists these statements, or those that begin with a word")
+    Form("DOVETAIL SAVE PINS '<path>'", "writes all pins to a JSON file"),
+    Form("DOVETAIL LOAD PINS '<path>'", "reads pins from a JSON file"),
+    Form("DOVETAIL HELP [<word>]", "lists all statements, or those that begin with or contain a word")
   )
 
   val Verbs: Seq[String] = Forms.map(_.verb).distinct.sorted

@@ -29,21 +29,21 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
     val done  = statement match {
       case SetRows(rows, of) =>
         known.set(Seq(GivenRowsForm(session, of, rows.toDouble))); Seq(s"$rows rows for ${of.text}")
-      case ForgetRows(None)    => Seq(s"${known.clear()} numbers of rows forgotten")
-      case ForgetRows(Some(t)) => Seq(if (known.forget(GivenRowsForm(session, t, 0.0).key)) s"forgotten: ${t.text}"
-        else s"there was none for ${t.text}")
-      case ForgetFailures => Seq(s"${JoinFailures(session).clear()} failed joins forgotten: they may be made again")
+      case ForgetRows(None)    => Seq(s"${known.clear()} row counts removed")
+      case ForgetRows(Some(t)) => Seq(if (known.forget(GivenRowsForm(session, t, 0.0).key)) s"removed: ${t.text}"
+        else s"there was no row count for ${t.text}")
+      case ForgetFailures => Seq(s"${JoinFailures(session).clear()} failed joins removed: they are allowed again")
       case ClearCaches    =>
-        Seq(s"${BoundedCache.clearAll()} things that were read are forgotten: the next query reads its files again")
+        Seq(s"${BoundedCache.clearAll()} entries removed from the caches: the next query reads its files again")
       case SaveRows(path) =>
         JsonFile.write(session, path, SteerCommand.toJson(known.all));
-        Seq(s"${known.all.size} numbers of rows written to $path")
+        Seq(s"${known.all.size} row counts written to $path")
       case LoadRows(path) =>
         val entries = JsonFile.read(session, path)(SteerCommand.told).map { case (rows, of) =>
           GivenRowsForm(session, of, rows)
         }
         known.set(entries)
-        Seq(s"${entries.size} numbers of rows read from $path")
+        Seq(s"${entries.size} row counts read from $path")
       case MakePin(name, order, query) => made(session, pins, name, order, query)
       case RemovePin(name)             =>
         val (there, unsaved) = pins.remove(name)
@@ -103,7 +103,7 @@ private object SteerCommand {
       decided.map(d => d -> OrderHint.read(text, d.names).filterOrElse(d.legal, "outer or semi joins forbid it"))
     read.collectFirst { case (d, Right(shape)) => d -> shape }.getOrElse(
       throw ErrorCondition.InvalidOrder(
-        s"DOVETAIL PIN: '$text' is no order of this query: " +
+        s"DOVETAIL PIN: '$text' is not an order of this query: " +
           s"${read.collect { case (_, Left(why)) => why }.distinct.mkString("; ")}.",
         "order" -> text
       )
@@ -122,7 +122,7 @@ private object SteerCommand {
 
   def names(pins: Pins): String = if (pins.all.isEmpty) "none" else pins.all.map(_.name).mkString(", ")
 
-  def kept(unsaved: Option[String]): String = unsaved.fold("")(why => s", of this application alone: $why")
+  def kept(unsaved: Option[String]): String = unsaved.fold("")(why => s", in this application only: $why")
 
   def toJson(entries: Vector[GivenRows.Entry]): JsonNode = {
     val list = nodes.arrayNode()
@@ -135,14 +135,14 @@ private object SteerCommand {
 
   def told(json: JsonNode): Vector[(Double, Subject)] = {
     if (!json.isArray) throw new IllegalArgumentException(
-      "it has to be a list of {\"query\": …, \"rows\": …} or {\"table\": …, \"rows\": …}."
+      "it must be a list of {\"query\": …, \"rows\": …} or {\"table\": …, \"rows\": …}."
     )
     (0 until json.size).toVector.map(json.get(_)).map { e =>
       val target =
         if (e.path("table").isTextual) Some(OfTable(e.get("table").asText))
         else if (e.path("query").isTextual) Some(OfQuery(e.get("query").asText)) else None
       if (target.isEmpty || !e.path("rows").isNumber || e.get("rows").asDouble < 0.0)
-        throw new IllegalArgumentException(s"an entry has a query or a table, and rows of 0 or more, not $e.")
+        throw new IllegalArgumentException(s"an entry must have a query or a table, and rows of 0 or more; found $e.")
       e.get("rows").asDouble -> target.get
     }
   }

@@ -140,7 +140,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       if (!fits)
         FailOpen.warnOnce(
           s"$name old",
-          s"Statistics of $name are not used: they are of an older state, for its files hold more than " +
+          s"Statistics of $name are not used: they are older than its files, which have more than " +
             s"${s.rowCount.get} rows"
         )
       fits
@@ -148,7 +148,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   private def sensible(name: String, rows: Option[BigInt]): Option[BigInt] = {
     rows.filter(_ < 0).foreach(n =>
-      FailOpen.warnOnce(s"$name rows", s"Statistics of $name make no sense and are not used: $n rows")
+      FailOpen.warnOnce(s"$name rows", s"Statistics of $name are invalid and ignored: $n rows")
     )
     rows.filter(_ >= 0)
   }
@@ -161,7 +161,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
         case NonFatal(e) =>
           FailOpen.warnOnce(
             s"$name.${a.name}",
-            s"Statistics of column ${a.name} of $name cannot be read and are not used: ${e.getMessage}"
+            s"Statistics of column ${a.name} of $name cannot be read and are ignored: ${e.getMessage}"
           )
           None
       }
@@ -296,7 +296,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       faults.foreach(f =>
         FailOpen.warnOnce(
           s"$name.${a.name} $f",
-          s"Statistics of column ${a.name} of $name make no sense and are not used: $f"
+          s"Statistics of column ${a.name} of $name are invalid and ignored: $f"
         )
       )
       a.exprId.id -> column

@@ -34,7 +34,7 @@ object JsonFile {
       finally in.close()
     } catch {
       case e: JsonProcessingException =>
-        throw InvalidFile.because(e, s"$path is no JSON: ${e.getOriginalMessage}", "path" -> path)
+        throw InvalidFile.because(e, s"$path is not JSON: ${e.getOriginalMessage}", "path" -> path)
       case e: IOException => throw InvalidFile.because(e, s"$path cannot be read: ${e.getMessage}", "path" -> path)
       case e: IllegalArgumentException =>
         throw InvalidFile.because(e, s"$path: ${ErrorCondition.text(e)}", "path" -> path)

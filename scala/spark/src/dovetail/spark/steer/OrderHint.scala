@@ -40,7 +40,7 @@ object OrderHint {
     private var open         = 0
 
     def shape: Either[String, Shape] = joins(closing = false).flatMap(s =>
-      if (at < text.length) Left(s"'${text.substring(at)}' is too much") else Right(s)
+      if (at < text.length) Left(s"there is unexpected text at the end: '${text.substring(at)}'") else Right(s)
     )
 
     /** One or more inputs, joined from left to right, up to a closing bracket or the end. */
@@ -66,7 +66,9 @@ object OrderHint {
           else if (at < text.length && text(at) == '(') {
             at += 1; open += 1; val inner = joins(closing = true); open -= 1; at += 1; inner
           } else
-            Left(s"'${text.drop(at).takeWhile(c => !c.isWhitespace && c != ')')}' is none of ${names.mkString(", ")}")
+            Left(
+              s"'${text.drop(at).takeWhile(c => !c.isWhitespace && c != ')')}' is not one of ${names.mkString(", ")}"
+            )
       }
     }
 

@@ -42,8 +42,8 @@ object Pin {
   /** Fails, in words for the user, where this is none. */
   def fromJson(json: JsonNode): Vector[Pin] = {
     val version = json.path("version").asInt(0)
-    if (version > Version) wrong(s"is of format $version, and this Dovetail knows $Version. Use a newer Dovetail")
-    if (version < 1 || !json.path("pins").isArray) wrong("has no pins in it, or no version")
+    if (version > Version) wrong(s"has format $version, but this Dovetail reads up to $Version. Use a newer Dovetail")
+    if (version < 1 || !json.path("pins").isArray) wrong("has no pins or no version")
     elements(json.get("pins")).map { p =>
       Pin(
         text(p, "name"),

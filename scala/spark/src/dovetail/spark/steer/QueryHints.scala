@@ -37,7 +37,7 @@ object QueryHints {
       case hint if hint.equalsIgnoreCase(Names.head) =>
         hint -> s"it takes an order in quotes, as in ${Names.head}('((a b) c)')"
       case hint if !Names.exists(hint.equalsIgnoreCase(_)) =>
-        hint -> s"there is no such hint. Allowed: ${Names.mkString(", ")}"
+        hint -> s"unknown hint. Allowed: ${Names.mkString(", ")}"
     }
 
   private def hints(group: JoinGroup): Vector[String] =

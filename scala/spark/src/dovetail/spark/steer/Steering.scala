@@ -117,9 +117,9 @@ object Steering {
   /** What keeps a pin from a group with the same relations, or with one more or less. */
   private def whyNot(pinned: Vector[String], here: Vector[String]): Option[String] =
     (pinned.diff(here), here.diff(pinned)) match {
-      case (Seq(), Seq())     => Some("the predicates or inputs of this query are others than when it was made")
+      case (Seq(), Seq())     => Some("the predicates or inputs of this query differ from those of the pinned query")
       case (Seq(gone), Seq()) => Some(s"this query does not join $gone")
-      case (Seq(), Seq(more)) => Some(s"this query joins $more as well")
+      case (Seq(), Seq(more)) => Some(s"this query also joins $more")
       case _                  => None
     }
 

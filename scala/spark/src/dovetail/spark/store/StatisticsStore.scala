@@ -98,7 +98,7 @@ final class StatisticsStore(val files: StoreFiles) {
         case Right(table)          => Some(table).filter(_.header.key == key)
         case Left(e) if lasting(e) => None
         case Left(e)               => throw new IOException(
-            s"What is stored of this table cannot be read, and is not written over: ${e.getMessage}",
+            s"The stored statistics of this table cannot be read and are not overwritten: ${e.getMessage}",
             e
           )
       }

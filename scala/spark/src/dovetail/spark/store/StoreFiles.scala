@@ -88,7 +88,7 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
 
   private def makeDirectory(): Unit =
     if (!fs.exists(directory)) {
-      if (!fs.mkdirs(directory)) throw new IOException("the directory could not be made")
+      if (!fs.mkdirs(directory)) throw new IOException("the directory could not be created")
       if (local) permit(directory, "rwx------")
     } else if (!fs.getFileStatus(directory).isDirectory) throw new IOException("it is a file")
 

@@ -66,8 +66,8 @@ object TableFile {
   /** A file that a newer Dovetail wrote. */
   final class NewerVersion(val version: Int)
       extends IOException(
-        s"it has version $version of the format, and this version of Dovetail reads up to $Version: analyze the " +
-          "table again, or use the newer one"
+        s"it has format version $version, but this version of Dovetail reads up to $Version: analyze the " +
+          "table again, or use a newer Dovetail"
       )
 
   val Version = 1
@@ -134,7 +134,7 @@ object TableFile {
     if (version > Version) throw new NewerVersion(version)
     readers.getOrElse(
       version,
-      throw new BrokenFile(s"its format has version $version, which there never was")
+      throw new BrokenFile(s"its format version $version is unknown")
     )(in, size)
   }
 
@@ -142,7 +142,7 @@ object TableFile {
   def readVersion(in: DataInputStream): Int = {
     val magic = new Array[Byte](Magic.length)
     in.readFully(magic)
-    if (!java.util.Arrays.equals(magic, Magic)) throw new BrokenFile("it is no statistics file of Dovetail")
+    if (!java.util.Arrays.equals(magic, Magic)) throw new BrokenFile("it is not a statistics file of Dovetail")
     in.readInt()
   }
 
@@ -153,7 +153,7 @@ object TableFile {
     val length = in.readInt()
     val blocks = Preamble.toLong + length
     if (length < 0 || length > LongestHeader || blocks > size)
-      throw new BrokenFile(s"a header of $length bytes is none of a file of $size")
+      throw new BrokenFile(s"a header of $length bytes does not fit into a file of $size bytes")
     val bytes = readBlock(in, Block(0L, length, in.readLong()))
     Unpacked(bytes, unpackedHeader(length.toLong)) { h =>
       val (key, name)  = (h.text(), h.text())
@@ -195,7 +195,7 @@ object TableFile {
   /** @param bytes of all blocks */
   private def readPlace(in: Unpacked, bytes: Long, longest: Int): Block = {
     val block = Block(in.amount(bytes), in.count(longest, 0), in.readLong())
-    if (block.offset + block.length > bytes) throw new BrokenFile("a block ends behind its end")
+    if (block.offset + block.length > bytes) throw new BrokenFile("a block exceeds the end of the file")
     block
   }
 

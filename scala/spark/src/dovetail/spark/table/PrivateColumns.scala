@@ -52,7 +52,7 @@ final case class PrivateColumns(entries: Vector[PrivateColumns.ColumnPattern], u
       val columns = read.flatMap(_._2).distinct
       val known   = if (read.isEmpty) ""
       else s". Columns: ${columns.take(Shown).mkString(", ")}${if (columns.size > Shown) ", …" else ""}"
-      Some(s"${DovetailConf.PrivateColumns.key} names ${e.text}, which is no column of what was analyzed$known")
+      Some(s"${DovetailConf.PrivateColumns.key} names ${e.text}, which is not a column of the analyzed tables$known")
     }
   }
 
@@ -69,7 +69,7 @@ final case class PrivateColumns(entries: Vector[PrivateColumns.ColumnPattern], u
     )
     for (e <- entries; t <- tables if e.means(t) && !columns.exists(e.names(t, _)))
       throw ErrorCondition.ColumnNotFound(
-        s"${DovetailConf.PrivateColumns.key} names ${e.text}, and ${t.mkString(".")} has no such column. " +
+        s"${DovetailConf.PrivateColumns.key} names ${e.text}, but ${t.mkString(".")} has no such column. " +
           s"Columns: ${columns.mkString(", ")}.",
         "table"  -> t.mkString("."),
         "column" -> e.text
@@ -130,7 +130,7 @@ object PrivateColumns {
     columns.unreadable.foreach(why =>
       FailOpen.warnOnce(
         s"private columns $why",
-        s"${DovetailConf.PrivateColumns.key}: $why. Until it is mended no values of any column are kept"
+        s"${DovetailConf.PrivateColumns.key}: $why. Until it is corrected, no values of any column are stored"
       )
     )
     columns
@@ -139,8 +139,8 @@ object PrivateColumns {
   def read(text: String): PrivateColumns = {
     val found = split(text).map(_.trim).filter(_.nonEmpty).map(e => e -> partsOf(e))
     val wrong = found.collectFirst { case (e, None) =>
-      s"$e is no name of a column: write column, table.column or database.table.column, with backticks around names " +
-        "of other signs than letters, digits and _"
+      s"$e is not a column name: write column, table.column or database.table.column, with backticks around names " +
+        "with characters other than letters, digits and _"
     }
     PrivateColumns(found.collect { case (e, Some(parts)) => ColumnPattern(e, parts) }, wrong)
   }
