@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from dovetail_bench.queries import Query
 from dovetail_bench.report import Page
-from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, SPARK, SPARK_CBO
-from dovetail_bench.times import seen_once
+from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, SPARK, SPARK_CBO, Mode
+from dovetail_bench.times import passed, seen_once
 from dovetail_bench.times_report import late, read, targets, write_page
-from dovetail_bench.verdict import DIFFERENT, SAME, TIE_ORDER, Verdict
+from dovetail_bench.verdict import DIFFERENT, FAILED, SAME, TIE_ORDER, Verdict
 
 
 def _run(seconds: float, rows: int = 100, shuffled: int = 1 << 20, counted: bool = True, digest: str = "0") -> Any:
@@ -92,6 +93,27 @@ def test_the_page_names_answers_that_differ_in_any_run() -> None:
     assert "| Spark CBO | 1 | 0 | 0 |" in text
 
 
-@pytest.mark.parametrize(("verdict", "after"), [(SAME, DIFFERENT), (TIE_ORDER, TIE_ORDER), (DIFFERENT, DIFFERENT)])
-def test_an_answer_that_differs_once_is_wrong(verdict: str, after: str) -> None:
-    assert seen_once(Verdict("tpch", "q1", "spark", "dovetail", verdict, 1, True)).verdict == after
+@pytest.mark.parametrize(
+    ("text", "verdict", "after"),
+    [
+        ("SELECT a FROM t", SAME, DIFFERENT),
+        ("SELECT a FROM t LIMIT 100", SAME, DIFFERENT),
+        ("SELECT a FROM t ORDER BY b LIMIT 7", SAME, SAME),
+        ("SELECT a FROM t", TIE_ORDER, TIE_ORDER),
+        ("SELECT a FROM t ORDER BY b LIMIT 7", DIFFERENT, DIFFERENT),
+    ],
+)
+def test_an_answer_that_differs_once_is_wrong_where_no_limit_cuts(text: str, verdict: str, after: str) -> None:
+    found = Verdict("tpch", "q1", "spark", "dovetail", verdict, 7, True)
+    assert seen_once(Query("tpch", "q1", text), found).verdict == after
+
+
+@pytest.mark.parametrize(("verdict", "right"), [(SAME, True), (TIE_ORDER, True), (DIFFERENT, False), (FAILED, False)])
+def test_the_command_fails_on_a_wrong_answer(verdict: str, right: bool) -> None:
+    found = Verdict("tpch", "q1", "spark", "dovetail", verdict, 1, True)
+    assert passed(read(_body([_run(5.0)])), [found]) == right
+
+
+@pytest.mark.parametrize(("mode", "right"), [(SPARK_CBO, True), (DOVETAIL, False), (DOVETAIL_BARE, False)])
+def test_the_command_fails_where_dovetail_does(mode: Mode, right: bool) -> None:
+    assert passed(read(_body([_run(5.0)]) | {"failures": {"q": {mode.name: "boom"}}}), []) == right
