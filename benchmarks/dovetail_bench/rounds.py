@@ -192,6 +192,10 @@ def to_json(found: Mapping[str, Timed]) -> dict[str, Any]:
         "failures": {name: timed.failures for name, timed in found.items() if timed.failures},
         "equal plans": {name: sorted(timed.equal()) for name, timed in found.items()},
         "not balanced": [name for name, timed in found.items() if not timed.balanced()],
+        "plans": {
+            name: {digest: executed_plan.operators(plan) for digest, plan in timed.plans.items()}
+            for name, timed in found.items()
+        },
         "runs": runs,
     }
 

@@ -44,8 +44,12 @@ def read(body: Mapping[str, Any], modes: tuple[Mode, ...] = MODES) -> Results:
         }
         for query, by in body["runs"].items()
     }
+    operators = {
+        query: {mode: plans[runs[-1]["plan"]] for mode, runs in body["runs"][query].items()}
+        for query, plans in body.get("plans", {}).items()
+    }
     seconds = float(body.get("analyze seconds", 0.0))
-    return Results(modes, measured, body["failures"], seconds, 0.0, body.get("equal plans", {}))
+    return Results(modes, measured, body["failures"], seconds, 0.0, body.get("equal plans", {}), operators)
 
 
 def _profile(run: Mapping[str, Any]) -> Profile:
@@ -106,8 +110,18 @@ def _cause(results: Results, query: str, mode: Mode) -> str:
         for key, words in (("join_rows", "more join rows"), ("shuffle_bytes", "more bytes shuffled"))
         if ours[key] > SAME_COUNT * plain[key]
     ]
-    plan = "another plan" if results.equal else "plans not compared"
-    return f"{plan}; {', '.join(more) or 'neither more join rows nor more bytes shuffled'}"
+    counts = ", ".join(more) or "neither more join rows nor more bytes shuffled"
+    return f"{_other_plan(results, query, mode)}; {counts}"
+
+
+def _other_plan(results: Results, query: str, mode: Mode) -> str:
+    """In what a plan differs from plain Spark's."""
+    if query not in results.operators:
+        return "plans not compared"
+    plain, ours = (results.operators[query][m.name] for m in (SPARK, mode))
+    names = [name for name in sorted({*plain, *ours}) if plain.get(name) != ours.get(name)]
+    changed = ", ".join(f"{name} {plain.get(name, 0)} → {ours.get(name, 0)}" for name in names)
+    return f"another plan ({changed or 'the same operators in another order or place'})"
 
 
 def _range(results: Results, query: str, mode: Mode) -> str:
