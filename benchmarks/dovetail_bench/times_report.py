@@ -136,9 +136,10 @@ def write_page(page: report.Page, body: Mapping[str, Any], verdicts: Sequence[Ma
         f"{results.analyze_seconds:.0f} s."
     )
     page.text(
-        "Round 0 runs every query in every mode and compares the plans executed. Where a mode's plan is plain Spark's, "
-        "it counts as plain Spark's time and Dovetail's own planning. The others are timed in rounds in which each "
-        "goes first equally often. Seconds are medians over the rounds; ranges are the shortest and the longest run."
+        "Round 0 plans every query once in every mode, then runs it and compares the plans executed. Where a mode's "
+        "plan is plain Spark's, it counts as plain Spark's time and Dovetail's own planning. The others are timed in "
+        "rounds in which each goes first equally often. Seconds are medians over the rounds; ranges are the shortest "
+        "and the longest run."
     )
     page.text(CACHES)
     unbalanced = body["not balanced"]
@@ -159,12 +160,12 @@ def write_page(page: report.Page, body: Mapping[str, Any], verdicts: Sequence[Ma
 
 
 def _plans(results: Results, body: Mapping[str, Any], mode: Mode) -> dict[str, Any]:
-    runs = [by.get(mode.name, ()) for by in body["runs"].values()]
+    changed = [q for q, by in body["runs"].items() if len({run["plan"] for run in by.get(mode.name, ())}) > 1]
     return {
         "mode": mode.title,
         "queries": len(results.complete),
         "plan equal to Spark's": sum(mode.name in results.equal.get(q, ()) for q in results.complete),
-        "plan changed between rounds": sum(len({run["plan"] for run in of_query}) > 1 for of_query in runs),
+        "plan changed between rounds": ", ".join(changed) or "none",
     }
 
 
