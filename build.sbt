@@ -126,13 +126,13 @@ def withoutKernel(pom: scala.xml.Node): scala.xml.Node = {
 
 val jars_ = root_ / "python" / "dovetail" / "jars"
 
-/** Puts the jar of one line among those of the Python package; lines.json lists all lines, built or not. */
-def bundle(line: SparkLine) = Def.task {
-  val jar = (LocalProject("spark" + line.projectSuffix) / Compile / packageBin).value
+/** Puts jars of lines among those of the Python package; lines.json lists all lines, built or not. */
+def bundle(lines: Seq[SparkLine]) = Def.task {
+  val built = Def.taskDyn(lines.map(l => LocalProject("spark" + l.projectSuffix) / Compile / packageBin).join).value
   // jars of another version, or of a line that has gone from the table
   val current = SparkLine.all.map(_.jarName(version.value)).toSet
   IO.delete((jars_ * "*.jar").get.filterNot(file => current(file.getName)))
-  IO.copyFile(jar, jars_ / line.jarName(version.value))
+  lines.zip(built).foreach { case (line, jar) => IO.copyFile(jar, jars_ / line.jarName(version.value)) }
   IO.write(jars_ / "lines.json", SparkLine.all.map(_.json).mkString("[", ",\n ", "]\n"))
 }
 
@@ -140,10 +140,10 @@ val bundleJar = inputKey[Unit]("Put the jar of one Spark line into python/doveta
 bundleJar := Def.inputTaskDyn {
   import complete.DefaultParsers._
   val name = (Space ~> SparkLine.all.map(line => literal(line.short)).reduce(_ | _)).parsed
-  bundle(SparkLine.all.find(_.short == name).get)
+  bundle(SparkLine.all.filter(_.short == name))
 }.evaluated
 
 val bundleJars = taskKey[Unit]("Put the jar of every Spark line into python/dovetail/jars")
-bundleJars := Def.taskDyn(SparkLine.all.map(bundle(_)).join.map(_ => ())).value
+bundleJars := Def.taskDyn(bundle(SparkLine.all)).value
 
 lazy val root = (project in file(".")).settings(publish / skip := true, Compile / unmanagedSourceDirectories := Nil)

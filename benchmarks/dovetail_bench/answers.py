@@ -21,6 +21,7 @@ from typing import Any
 
 from dovetail.demo.data import Dataset, dataset
 from dovetail_bench import report
+from dovetail_bench.executed_plan import normalized
 from dovetail_bench.oracle import Oracle
 from dovetail_bench.progress import say
 from dovetail_bench.queries import FOLDERS, Query, load
@@ -34,9 +35,6 @@ DUCKDB = "duckdb"
 
 # Spark's name of an error, "[DIVIDE_BY_ZERO]" at the start of its message.
 _CONDITION = re.compile(r"\[([A-Z_0-9.]+)\]")
-
-# What differs between two plans of the same query that are the same plan: numbers given anew, and the database.
-_VOLATILE = re.compile(r"#\d+L?|plan_id=\d+|\[id=#?\d+\]|\b(tpcds|tpch)_(analyzed|bare)\b")
 
 
 @dataclass(frozen=True)
@@ -101,8 +99,8 @@ class Gate:
                 frame.explain()
             answer = Answer(tuple(frame.columns), [tuple(row) for row in frame.collect()])
         except Exception as failed:  # of Spark: a finding about this query, not the end of the run
-            return Outcome(None, _VOLATILE.sub("", plan.getvalue()), _first_line(failed))
-        return Outcome(answer, _VOLATILE.sub("", plan.getvalue()))
+            return Outcome(None, normalized(plan.getvalue()), _first_line(failed))
+        return Outcome(answer, normalized(plan.getvalue()))
 
     def _rows(self, text: str, mode: Mode) -> list[Row]:
         self.session.use(mode, self.data)
@@ -174,7 +172,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_session_options(parser)
     options = report.parse(parser, arguments)
     verdicts = run(options)
-    page = report.Page("answers", f"Answers, scale {options.scale:g}")
+    part = "" if set(options.suite) == set(FOLDERS) else "-".join(options.suite)
+    page = report.Page("answers", f"Answers, scale {options.scale:g}", part)
     if not any(v.plan_changed for v in verdicts):
         page.text("**Dovetail changed no plan: this run proves nothing.**")
     page.table("Summary", summary(verdicts))

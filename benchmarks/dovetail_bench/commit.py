@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from dovetail.errors import DovetailError
 from dovetail.jars import jar_path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,5 +70,8 @@ def read(root: Path) -> State:
 
 @cache
 def jar_digest() -> str:
-    """The start of the SHA-256 of the jar that runs: a jar may be older than the commit."""
-    return hashlib.sha256(Path(jar_path()).read_bytes()).hexdigest()[:SHOWN]
+    """The start of the SHA-256 of the jar that runs: a jar may be older than the commit. "none" where there is none."""
+    try:
+        return hashlib.sha256(Path(jar_path()).read_bytes()).hexdigest()[:SHOWN]
+    except DovetailError:
+        return "none"

@@ -2,12 +2,15 @@
 
     python -m dovetail_bench.estimation
 
-Nothing is run, only planned. Times are what `dovetail_explain` reports by phase. The JVM is warm: a smaller copy of the
-data has been planned before, whose files are others. Then one query over all 24 tables comes first, while nothing is
-known of their files, and every query of the benchmark after it, when all files are cached.
+Nothing is run for these times, only planned. They are what `dovetail_explain` reports by phase. The JVM is warm: a
+smaller copy of the data has been planned before, whose files are others. Then one query over all 24 tables comes first,
+while nothing is known of their files, and every query of the benchmark after it, when all files are cached.
 
-Last, what the log of queries (`spark.dovetail.log.queries`) adds to planning: every query is planned with the log and
+Then, what the log of queries (`spark.dovetail.log.queries`) adds to planning: every query is planned with the log and
 without, in turns, by EXPLAIN, in processor time of the thread that plans, which a busy machine hardly changes.
+
+Last, every query is run on bare tables and after one pass over them, and the estimates of its joins are compared with
+the rows that came (`step_errors`).
 """
 
 from __future__ import annotations
@@ -15,13 +18,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import pairwise
-from statistics import median, quantiles
+from statistics import median
 from typing import Any
 
 import dovetail
 from dovetail.demo.data import Dataset, dataset
-from dovetail_bench import report
+from dovetail_bench import report, step_errors
+from dovetail_bench.accuracy import quantile
 from dovetail_bench.progress import say
 from dovetail_bench.queries import FOLDERS, load
 from dovetail_bench.session import DOVETAIL_BARE, Bench, add_session_options, bench
@@ -55,7 +60,7 @@ ALL_OF_THEM = "60000"
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Milliseconds of estimation: of the first query over all tables, and of every query after it."""
     data = [dataset(FOLDERS[SUITE][1], scale, options.data_dir) for scale in (WARM_UP_SCALE, options.scale)]
-    queries = load(SUITE)
+    queries = load(SUITE, options.queries)
     with bench(options) as session:
         session.spark.conf.set(FOOTERS_MAX_MS, ALL_OF_THEM)
         first = []
@@ -69,7 +74,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 first.append({"JVM": "warm" if warm else "new", "files": files, **_milliseconds(session, text)})
             lines = [{"query": query.name, **_milliseconds(session, query.text)} for query in queries]
         logged = [{"query": query.name, **_with_and_without_log(session, query.text)} for query in queries]
-        return {"all tables": first, "queries": lines, "log": logged}
+        steps = step_errors.measure(session, tables, queries)
+        return {"all tables": first, "queries": lines, "log": logged, "steps": steps}
 
 
 def _with_and_without_log(session: Bench, text: str) -> dict[str, float]:
@@ -85,7 +91,8 @@ def _with_and_without_log(session: Bench, text: str) -> dict[str, float]:
 
 def _planning_ms(session: Bench, text: str) -> float:
     # py4j answers a Python thread by one Java thread, in which Spark plans too
-    clock = session.spark._jvm.java.lang.management.ManagementFactory.getThreadMXBean()
+    jvm: Any = session.spark._jvm
+    clock = jvm.java.lang.management.ManagementFactory.getThreadMXBean()
     started = clock.getCurrentThreadCpuTime()
     session.spark.sql(f"EXPLAIN {text}")
     return float(clock.getCurrentThreadCpuTime() - started) / NANOSECONDS_PER_MS
@@ -108,7 +115,7 @@ def _milliseconds(session: Bench, text: str) -> dict[str, float]:
 
 
 def targets(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The targets with what was measured; files of before the log of queries have nothing of it."""
+    """The targets with what was measured; older files lack the log of queries, and the joins."""
     cached = median(line["estimation ms"] for line in found["queries"])
     first = next(x for x in found["all tables"] if x["JVM"] == "warm" and x["files"] == "not seen")["estimation ms"]
     judged = [
@@ -120,13 +127,14 @@ def targets(found: Mapping[str, Any]) -> list[dict[str, Any]]:
         share = logged / without - 1
         name = f"share that the log of queries adds to planning: at most {MAX_LOG_SHARE:.0%}"
         judged.append(report.target(name, share, share <= MAX_LOG_SHARE))
-    return judged
+    return judged + step_errors.targets(found.get("steps", {}))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit code."""
     head = (__doc__ or "").splitlines()[0]
     parser = argparse.ArgumentParser(prog="python -m dovetail_bench.estimation", description=head)
+    parser.add_argument("--queries", nargs="+", default=[], metavar="NAME", help="only these")
     report.add_options(parser)
     add_session_options(parser)
     options = report.parse(parser, arguments)
@@ -137,16 +145,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     page.text("Milliseconds in Dovetail's rule. Estimation: footers, predicates taken apart, sizes of all inputs.")
     page.targets(found_targets)
     page.table("One query over all 24 tables", found["all tables"])
-    cuts = quantiles(cached, n=20)
-    page.table(
-        "All queries, files cached", [{"median ms": median(cached), "95th ms": cuts[-1], "slowest ms": max(cached)}]
-    )
+    p95 = quantile(sorted(cached), 0.95)
+    page.table("All queries, files cached", [{"median ms": median(cached), "95th ms": p95, "slowest ms": max(cached)}])
     page.table(
         "Planning all queries by EXPLAIN, processor time",
         [{name: sum(line[name] for line in found["log"]) for name in ("logged ms", "not logged ms")}],
     )
+    step_errors.write(page, found["steps"])
     page.table("Queries", sorted(found["queries"], key=lambda line: -line["estimation ms"]))
-    page.write(options, {"targets": found_targets, **found})
+    steps = {mode: [asdict(step) for step in of_mode] for mode, of_mode in found["steps"].items()}
+    page.write(options, {"targets": found_targets, **found, "steps": steps})
     return 0 if all(target["hit"] for target in found_targets) else 1
 
 

@@ -7,6 +7,7 @@ execution up to date while adaptive execution changes it. `rounds` compares the 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -29,6 +30,9 @@ _ID = re.compile(r"(#|plan_id=)(\d+)")
 
 # Given in the order in which stages end, which is a race: numbers of stages, and of generated code.
 _RACE = re.compile(r"(?<=QueryStage )\d+|(?<=\*\()\d+(?=\))")
+
+# A line's operator, where it is a join or an exchange.
+_OPERATOR = re.compile(r"[ :+-]*(?:\*\(\) )?(\w*(?:Join|Exchange|CartesianProduct))\b")
 
 # The same files are tables of two databases.
 _DATABASE = re.compile(r"\b(tpcds|tpch)_(analyzed|bare)\b")
@@ -62,6 +66,12 @@ def normalized(text: str) -> str:
     tree = _RACE.sub("", _DATABASE.sub(r"\1", tree))
     numbers: dict[str, str] = {}
     return _ID.sub(lambda found: numbers.setdefault(found[0], f"{found[1]}{len(numbers) + 1}"), tree)
+
+
+def operators(tree: str) -> dict[str, int]:
+    """How many joins and exchanges of which kind a normalized plan has: what tells two plans apart in few words."""
+    found = Counter(match[1] for match in map(_OPERATOR.match, tree.splitlines()) if match)
+    return {name: found[name] for name in sorted(found)}
 
 
 def without_initial(tree: str) -> str:

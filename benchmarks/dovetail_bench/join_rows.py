@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--repeat", type=int, default=1, help="runs of each query and mode; times are medians (1)")
     options = report.parse(parser, arguments)
     results = run(options, MODES)
-    page = report.Page("join_rows", f"Rows out of joins, {options.suite}, scale {options.scale:g}")
+    page = report.Page("join_rows", f"Rows out of joins, {options.suite}, scale {options.scale:g}", options.suite)
     write_page(page, results)
     return _finish(page, options, results, targets(results))
 

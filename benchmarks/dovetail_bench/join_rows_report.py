@@ -42,6 +42,7 @@ class Results:
         analyze_seconds: Time that ANALYZE of all columns took.
         collect_seconds: Time that Dovetail's pass over all tables took.
         equal: query → names of the modes that executed plain Spark's plan, and were not timed beside it.
+        operators: query → mode → kinds of joins and exchanges in its plan, with their numbers.
     """
 
     modes: tuple[Mode, ...]
@@ -50,6 +51,7 @@ class Results:
     analyze_seconds: float
     collect_seconds: float
     equal: Mapping[str, Collection[str]] = field(default_factory=dict)
+    operators: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
 
     @property
     def complete(self) -> list[str]:

@@ -45,7 +45,13 @@ class Query:
     @property
     def has_limit(self) -> bool:
         """Whether the outermost clause is a LIMIT."""
-        return _LIMIT.search(self.text) is not None
+        return self.limit is not None
+
+    @property
+    def limit(self) -> int | None:
+        """The number of the outermost LIMIT; None without one."""
+        found = _LIMIT.search(self.text)
+        return int(found[1]) if found else None
 
     def without_limit(self) -> str:
         """The text without its outermost LIMIT: all rows among which the limited query may choose."""
@@ -60,7 +66,7 @@ class Query:
         return [_DIRECTION.sub("", item).strip() for item in _split(body[starts[-1].end() :])]
 
 
-_LIMIT = re.compile(r"\blimit\s+\d+\s*;?\s*\Z", re.IGNORECASE)
+_LIMIT = re.compile(r"\blimit\s+(\d+)\s*;?\s*\Z", re.IGNORECASE)
 _ORDER_BY = re.compile(r"\border\s+by\b", re.IGNORECASE)
 _DIRECTION = re.compile(r"\s+(asc|desc)?\s*(nulls\s+(first|last))?\s*;?\s*\Z", re.IGNORECASE)
 _COMMENT = re.compile(r"--[^\n]*")

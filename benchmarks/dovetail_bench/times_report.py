@@ -44,8 +44,12 @@ def read(body: Mapping[str, Any], modes: tuple[Mode, ...] = MODES) -> Results:
         }
         for query, by in body["runs"].items()
     }
+    operators = {
+        query: {mode: plans[runs[-1]["plan"]] for mode, runs in body["runs"][query].items()}
+        for query, plans in body.get("plans", {}).items()
+    }
     seconds = float(body.get("analyze seconds", 0.0))
-    return Results(modes, measured, body["failures"], seconds, 0.0, body.get("equal plans", {}))
+    return Results(modes, measured, body["failures"], seconds, 0.0, body.get("equal plans", {}), operators)
 
 
 def _profile(run: Mapping[str, Any]) -> Profile:
@@ -106,8 +110,18 @@ def _cause(results: Results, query: str, mode: Mode) -> str:
         for key, words in (("join_rows", "more join rows"), ("shuffle_bytes", "more bytes shuffled"))
         if ours[key] > SAME_COUNT * plain[key]
     ]
-    plan = "another plan" if results.equal else "plans not compared"
-    return f"{plan}; {', '.join(more) or 'neither more join rows nor more bytes shuffled'}"
+    counts = ", ".join(more) or "neither more join rows nor more bytes shuffled"
+    return f"{_other_plan(results, query, mode)}; {counts}"
+
+
+def _other_plan(results: Results, query: str, mode: Mode) -> str:
+    """In what a plan differs from plain Spark's."""
+    if query not in results.operators:
+        return "plans not compared"
+    plain, ours = (results.operators[query][m.name] for m in (SPARK, mode))
+    names = [name for name in sorted({*plain, *ours}) if plain.get(name) != ours.get(name)]
+    changed = ", ".join(f"{name} {plain.get(name, 0)} → {ours.get(name, 0)}" for name in names)
+    return f"another plan ({changed or 'the same operators in another order or place'})"
 
 
 def _range(results: Results, query: str, mode: Mode) -> str:
@@ -122,9 +136,10 @@ def write_page(page: report.Page, body: Mapping[str, Any], verdicts: Sequence[Ma
         f"{results.analyze_seconds:.0f} s."
     )
     page.text(
-        "Round 0 runs every query in every mode and compares the plans executed. Where a mode's plan is plain Spark's, "
-        "it counts as plain Spark's time and Dovetail's own planning. The others are timed in rounds in which each "
-        "goes first equally often. Seconds are medians over the rounds; ranges are the shortest and the longest run."
+        "Round 0 plans every query once in every mode, then runs it and compares the plans executed. Where a mode's "
+        "plan is plain Spark's, it counts as plain Spark's time and Dovetail's own planning. The others are timed in "
+        "rounds in which each goes first equally often. Seconds are medians over the rounds; ranges are the shortest "
+        "and the longest run."
     )
     page.text(CACHES)
     unbalanced = body["not balanced"]
@@ -145,12 +160,12 @@ def write_page(page: report.Page, body: Mapping[str, Any], verdicts: Sequence[Ma
 
 
 def _plans(results: Results, body: Mapping[str, Any], mode: Mode) -> dict[str, Any]:
-    runs = [by.get(mode.name, ()) for by in body["runs"].values()]
+    changed = [q for q, by in body["runs"].items() if len({run["plan"] for run in by.get(mode.name, ())}) > 1]
     return {
         "mode": mode.title,
         "queries": len(results.complete),
         "plan equal to Spark's": sum(mode.name in results.equal.get(q, ()) for q in results.complete),
-        "plan changed between rounds": sum(len({run["plan"] for run in of_query}) > 1 for of_query in runs),
+        "plan changed between rounds": ", ".join(changed) or "none",
     }
 
 

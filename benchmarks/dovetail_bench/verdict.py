@@ -98,8 +98,9 @@ def order_keys(query: Query, columns: Sequence[str]) -> list[int]:
     keys = []
     for item in query.order_by():
         name = item.rpartition(".")[2].strip('`"').lower()
-        if name.isdigit():
-            keys.append(int(name) - 1)
+        # a whole number is a position; 2.5 is a constant, and `1` a name
+        if item.isdigit() and 0 < int(item) <= len(names):
+            keys.append(int(item) - 1)
         elif names.count(name) == 1:
             keys.append(names.index(name))
         else:

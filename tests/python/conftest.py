@@ -32,6 +32,9 @@ PROCESS_SECONDS = 240
 JVM_OPTIONS = {"SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1"}
 os.environ.update(JVM_OPTIONS)
 
+# Tests are about what Dovetail does, not about what a busy machine leaves undone: no budget of planning runs out.
+PATIENT = {f"spark.dovetail.{key}": "60000" for key in ("planning.maxMs", "footers.maxMs", "reorder.maxPlanningMs")}
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -47,6 +50,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def root() -> Path:
     """The project's root directory."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def patient() -> dict[str, str]:
+    """Settings under which no budget of planning runs out."""
+    return dict(PATIENT)
 
 
 @pytest.fixture(scope="session")
@@ -77,6 +86,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config(catalog, "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog")
         .config(f"{catalog}.url", "jdbc:derby:memory:v2;create=true")
         .config(f"{catalog}.driver", "org.apache.derby.jdbc.EmbeddedDriver")
+        .config(map=PATIENT)
     )
     session = dovetail.enable(builder).getOrCreate()
     session.sparkContext.setLogLevel("OFF")

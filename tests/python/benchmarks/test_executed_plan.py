@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail_bench.executed_plan import normalized
+from dovetail_bench.executed_plan import normalized, operators
 
 
 def _plan(final: str, initial: str = "Exchange hashpartitioning(k#1, 2), [plan_id=7]") -> str:
@@ -70,3 +70,9 @@ def test_plans_of_subqueries_are_compared_too() -> None:
     assert normalized(with_subquery("SortMergeJoin")) != normalized(with_subquery("ShuffledHashJoin"))
     assert "Initial Plan" not in normalized(with_subquery("SortMergeJoin"))
     assert normalized(with_subquery("SortMergeJoin")).endswith("+- Scan")
+
+
+def test_joins_and_exchanges_are_counted() -> None:
+    exchange = "+- Exchange hashpartitioning(a#1L, 2), [plan_id=5]"
+    found = operators(normalized(_plan(f"{_join(1, 2, 3, 4, 'bare')}\n{exchange}")))
+    assert found == {"BroadcastHashJoin": 1, "Exchange": 1}

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from dovetail_bench.queries import Query
 from dovetail_bench.report import Page
-from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, SPARK, SPARK_CBO
-from dovetail_bench.times import seen_once
+from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, SPARK, SPARK_CBO, Mode
+from dovetail_bench.times import passed, seen_once
 from dovetail_bench.times_report import late, read, targets, write_page
-from dovetail_bench.verdict import DIFFERENT, SAME, TIE_ORDER, Verdict
+from dovetail_bench.verdict import DIFFERENT, FAILED, SAME, TIE_ORDER, Verdict
 
 
 def _run(seconds: float, rows: int = 100, shuffled: int = 1 << 20, counted: bool = True, digest: str = "0") -> Any:
@@ -33,7 +34,12 @@ def _run(seconds: float, rows: int = 100, shuffled: int = 1 << 20, counted: bool
 def _body(ours: list[Any], equal: tuple[str, ...] = ()) -> dict[str, Any]:
     spark = [_run(50.0, counted=False), _run(9.0), _run(10.0), _run(12.0)]
     runs = {SPARK.name: spark, SPARK_CBO.name: spark, DOVETAIL.name: ours, DOVETAIL_BARE.name: [_run(5.0)]}
-    return {"failures": {}, "runs": {"q": runs}, "equal plans": {"q": list(equal)}, "not balanced": []}
+    for run in ours:
+        run["plan"] = "p" if equal else "o"
+    other = {"BroadcastHashJoin": 2, "Exchange": 1, "SortMergeJoin": 1}
+    plans = {"p": {"BroadcastHashJoin": 3, "Exchange": 1}, "o": other}
+    body = {"failures": {}, "plans": {"q": plans}, "runs": {"q": runs}}
+    return {**body, "equal plans": {"q": list(equal)}, "not balanced": []}
 
 
 def test_times_are_medians_of_the_runs_that_count() -> None:
@@ -53,15 +59,16 @@ def test_an_equal_plan_counts_as_plain_spark_and_its_own_planning() -> None:
 @pytest.mark.parametrize(
     ("run", "cause"),
     [
-        (_run(20.0), "another plan; neither more join rows nor more bytes shuffled"),
-        (_run(20.0, rows=200), "another plan; more join rows"),
-        (_run(20.0, rows=200, shuffled=1 << 30), "another plan; more join rows, more bytes shuffled"),
+        (_run(20.0), "neither more join rows nor more bytes shuffled"),
+        (_run(20.0, rows=200), "more join rows"),
+        (_run(20.0, rows=200, shuffled=1 << 30), "more join rows, more bytes shuffled"),
     ],
 )
 def test_a_slower_query_is_listed_with_its_cause(run: Any, cause: str) -> None:
     results = read(_body([run]))
     (line,) = late(results, DOVETAIL)
-    assert (line["query"], line["cause"], line["ranges overlap"]) == ("q", cause, False)
+    other = "another plan (BroadcastHashJoin 3 → 2, SortMergeJoin 0 → 1)"
+    assert (line["query"], line["cause"], line["ranges overlap"]) == ("q", f"{other}; {cause}", False)
     assert [t["hit"] for t in targets(results) if t["target"].startswith("Dovetail: no query over")] == [False]
 
 
@@ -71,7 +78,7 @@ def test_ten_percent_alone_or_half_a_second_alone_is_not_slower() -> None:
 
 def test_files_without_rounds_are_read_too() -> None:
     body = _body([_run(20.0)])
-    del body["equal plans"]
+    del body["equal plans"], body["plans"]
     for runs in body["runs"]["q"].values():
         for run in runs:
             for key in ("round", "place", "plan", "counted"):
@@ -89,9 +96,30 @@ def test_the_page_names_answers_that_differ_in_any_run() -> None:
     text = "\n".join(page._parts)
     assert "| q | Dovetail | " in text.split("## Answers whose digest")[1]
     assert "| q | tie: limit |" in text
-    assert "| Spark CBO | 1 | 0 | 0 |" in text
+    assert "| Spark CBO | 1 | 0 | none |" in text
 
 
-@pytest.mark.parametrize(("verdict", "after"), [(SAME, DIFFERENT), (TIE_ORDER, TIE_ORDER), (DIFFERENT, DIFFERENT)])
-def test_an_answer_that_differs_once_is_wrong(verdict: str, after: str) -> None:
-    assert seen_once(Verdict("tpch", "q1", "spark", "dovetail", verdict, 1, True)).verdict == after
+@pytest.mark.parametrize(
+    ("text", "verdict", "after"),
+    [
+        ("SELECT a FROM t", SAME, DIFFERENT),
+        ("SELECT a FROM t LIMIT 100", SAME, DIFFERENT),
+        ("SELECT a FROM t ORDER BY b LIMIT 7", SAME, SAME),
+        ("SELECT a FROM t", TIE_ORDER, TIE_ORDER),
+        ("SELECT a FROM t ORDER BY b LIMIT 7", DIFFERENT, DIFFERENT),
+    ],
+)
+def test_an_answer_that_differs_once_is_wrong_where_no_limit_cuts(text: str, verdict: str, after: str) -> None:
+    found = Verdict("tpch", "q1", "spark", "dovetail", verdict, 7, True)
+    assert seen_once(Query("tpch", "q1", text), found).verdict == after
+
+
+@pytest.mark.parametrize(("verdict", "right"), [(SAME, True), (TIE_ORDER, True), (DIFFERENT, False), (FAILED, False)])
+def test_the_command_fails_on_a_wrong_answer(verdict: str, right: bool) -> None:
+    found = Verdict("tpch", "q1", "spark", "dovetail", verdict, 1, True)
+    assert passed(read(_body([_run(5.0)])), [found]) == right
+
+
+@pytest.mark.parametrize(("mode", "right"), [(SPARK_CBO, True), (DOVETAIL, False), (DOVETAIL_BARE, False)])
+def test_the_command_fails_where_dovetail_does(mode: Mode, right: bool) -> None:
+    assert passed(read(_body([_run(5.0)]) | {"failures": {"q": {mode.name: "boom"}}}), []) == right

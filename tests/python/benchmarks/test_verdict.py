@@ -71,3 +71,11 @@ def test_order_keys_are_the_leading_items_that_are_columns(order_by: str, keys: 
 
 def test_an_ambiguous_name_is_no_key() -> None:
     assert order_keys(_query("SELECT a.x, b.x FROM a, b ORDER BY a.x"), ("x", "x")) == []
+
+
+@pytest.mark.parametrize(
+    ("order", "keys"),
+    [("2, 1", [1, 0]), ("2.5", []), ("`1`", []), ("3", []), ("0", []), ("b, 2.5, a", [1]), ("t.a", [0])],
+)
+def test_positions_and_names_of_order_by(order: str, keys: list[int]) -> None:
+    assert order_keys(Query("x", "q", f"SELECT a, b FROM t ORDER BY {order}"), ("a", "b")) == keys

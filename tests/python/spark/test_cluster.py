@@ -39,7 +39,7 @@ import dovetail
 from chispa import assert_df_equality
 from pyspark.sql import SparkSession
 
-warehouse, create, queries = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
+warehouse, create, queries, patient = sys.argv[1], *map(json.loads, sys.argv[2:])
 builder = (
     SparkSession.builder.master("local-cluster[2,1,1024]")
     .config("spark.ui.enabled", "false")
@@ -53,6 +53,7 @@ builder = (
     .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     .config("spark.scheduler.minRegisteredResourcesRatio", "1.0")
     .config("spark.scheduler.maxRegisteredResourcesWaitingTime", "120s")
+    .config(map=patient)
 )
 spark = dovetail.enable(builder).getOrCreate()
 for name, query in create.items():
@@ -79,8 +80,8 @@ def broadcasts(groups: list[dict[str, Any]]) -> list[float]:
     return [join["cost"]["broadcast"] for group in groups for join in group["before"]["joins"]]
 
 
-def test_two_executors(spark: SparkSession, tmp_path: Path, run_python: Any) -> None:
-    done = run_python(CLUSTER, str(tmp_path), json.dumps(TABLES), json.dumps(QUERIES))
+def test_two_executors(spark: SparkSession, patient: dict[str, str], tmp_path: Path, run_python: Any) -> None:
+    done = run_python(CLUSTER, str(tmp_path), *map(json.dumps, (TABLES, QUERIES, patient)))
     found = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("> ")).removeprefix("> "))
     assert all(found["rows"]), found["rows"]
     assert any(group["status"] == "reordered" for group in found["groups"])

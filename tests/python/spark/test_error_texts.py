@@ -93,7 +93,7 @@ CONDITIONS = [
     ("DOVETAIL UNPIN nope", StatementError, "DOVETAIL_PIN_NOT_FOUND", {"pin": "nope"}),
     ("DOVETAIL LOAD PINS '/no/such.json'", StatementError, "DOVETAIL_INVALID_FILE", {"path": "/no/such.json"}),
     ("SELECT * FROM dovetail_stats()", StatementError, "DOVETAIL_INVALID_ARGUMENT", {"function": "dovetail_stats"}),
-    ("SET spark.dovetail.reorder.minGain = 2", ConfigError, "DOVETAIL_INVALID_SETTING", {}),
+    ("SET spark.dovetail.cost.constants = x=1", ConfigError, "DOVETAIL_INVALID_SETTING", {}),
 ]
 
 

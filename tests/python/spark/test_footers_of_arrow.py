@@ -70,11 +70,7 @@ def test_orc(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def check(spark: SparkSession, target: str, statistics: bool) -> None:
-    spark.conf.set("spark.dovetail.footers.maxMs", "60000")
-    try:
-        found = dovetail.stats(spark, target)
-    finally:
-        spark.conf.unset("spark.dovetail.footers.maxMs")
+    found = dovetail.stats(spark, target)
     assert (found.rows, found.source) == (ROWS, "footer")
     names = [column.name for column in found.columns]
     aggregates = (f"count({n}), size(collect_set({n})), min({n}), max({n})" for n in names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 import dovetail
+from dovetail.jars import pyspark_version
 
 
 def test_import_needs_no_pyspark_and_no_extra(run_python) -> None:  # type: ignore[no-untyped-def]
@@ -19,16 +20,17 @@ def test_import_needs_no_pyspark_and_no_extra(run_python) -> None:  # type: igno
 
         sys.meta_path.insert(0, Absent())
         import dovetail
-        print(dovetail.__version__, dovetail.jar_path("3.5.2-amzn-1"))
+        print(dovetail.__version__, dovetail.jar_path(sys.argv[1]))
         try:
             dovetail.jar_path()
         except dovetail.errors.PySparkMissingError as error:
             print(error)
-        """
+        """,
+        f"{pyspark_version()}-amzn-1",
     )
     version, jar = done.stdout.splitlines()[0].split(" ", 1)
     assert version == dovetail.__version__
-    assert jar.endswith(f"dovetail-spark-3.5_2.12-{version}.jar")
+    assert jar == str(dovetail.jar_path())
     assert "pip install 'dovetail-spark[spark]'" in done.stdout
 
 

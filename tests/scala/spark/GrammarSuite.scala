@@ -27,6 +27,8 @@ class GrammarSuite extends DovetailSuite {
           partition = Seq("d" -> "DATE'2020-01-01'", "h" -> "concat('a', ')')"),
           columns = Some(Seq("a"))
         ),
+      "DOVETAIL ANALYZE PATH csv.`/a` GROUPS ((a, b)) COLUMNS (c) PARTITION (d = 1)" ->
+        Analyze("PATH", "csv.`/a`", Seq("d" -> "1"), Some(Seq("c")), Seq(Seq("a", "b"))),
       "DOVETAIL ANALYZE PATH parquet.`/a/b c`"             -> analyze.copy(kind = "PATH", name = "parquet.`/a/b c`"),
       "DOVETAIL ANALYZE DATABASE db"                       -> analyze.copy(kind = "DATABASE", name = "db"),
       "DOVETAIL PROFILE SELECT ';' AS x;"                  -> Profile("SELECT ';' AS x"),

@@ -26,18 +26,24 @@ final private class Grammar(text: String, spark: ParserInterface) extends Parser
 
   private def analyze: Parser[Statement] =
     keyword("ANALYZE") ~>! (
-      keyword("TABLE") ~>! ofTable("TABLE", rep(partition)) | keyword("PATH") ~>! ofTable("PATH", success(Nil)) |
+      keyword("TABLE") ~>! ofTable("TABLE") | keyword("PATH") ~>! ofTable("PATH") |
         keyword("DATABASE") ~>! name ^^ (n => Analyze("DATABASE", n, Nil, None, Nil)) |
         err("expected TABLE, PATH or DATABASE")
     )
 
-  private def ofTable(kind: String, partitions: Parser[List[Seq[(String, String)]]]): Parser[Statement] =
-    name ~ partitions ~ opt(keyword("COLUMNS") ~>! list(column)) ~ opt(keyword("GROUPS") ~>! list(group)) ^^ {
-      case name ~ parts ~ columns ~ groups => Analyze(kind, name, parts.flatten, columns, groups.getOrElse(Nil))
-    }
+  /** Clauses come in any order. */
+  private def ofTable(kind: String): Parser[Statement] = name ~ rep(clause) ^^ { case name ~ clauses =>
+    clauses.foldLeft(Analyze(kind, name, Nil, None, Nil))((statement, add) => add(statement))
+  }
 
-  private def partition: Parser[Seq[(String, String)]] =
-    keyword("PARTITION") ~>! list(column ~ (sign("=") ~>! value) ^^ { case name ~ v => name -> v })
+  private def clause: Parser[Analyze => Analyze] =
+    keyword("PARTITION") ~>! list(partition) ^^ (ps => (a: Analyze) => a.copy(partition = a.partition ++ ps)) |
+      keyword("COLUMNS") ~>! list(column) ^^ (cs =>
+        (a: Analyze) => a.copy(columns = Some(a.columns.getOrElse(Nil) ++ cs))
+      ) |
+      keyword("GROUPS") ~>! list(group) ^^ (gs => (a: Analyze) => a.copy(groups = a.groups ++ gs))
+
+  private def partition: Parser[(String, String)] = column ~ (sign("=") ~>! value) ^^ { case name ~ v => name -> v }
 
   private def group: Parser[Seq[String]] =
     list(column).filter(_.size > 1).withFailureMessage("expected a group: two or more columns in parentheses")

@@ -1,0 +1,37 @@
+"""`dovetail_bench.times`, small: modes take turns, plans are compared, answers are judged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from benchmark_process import SMALL, python
+
+from dovetail_bench.rounds import rounds_of
+
+# One whose joins Dovetail puts into another order, and one whose join of two tables it leaves alone.
+REORDERED, ALIKE = "q6", "q37"
+
+
+@pytest.mark.primary
+@pytest.mark.usefixtures("maven")
+def test_every_mode_goes_first_equally_often(data_dir: Path, tmp_path: Path) -> None:
+    places = ("--data-dir", str(data_dir), "--results", str(tmp_path))
+    run = python("-m", "dovetail_bench.times", "--dirty", *SMALL, *places, "--queries", REORDERED, ALIKE)
+    files = list(tmp_path.glob("*.json"))
+    assert len(files) == 1, run.stderr[-5000:]
+    assert run.returncode == 0
+    body = json.loads(files[0].read_text())
+    assert body["not balanced"] == []
+    assert body["failures"] == {}
+    assert "dovetail_bare" not in body["equal plans"][REORDERED]
+    for query, by_mode in body["runs"].items():
+        timed = {mode for mode in by_mode if mode not in body["equal plans"][query]}
+        for mode, runs in by_mode.items():
+            counted = [run for run in runs if run["counted"]]
+            if mode in timed and len(timed) > 1:
+                assert len(counted) == rounds_of(len(timed))
+                assert sum(run["place"] == 0 for run in counted) == len(counted) / len(timed)
+            else:
+                assert [run["round"] for run in counted] == [0]
