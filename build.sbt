@@ -90,6 +90,7 @@ lazy val spark = SparkLine.all
           "scalaBuilt" -> line.scala
         ),
         sparkOf(line),
+        if (line == SparkLine.primary) testsOfSpark(line) else Nil,
         Compile / unmanagedSourceDirectories := Seq(root_ / "scala/spark/src", root_ / "scala/spark/shims" / line.shims),
         Compile / packageBin / mappings ++= kernelClasses(line).value,
         pomPostProcess := withoutKernel
@@ -103,11 +104,28 @@ def sparkOf(line: SparkLine): Def.SettingsDefinition =
   if (line.fromPyspark) Compile / unmanagedJars ++= Attributed.blankSeq(line.pysparkJars(root_))
   else libraryDependencies += "org.apache.spark" %% "spark-sql" % line.full % Provided
 
-/** Micro-benchmarks of the kernel (planning time per graph shape). */
+/**
+ * Spark's tests jar, for the query texts in it. It stays off the class path: it registers data sources of its own.
+ */
+lazy val SparkTests = config("spark-tests").hide
+
+def testsOfSpark(line: SparkLine): Seq[Setting[_]] = Seq(
+  ivyConfigurations += SparkTests,
+  libraryDependencies +=
+    ("org.apache.spark" %% "spark-sql" % line.full % SparkTests classifier "tests").intransitive(),
+  Test / javaOptions += s"-Ddovetail.spark.tests=${update.value.select(configurationFilter(SparkTests.name)).head}"
+)
+
+/** Micro-benchmarks: planning time per graph shape, time per value of a sketch. */
 lazy val bench = (project in file("benchmarks/jmh"))
   .enablePlugins(JmhPlugin)
-  .settings(scalaVersion := SparkLine.primary.scala, publish / skip := true)
-  .dependsOn(LocalProject("kernel" + SparkLine.primary.projectSuffix))
+  .settings(
+    scalaVersion   := SparkLine.primary.scala,
+    publish / skip := true,
+    libraryDependencies += "org.apache.spark" %% "spark-sql" % SparkLine.primary.full,
+    javaOptions ++= sparkOpens
+  )
+  .dependsOn(Seq("kernel", "spark").map(p => LocalProject(p + SparkLine.primary.projectSuffix): ClasspathDep[ProjectReference]): _*)
 
 /** The kernel's classes go into the published jar, so that users add one jar. */
 def kernelClasses(line: SparkLine) = Def.taskDyn {

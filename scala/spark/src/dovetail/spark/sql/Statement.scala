@@ -65,7 +65,10 @@ object Statement {
         "[GROUPS ((column, …), …)]",
       "collects statistics of a table, or of the tables below a view, in one pass"
     ),
-    Form("DOVETAIL ANALYZE PATH <format>.`<path>` [PARTITION …] [COLUMNS …] [GROUPS …]", "collects statistics of files"),
+    Form(
+      "DOVETAIL ANALYZE PATH <format>.`<path>` [PARTITION …] [COLUMNS …] [GROUPS …]",
+      "collects statistics of files"
+    ),
     Form("DOVETAIL ANALYZE DATABASE <database>", "collects statistics of all tables of a database"),
     Form("DOVETAIL PROFILE <query>", "runs a query once and returns what it did, as JSON"),
     Form("DOVETAIL CALIBRATE [<n> ROWS | RESET]", "measures the constants of the cost model on this cluster"),
