@@ -2,8 +2,8 @@
 
     python tools/golden_statistics.py DIRECTORY [--bins 8] [--columns FILE]
 
-Each directory and each *.parquet file in DIRECTORY is a table. With `--columns`, only columns whose names are words of that text are
-listed, which keeps golden files small. Bounds of strings are not statistics of Spark's.
+Each directory and each *.parquet file in DIRECTORY is a table. With `--columns`, only columns whose names are words of
+that text are listed, which keeps golden files small. Bounds of strings are not statistics of Spark's.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ NAMES = {"min": "min", "max": "max", "num_nulls": "nulls", "distinct_count": "nd
 
 
 def main() -> None:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--bins", type=int, default=0, help="buckets of histograms; 0 for none")
@@ -73,6 +74,7 @@ def words(described: list) -> Iterator[str]:  # type: ignore[type-arg]
 
 
 def number(text: str) -> str:
+    """Without the `.0` of whole numbers."""
     return re.sub(r"\.0$", "", text)
 
 

@@ -12,6 +12,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -33,7 +34,9 @@ JVM_OPTIONS = {"SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1"}
 os.environ.update(JVM_OPTIONS)
 
 # Tests are about what Dovetail does, not about what a busy machine leaves undone: no budget of planning runs out.
-PATIENT = {f"spark.dovetail.{key}": "60000" for key in ("planning.maxMs", "footers.maxMs", "reorder.maxPlanningMs")}
+PATIENT: dict[str, Any] = {
+    f"spark.dovetail.{key}": "60000" for key in ("planning.maxMs", "footers.maxMs", "reorder.maxPlanningMs")
+}
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
