@@ -11,15 +11,21 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from dovetail_bench import figures_data as data
 from dovetail_bench.figures_picture import bars
 from dovetail_bench.report import markdown_table
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
+PAGES = (
+    ROOT / "README.md",
+    ROOT / "docs" / "benchmarks.md",
+    ROOT / "docs" / "internals" / "search.md",
+    ROOT / "docs" / "internals" / "statistics.md",
+)
 PICTURE = ROOT / "docs" / "images" / "tpcds-sf10.svg"
 
 _BLOCK = re.compile(r"(<!-- figures: (?P<name>[\w-]+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
@@ -28,6 +34,15 @@ _BLOCK = re.compile(r"(<!-- figures: (?P<name>[\w-]+) -->\n).*?(<!-- /figures --
 # scale 1,000, four nodes of 40 cores): query → factor of time.
 SEED_CLAIMS = {"q72": 8.0, "q25": 3.4}
 SEED_BEST, SEED_BEST_MEAN = 16, 2.2
+
+# Methods of SketchBenchmark, without whose sketch they measure.
+SKETCHES = {
+    "distinctNumbers": "distinct numbers",
+    "distinctTexts": "distinct strings",
+    "frequentNumbers": "frequent numbers",
+    "frequentTexts": "frequent strings",
+    "sample": "sample of rows of 120 bytes",
+}
 
 GIB = 1 << 30
 MILLION = 1_000_000
@@ -143,6 +158,31 @@ def real() -> str:
     return markdown_table(header, rows)
 
 
+def search_times() -> str:
+    """Milliseconds per search, by the shape of the join graph."""
+    found = data.load("micro-SearchBenchmark")
+    rows = [(row["shape"], f"{row['score']:.1f}", f"{row['± (99.9 %)']:.1f}") for row in found["measured"]]
+    return _made(found) + markdown_table(("graph", "ms", "± (99.9 %)"), rows)
+
+
+def sketches() -> str:
+    """Nanoseconds per value: Dovetail's own sketches beside the library's."""
+    found = data.load("micro-SketchBenchmark")
+    scores = {(row["benchmark"], int(row["distinct"])): float(row["score"]) for row in found["measured"]}
+    counts = sorted({distinct for _, distinct in scores})
+    rows = [
+        (title, *(f"{scores[f'{name}{whose}', n]:.1f}" for n in counts for whose in ("Ours", "Library")))
+        for name, title in SKETCHES.items()
+    ]
+    columns = (f"{whose}, {n:,} values" for n in counts for whose in ("Dovetail", "DataSketches"))
+    return _made(found) + markdown_table(("nanoseconds per row", *columns), rows)
+
+
+def _made(found: Mapping[str, Any]) -> str:
+    environment = found["environment"]
+    return f"{found['date']}, commit {environment['commit']}, {environment['cores']} cores.\n\n"
+
+
 def targets() -> str:
     """Every target of every results file, hit or missed."""
     rows = [
@@ -166,6 +206,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "slower-tpcds": slower("tpcds", 10),
     "slower-tpch": slower("tpch", 10),
     "real": real,
+    "search-times": search_times,
+    "sketches": sketches,
     "targets": targets,
     "sources": sources,
 }
