@@ -79,7 +79,7 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
         (["explain", "SELECT 1", "--view", "sales"], "such as --view sales=/data/sales.parquet"),
         (["analyze", "t", "--conf", "x"], "such as --conf spark.sql.shuffle.partitions=8"),
         (["explain", " ; "], "the query is empty"),
-        (["explain", "SELECT 1", "--output", "no/such/x.html"], "there is no directory no/such"),
+        (["explain", "SELECT 1", "--output", "no/such/x.html"], "the directory no/such does not exist"),
         (
             ["explain", "SELECT 1", "--remote", "sc://127.0.0.1:1"],
             "no Spark Connect server answers at sc://127.0.0.1:1: Connection",

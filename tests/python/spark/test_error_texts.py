@@ -41,7 +41,7 @@ STATEMENTS = [
     ("DOVETAIL ANALYZE PATH '/data'", "expected a name. Allowed: DOVETAIL ANALYZE TABLE"),
     (
         "DOVETAIL ANALYZE TABLE star.sales COLUMNS (nope)",
-        "of spark_catalog.star.sales. Columns: sale, item_id",
+        "spark_catalog.star.sales has no column nope. Columns: sale, item_id",
     ),
     (
         "DOVETAIL ANALYZE TABLE star.sales PARTITION (day = 1)",

@@ -48,20 +48,29 @@ def test_settings_are_put_back_also_on_an_error(spark: SparkSession) -> None:
     spark.conf.unset("spark.dovetail.reorder.minGain")
 
 
-def test_config_of_the_session(spark: SparkSession) -> None:
-    assert Config.from_session(spark) == Config()
+@pytest.fixture
+def untouched(spark: SparkSession, patient: dict[str, str]) -> SparkSession:
+    """A session without settings of Dovetail's."""
+    session = spark.newSession()
+    for key in patient:
+        session.conf.unset(key)
+    return session
+
+
+def test_config_of_the_session(untouched: SparkSession) -> None:
+    assert Config.from_session(untouched) == Config()
     chosen = Config(card_weight=0.25, cost_model="cardWeight", histograms=False, planning_budget_ms=50, enabled=False)
-    with _sql.settings(spark, chosen.to_conf()):
-        assert Config.from_session(spark) == chosen
-    assert Config.from_session(spark) == Config()
+    with _sql.settings(untouched, chosen.to_conf()):
+        assert Config.from_session(untouched) == chosen
+    assert Config.from_session(untouched) == Config()
 
 
-def test_a_value_out_of_range_is_refused_by_the_session_as_by_config(spark: SparkSession) -> None:
+def test_a_value_out_of_range_is_refused_by_the_session_as_by_config(untouched: SparkSession) -> None:
     with pytest.raises(Exception, match=r"0\.0 to 1\.0"):
-        spark.conf.set("spark.dovetail.cost.cardWeight", "7")
+        untouched.conf.set("spark.dovetail.cost.cardWeight", "7")
     with pytest.raises(dovetail.errors.ConfigError, match=r"0\.0 to 1\.0"):
         Config(card_weight=7)
-    assert Config.from_session(spark) == Config()
+    assert Config.from_session(untouched) == Config()
 
 
 def test_generated_files_are_up_to_date(spark: SparkSession, root: Path) -> None:

@@ -169,7 +169,7 @@ say(SparkContext._gateway)
     assert name.startswith("ConfigError | unknown setting 'card_wait'. Did you mean card_weight?")
     assert value.startswith("ConfigError | card_weight=2")
     assert option.startswith("ConfigError | cost_model='cheap'")
-    assert option.endswith("it takes 'physical' or 'cardWeight'.")
+    assert option.endswith("expected 'physical' or 'cardWeight'.")
     for refusal in (remote, environment):
         assert refusal.startswith("RemoteServerError | sc://")
         assert "start-connect-server.sh --jars" in refusal
@@ -211,5 +211,5 @@ sys.exit(subprocess.run([str(submit), *options, *sys.argv[1:]]).returncode)
         assert extensions == "io.example.Absent,dovetail.DovetailExtensions"
     else:
         (refusal,) = lines(done)
-        assert refusal.startswith("SessionRunningError | this job was started by spark-submit")
+        assert refusal.startswith("SessionRunningError | spark-submit started the JVM of this job")
         assert "--jars $(dovetail jar-path)" in refusal

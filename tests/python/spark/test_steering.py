@@ -75,7 +75,7 @@ def test_rows_are_told_listed_and_forgotten(star: SparkSession, tmp_path: Path) 
 
 
 def test_what_is_wrong_is_said(star: SparkSession) -> None:
-    with pytest.raises(StatementError, match="one of sql and table"):
+    with pytest.raises(StatementError, match="either sql or table"):
         dovetail.rows.tell(star, 3)
     with pytest.raises(StatementError, match="0 or more"):
         dovetail.rows.tell(star, -3, table="sf")

@@ -80,7 +80,7 @@ class AdviseSuite extends DovetailSuite with BeforeAndAfterAll {
       spark.sql("INSERT INTO returned VALUES (1, 1, array(1)), (2, 2, array(2))")
       val later = advice(query)
       assert(state(later("returned")) == "stale" && state(later("sold")) == "fresh")
-      assert(later("returned").getAs[String]("reason").contains("of its files came or changed"))
+      assert(later("returned").getAs[String]("reason").contains("of its files were added or changed"))
       spark.sql(statement(later("returned")))
       assert(state(advice(query)("returned")) == "fresh")
     }

@@ -455,7 +455,7 @@ class ExplainSuite extends StarSuite with Tolerance {
       "SELECT * FROM dovetail_explain('SELECT 1', 'yaml')"               -> "text, json",
       "SELECT * FROM dovetail_explain('SELECT 1', 'json', 'x')"          -> "planned, actual",
       "SELECT * FROM dovetail_explain('1', '2', '3', '4')"               -> "1 to 3 arguments",
-      "SELECT * FROM dovetail_explain('DROP TABLE f', 'json', 'actual')" -> "runs queries, not commands",
+      "SELECT * FROM dovetail_explain('DROP TABLE f', 'json', 'actual')" -> "only for queries, not for commands",
       "SELECT * FROM dovetail_explain(1)"                                -> "constant strings",
       "SELECT * FROM dovetail_explain(NULL)"                             -> "constant strings",
       "SELECT * FROM dovetail_estimate()"                                -> "dovetail_estimate(sql)",

@@ -219,7 +219,7 @@ class FailureSuite extends StarSuite {
   test("a weight that the cost model does not have is said once") {
     withConf(DovetailConf.CardWeight.key -> "0.25") {
       val (_, lines) = LogCapture.of("dovetail")((1 to 2).foreach(_ => optimized(star)))
-      assert(lines.size == 1 && lines.head.contains("cardWeight is set and not used"), lines)
+      assert(lines.size == 1 && lines.head.contains("cardWeight is set but not used"), lines)
       withConf(DovetailConf.CostModel.key -> "cardWeight") {
         assert(LogCapture.of("dovetail")(optimized(star))._2.isEmpty)
       }

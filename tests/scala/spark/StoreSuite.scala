@@ -170,7 +170,7 @@ class StoreSuite extends DovetailSuite {
         ).collect().map(_.getString(0)).toSet.contains("spark_catalog.default.t"))
         Seq(
           "TABLE t COLUMNS (nope)" -> "Columns: id, ten, word, at, p",
-          "TABLE v COLUMNS (id)"   -> "PARTITION, COLUMNS and GROUPS are of one table",
+          "TABLE v COLUMNS (id)"   -> "PARTITION, COLUMNS and GROUPS apply to one table",
           "TABLE t COLUMNS id"     -> "expected '('",
           "TABLE t GROUPS ((id))"  -> "two or more columns",
           "TABLE t NONSENSE"       -> "",
@@ -311,7 +311,7 @@ class StoreSuite extends DovetailSuite {
           }
           withConf("spark.dovetail.privateColumns" -> "`ssn") {
             assert(
-              intercept[IllegalArgumentException](analyze("TABLE people")).getMessage.contains("is no name of a column")
+              intercept[IllegalArgumentException](analyze("TABLE people")).getMessage.contains("is not a column name")
             )
           }
           withConf("spark.dovetail.privateColumns" -> "sss, people.k, gone.ssn") {
