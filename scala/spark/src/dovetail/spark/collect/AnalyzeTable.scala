@@ -36,14 +36,14 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     val newer             = if (stored.isEmpty) store.newerVersion(key) else None
     val known             = stored.map(_.header)
     val (recipe, skipped) = recipeOf(columns, groups, known.map(_.recipe))
-    val all               = DataFile.of(files.location)
-    val wanted            = if (partitionFilters.isEmpty) all else DataFile.of(files.location, partitionFilters)
+    val all               = DataFile.filesIn(files.location)
+    val wanted            = if (partitionFilters.isEmpty) all else DataFile.filesIn(files.location, partitionFilters)
     val present           = all.iterator.map(_.fingerprint).toSet
     val whole             = new TableSketch(recipe, sampleRows)
     val kept              = stored.toVector.flatMap(partsOf(_, whole)(_.files.forall(present)))
     val keptFiles         = kept.iterator.flatMap(_.files).toSet
     val unread            = wanted.filterNot(f => keptFiles(f.fingerprint))
-    val parts             = Parts.of(unread, recipe)
+    val parts             = Parts.divided(unread, recipe)
     val sketches          = if (parts.isEmpty) Vector.empty
     else Collect(session, files, recipe, parts, Parts.sampleRows(parts, all.map(_.length).sum, sampleRows), whole)
     val added = parts.zip(sketches).map { case (p, s) =>
@@ -137,7 +137,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     ).sorted).distinct
     val notes   = others.map(a => s"${a.name} has type ${a.dataType.typeName}, for which no statistics are collected")
     val sampled = DovetailConf.SampleEnabled.get(conf) && DovetailConf.StoreValues.get(conf)
-    (Recipe.of(fields, grouped, sampled, DovetailConf.HistogramEnabled.get(conf)), notes)
+    (Recipe.forColumns(fields, grouped, sampled, DovetailConf.HistogramEnabled.get(conf)), notes)
   }
 
   private lazy val privacy = PrivateColumns(conf)

@@ -59,7 +59,7 @@ final case class Lengths(mean: Double, total: Option[Double], longest: Option[Do
 object Lengths {
 
   /** Of so many values that have so many bytes at most, all together. */
-  def of(values: Double, bytes: Double): Lengths =
+  def flat(values: Double, bytes: Double): Lengths =
     Lengths(bytes / math.max(values, 1.0), Some(Width.padded(values, bytes)), None)
 
   /** Of nested values, all of which take so many bytes at most: see [[NestedBytes]]. */

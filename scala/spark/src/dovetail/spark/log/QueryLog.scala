@@ -28,7 +28,7 @@ final class QueryLog {
   def all: Vector[LoggedQuery] = synchronized(entries)
 
   /** Those that a physical plan belongs to: a query, and its subqueries. */
-  def of(plan: SparkPlan): Vector[LoggedQuery] = { val ids = QueryLog.ids(plan); all.filter(e => ids(e.id)) }
+  def entriesOf(plan: SparkPlan): Vector[LoggedQuery] = { val ids = QueryLog.ids(plan); all.filter(e => ids(e.id)) }
 
   private def add(told: LazyValue[LoggedQuery.Told], millis: Double, most: Int): Long = {
     val id = synchronized {
@@ -42,7 +42,7 @@ final class QueryLog {
 
   /** A plan has run. */
   def ran(plan: SparkPlan, nanos: Long): Unit = {
-    val found = of(plan)
+    val found = entriesOf(plan)
     if (found.nonEmpty) {
       val counted = found.map(e => e.id -> e.ran(ActualRows(plan, e.groups), nanos)).toMap
       synchronized { entries = entries.map(e => counted.getOrElse(e.id, e)) }

@@ -69,7 +69,7 @@ final class GroupOrdering(
       off: Option[String],
       notes: Vector[String]
   ): LogicalPlan = {
-    val share = shares.of(group)
+    val share = shares.nextShare(group)
     off.orElse(refusal(group, predicates)) match {
       case Some(reason) =>
         // a marked group was reported when it was ordered: with the subquery it came from

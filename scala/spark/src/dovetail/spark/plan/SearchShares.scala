@@ -13,7 +13,7 @@ final class SearchShares(plan: LogicalPlan) {
   private var left = plan.collect { case j: Join => j }.size
 
   /** Share of the time that is left, for a group whose turn it is. */
-  def of(group: JoinGroup): Double = {
+  def nextShare(group: JoinGroup): Double = {
     val joins = group.leaves.size - 1
     val share = math.min(1.0, joins / math.max(left, 1).toDouble)
     left -= joins

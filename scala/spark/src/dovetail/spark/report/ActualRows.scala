@@ -48,8 +48,8 @@ object ActualRows {
 
   /** Joins of the groups that have just these columns below. */
   private def made(columns: Set[ExprId], relations: Vector[Vector[Set[ExprId]]]): Vector[Key] =
-    relations.zipWithIndex.flatMap { case (of, group) =>
-      val below = of.indices.filter(i => of(i).exists(columns)).toSet
+    relations.zipWithIndex.flatMap { case (columnsOf, group) =>
+      val below = columnsOf.indices.filter(i => columnsOf(i).exists(columns)).toSet
       if (below.size > 1) Some((group, below)) else None
     }
 

@@ -54,7 +54,7 @@ final class Steering(session: SparkSession) {
       val sizes =
         for (
           e <- entries if e.relations.forall(at.contains); set <- places(e.relations, at)
-          if group.of(set).text == e.form
+          if group.formOf(set).text == e.form
         ) yield set.toSet -> e.rows
       val (one, more) = sizes.toMap.partition(_._1.size == 1)
       val rows        = one.map { case (set, n) => set.head -> n }
