@@ -46,29 +46,29 @@ object Bags {
 
   /** Conditions with SQL's three values. */
   sealed trait Condition {
-    def of(row: Row): Option[Boolean]
+    def truth(row: Row): Option[Boolean]
 
     /** The relations and flags that it reads. */
     def reads: Set[Int]
 
     /** Those for which it cannot be true where all their columns are NULL. */
     def rejects: Set[Int]
-    final def isTrue(row: Row): Boolean = of(row).contains(true)
+    final def isTrue(row: Row): Boolean = truth(row).contains(true)
   }
   final case class Equal(a: Column, b: Column) extends Condition {
-    def of(row: Row): Option[Boolean] = for (x <- a.in(row); y <- b.in(row)) yield x == y
-    def reads: Set[Int]               = Set(a.of, b.of)
-    def rejects: Set[Int]             = reads
+    def truth(row: Row): Option[Boolean] = for (x <- a.in(row); y <- b.in(row)) yield x == y
+    def reads: Set[Int]                  = Set(a.of, b.of)
+    def rejects: Set[Int]                = reads
   }
   final case class NullSafeEqual(a: Column, b: Column) extends Condition {
-    def of(row: Row): Option[Boolean] = Some(a.in(row) == b.in(row))
-    def reads: Set[Int]               = Set(a.of, b.of)
-    def rejects: Set[Int]             = Set.empty
+    def truth(row: Row): Option[Boolean] = Some(a.in(row) == b.in(row))
+    def reads: Set[Int]                  = Set(a.of, b.of)
+    def rejects: Set[Int]                = Set.empty
   }
 
   /** `a + … <= limit`, NULL if one of them is. */
   final case class AtMost(sum: Vector[Column], limit: Int) extends Condition {
-    def of(row: Row): Option[Boolean] = {
+    def truth(row: Row): Option[Boolean] = {
       val vs = sum.map(_.in(row)); if (vs.forall(_.isDefined)) Some(vs.flatten.sum <= limit) else None
     }
     def reads: Set[Int]   = sum.map(_.of).toSet
@@ -77,19 +77,19 @@ object Bags {
 
   /** `a + b = c` */
   final case class SumIs(sum: Vector[Column], total: Column) extends Condition {
-    def of(row: Row): Option[Boolean] = {
+    def truth(row: Row): Option[Boolean] = {
       val vs = sum.map(_.in(row)); if (vs.forall(_.isDefined)) total.in(row).map(_ == vs.flatten.sum) else None
     }
     def reads: Set[Int]   = sum.map(_.of).toSet + total.of
     def rejects: Set[Int] = reads
   }
   final case class IsNull(a: Column) extends Condition {
-    def of(row: Row): Option[Boolean] = Some(a.in(row).isEmpty)
-    def reads: Set[Int]               = Set(a.of)
-    def rejects: Set[Int]             = Set.empty
+    def truth(row: Row): Option[Boolean] = Some(a.in(row).isEmpty)
+    def reads: Set[Int]                  = Set(a.of)
+    def rejects: Set[Int]                = Set.empty
   }
   final case class Or(a: Condition, b: Condition) extends Condition {
-    def of(row: Row): Option[Boolean] = (a.of(row), b.of(row)) match {
+    def truth(row: Row): Option[Boolean] = (a.truth(row), b.truth(row)) match {
       case (Some(true), _) | (_, Some(true)) => Some(true)
       case (Some(false), y)                  => y
       case (x, Some(false))                  => x

@@ -145,11 +145,11 @@ final class PlanGraph(val written: Written, random: Random) {
 
   /** Rows of the plan as written. */
   def run(tables: Vector[Bag]): Bag = {
-    def of(w: Written): Bag = w match {
+    def rowsOf(w: Written): Bag = w match {
       case Scan(r)                            => tables(r)
-      case Joined(kind, o, l, r, on, filters) => join(kind, o, of(l), of(r), on).filter(filters)
+      case Joined(kind, o, l, r, on, filters) => join(kind, o, rowsOf(l), rowsOf(r), on).filter(filters)
     }
-    of(written)
+    rowsOf(written)
   }
 
   /**
@@ -220,8 +220,8 @@ object RandomPlans {
     )
   }
 
-  private def column(of: Vector[Int], random: Random): Column = {
-    val k = of(random.nextInt(of.size)); Column(k, if (k >= flag(0)) 0 else random.nextInt(2))
+  private def column(among: Vector[Int], random: Random): Column = {
+    val k = among(random.nextInt(among.size)); Column(k, if (k >= flag(0)) 0 else random.nextInt(2))
   }
 
   private def condition(left: Vector[Int], right: Vector[Int], random: Random): Condition = {

@@ -43,7 +43,7 @@ class CalibrateSuite extends DovetailSuite {
     withStore { store =>
       Files.createDirectories(store)
       Files.writeString(store.resolve("cluster.costs"), "merge=seven")
-      val (found, lines) = LogCapture.of("dovetail")((1 to 3).map(_ => costs))
+      val (found, lines) = LogCapture("dovetail")((1 to 3).map(_ => costs))
       assert(found.distinct == Seq(CostConstants()))
       assert(
         lines.size == 1 && lines.head.contains("merge is 'seven'") && lines.head.contains("DOVETAIL CALIBRATE"),

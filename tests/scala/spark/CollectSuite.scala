@@ -80,7 +80,7 @@ class CollectSuite extends DovetailSuite {
       groups: Vector[Vector[Int]] = Vector.empty,
       values: Boolean = true
   ): Recipe =
-    Recipe.of(columns.toVector.map { case (n, t) => (n, t, values) }, groups, sampled = true)
+    Recipe.forColumns(columns.toVector.map { case (n, t) => (n, t, values) }, groups, sampled = true)
 
   private def sketch(recipe: Recipe, rows: Seq[Seq[Any]], sampleRows: Int = 1000, from: Int = 0): TableSketch = {
     val sketch   = new TableSketch(recipe, sampleRows)
@@ -223,7 +223,7 @@ class CollectSuite extends DovetailSuite {
       sketch(r, part, from = i * (Rows / 4))
     }.toVector
     val whole = new TableSketch(r, 1000)
-    parts.foreach(p => whole.merge(TableSketch.of(p.toBytes, r)))
+    parts.foreach(p => whole.merge(TableSketch.fromBytes(p.toBytes, r)))
     val (merged, once) = (statistics(whole), statistics(all))
     assert(merged.rows == once.rows && merged.groups == once.groups)
     merged.columns.zip(once.columns).foreach { case (m, o) =>

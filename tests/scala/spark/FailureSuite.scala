@@ -37,7 +37,7 @@ class FailureSuite extends StarSuite {
     test(s"the query answers when the rule throws a $name: one line logged, the reason explained") {
       val expected = dovetail(on = false)(answer(star))
       withRule(new Failing(_, failure)) {
-        val (_, lines) = LogCapture.of("dovetail")((1 to 3).foreach(_ => assert(answer(star) == expected)))
+        val (_, lines) = LogCapture("dovetail")((1 to 3).foreach(_ => assert(answer(star) == expected)))
         assert(lines.count(_.contains("injected")) == 1, lines)
         assert(lines.forall(_.contains("Spark's own plan is used")))
         val (execution, trace) = traced(star)
@@ -92,7 +92,7 @@ class FailureSuite extends StarSuite {
           "SELECT f.v, a.w FROM f JOIN a ON f.k1 = a.k JOIN x ON f.k2 = x.k JOIN c ON f.k3 = c.k WHERE x.w IN (1, 2) " +
             "AND x.d < DATE '2020-01-20' AND c.w = 1"
         val expected   = dovetail(on = false)(answer(sql))
-        val (_, lines) = LogCapture.of("dovetail")((1 to 3).foreach(_ => assert(answer(sql) == expected)))
+        val (_, lines) = LogCapture("dovetail")((1 to 3).foreach(_ => assert(answer(sql) == expected)))
         assert(traced(sql)._2.groups.exists(_.algorithm.nonEmpty), "the group was searched all the same")
         assert(lines.count(_.contains(complaint)) == 1, lines)
         assert(lines.size == 1, lines)
@@ -164,7 +164,7 @@ class FailureSuite extends StarSuite {
         InjectedStatistics(spark, "x", Some(10), 100, Map("w" -> column(histogram = Some(histogram(0.0))))),
         InjectedStatistics(spark, "x", Some(10), 100, Map("w" -> column(), "gone" -> column(Some(3))))
       ).foreach { _ =>
-        val (rows, lines) = LogCapture.of("dovetail")(answer(sql))
+        val (rows, lines) = LogCapture("dovetail")(answer(sql))
         assert(rows == Seq("[0]") && lines.isEmpty, lines)
       }
     }
@@ -201,7 +201,7 @@ class FailureSuite extends StarSuite {
       spark.sharedState.conf.set(key, value)
       try {
         val setting    = DovetailConf.all.find(_.key == key).get
-        val (_, lines) = LogCapture.of("dovetail") {
+        val (_, lines) = LogCapture("dovetail") {
           (1 to 2).foreach { _ =>
             val session = spark.newSession()
             assert(DovetailSuite.sorted(session.sql(star).collect()) == answer(star))
@@ -218,10 +218,10 @@ class FailureSuite extends StarSuite {
 
   test("a weight that the cost model does not have is said once") {
     withConf(DovetailConf.CardWeight.key -> "0.25") {
-      val (_, lines) = LogCapture.of("dovetail")((1 to 2).foreach(_ => optimized(star)))
+      val (_, lines) = LogCapture("dovetail")((1 to 2).foreach(_ => optimized(star)))
       assert(lines.size == 1 && lines.head.contains("cardWeight is set but not used"), lines)
       withConf(DovetailConf.CostModel.key -> "cardWeight") {
-        assert(LogCapture.of("dovetail")(optimized(star))._2.isEmpty)
+        assert(LogCapture("dovetail")(optimized(star))._2.isEmpty)
       }
     }
   }
@@ -232,7 +232,7 @@ class FailureSuite extends StarSuite {
     val line = BuildInfo.sparkLine
     Seq("3.4.1", "4.9.0", s"${line}1.0", "5.0.0-SNAPSHOT").filterNot(_.startsWith(line + ".")).foreach { version =>
       val extensions = new Recording
-      val (_, lines) = LogCapture.of("dovetail")(GuardProbe(extensions, version))
+      val (_, lines) = LogCapture("dovetail")(GuardProbe(extensions, version))
       assert(
         lines.size == 1 && lines.head.contains("is off") && lines.head.contains(line) && lines.head.contains(version),
         lines
@@ -240,7 +240,7 @@ class FailureSuite extends StarSuite {
       assert(extensions.injected.isEmpty)
     }
     val extensions = new Recording
-    val (_, lines) = LogCapture.of("dovetail")(GuardProbe(extensions, s"$line.99"))
+    val (_, lines) = LogCapture("dovetail")(GuardProbe(extensions, s"$line.99"))
     assert(lines.isEmpty && extensions.injected.contains("dovetail_version"))
   }
 
@@ -257,7 +257,7 @@ class FailureSuite extends StarSuite {
     val broken = new SparkSessionExtensions {
       override def injectParser(builder: ParserBuilder): Unit = throw new NoSuchMethodError("injected")
     }
-    val (_, lines) = LogCapture.of("dovetail")(GuardProbe(broken, s"${BuildInfo.sparkLine}.0"))
+    val (_, lines) = LogCapture("dovetail")(GuardProbe(broken, s"${BuildInfo.sparkLine}.0"))
     assert(lines.size == 1 && lines.head.contains("could not be installed"))
   }
 

@@ -171,7 +171,7 @@ class FileSampleSuite extends DovetailSuite {
       clear()
       val again      = spark.read.schema(data.schema).parquet(d.resolve("t").toString)
       val (_, lines) =
-        LogCapture.of("dovetail")((1 to 2).foreach(_ => assert(rows(again.where("kind = 'common'")) < 3000.0)))
+        LogCapture("dovetail")((1 to 2).foreach(_ => assert(rows(again.where("kind = 'common'")) < 3000.0)))
       assert(lines.count(_.contains("Formulas are used instead")) == 1, lines)
     }
   }

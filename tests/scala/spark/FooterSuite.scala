@@ -306,10 +306,10 @@ class FooterSuite extends DovetailSuite {
       (0 until 4).foreach(i => write(rows(i * 1000L, (i + 1) * 1000L), path))
       val files = dataFiles(path)
       Files.write(files(2), Array.fill[Byte](Files.size(files(2)).toInt)(7))
-      val (p, lines) = LogCapture.of("dovetail")(profile(parquetAt(files(0)).unionByName(parquetAt(files(1)))))
+      val (p, lines) = LogCapture("dovetail")(profile(parquetAt(files(0)).unionByName(parquetAt(files(1)))))
       assert(p.rows.lower == 2000.0 && lines.isEmpty)
       val schema       = parquetAt(files.head).schema
-      val (q, warning) = LogCapture.of("dovetail") {
+      val (q, warning) = LogCapture("dovetail") {
         val data = spark.read.schema(schema).parquet(path.toString)
         (1 to 3).map(_ => profile(data)).last
       }

@@ -59,7 +59,7 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
         }
         if (random.nextInt(10) == 0) other.take(random.nextInt(other.length)) else other
       }
-      LogCapture.of("dovetail") {
+      LogCapture("dovetail") {
         (0 until Rounds).foreach { i =>
           val (_, bytes) =
             look(d, if (i % 2 == 0) good.withHeader(broken(good.header)) else good.withWhole(broken(good.whole)))
@@ -75,7 +75,7 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("every number of a header may claim ten million of whatever it counts") {
     withDirectory { d =>
-      LogCapture.of("dovetail") {
+      LogCapture("dovetail") {
         for (
           at    <- (0 until good.header.length - 4).filter(i => i < 40 || i > good.header.length - 140);
           claim <- Seq(10000000)
@@ -96,7 +96,7 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
       val bombs =
         Seq("header" -> good.withPacked(zeros, good.packedWhole), "sketch" -> good.withPacked(good.packedHeader, zeros))
       bombs.foreach { case (where, file) =>
-        val ((found, bytes), warnings) = LogCapture.of("dovetail")(look(d, file))
+        val ((found, bytes), warnings) = LogCapture("dovetail")(look(d, file))
         assert(
           found.isEmpty && warnings.size == 1 && warnings.head.contains("unpack to more than"),
           s"$where: $warnings"
@@ -115,7 +115,7 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
       val nested = "{\"type\":\"array\",\"elementType\":" * 20000 + "\"long\"" + "}" * 20000
       val loads  =
         s"""{"type":"struct","fields":[{"name":"a","type":{"type":"udt","class":"${classOf[Loaded].getName}"},"nullable":true,"metadata":{}}]}"""
-      val (_, warnings) = LogCapture.of("dovetail")(Seq(deep, nested, loads, "\"long\"", "", "[]").foreach { schema =>
+      val (_, warnings) = LogCapture("dovetail")(Seq(deep, nested, loads, "\"long\"", "", "[]").foreach { schema =>
         val (found, bytes) = look(d, good.withHeader(good.headerWith(schema)))
         assert(found.isEmpty && bytes < MostMemory, schema.take(40))
       })
@@ -130,7 +130,7 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
           new StoreFiles(new HadoopPath(s"${WatchedFileSystem.Scheme}:$d"), spark.sessionState.newHadoopConf())
         Files.write(d.resolve(name), good.withHeader(good.header.take(100)))
         val here = new StatisticsStore(files)
-        LogCapture.of("dovetail") {
+        LogCapture("dovetail") {
           val (_, calls) = WatchedFileSystem.during((0 until 20).foreach(_ => assert(here.find(key).isEmpty)))
           assert(calls.count(_.startsWith("open")) == 1, calls)
         }
@@ -140,7 +140,7 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
       Seq(name, "pins.json").foreach(n =>
         assert(new ProcessBuilder("mkfifo", d.resolve(n).toString).start().waitFor() == 0)
       )
-      LogCapture.of("dovetail") {
+      LogCapture("dovetail") {
         val here = store(d)
         assert(here.find(key).isEmpty && here.newerVersion(key).isEmpty && new Pins(here.files).all.isEmpty)
       }
@@ -161,7 +161,7 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
         Files.write(d.resolve("pins.json"), content.getBytes("UTF-8"))
         val pins            = new Pins(new StoreFiles(new HadoopPath(d.toString), new Configuration()))
         val (bytes, warned) =
-          LogCapture.of("dovetail")(allocated((0 until 20).foreach(_ => assert(pins.all.isEmpty)))._2)
+          LogCapture("dovetail")(allocated((0 until 20).foreach(_ => assert(pins.all.isEmpty)))._2)
         assert(pins.problem.isDefined && warned.size <= 1, content.take(60))
         assert(bytes < 4L * MostMemory, s"${content.take(60)} asked for $bytes bytes")
       }
@@ -184,7 +184,7 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
           val pieces = new Pieces(Files.readAllBytes(file))
           Files.write(file, pieces.withFirstPart(packedZeros(64 << 20)))
           val sql           = "SELECT count(*) FROM t WHERE p < 2"
-          val (_, warnings) = LogCapture.of("dovetail")((0 until 3).foreach(_ =>
+          val (_, warnings) = LogCapture("dovetail")((0 until 3).foreach(_ =>
             assert(spark.sql(s"$sql AND id >= 0").head().getLong(0) == 2000)
           ))
           assert(warnings.size <= 1, warnings)

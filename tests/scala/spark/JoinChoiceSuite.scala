@@ -136,12 +136,12 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
       val files = new StoreFiles(new org.apache.hadoop.fs.Path(directory.toString), spark.sessionState.newHadoopConf())
       val failure = JoinFailure("00ff", "broadcast", Vector("t"), "out of memory", "2026-01-02T03:04:05Z")
       new JoinFailures(files).add(Seq(failure))
-      assert(new JoinFailures(files).of("00ff").contains(failure) && new JoinFailures(files).of("00fe").isEmpty)
+      assert(new JoinFailures(files).find("00ff").contains(failure) && new JoinFailures(files).find("00fe").isEmpty)
       new JoinFailures(files).add(Seq(failure.copy(join = "01ff")))
-      assert(new JoinFailures(files).of("00ff").isDefined && new JoinFailures(files).of("01ff").isDefined)
+      assert(new JoinFailures(files).find("00ff").isDefined && new JoinFailures(files).find("01ff").isDefined)
       Seq("[{", "{\"join\": 1}", "[1, \"x\", {\"join\": 7}]", "[" * 100000, "x" * (17 << 20)).foreach { text =>
         java.nio.file.Files.write(directory.resolve("failures.json"), text.getBytes("UTF-8"))
-        val (empty, lines) = LogCapture.of("dovetail")(new JoinFailures(files).isEmpty)
+        val (empty, lines) = LogCapture("dovetail")(new JoinFailures(files).isEmpty)
         assert(empty && lines.size <= 1, lines)
       }
     }

@@ -81,7 +81,7 @@ class OrderHintSuite extends StarSuite {
   }
 
   test("beside Spark's hints, in a subquery, in a common table expression, in any case; Spark warns of nothing") {
-    val (_, warnings) = LogCapture.of("org.apache.spark.sql")(Seq(
+    val (_, warnings) = LogCapture("org.apache.spark.sql")(Seq(
       s"""SELECT /*+ BROADCAST(zz), dovetail_order("((f a) b) c") */ count(*) $from""",
       s"SELECT count(*) FROM (${hinted("((f a) b) c")}) x",
       s"SELECT 1 WHERE EXISTS (${hinted("((f a) b) c")} AND f.v > 0)"

@@ -148,7 +148,7 @@ class PinSuite extends StarSuite {
     }
     inStore { directory =>
       Files.write(directory.resolve("pins.json"), "{\"version\": 2, \"pins\": []}".getBytes("UTF-8"))
-      val (_, warnings) = LogCapture.of("dovetail")(assert(group(query(1)).status == "reordered"))
+      val (_, warnings) = LogCapture("dovetail")(assert(group(query(1)).status == "reordered"))
       assert(warnings.exists(_.contains("has format 2, but this Dovetail reads up to 1")), warnings)
       assert(group(query(1)).reason.contains("pins.json is not used: the file has format 2"))
       assert(run(s"PIN x FOR ${query(1)}").head.contains("in this application only"))
@@ -197,7 +197,7 @@ class PinSuite extends StarSuite {
 
   test("left to Spark: a query by its hint, a group by its tables, and explain says why; Spark warns of nothing") {
     val (_, warnings) =
-      LogCapture.of("org.apache.spark.sql")(Seq("/*+ DOVETAIL_OFF */", "/*+ BROADCAST(zz), dovetail_off */").foreach {
+      LogCapture("org.apache.spark.sql")(Seq("/*+ DOVETAIL_OFF */", "/*+ BROADCAST(zz), dovetail_off */").foreach {
         hint =>
           val g = group(query(1).replace("SELECT", s"SELECT $hint"))
           assert(g.status == "left_alone" && g.reason == "the query's text has the hint DOVETAIL_OFF", g)

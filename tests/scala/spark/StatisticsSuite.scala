@@ -387,7 +387,7 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     assert(reporting("rows" -> "1000").value == 1000.0 * Assumptions.Range)
     val size = reporting("bytes" -> "160000")
     assert(size.source == Source.Size)
-    val (negative, lines) = LogCapture.of("dovetail")(reporting("rows" -> "-4"))
+    val (negative, lines) = LogCapture("dovetail")(reporting("rows" -> "-4"))
     assert(negative.source == Source.Size && lines.size == 1 && lines.head.contains("-4 rows"), lines)
   }
 

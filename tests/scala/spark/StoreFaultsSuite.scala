@@ -62,7 +62,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
       val seen                   = scala.collection.mutable.Set.empty[String]
       def look(): Option[String] = {
         val store             = storeAt(directory)
-        val (found, warnings) = LogCapture.of("dovetail")(store.find("file:/t"))
+        val (found, warnings) = LogCapture("dovetail")(store.find("file:/t"))
         found.foreach { t =>
           seen += t.header.name.takeWhile(_ != '-')
           StoreWriter.fault(store, t).foreach(fail(_))
@@ -128,7 +128,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
       val broken = places.map(i => bytes.updated(i, (bytes(i) ^ (1 << i % 8)).toByte)) ++ places.map(bytes.take(_))
       // lengths of two gigabytes, too, for which there is no memory
       val long = (12 until 16).map(i => bytes.updated(i, 0x3f.toByte))
-      LogCapture.of("dovetail")((broken ++ long).zipWithIndex.foreach { case (content, i) =>
+      LogCapture("dovetail")((broken ++ long).zipWithIndex.foreach { case (content, i) =>
         Files.write(file, content)
         assert(storeAt(d).find("file:/t").forall(t => t.statistics.rows == 7 && t.header.name == "x-7"), i)
       })
@@ -191,7 +191,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
       store.write(StoreWriter.table("file:/t", "x", 1))
       val before = store.find("file:/t").get
       storeAt(d).write(StoreWriter.table("file:/t", "y", 90))
-      val (parts, warnings) = LogCapture.of("dovetail")(before.header.parts.map(store.part(before, _)))
+      val (parts, warnings) = LogCapture("dovetail")(before.header.parts.map(store.part(before, _)))
       assert(parts.forall(_.isEmpty) && warnings.isEmpty)
     }
   }
@@ -328,7 +328,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
     assert(s.sample.exists(x =>
       x.of == 600 && x.rows.length == 20 && x.rows.forall(r => r.getLong(0) % 7 == r.getByte(1))
     ))
-    val parts = table.header.parts.map(p => TableSketch.of(store.part(table, p).get, table.header.recipe))
+    val parts = table.header.parts.map(p => TableSketch.fromBytes(store.part(table, p).get, table.header.recipe))
     assert(parts.map(_.rowCount) == Vector(300L, 300L))
   }
 }

@@ -101,7 +101,7 @@ class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   private def sound(sql: String): Unit = withConf(DovetailConf.MinGain.key -> "0") {
-    val (_, lines) = LogCapture.of("dovetail") {
+    val (_, lines) = LogCapture("dovetail") {
       searched(sql)
       sameAnswer(sql, reorders = false)
     }

@@ -215,7 +215,7 @@ class CostSuite extends AnyFunSuite {
         if (seed % 2 == 0) Graphs.shared(n, random) else Graphs.sized(n, Graphs.connected(n, n / 2, random), random)
       val (plan, sizer) = table(GraphText(edges + "; Z 50; A~Z 0.1"), costs)
       (0 until plan.alternatives).flatMap { i =>
-        val tree = JoinTree.of(plan, i, sizer, costs)
+        val tree = JoinTree.fromPlan(plan, i, sizer, costs)
         assert(tree.joins.map(_.own.total).sum === plan.cost(i), s"seed $seed, ${costs.name}, alternative $i")
         assert(tree.cost.total === plan.cost(i), s"seed $seed, ${costs.name}, alternative $i")
         tree.joins.foreach(j =>

@@ -173,7 +173,7 @@ class KeyFactsSuite extends AnyFunSuite {
       val plans = new PlanTable(graph.size, sizer, costs, Budget.unlimited)
       assert(new Dphyp(Hypergraph(graph), plans).run())
       (0 until plans.full.alternatives).foreach { i =>
-        val tree = JoinTree.of(plans.full, i, sizer, costs)
+        val tree = JoinTree.fromPlan(plans.full, i, sizer, costs)
         near(tree.cost.total, plans.full.cost(i))
         tree.joins.foreach(j => near(j.choice().ways.filter(_.method == j.method).map(_.cost).sum, j.own.total))
         if (tree.joins.exists(_.own.scan < 0)) saved += 1

@@ -42,12 +42,12 @@ class ApproximateSuite extends AnyFunSuite {
     def partsWith(connections: Connections): Fragments = new Fragments(graph, sizer, physical, connections)
   }
 
-  private def of(family: String, n: Int, seed: Int): Case =
+  private def caseOf(family: String, n: Int, seed: Int): Case =
     new Case(s"$family of $n, seed $seed", GraphText(Graphs(family, n, new Random(seed))))
 
   private def cases(seeds: Int): Iterator[Case] =
     for ((family, from, to) <- families.iterator; seed <- (1 to seeds).iterator)
-      yield of(family, from + seed % (to - from + 1), seed)
+      yield caseOf(family, from + seed % (to - from + 1), seed)
 
   private def cost(p: SubPlan): Double = p.cost(p.best)
   private def unlimited: Meter         = new Meter(Budget.unlimited)
@@ -125,7 +125,7 @@ class ApproximateSuite extends AnyFunSuite {
 
   test("linearized: a chain comes out exactly") {
     for (seed <- 1 to 20; n = 10 + seed % 9) {
-      val c = of("chain", n, seed); assert(math.abs(cost(linearized(c)) / c.exact - 1) < 1e-9, c.name)
+      val c = caseOf("chain", n, seed); assert(math.abs(cost(linearized(c)) / c.exact - 1) < 1e-9, c.name)
     }
   }
 
@@ -165,7 +165,7 @@ class ApproximateSuite extends AnyFunSuite {
 
   for (family <- Seq("chain", "star", "snowflake", "mixed"))
     test(s"$family of 1,000 relations: all of them, cheaper than the greedy plan") {
-      val c     = of(family, 1000, 1)
+      val c     = caseOf(family, 1000, 1)
       val found = new Search(c.graph, physical, Budget(300000L, 600000L)).run(GraphText.leftDeep(c.graph))
       assert(found.best.relations == (0 until 1000).toVector && found.best.joins.size == 999 && found.note.isDefined)
       assert(found.algorithm == "goo+idp" && found.pairs <= 300000L + 999)

@@ -17,7 +17,7 @@ class GreedySuite extends AnyFunSuite {
     val sizer = new Sizer(graph, new CardinalityModel(graph))
     val goo   = new Greedy(graph, sizer, costs)
     val plan  = goo.run().get
-    (JoinTree.of(plan, plan.best, sizer, costs), goo.pairs)
+    (JoinTree.fromPlan(plan, plan.best, sizer, costs), goo.pairs)
   }
 
   private def order(text: String): String = {

@@ -25,16 +25,16 @@ final class LegalTrees(graph: JoinGraph, crossed: Boolean) {
   }
   private def made(s: RelSet): Boolean = s.size == 1 || splits(s.bits).nonEmpty
 
-  def all: Vector[Shape] = of(RelSet.first(graph.size))
+  def all: Vector[Shape] = treesOf(RelSet.first(graph.size))
 
-  private def of(s: RelSet): Vector[Shape] =
+  private def treesOf(s: RelSet): Vector[Shape] =
     if (s.size == 1) Vector(Shape.Leaf(s.min))
-    else for ((a, b) <- splits(s.bits); l <- of(a); r <- of(b)) yield Shape.Join(l, r)
+    else for ((a, b) <- splits(s.bits); l <- treesOf(a); r <- treesOf(b)) yield Shape.Join(l, r)
 
   def any(random: Random): Shape = {
-    def of(s: RelSet): Shape =
+    def treeOf(s: RelSet): Shape =
       if (s.size == 1) Shape.Leaf(s.min)
-      else { val (a, b) = splits(s.bits)(random.nextInt(splits(s.bits).size)); Shape.Join(of(a), of(b)) }
-    of(RelSet.first(graph.size))
+      else { val (a, b) = splits(s.bits)(random.nextInt(splits(s.bits).size)); Shape.Join(treeOf(a), treeOf(b)) }
+    treeOf(RelSet.first(graph.size))
   }
 }

@@ -68,7 +68,7 @@ class LegalTreesSuite extends AnyFunSuite {
       def meter  = new Meter(Budget.unlimited)
       def cost   = (p: SubPlan) => p.cost(p.best)
       def check(name: String, found: SubPlan, start: SubPlan): Unit = {
-        val shape = JoinTree.of(found, found.best, sizer, costs).shape
+        val shape = JoinTree.fromPlan(found, found.best, sizer, costs).shape
         assert(cost(found) <= cost(start), s"seed $seed, $name")
         if (found ne start) ran(name) += 1
         for (i <- ts.indices)

@@ -102,7 +102,7 @@ class OperatorSearchSuite extends AnyFunSuite {
         case None       => stuck += 1
         case Some(plan) =>
           found += 1
-          val tree = JoinTree.of(plan, plan.best, sizer, cardWeight)
+          val tree = JoinTree.fromPlan(plan, plan.best, sizer, cardWeight)
           assert(
             tree.joins.forall(j =>
               p.graph.joinable.between(set(p, j.left), set(p, j.right)).exists(_.operator == j.operator)

@@ -102,8 +102,10 @@ class ConflictRulesSuite extends AnyFunSuite {
   test("levels: closed sides, innermost first") {
     val levels =
       graph(join(FullOuter, 1, join(LeftOuter, 0, a, b, equal(a, b)), inner(c, d, equal(c, d)), equal(a, c))).levels
-    assert(levels.of(0) == Levels.left(1) && levels.of(1) == Levels.right(0) && levels.of(2) == Levels.right(1))
-    assert(levels.of(Vector(0, 1)) == Levels.left(1) && levels.of(Vector(0, 2)) == Levels.Top)
+    assert(levels.levelOf(0) == Levels.left(1) && levels.levelOf(1) == Levels.right(0) && levels.levelOf(
+      2
+    ) == Levels.right(1))
+    assert(levels.levelOf(Vector(0, 1)) == Levels.left(1) && levels.levelOf(Vector(0, 2)) == Levels.Top)
     assert(levels.pure(Vector(2, 3), Vector(2, 3)) && !levels.pure(Vector(2, 3), Vector(0, 1, 2, 3)) && !levels.pure(
       Vector(1),
       Vector(0, 1)

@@ -8,17 +8,17 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 class RelSetSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   private val members =
     Gen.containerOf[Set, Int](Gen.frequency(8 -> Gen.choose(0, 63), 1 -> Gen.const(63), 1 -> Gen.const(0)))
-  private def of(s: Set[Int])    = RelSet(s.toSeq: _*)
-  private def back(s: RelSet)    = s.toVector.toSet
-  private def subsets(s: RelSet) = Iterator.iterate(s.nextSubset(RelSet.empty))(s.nextSubset).takeWhile(_.nonEmpty)
+  private def relSet(s: Set[Int]) = RelSet(s.toSeq: _*)
+  private def back(s: RelSet)     = s.toVector.toSet
+  private def subsets(s: RelSet)  = Iterator.iterate(s.nextSubset(RelSet.empty))(s.nextSubset).takeWhile(_.nonEmpty)
 
   test("a set comes back as it went in, ascending, once each") {
-    forAll(members)(s => assert(of(s).toVector == s.toVector.sorted))
+    forAll(members)(s => assert(relSet(s).toVector == s.toVector.sorted))
   }
 
   test("union, intersection, difference, relations between sets are those of Set[Int]") {
     forAll(members, members) { (a, b) =>
-      val (x, y) = (of(a), of(b))
+      val (x, y) = (relSet(a), relSet(b))
       assert(back(x | y) == (a | b))
       assert(back(x & y) == (a & b))
       assert(back(x - y) == (a -- b))
@@ -30,7 +30,7 @@ class RelSetSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("size, emptiness, members, least and largest are those of Set[Int]") {
     forAll(members) { s =>
-      val x = of(s)
+      val x = relSet(s)
       assert(x.size == s.size && x.isEmpty == s.isEmpty && x.nonEmpty == s.nonEmpty)
       assert((0 to 63).filter(x.contains).toSet == s)
       if (s.nonEmpty) assert(x.min == s.min && x.max == s.max)
@@ -46,7 +46,7 @@ class RelSetSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("nextSubset goes through every non-empty subset once, subsets before supersets, and ends at the empty set") {
     val small = Gen.choose(0, 10).flatMap(Gen.listOfN(_, Gen.choose(0, 63))).map(_.toSet)
     forAll(small) { s =>
-      val found = subsets(of(s)).map(back).toVector
+      val found = subsets(relSet(s)).map(back).toVector
       assert(found.toSet == s.subsets().filter(_.nonEmpty).toSet && found.size == (1 << s.size) - 1)
       val position = found.zipWithIndex.toMap
       for (sub <- found; one <- sub if sub.size > 1) assert(position(sub - one) < position(sub))

@@ -137,9 +137,9 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   private val data = Vector.fill(40)(3L) ++ Vector.fill(20)(7L) ++ (0 until 10).flatMap(i =>
     Vector.fill(2)(100L + i)
   ) ++ (0 until 20).map(200L + _)
-  private def of(c: ColumnProfile) =
+  private def relation(c: ColumnProfile) =
     RelationProfile(Estimate.exactly(data.size.toDouble, Source.Collected), Map(1L -> c), data.size.toDouble)
-  private def share(c: ColumnProfile, p: Condition) = Filters.selectivity(of(c), p)
+  private def share(c: ColumnProfile, p: Condition) = Filters.selectivity(relation(c), p)
   private val (all, some)                           = (column(data, 100), column(data, 12))
 
   test("equality and IN take a frequent value's count; others share the rest") {
@@ -169,7 +169,7 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("a filter leaves the frequent values that it keeps, as shares of what it keeps, and the bound") {
-    def after(c: ColumnProfile, p: Condition) = Filters(of(c), p).column(1)
+    def after(c: ColumnProfile, p: Condition) = Filters(relation(c), p).column(1)
     val range                                 = after(all, Compare(1, Less, Some(100)))
     assert(range.frequent.get.values.map(v => v.key -> v.share) == Vector(
       3L -> 40.0 / 60,
@@ -200,7 +200,7 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(share(stale, Equals(1, Some(1000))) === 0.1 / 32)
     assert(share(stale, Compare(1, Greater, Some(1000))) === 0.1 * Assumptions.Range)
     assert(share(stale, Equals(1, Some(3))) === 0.4 && share(some, Equals(1, Some(1000))) === 0.0)
-    val left = Filters(of(stale), Compare(1, Greater, Some(1000)))
+    val left = Filters(relation(stale), Compare(1, Greater, Some(1000)))
     assert(left.rows.value > 0.0 && left.column(1).ndv.exists(_ > 0.0))
   }
 

@@ -124,7 +124,7 @@ class ProfilesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       1e20,
       Source.Assumed
     )) == Estimate(Estimate.Ceiling, 0.0, Estimate.Ceiling, Source.Assumed))
-    assert(Estimate.of(5, 3, Source.Exact) == Estimate(3, 0, 3, Source.Exact))
+    assert(Estimate.upTo(5, 3, Source.Exact) == Estimate(3, 0, 3, Source.Exact))
   }
 
   test("distinctAfter: between nothing and all, growing with the rows kept, and Yao's limits") {

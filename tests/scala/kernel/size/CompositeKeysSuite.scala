@@ -12,7 +12,7 @@ class CompositeKeysSuite extends AnyFunSuite {
 
   // A and B are before C; A has all three classes, B the last one
   private val graph  = GraphText("A 10000; B 5000; C 1000; A.x:16=C.x:16; A.y:100=C.y:100; A.z:25=B.z:25=C.z:25")
-  private val inputs = JoinInput.of(graph)
+  private val inputs = JoinInput.inputsOf(graph)
   private val keys   = new CompositeKeys(graph, inputs, Array(0, 1, 2))
 
   private def crossing(classIndex: Int, domain: Double, busy: Double, relations: Int*): Crossing = {

@@ -9,7 +9,7 @@ import org.apache.logging.log4j.core.{LogEvent, Logger}
 
 /** The warnings and errors that a logger writes meanwhile. */
 object LogCapture {
-  def of[A](logger: String)(body: => A): (A, Seq[String]) = {
+  def apply[A](logger: String)(body: => A): (A, Seq[String]) = {
     val lines    = mutable.ArrayBuffer.empty[String]
     val appender = new AbstractAppender("capture", null, null, true, Property.EMPTY_ARRAY) {
       override def append(event: LogEvent): Unit =

@@ -25,7 +25,7 @@ object StoreWriter {
   private val RowBytes = 16
 
   def table(key: String, name: String, i: Int): TableFile.NewTable = {
-    val recipe = Recipe.of(Vector(("a", LongType: DataType, true)), Vector.empty, sampled = false)
+    val recipe = Recipe.forColumns(Vector(("a", LongType: DataType, true)), Vector.empty, sampled = false)
     val whole  = new TableSketch(recipe, sampleRows = 0)
     val row    = new UnsafeRow(1)
     row.pointTo(new Array[Byte](RowBytes), RowBytes)

@@ -66,11 +66,11 @@ object JoinTree {
    * Reads alternative `i` of `plan` back into a tree. The larger input of an inner join stands on the left, as people
    * write it (of equals, the one with the first relation); other joins keep their sides.
    */
-  def of(plan: SubPlan, i: Int, sizer: Sizer, costs: CostModel): JoinTree =
+  def fromPlan(plan: SubPlan, i: Int, sizer: Sizer, costs: CostModel): JoinTree =
     if (plan.relation >= 0) Leaf(plan.relation, sizer.model.estimate(Array(plan.relation)), Cost(scan = plan.cost(i)))
     else {
-      val left  = of(plan.left(i), plan.leftAlternative(i), sizer, costs)
-      val right = of(plan.right(i), plan.rightAlternative(i), sizer, costs)
+      val left  = fromPlan(plan.left(i), plan.leftAlternative(i), sizer, costs)
+      val right = fromPlan(plan.right(i), plan.rightAlternative(i), sizer, costs)
       val rows  = sizer.model.estimate((left.relations ++ right.relations).toArray)
       sizer.step(left.relations, right.relations).flatMap(_.operator) match {
         case Some(o) =>

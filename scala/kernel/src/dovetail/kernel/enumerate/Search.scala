@@ -77,7 +77,7 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
       )
     )
 
-  private def tree(p: SubPlan, by: CostModel) = JoinTree.of(p, p.best, sizer, by)
+  private def tree(p: SubPlan, by: CostModel) = JoinTree.fromPlan(p, p.best, sizer, by)
 
   /** The table filled by the exact search, or the pairs it tried and why it did not finish. */
   private def exact(): Either[(Long, String), PlanTable] =

@@ -97,7 +97,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
   private def outputColumns(n: Int): OutputColumns =
     if (innerOnly) OutputColumns.All
     else {
-      val set    = words.of(buffer, n)
+      val set    = words.packed(buffer, n)
       val hidden = new Array[Long](set.length)
       var flags  = 0
       var i      = 0
@@ -122,8 +122,8 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
         .map { o =>
           new PartnerTest(
             o.kind,
-            words.of(graph.joinable.conflicts.operators(o.index).all),
-            words.of(BitSet(o.right: _*))
+            words.packed(graph.joinable.conflicts.operators(o.index).all),
+            words.packed(BitSet(o.right: _*))
           )
         }
         .toArray

@@ -33,9 +33,11 @@ final class ConflictRules(graph: JoinGraph) {
 
   /** What inner joins may bring together on each level: its relations, and its full outer joins as a whole. */
   val items: Map[Int, Vector[BitSet]] = {
-    val relations = graph.relations.map(r => levels.of(r.index) -> BitSet(r.index))
+    val relations = graph.relations.map(r => levels.levelOf(r.index) -> BitSet(r.index))
     val full      =
-      graph.operators.filter(_.kind == JoinKind.FullOuter).map(o => levels.of(o.relations) -> BitSet(o.relations: _*))
+      graph.operators.filter(_.kind == JoinKind.FullOuter).map(o =>
+        levels.levelOf(o.relations) -> BitSet(o.relations: _*)
+      )
     (relations ++ full).groupBy(_._1).map { case (level, found) => level -> found.map(_._2) }
   }
 
@@ -74,8 +76,8 @@ final class ConflictRules(graph: JoinGraph) {
    */
   private def joinedInside(side: BitSet): Vector[Rule] = {
     val levelsInside = below(side).flatMap(closedSides) :+ side
-    val joined       = levelsInside.map(s => s -> items.getOrElse(levels.of(s), Vector.empty)).filter(_._2.size > 1)
-    val filtered     = graph.predicates.indices.filter(p => !pure(p) && scopes(p).subsetOf(side)).toVector
+    val joined   = levelsInside.map(s => s -> items.getOrElse(levels.levelOf(s), Vector.empty)).filter(_._2.size > 1)
+    val filtered = graph.predicates.indices.filter(p => !pure(p) && scopes(p).subsetOf(side)).toVector
     joined.map { case (s, found) => Rule(s, found.reduce(_ | _)) } ++ filtered.map(p =>
       Rule(scopes(p), predicates(p).all)
     )

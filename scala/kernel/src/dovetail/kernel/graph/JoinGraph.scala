@@ -140,7 +140,7 @@ final case class JoinGraph(
 
   val levels: Levels = new Levels(operators)
   require(
-    classes.forall(_.relations.map(levels.of(_)).distinct.size == 1),
+    classes.forall(_.relations.map(levels.levelOf(_)).distinct.size == 1),
     "a class has members on both sides of an operator that does not let its equality through"
   )
   require(

@@ -37,7 +37,13 @@ final class Joinable(graph: JoinGraph) {
 
   private val operators: Array[Link] = graph.operators.map { o =>
     val needs = conflicts.operators(o.index)
-    new Link(words, o, needs, words.of(needs.all & BitSet(o.left: _*)), words.of(needs.all & BitSet(o.right: _*)))
+    new Link(
+      words,
+      o,
+      needs,
+      words.packed(needs.all & BitSet(o.left: _*)),
+      words.packed(needs.all & BitSet(o.right: _*))
+    )
   }.toArray
   // those of one level need nothing but what they read, and have no rules
   private val filters: Array[Limits] =
@@ -48,7 +54,7 @@ final class Joinable(graph: JoinGraph) {
   private val operatorsOf: Array[Array[Link]]   = Array.tabulate(graph.size)(r => operators.filter(_.needs(r)))
   private val filtersOf: Array[Array[Limits]]   = Array.tabulate(graph.size)(r => filters.filter(_.needs(r)))
   private val levels: Array[Array[Array[Long]]] =
-    conflicts.items.toVector.sortBy(_._1).map(_._2).filter(_.size > 1).map(_.map(words.of(_)).toArray).toArray
+    conflicts.items.toVector.sortBy(_._1).map(_._2).filter(_.size > 1).map(_.map(words.packed(_)).toArray).toArray
 
   def between(left: RelSet, right: RelSet): Option[Step] =
     if (free) Inner else step(Array(left.bits), Array(right.bits))
@@ -115,9 +121,9 @@ object Joinable {
   private val Inner: Option[Step] = Some(Step.Inner)
 
   private class Limits(words: Words, limits: ConflictRules.Needs) {
-    private val all     = new Mask(words.of(limits.all))
-    private val ifAny   = limits.rules.map(r => new Mask(words.of(r.ifAny))).toArray
-    private val thenAll = limits.rules.map(r => new Mask(words.of(r.thenAll))).toArray
+    private val all     = new Mask(words.packed(limits.all))
+    private val ifAny   = limits.rules.map(r => new Mask(words.packed(r.ifAny))).toArray
+    private val thenAll = limits.rules.map(r => new Mask(words.packed(r.thenAll))).toArray
 
     def allows(s: Array[Long]): Boolean = {
       var i = 0

@@ -21,17 +21,17 @@ final class Levels(operators: Vector[Operator]) {
   }
 
   /** The level of a relation, of all relations below a place in the written plan. */
-  def of(relations: Iterable[Int]): Int =
+  def levelOf(relations: Iterable[Int]): Int =
     closed.collectFirst { case (level, side) if relations.forall(side) => level }.getOrElse(Levels.Top)
 
-  def of(relation: Int): Int = of(Vector(relation))
+  def levelOf(relation: Int): Int = levelOf(Vector(relation))
 
   /**
    * A predicate that stood above `scope` and reads `relations` belongs, with all it reads, to one level: it commutes
    * with the operators of that level.
    */
   def pure(relations: Iterable[Int], scope: Iterable[Int]): Boolean = {
-    val level = of(scope); relations.forall(of(_) == level)
+    val level = levelOf(scope); relations.forall(levelOf(_) == level)
   }
 }
 

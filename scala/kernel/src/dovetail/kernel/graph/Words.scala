@@ -8,10 +8,10 @@ final private[kernel] class Words(relations: Int) {
   val length: Int = (relations + 63) / 64
 
   // a BitSet's mask may have words to spare
-  def of(set: collection.BitSet): Array[Long] = java.util.Arrays.copyOf(set.toBitMask, length)
+  def packed(set: collection.BitSet): Array[Long] = java.util.Arrays.copyOf(set.toBitMask, length)
 
   /** The first `count` of `relations`. */
-  def of(relations: Array[Int], count: Int): Array[Long] = {
+  def packed(relations: Array[Int], count: Int): Array[Long] = {
     val words = new Array[Long](length)
     var i     = 0
     while (i < count) { words(relations(i) >> 6) |= 1L << relations(i); i += 1 }

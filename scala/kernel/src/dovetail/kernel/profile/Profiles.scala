@@ -63,36 +63,63 @@ object ColumnProfile {
       histogram: => Option[Histogram],
       width: Option[Width]
   ): (ColumnProfile, Seq[String]) = {
-    val faults                                                               = Seq.newBuilder[String]
-    def keep[A](what: String, value: Option[A])(ok: A => Boolean): Option[A] = {
-      value.filterNot(ok).foreach(v => faults += s"$what $v")
-      value.filter(ok)
-    }
-    val finite    = (d: Double) => !d.isNaN && !d.isInfinite
-    val rowsKept  = keep("row count", rows)(r => finite(r) && r >= 0.0)
-    val nullsKept = keep("null count", nulls)(n => finite(n) && n >= 0.0 && rowsKept.forall(n <= _))
-    val allNull   = nullsKept.exists(n => rowsKept.exists(r => r > 0.0 && n >= r))
-    val ndvKept   =
-      keep("distinct count", ndv)(d => finite(d) && (d > 0.0 || (d == 0.0 && (allNull || rowsKept.contains(0.0)))))
-    val (lo, hi) = (min.filter(finite), max.filter(finite))
-    val inOrder  = (for (a <- lo; b <- hi) yield a <= b).getOrElse(true)
-    if (!inOrder) faults += s"min ${lo.get} above max ${hi.get}"
-    val histogramKept =
-      try histogram
-      catch { case e: IllegalArgumentException => faults += s"histogram: ${e.getMessage}"; None }
-    width.filterNot(_.sensible).foreach(w => faults += s"width ${w.mean}")
-    // more distinct values than rows is a sketch's error or a stale count: the rows win
-    val distinct = ndvKept.map(d => rowsKept.fold(d)(r => math.min(d, math.max(r, 1.0))))
-    val profile  = ColumnProfile(
+    val checks    = new Checks
+    val rowsKept  = checks.rows(rows)
+    val nullsKept = checks.nulls(nulls, rowsKept)
+    val distinct  = checks.distinct(ndv, nullsKept, rowsKept)
+    val (lo, hi)  = checks.range(min, max)
+    val profile   = ColumnProfile(
       ndv = distinct,
       domain = distinct,
       nulls = for (n <- nullsKept; r <- rowsKept if r > 0.0) yield n / r,
-      min = if (inOrder) lo else None,
-      max = if (inOrder) hi else None,
-      histogram = histogramKept,
-      width = width.filter(_.sensible).getOrElse(Width.unknown(Assumptions.StringBytes))
+      min = lo,
+      max = hi,
+      histogram = checks.histogram(histogram),
+      width = checks.width(width)
     )
-    (profile, faults.result())
+    (profile, checks.faults)
+  }
+
+  /** Checks a number by what passed before, keeps it or drops it, and names what it drops. */
+  final private class Checks {
+    private var found = Vector.empty[String]
+
+    def faults: Seq[String] = found
+
+    def rows(rows: Option[Double]): Option[Double] = keep("row count", rows)(r => finite(r) && r >= 0.0)
+
+    def nulls(nulls: Option[Double], rows: Option[Double]): Option[Double] =
+      keep("null count", nulls)(n => finite(n) && n >= 0.0 && rows.forall(n <= _))
+
+    def distinct(ndv: Option[Double], nulls: Option[Double], rows: Option[Double]): Option[Double] = {
+      val allNull = nulls.exists(n => rows.exists(r => r > 0.0 && n >= r))
+      val kept    =
+        keep("distinct count", ndv)(d => finite(d) && (d > 0.0 || (d == 0.0 && (allNull || rows.contains(0.0)))))
+      // more distinct values than rows is a sketch's error or a stale count: the rows win
+      kept.map(d => rows.fold(d)(r => math.min(d, math.max(r, 1.0))))
+    }
+
+    def range(min: Option[Double], max: Option[Double]): (Option[Double], Option[Double]) =
+      (min.filter(finite), max.filter(finite)) match {
+        case (Some(lo), Some(hi)) if !(lo <= hi) => found :+= s"min $lo above max $hi"; (None, None)
+        case ends                                => ends
+      }
+
+    def histogram(histogram: => Option[Histogram]): Option[Histogram] =
+      try histogram
+      catch { case e: IllegalArgumentException => found :+= s"histogram: ${e.getMessage}"; None }
+
+    def width(width: Option[Width]): Width = {
+      width.filterNot(_.sensible).foreach(w => found :+= s"width ${w.mean}")
+      width.filter(_.sensible).getOrElse(Width.unknown(Assumptions.StringBytes))
+    }
+
+    private def keep(what: String, value: Option[Double])(ok: Double => Boolean): Option[Double] = {
+      value.filterNot(ok).foreach(v => found :+= s"$what $v")
+      value.filter(ok)
+    }
+
+    private def finite(d: Double): Boolean = !d.isNaN && !d.isInfinite
   }
 }
 

@@ -48,7 +48,7 @@ final class CardinalityModel(graph: JoinGraph) {
   def sizeOf(relations: Array[Int], count: Int): SetSize =
     if (known.isEmpty || count < 2) estimated(relations, count)
     else {
-      val size = known.get.of(relations, count)
+      val size = known.get.sizeOf(relations, count)
       size.known match {
         case Some(exactly) => SetSize(exactly, exactly, exactly)
         case None          =>
@@ -63,11 +63,12 @@ final class CardinalityModel(graph: JoinGraph) {
     if (relations.length == 1) graph.relations(relations.head).profile.rows
     else {
       val source = relations.map(r => graph.relations(r).profile.rows.source).reduce((a, b) => Source.weakest(a, b))
-      val size = operators.fold(inner(relations, relations.length, withBound = true))(_.of(relations, relations.length))
-      val own  = Estimate.of(size.rows, size.upper, source)
-      known.map(_.of(relations, relations.length)).fold(own) { size =>
+      val size   =
+        operators.fold(inner(relations, relations.length, withBound = true))(_.sizeOf(relations, relations.length))
+      val own = Estimate.upTo(size.rows, size.upper, source)
+      known.map(_.sizeOf(relations, relations.length)).fold(own) { size =>
         val value  = corrected(own.value, size)
-        def around = if (size.correction == 1.0) own else Estimate.of(value, math.max(value, own.upper), source)
+        def around = if (size.correction == 1.0) own else Estimate.upTo(value, math.max(value, own.upper), source)
         size.known.fold(around)(Estimate.exactly(_, Source.Given))
       }
     }
@@ -78,7 +79,7 @@ final class CardinalityModel(graph: JoinGraph) {
 
   /** Without what somebody knows better. */
   private def estimated(relations: Array[Int], count: Int): SetSize =
-    if (operators.isEmpty) inner(relations, count, withBound = false) else operators.get.of(relations, count)
+    if (operators.isEmpty) inner(relations, count, withBound = false) else operators.get.sizeOf(relations, count)
 
   /** Of inner joins, as operators take it: with a bound that is no lower than the estimate. */
   private def innerSize(set: Array[Int]): SetSize = {

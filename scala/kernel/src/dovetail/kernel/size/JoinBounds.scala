@@ -44,7 +44,7 @@ final class JoinBounds(graph: JoinGraph, samples: SampleJoins) {
   /**
    * The first `count` of `relations` joined; these are in an order worth trying from both ends, as by size. At least 1.
    */
-  def of(relations: Array[Int], count: Int): Double =
+  def upperBound(relations: Array[Int], count: Int): Double =
     math.min(along(relations, count, 0, 1), along(relations, count, count - 1, -1))
 
   /** All rows of the first relation, and for each further one as many as it has of one key at most. */

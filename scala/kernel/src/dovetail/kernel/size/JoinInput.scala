@@ -48,9 +48,9 @@ final private[size] case class JoinInput(
 private[size] object JoinInput {
 
   /** The relations of a graph, in their order. */
-  def of(graph: JoinGraph): Array[JoinInput] = graph.relations.indices.map(of(graph, _)).toArray
+  def inputsOf(graph: JoinGraph): Array[JoinInput] = graph.relations.indices.map(inputOf(graph, _)).toArray
 
-  private def of(graph: JoinGraph, relation: Int): JoinInput = {
+  private def inputOf(graph: JoinGraph, relation: Int): JoinInput = {
     val profile   = graph.relations(relation).profile
     val tableRows = math.max(profile.baseRows, 1.0)
     val classes   = graph.classesOf(relation)

@@ -27,14 +27,14 @@ final private[size] class KnownSizes(graph: JoinGraph, estimate: Array[Int] => D
     graph.sizes.toVector
       .map { case (set, rows) => (BitSet(set.toSeq: _*), math.max(rows, 1.0)) }
       .sortBy { case (set, _) => (-set.size, set.toVector.mkString(",")) }
-      .map { case (set, rows) => new Known(words.of(set), rows, estimate(set.toArray)) }
+      .map { case (set, rows) => new Known(words.packed(set), rows, estimate(set.toArray)) }
       .toArray
 
   private val found = mutable.HashMap.empty[Words.Key, Size]
 
-  def of(relations: Array[Int], count: Int): Size = of(words.of(relations, count))
+  def sizeOf(relations: Array[Int], count: Int): Size = sizeOf(words.packed(relations, count))
 
-  private def of(set: Array[Long]): Size = {
+  private def sizeOf(set: Array[Long]): Size = {
     if (found.size > MostKept) found.clear()
     val key = new Words.Key(set)
     found.getOrElse(key, { val size = sized(set); found(key) = size; size })
@@ -54,7 +54,7 @@ final private[size] class KnownSizes(graph: JoinGraph, estimate: Array[Int] => D
     var next       = within.headOption
     while (next.isDefined) {
       val shared = Words.common(next.get.set, done)
-      correction *= next.get.factor / (if (Words.count(shared) > 1) of(shared).correction else 1.0)
+      correction *= next.get.factor / (if (Words.count(shared) > 1) sizeOf(shared).correction else 1.0)
       done = Words.union(done, next.get.set)
       next =
         within.filter(k => !Words.within(k.set, done)).sortBy(k => -Words.count(Words.without(k.set, done))).headOption

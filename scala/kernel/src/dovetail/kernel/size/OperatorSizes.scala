@@ -31,15 +31,15 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
 
   private val words     = new Words(graph.size)
   private val conflicts = graph.joinable.conflicts
-  private val filters   = graph.predicates.map(p => words.of(conflicts.predicates(p.index).all)).toArray
+  private val filters   = graph.predicates.map(p => words.packed(conflicts.predicates(p.index).all)).toArray
   private val joins     = graph.operators.map(new Operation(_)).toArray
   private val single    = new mutable.LongMap[SetSize] // sets of one word
   private val several   = mutable.HashMap.empty[Words.Key, SetSize]
 
   /** What the size of an operator's join takes from the operator alone. */
   private class Operation(val operator: Operator) {
-    private val needs           = new Words.Mask(words.of(conflicts.operators(operator.index).all))
-    val right: Array[Long]      = words.of(BitSet(operator.right: _*))
+    private val needs           = new Words.Mask(words.packed(conflicts.operators(operator.index).all))
+    val right: Array[Long]      = words.packed(BitSet(operator.right: _*))
     val keys: Double            = math.min(1.0, shareOfPairs(operator))
     val forward: Array[Partner] = operator.equalities.map { case (m, t) => partner(m, t) }.toArray
     val back: Array[Partner]    = operator.equalities.map { case (m, t) => partner(t, m) }.toArray
@@ -51,9 +51,9 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     def isIn(set: Array[Long]): Boolean = (set(one >> 6) >>> one & 1L) != 0L && needs.within(set)
   }
 
-  def of(relations: Array[Int], count: Int): SetSize = of(words.of(relations, count))
+  def sizeOf(relations: Array[Int], count: Int): SetSize = sizeOf(words.packed(relations, count))
 
-  private def of(set: Array[Long]): SetSize =
+  private def sizeOf(set: Array[Long]): SetSize =
     if (set.length == 1) {
       var size = single.getOrNull(set(0))
       if (size == null) { size = sized(set); single(set(0)) = size }
@@ -83,7 +83,7 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
 
   private def joined(j: Operation, leftSet: Array[Long], rightSet: Array[Long]): SetSize = {
     val o       = j.operator
-    val (l, r)  = (of(leftSet), of(rightSet))
+    val (l, r)  = (sizeOf(leftSet), sizeOf(rightSet))
     val pairs   = math.min(l.rows * r.rows * j.keys * o.selectivity, Estimate.Ceiling)
     val alone   = Words.count(rightSet) == 1
     val counts  = alone && Words.count(leftSet) == 1 && !o.wideEquality

@@ -18,7 +18,7 @@ import dovetail.kernel.size.CompositeKeys.Crossing
  * @param sampled relations have samples: results have the logarithms that a count needs
  */
 final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled: Boolean) {
-  private val inputs: Array[JoinInput] = JoinInput.of(graph)
+  private val inputs: Array[JoinInput] = JoinInput.inputsOf(graph)
 
   // relations in the fixed order; `rank` is the inverse
   private val order: Array[Int] = graph.relations.indices.sortBy(r => (-graph.relations(r).profile.baseRows, r)).toArray
@@ -60,7 +60,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
   def apply(relations: Array[Int], count: Int, withBound: Boolean): SetFold.Result = {
     round += 1
     val set           = inFixedOrder(relations, count)
-    val upper         = if (withBound || bounds.certain) bounds.of(set, count) else bounds.none
+    val upper         = if (withBound || bounds.certain) bounds.upperBound(set, count) else bounds.none
     val rows          = new RowProduct
     var cautious      = 1.0
     var logPairs      = 0.0

@@ -43,7 +43,7 @@ object AdviseQuery {
         s"dovetail_advise: Spark does not optimize this statement: $sql",
         "asker" -> "dovetail_advise"
       )
-    of(session, trace).map { a =>
+    adviceFor(session, trace).map { a =>
       Seq[Any](
         a.table,
         a.state,
@@ -62,7 +62,7 @@ object AdviseQuery {
    * One per table below a join of the query that was traced, in order of appearance; none where Spark does not optimize
    * it.
    */
-  def of(session: SparkSession, trace: Trace): Vector[TableAdvice] = trace.input.toVector.flatMap { plan =>
+  def adviceFor(session: SparkSession, trace: Trace): Vector[TableAdvice] = trace.input.toVector.flatMap { plan =>
     val conf       = session.sessionState.conf
     val prepared   = Preparation(session, plan)
     val known      = new StoredTables(session)

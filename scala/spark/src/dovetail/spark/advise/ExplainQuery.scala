@@ -39,7 +39,7 @@ object ExplainQuery {
     FailOpen("looking for missing statistics", (_: String) => trace.groups) {
       val doubtful =
         if (trace.groups.exists(_.before.isDefined))
-          PlanningTime.ofItsOwn(session.sessionState.conf)(AdviseQuery.of(
+          PlanningTime.ofItsOwn(session.sessionState.conf)(AdviseQuery.adviceFor(
             session,
             trace
           )).getOrElse(Vector.empty).filter(a =>

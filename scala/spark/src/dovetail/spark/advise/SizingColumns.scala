@@ -68,7 +68,7 @@ final class SizingColumns private {
     case _ =>
   }
 
-  private def mention(e: Expression): Unit = sources(e).foreach(c => of(c.leaf).foreach(_.add(c.name)))
+  private def mention(e: Expression): Unit = sources(e).foreach(c => leafOf(c.leaf).foreach(_.add(c.name)))
 
   /** Columns that go together, where they are two or more of one leaf. */
   private def group(expressions: Seq[Expression]): Unit = {
@@ -77,11 +77,11 @@ final class SizingColumns private {
     ).map(_.head)
     columns.map(_.leaf).headOption.foreach { leaf =>
       val names = columns.filter(_.leaf eq leaf).map(_.name).distinct
-      if (names.size > 1 && names.size == expressions.size) of(leaf).foreach(_.addGroup(names.toVector))
+      if (names.size > 1 && names.size == expressions.size) leafOf(leaf).foreach(_.addGroup(names.toVector))
     }
   }
 
-  private def of(leaf: LeafNode): Option[Leaf]       = found.find(_.node eq leaf)
+  private def leafOf(leaf: LeafNode): Option[Leaf]   = found.find(_.node eq leaf)
   private def sources(e: Expression): Vector[Column] =
     e.references.toVector.flatMap(a => origins.getOrElse(a.exprId.id, Vector.empty)).distinct
 

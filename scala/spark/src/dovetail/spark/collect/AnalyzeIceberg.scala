@@ -40,7 +40,7 @@ object AnalyzeIceberg {
   private val Package = "org.apache.iceberg.spark."
 
   /** Catalog and name of the table that a leaf reads, where it is one of Iceberg's. */
-  def of(leaf: LeafNode): Option[(String, Seq[String])] = leaf match {
+  def tableOf(leaf: LeafNode): Option[(String, Seq[String])] = leaf match {
     case r: DataSourceV2Relation if r.table.getClass.getName.startsWith(Package) =>
       for (c <- r.catalog; i <- r.identifier) yield c.name -> (i.namespace.toSeq :+ i.name)
     case _ => None

@@ -34,50 +34,89 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     files.location.refresh()
     val stored            = store.find(key)
     val newer             = if (stored.isEmpty) store.newerVersion(key) else None
-    val known             = stored.map(_.header)
-    val (recipe, skipped) = recipeOf(columns, groups, known.map(_.recipe))
-    val all               = DataFile.of(files.location)
-    val wanted            = if (partitionFilters.isEmpty) all else DataFile.of(files.location, partitionFilters)
-    val present           = all.iterator.map(_.fingerprint).toSet
-    val whole             = new TableSketch(recipe, sampleRows)
-    val kept              = stored.toVector.flatMap(partsOf(_, whole)(_.files.forall(present)))
-    val keptFiles         = kept.iterator.flatMap(_.files).toSet
-    val unread            = wanted.filterNot(f => keptFiles(f.fingerprint))
-    val parts             = Parts.of(unread, recipe)
-    val sketches          = if (parts.isEmpty) Vector.empty
-    else Collect(session, files, recipe, parts, Parts.sampleRows(parts, all.map(_.length).sum, sampleRows), whole)
-    val added = parts.zip(sketches).map { case (p, s) =>
-      TableFile.NewPart(p.map(_.fingerprint), p.map(_.length).sum, s)
+    val (recipe, skipped) = recipeOf(columns, groups, stored.map(_.header.recipe))
+    val found             = listed(partitionFilters)
+    val collected         = collect(stored, recipe, found)
+    Result(
+      name,
+      collected.whole.rowCount,
+      recipe.columns.size,
+      collected.filesRead,
+      collected.filesKept,
+      (System.nanoTime() - start) / 1e9,
+      skipped ++ notes(stored, newer, recipe, partitionFilters, found) ++ collected.notes,
+      Some((names, output.map(_.name)))
+    )
+  }
+
+  private def listed(partitionFilters: Seq[Expression]): Listing = {
+    val all = DataFile.filesIn(files.location)
+    new Listing(all, if (partitionFilters.isEmpty) all else DataFile.filesIn(files.location, partitionFilters))
+  }
+
+  /** Keeps what holds of what is stored, reads the other files, stores the result, and tells Spark's catalog of it. */
+  private def collect(stored: Option[StoredTable], recipe: Recipe, found: Listing): Collected = {
+    val whole     = new TableSketch(recipe, sampleRows)
+    val kept      = stored.toVector.flatMap(partsOf(_, whole)(_.files.forall(found.present)))
+    val keptFiles = kept.iterator.flatMap(_.files).toSet
+    val unread    = found.wanted.filterNot(f => keptFiles(f.fingerprint))
+    val added     = read(unread, found.bytes, whole)
+    val now       = System.currentTimeMillis()
+    val changed   = added.nonEmpty || !stored.exists(_.header.parts.size == kept.size)
+    val held      =
+      if (changed) save(kept ++ added, gone(stored.map(_.header), found.present), whole, now) else kept
+    val covered = held.iterator.flatMap(_.files).toSet == found.present
+    val written = if (covered) WriteBack(session, relation, whole.result(found.bytes, now)) else Nil
+    Collected(whole, unread.size, keptFiles.size, written)
+  }
+
+  /**
+   * Parts of files that are not known yet; `whole` takes them in.
+   *
+   * @param bytes of all files of the table
+   */
+  private def read(unread: Vector[DataFile], bytes: Long, whole: TableSketch): Vector[TableFile.NewPart] = {
+    val parts    = Parts.divided(unread, whole.recipe)
+    val sketches = if (parts.isEmpty) Vector.empty
+    else Collect(session, files, whole.recipe, parts, Parts.sampleRows(parts, bytes, sampleRows), whole)
+    parts.zip(sketches).map { case (p, s) => TableFile.NewPart(p.map(_.fingerprint), p.map(_.length).sum, s) }
+  }
+
+  /** Stores these parts beside those that others hold by now, which `whole` takes in; returns all that is stored. */
+  private def save(
+      own: Vector[TableFile.NewPart],
+      gone: Set[Long],
+      whole: TableSketch,
+      now: Long
+  ): Vector[TableFile.NewPart] = {
+    var held = own
+    store.update(key) { latest =>
+      val others = latest.toVector.flatMap(heldByOthers(_, gone, whole, held))
+      held = Parts.atMost(held ++ others, whole.recipe)
+      TableFile.NewTable(key, name, now, whole.recipe, held, whole.toBytes)
     }
-    val now  = System.currentTimeMillis()
-    var held = kept ++ added
-    if (added.nonEmpty || !known.exists(_.parts.size == kept.size)) store.update(key) { latest =>
-      val others = latest.toVector.flatMap(heldByOthers(_, gone(known, present), whole, held))
-      held = Parts.atMost(held ++ others, recipe)
-      TableFile.NewTable(key, name, now, recipe, held, whole.toBytes)
-    }
-    val covered    = held.iterator.flatMap(_.files).toSet == present
-    val statistics = whole.result(all.map(_.length).sum, now)
-    val lost       =
-      if (partitionFilters.nonEmpty && known.exists(_.recipe != recipe))
+    held
+  }
+
+  /** What the user is to know of files and statistics. */
+  private def notes(
+      stored: Option[StoredTable],
+      newer: Option[Int],
+      recipe: Recipe,
+      partitionFilters: Seq[Expression],
+      found: Listing
+  ): Seq[String] = {
+    val none =
+      if (found.wanted.isEmpty && partitionFilters.nonEmpty) Seq("these partitions have no files: nothing was read")
+      else Nil
+    val lost =
+      if (partitionFilters.nonEmpty && stored.exists(_.header.recipe != recipe))
         Seq("statistics of other partitions were removed, because they have other columns")
       else Nil
-    val none =
-      if (wanted.isEmpty && partitionFilters.nonEmpty) Seq("these partitions have no files: nothing was read") else Nil
     val replaced = newer.map(v =>
       s"statistics that a newer version of Dovetail wrote (format $v, which this one cannot read) were replaced"
     ).toSeq
-    val written = if (covered) WriteBack(session, relation, statistics) else Nil
-    Result(
-      name,
-      whole.rowCount,
-      recipe.columns.size,
-      unread.size,
-      keptFiles.size,
-      (System.nanoTime() - start) / 1e9,
-      skipped ++ none ++ lost ++ replaced ++ written,
-      Some((names, output.map(_.name)))
-    )
+    none ++ lost ++ replaced
   }
 
   /**
@@ -137,7 +176,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     ).sorted).distinct
     val notes   = others.map(a => s"${a.name} has type ${a.dataType.typeName}, for which no statistics are collected")
     val sampled = DovetailConf.SampleEnabled.get(conf) && DovetailConf.StoreValues.get(conf)
-    (Recipe.of(fields, grouped, sampled, DovetailConf.HistogramEnabled.get(conf)), notes)
+    (Recipe.forColumns(fields, grouped, sampled, DovetailConf.HistogramEnabled.get(conf)), notes)
   }
 
   private lazy val privacy = PrivateColumns(conf)
@@ -154,6 +193,23 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
 }
 
 object AnalyzeTable {
+
+  /**
+   * The table's files as they are now.
+   *
+   * @param wanted those of the partitions to read
+   */
+  final private class Listing(all: Vector[DataFile], val wanted: Vector[DataFile]) {
+
+    /** Fingerprints of all files. */
+    val present: Set[Long] = all.iterator.map(_.fingerprint).toSet
+
+    /** Of all files. */
+    val bytes: Long = all.map(_.length).sum
+  }
+
+  /** @param whole the table's sketch, of all parts that are stored */
+  final private case class Collected(whole: TableSketch, filesRead: Int, filesKept: Int, notes: Seq[String])
 
   /** @param read the table's names and its columns, as far as an entry of the private columns may mean them */
   final case class Result(

@@ -64,7 +64,7 @@ object Collect {
     }
     parts.indices.toVector.map { i =>
       val sketch = new TableSketch(recipe, sampleRows(i))
-      Option(gathered.remove(i)).foreach(_.foreach(b => sketch.merge(TableSketch.of(b, recipe))))
+      Option(gathered.remove(i)).foreach(_.foreach(b => sketch.merge(TableSketch.fromBytes(b, recipe))))
       whole.merge(sketch)
       sketch.toBytes
     }

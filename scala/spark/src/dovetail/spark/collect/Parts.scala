@@ -28,7 +28,7 @@ object Parts {
     math.max(LeastParts, math.min(TableFile.MostParts, MostColumnSketches / math.max(recipe.columns.size, 1)))
 
   /** @param files ordered by path */
-  def of(files: Vector[DataFile], recipe: Recipe): Vector[Vector[DataFile]] =
+  def divided(files: Vector[DataFile], recipe: Recipe): Vector[Vector[DataFile]] =
     if (files.isEmpty) Vector.empty else files.grouped(chunk(files.size, limit(recipe))).toVector
 
   /** Merges neighbours where there are too many parts. */
@@ -39,7 +39,7 @@ object Parts {
   private def chunk(n: Int, most: Int): Int = (n + most - 1) / most
 
   private def merged(parts: Vector[NewPart], recipe: Recipe): NewPart = {
-    val sketches = parts.map(p => TableSketch.of(p.sketch, recipe))
+    val sketches = parts.map(p => TableSketch.fromBytes(p.sketch, recipe))
     val whole    = new TableSketch(recipe, math.min(RowSample.MaxRows, sketches.map(_.sampleRows).sum))
     sketches.foreach(whole.merge)
     NewPart(parts.flatMap(_.files), parts.map(_.bytes).sum, whole.toBytes)

@@ -59,7 +59,7 @@ final case class Lengths(mean: Double, total: Option[Double], longest: Option[Do
 object Lengths {
 
   /** Of so many values that have so many bytes at most, all together. */
-  def of(values: Double, bytes: Double): Lengths =
+  def flat(values: Double, bytes: Double): Lengths =
     Lengths(bytes / math.max(values, 1.0), Some(Width.padded(values, bytes)), None)
 
   /** Of nested values, all of which take so many bytes at most: see [[NestedBytes]]. */
@@ -132,4 +132,22 @@ final case class Distinct(ndv: Double, lengths: Option[Lengths])
  */
 final class FooterEntry(val footer: Option[FileFooter]) {
   val distinct: ConcurrentHashMap[String, Option[Distinct]] = new ConcurrentHashMap
+}
+
+/** Bytes that the parts of nested values take in Spark's rows (UnsafeArrayData, UnsafeMapData, UnsafeRow), at most. */
+object NestedBytes {
+
+  /**
+   * Of so many lists, structs or maps besides what is in them: offset, number of elements, bits of NULLs, and half a
+   * word to fill up.
+   */
+  def containers(n: Double): Double = n * Container
+
+  /** Of so many elements or fields, NULLs included: a word each, and the bit that says whether it is NULL. */
+  def elements(n: Double): Double = n * (Width.Slot + 1.0)
+
+  /** Of as many that are texts or other values of variable length, and have so many bytes together. */
+  def texts(n: Double, bytes: Double): Double = elements(n) + bytes + n * (Width.Slot - 1.0)
+
+  private val Container = 4.0 * Width.Slot
 }

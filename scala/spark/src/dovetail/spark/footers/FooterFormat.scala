@@ -29,13 +29,13 @@ trait FooterFormat {
 object FooterFormat {
 
   /** Delta and others read Parquet by a format of their own, which extends Spark's. */
-  def of(format: FileFormat): Option[FooterFormat] = format match {
+  def formatOf(format: FileFormat): Option[FooterFormat] = format match {
     case _: ParquetFileFormat => Some(ParquetFooters)
     case _: OrcFileFormat     => Some(OrcFooters)
     case _                    => None
   }
 
-  def of(scan: FileScan): Option[(FooterFormat, Configuration)] = scan match {
+  def formatAndConf(scan: FileScan): Option[(FooterFormat, Configuration)] = scan match {
     case p: ParquetScan => Some(ParquetFooters -> p.hadoopConf)
     case o: OrcScan     => Some(OrcFooters -> o.hadoopConf)
     case _              => None

@@ -48,7 +48,7 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
 
   private def list(leaf: LeafNode): Option[TableFooters] = {
     val files =
-      try if (enabled) TableFooters.of(name(leaf), leaf, conf.caseSensitiveAnalysis) else None
+      try if (enabled) TableFooters.listed(name(leaf), leaf, conf.caseSensitiveAnalysis) else None
       catch {
         case NonFatal(e) =>
           FailOpen.warnOnce(

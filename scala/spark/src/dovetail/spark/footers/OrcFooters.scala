@@ -45,7 +45,7 @@ object OrcFooters extends FooterFormat {
     val (kind, ends) = if (flat) range(s) else (Kind.Other, None)
     val lengths      = nested match {
       case Some(bytes) => bytes.map(Lengths.nested(rows.toDouble, _))
-      case None        => texts(s).map(Lengths.of(values.toDouble, _))
+      case None        => texts(s).map(Lengths.flat(values.toDouble, _))
     }
     ColumnFooter(
       name,

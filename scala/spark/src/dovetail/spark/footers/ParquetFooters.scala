@@ -89,7 +89,7 @@ object ParquetFooters extends FooterFormat {
     val counted = chunks.map(nulls)
     val filled  = chunks.filter(values(_) > 0L)
     val lengths =
-      if (ofText(chunks.head)) textBytes(chunks).map(Lengths.of(chunks.map(values).sum.toDouble, _)) else None
+      if (ofText(chunks.head)) textBytes(chunks).map(Lengths.flat(chunks.map(values).sum.toDouble, _)) else None
     // bounds of texts hold if all dictionaries were looked at
     val looked = if (ofText(chunks.head) && lengths.isEmpty && filled.size <= TextGroupsSampled) filled
     else sampled.filter(values(_) > 0L)
@@ -250,8 +250,8 @@ object ParquetFooters extends FooterFormat {
     def plain = Lengths(math.max(0.0, column.bytes.toDouble / column.values - LengthBytes), None, None)
     if (known.isEmpty) { if (column.kind == Kind.Other && column.values > 0L) Some(plain) else None }
     else {
-      def all[A](of: Lengths => Option[A]): Option[Vector[A]] =
-        Some(known.flatMap(l => of(l))).filter(_.size == column.groups)
+      def all[A](measure: Lengths => Option[A]): Option[Vector[A]] =
+        Some(known.flatMap(measure(_))).filter(_.size == column.groups)
       Some(Lengths(known.map(_.mean).sum / known.size, all(_.total).map(_.sum), all(_.longest).map(_.max)))
     }
   }

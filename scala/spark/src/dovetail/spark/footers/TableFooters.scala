@@ -74,7 +74,7 @@ final class TableFooters private (
   private def rows(read: Vector[TableFooters.FileRead]): Estimate = {
     val counted = read.map(_.footer.rows).sum.toDouble
     if (read.size == all.size)
-      if (plain) Estimate.exactly(counted, Source.Footer) else Estimate.of(counted, counted, Source.Footer)
+      if (plain) Estimate.exactly(counted, Source.Footer) else Estimate.upTo(counted, counted, Source.Footer)
     else {
       val share = read.map(_.file.getLen).sum.toDouble / all.map(_._1.getLen).sum
       Estimate(counted / share, if (plain) counted else 0.0, Estimate.Ceiling, Source.Footer)
@@ -149,9 +149,9 @@ final class TableFooters private (
     else {
       val found =
         columns.map { case (c, d) => c.values.toDouble -> c.lengths.orElse(d.flatMap(_.lengths)) }.filter(_._1 > 0.0)
-      val known                                               = found.collect { case (n, Some(l)) => n -> l }
-      def all[A](of: Lengths => Option[A]): Option[Vector[A]] =
-        Some(known.flatMap(k => of(k._2))).filter(_.size == found.size && everywhere && columns.nonEmpty)
+      val known                                                    = found.collect { case (n, Some(l)) => n -> l }
+      def all[A](measure: Lengths => Option[A]): Option[Vector[A]] =
+        Some(known.flatMap(k => measure(k._2))).filter(_.size == found.size && everywhere && columns.nonEmpty)
       if (known.isEmpty) {
         if (found.isEmpty && everywhere && columns.nonEmpty) Width.measured(0.0, Some(0.0), Some(0.0), Source.Footer)
         else Widths.ofType(dataType)
@@ -218,13 +218,14 @@ object TableFooters {
   final private case class FileRead(file: FileStatus, values: InternalRow, entry: FooterEntry, footer: FileFooter)
 
   /** The leaf's files, if it is one of Parquet or ORC files: listed, as the query will do anyway, and not read yet. */
-  def of(name: String, leaf: LeafNode, caseSensitive: Boolean): Option[TableFooters] = leaf match {
+  def listed(name: String, leaf: LeafNode, caseSensitive: Boolean): Option[TableFooters] = leaf match {
     case r: LogicalRelation => r.relation match {
         case f: HadoopFsRelation =>
           def conf  = f.sparkSession.sessionState.newHadoopConfWithOptions(f.options)
           val plain = Set[Class[_]](classOf[ParquetFileFormat], classOf[OrcFileFormat])(f.fileFormat.getClass)
           for (
-            format <- FooterFormat.of(f.fileFormat); files <- ListedFiles(f.location)(f.location.listFiles(Nil, Nil))
+            format <- FooterFormat.formatOf(f.fileFormat);
+            files  <- ListedFiles(f.location)(f.location.listFiles(Nil, Nil))
           )
             yield new TableFooters(
               name,
@@ -246,7 +247,7 @@ object TableFooters {
               (s.dataSchema.fieldNames ++ s.fileIndex.partitionSchema.fieldNames).contains(a.name)
             ) =>
           for {
-            (format, conf) <- FooterFormat.of(s)
+            (format, conf) <- FooterFormat.formatAndConf(s)
             // predicates on the partitions are computed
             files <- ListedFiles(s.fileIndex)(s.fileIndex.listFiles(s.partitionFilters.filter(TrialSafe(_)), Nil))
           } yield new TableFooters(
@@ -300,4 +301,18 @@ object TableFooters {
    * or two.
    */
   private val TablesPerQuery = 8
+}
+
+/**
+ * The numbers below n in an order of which every beginning is spread evenly over all of them: bits reversed (van der
+ * Corput, 1935). Files of a table and row groups of a file are looked at in this order, so that any number of them is a
+ * fair sample of data that was written in some order; and the next query goes on where this one had to stop.
+ */
+object Spread {
+  def apply(n: Int): Iterator[Int] = {
+    val bits = 32 - Integer.numberOfLeadingZeros(math.max(n - 1, 0))
+    Iterator.range(0, 1 << math.min(bits, 30)).map(i =>
+      if (bits == 0) 0 else Integer.reverse(i) >>> (32 - bits)
+    ).filter(_ < n)
+  }
 }

@@ -36,7 +36,7 @@ final class GivenRows {
   def clear(): Int = synchronized { val n = entries.size; entries = Vector.empty; n }
 
   /** Rows of the table that a leaf reads. */
-  def of(leaf: LeafNode): Option[Double] = {
+  def rowsOf(leaf: LeafNode): Option[Double] = {
     val tables = all.filter(_.isTable)
     if (tables.isEmpty) None else LeafNames.identity(leaf).flatMap(id => tables.find(_.form == id)).map(_.rows)
   }

@@ -13,9 +13,11 @@ object PartitionColumns {
 
   /** By expression id; none of what is no scan, or more than a scan. */
   def apply(leaf: LogicalPlan): Set[Long] =
-    LeafNames.below(leaf).fold(Seq.empty[Attribute])(of).map(_.exprId.id).toSet & leaf.output.map(_.exprId.id).toSet
+    LeafNames.below(leaf).fold(Seq.empty[Attribute])(partitionColumns).map(_.exprId.id).toSet & leaf.output.map(
+      _.exprId.id
+    ).toSet
 
-  private def of(scan: LeafNode): Seq[Attribute] = scan match {
+  private def partitionColumns(scan: LeafNode): Seq[Attribute] = scan match {
     case h: HiveTableRelation => h.partitionCols
     case r: LogicalRelation   => r.relation match {
         case files: HadoopFsRelation => r.output.filter(a => files.partitionSchema.fieldNames.contains(a.name))

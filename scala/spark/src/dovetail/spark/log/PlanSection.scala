@@ -15,7 +15,7 @@ object PlanSection {
 
   def apply(plan: SparkPlan): String = FailOpen("explaining a plan", (_: String) => "") {
     SparkSession.getActiveSession.fold("") { session =>
-      val found = QueryLog(session).of(plan)
+      val found = QueryLog(session).entriesOf(plan)
       if (found.isEmpty) ""
       else
         ReportText(

@@ -8,8 +8,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.report.{ActualRows, LazyValue, Trace}
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
+import org.apache.spark.sql.util.QueryExecutionListener
 import org.apache.spark.util.ThreadUtils
 
 /**
@@ -28,7 +29,7 @@ final class QueryLog {
   def all: Vector[LoggedQuery] = synchronized(entries)
 
   /** Those that a physical plan belongs to: a query, and its subqueries. */
-  def of(plan: SparkPlan): Vector[LoggedQuery] = { val ids = QueryLog.ids(plan); all.filter(e => ids(e.id)) }
+  def entriesOf(plan: SparkPlan): Vector[LoggedQuery] = { val ids = QueryLog.ids(plan); all.filter(e => ids(e.id)) }
 
   private def add(told: LazyValue[LoggedQuery.Told], millis: Double, most: Int): Long = {
     val id = synchronized {
@@ -42,7 +43,7 @@ final class QueryLog {
 
   /** A plan has run. */
   def ran(plan: SparkPlan, nanos: Long): Unit = {
-    val found = of(plan)
+    val found = entriesOf(plan)
     if (found.nonEmpty) {
       val counted = found.map(e => e.id -> e.ran(ActualRows(plan, e.groups), nanos)).toMap
       synchronized { entries = entries.map(e => counted.getOrElse(e.id, e)) }
@@ -107,4 +108,12 @@ object QueryLog {
 
   private def text(plan: LogicalPlan): Option[String] =
     plan.collectFirst { case p if p.origin.sqlText.isDefined => p.origin.sqlText.get.take(TextKept) }
+}
+
+/** Tells the log what ran. Spark calls it in a thread of its own, after the query: it costs a query nothing. */
+final class RunListener(log: QueryLog) extends QueryExecutionListener {
+  override def onSuccess(function: String, execution: QueryExecution, nanos: Long): Unit =
+    if (log.all.nonEmpty) FailOpen("logging a query", (_: String) => ())(log.ran(execution.executedPlan, nanos))
+
+  override def onFailure(function: String, execution: QueryExecution, e: Exception): Unit = ()
 }

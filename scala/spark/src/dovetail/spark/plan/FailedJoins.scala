@@ -32,7 +32,7 @@ object FailedJoins {
   /** Why it is not to be made again, if it is not. */
   def reason(choice: ChosenJoin, session: SparkSession): Option[String] = {
     val failures = JoinFailures(session)
-    if (failures.isEmpty) None else failures.of(choice.signature).map(_.toString)
+    if (failures.isEmpty) None else failures.find(choice.signature).map(_.toString)
   }
 
   private val watched = Collections.synchronizedMap(new WeakHashMap[SparkSession, java.lang.Boolean])

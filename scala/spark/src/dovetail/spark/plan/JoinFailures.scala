@@ -49,7 +49,7 @@ final class JoinFailures(files: StoreFiles) {
 
   def isEmpty: Boolean = found.isEmpty
 
-  def of(join: String): Option[JoinFailure] = found.get(join)
+  def find(join: String): Option[JoinFailure] = found.get(join)
 
   /** Adds what failed, beside what other applications have written meanwhile. */
   def add(failures: Seq[JoinFailure]): Unit = synchronized {

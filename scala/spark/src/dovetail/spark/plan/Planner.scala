@@ -139,7 +139,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   def refused(plan: LogicalPlan): Boolean = CrossProducts.refused(plan, conf)
 
   /** Orders that the user asks for. */
-  def ordersFor(group: JoinGroup): Vector[String] = OrderHint.of(group, conf)
+  def ordersFor(group: JoinGroup): Vector[String] = OrderHint.ordersFor(group, conf)
 
   /**
    * For the search of one group.

@@ -72,7 +72,7 @@ final class Conditions {
 
   /** The key of a constant that `e` is compared to, where it has no place on the number line. */
   private def key(e: Expression, constant: Any): Option[Long] =
-    if (Values.ordered(e.dataType) || !sameValues(e)) None else JoinKeys.of(e.dataType).map(_(constant))
+    if (Values.ordered(e.dataType) || !sameValues(e)) None else JoinKeys.forType(e.dataType).map(_(constant))
 
   private def isText(t: DataType) =
     t.isInstanceOf[StringType] || t.isInstanceOf[VarcharType] || t.isInstanceOf[CharType]

@@ -17,10 +17,10 @@ object DistinctValues {
 
   /** None where too little is known of the columns, and where an expression reads none. */
   def apply(e: Expression, columns: Columns): Option[Double] =
-    if (e.deterministic && e.references.nonEmpty && !e.exists(_.isInstanceOf[AggregateExpression])) of(e, columns)
+    if (e.deterministic && e.references.nonEmpty && !e.exists(_.isInstanceOf[AggregateExpression])) valuesOf(e, columns)
     else None
 
-  private def of(e: Expression, columns: Columns): Option[Double] = new Conditions().column(e) match {
+  private def valuesOf(e: Expression, columns: Columns): Option[Double] = new Conditions().column(e) match {
     case Some(id)           => counted(columns(id))
     case None if e.foldable => Some(1.0)
     case None               =>
@@ -34,12 +34,12 @@ object DistinctValues {
 
   /** Of the inputs that the values come from: one of those that it chooses from, or all together. */
   private def passed(e: Expression, columns: Columns): Option[Double] = e match {
-    case i: If       => together(Seq(i.trueValue, i.falseValue).map(of(_, columns)))(_.sum)
+    case i: If       => together(Seq(i.trueValue, i.falseValue).map(valuesOf(_, columns)))(_.sum)
     case c: CaseWhen =>
-      together((c.branches.map(_._2) ++ c.elseValue).map(of(_, columns)))(_.sum + (if (c.elseValue.isEmpty) 1.0
-                                                                                   else 0.0))
-    case c: Coalesce => together(c.children.map(of(_, columns)))(_.sum)
-    case other       => together(other.children.map(of(_, columns)))(Assumptions.jointNdv)
+      together((c.branches.map(_._2) ++ c.elseValue).map(valuesOf(_, columns)))(_.sum + (if (c.elseValue.isEmpty) 1.0
+                                                                                         else 0.0))
+    case c: Coalesce => together(c.children.map(valuesOf(_, columns)))(_.sum)
+    case other       => together(other.children.map(valuesOf(_, columns)))(Assumptions.jointNdv)
   }
 
   private def together(inputs: Seq[Option[Double]])(count: Seq[Double] => Double): Option[Double] =

@@ -20,7 +20,7 @@ object JoinKeys {
   private val Seed = 42L
 
   /** None for types that have no cheap equality: nested ones, and strings with a collation of their own. */
-  def of(dataType: DataType): Option[JoinKeys] = dataType match {
+  def forType(dataType: DataType): Option[JoinKeys] = dataType match {
     case BooleanType => Some(new JoinKeys(true, v => if (v.asInstanceOf[Boolean]) 1L else 0L))
     case _: IntegralType | DateType | TimestampType | TimestampNTZType =>
       Some(new JoinKeys(true, _.asInstanceOf[Number].longValue))
@@ -40,7 +40,7 @@ object JoinKeys {
   }
 
   /** Whether a value that is cast from one of the types to the other keeps its key, and no two come to have one. */
-  def same(from: DataType, to: DataType): Boolean = of(from).isDefined && ((from, to) match {
+  def same(from: DataType, to: DataType): Boolean = forType(from).isDefined && ((from, to) match {
     case (_: IntegralType, _: IntegralType) => true
     case (_: DecimalType, _: DecimalType)   => true
     case (FloatType, DoubleType)            => true

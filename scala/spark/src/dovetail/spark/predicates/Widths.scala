@@ -33,8 +33,8 @@ object Widths {
    * @param column what is known of a column
    * @param rows   values that are computed, at most
    */
-  def of(e: Expression, rows: Double, column: Attribute => Width): Width = {
-    def child(e: Expression): Width = of(e, rows, column)
+  def ofExpression(e: Expression, rows: Double, column: Attribute => Width): Width = {
+    def child(e: Expression): Width = ofExpression(e, rows, column)
     def among(es: Seq[Expression])  = es.map(child).reduce(_ or _)
     def upTo(length: Double): Width = Width.measured(length, Some(length), None, Source.Exact)
     def times(w: Width, n: Double)  = w.copy(

@@ -4,6 +4,7 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions.ExprId
 import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 
 /**
@@ -48,10 +49,32 @@ object ActualRows {
 
   /** Joins of the groups that have just these columns below. */
   private def made(columns: Set[ExprId], relations: Vector[Vector[Set[ExprId]]]): Vector[Key] =
-    relations.zipWithIndex.flatMap { case (of, group) =>
-      val below = of.indices.filter(i => of(i).exists(columns)).toSet
+    relations.zipWithIndex.flatMap { case (columnsOf, group) =>
+      val below = columnsOf.indices.filter(i => columnsOf(i).exists(columns)).toSet
       if (below.size > 1) Some((group, below)) else None
     }
 
   private def count(p: SparkPlan): Long = p.metrics("numOutputRows").value
+}
+
+/**
+ * The factor between an estimated and a true number of rows (Moerkotte, Neumann and Steidl, PVLDB 2(1), 2009); no rows
+ * count as one.
+ */
+object QError {
+  def apply(estimated: Double, actual: Double): Double = {
+    val (e, a) = (math.max(estimated, 1.0), math.max(actual, 1.0))
+    math.max(e / a, a / e)
+  }
+}
+
+/** A plan that has run, or runs. */
+object ExecutedPlan {
+
+  /** The operator itself, where adaptive execution has put a stage or a plan of its own in its place. */
+  def operator(p: SparkPlan): SparkPlan = p match {
+    case a: AdaptiveSparkPlanExec => operator(a.executedPlan)
+    case q: QueryStageExec        => operator(q.plan)
+    case other                    => other
+  }
 }

@@ -22,14 +22,17 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
 
   /** The report of a join, with the reason for its method and the runner-up. */
   def explained(join: JoinTree.Join, report: JoinReport): JoinReport = {
-    val choice              = join.choice()
-    val (left, right)       = sides(join, choice)
-    def of(way: JoinMethod) = way match {
+    val choice                     = join.choice()
+    val (left, right)              = sides(join, choice)
+    def described(way: JoinMethod) = way match {
       case JoinMethod.BroadcastLeft  => s"${way.name} of ${left.name}"
       case JoinMethod.BroadcastRight => s"${way.name} of ${right.name}"
       case _                         => way.name
     }
-    report.copy(why = reason(join, choice), runnerUp = choice.runnerUp(join.method).map(w => (of(w.method), w.cost)))
+    report.copy(
+      why = reason(join, choice),
+      runnerUp = choice.runnerUp(join.method).map(w => (described(w.method), w.cost))
+    )
   }
 
   /** None where the cost model knows no methods. */

@@ -87,7 +87,7 @@ final class PlanSample private (
     val (number, of)                         = if (complete) (0, 1) else share
     val rows                                 = if (of == 1) kept else kept.filter(_ % of == number)
     def computed(keys: Map[Int, Expression]) = keys.toVector.sortBy(_._1).map { case (c, e) =>
-      (c, bound(e), JoinKeys.of(e.dataType))
+      (c, bound(e), JoinKeys.forType(e.dataType))
     }
     val columns = computed(keys) ++ computed(others).filter { case (_, e, key) => e.isDefined && key.isDefined }
     if (

@@ -64,11 +64,15 @@ final class PlanSamples(known: TableStatisticsSource, read: LeafNode => Option[T
       found(i).flatMap { sample =>
         val number = copies.getOrElse(tables(i).get, 0)
         copies(tables(i).get) = number + 1
-        def of(keys: Vector[Vector[ClassMember]], from: Int) =
+        def keyExpressions(keys: Vector[Vector[ClassMember]], from: Int) =
           keys.zipWithIndex.flatMap { case (ms, c) =>
             ms.find(_.relation == i).map(m => (from + c) -> m.expression)
           }.toMap
-        sample.keyed(of(predicates.members, 0), of(others, first), (number, tables.count(_ == tables(i))))
+        sample.keyed(
+          keyExpressions(predicates.members, 0),
+          keyExpressions(others, first),
+          (number, tables.count(_ == tables(i)))
+        )
       }
     }
   }

@@ -91,7 +91,7 @@ abstract class ColumnSketch(val column: Recipe.Column) {
     nulls = in.amount(rows)
     values = in.amount(rows)
     if (nulls + values != rows) throw new BrokenFile(s"$nulls NULLs and $values values do not add up to $rows rows")
-    distinct = HyperLogLog.of(in.exactly(HyperLogLog.Size))
+    distinct = HyperLogLog.fromBytes(in.exactly(HyperLogLog.Size))
     hitters = HeavyHitters.read(in, hashed, column.slotBits)
     quantiles = Quantiles.read(in)
     readValues(in)

@@ -53,7 +53,7 @@ object HyperLogLog {
   /** Relative standard error of an estimate. */
   val StandardError: Double = 1.04 / math.sqrt(Registers.toDouble)
 
-  def of(bytes: Array[Byte]): HyperLogLog = {
+  def fromBytes(bytes: Array[Byte]): HyperLogLog = {
     require(bytes.length == Registers, s"a distinct count of ${bytes.length} registers instead of $Registers")
     if (bytes.exists(r => r < 0 || r > MaxRank + 1))
       throw new BrokenFile("a distinct count has a register that no hash sets")

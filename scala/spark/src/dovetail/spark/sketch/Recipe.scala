@@ -65,7 +65,7 @@ object Recipe {
   )
 
   /** @param columns in the order of the schema: name, type, and whether values may be kept */
-  def of(
+  def forColumns(
       columns: Vector[(String, DataType, Boolean)],
       groups: Vector[Vector[Int]],
       sampled: Boolean,
@@ -99,7 +99,7 @@ object Recipe {
       Vector.fill(in.count(MostGroups, 4))(Vector.fill(in.count(columns.size, 4))(in.count(columns.size - 1, 0)))
     val flags = in.readUnsignedByte()
     if (flags > (Sampled | WithoutQuantiles)) throw new BrokenFile("its recipe is invalid")
-    of(columns, groups, (flags & Sampled) != 0, (flags & WithoutQuantiles) == 0)
+    forColumns(columns, groups, (flags & Sampled) != 0, (flags & WithoutQuantiles) == 0)
   }
 
   /**

@@ -136,7 +136,7 @@ object TableSketch {
     val rows       = in.amount(MostRows)
     val sampleRows = in.count(RowSample.MaxRows, 0)
     val columns    = recipe.columns.map(ColumnSketch.read(in, _, rows)).toArray
-    val groups     = recipe.groups.map(_ => HyperLogLog.of(in.exactly(HyperLogLog.Size))).toArray
+    val groups     = recipe.groups.map(_ => HyperLogLog.fromBytes(in.exactly(HyperLogLog.Size))).toArray
     val sample     = RowSample.read(in, if (recipe.sampleColumns.nonEmpty) sampleRows else 0, recipe.sampleSchema)
     if (sample.held > rows) throw new BrokenFile(s"a sample has ${sample.held} of $rows rows")
     val sketch = new TableSketch(recipe, sampleRows, columns, groups, sample)
@@ -144,7 +144,7 @@ object TableSketch {
     sketch
   }
 
-  def of(bytes: Array[Byte], recipe: Recipe): TableSketch = Unpacked(bytes, mostBytes(recipe))(read(_, recipe))
+  def fromBytes(bytes: Array[Byte], recipe: Recipe): TableSketch = Unpacked(bytes, mostBytes(recipe))(read(_, recipe))
 
   private def sampleProjection(recipe: Recipe): UnsafeProjection =
     UnsafeProjection.create(recipe.sampleColumns.map { i =>

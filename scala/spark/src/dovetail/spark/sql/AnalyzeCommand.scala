@@ -105,7 +105,7 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
   }
 
   private def analyze(session: SparkSession, leaf: LeafNode): Seq[Done] = {
-    val r = (leaf, AnalyzeIceberg.of(leaf)) match {
+    val r = (leaf, AnalyzeIceberg.tableOf(leaf)) match {
       case (r: LogicalRelation, _) => r.relation match {
           case f: HadoopFsRelation =>
             new AnalyzeTable(session, r, f).apply(statement.columns, statement.groups, partitionFilters(session, r, f))

@@ -35,12 +35,12 @@ object Token {
     val found = new mutable.ArrayBuffer[Token]
     while (found.isEmpty || !found.last.isEnd) {
       val token = lexer.nextToken()
-      if (token.getChannel == SqlToken.DEFAULT_CHANNEL) found += of(text, token)
+      if (token.getChannel == SqlToken.DEFAULT_CHANNEL) found += fromAntlr(text, token)
     }
     found.toVector
   }
 
-  private def of(text: String, token: SqlToken): Token = {
+  private def fromAntlr(text: String, token: SqlToken): Token = {
     // ANTLR counts code points, Java's strings count UTF-16 units
     val at = (points: Int) => text.offsetByCodePoints(0, points)
     if (token.getType == SqlToken.EOF) Token("end of the statement", text.length, text.length, token)

@@ -154,7 +154,7 @@ final private class JoinedPair(
     val equal = model.estimate(Array(0, 1))
     // NULLs that meet NULLs are no key's, and in no degree
     val nullsMeet = conjuncts.exists(_.isInstanceOf[EqualNullSafe])
-    val pairs     = if (nullsMeet) Estimate.of(equal.value, left.rows.upper * right.rows.upper, equal.source) else equal
+    val pairs = if (nullsMeet) Estimate.upTo(equal.value, left.rows.upper * right.rows.upper, equal.source) else equal
     pairs.scaled(local)
   }
 
@@ -165,7 +165,7 @@ final private class JoinedPair(
   lazy val rightPartnered: Double = partnered(1, 0) * local
 
   /** @param more rows that may come beside those of the inner join */
-  def rows(value: Double, more: Double): Estimate = Estimate.of(value, inner.upper + more, inner.source)
+  def rows(value: Double, more: Double): Estimate = Estimate.upTo(value, inner.upper + more, inner.source)
 
   /** The left side, among `total` rows, where it is NULL beside rows of the right side without a partner. */
   def leftPadded(total: Double): RelationProfile = padded(left, right.rows.value * (1.0 - rightPartnered), total)

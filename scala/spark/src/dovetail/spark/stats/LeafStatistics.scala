@@ -260,7 +260,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     profile(
       name,
       output,
-      if (source == Source.Connector) Estimate.of(rows, rows, source) else Estimate.exactly(rows, source)
+      if (source == Source.Connector) Estimate.upTo(rows, rows, source) else Estimate.exactly(rows, source)
     ) { a =>
       statOf(a).map { stat =>
         ColumnProfile.checked(
@@ -290,9 +290,9 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       name: String,
       output: Seq[Attribute],
       rows: Estimate
-  )(of: Attribute => Option[(ColumnProfile, Seq[String])]): RelationProfile = {
+  )(known: Attribute => Option[(ColumnProfile, Seq[String])]): RelationProfile = {
     val columns = output.map { a =>
-      val (column, faults) = of(a).getOrElse((ColumnProfile(width = Widths.ofType(a.dataType)), Nil))
+      val (column, faults) = known(a).getOrElse((ColumnProfile(width = Widths.ofType(a.dataType)), Nil))
       faults.foreach(f =>
         FailOpen.warnOnce(
           s"$name.${a.name} $f",

@@ -202,7 +202,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       ColumnProfile(
         ndv = ndv,
         domain = ndv,
-        width = Widths.of(e, child.rows.upper, a => child.column(a.exprId.id).width)
+        width = Widths.ofExpression(e, child.rows.upper, a => child.column(a.exprId.id).width)
       )
     }
   }
@@ -238,7 +238,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       ndvs.size > 1
     ).getOrElse(Assumptions.jointNdv(ndvs))
     val groups = math.max(math.min(joint, child.rows.value), math.min(1.0, child.rows.value))
-    val rows   = Estimate.of(groups, child.rows.upper, child.rows.source)
+    val rows   = Estimate.upTo(groups, child.rows.upper, child.rows.source)
     val shape  = output.fold(child)(project(_, child))
     shape.copy(
       rows = rows,

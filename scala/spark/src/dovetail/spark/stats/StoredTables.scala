@@ -28,7 +28,7 @@ final class StoredTables(session: SparkSession) extends TableStatisticsSource {
 
   override def find(leaf: LeafNode): Option[TableStatistics] = found.computeIfAbsent(leaf, lookUp(_))
 
-  override def rows(leaf: LeafNode): Option[Double] = GivenRows(session).of(leaf)
+  override def rows(leaf: LeafNode): Option[Double] = GivenRows(session).rowsOf(leaf)
 
   private def lookUp(leaf: LeafNode): Option[TableStatistics] = leaf match {
     case r: LogicalRelation =>
@@ -55,8 +55,8 @@ final class StoredTables(session: SparkSession) extends TableStatisticsSource {
       table <- Aside(store.files.place)(_ =>
         store.find(TableKey(relation, files, session.sparkContext.hadoopConfiguration))
       ).flatten
-      now   <- ListedFiles(files.location)(DataFile.of(files.location))
-      known <- Aside(store.files.place)(_ => StoredTables.of(store, table, now)).flatten
+      now   <- ListedFiles(files.location)(DataFile.filesIn(files.location))
+      known <- Aside(store.files.place)(_ => StoredTables.statisticsOf(store, table, now)).flatten
     } yield rows(relation).fold(known)(StoredTables.ofTable(known, table, _))
     found.map(s => if (HiddenRows.possible(files)) s.copy(atMost = true) else s)
   }
@@ -80,7 +80,11 @@ object StoredTables {
   }
 
   /** None where nothing of what is there was read, nor anything that was there before. */
-  private def of(store: StatisticsStore, table: StoredTable, now: Vector[DataFile]): Option[TableStatistics] = {
+  private def statisticsOf(
+      store: StatisticsStore,
+      table: StoredTable,
+      now: Vector[DataFile]
+  ): Option[TableStatistics] = {
     val present = now.iterator.map(_.fingerprint).toSet
     val parts   = table.header.parts.indices.filter(i => table.header.parts(i).files.forall(present)).toVector
     val held    = parts.iterator.map(table.header.parts(_).files.size).sum

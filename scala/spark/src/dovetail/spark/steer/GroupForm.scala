@@ -45,9 +45,9 @@ final class GroupForm(group: JoinGroup, predicates: JoinPredicates, graph: JoinG
       texts.input(group.leaves(i), predicates.local.collect { case (`i`, e) => e }, keys)
     )
 
-  lazy val whole: SetForm = of(relations.indices.toVector)
+  lazy val whole: SetForm = formOf(relations.indices.toVector)
 
-  def of(set: Vector[Int]): SetForm = {
+  def formOf(set: Vector[Int]): SetForm = {
     val in    = BitSet(set: _*)
     var ranks = ranked(set.map(r => r -> relations(r)))
     var open  = true

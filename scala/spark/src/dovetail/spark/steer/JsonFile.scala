@@ -25,12 +25,12 @@ object JsonFile {
     }
   }
 
-  /** @param of makes something of it; where it throws an IllegalArgumentException, the file is named */
-  def read[A](session: SparkSession, path: String)(of: JsonNode => A): A = {
+  /** @param parse makes something of it; where it throws an IllegalArgumentException, the file is named */
+  def read[A](session: SparkSession, path: String)(parse: JsonNode => A): A = {
     val source = new Path(path)
     try {
       val in = fileSystem(session, source).open(source)
-      try of(BoundedJson.read(in))
+      try parse(BoundedJson.read(in))
       finally in.close()
     } catch {
       case e: JsonProcessingException =>

@@ -12,7 +12,7 @@ import org.apache.spark.sql.internal.SQLConf
 object OrderHint {
 
   /** The orders that may be meant for a group: those of its query's text, then that of the setting. */
-  def of(group: JoinGroup, conf: SQLConf): Vector[String] =
+  def ordersFor(group: JoinGroup, conf: SQLConf): Vector[String] =
     (QueryHints.orders(group) :+ DovetailConf.Order.get(conf)).map(_.trim).filter(_.nonEmpty).distinct
 
   /**

@@ -54,7 +54,7 @@ final class Steering(session: SparkSession) {
       val sizes =
         for (
           e <- entries if e.relations.forall(at.contains); set <- places(e.relations, at)
-          if group.of(set).text == e.form
+          if group.formOf(set).text == e.form
         ) yield set.toSet -> e.rows
       val (one, more) = sizes.toMap.partition(_._1.size == 1)
       val rows        = one.map { case (set, n) => set.head -> n }
@@ -132,3 +132,13 @@ object Steering {
   private def pattern(text: String): String =
     "(?i)" + text.split("\\*", -1).map(java.util.regex.Pattern.quote).mkString(".*")
 }
+
+/**
+ * An order that somebody asks for: by a hint, a setting or a pin.
+ *
+ * @param whenUsed what explain calls it when it is used
+ * @param name     and when it is not
+ * @param order    or why it is none for this group
+ * @param used     to be told when it is used
+ */
+final case class AskedOrder(whenUsed: String, name: String, order: Either[String, Shape], used: () => Unit = () => ())

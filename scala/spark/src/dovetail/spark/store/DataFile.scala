@@ -23,7 +23,7 @@ final case class DataFile(path: Path, length: Long, fingerprint: Long) {
 object DataFile {
 
   /** The files of a table, ordered by path; without those of other partitions, where there are filters. */
-  def of(index: FileIndex, partitionFilters: Seq[Expression] = Nil): Vector[DataFile] =
+  def filesIn(index: FileIndex, partitionFilters: Seq[Expression] = Nil): Vector[DataFile] =
     index.listFiles(partitionFilters, Nil).iterator.flatMap(_.files).map { f =>
       val path  = f.getPath.toString.getBytes(UTF_8)
       val named = XXH64.hashUnsafeBytes(path, Platform.BYTE_ARRAY_OFFSET.toLong, path.length, ColumnSketch.Seed)

@@ -63,7 +63,7 @@ final class StatisticsStore(val files: StoreFiles) {
     this.part(table, part).flatMap(sketch(table, _))
 
   def sketch(table: StoredTable, part: Array[Byte]): Option[TableSketch] =
-    reading(table.file)(TableSketch.of(part, table.header.recipe)).toOption
+    reading(table.file)(TableSketch.fromBytes(part, table.header.recipe)).toOption
 
   private def header(name: String): Option[TableFile.Header] =
     try files.stamp(name).map { case (_, size) => files.open(name)(TableFile.readHeader(_, size)) }
@@ -144,7 +144,7 @@ final class StatisticsStore(val files: StoreFiles) {
     files.open(name) { in =>
       val header = TableFile.readHeader(in, stamp._2)
       in.seek(header.blocks + header.whole.offset)
-      new StoredTable(name, header, TableSketch.of(TableFile.readBlock(in, header.whole), header.recipe))
+      new StoredTable(name, header, TableSketch.fromBytes(TableFile.readBlock(in, header.whole), header.recipe))
     }
   }
 

@@ -72,13 +72,14 @@ final case class ColumnStatistics(
 ) {
 
   /** The heavy hitters as estimates use them; None where there are none, or the type has no keys. */
-  lazy val frequencies: Option[Frequencies] = JoinKeys.of(dataType).filter(_ => heavyHitters.nonEmpty).map { keys =>
-    Frequencies(
-      heavyHitters.map { case (v, n) =>
-        FrequentValue(keys(v), Values.number(v), math.min(1.0, n.toDouble / math.max(values, 1L)))
-      },
-      complete
-    )
+  lazy val frequencies: Option[Frequencies] = JoinKeys.forType(dataType).filter(_ => heavyHitters.nonEmpty).map {
+    keys =>
+      Frequencies(
+        heavyHitters.map { case (v, n) =>
+          FrequentValue(keys(v), Values.number(v), math.min(1.0, n.toDouble / math.max(values, 1L)))
+        },
+        complete
+      )
   }
 }
 
@@ -105,7 +106,7 @@ final case class TableSample(
    * has no keys. Kept.
    */
   def distinct(columns: Vector[Int]): Option[Double] = {
-    val keys = columns.map(c => JoinKeys.of(schema(c).dataType))
+    val keys = columns.map(c => JoinKeys.forType(schema(c).dataType))
     if (keys.exists(_.isEmpty) || rows.isEmpty) None
     else
       Some(joint.computeIfAbsent(
