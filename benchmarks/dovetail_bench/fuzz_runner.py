@@ -127,7 +127,7 @@ class Runner:
         return Checked(number, sql, settings, before != after, len(found), against_spark, against_duckdb, detail)
 
     def _is_race(self, sql: str) -> bool:
-        """Whether a query that failed with Dovetail fails with plain Spark at times, or would where it does not end early.
+        """Whether a query that failed with Dovetail fails with plain Spark at times, or would without its early end.
 
         In the second case, Dovetail has to answer it at times, too.
         """
