@@ -122,6 +122,8 @@ lazy val bench = (project in file("benchmarks/jmh"))
   .settings(
     scalaVersion   := SparkLine.primary.scala,
     publish / skip := true,
+    // a newer Scala library comes with Spark's other dependencies, as in Spark itself
+    allowUnsafeScalaLibUpgrade := true,
     libraryDependencies += "org.apache.spark" %% "spark-sql" % SparkLine.primary.full,
     javaOptions ++= sparkOpens
   )
