@@ -17,7 +17,7 @@ import org.apache.spark.sql.dovetail.base.DovetailConf
  * and 1 query.
  */
 class DifferentialSuite extends DovetailSuite {
-  private val queries = DovetailSuite.setting("dovetail.test.queries", 240L)
+  private val queries = DovetailSuite.setting("dovetail.test.queries", 120L)
   private val seed    = DovetailSuite.setting("dovetail.test.seed", 20261L)
 
   /** Of the queries, this share at least has to have another plan with Dovetail. */
