@@ -4,7 +4,7 @@ import scala.util.Random
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, XXH64}
-import org.apache.spark.sql.dovetail.base.Unpacked
+import org.apache.spark.sql.dovetail.base.UnpackedStream
 import org.apache.spark.sql.dovetail.sketch.{
   Bytes,
   BytesSketch,
@@ -169,10 +169,10 @@ class CollectSuite extends DovetailSuite {
     )
     lines.foreach { line =>
       val bytes = line.grouped(2).map(Integer.parseInt(_, 16).toByte).toArray
-      val read  = Unpacked(packed(Bytes.write(_, Some(bytes))), Most)(Quantiles.read)
+      val read  = UnpackedStream(packed(Bytes.write(_, Some(bytes))), Most)(Quantiles.read)
       assert(read.bounds.head == 1.0 && read.bounds.last == 30.0)
-      val again = Unpacked(packed(read.write), Most)(_.array(Most).get)
-      assert((again(3) & 8) == 8 && Unpacked(packed(read.write), Most)(Quantiles.read).bounds == read.bounds)
+      val again = UnpackedStream(packed(read.write), Most)(_.array(Most).get)
+      assert((again(3) & 8) == 8 && UnpackedStream(packed(read.write), Most)(Quantiles.read).bounds == read.bounds)
     }
   }
 
@@ -263,7 +263,7 @@ class CollectSuite extends DovetailSuite {
       recipe(Seq("word" -> StringType), values = false),
       Seq.fill(100)(Seq(UTF8String.fromString("confidential")))
     ).toBytes
-    assert(!Unpacked(bytes, Most)(in => new String(in.readAllBytes(), "ISO-8859-1")).contains("confidential"))
+    assert(!UnpackedStream(bytes, Most)(in => new String(in.readAllBytes(), "ISO-8859-1")).contains("confidential"))
   }
 
   test("very many columns and very long values stay within bounds") {

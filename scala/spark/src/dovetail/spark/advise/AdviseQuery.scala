@@ -113,7 +113,7 @@ object AdviseQuery {
       groups: Vector[Vector[String]],
       known: Vector[Option[TableStatistics]]
   ): Verdict = target match {
-    case AnalyzeTarget.Refused(reason, instead) =>
+    case AnalyzeTarget.Refusal(reason, instead) =>
       Verdict(TableAdvice.Refused, reason, instead.filter(_ => columns.nonEmpty).map(_(columns)))
     case t: AnalyzeTarget.Files =>
       def worth(state: String, reason: String) = Verdict(state, reason, Some(t.statement(columns, groups)))

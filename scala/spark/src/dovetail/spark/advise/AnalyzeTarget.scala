@@ -28,7 +28,7 @@ private[advise] object AnalyzeTarget {
    * @param reason  why not
    * @param instead the statement of Spark's own for some columns, where there is one
    */
-  final case class Refused(reason: String, instead: Option[Seq[String] => String] = None) extends AnalyzeTarget
+  final case class Refusal(reason: String, instead: Option[Seq[String] => String] = None) extends AnalyzeTarget
 
   /** Formats whose files describe themselves, so that a path is all there is to say. */
   private val SelfDescribing = Set("parquet", "orc")
@@ -38,21 +38,21 @@ private[advise] object AnalyzeTarget {
     case r: LogicalRelation  =>
       r.relation match {
         case _: HadoopFsRelation =>
-          Refused(
+          Refusal(
             "its files are read with options or from several paths: pass the DataFrame to dovetail.analyze, or " +
               "create a table from it"
           )
-        case other => Refused(s"it does not consist of files (${other.getClass.getSimpleName})")
+        case other => Refusal(s"it does not consist of files (${other.getClass.getSimpleName})")
       }
-    case _: DataSourceV2ScanRelation => Refused("it is a table of a V2 source, which reports its statistics itself")
+    case _: DataSourceV2ScanRelation => Refusal("it is a table of a V2 source, which reports its statistics itself")
     case r: HiveTableRelation        =>
       val name = quotedName(r.tableMeta.identifier)
-      Refused(
+      Refusal(
         "it is a Hive table whose files Spark does not read itself: Spark's own ANALYZE collects its statistics",
         Some(columns => s"ANALYZE TABLE $name COMPUTE STATISTICS FOR COLUMNS ${columns.map(quoted).mkString(", ")}")
       )
-    case _: InMemoryRelation => Refused("it is cached, and Spark counts its rows")
-    case other               => Refused(s"it does not consist of files (${other.nodeName})")
+    case _: InMemoryRelation => Refusal("it is cached, and Spark counts its rows")
+    case other               => Refusal(s"it does not consist of files (${other.nodeName})")
   }
 
   /** What a leaf is called in statements, or else by people. */

@@ -55,7 +55,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
   }
 
   /** Keeps what holds of what is stored, reads the other files, stores the result, and tells Spark's catalog of it. */
-  private def collect(stored: Option[StoredTable], recipe: Recipe, found: Listing): Collected = {
+  private def collect(stored: Option[StoredTable], recipe: Recipe, found: Listing): Collection = {
     val whole     = new TableSketch(recipe, sampleRows)
     val kept      = stored.toVector.flatMap(partsOf(_, whole)(_.files.forall(found.present)))
     val keptFiles = kept.iterator.flatMap(_.files).toSet
@@ -67,7 +67,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
       if (changed) save(kept ++ added, gone(stored.map(_.header), found.present), whole, now) else kept
     val covered = held.iterator.flatMap(_.files).toSet == found.present
     val written = if (covered) WriteBack(session, relation, whole.result(found.bytes, now)) else Nil
-    Collected(whole, unread.size, keptFiles.size, written)
+    Collection(whole, unread.size, keptFiles.size, written)
   }
 
   /**
@@ -209,7 +209,7 @@ object AnalyzeTable {
   }
 
   /** @param whole the table's sketch, of all parts that are stored */
-  final private case class Collected(whole: TableSketch, filesRead: Int, filesKept: Int, notes: Seq[String])
+  final private case class Collection(whole: TableSketch, filesRead: Int, filesKept: Int, notes: Seq[String])
 
   /** @param read the table's names and its columns, as far as an entry of the private columns may mean them */
   final case class Result(

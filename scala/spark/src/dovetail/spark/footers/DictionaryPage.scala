@@ -29,7 +29,7 @@ final case class DictionaryPage(entries: Double, bytes: Double, longest: Option[
 object DictionaryPage {
 
   /** None where there is none, the file is encrypted, or the footer says the wrong place. */
-  def read(in: FSDataInputStream, at: DictionaryAt, length: Long, conf: Configuration): Option[DictionaryPage] = {
+  def read(in: FSDataInputStream, at: DictionaryPlace, length: Long, conf: Configuration): Option[DictionaryPage] = {
     val first = bytes(
       in,
       at.offset,

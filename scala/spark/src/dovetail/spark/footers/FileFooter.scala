@@ -114,7 +114,7 @@ case object NoDictionary extends Evidence
  * @param codec  by which the page is compressed
  * @param stored bytes of the chunk, encoded and not compressed, with its levels
  */
-final case class DictionaryAt(
+final case class DictionaryPlace(
     offset: Long,
     bytes: Double,
     fixed: Option[Double],

@@ -169,7 +169,7 @@ object ParquetFooters extends FooterFormat {
   private def evidence(c: ColumnChunkMetaData, tried: ColumnChunkMetaData => Boolean): Option[Evidence] =
     if (hasDictionary(c)) {
       val levels = c.getValueCount / BitsPerByte
-      Some(DictionaryAt(
+      Some(DictionaryPlace(
         c.getStartingPos,
         c.getTotalUncompressedSize - levels,
         ParquetValues.fixedBytes(c.getPrimitiveType),
@@ -208,18 +208,18 @@ object ParquetFooters extends FooterFormat {
       goOn: () => Boolean
   ): Seq[(String, Option[Distinct])] = {
     lazy val in: FSDataInputStream = file.getPath.getFileSystem(conf).open(file.getPath)
-    val pending                    = columns.exists(_.chunks.exists(_.distinct.isInstanceOf[DictionaryAt]))
+    val pending                    = columns.exists(_.chunks.exists(_.distinct.isInstanceOf[DictionaryPlace]))
     try columns.iterator.takeWhile(_ => goOn()).map(c =>
         c.name -> distinct(c, at => DictionaryPage.read(in, at, file.getLen, conf))
       ).toVector
     finally if (pending) in.close()
   }
 
-  private def distinct(column: ColumnFooter, page: DictionaryAt => Option[DictionaryPage]): Option[Distinct] = {
+  private def distinct(column: ColumnFooter, page: DictionaryPlace => Option[DictionaryPage]): Option[Distinct] = {
     val found = column.chunks.flatMap { chunk =>
       chunk.distinct match {
-        case NoDictionary     => Some((ChunkValues(chunk.values, chunk.values, chunk.ends), None))
-        case at: DictionaryAt => page(at).map(p =>
+        case NoDictionary        => Some((ChunkValues(chunk.values, chunk.values, chunk.ends), None))
+        case at: DictionaryPlace => page(at).map(p =>
             (ChunkValues(chunk.values, inChunk(chunk.values, at, p), chunk.ends), lengths(at, p, chunk.values))
           )
       }
@@ -232,7 +232,7 @@ object ParquetFooters extends FooterFormat {
    * Of the texts of one chunk: those of its dictionary. Where texts may stand outside of it, they have no more bytes
    * together than the chunk has besides its dictionary, and one of them may have them all.
    */
-  private def lengths(at: DictionaryAt, page: DictionaryPage, values: Double): Option[Lengths] =
+  private def lengths(at: DictionaryPlace, page: DictionaryPage, values: Double): Option[Lengths] =
     page.width.filter(_ => at.fixed.isEmpty).map { mean =>
       val whole   = at.whole.contains(true)
       val outside = if (whole) 0.0 else math.max(0.0, at.stored - page.bytes)
@@ -256,7 +256,7 @@ object ParquetFooters extends FooterFormat {
     }
   }
 
-  private def inChunk(values: Double, at: DictionaryAt, page: DictionaryPage): Double = {
+  private def inChunk(values: Double, at: DictionaryPlace, page: DictionaryPage): Double = {
     val entries = math.min(page.entries, values)
     lazy val in = values - outside(values, at, page)
     if (at.whole.getOrElse(page.bytes < GivenUp || in >= values * (1.0 - Rounding))) entries
@@ -264,7 +264,7 @@ object ParquetFooters extends FooterFormat {
   }
 
   /** Values outside of the dictionary: they take the bytes that are left when each value in it takes an index. */
-  private def outside(values: Double, at: DictionaryAt, page: DictionaryPage): Double = {
+  private def outside(values: Double, at: DictionaryPlace, page: DictionaryPage): Double = {
     val index = math.ceil(math.log(math.max(page.entries, 2.0)) / math.log(2.0)) / 8.0
     val plain = at.fixed.orElse(page.width.map(_ + LengthBytes)).getOrElse(0.0)
     if (plain <= index) 0.0

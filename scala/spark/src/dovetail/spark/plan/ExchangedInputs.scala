@@ -41,16 +41,16 @@ object ExchangedInputs {
   }
 
   /** @param bytes of the rows as they were written, before compression */
-  final private case class Exchanged(rows: Double, bytes: Double)
+  final private case class InputSize(rows: Double, bytes: Double)
 
   /** The input is the output of an exchange that the join itself asked for, and it has run. */
-  private def exchanged(plan: LogicalPlan): Option[Exchanged] = plan match {
+  private def exchanged(plan: LogicalPlan): Option[InputSize] = plan match {
     case p: Project       => exchanged(p.child)
     case s: AdaptiveStage => s.physicalPlan match {
         case q: ShuffleQueryStageExec
             if q.isMaterialized && q.shuffle.shuffleOrigin == ENSURE_REQUIREMENTS && isHashed(q) =>
           val stats = q.getRuntimeStatistics
-          stats.rowCount.map(rows => Exchanged(rows.toDouble, stats.sizeInBytes.toDouble))
+          stats.rowCount.map(rows => InputSize(rows.toDouble, stats.sizeInBytes.toDouble))
         case _ => None
       }
     case _ => None

@@ -40,9 +40,11 @@ object FailedJoins {
 
   private def watch(session: SparkSession): Unit = if (watched.put(session, true) == null) {
     session.listenerManager.register(OfQueries)
-    session.sparkContext.addSparkListener(Running)
+    session.sparkContext.addSparkListener(RunningQueries)
     if (!hooked.getAndSet(true))
-      ShutdownHookManager.addShutdownHook(ShutdownHookManager.SPARK_CONTEXT_SHUTDOWN_PRIORITY + 1)(() => Running.lost())
+      ShutdownHookManager.addShutdownHook(ShutdownHookManager.SPARK_CONTEXT_SHUTDOWN_PRIORITY + 1)(() =>
+        RunningQueries.lost()
+      )
   }
 
   private object OfQueries extends QueryExecutionListener {
@@ -52,7 +54,7 @@ object FailedJoins {
   }
 
   /** Queries that have begun and not ended, in this JVM. */
-  private object Running extends SparkListener {
+  private object RunningQueries extends SparkListener {
     private val executions = ConcurrentHashMap.newKeySet[Long]()
 
     override def onOtherEvent(event: SparkListenerEvent): Unit = event match {

@@ -25,7 +25,7 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
 
   private val enabled = DovetailConf.SampleFiles.get(conf) && DovetailConf.FootersEnabled.get(conf)
   private val privacy = PrivateColumns(conf)
-  private val wanted  = new IdentityHashMap[LeafNode, Wanted]
+  private val wanted  = new IdentityHashMap[LeafNode, SampleRequest]
 
   /** The rows, if they have been read in time. */
   def apply(leaf: LeafNode): Option[TableSample] = Option(wanted.get(leaf)).flatMap(_.found).flatten
@@ -43,7 +43,7 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
     } yield (leaf, relation, schema)
     footers.readAhead(tables.map(_._1), AttributeSet.empty)
     for ((leaf, relation, schema) <- tables; groups <- footers.rowGroups(leaf)) {
-      val one = Wanted(relation, groups, schema)
+      val one = SampleRequest(relation, groups, schema)
       // read before they became private
       if (FileSampleCache.known(one.key)._1.exists(f => privacy(leaf, f.name))) FileSampleCache.remove(one.key)
       wanted.put(leaf, one)
@@ -59,7 +59,7 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
     })
   }
 
-  private def read(one: Wanted, schemas: Seq[StructType]): Unit = {
+  private def read(one: SampleRequest, schemas: Seq[StructType]): Unit = {
     val (known, before)           = FileSampleCache.known(one.key)
     val more                      = StructType(schemas.flatten.distinct.filterNot(known.contains))
     val asked                     = StructType(known ++ more)
@@ -82,7 +82,7 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
 object FileSamples {
 
   /** What of a leaf is to be read. */
-  final private case class Wanted(relation: HadoopFsRelation, groups: RowGroups, schema: StructType) {
+  final private case class SampleRequest(relation: HadoopFsRelation, groups: RowGroups, schema: StructType) {
     val key: FileSampleCache.Key           = FileSampleCache.key(groups)
     def found: Option[Option[TableSample]] = FileSampleCache.get(key, schema)
     def place: String                      = Aside.table(groups.files.head._1.getPath)

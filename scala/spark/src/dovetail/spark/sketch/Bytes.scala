@@ -5,7 +5,7 @@ import java.io.{ByteArrayOutputStream, DataOutput, DataOutputStream}
 import com.github.luben.zstd.Zstd
 
 /**
- * How sketches become bytes: length-prefixed arrays, and one compressed block per sketch. [[Unpacked]] is the way back.
+ * How sketches become bytes: length-prefixed arrays, and one compressed block per sketch. [[UnpackedStream]] is the way back.
  */
 object Bytes {
 

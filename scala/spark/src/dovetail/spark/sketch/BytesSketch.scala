@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.{UnsafeRow, XXH64}
 import org.apache.spark.sql.types.{BinaryType, StringType}
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
-import org.apache.spark.sql.dovetail.base.{BrokenFile, Unpacked}
+import org.apache.spark.sql.dovetail.base.{BrokenFile, UnpackedStream}
 
 /**
  * Strings and binaries; and the bytes of nested values, of which nothing is kept. A value is looked at where it lies in
@@ -85,7 +85,7 @@ final class BytesSketch(column: Recipe.Column) extends ColumnSketch(column) {
     out.writeLong(widest)
   }
 
-  override protected def readValues(in: Unpacked): Unit = {
+  override protected def readValues(in: UnpackedStream): Unit = {
     min = in.array(BoundBytes).orNull
     max = in.array(BoundBytes).orNull
     cut = in.readBoolean()

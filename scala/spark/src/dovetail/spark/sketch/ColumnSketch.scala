@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.sketch
 import java.io.DataOutput
 
 import org.apache.spark.sql.catalyst.expressions.{UnsafeRow, XXH64}
-import org.apache.spark.sql.dovetail.base.{BrokenFile, Unpacked}
+import org.apache.spark.sql.dovetail.base.{BrokenFile, UnpackedStream}
 import org.apache.spark.sql.dovetail.table.ColumnStatistics
 import org.apache.spark.sql.types._
 
@@ -87,7 +87,7 @@ abstract class ColumnSketch(val column: Recipe.Column) {
     writeValues(out)
   }
 
-  final private[sketch] def readFrom(in: Unpacked, rows: Long): this.type = {
+  final private[sketch] def readFrom(in: UnpackedStream, rows: Long): this.type = {
     nulls = in.amount(rows)
     values = in.amount(rows)
     if (nulls + values != rows) throw new BrokenFile(s"$nulls NULLs and $values values do not add up to $rows rows")
@@ -99,7 +99,7 @@ abstract class ColumnSketch(val column: Recipe.Column) {
   }
 
   protected def writeValues(out: DataOutput): Unit
-  protected def readValues(in: Unpacked): Unit
+  protected def readValues(in: UnpackedStream): Unit
 
   final protected def hash(key: Long): Long = XXH64.hashLong(key, ColumnSketch.Seed)
 }
@@ -123,7 +123,7 @@ object ColumnSketch {
       )
   }
 
-  def read(in: Unpacked, column: Recipe.Column, rows: Long): ColumnSketch = apply(column).readFrom(in, rows)
+  def read(in: UnpackedStream, column: Recipe.Column, rows: Long): ColumnSketch = apply(column).readFrom(in, rows)
 
   /** Bytes that a column takes in a file at most. */
   def mostBytes(column: Recipe.Column): Int =

@@ -5,7 +5,7 @@ import java.math.{BigDecimal, BigInteger}
 
 import org.apache.spark.sql.catalyst.expressions.{UnsafeRow, XXH64}
 import org.apache.spark.sql.types.{Decimal, DecimalType}
-import org.apache.spark.sql.dovetail.base.{BrokenFile, Unpacked}
+import org.apache.spark.sql.dovetail.base.{BrokenFile, UnpackedStream}
 
 /** Decimals of more than 18 digits: the only numbers that are objects, and rare. */
 final class DecimalSketch(column: Recipe.Column, decimal: DecimalType) extends ColumnSketch(column) {
@@ -56,7 +56,7 @@ final class DecimalSketch(column: Recipe.Column, decimal: DecimalType) extends C
     Bytes.write(out, Option(max).map(_.toByteArray))
   }
 
-  override protected def readValues(in: Unpacked): Unit = {
+  override protected def readValues(in: UnpackedStream): Unit = {
     min = in.array(DecimalSketch.LongestValue).map(new BigInteger(_)).orNull
     max = in.array(DecimalSketch.LongestValue).map(new BigInteger(_)).orNull
     if (kept && values > 0L && (min == null || max == null)) throw new BrokenFile("a column with values has no bounds")

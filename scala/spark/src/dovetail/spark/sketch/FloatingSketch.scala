@@ -4,7 +4,7 @@ import java.io.DataOutput
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.FloatType
-import org.apache.spark.sql.dovetail.base.Unpacked
+import org.apache.spark.sql.dovetail.base.UnpackedStream
 
 /** Floats and doubles, with Spark's notion of them: NaN equals NaN and is above all others, -0.0 equals 0.0. */
 final class FloatingSketch(column: Recipe.Column) extends ColumnSketch(column) {
@@ -41,8 +41,8 @@ final class FloatingSketch(column: Recipe.Column) extends ColumnSketch(column) {
   override protected def maxWidth: Long                     = column.dataType.defaultSize.toLong
   override protected def value(entry: HeavyHitters.HeavyHitter): Option[Any] =
     Some(internal(java.lang.Double.longBitsToDouble(entry.key)))
-  override protected def writeValues(out: DataOutput): Unit = { out.writeDouble(min); out.writeDouble(max) }
-  override protected def readValues(in: Unpacked): Unit     = { min = in.readDouble(); max = in.readDouble() }
+  override protected def writeValues(out: DataOutput): Unit   = { out.writeDouble(min); out.writeDouble(max) }
+  override protected def readValues(in: UnpackedStream): Unit = { min = in.readDouble(); max = in.readDouble() }
 
   private def internal(v: Double): Any = if (single) v.toFloat else v
 }

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.sketch
 
 import java.io.DataOutput
 
-import org.apache.spark.sql.dovetail.base.{BrokenFile, Unpacked}
+import org.apache.spark.sql.dovetail.base.{BrokenFile, UnpackedStream}
 
 /**
  * Counts of a column's most frequent values; exact, and of all values, as long as there are at most half as many as
@@ -126,7 +126,7 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
     }
   }
 
-  private def readFrom(in: Unpacked): this.type = {
+  private def readFrom(in: UnpackedStream): this.type = {
     purged = in.readBoolean()
     offset = in.amount(MostCount)
     (0 until in.count(capacity, EntryBytes)).foreach { _ =>
@@ -167,7 +167,8 @@ object HeavyHitters {
    */
   private val Spread = 0x9e3779b97f4a7c15L
 
-  def read(in: Unpacked, hashed: Boolean, slotBits: Int): HeavyHitters = new HeavyHitters(hashed, slotBits).readFrom(in)
+  def read(in: UnpackedStream, hashed: Boolean, slotBits: Int): HeavyHitters =
+    new HeavyHitters(hashed, slotBits).readFrom(in)
 
   /** Bytes of the longest value that is kept: longer ones are text, which does not repeat. */
   val LongestValue = 256

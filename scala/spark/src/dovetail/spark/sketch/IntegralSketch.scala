@@ -4,7 +4,7 @@ import java.io.DataOutput
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types._
-import org.apache.spark.sql.dovetail.base.Unpacked
+import org.apache.spark.sql.dovetail.base.UnpackedStream
 
 /**
  * Everything that is a whole number in memory: integers, booleans, dates, timestamps, intervals, and decimals of at
@@ -56,8 +56,8 @@ final class IntegralSketch(column: Recipe.Column) extends ColumnSketch(column) {
   override protected def averageWidth: Double               = column.dataType.defaultSize.toDouble
   override protected def maxWidth: Long                     = column.dataType.defaultSize.toLong
   override protected def value(entry: HeavyHitters.HeavyHitter): Option[Any] = Some(internal(entry.key))
-  override protected def writeValues(out: DataOutput): Unit = { out.writeLong(min); out.writeLong(max) }
-  override protected def readValues(in: Unpacked): Unit     = { min = in.readLong(); max = in.readLong() }
+  override protected def writeValues(out: DataOutput): Unit   = { out.writeLong(min); out.writeLong(max) }
+  override protected def readValues(in: UnpackedStream): Unit = { min = in.readLong(); max = in.readLong() }
 
   private def internal(v: Long): Any = column.dataType match {
     case BooleanType                                       => v != 0L

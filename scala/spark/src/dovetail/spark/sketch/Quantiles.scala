@@ -5,7 +5,7 @@ import java.nio.{ByteBuffer, ByteOrder}
 
 import org.apache.datasketches.kll.KllDoublesSketch
 import org.apache.datasketches.memory.Memory
-import org.apache.spark.sql.dovetail.base.{BrokenFile, Unpacked}
+import org.apache.spark.sql.dovetail.base.{BrokenFile, UnpackedStream}
 
 /**
  * Quantiles of a column's values on the number line, from all of them.
@@ -63,7 +63,7 @@ object Quantiles {
   /** Bytes of a sketch: 600 values of 8 bytes in 60 levels are 5 KiB. */
   val MostBytes: Int = 16 << 10
 
-  def read(in: Unpacked): Quantiles =
+  def read(in: UnpackedStream): Quantiles =
     in.array(MostBytes).fold(new Quantiles)(b => new Quantiles(KllDoublesSketch.heapify(Memory.wrap(checked(b)))))
 
   /**

@@ -4,7 +4,7 @@ import java.io.DataOutput
 
 import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.JsonNode
-import org.apache.spark.sql.dovetail.base.{BoundedJson, BrokenFile, Unpacked}
+import org.apache.spark.sql.dovetail.base.{BoundedJson, BrokenFile, UnpackedStream}
 import org.apache.spark.sql.types._
 
 /**
@@ -93,7 +93,7 @@ object Recipe {
   /** Groups of a table: 4 KiB of memory each. Queries ask for some dozens. */
   val MostGroups = 1000
 
-  def read(in: Unpacked): Recipe = {
+  def read(in: UnpackedStream): Recipe = {
     val columns = named(in.text()).fields.toVector.map(f => (f.name, f.dataType, in.readBoolean()))
     val groups  =
       Vector.fill(in.count(MostGroups, 4))(Vector.fill(in.count(columns.size, 4))(in.count(columns.size - 1, 0)))

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.sketch
 import java.io.DataOutput
 
 import org.apache.spark.sql.types.StructType
-import org.apache.spark.sql.dovetail.base.{BrokenFile, Unpacked}
+import org.apache.spark.sql.dovetail.base.{BrokenFile, UnpackedStream}
 
 /**
  * A uniform sample of rows without replacement: those with the smallest of the random numbers that every row draws
@@ -90,7 +90,7 @@ object RowSample {
 
   private def RowOverhead = 8L + 4L
 
-  def read(in: Unpacked, capacity: Int, schema: StructType): RowSample = {
+  def read(in: UnpackedStream, capacity: Int, schema: StructType): RowSample = {
     val sample    = new RowSample(capacity)
     val threshold = in.readLong()
     (0 until in.count(capacity, RowOverhead.toInt)).foreach { _ =>

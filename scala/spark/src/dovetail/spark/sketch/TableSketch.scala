@@ -4,7 +4,7 @@ import java.io.DataOutput
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.dovetail.base.{BrokenFile, Unpacked}
+import org.apache.spark.sql.dovetail.base.{BrokenFile, UnpackedStream}
 import org.apache.spark.sql.dovetail.table.{GroupStatistics, TableSample, TableStatistics}
 import org.apache.spark.sql.types.{BinaryType, StringType}
 
@@ -132,7 +132,7 @@ object TableSketch {
     ).toInt
   }
 
-  private def read(in: Unpacked, recipe: Recipe): TableSketch = {
+  private def read(in: UnpackedStream, recipe: Recipe): TableSketch = {
     val rows       = in.amount(MostRows)
     val sampleRows = in.count(RowSample.MaxRows, 0)
     val columns    = recipe.columns.map(ColumnSketch.read(in, _, rows)).toArray
@@ -144,7 +144,8 @@ object TableSketch {
     sketch
   }
 
-  def fromBytes(bytes: Array[Byte], recipe: Recipe): TableSketch = Unpacked(bytes, mostBytes(recipe))(read(_, recipe))
+  def fromBytes(bytes: Array[Byte], recipe: Recipe): TableSketch =
+    UnpackedStream(bytes, mostBytes(recipe))(read(_, recipe))
 
   private def sampleProjection(recipe: Recipe): UnsafeProjection =
     UnsafeProjection.create(recipe.sampleColumns.map { i =>

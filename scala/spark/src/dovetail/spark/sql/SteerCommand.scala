@@ -98,7 +98,10 @@ private object SteerCommand {
   private val nodes = JsonNodeFactory.instance
 
   /** The group that an order is of, and the order. */
-  def asked(text: String, decided: Vector[Capture.Decided]): (Capture.Decided, dovetail.kernel.enumerate.Shape) = {
+  def asked(
+      text: String,
+      decided: Vector[Capture.CapturedGroup]
+  ): (Capture.CapturedGroup, dovetail.kernel.enumerate.Shape) = {
     val read =
       decided.map(d => d -> OrderHint.read(text, d.names).filterOrElse(d.legal, "outer or semi joins forbid it"))
     read.collectFirst { case (d, Right(shape)) => d -> shape }.getOrElse(

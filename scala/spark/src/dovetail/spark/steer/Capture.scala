@@ -16,16 +16,16 @@ object Capture {
    * @param form  of the group, without constants
    * @param legal whether its joins may be made in an order
    */
-  final case class Decided(names: Vector[String], form: SetForm, shape: Shape, legal: Shape => Boolean)
+  final case class CapturedGroup(names: Vector[String], form: SetForm, shape: Shape, legal: Shape => Boolean)
 
-  private val scope = new ThreadScope[mutable.ArrayBuffer[Decided]]
+  private val scope = new ThreadScope[mutable.ArrayBuffer[CapturedGroup]]
 
-  def apply(body: => Unit): Vector[Decided] = {
-    val found = mutable.ArrayBuffer.empty[Decided]
+  def apply(body: => Unit): Vector[CapturedGroup] = {
+    val found = mutable.ArrayBuffer.empty[CapturedGroup]
     scope.within(found)(body)
     found.toVector
   }
 
   def decided(form: Boolean => GroupForm, names: Vector[String], shape: Shape, legal: Shape => Boolean): Unit =
-    scope.current.foreach(_ += Decided(names, form(false).whole, shape, legal))
+    scope.current.foreach(_ += CapturedGroup(names, form(false).whole, shape, legal))
 }

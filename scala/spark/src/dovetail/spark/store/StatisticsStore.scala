@@ -24,7 +24,7 @@ final class StatisticsStore(val files: StoreFiles) {
 
   private var listed   = Map.empty[String, (Long, Long)]
   private var listedAt = Long.MinValue
-  private val read     = new BoundedCache[String, Cached]("statistics", CacheBytes)(_.bytes)
+  private val read     = new BoundedCache[String, CacheEntry]("statistics", CacheBytes)(_.bytes)
   private val updating = new Object
 
   /** What is stored of the table; None also where that cannot be read. */
@@ -40,7 +40,7 @@ final class StatisticsStore(val files: StoreFiles) {
             case Right(table) => (Some(table).filter(_.header.key == key), Long.MaxValue)
             case Left(e)      => (None, if (lasting(e)) Long.MaxValue else System.nanoTime() + RetryNanos)
           }
-          read.put(name, Cached(stamp, table, until))
+          read.put(name, CacheEntry(stamp, table, until))
           table
         }
     }
@@ -180,7 +180,7 @@ final class StatisticsStore(val files: StoreFiles) {
 object StatisticsStore {
 
   /** @param until when to try again, by `System.nanoTime` */
-  final private case class Cached(stamp: (Long, Long), table: Option[StoredTable], until: Long) {
+  final private case class CacheEntry(stamp: (Long, Long), table: Option[StoredTable], until: Long) {
     val bytes: Long = EntryBytes + table.fold(0L)(t =>
       t.header.whole.length * Expansion + t.header.parts.map(_.files.size).sum * FileBytes
     )

@@ -4,7 +4,7 @@ import java.io.{DataInputStream, DataOutput, DataOutputStream, InputStream, IOEx
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.zip.CRC32
 
-import org.apache.spark.sql.dovetail.base.{BrokenFile, Unpacked}
+import org.apache.spark.sql.dovetail.base.{BrokenFile, UnpackedStream}
 import org.apache.spark.sql.dovetail.sketch.{Bytes, Recipe, TableSketch}
 
 /**
@@ -155,7 +155,7 @@ object TableFile {
     if (length < 0 || length > LongestHeader || blocks > size)
       throw new BrokenFile(s"a header of $length bytes does not fit into a file of $size bytes")
     val bytes = readBlock(in, Block(0L, length, in.readLong()))
-    Unpacked(bytes, unpackedHeader(length.toLong)) { h =>
+    UnpackedStream(bytes, unpackedHeader(length.toLong)) { h =>
       val (key, name)  = (h.text(), h.text())
       val (at, recipe) = (h.readLong(), Recipe.read(h))
       val most         = TableSketch.mostBytes(recipe)
@@ -193,7 +193,7 @@ object TableFile {
   }
 
   /** @param bytes of all blocks */
-  private def readPlace(in: Unpacked, bytes: Long, longest: Int): Block = {
+  private def readPlace(in: UnpackedStream, bytes: Long, longest: Int): Block = {
     val block = Block(in.amount(bytes), in.count(longest, 0), in.readLong())
     if (block.offset + block.length > bytes) throw new BrokenFile("a block exceeds the end of the file")
     block

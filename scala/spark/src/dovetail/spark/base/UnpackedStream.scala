@@ -12,7 +12,7 @@ import com.github.luben.zstd.ZstdInputStream
  * the bytes that are left, so that nothing allocates by a number that the file claims. What does not fit is a
  * [[BrokenFile]].
  */
-final class Unpacked private (bytes: Array[Byte]) extends DataInputStream(new ByteArrayInputStream(bytes)) {
+final class UnpackedStream private (bytes: Array[Byte]) extends DataInputStream(new ByteArrayInputStream(bytes)) {
 
   /** Bytes that have not been read yet. */
   def left: Int = available()
@@ -60,10 +60,10 @@ final class Unpacked private (bytes: Array[Byte]) extends DataInputStream(new By
   def end(): Unit = if (left > 0) throw new BrokenFile(s"it has $left bytes too many")
 }
 
-object Unpacked {
+object UnpackedStream {
 
   /** @param most bytes that `packed` may unpack to */
-  def apply[A](packed: Array[Byte], most: Int)(read: Unpacked => A): A = {
+  def apply[A](packed: Array[Byte], most: Int)(read: UnpackedStream => A): A = {
     val bytes =
       try {
         val in = new ZstdInputStream(new ByteArrayInputStream(packed)).setLongMax(WindowLog)
@@ -71,7 +71,7 @@ object Unpacked {
         finally in.close()
       } catch { case e: IOException => throw new BrokenFile(s"it cannot be unpacked: ${e.getMessage}") }
     if (bytes.length > most) throw new BrokenFile(s"${packed.length} bytes of it unpack to more than $most")
-    val in = new Unpacked(bytes)
+    val in = new UnpackedStream(bytes)
     val a  =
       try read(in)
       catch { case _: java.io.EOFException => throw new BrokenFile("it ends too early") }
