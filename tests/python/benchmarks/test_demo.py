@@ -13,6 +13,7 @@ from dovetail.comparison import Run
 from dovetail.demo.measure import MODES, Result
 from dovetail.demo.queries import NOT_IN_SPARK, SELECTION, texts
 from dovetail.demo.run import exit_code
+from dovetail.demo.show import SHORT, sentence
 from dovetail.errors import DovetailError
 
 
@@ -24,7 +25,7 @@ def test_the_demo_shows_all_modes_and_the_same_answers(data_dir: Path, tmp_path:
     done = python("-m", "dovetail", "demo", *options)
     assert done.returncode == 0, done.stderr[-5000:]
     assert "All 2 answers are the same." in done.stdout
-    assert "too short for the order to show in the time" in done.stdout
+    assert "Dovetail's joins return" in done.stdout
     assert f"Bars and join orders: {page}" in done.stdout.replace("\n", "")
     # q72's written order joins inventory first of all, which no cost model keeps
     q72 = next(line for line in done.stdout.splitlines() if line.startswith("q72"))
@@ -47,8 +48,18 @@ def test_a_query_that_cannot_run_is_refused_with_the_reason(name: str) -> None:
         texts([name])
 
 
+RAN = Run(rows=1, seconds=(1.0,), planning_ms=1, dovetail_ms=0, join_rows=1, shuffle_bytes=0, orders=("(a b)",))
+
+
 def test_one_different_answer_is_a_failure() -> None:
-    ran = Run(rows=1, seconds=(1.0,), planning_ms=1, dovetail_ms=0, join_rows=1, shuffle_bytes=0, orders=("(a b)",))
-    same = Result("q1", dict.fromkeys(MODES, ran), ())
+    same = Result("q1", dict.fromkeys(MODES, RAN), ())
     assert exit_code([same, same]) == 0
     assert exit_code([same, replace(same, differences=("values",))]) == 1
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(SHORT / 2, True), (SHORT * 2, False)])
+def test_short_queries_are_said_to_show_nothing_by_their_time(seconds: float, said: bool) -> None:
+    ran = replace(RAN, seconds=(seconds,))
+    assert (
+        "too short for the order to show in the time" in sentence([Result("q1", dict.fromkeys(MODES, ran), ())])
+    ) == said
