@@ -21,8 +21,8 @@ READY   := .build/jar-$(PRIMARY) .venv/$(PRIMARY)/ready
 BESIDE   = $(MAKE) --no-print-directory -j2
 TOGETHER = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-.PHONY: help require demo jars test test-scala test-python test-all test-lines test-around test-delta test-iceberg \
-        test-wheel pairs figures lint format generate wheel docs clean
+.PHONY: help require demo jars test test-scala test-python test-all test-lines scala-lines test-around test-delta \
+        test-iceberg test-wheel pairs figures lint format generate wheel docs clean
 .SECONDARY:
 
 help:
@@ -80,12 +80,19 @@ test-all: test test-lines test-around test-delta test-iceberg test-wheel ## all 
 # what depends on Spark; the benchmarks' other tests run on the primary line only
 EVERY_LINE = $(addprefix tests/python/,unit spark connect hive benchmarks/test_answers_on_every_line.py)
 
-test-lines: .build/jars $(OTHERS:%=.venv/%/ready) ## rules, answers and Python on the other Spark lines
+# lines whose Python tests run; the Scala tests run on all
+PYTHON_LINES ?= $(OTHERS)
+
+test-lines: .build/jars $(PYTHON_LINES:%=.venv/%/ready) ## rules, answers and Python on the other Spark lines
+	@$(BESIDE) $(TOGETHER) scala-lines $(PYTHON_LINES:%=python-line-%)
+
+scala-lines: $(FROM_PYSPARK:%=.venv/%/ready)
 	DOVETAIL_TEST_QUERIES=40 ./sbt kernel$(call of,$(firstword $(LINES)),project)/test \
 	  $(foreach line,$(OTHERS),"spark$(call of,$(line),project)/testOnly *RuleSuite *FailureSuite *DifferentialSuite")
-	@for line in $(OTHERS); do \
-	  echo "== Python on Spark $$line"; \
-	  .venv/$$line/$(PYTEST) -m "not primary" $(EVERY_LINE) || exit 1; done
+
+python-line-%: .build/jars .venv/%/ready
+	@echo "== Python on Spark $*"
+	.venv/$*/$(PYTEST) -m "not primary" $(EVERY_LINE)
 
 test-around: .build/jars .venv/$(PRIMARY)/ready ## Connect, a Hive metastore, wrong jars: on the primary Spark line
 	.venv/$(PRIMARY)/$(PYTEST) -m "$(AROUND)" tests/python
