@@ -16,9 +16,28 @@ SAYS = "db.item has no column nmae. Columns: id, name."
 PARAMETERS = {"column": "nmae", "table": "db.item"}
 
 
+class Raised(PySparkException):
+    """An error as the JVM's come, with a text and a condition; the constructor of pyspark 3.5 takes one of them."""
+
+    def __init__(self, text: str, name: str | None, parameters: dict[str, str] | None) -> None:
+        super().__init__(text)
+        self._name, self._parameters = name, parameters
+
+    def getCondition(self) -> str | None:  # noqa: N802
+        return self._name
+
+    def getErrorClass(self) -> str | None:  # noqa: N802
+        return self._name
+
+    def getMessageParameters(self) -> dict[str, str] | None:  # noqa: N802
+        return self._parameters
+
+    def getSqlState(self) -> str | None:  # noqa: N802
+        return None
+
+
 def raised(text: str, name: str | None = None, parameters: dict[str, str] | None = None) -> PySparkException:
-    # by place: pyspark 3.5 has other names for them
-    return PySparkException(text, name, parameters)
+    return Raised(text, name, parameters)
 
 
 def over_connect(text: str, name: str | None, state: str | None, kind: str = "IllegalArgumentException") -> Any:
