@@ -93,7 +93,7 @@ class Quotes(Enum):
 
     BACKSLASH = "escaped by a backslash: Spark's default"
     ADJACENT = "between double quotes, in a literal of its own: Spark with spark.sql.parser.escapedStringLiterals"
-    DOUBLED = "doubled: DOVETAIL statements about pins and rows, which Dovetail parses itself; DuckDB"
+    DOUBLED = "doubled: DuckDB"
 
 
 def string_literal(text: str, style: Quotes = Quotes.BACKSLASH) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dovetail import _sql
-from dovetail._identifiers import Quotes, quote, string_literal
+from dovetail._identifiers import quote
 from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def capture(spark: SparkSession, name: str, sql: str, order: str | None = None) 
         One pin per group of three or more relations.
     """
     _sql.require_dovetail(spark)
-    chosen = "" if order is None else f" AS {string_literal(order, Quotes.DOUBLED)}"
+    chosen = "" if order is None else f" AS {_sql.text_literal(spark, order)}"
     _sql.rows(spark, f"DOVETAIL PIN {_name(name)}{chosen} FOR {sql}")
     return tuple(pin for pin in all(spark) if pin.name == name)
 
@@ -79,13 +79,13 @@ def remove(spark: SparkSession, name: str) -> None:
 def save(spark: SparkSession, path: str) -> None:
     """Writes all pins to a file, on any file system of the cluster."""
     _sql.require_dovetail(spark)
-    _sql.rows(spark, f"DOVETAIL SAVE PINS {string_literal(path, Quotes.DOUBLED)}")
+    _sql.rows(spark, f"DOVETAIL SAVE PINS {_sql.text_literal(spark, path)}")
 
 
 def load(spark: SparkSession, path: str) -> tuple[Pin, ...]:
     """Adds the pins in a file, replaces pins of the same names, and returns all pins."""
     _sql.require_dovetail(spark)
-    _sql.rows(spark, f"DOVETAIL LOAD PINS {string_literal(path, Quotes.DOUBLED)}")
+    _sql.rows(spark, f"DOVETAIL LOAD PINS {_sql.text_literal(spark, path)}")
     return all(spark)
 
 

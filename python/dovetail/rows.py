@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dovetail import _sql
-from dovetail._identifiers import Quotes, parse_name, quote_name, string_literal
+from dovetail._identifiers import parse_name, quote_name
 from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
@@ -69,13 +69,13 @@ def forget(spark: SparkSession, *, sql: str | None = None, table: str | None = N
 def save(spark: SparkSession, path: str) -> None:
     """Writes all row counts to a file, on any file system of the cluster."""
     _sql.require_dovetail(spark)
-    _sql.rows(spark, f"DOVETAIL SAVE ROWS {string_literal(path, Quotes.DOUBLED)}")
+    _sql.rows(spark, f"DOVETAIL SAVE ROWS {_sql.text_literal(spark, path)}")
 
 
 def load(spark: SparkSession, path: str) -> tuple[KnownRows, ...]:
     """Adds the row counts in a file: a JSON list of ``{"query": …, "rows": …}`` or ``{"table": …, "rows": …}``."""
     _sql.require_dovetail(spark)
-    _sql.rows(spark, f"DOVETAIL LOAD ROWS {string_literal(path, Quotes.DOUBLED)}")
+    _sql.rows(spark, f"DOVETAIL LOAD ROWS {_sql.text_literal(spark, path)}")
     return all(spark)
 
 

@@ -31,6 +31,7 @@ class GrammarSuite extends DovetailSuite {
         Analyze("PATH", "csv.`/a`", Seq("d" -> "1"), Some(Seq("c")), Seq(Seq("a", "b"))),
       "DOVETAIL ANALYZE PATH parquet.`/a/b c`"             -> analyze.copy(kind = "PATH", name = "parquet.`/a/b c`"),
       "DOVETAIL ANALYZE DATABASE db"                       -> analyze.copy(kind = "DATABASE", name = "db"),
+      "DOVETAIL SAVE PINS 'it' \"'\" 's'"                  -> SavePins("it's"),
       "DOVETAIL PROFILE SELECT ';' AS x;"                  -> Profile("SELECT ';' AS x"),
       "DOVETAIL CALIBRATE"                                 -> Calibrate(Some(2000000L)),
       "DOVETAIL CALIBRATE 300000 rows"                     -> Calibrate(Some(300000L)),

@@ -117,7 +117,10 @@ final private class Grammar(text: String, spark: ParserInterface) extends Parser
   }
 
   private def string: Parser[String] =
-    acceptIf(_.isString)(_ => "expected a string") ^^ (t => spark.parseExpression(t.text).eval().toString)
+    rep1(acceptIf(_.isString)(_ => "expected a string")) ^^ { literals =>
+      // literals next to each other are one, as in a query
+      spark.parseExpression(literals.map(_.text).mkString(" ")).eval().toString
+    }
 
   private def number: Parser[Long] =
     acceptIf(t => t.text.forall(_.isDigit))(_ => "expected a whole number") >> { t =>
