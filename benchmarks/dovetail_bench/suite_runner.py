@@ -102,9 +102,9 @@ class SuiteRunner:
             spark.sql(query).coalesce(1).write.parquet(self._place(name))
 
     def run(
-        self, name: str, statements: Sequence[str], settings: Mapping[str, str], *, dovetail: bool, wrong: bool
+        self, name: str, statements: Sequence[str], settings: Mapping[str, str], *, dovetail: bool, wrong: int
     ) -> Ran:
-        """All statements of a file; with `wrong` the tables have wrong statistics, and inline tables become tables."""
+        """All statements of a file; with wrong statistics (a number above 0) inline tables become tables."""
         self._clean()
         session = self._spark.newSession()
         for key, value in {**LOG, **settings, _sql.ENABLED_KEY: str(dovetail).lower()}.items():
@@ -112,12 +112,12 @@ class SuiteRunner:
         for table in TABLES:
             session.sql(f"CREATE TABLE {table} USING parquet LOCATION '{self._place(table)}'")
             if wrong:
-                _mislead(session, name, table)
+                _mislead(session, f"{wrong} {name}", table)
         outcomes = []
         for number, statement in enumerate(statements):
             outcomes.append(_outcome(session, Query("sql-tests", f"{name}:{number}", statement)))
             if wrong and not outcomes[-1].error:
-                _mislead_after(session, name, statement)
+                _mislead_after(session, f"{wrong} {name}", statement)
         groups, reordered = 0, 0
         if dovetail:
             log = session.sql("SELECT coalesce(sum(groups), 0), coalesce(sum(reordered), 0) FROM dovetail_queries()")
