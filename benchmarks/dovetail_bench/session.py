@@ -27,6 +27,7 @@ CBO = "spark.sql.cbo.enabled"
 CBO_REORDER = "spark.sql.cbo.joinReorder.enabled"
 STORE = "spark.dovetail.store.path"
 WRITE_BACK = "spark.dovetail.store.writeBack"
+HISTORY = "spark.dovetail.history.enabled"
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,8 @@ def bench(options: argparse.Namespace) -> Iterator[Bench]:
             .config("spark.sql.session.timeZone", "UTC")
             # what Dovetail collects must not help the other modes
             .config(WRITE_BACK, "false")
+            # nor what a query did in one round the next one, unless that is what is measured
+            .config(HISTORY, "false")
             .config("spark.sql.warehouse.dir", str(Path(work) / "warehouse"))
         )
         for key, value in _pairs(options.conf):

@@ -16,6 +16,7 @@ These calls use SQL, so they also work over Spark Connect. The import does not n
 
 from dovetail import errors, pins, rows
 from dovetail._attach import Attached, attach
+from dovetail._history import SubplanHistory, history
 from dovetail._version import __version__
 from dovetail.advice import Advice, TableAdvice, advise
 from dovetail.analysis import analyze
@@ -45,6 +46,7 @@ __all__ = [
     "PartitionStats",
     "Run",
     "Status",
+    "SubplanHistory",
     "TableAdvice",
     "TableStats",
     "__version__",
@@ -56,6 +58,7 @@ __all__ = [
     "enable",
     "errors",
     "explain",
+    "history",
     "jar_path",
     "pins",
     "rows",

@@ -87,6 +87,9 @@ class Config(ConfigBase):
             no table has.
         log_queries: Number of queries of this session that dovetail_queries() keeps in the driver's memory, with their
             text if they came from SQL. 0 keeps none.
+        history_enabled: Whether Dovetail remembers how many rows the sub-plans of a query had when it ran, and plans
+            later queries with these numbers. They are kept beside the statistics in spark.dovetail.store.path, as
+            numbers and hashes: no values and no query texts. Nothing is remembered if spark.dovetail.log.queries is 0.
     """
 
     enabled: bool = True
@@ -114,6 +117,7 @@ class Config(ConfigBase):
     sample_user_functions: bool = False
     private_columns: str = ""
     log_queries: int = 100
+    history_enabled: bool = True
 
     SETTINGS: ClassVar[tuple[Setting, ...]] = (
         Setting("enabled", "spark.dovetail.enabled", "bool", True),
@@ -141,4 +145,5 @@ class Config(ConfigBase):
         Setting("sample_user_functions", "spark.dovetail.sample.userFunctions", "bool", False),
         Setting("private_columns", "spark.dovetail.privateColumns", "str", ""),
         Setting("log_queries", "spark.dovetail.log.queries", "int", 100, low=0, high=10000),
+        Setting("history_enabled", "spark.dovetail.history.enabled", "bool", True),
     )

@@ -33,9 +33,11 @@ PROCESS_SECONDS = 240
 JVM_OPTIONS = {"SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1"}
 os.environ.update(JVM_OPTIONS)
 
-# Tests are about what Dovetail does, not about what a busy machine leaves undone: no budget of planning runs out.
+# Tests are about what Dovetail does, not about what a busy machine leaves undone, nor about what ran before: no budget
+# of planning runs out, and no history is kept unless a test is about it.
 PATIENT: dict[str, Any] = {
-    f"spark.dovetail.{key}": "60000" for key in ("planning.maxMs", "footers.maxMs", "reorder.maxPlanningMs")
+    **{f"spark.dovetail.{key}": "60000" for key in ("planning.maxMs", "footers.maxMs", "reorder.maxPlanningMs")},
+    "spark.dovetail.history.enabled": "false",
 }
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -57,7 +59,7 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def patient() -> dict[str, str]:
-    """Settings under which no budget of planning runs out."""
+    """Settings under which no budget of planning runs out and no history is kept."""
     return dict(PATIENT)
 
 

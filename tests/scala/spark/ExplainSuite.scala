@@ -290,10 +290,11 @@ class ExplainSuite extends StarSuite with Tolerance {
   }
 
   test("dovetail_conf") {
-    // tests have all the time they need
-    val rows =
+    // tests have all the time they need, and no history
+    val changed: Seq[DovetailConf.Setting[_]] = Seq(DovetailConf.PlanningMaxMs, DovetailConf.HistoryEnabled)
+    val rows                                  =
       withConf(
-        DovetailConf.PlanningMaxMs.key -> DovetailConf.PlanningMaxMs.entry.defaultValueString
+        changed.map(s => s.key -> s.entry.defaultValueString): _*
       )(spark.sql("SELECT * FROM dovetail_conf()").collect())
     assert(rows.head.schema.fieldNames.toSeq == Seq("key", "value", "default", "type", "range", "doc", "since"))
     assert(rows.map(_.getString(0)).toSeq == DovetailConf.all.map(_.key))

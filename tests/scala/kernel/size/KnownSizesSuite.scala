@@ -6,7 +6,7 @@ import org.scalactic.TolerantNumerics
 import org.scalatest.funsuite.AnyFunSuite
 import dovetail.kernel.cost.CardWeightCosts
 import dovetail.kernel.enumerate.{Budget, Search}
-import dovetail.kernel.graph.JoinGraph
+import dovetail.kernel.graph.{JoinGraph, KnownSize}
 import dovetail.kernel.{GraphText, RandomPlans}
 import dovetail.kernel.profile.{Estimate, Source}
 
@@ -21,7 +21,7 @@ class KnownSizesSuite extends AnyFunSuite {
   private def set(graph: JoinGraph, names: String): Set[Int] =
     names.map(n => graph.relations.indexWhere(_.name == n.toString)).toSet
   private def knowing(sizes: (String, Double)*): JoinGraph = chain.copy(sizes = sizes.map { case (n, r) =>
-    set(chain, n) -> r
+    set(chain, n) -> KnownSize.exactly(r, Source.Given)
   }.toMap)
   private def rows(graph: JoinGraph, names: String): Double = {
     val s = set(graph, names).toArray; new CardinalityModel(graph).sizeOf(s, s.length).rows
@@ -42,6 +42,16 @@ class KnownSizesSuite extends AnyFunSuite {
     assert(rows(graph, "BC") === 1000.0)
     assert(rows(graph, "BCD") === 1000.0)
     assert(new CardinalityModel(graph).estimate(set(graph, "ABCD").toArray).source != Source.Given)
+  }
+
+  test("a factor multiplies the set's own estimate, and bounds it; larger sets are corrected by it") {
+    val graph = chain.copy(sizes = Map(set(chain, "AB") -> KnownSize.Factor(0.1, 0.01, 3.0)))
+    val model = new CardinalityModel(graph)
+    assert(model.estimate(set(graph, "AB").toArray) == Estimate(100.0, 10.0, 3000.0, Source.History))
+    assert(model.estimatedRows(set(graph, "AB").toArray) === 1000.0)
+    assert(rows(graph, "ABC") === 100.0)
+    // a broadcast is judged by what may be
+    assert(model.sizeOf(set(graph, "AB").toArray, 2).cautious === 3000.0)
   }
 
   test("disjoint ones multiply; of nested ones the larger counts; overlapping ones share what they have in common") {
@@ -84,14 +94,16 @@ class KnownSizesSuite extends AnyFunSuite {
   }
 
   test("joins that are not inner are corrected as well; sizes that are none are refused") {
-    intercept[IllegalArgumentException](chain.copy(sizes = Map(Set(0) -> 1.0)))
-    intercept[IllegalArgumentException](chain.copy(sizes = Map(Set(0, 9) -> 1.0)))
-    intercept[IllegalArgumentException](chain.copy(sizes = Map(Set(0, 1) -> -1.0)))
+    def one = KnownSize.exactly(1.0, Source.Given)
+    intercept[IllegalArgumentException](chain.copy(sizes = Map(Set(0) -> one)))
+    intercept[IllegalArgumentException](chain.copy(sizes = Map(Set(0, 9) -> one)))
+    intercept[IllegalArgumentException](KnownSize.exactly(-1.0, Source.Given))
+    intercept[IllegalArgumentException](KnownSize.Factor(2.0, 3.0, 4.0))
     for (seed <- 1 to 200) {
       val plan  = RandomPlans(4, new Random(seed.toLong))
       val all   = plan.graph.relations.indices.toArray
       val some  = Array(0, 1)
-      val known = plan.graph.copy(sizes = Map(some.toSet -> 12345.0))
+      val known = plan.graph.copy(sizes = Map(some.toSet -> KnownSize.exactly(12345.0, Source.Given)))
       assert(new CardinalityModel(known).sizeOf(some, 2).rows == 12345.0)
       val factor = 12345.0 / new CardinalityModel(plan.graph).sizeOf(some, 2).rows
       assert(

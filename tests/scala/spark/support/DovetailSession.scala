@@ -154,6 +154,8 @@ object TestSession {
       .config("spark.ui.enabled", "false")
       // plans do not depend on how busy the machine is
       .config("spark.dovetail.planning.maxMs", "60000")
+      // nor on what ran before
+      .config("spark.dovetail.history.enabled", "false")
       .getOrCreate()
   }
 

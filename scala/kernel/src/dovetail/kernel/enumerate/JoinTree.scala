@@ -37,6 +37,7 @@ object JoinTree {
   }
 
   /**
+   * @param estimated rows as they are estimated without what somebody knows better
    * @param own      the cost of this join without its inputs
    * @param operator the operator of the graph that this join is, `left` its left side; none for an inner join
    * @param choice   what the method was chosen from. Made when it is asked for: for reports, not for the plan
@@ -45,6 +46,7 @@ object JoinTree {
       left: JoinTree,
       right: JoinTree,
       rows: Estimate,
+      estimated: Double,
       bytes: Double,
       method: JoinMethod,
       own: Cost,
@@ -71,13 +73,15 @@ object JoinTree {
     else {
       val left  = fromPlan(plan.left(i), plan.leftAlternative(i), sizer, costs)
       val right = fromPlan(plan.right(i), plan.rightAlternative(i), sizer, costs)
-      val rows  = sizer.model.estimate((left.relations ++ right.relations).toArray)
+      val set   = (left.relations ++ right.relations).toArray
+      val rows  = sizer.model.estimate(set)
+      val plain = sizer.model.estimatedRows(set)
       sizer.step(left.relations, right.relations).flatMap(_.operator) match {
         case Some(o) =>
           val by       = sizer.operators(o.index)
           def choice() = MethodChoice(plan, i, (by.leftKey, by.rightKey))(costs.join(_, _, _, by))
-          Join(left, right, rows, plan.bytes, plan.method(i), costs.parts(plan, i, by), Some(o))(choice _)
-        case None => inner(plan, i, left, right, rows, sizer, costs)
+          Join(left, right, rows, plain, plan.bytes, plan.method(i), costs.parts(plan, i, by), Some(o))(choice _)
+        case None => inner(plan, i, left, right, rows, plain, sizer, costs)
       }
     }
 
@@ -87,6 +91,7 @@ object JoinTree {
       left: JoinTree,
       right: JoinTree,
       rows: Estimate,
+      estimated: Double,
       sizer: Sizer,
       costs: CostModel
   ): Join = {
@@ -97,8 +102,8 @@ object JoinTree {
     def loose    = sizer.looseEquality(left.relations.toSet, right.relations.toSet)
     def choice() = MethodChoice(plan, i, (key, key))(sizer.price(_, _, _, Step.Inner, costs)(loose))
     val own      = costs.parts(plan, i)
-    if (flip) Join(right, left, rows, plan.bytes, plan.method(i).flipped, own, None)(() => choice().flipped)
-    else Join(left, right, rows, plan.bytes, plan.method(i), own, None)(choice _)
+    if (flip) Join(right, left, rows, estimated, plan.bytes, plan.method(i).flipped, own, None)(() => choice().flipped)
+    else Join(left, right, rows, estimated, plan.bytes, plan.method(i), own, None)(choice _)
   }
 }
 

@@ -2,7 +2,7 @@ package dovetail.kernel.graph
 
 import scala.collection.immutable.BitSet
 
-import dovetail.kernel.profile.{Assumptions, ColumnProfile, RelationProfile, RelationSample, RowBytes}
+import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, RelationProfile, RelationSample, RowBytes}
 
 /**
  * One input of a join group: a table with its predicates, an aggregate, an outer join, anything the search treats as a
@@ -28,6 +28,14 @@ final case class Relation(
 
   /** Average bytes of a row in memory. */
   def width: Double = rowBytes.mean + Assumptions.RowOverhead
+
+  /** The same relation, with a number of rows that somebody knows better; its sample is one of so many rows. */
+  def withRows(rows: Estimate): Relation = copy(
+    profile = profile.copy(rows = rows, baseRows = math.max(profile.baseRows, rows.value)),
+    sample = sample.filter(s => s.rows > 0 && s.rows <= rows.value).map(s =>
+      s.copy(complete = s.complete && s.rows == rows.value, fraction = s.rows / rows.value)
+    )
+  )
 }
 
 /**
@@ -106,10 +114,10 @@ final case class JoinGraph(
     classes: Vector[EquivalenceClass],
     predicates: Vector[JoinPredicate],
     operators: Vector[Operator] = Vector.empty,
-    sizes: Map[Set[Int], Double] = Map.empty
+    sizes: Map[Set[Int], KnownSize] = Map.empty
 ) {
   require(
-    sizes.forall { case (set, rows) => set.size > 1 && set.forall(relations.indices.contains) && rows >= 0.0 },
+    sizes.keys.forall(set => set.size > 1 && set.forall(relations.indices.contains)),
     s"sizes of joins: $sizes"
   )
   require(
@@ -126,6 +134,16 @@ final case class JoinGraph(
     "operators are numbered from 0"
   )
   require(nested, "operators come bottom-up, and each lies in one side of those above it")
+
+  /** The same graph, of which somebody knows sizes of relations and of joins; beside those known already. */
+  def knowing(more: Map[Set[Int], KnownSize]): JoinGraph = {
+    val (one, several) = more.partition(_._1.size == 1)
+    val of             = one.map { case (set, size) => set.head -> size }
+    copy(
+      relations = relations.map(r => of.get(r.index).fold(r)(size => r.withRows(size.rows(r.profile.rows.value)))),
+      sizes = sizes ++ several
+    )
+  }
 
   private def nested: Boolean = {
     val (lefts, rights)       = (operators.map(o => BitSet(o.left: _*)), operators.map(o => BitSet(o.right: _*)))

@@ -11,25 +11,29 @@ object Source {
   /** Told by the user, and taken at their word. */
   case object Given extends Source("given", 1)
 
+  /** Counted by an earlier run of the same sub-plan over the same data, or corrected by runs that were like it. */
+  case object History extends Source("history", 2)
+
   /** Collected by Dovetail: counted, or estimated from a sample. */
-  case object Collected extends Source("dovetail", 2)
+  case object Collected extends Source("dovetail", 3)
 
   /** The session catalog (ANALYZE TABLE). */
-  case object Catalog extends Source("catalog", 3)
+  case object Catalog extends Source("catalog", 4)
 
   /** Reported by a data source (DataSource V2 SupportsReportStatistics). */
-  case object Connector extends Source("connector", 4)
+  case object Connector extends Source("connector", 5)
 
   /** Footers of files (Parquet, ORC): rows, NULLs and ranges are counted, distinct values deduced from encodings. */
-  case object Footer extends Source("footer", 5)
+  case object Footer extends Source("footer", 6)
 
   /** Derived from the size of files and the width of a row. */
-  case object Size extends Source("size", 6)
+  case object Size extends Source("size", 7)
 
   /** Nothing known: one of [[Assumptions]]. */
-  case object Assumed extends Source("assumed", 7)
+  case object Assumed extends Source("assumed", 8)
 
-  val all: Vector[Source]                   = Vector(Exact, Given, Collected, Catalog, Connector, Footer, Size, Assumed)
+  val all: Vector[Source] = Vector(Exact, Given, History, Collected, Catalog, Connector, Footer, Size, Assumed)
+
   def weakest(a: Source, b: Source): Source = if (a.rank >= b.rank) a else b
 }
 
@@ -65,6 +69,8 @@ final case class Estimate(value: Double, lower: Double, upper: Double, source: S
 
   /** The same number, which cannot exceed `limit`. */
   def bounded(limit: Double): Estimate = copy(upper = math.max(value, math.min(upper, limit)))
+
+  def atLeast(least: Double): Estimate = copy(math.max(value, least), math.max(lower, least), math.max(upper, least))
 
   def atMost(limit: Double): Estimate = copy(math.min(value, limit), math.min(lower, limit), math.min(upper, limit))
 

@@ -50,13 +50,16 @@ final class CardinalityModel(graph: JoinGraph) {
     else {
       val size = known.get.sizeOf(relations, count)
       size.known match {
-        case Some(exactly) => SetSize(exactly, exactly, exactly)
-        case None          =>
+        case Some(rows) => SetSize(rows.value, rows.upper, rows.upper)
+        case None       =>
           val own  = estimated(relations, count)
           val rows = corrected(own.rows, size)
           SetSize(rows, math.max(own.cautious, rows), math.max(own.upper, rows))
       }
     }
+
+  /** Rows of the join of these relations as they are estimated without what somebody knows better. */
+  def estimatedRows(relations: Array[Int]): Double = estimated(relations, relations.length).rows
 
   /** Size of the join of these relations with bounds and source: for results, not for the search. */
   def estimate(relations: Array[Int]): Estimate =
@@ -69,7 +72,7 @@ final class CardinalityModel(graph: JoinGraph) {
       known.map(_.sizeOf(relations, relations.length)).fold(own) { size =>
         val value  = corrected(own.value, size)
         def around = if (size.correction == 1.0) own else Estimate.upTo(value, math.max(value, own.upper), source)
-        size.known.fold(around)(Estimate.exactly(_, Source.Given))
+        size.known.getOrElse(around)
       }
     }
 

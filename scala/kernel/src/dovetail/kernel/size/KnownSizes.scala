@@ -3,7 +3,8 @@ package dovetail.kernel.size
 import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
-import dovetail.kernel.graph.{JoinGraph, Words}
+import dovetail.kernel.graph.{JoinGraph, KnownSize, Words}
+import dovetail.kernel.profile.Estimate
 
 /**
  * Sizes of joins that are known, put above the estimates of [[CardinalityModel]]: a set that is known has its size, one
@@ -25,9 +26,9 @@ final private[size] class KnownSizes(graph: JoinGraph, estimate: Array[Int] => D
   // larger ones first, ties in the order of their relations
   private val known: Array[Known] =
     graph.sizes.toVector
-      .map { case (set, rows) => (BitSet(set.toSeq: _*), math.max(rows, 1.0)) }
+      .map { case (set, size) => (BitSet(set.toSeq: _*), size) }
       .sortBy { case (set, _) => (-set.size, set.toVector.mkString(",")) }
-      .map { case (set, rows) => new Known(words.packed(set), rows, estimate(set.toArray)) }
+      .map { case (set, size) => new Known(words.packed(set), size, estimate(set.toArray)) }
       .toArray
 
   private val found = mutable.HashMap.empty[Words.Key, Size]
@@ -69,9 +70,10 @@ private[size] object KnownSizes {
   private val MostKept = 100000
 
   /** @param known its size, where that is known; @param correction what to multiply its estimate by */
-  final case class Size(correction: Double, known: Option[Double])
+  final case class Size(correction: Double, known: Option[Estimate])
 
-  final private class Known(val set: Array[Long], val rows: Double, estimated: Double) {
-    val factor: Double = rows / math.max(estimated, 1.0)
+  final private class Known(val set: Array[Long], size: KnownSize, estimated: Double) {
+    val rows: Estimate = size.rows(estimated).atLeast(1.0)
+    val factor: Double = rows.value / math.max(estimated, 1.0)
   }
 }

@@ -241,6 +241,14 @@ object DovetailConf {
     10000L
   )
 
+  val HistoryEnabled: Setting[Boolean] = boolean(
+    "spark.dovetail.history.enabled",
+    true,
+    "Whether Dovetail remembers how many rows the sub-plans of a query had when it ran, and plans later queries with " +
+      "these numbers. They are kept beside the statistics in spark.dovetail.store.path, as numbers and hashes: no " +
+      "values and no query texts. Nothing is remembered if spark.dovetail.log.queries is 0."
+  )
+
   /** In the order of the documentation. */
   val all: Seq[Setting[_]] = Seq(
     Enabled,
@@ -267,7 +275,8 @@ object DovetailConf {
     SampleFiles,
     SampleUserFunctions,
     PrivateColumns,
-    LogQueries
+    LogQueries,
+    HistoryEnabled
   )
 
   /** Loads this object, which registers the settings with Spark. */

@@ -25,6 +25,11 @@ final class QueryLog {
   private var entries = Vector.empty[LoggedQuery]
   private var last    = 0L
 
+  @volatile private var observers = Vector.empty[LoggedQuery => Unit]
+
+  /** To be told of every query that has run. */
+  def observe(observer: LoggedQuery => Unit): Unit = synchronized { observers = observers :+ observer }
+
   /** Oldest first. */
   def all: Vector[LoggedQuery] = synchronized(entries)
 
@@ -47,6 +52,7 @@ final class QueryLog {
     if (found.nonEmpty) {
       val counted = found.map(e => e.id -> e.ran(ActualRows(plan, e.groups), nanos)).toMap
       synchronized { entries = entries.map(e => counted.getOrElse(e.id, e)) }
+      for (observer <- observers; query <- counted.values) observer(query)
     }
   }
 }

@@ -9,7 +9,8 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs}
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
-import org.apache.spark.sql.dovetail.report.{GroupReport, Trace}
+import org.apache.spark.sql.dovetail.history.{KnownRuns, RunRecorder}
+import org.apache.spark.sql.dovetail.report.{Decision, GroupReport, Trace}
 import org.apache.spark.sql.dovetail.stats.{PlanStatistics, StoredTables}
 import org.apache.spark.sql.dovetail.steer.{Capture, GroupForm, Steering}
 import org.apache.spark.sql.internal.SQLConf
@@ -24,7 +25,8 @@ final class GroupOrdering(
     steering: Steering,
     val preparation: GroupPreparation,
     reduction: SemiJoinReduction,
-    shares: SearchShares
+    shares: SearchShares,
+    remembers: Boolean
 ) {
   private val choice = new OrderChoice(planner, steering)
 
@@ -36,10 +38,9 @@ final class GroupOrdering(
         val optimized = leaves.map(inside)
         PlanningTime.orNone {
           // what keeps rows away is in the group already: counted once more it would make the join with it too small
-          group.leaves.indices.filterNot(i => leaves(i) eq group.leaves(i)).foreach(i =>
-            statistics.learnCopy(group.leaves(i), optimized(i))
-          )
-          ordered(group, optimized, predicates, off, notes)
+          val reduced = group.leaves.indices.filterNot(i => leaves(i) eq group.leaves(i)).toSet
+          reduced.foreach(i => statistics.learnCopy(group.leaves(i), optimized(i)))
+          ordered(group, optimized, predicates, reduced, off, notes)
         }.getOrElse(late(group, optimized, notes))
     }
 
@@ -60,12 +61,14 @@ final class GroupOrdering(
 
   /**
    * @param optimized the group's leaves, with the groups inside of them ordered
+   * @param reduced   relations of which other inputs keep rows away
    * @param off       why nothing is to be done with it
    */
   private def ordered(
       group: JoinGroup,
       optimized: Vector[LogicalPlan],
       predicates: JoinPredicates,
+      reduced: Set[Int],
       off: Option[String],
       notes: Vector[String]
   ): LogicalPlan = {
@@ -77,7 +80,7 @@ final class GroupOrdering(
           Trace.record(_ => GroupReport.leftAlone(GroupNames(group), (reason +: notes).mkString("; ")))
         WrittenOrder(group, optimized, marks = off.isEmpty && planner.marksKeptGroups)
       case None =>
-        val ready = Trace.timed("estimate")(preparation(group, optimized, predicates))
+        val ready = Trace.timed("estimate")(preparation(group, optimized, predicates, reduced))
         PlanningTime.check()
         val search   = new Search(ready.graph, planner.costs, planner.budget(share), planner.costsAsWritten)
         val settled  = choice(ready, search, notes)
@@ -86,9 +89,19 @@ final class GroupOrdering(
         val decision = settled.copy(notes = settled.notes ++ cuts ++ rebuilt.toVector.flatMap(planner.failedBefore))
         val several  = group.leaves.size > 2
         if (several || decision.taken || notes.nonEmpty || cuts.nonEmpty)
-          Trace.record(GroupReport.searched(ready.graph, ready.leaves, decision, planner.basis, _))
+          Trace.record(reported(ready, decision, reduced, _))
         if (several) Capture.decided(ready.form, ready.names, decision.shape, search.priced(_, group.shape).isDefined)
         rebuilt.getOrElse(WrittenOrder(group, optimized, planner.marksKeptGroups))
+    }
+  }
+
+  private def reported(ready: PreparedGroup, decision: Decision, reduced: Set[Int], detailed: Boolean): GroupReport = {
+    val report = GroupReport.searched(ready.graph, ready.leaves, decision, planner.basis, detailed)
+    if (detailed || !remembers) report
+    else {
+      val tree    = if (decision.taken) decision.outcome.best else decision.outcome.original
+      val planned = ready.estimated.relations.map(_.profile.rows.value)
+      report.copy(identity = RunRecorder.identity(ready.group, ready.historyForms, tree, planned, reduced))
     }
   }
 
@@ -100,6 +113,12 @@ final class GroupOrdering(
 
   /** What the group is called, whoever wrote it. */
   def form(group: JoinGroup): GroupForm = preparation(group, group.leaves).form(literals = true)
+
+  /** By which the history knows the group, with its constants and without. */
+  def historyKeys(group: JoinGroup): Vector[String] = {
+    val forms = preparation(group, group.leaves).historyForms
+    (forms.whole ++ forms.template).map(_.key).toVector
+  }
 
   private def refusal(group: JoinGroup, predicates: JoinPredicates): Option[String] = {
     def known(e: Expression) = e.references.forall(a => group.outputs.exists(_.contains(a)))
@@ -130,8 +149,10 @@ object GroupOrdering {
     val reduction   = new SemiJoinReduction(prepared, statistics, planner)
     val steering    = new Steering(session)
     val repeated    = RepeatedInputs(prepared, planner.reusesExchanges)
-    val preparation = new GroupPreparation(planner, statistics, steering, repeated)
-    new GroupOrdering(planner, statistics, steering, preparation, reduction, new SearchShares(prepared))
+    val preparation = new GroupPreparation(planner, statistics, steering, new KnownRuns(session), repeated)
+    val remembers   = RunRecorder.isOn(session)
+    if (remembers) RunRecorder.watch(session)
+    new GroupOrdering(planner, statistics, steering, preparation, reduction, new SearchShares(prepared), remembers)
   }
 }
 

@@ -4,17 +4,26 @@ import dovetail.kernel.graph.JoinGraph
 import org.apache.spark.sql.catalyst.expressions.And
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.dovetail.group.{JoinGroup, RepeatedInputs}
+import org.apache.spark.sql.dovetail.history.{HistoryForms, KnownGroup, KnownRuns}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.steer.{GroupForm, Steering}
 
-/** A group with all that the search needs of it. */
+/**
+ * A group with all that the search needs of it.
+ *
+ * @param estimated the graph as statistics know it
+ * @param known     the same with what history and users know beside
+ */
 final case class PreparedGroup(
     group: JoinGroup,
     leaves: Vector[LogicalPlan],
     predicates: JoinPredicates,
-    graph: JoinGraph
+    estimated: JoinGraph,
+    known: KnownGroup
 ) {
+  def graph: JoinGraph = known.graph
+
   def rebuild: RebuildPlan = new RebuildPlan(group, leaves, predicates, graph)
 
   /** What people call the relations. */
@@ -22,6 +31,10 @@ final case class PreparedGroup(
 
   /** What the group is called, whoever wrote it. */
   def form(literals: Boolean): GroupForm = new GroupForm(group, predicates, graph, literals)
+
+  /** What history calls it. */
+  def historyForms: HistoryForms =
+    new HistoryForms(group, predicates, new GroupForm(group, predicates, estimated, _, nulls = true))
 }
 
 /**
@@ -32,21 +45,25 @@ final class GroupPreparation(
     planner: Planner,
     statistics: PlanStatistics,
     steering: Steering,
+    runs: KnownRuns,
     repeated: RepeatedInputs
 ) {
 
   /** The group as the search takes it, with `plans` in the places of its leaves. */
   def apply(group: JoinGroup, plans: Vector[LogicalPlan]): PreparedGroup = apply(group, plans, group.predicates)
 
-  def apply(group: JoinGroup, plans: Vector[LogicalPlan], predicates: JoinPredicates): PreparedGroup = {
+  /** @param reduced relations of which other inputs keep rows away */
+  def apply(
+      group: JoinGroup,
+      plans: Vector[LogicalPlan],
+      predicates: JoinPredicates,
+      reduced: Set[Int] = Set.empty
+  ): PreparedGroup = {
     val leaves = complete(group, plans, predicates)
-    val ready  = PreparedGroup(
-      group,
-      leaves,
-      predicates,
-      new GroupGraph(group, leaves, predicates, statistics, repeated, planner).graph
-    )
-    ready.copy(graph = steering.informed(ready.graph, ready.form))
+    val graph  = new GroupGraph(group, leaves, predicates, statistics, repeated, planner).graph
+    val ready  = PreparedGroup(group, leaves, predicates, graph, KnownGroup.unknown(graph))
+    val known  = runs(graph, group.leaves, reduced, ready.historyForms)
+    ready.copy(known = known.copy(graph = steering.informed(known.graph, ready.form)))
   }
 
   /** The leaves with all that can be computed and filtered before the first join. */

@@ -2,59 +2,142 @@ package org.apache.spark.sql.dovetail.report
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.catalyst.expressions.ExprId
+import org.apache.spark.sql.catalyst.expressions.{BloomFilterMightContain, DynamicPruning, Expression, ExprId}
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning
 import org.apache.spark.sql.execution._
-import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
-import org.apache.spark.sql.execution.joins.BaseJoinExec
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AQEShuffleReadExec, QueryStageExec}
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+import org.apache.spark.sql.execution.exchange.{BroadcastExchangeLike, ReusedExchangeExec, ShuffleExchangeLike}
+import org.apache.spark.sql.execution.joins._
+import org.apache.spark.sql.execution.window.WindowExec
 
 /**
- * Finds the joins of the trace again in the plan that has run, and how many rows came out of them.
+ * Finds the joins and the relations of the trace again in the plan that has run, and how many rows came out of them.
  *
  * A join is known by the relations below it, and a relation by its columns: Spark's rules move, merge and rename
  * operators between our rule and the executed plan, yet a column that is read keeps its id. Filters that stay right
  * above a join count with it, as they do in its estimate. A join inside of a reused exchange ran elsewhere, and one
  * that adaptive execution found to be empty did not run: both have no rows here.
+ *
+ * A count is complete where the operator was read to its end, and once: not below a limit, nor below a sort-merge join,
+ * which stops when one side ends, nor below a sort of all rows, which runs its input a second time to find its ranges.
+ * An exchange reads its input to the end whatever is above. Below a filter that Spark takes from another input (dynamic
+ * pruning, Bloom filters), only sets with that input are complete.
  */
 object ActualRows {
 
-  /** A join of a group: the group's number, and the relations below. */
-  private type Key = (Int, Set[Int])
-
   def apply(plan: SparkPlan, groups: Vector[GroupReport]): Vector[GroupReport] = {
-    val relations = groups.map(_.relations.map(_.columns))
-    val rows      = mutable.Map.empty[Key, Long]
-
-    /** The columns of all operators below, and the joins whose rows a filter above still changes. */
-    def walk(plan: SparkPlan): (Set[ExprId], Vector[Key]) = {
-      val p = ExecutedPlan.operator(plan)
-      p.subqueries.foreach(walk)
-      val below   = if (p.isInstanceOf[ReusedSubqueryExec]) Nil else p.children.map(walk)
-      val columns = below.foldLeft(p.output.map(_.exprId).toSet)(_ ++ _._1)
-      val open    = p match {
-        case j: BaseJoinExec =>
-          val keys = made(columns, relations).filterNot(rows.contains)
-          keys.foreach(rows(_) = count(j))
-          keys
-        case f: FilterExec =>
-          below.head._2.foreach(rows(_) = count(f))
-          below.head._2
-        case _: ProjectExec | _: WholeStageCodegenExec | _: InputAdapter => below.head._2
-        case _                                                           => Vector.empty
-      }
-      (columns, open)
+    val found = new Walk(groups.map(_.relations.map(_.columns)))
+    found(plan, drained = true)
+    groups.zipWithIndex.map { case (g, i) =>
+      g.withActual(found.rows.collect { case ((`i`, set), c) => set -> c }.toMap)
     }
-    walk(plan)
-    groups.zipWithIndex.map { case (g, i) => g.withActual(set => rows.get((i, set))) }
   }
 
-  /** Joins of the groups that have just these columns below. */
-  private def made(columns: Set[ExprId], relations: Vector[Vector[Set[ExprId]]]): Vector[Key] =
-    relations.zipWithIndex.flatMap { case (columnsOf, group) =>
-      val below = columnsOf.indices.filter(i => columnsOf(i).exists(columns)).toSet
-      if (below.size > 1) Some((group, below)) else None
+  /** Rows that came out of an operator. */
+  final case class Count(rows: Long, complete: Boolean)
+
+  /** A set of a group's relations: the group's number, and the relations. */
+  private type Key = (Int, Set[Int])
+
+  /**
+   * What is below an operator.
+   *
+   * @param columns of all operators
+   * @param open    the joins whose rows a filter above still changes
+   * @param filters of the inputs that filters were taken from, their columns
+   */
+  final private case class Below(columns: Set[ExprId], open: Vector[Key], filters: Vector[Set[ExprId]])
+
+  final private class Walk(relations: Vector[Vector[Set[ExprId]]]) {
+    val rows = mutable.LinkedHashMap.empty[Key, Count]
+
+    /** @param drained all that comes out of the operator is read, once */
+    def apply(plan: SparkPlan, drained: Boolean): Below = {
+      val p = ExecutedPlan.operator(plan)
+      p.subqueries.foreach(apply(_, drained = true))
+      val children              = if (p.isInstanceOf[ReusedSubqueryExec]) Nil else p.children.toVector
+      val below                 = children.zipWithIndex.map { case (c, i) => apply(c, drains(p, i, drained)) }
+      val columns               = below.foldLeft(p.output.map(_.exprId).toSet)(_ ++ _.columns)
+      val filters               = below.flatMap(_.filters).toVector ++ filtersOf(p)
+      val sets                  = made(columns)
+      val all                   = drained || p.isInstanceOf[BroadcastExchangeLike]
+      def count(key: Key): Unit =
+        rows(key) = Count(p.metrics("numOutputRows").value, all && filters.forall(from(key, _)))
+      val open = p match {
+        case _: BaseJoinExec =>
+          sets.filter(_._2.size == 1).foreach(rows.remove(_))
+          val keys = sets.filter(key => key._2.size > 1 && !rows.contains(key))
+          keys.foreach(count)
+          keys
+        case _ =>
+          if (p.metrics.contains("numOutputRows")) sets.filter(_._2.size == 1).foreach(count)
+          p match {
+            case _: FilterExec => below.head.open.foreach(count); below.head.open
+            case _: ProjectExec | _: WholeStageCodegenExec | _: InputAdapter => below.head.open
+            case _                                                           => Vector.empty
+          }
+      }
+      Below(columns, open, filters)
     }
 
-  private def count(p: SparkPlan): Long = p.metrics("numOutputRows").value
+    /** Sets of relations of the groups that have just these columns below. */
+    private def made(columns: Set[ExprId]): Vector[Key] =
+      relations.zipWithIndex.flatMap { case (columnsOf, group) =>
+        val below = within(columnsOf, columns)
+        if (below.nonEmpty) Some((group, below)) else None
+      }
+
+    /** The set has all relations of its group that a filter was taken from, and there are some. */
+    private def from(key: Key, filter: Set[ExprId]): Boolean = {
+      val sources = within(relations(key._1), filter)
+      sources.nonEmpty && sources.subsetOf(key._2)
+    }
+
+    private def within(columnsOf: Vector[Set[ExprId]], columns: Set[ExprId]): Set[Int] =
+      columnsOf.indices.filter(i => columnsOf(i).exists(columns)).toSet
+  }
+
+  /** Whether an operator reads all of an input, once, if all that comes out of it is read. */
+  private def drains(p: SparkPlan, input: Int, drained: Boolean): Boolean = p match {
+    case _: BroadcastExchangeLike => true
+    case e: ShuffleExchangeLike   => !e.outputPartitioning.isInstanceOf[RangePartitioning]
+    case j: SortMergeJoinExec     => drained && readsAll(j.joinType, input)
+    // it runs the other side twice where rows of the side that it builds come out without a partner
+    case j: BroadcastNestedLoopJoinExec => drained && j.joinType.isInstanceOf[InnerLike]
+    case _: CartesianProductExec        => false
+    case t: TakeOrderedAndProjectExec   => drained && t.child.outputOrdering.isEmpty
+    case _: BaseJoinExec | _: FilterExec | _: ProjectExec | _: SortExec | _: WholeStageCodegenExec | _: InputAdapter |
+        _: BaseAggregateExec | _: WindowExec | _: GenerateExec | _: ExpandExec | _: UnionExec | _: ColumnarToRowExec |
+        _: AQEShuffleReadExec | _: CoalesceExec => drained
+    case _ => false
+  }
+
+  /** A sort-merge join ends with the first side that ends, unless rows of the other one come out without a partner. */
+  private def readsAll(kind: JoinType, input: Int): Boolean = kind match {
+    case FullOuter                               => true
+    case LeftOuter | LeftAnti | ExistenceJoin(_) => input == 0
+    case RightOuter                              => input == 1
+    case _                                       => false
+  }
+
+  /** The columns of the inputs that filters of an operator were taken from. */
+  private def filtersOf(p: SparkPlan): Vector[Set[ExprId]] =
+    p.expressions.flatMap(_.collect { case e: DynamicPruning => e; case e: BloomFilterMightContain => e }).toVector.map(
+      e =>
+        (e: Expression).collect { case s: ExecSubqueryExpression => columnsIn(s.plan) }.flatten.toSet
+    )
+
+  private def columnsIn(plan: SparkPlan): Set[ExprId] = {
+    val p     = ExecutedPlan.operator(plan)
+    val below = p match {
+      case r: ReusedExchangeExec => Seq(r.child)
+      case r: ReusedSubqueryExec => Seq(r.child)
+      case other                 => other.children
+    }
+    below.foldLeft(p.output.map(_.exprId).toSet)(_ ++ columnsIn(_))
+  }
 }
 
 /**

@@ -89,6 +89,8 @@ object Trace {
  * @param after     the plan chosen, where it is another one: another order, or other broadcasts
  * @param runnerUp  the best other order
  * @param missing   tables without statistics that the estimates would need
+ * @param identity  by which history knows the group again, where it can
+ * @param counts    rows that came out of sets of its relations in a run
  */
 final case class GroupReport(
     status: String,
@@ -101,14 +103,18 @@ final case class GroupReport(
     after: Option[TreeReport],
     runnerUp: Option[(String, Cost)],
     costModel: Option[String],
-    missing: Vector[TableAdvice] = Vector.empty
+    missing: Vector[TableAdvice] = Vector.empty,
+    identity: Option[GroupIdentity] = None,
+    counts: Map[Set[Int], ActualRows.Count] = Map.empty
 ) {
 
-  /** The same, with rows for the joins of the plan that is used, where `rows` knows them. */
-  def withActual(rows: Set[Int] => Option[Long]): GroupReport = {
+  /** The same, with rows for the relations, and for the joins of the plan that is used, where they are counted. */
+  def withActual(rows: Map[Set[Int], ActualRows.Count]): GroupReport = {
     val index                  = relations.map(_.name).zipWithIndex.toMap
-    def counted(t: TreeReport) = t.copy(joins = t.joins.map(j => j.copy(actual = rows(j.relations.map(index).toSet))))
-    if (after.isDefined) copy(after = after.map(counted)) else copy(before = before.map(counted))
+    def of(j: JoinReport)      = rows.get(j.relations.map(index).toSet).map(_.rows)
+    def counted(t: TreeReport) = t.copy(joins = t.joins.map(j => j.copy(actual = of(j))))
+    val all                    = copy(counts = rows)
+    if (after.isDefined) all.copy(after = after.map(counted)) else all.copy(before = before.map(counted))
   }
 }
 

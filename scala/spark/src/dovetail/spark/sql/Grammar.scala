@@ -57,10 +57,19 @@ final private class Grammar(text: String, spark: ParserInterface) extends Parser
 
   private def steer: Parser[Statement] =
     keyword("SET") ~>! (keyword("ROWS") ~> number) ~ target ^^ { case rows ~ of => SetRows(rows, of) } |
-      keyword("FORGET") ~>! (keyword("FAILURES") ^^^ ForgetFailures | keyword("ROWS") ~>! opt(target) ^^ ForgetRows) |
+      keyword("FORGET") ~>! (
+        keyword("FAILURES") ^^^ ForgetFailures | keyword("ROWS") ~>! opt(target) ^^ ForgetRows |
+          keyword("HISTORY") ~>! opt(target) ^^ ForgetHistory
+      ) |
       keyword("CLEAR") ~>! keyword("CACHES") ^^^ ClearCaches |
-      keyword("SAVE") ~>! (keyword("PINS") ~>! string ^^ SavePins | keyword("ROWS") ~>! string ^^ SaveRows) |
-      keyword("LOAD") ~>! (keyword("PINS") ~>! string ^^ LoadPins | keyword("ROWS") ~>! string ^^ LoadRows) |
+      keyword("SAVE") ~>! (
+        keyword("PINS") ~>! string ^^ SavePins | keyword("ROWS") ~>! string ^^ SaveRows |
+          keyword("HISTORY") ~>! string ^^ SaveHistory
+      ) |
+      keyword("LOAD") ~>! (
+        keyword("PINS") ~>! string ^^ LoadPins | keyword("ROWS") ~>! string ^^ LoadRows |
+          keyword("HISTORY") ~>! string ^^ LoadHistory
+      ) |
       keyword("PIN") ~>! pinName ~ opt(keyword("AS") ~>! string) ~ (keyword("FOR") ~>! query) ^^ {
         case name ~ order ~ query => MakePin(name, order, query)
       } |

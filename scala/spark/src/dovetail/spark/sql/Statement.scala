@@ -38,6 +38,9 @@ object Statement {
   final case class SetRows(rows: Long, of: Subject)                            extends Steer
   final case class ForgetRows(of: Option[Subject])                             extends Steer
   case object ForgetFailures                                                   extends Steer
+  final case class ForgetHistory(of: Option[Subject])                          extends Steer
+  final case class SaveHistory(path: String)                                   extends Steer
+  final case class LoadHistory(path: String)                                   extends Steer
   case object ClearCaches                                                      extends Steer
   final case class SaveRows(path: String)                                      extends Steer
   final case class LoadRows(path: String)                                      extends Steer
@@ -83,6 +86,12 @@ object Statement {
     Form("DOVETAIL UNPIN <name>", "removes a pin"),
     Form("DOVETAIL SAVE PINS '<path>'", "writes all pins to a JSON file"),
     Form("DOVETAIL LOAD PINS '<path>'", "reads pins from a JSON file"),
+    Form(
+      "DOVETAIL FORGET HISTORY [FOR TABLE <table> | FOR <query>]",
+      "removes what queries with a table have told, what runs of one query have told, or all"
+    ),
+    Form("DOVETAIL SAVE HISTORY '<path>'", "writes the history of queries to a JSON file"),
+    Form("DOVETAIL LOAD HISTORY '<path>'", "adds the history of queries in a JSON file"),
     Form("DOVETAIL HELP [<word>]", "lists all statements, or those that begin with or contain a word")
   )
 

@@ -32,8 +32,11 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
       case ForgetRows(None)    => Seq(s"${known.clear()} row counts removed")
       case ForgetRows(Some(t)) => Seq(if (known.forget(GivenRowsForm(session, t, 0.0).key)) s"removed: ${t.text}"
         else s"there was no row count for ${t.text}")
-      case ForgetFailures => Seq(s"${JoinFailures(session).clear()} failed joins removed: they are allowed again")
-      case ClearCaches    =>
+      case ForgetFailures    => Seq(s"${JoinFailures(session).clear()} failed joins removed: they are allowed again")
+      case ForgetHistory(of) => Seq(HistoryCommand.forget(session, of))
+      case SaveHistory(path) => Seq(HistoryCommand.save(session, path))
+      case LoadHistory(path) => Seq(HistoryCommand.load(session, path))
+      case ClearCaches       =>
         Seq(s"${BoundedCache.clearAll()} entries removed from the caches: the next query reads its files again")
       case SaveRows(path) =>
         JsonFile.write(session, path, SteerCommand.toJson(known.all));

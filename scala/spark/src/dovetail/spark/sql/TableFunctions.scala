@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.{FunctionIdentifier, InternalRow}
 import org.apache.spark.sql.dovetail.advise.{AdviseQuery, ExplainQuery}
 import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition}
 import org.apache.spark.sql.dovetail.BuildInfo
+import org.apache.spark.sql.dovetail.history.ShowHistory
 import org.apache.spark.sql.dovetail.leaf.GivenRows
 import org.apache.spark.sql.dovetail.log.{LoggedQuery, QueryLog}
 import org.apache.spark.sql.dovetail.stats.ShowStatistics
@@ -151,7 +152,16 @@ object TableFunctions {
     }
   )
 
-  val functions: Seq[TableFunction] = Seq(version, conf, stats, explain, estimate, advise, queries, rows, pins)
+  private val history = new TableFunction(
+    "dovetail_history",
+    "",
+    0 to 0,
+    ShowHistory.columns,
+    (session, _) => ShowHistory(session)
+  )
+
+  val functions: Seq[TableFunction] =
+    Seq(version, conf, stats, explain, estimate, advise, queries, history, rows, pins)
 
   type Description = (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan)
 

@@ -18,9 +18,16 @@ import org.apache.spark.sql.dovetail.predicates.JoinPredicates
  * the refinement cannot tell apart may one join have two texts, and then nothing is found.
  *
  * @param literals see [[PlanForm]]
+ * @param nulls    see [[PlanForm]]
  */
-final class GroupForm(group: JoinGroup, predicates: JoinPredicates, graph: JoinGraph, literals: Boolean) {
-  private val texts = new PlanForm(literals)
+final class GroupForm(
+    group: JoinGroup,
+    predicates: JoinPredicates,
+    graph: JoinGraph,
+    literals: Boolean,
+    nulls: Boolean = false
+) {
+  private val texts = new PlanForm(literals, nulls)
   group.leaves.zipWithIndex.foreach { case (leaf, i) => texts.learn(i, leaf) }
   group.computed.foreach { case (_, a) => texts.define(a) }
   group.operators.foreach(o => o.flag.foreach(texts.flag(_, o.right.head)))

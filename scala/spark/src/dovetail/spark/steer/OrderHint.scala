@@ -27,6 +27,15 @@ object OrderHint {
       else Right(shape)
     }
 
+  /** The order by the numbers of a form, as an order of the group's relations, or what is wrong with the text. */
+  def numbered(text: String, order: Vector[Int]): Either[String, Shape] =
+    read(text, order.indices.map(_.toString).toVector).map(renumbered(_, order))
+
+  private def renumbered(shape: Shape, to: Vector[Int]): Shape = shape match {
+    case Shape.Leaf(r)    => Shape.Leaf(to(r))
+    case Shape.Join(l, r) => Shape.Join(renumbered(l, to), renumbered(r, to))
+  }
+
   /** Brackets around what has brackets already. */
   private val Superfluous = 10
 

@@ -19,8 +19,9 @@ import org.apache.spark.sql.types.DataType
  * sorting) is left out. What cannot be told apart from something else by its text holds [[PlanForm.Nameless]].
  *
  * @param literals whether constants are part of the text: they are of a number of rows, and are not of an order
+ * @param nulls    whether IS NOT NULL always is: rows that it takes away were counted, or were not
  */
-final class PlanForm(literals: Boolean) {
+final class PlanForm(literals: Boolean, nulls: Boolean = false) {
   import PlanForm._
 
   private val columns = mutable.HashMap.empty[ExprId, (Int, String)]
@@ -51,7 +52,7 @@ final class PlanForm(literals: Boolean) {
 
   /**
    * An input with its predicates. Spark adds IS NOT NULL for join keys and for what other predicates read, as the whole
-   * query has them: these are left out.
+   * query has them: these are left out, unless NULLs count.
    *
    * @param more predicates beside those in the plan
    * @param keys columns that joins read
@@ -60,7 +61,8 @@ final class PlanForm(literals: Boolean) {
     val (core, filters) = peeled(plan)
     val all             = (filters ++ more).flatMap(Conjuncts(_))
     val read            = all.filterNot(_.isInstanceOf[IsNotNull]).flatMap(reads).toSet ++ keys
-    val kept = conjuncts(all.filterNot { case IsNotNull(c) => reads(c).subsetOf(read); case _ => false }, _ => "")
+    val kept            =
+      conjuncts(all.filterNot { case IsNotNull(c) => !nulls && reads(c).subsetOf(read); case _ => false }, _ => "")
     if (kept.isEmpty) text(core) else s"${text(core)}[$kept]"
   }
 

@@ -1,8 +1,8 @@
 package org.apache.spark.sql.dovetail.steer
 
 import dovetail.kernel.enumerate.Shape
-import dovetail.kernel.graph.{JoinGraph, Relation}
-import dovetail.kernel.profile.{Estimate, RelationSample, Source}
+import dovetail.kernel.graph.{JoinGraph, KnownSize}
+import dovetail.kernel.profile.{Estimate, Source}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.DovetailConf
@@ -55,10 +55,8 @@ final class Steering(session: SparkSession) {
         for (
           e <- entries if e.relations.forall(at.contains); set <- places(e.relations, at)
           if group.formOf(set).text == e.form
-        ) yield set.toSet -> e.rows
-      val (one, more) = sizes.toMap.partition(_._1.size == 1)
-      val rows        = one.map { case (set, n) => set.head -> n }
-      graph.copy(relations = graph.relations.map(r => rows.get(r.index).fold(r)(ofRows(r, _))), sizes = more)
+        ) yield set.toSet -> Estimate.exactly(e.rows, Source.Given)
+      graph.knowing(sizes.toMap.map { case (set, rows) => set -> KnownSize.Rows(rows) })
     }
   }
 
@@ -74,10 +72,7 @@ final class Steering(session: SparkSession) {
     val all            = for (p <- pins; g <- p.groups) yield p -> g
     val (same, others) = all.partition(_._2.form == group.whole.text)
     val fit            = same.map { case (p, g) =>
-      val shape = OrderHint.read(
-        g.shape,
-        group.whole.order.indices.map(_.toString).toVector
-      ).map(renumbered(_, group.whole.order))
+      val shape = OrderHint.numbered(g.shape, group.whole.order)
       AskedOrder(s"the order of pin '${p.name}'", s"pin '${p.name}'", shape, () => pinned.used(p.name))
     }
     if (fit.nonEmpty) fit
@@ -96,23 +91,6 @@ object Steering {
       val chosen = at(text).combinations(relations.count(_ == text)).take(MostPlaces).toVector
       (for (set <- sets; more <- chosen) yield set ++ more).take(MostPlaces)
     }
-
-  private def ofRows(r: Relation, n: Double): Relation = {
-    val rows = Estimate.exactly(n, Source.Given)
-    r.copy(
-      profile = r.profile.copy(rows = rows, baseRows = math.max(r.profile.baseRows, n)),
-      sample = r.sample.flatMap(sampleOf(_, n))
-    )
-  }
-
-  /** The sample as one of so many rows; none where it has more. */
-  private def sampleOf(s: RelationSample, n: Double): Option[RelationSample] =
-    if (s.rows == 0 || s.rows > n) None else Some(s.copy(complete = s.complete && s.rows == n, fraction = s.rows / n))
-
-  private def renumbered(shape: Shape, to: Vector[Int]): Shape = shape match {
-    case Shape.Leaf(r)    => Shape.Leaf(to(r))
-    case Shape.Join(l, r) => Shape.Join(renumbered(l, to), renumbered(r, to))
-  }
 
   /** What keeps a pin from a group with the same relations, or with one more or less. */
   private def whyNot(pinned: Vector[String], here: Vector[String]): Option[String] =

@@ -1,0 +1,59 @@
+"""`dovetail.history`: what past queries have told about the rows of their sub-plans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from dovetail import _sql
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class SubplanHistory:
+    """What the history knows of one sub-plan of a group of joins.
+
+    Attributes:
+        kind: "counted" if its rows were counted in a run with the same constants over the same data; "corrected" if
+            estimates of groups that differ in constants alone are multiplied by a factor.
+        query_group: Key of the group of joins: a hash of its canonical form.
+        relations: Tables that the sub-plan reads.
+        rows: Rows that were counted; None if it is "corrected".
+        estimated_rows: Rows that the statistics alone give; None if it is "corrected".
+        factor: What estimates are multiplied by; None if it is "counted".
+        lower_factor: Lower bound of the factor; None if it is "counted".
+        upper_factor: Upper bound of the factor; None if it is "counted".
+        runs: Number of runs of the group.
+        orders: Number of join orders that have run; None if it is "corrected".
+        last_run: Time of the last run, in the session's time zone.
+    """
+
+    kind: str
+    query_group: str
+    relations: tuple[str, ...]
+    rows: int | None
+    estimated_rows: float | None
+    factor: float | None
+    lower_factor: float | None
+    upper_factor: float | None
+    runs: int
+    orders: int | None
+    last_run: datetime
+
+
+def history(spark: SparkSession) -> tuple[SubplanHistory, ...]:
+    """The history of queries, newest first: rows of sub-plans that queries have counted.
+
+    `DOVETAIL FORGET HISTORY` removes it, `DOVETAIL SAVE HISTORY` and `DOVETAIL LOAD HISTORY` copy it.
+
+    Args:
+        spark: A session with Dovetail, classic or Connect.
+
+    Returns:
+        One entry per sub-plan of each group of joins.
+    """
+    found = (row.asDict() for row in _sql.function_rows(spark, "dovetail_history"))
+    return tuple(SubplanHistory(**{**row, "relations": tuple(row["relations"])}) for row in found)

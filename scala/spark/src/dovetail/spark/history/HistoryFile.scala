@@ -1,0 +1,92 @@
+package org.apache.spark.sql.dovetail.history
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
+import org.apache.spark.sql.dovetail.report.DataStamp
+
+/**
+ * The history as JSON. Sets and stamps are one text each, which keeps the file short, and the reader's count of tokens
+ * low ([[org.apache.spark.sql.dovetail.base.BoundedJson]]). Entries that cannot be read are left out.
+ */
+object HistoryFile {
+  private val Version = 1
+  private val nodes   = JsonNodeFactory.instance
+
+  def toJson(entries: Vector[HistoryEntry]): JsonNode = {
+    val root = nodes.objectNode().put("version", Version)
+    val list = root.putArray("history")
+    entries.foreach {
+      case g: GroupRuns =>
+        val node = entry(list, g, "runs")
+        g.relations.foldLeft(node.putArray("relations"))((a, r) => a.add(s"${r.key} ${text(r.data)}"))
+        g.relations.foldLeft(node.putArray("tables"))((a, r) => a.add(texts(r.tables)))
+        sorted(g.sets).foldLeft(node.putArray("sets")) { case (a, (set, s)) =>
+          a.add(s"${numbers(set)} ${s.key} ${s.rows} ${s.estimated}")
+        }
+        g.orders.foldLeft(node.putArray("orders"))((a, o) =>
+          a.add(nodes.arrayNode().add(o.shape).add(o.runs).add(o.query).add(o.millis))
+        )
+      case g: GroupErrors =>
+        val node = entry(list, g, "errors")
+        node.put("data", text(g.data)).set[ObjectNode]("tables", texts(g.tables))
+        sorted(g.sets).foldLeft(node.putArray("sets")) { case (a, (set, e)) =>
+          a.add(s"${numbers(set)} ${e.n} ${e.sum} ${e.squares}")
+        }
+    }
+    root
+  }
+
+  private def entry(list: ArrayNode, e: HistoryEntry, kind: String): ObjectNode =
+    list.addObject().put("kind", kind).put("key", e.key).put("runs", e.runs).put("at", e.at)
+
+  private def sorted[A](sets: Map[Set[Int], A]): Vector[(Set[Int], A)] = sets.toVector.sortBy(s => numbers(s._1))
+
+  private def numbers(set: Set[Int]): String = set.toVector.sorted.mkString(",")
+
+  private def text(d: DataStamp): String = s"${d.sum} ${d.files} ${d.bytes} ${d.newest}"
+
+  private def texts(list: Vector[String]): ArrayNode = list.foldLeft(nodes.arrayNode())(_ add _)
+
+  /** Fails, in words for the user, where this is no history. */
+  def fromJson(json: JsonNode): Vector[HistoryEntry] = {
+    val version = json.path("version").asInt(0)
+    if (version > Version) throw new IllegalArgumentException(
+      s"the file has format $version, but this Dovetail reads up to $Version. Use a newer Dovetail."
+    )
+    if (version < 1 || !json.path("history").isArray)
+      throw new IllegalArgumentException("the file has no history or no version.")
+    elements(json.get("history")).flatMap(read)
+  }
+
+  private def read(node: JsonNode): Option[HistoryEntry] =
+    try {
+      val (key, runs, at) = (node.path("key").asText, node.path("runs").asInt, node.path("at").asLong)
+      val sets            = elements(node.path("sets")).map(s => fields(s.asText))
+      def of(set: String) = set.split(',').map(_.toInt).toSet
+      node.path("kind").asText match {
+        case "runs" =>
+          val relations = elements(node.path("relations")).zip(elements(node.path("tables"))).map { case (r, tables) =>
+            val all = fields(r.asText)
+            GroupRuns.OfRelation(all(0), elements(tables).map(_.asText), stamp(all.drop(1)))
+          }
+          val orders = elements(node.path("orders")).map(o =>
+            MeasuredOrder(o.path(0).asText, o.path(1).asInt, o.path(2).asText, o.path(3).asLong)
+          )
+          val rows  = sets.map(s => of(s(0)) -> GroupRuns.OfSet(s(1), s(2).toLong, s(3).toDouble))
+          val found = GroupRuns(key, relations, rows.toMap, orders, runs, at)
+          Some(found).filter(g => g.sets.keys.forall(_.forall(g.relations.indices.contains)))
+        case "errors" =>
+          val errors = sets.map(s => of(s(0)) -> EstimateErrors(s(1).toInt, s(2).toDouble, s(3).toDouble))
+          val tables = elements(node.path("tables")).map(_.asText)
+          Some(GroupErrors(key, tables, stamp(fields(node.path("data").asText)), errors.toMap, runs, at))
+        case _ => None
+      }
+    } catch { case _: NumberFormatException | _: IndexOutOfBoundsException => None }
+
+  private def stamp(fields: Vector[String]): DataStamp =
+    DataStamp(fields(0).toLong, fields(1).toInt, fields(2).toLong, fields(3).toLong)
+
+  private def fields(text: String): Vector[String] = text.split(' ').toVector
+
+  private def elements(array: JsonNode): Vector[JsonNode] = (0 until array.size).toVector.map(array.get(_))
+}

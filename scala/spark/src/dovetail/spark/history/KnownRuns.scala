@@ -1,0 +1,134 @@
+package org.apache.spark.sql.dovetail.history
+
+import dovetail.kernel.graph.{JoinGraph, KnownSize}
+import dovetail.kernel.profile.{Estimate, Source}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.report.DataStamp
+
+/**
+ * What the history knows of a group that is being planned: rows of its relations and joins, how far estimates of groups
+ * like it were off, and orders that have run.
+ *
+ * A set of relations that ran over the same data has the rows that came then, also as a part of another group. Where
+ * files were added since, they are scaled by the growth of the data, without an upper bound. What has not run with
+ * these constants is corrected by the errors of runs with others.
+ */
+final class KnownRuns(session: SparkSession) {
+  import KnownRuns._
+
+  private val stamps       = new DataStamps
+  private lazy val enabled = DovetailConf.HistoryEnabled.get(session.sessionState.conf)
+  private lazy val index   = if (enabled) History(session).now else HistoryIndex.empty
+
+  /**
+   * @param leaves  as written
+   * @param reduced relations of which other inputs keep rows away this time: their own rows are others
+   */
+  def apply(
+      graph: JoinGraph,
+      leaves: Vector[LogicalPlan],
+      reduced: Set[Int],
+      forms: => HistoryForms
+  ): KnownGroup =
+    if (index.isEmpty) KnownGroup.unknown(graph)
+    else {
+      val named          = forms
+      val whole          = for (w <- named.whole; runs <- index.runs(w.key)) yield (w.order, runs)
+      val (sets, orders) = whole.fold((parts(named, leaves), Vector.empty[MeasuredOrder])) { case (order, runs) =>
+        val changes = order.indices.map(i => change(leaves(order(i)), runs.relations(i)))
+        (
+          runs.sets.flatMap { case (set, s) => scaled(s.rows, set.toVector.map(changes)).map(set.map(order) -> _) },
+          if (changes.forall(_.contains(Same))) runs.orders else Vector.empty
+        )
+      }
+      val all       = leaves.indices.toSet
+      val corrected = if (sets.size >= 2 * leaves.size - 1) Map.empty[Set[Int], KnownSize] else errors(named, leaves)
+      val known     = (corrected ++ sets).filter { case (set, _) => set == all || !set.exists(reduced) }
+      KnownGroup(graph.knowing(known), whole.fold(Vector.empty[Int])(_._1), orders, sets.size, corrected.size)
+    }
+
+  /** Rows of sets that other groups have had in common with this one. */
+  private def parts(forms: HistoryForms, leaves: Vector[LogicalPlan]): Map[Set[Int], KnownSize] = {
+    val keys = forms.relations
+    val at   = keys.indices.filter(keys(_).isDefined).toVector.groupBy(keys(_).get)
+    val all  = at.keys.toVector.sorted.flatMap(index.sets).filter { case (runs, set) =>
+      set.forall(r => at.contains(runs.relations(r).key))
+    }
+    val found =
+      for {
+        (runs, set) <- all.take(MostParts)
+        members = set.toVector.sorted.map(runs.relations(_))
+        place <- places(members.map(_.key), at)
+        if forms.set(place.sorted).contains(runs.sets(set).key)
+        rows <- scaled(runs.sets(set).rows, place.indices.toVector.map(i => change(leaves(place(i)), members(i))))
+      } yield place.toSet -> rows
+    // the newest first
+    found.reverse.toMap
+  }
+
+  private def errors(forms: HistoryForms, leaves: Vector[LogicalPlan]): Map[Set[Int], KnownSize] = {
+    val found = for {
+      whole  <- forms.template
+      errors <- index.errors(whole.key)
+      now    <- leaves.map(stamps(_)).foldLeft(Option(NoData))((sum, s) => for (a <- sum; b <- s) yield a + b)
+      if now == errors.data
+    } yield errors.sets.map { case (set, e) =>
+      val (lower, value, upper) = e.factor
+      set.map(whole.order) -> (KnownSize.Factor(value, lower, upper): KnownSize)
+    }
+    found.getOrElse(Map.empty)
+  }
+
+  /** The factor by which a relation's data has grown; None where it is other data. */
+  private def change(leaf: LogicalPlan, before: GroupRuns.OfRelation): Option[Double] = stamps(leaf).flatMap(now =>
+    if (now == before.data) Some(Same) else stamps.growth(leaf, before.data)
+  )
+
+  private def scaled(rows: Long, changes: Vector[Option[Double]]): Option[KnownSize] =
+    if (changes.contains(None)) None
+    else changes.flatten.max match {
+      case Same  => Some(KnownSize.exactly(rows.toDouble, Source.History))
+      case grown => Some(KnownSize.Rows(Estimate(rows * grown, 0.0, Estimate.Ceiling, Source.History)))
+    }
+}
+
+private object KnownRuns {
+
+  /** Data that has not grown. */
+  private val Same = 1.0
+
+  private val NoData = DataStamp(0L, 0, 0L, 0L)
+
+  /** Sets of other groups that are looked at: each takes some ten microseconds. */
+  private val MostParts = 64
+
+  /** Ways to find relations among those of a group: more than one where a table meets itself. */
+  private val MostPlaces = 4
+
+  private def places(keys: Vector[String], at: Map[String, Vector[Int]]): Vector[Vector[Int]] =
+    keys.foldLeft(Vector(Vector.empty[Int])) { (found, key) =>
+      (for (place <- found; i <- at(key) if !place.contains(i)) yield place :+ i).take(MostPlaces)
+    }
+}
+
+/**
+ * A group with what the history knows of it.
+ *
+ * @param order     numbers of its relations in the form that `orders` are written in
+ * @param orders    plans that have run
+ * @param counted   sets with rows of earlier runs
+ * @param corrected sets whose estimates are corrected by the errors of others
+ */
+final case class KnownGroup(
+    graph: JoinGraph,
+    order: Vector[Int],
+    orders: Vector[MeasuredOrder],
+    counted: Int,
+    corrected: Int
+)
+
+object KnownGroup {
+  def unknown(graph: JoinGraph): KnownGroup = KnownGroup(graph, Vector.empty, Vector.empty, 0, 0)
+}

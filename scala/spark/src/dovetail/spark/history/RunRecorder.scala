@@ -1,0 +1,145 @@
+package org.apache.spark.sql.dovetail.history
+
+import java.time.Instant
+import java.util.{Collections, WeakHashMap}
+
+import scala.ref.WeakReference
+
+import dovetail.kernel.enumerate.{JoinTree, Shape}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.group.JoinGroup
+import org.apache.spark.sql.dovetail.log.{LoggedQuery, QueryLog}
+import org.apache.spark.sql.dovetail.report.{GroupIdentity, GroupReport}
+
+/**
+ * From a query that has run to the history: rows that were counted to the end, under the names by which the next query
+ * finds them. In the history's thread, after the query.
+ */
+object RunRecorder {
+
+  // a session that is gone is watched no more
+  private val watched = Collections.synchronizedMap(new WeakHashMap[SparkSession, java.lang.Boolean])
+
+  /** From the first time on, the history hears of this session's queries. */
+  def watch(session: SparkSession): Unit = if (watched.put(session, true) == null) {
+    // the session's store may be another one by then, and the session gone
+    val gone = new WeakReference(session)
+    QueryLog(session).observe(query => gone.get.map(History(_)).foreach(h => History.later(0L)(record(h, query))))
+  }
+
+  def isOn(session: SparkSession): Boolean = DovetailConf.HistoryEnabled.get(session.sessionState.conf)
+
+  /**
+   * What has to be known of a group to recognize it. To be called beside the planning.
+   *
+   * @param tree    that was chosen
+   * @param planned rows of the relations by statistics alone
+   * @param reduced relations of which other inputs keep rows away, so that their own rows are not seen
+   */
+  def identity(
+      group: JoinGroup,
+      forms: HistoryForms,
+      tree: JoinTree,
+      planned: Vector[Double],
+      reduced: Set[Int]
+  ): Option[GroupIdentity] = {
+    val stamps    = new DataStamps
+    val relations = group.leaves.indices.toVector.map { i =>
+      for (key <- forms.relations(i); data <- stamps(group.leaves(i)))
+        yield GroupIdentity.OfRelation(key, HistoryForms.tables(group.leaves(i)), data)
+    }
+    val all  = group.leaves.indices.toSet
+    val sets =
+      (group.leaves.indices.map(i => Set(i) -> planned(i)) ++ tree.joins.map(j =>
+        j.relations.toSet -> j.estimated
+      )).filter {
+        case (set, _) => set.forall(relations(_).isDefined) && (set == all || !set.exists(reduced))
+      }
+    val named = for ((set, estimated) <- sets; key <- forms.set(set.toVector.sorted))
+      yield set -> GroupIdentity.OfSet(key, estimated)
+    if (relations.forall(_.isDefined))
+      Some(GroupIdentity(forms.whole, forms.template, relations, named.toMap, tree.shape))
+    else None
+  }
+
+  private def record(history: History, query: LoggedQuery): Unit = {
+    val at     = Instant.now().getEpochSecond
+    val groups = query.groups.flatMap(g => g.identity.map(g -> _))
+    val runs   = for ((g, id) <- groups; whole <- id.form)
+      yield whole.key -> ((before: Option[HistoryEntry]) => runsOf(g, id, whole, before, query, at))
+    val errors = for ((g, id) <- groups; whole <- id.template)
+      yield whole.key -> ((before: Option[HistoryEntry]) => errorsOf(g, id, whole, before, at))
+    val all = (runs ++ errors).toMap
+    if (all.nonEmpty) history.add(all.keys.toVector.sorted)((key, before) => all(key)(before))
+  }
+
+  private def complete(g: GroupReport, id: GroupIdentity): Map[Set[Int], Long] =
+    g.counts.collect { case (set, count) if count.complete && id.sets.contains(set) => set -> count.rows }
+
+  private def runsOf(
+      g: GroupReport,
+      id: GroupIdentity,
+      whole: GroupIdentity.Whole,
+      before: Option[HistoryEntry],
+      query: LoggedQuery,
+      at: Long
+  ): HistoryEntry = {
+    val number    = whole.order.zipWithIndex.toMap
+    val relations = whole.order.map(i => id.relations(i).get).map(r => GroupRuns.OfRelation(r.key, r.tables, r.data))
+    val sets      = complete(g, id).map { case (set, rows) =>
+      set.map(number) -> GroupRuns.OfSet(id.sets(set).key, rows, id.sets(set).estimated)
+    }
+    val millis = query.nanos.fold(0L)(_ / History.NanosPerMilli)
+    val order  = MeasuredOrder(text(id.shape, number), 1, query.query.fold("")(HistoryForms.keyOf), millis)
+    val known  = before.collect { case r: GroupRuns if r.relations.map(_.data) == relations.map(_.data) => r }
+    GroupRuns(
+      whole.key,
+      relations,
+      known.fold(Map.empty[Set[Int], GroupRuns.OfSet])(_.sets) ++ sets,
+      MeasuredOrder.added(known.fold(Vector.empty[MeasuredOrder])(_.orders), order),
+      known.fold(0)(_.runs) + 1,
+      at
+    )
+  }
+
+  /** The same joins have the same text: of two sides, the one with the smallest number stands first. */
+  private def text(shape: Shape, number: Int => Int): String = {
+    def ordered(s: Shape): Shape = s match {
+      case Shape.Leaf(r)    => Shape.Leaf(number(r))
+      case Shape.Join(l, r) =>
+        val (a, b) = (ordered(l), ordered(r))
+        if (a.leaves.min < b.leaves.min) Shape.Join(a, b) else Shape.Join(b, a)
+    }
+    ordered(shape).render(_.toString)
+  }
+
+  /**
+   * Errors of relations are those of their statistics. Errors of joins are what is left of them when those of their
+   * relations are taken out, for the next query corrects these first.
+   */
+  private def errorsOf(
+      g: GroupReport,
+      id: GroupIdentity,
+      whole: GroupIdentity.Whole,
+      before: Option[HistoryEntry],
+      at: Long
+  ): HistoryEntry = {
+    val number                = whole.order.zipWithIndex.toMap
+    val data                  = id.relations.flatten.map(_.data).reduce(_ + _)
+    val known                 = before.collect { case e: GroupErrors if e.data == data => e }
+    val counts                = complete(g, id)
+    val used                  = g.relations.map(_.rows.fold(1.0)(r => math.max(r.value, 1.0)))
+    def missed(relation: Int) = counts.get(Set(relation)).map(rows => math.max(rows.toDouble, 1.0) / used(relation))
+    val found                 = for {
+      (set, rows) <- counts.toVector
+      base = if (set.size == 1) Vector(Some(1.0)) else set.toVector.map(missed)
+      if base.forall(_.isDefined)
+    } yield set.map(number) -> ((rows.toDouble, id.sets(set).estimated * base.flatten.product))
+    val sets = found.foldLeft(known.fold(Map.empty[Set[Int], EstimateErrors])(_.sets)) {
+      case (all, (set, (rows, of))) =>
+        all.updated(set, all.getOrElse(set, EstimateErrors.none) + (rows, of))
+    }
+    GroupErrors(whole.key, id.relations.flatten.flatMap(_.tables).distinct, data, sets, known.fold(0)(_.runs) + 1, at)
+  }
+}

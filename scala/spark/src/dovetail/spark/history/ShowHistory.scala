@@ -1,0 +1,59 @@
+package org.apache.spark.sql.dovetail.history
+
+import java.util.concurrent.TimeUnit
+
+import scala.util.Try
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.types._
+
+/** The history as a table (`dovetail_history()`): a row for each set of relations of each group. */
+object ShowHistory {
+
+  val columns: Seq[(String, DataType)] = Seq(
+    "kind"           -> StringType,
+    "query_group"    -> StringType,
+    "relations"      -> ArrayType(StringType),
+    "rows"           -> LongType,
+    "estimated_rows" -> DoubleType,
+    "factor"         -> DoubleType,
+    "lower_factor"   -> DoubleType,
+    "upper_factor"   -> DoubleType,
+    "runs"           -> IntegerType,
+    "orders"         -> IntegerType,
+    "last_run"       -> TimestampType
+  )
+
+  def apply(session: SparkSession): Seq[Seq[Any]] = {
+    settle(session)
+    History(session).now.entries.flatMap {
+      case g: GroupRuns =>
+        sorted(g.sets).map { case (set, s) =>
+          val names = set.flatMap(g.relations(_).tables).sorted
+          row("counted", g, names, s.rows, s.estimated, null, null, null, g.orders.size)
+        }
+      case g: GroupErrors =>
+        sorted(g.sets).map { case (_, e) =>
+          val (lower, value, upper) = e.factor
+          row("corrected", g, g.tables.sorted, null, null, value, lower, upper, null)
+        }
+    }
+  }
+
+  /** Waits until what has run is told: Spark tells it after the query. */
+  def settle(session: SparkSession): Unit = {
+    Try(session.sparkContext.listenerBus.waitUntilEmpty(WaitMillis))
+    History.settle(WaitMillis)
+  }
+
+  private def sorted[A](sets: Map[Set[Int], A]): Vector[(Vector[Int], A)] =
+    sets.toVector.map { case (set, a) => set.toVector.sorted -> a }.sortBy(s => (s._1.size, s._1.mkString(",")))
+
+  private def row(kind: String, e: HistoryEntry, names: Vector[String], rest: Any*): Seq[Any] = {
+    val numbers = rest.toVector
+    Seq[Any](kind, e.key, names) ++ numbers.init ++ Seq[Any](e.runs, numbers.last, TimeUnit.SECONDS.toMicros(e.at))
+  }
+
+  /** Milliseconds: the bus is behind by no more, unless a listener hangs. */
+  private val WaitMillis = 2000L
+}

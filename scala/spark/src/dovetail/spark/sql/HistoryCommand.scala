@@ -1,0 +1,47 @@
+package org.apache.spark.sql.dovetail.sql
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.dovetail.base.ErrorCondition.NotRecognizable
+import org.apache.spark.sql.dovetail.group.JoinGroup
+import org.apache.spark.sql.dovetail.history.{History, HistoryFile, HistoryForms, ShowHistory}
+import org.apache.spark.sql.dovetail.leaf.GivenRows.{OfQuery, OfTable, Subject}
+import org.apache.spark.sql.dovetail.steer.JsonFile
+
+/** The statements about the history of queries; each tells in one line what was done. Below [[SteerCommand]]. */
+object HistoryCommand {
+
+  def forget(session: SparkSession, of: Option[Subject]): String = {
+    ShowHistory.settle(session)
+    val history = History(session)
+    val gone    = of match {
+      case None                => history.forget(_ => true)
+      case Some(OfTable(name)) =>
+        val tables = HistoryForms.tables(new PlannedQuery(session, s"SELECT * FROM $name", Asker).top).toSet
+        history.forget(_.tables.exists(tables))
+      case Some(OfQuery(sql)) =>
+        val query = new PlannedQuery(session, sql, Asker)
+        val keys  = query.top.collect { case JoinGroup(group) => query.ordering.historyKeys(group) }.flatten.toSet
+        if (keys.isEmpty) throw NotRecognizable(
+          s"$Asker: this query has no joins by which the history would know it: $sql.",
+          "asker" -> Asker
+        )
+        history.forget(e => keys(e.key))
+    }
+    s"$gone entries of the history removed"
+  }
+
+  def save(session: SparkSession, path: String): String = {
+    ShowHistory.settle(session)
+    val entries = History(session).now.entries
+    JsonFile.write(session, path, HistoryFile.toJson(entries))
+    s"${entries.size} entries of the history written to $path"
+  }
+
+  def load(session: SparkSession, path: String): String = {
+    val entries = JsonFile.read(session, path)(HistoryFile.fromJson)
+    History(session).take(entries)
+    s"${entries.size} entries of the history read from $path"
+  }
+
+  private val Asker = "DOVETAIL FORGET HISTORY"
+}

@@ -1,0 +1,306 @@
+package org.apache.spark.sql.dovetail
+
+import java.nio.file.{Files, Path}
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.dovetail.base.{BoundedJson, DovetailConf}
+import org.apache.spark.sql.dovetail.history.{
+  EstimateErrors,
+  GroupErrors,
+  GroupRuns,
+  History,
+  HistoryFile,
+  MeasuredOrder,
+  ShowHistory
+}
+import org.apache.spark.sql.dovetail.report.{DataStamp, GroupReport}
+import org.scalatest.BeforeAndAfterEach
+
+/** What queries did is what the next ones are planned with: exact rows, where the same ran over the same data. */
+class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
+  private val tables = Seq("h_fact", "h_a", "h_b", "h_c")
+
+  // of a fact's rows the most frequent value of `a` has nine tenths: no statistics of one table tell
+  override def beforeEach(): Unit = {
+    super.beforeEach()
+    write("h_fact", "SELECT id, if(id % 10 = 0, id % 100, 7) AS a, id % 50 AS b, id % 20 AS c FROM range(4000)")
+    write("h_a", "SELECT id AS k, if(id = 7, 'hot', concat('cold', id)) AS name FROM range(100)")
+    write("h_b", "SELECT id AS k, id % 5 AS v FROM range(50)")
+    write("h_c", "SELECT id AS k, id % 4 AS v FROM range(20)")
+  }
+
+  override def afterEach(): Unit = { withTables(tables: _*)(()); super.afterEach() }
+
+  private def write(table: String, query: String): Unit =
+    spark.sql(s"CREATE TABLE $table USING parquet AS SELECT /*+ COALESCE(1) */ * FROM ($query)")
+
+  private val star = "SELECT f.id, a.name, b.v, c.v FROM h_fact f JOIN h_a a ON f.a = a.k JOIN h_b b ON f.b = b.k " +
+    "JOIN h_c c ON f.c = c.k WHERE a.name = 'hot' AND b.v = 1 AND c.v = 2"
+
+  /** A history of its own. */
+  private def remembering[A](settings: (String, String)*)(body: Path => A): A = withDirectory { directory =>
+    withConf(
+      settings ++ Seq(
+        DovetailConf.HistoryEnabled.key        -> "true",
+        DovetailConf.StorePath.key             -> directory.resolve("store").toString,
+        "spark.sql.adaptive.enabled"           -> "false",
+        "spark.sql.autoBroadcastJoinThreshold" -> "-1"
+      ): _*
+    )(withoutIdempotenceCheck(body(directory.resolve("store"))))
+  }
+
+  private def runs(sql: String): Seq[Row] = {
+    val rows = spark.sql(sql).collect().toSeq; ShowHistory.settle(spark); rows
+  }
+
+  private def group(sql: String): GroupReport = traced(sql)._2.groups.head
+
+  /** Rows of all that the plan joins, by relations, with their sources. */
+  private def sizes(sql: String): Map[Set[String], (Double, String)] = {
+    val g     = group(sql)
+    val joins = g.after.orElse(g.before).get.joins
+    (g.relations.map(r => Set(r.name) -> r.rows.get) ++ joins.map(j => j.relations.toSet -> j.rows)).map {
+      case (set, e) => set -> ((e.value, e.source.name))
+    }.toMap
+  }
+
+  private def counted(sql: String): Map[Set[String], Double] =
+    sizes(sql).collect { case (set, (rows, "history")) => set -> rows }
+
+  /** What the history has counted itself. */
+  private def recorded: Map[Set[String], Long] = {
+    val shown = spark.sql("SELECT relations, rows FROM dovetail_history() WHERE kind = 'counted'").collect()
+    shown.map(r => r.getSeq[String](0).map(_.split('.').last).toSet -> r.getLong(1)).toMap
+  }
+
+  private def count(sql: String): Double = dovetail(on = false)(spark.sql(sql).count().toDouble)
+
+  test("a query that has run is planned with its rows, each with its source; the answer stays") {
+    remembering() { _ =>
+      assert(counted(star).isEmpty)
+      val first = runs(star)
+      val known = counted(star)
+      assert(known(Set("h_a")) == 1.0 && known(Set("h_b")) == 10.0 && known(Set("h_c")) == 5.0)
+      assert(known(Set("h_fact", "h_a", "h_b", "h_c")) == first.size.toDouble)
+      assert(runs(star).toSet == first.toSet)
+      dovetail(on = false)(assert(spark.sql(star).collect().toSet == first.toSet))
+    }
+  }
+
+  test("another query finds the parts that it has in common") {
+    remembering() { _ =>
+      runs(star)
+      val other =
+        "SELECT max(x.id), y.name FROM h_a y, h_b z, h_fact x WHERE x.b = z.k AND y.k = x.a AND z.v = 1 AND " +
+          "y.name = 'hot' GROUP BY y.name"
+      val known = counted(other)
+      assert(known(Set("h_a")) == 1.0 && known(Set("h_b")) == 10.0, sizes(other))
+      // of the fact, rows without a key of `c` were left out there, and are not here
+      assert(!known.contains(Set("h_fact")))
+    }
+  }
+
+  test("a count below a limit is none") {
+    remembering() { _ =>
+      runs(s"$star LIMIT 1")
+      // exchanges below are read to their end
+      assert(recorded.contains(Set("h_a")) && !recorded.contains(Set("h_fact", "h_a", "h_b", "h_c")), recorded)
+      withConf("spark.sql.autoBroadcastJoinThreshold" -> "10485760") {
+        spark.sql("DOVETAIL FORGET HISTORY")
+        runs(s"$star LIMIT 1")
+        assert(recorded.keySet == Set(Set("h_a"), Set("h_b"), Set("h_c")), recorded)
+      }
+    }
+  }
+
+  test("an input of a sort-merge join that was sorted before is not counted: the join stops early") {
+    remembering() { _ =>
+      withTables("h_left", "h_right", "h_third") {
+        for ((t, n) <- Seq("h_left" -> 4000, "h_right" -> 100, "h_third" -> 4000))
+          spark.range(0, n.toLong, 1, 1).selectExpr("id AS k", "id AS v").write.format("parquet")
+            .bucketBy(2, "k").sortBy("k").saveAsTable(t)
+        val sql = "SELECT l.v, r.v FROM h_left l JOIN h_right r ON l.k = r.k JOIN h_third t ON t.k = l.k"
+        runs(sql)
+        assert(recorded == Map(Set("h_left", "h_right", "h_third") -> 100L))
+      }
+    }
+  }
+
+  test("rows of data that has grown are scaled, without an upper bound; other data has no history") {
+    remembering() { _ =>
+      runs(star)
+      spark.sql("INSERT INTO h_fact SELECT id, 7, id % 50, id % 20 FROM range(4000)")
+      val all   = Set("h_fact", "h_a", "h_b", "h_c")
+      val g     = group(star)
+      val whole = g.after.orElse(g.before).get.joins.find(_.relations.toSet == all).get.rows
+      assert(whole.source.name == "history" && whole.value > count(star) / 3 && whole.upper > whole.value, whole)
+      assert(sizes(star)(Set("h_a")) == ((1.0, "history")))
+      spark.sql("INSERT OVERWRITE h_fact SELECT id, 1, 1, 1 FROM range(10)")
+      assert(!counted(star).contains(all) && counted(star)(Set("h_a")) == 1.0)
+    }
+  }
+
+  test("other constants are corrected by how far off the estimates were, with bounds") {
+    remembering() { _ =>
+      def of(v: Int) = star.replace("b.v = 1", s"b.v = $v").replace("'hot'", "'cold20'")
+      (0 to 2).foreach(v => runs(of(v)))
+      val g = group(of(3))
+      val e = g.relations.find(_.name == "h_b").get.rows.get
+      assert(
+        e.source.name == "history" && e.lower < e.value && e.value < e.upper && e.lower <= 10.0 && e.upper >= 10.0,
+        e
+      )
+      assert(counted(of(2))(Set("h_b")) == 10.0)
+    }
+  }
+
+  test("functions that may answer otherwise next time leave no history") {
+    remembering() { _ =>
+      spark.udf.register("h_odd", (i: Long) => i % 2 == 1)
+      Seq("h_odd(k)", "rand() < 0.99", "k < (SELECT max(k) FROM h_c)").foreach { p =>
+        runs(star.replace("JOIN h_a a", s"JOIN (SELECT * FROM h_a WHERE $p) a"))
+        assert(recorded.isEmpty, p)
+      }
+    }
+  }
+
+  test("one switch: nothing is remembered, nothing is used") {
+    remembering() { store =>
+      withConf(DovetailConf.HistoryEnabled.key -> "false")(runs(star))
+      assert(counted(star).isEmpty)
+      runs(star)
+      assert(counted(star).nonEmpty)
+      withConf(DovetailConf.HistoryEnabled.key -> "false")(assert(counted(star).isEmpty))
+    }
+  }
+
+  test("it is told as a table, forgotten by table and by query, written to a file and read from it") {
+    remembering() { store =>
+      runs(star)
+      val shown = spark.sql("SELECT * FROM dovetail_history()").collect()
+      val whole = shown.filter(r => r.getAs[String]("kind") == "counted" && r.getSeq[String](2).size == 4)
+      assert(whole.length == 1 && whole.head.getAs[Long]("rows") == count(star).toLong)
+      assert(shown.exists(_.getAs[String]("kind") == "corrected"))
+      def say(sql: String) = spark.sql(s"DOVETAIL $sql").head().getString(0)
+      val file             = store.resolveSibling("history of a day.json").toString
+      assert(say(s"SAVE HISTORY '$file'").startsWith("2 entries"))
+      assert(say("FORGET HISTORY FOR TABLE h_a") == "2 entries of the history removed")
+      assert(counted(star).isEmpty)
+      assert(say(s"LOAD HISTORY '$file'").startsWith("2 entries"))
+      assert(counted(star).nonEmpty)
+      assert(say(s"FORGET HISTORY FOR $star") == "2 entries of the history removed")
+      runs(star)
+      assert(say("FORGET HISTORY") == "2 entries of the history removed")
+      assert(spark.sql("SELECT * FROM dovetail_history()").isEmpty)
+    }
+  }
+
+  test("orders converge: what is worse is left after one run, and nothing moves after that") {
+    remembering(DovetailConf.MinGain.key -> "0") { _ =>
+      // keys that go together: whatever is estimated is off by a factor of a hundred, in both directions
+      withTables("h_x", "h_y", "h_z") {
+        write("h_x", "SELECT id, id % 40 AS p, id % 40 AS q, if(id % 40 < 20, 1, id) AS r FROM range(8000)")
+        write("h_y", "SELECT id % 40 AS p, id % 40 AS q, id % 3 AS v FROM range(400)")
+        write("h_z", "SELECT if(id < 50, 1, id) AS r, id % 2 AS w FROM range(200)")
+        val sql =
+          "SELECT x.id FROM h_x x JOIN h_y y ON x.p = y.p AND x.q = y.q JOIN h_z z ON x.r = z.r JOIN h_a a ON " +
+            "a.k = x.p WHERE y.v = 1 AND z.w = 1 AND a.name <> 'hot'"
+        def joinRows =
+          spark.sql("SELECT max_by(join_rows, id) FROM dovetail_queries() WHERE runs > 0").head().getLong(0)
+        val rows  = (1 to 6).map { _ => runs(sql); joinRows }
+        val worse = rows.indices.tail.count(i => rows(i) > rows.take(i).min * 1.1)
+        assert(worse <= 1 && rows.takeRight(2).toSet.size == 1 && rows.last <= rows.min * 1.1, rows)
+        assert(rows.last <= rows.head * 1.1, rows)
+      }
+    }
+  }
+
+  private def historyIn(store: Path): History = new History(
+    new org.apache.spark.sql.dovetail.store.StoreFiles(
+      new org.apache.hadoop.fs.Path(store.toString),
+      spark.sessionState.newHadoopConf()
+    )
+  )
+
+  private def entry(key: String, runs: Int = 1): GroupRuns = {
+    val relation = GroupRuns.OfRelation("r", Vector("t"), DataStamp(1L, 1, 1L, 1L))
+    GroupRuns(key, Vector(relation), Map(Set(0) -> GroupRuns.OfSet("r", 7L, 3.0)), Vector.empty, runs, 1000L)
+  }
+
+  test("two applications that write at once lose nothing") {
+    withDirectory { directory =>
+      val writers = (0 until 2).map { w =>
+        val history = historyIn(directory)
+        new Thread(() =>
+          (0 until 20).foreach { i => history.add(Seq(s"$w-$i"))((key, _) => entry(key)); history.save() }
+        )
+      }
+      writers.foreach(_.start())
+      writers.foreach(_.join())
+      assert(historyIn(directory).now.entries.map(_.key).toSet == (for (w <- 0 to 1; i <- 0 until 20)
+        yield s"$w-$i").toSet)
+    }
+  }
+
+  test("the file is bounded: entries of few runs leave first") {
+    withDirectory { directory =>
+      val history = historyIn(directory)
+      val many    = (0 until 40000).map(i => f"$i%06d")
+      history.add(many)((key, _) => entry(key, runs = if (key.endsWith("7")) 9 else 1))
+      history.save()
+      val kept = historyIn(directory).now.entries
+      assert(Files.size(directory.resolve("history.json")) < (8L << 20))
+      assert(kept.size < many.size && many.filter(_.endsWith("7")).toSet.subsetOf(kept.map(_.key).toSet), kept.size)
+    }
+  }
+
+  test("what is kept comes back from JSON as it was; nonsense is left out") {
+    val errors =
+      GroupErrors("~e", Vector("t"), DataStamp(-5L, 2, 3L, 4L), Map(Set(0, 2) -> EstimateErrors(3, -0.5, 1e-9)), 2, 5L)
+    val orders = Vector(MeasuredOrder("(0 1)", 2, "q", 17L))
+    val all    = Vector(entry("a").copy(orders = orders), errors)
+    assert(HistoryFile.fromJson(HistoryFile.toJson(all)) == all)
+    val json = HistoryFile.toJson(all).toString
+    for (wrong <- Seq(json.replace("0 r 7", "9 r 7"), json.replace("0 r 7", "0 r"), json.replace("0 r 7", "0 r 1e99")))
+      assert(HistoryFile.fromJson(BoundedJson.read(wrong.getBytes("UTF-8"))) == Vector(errors), wrong)
+  }
+
+  test("errors of estimates: the mean, drawn to none while there are few, and bounds that hold most values") {
+    val once = EstimateErrors.none + (1000.0, 10.0)
+    assert(math.abs(once.factor._2 - 10.0) < 1e-9 && once.factor._1 < 1.0 && once.factor._3 > 100.0)
+    val random = new scala.util.Random(1)
+    val drawn  = Vector.fill(400)(20.0 * math.exp(0.5 * random.nextGaussian()))
+    val known  = drawn.take(200).foldLeft(EstimateErrors.none)((e, x) => e + (x * 1000, 1000))
+    val inside = drawn.drop(200).count(x => x >= known.factor._1 && x <= known.factor._3)
+    assert(math.abs(known.factor._2 - 20.0) < 2.0 && inside >= 180 && known.factor._3 / known.factor._1 < 20.0)
+  }
+
+  test("it outlives the application: another one finds what was written, and adds to it") {
+    remembering() { store =>
+      runs(star)
+      val mine = History(spark)
+      mine.save()
+      val text = Files.readString(store.resolve("history.json"))
+      // no constants of the query
+      assert(text.contains("h_fact") && !text.contains("hot"), text)
+      assert(historyIn(store).now.entries.map(_.key).toSet == mine.now.entries.map(_.key).toSet)
+    }
+  }
+
+  test("a file that is broken is no history, and is not written over; queries run") {
+    remembering() { store =>
+      Files.createDirectories(store)
+      Seq("", "{", "[]", "{\"version\": 1, \"history\": [{\"kind\": \"runs\"}, 5]}", "{\"version\": 9}").foreach {
+        text =>
+          val broken = Files.createTempDirectory(store, "broken")
+          Files.writeString(broken.resolve("history.json"), text)
+          withConf(DovetailConf.StorePath.key -> broken.toString) {
+            assert(counted(star).isEmpty)
+            assert(runs(star).nonEmpty)
+            History(spark).save()
+            if (!text.contains("runs")) assert(Files.readString(broken.resolve("history.json")) == text)
+          }
+      }
+    }
+  }
+}
