@@ -82,7 +82,7 @@ def text(page: str) -> str:
 def test_the_sql_reference_has_every_function_and_column(spark: SparkSession) -> None:
     page = re.sub("</?code>", "`", text("reference/functions.md"))
     functions = [row[0].rsplit(".", 1)[-1] for row in _sql.rows(spark, "SHOW FUNCTIONS LIKE 'dovetail_*'")]
-    assert len(functions) == 9
+    assert len(functions) == 10
     for function in functions:
         assert f"`{function}(" in page, function
         argument = "" if f"`{function}()`" in page else "'t'"

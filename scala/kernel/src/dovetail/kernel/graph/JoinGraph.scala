@@ -31,7 +31,7 @@ final case class Relation(
 
   /** The same relation, with a number of rows that somebody knows better; its sample is one of so many rows. */
   def withRows(rows: Estimate): Relation = copy(
-    profile = profile.copy(rows = rows, baseRows = math.max(profile.baseRows, rows.value)),
+    profile = profile.copy(rows = rows.bounded(profile.rows.upper), baseRows = math.max(profile.baseRows, rows.value)),
     sample = sample.filter(s => s.rows > 0 && s.rows <= rows.value).map(s =>
       s.copy(complete = s.complete && s.rows == rows.value, fraction = s.rows / rows.value)
     )

@@ -50,7 +50,9 @@ final class CardinalityModel(graph: JoinGraph) {
     else {
       val size = known.get.sizeOf(relations, count)
       size.known match {
-        case Some(rows) => SetSize(rows.value, rows.upper, rows.upper)
+        case Some(rows) =>
+          val most = if (rows.upper == rows.value) rows.value else rows.bounded(estimated(relations, count).upper).upper
+          SetSize(rows.value, most, most)
         case None       =>
           val own  = estimated(relations, count)
           val rows = corrected(own.rows, size)
@@ -72,7 +74,7 @@ final class CardinalityModel(graph: JoinGraph) {
       known.map(_.sizeOf(relations, relations.length)).fold(own) { size =>
         val value  = corrected(own.value, size)
         def around = if (size.correction == 1.0) own else Estimate.upTo(value, math.max(value, own.upper), source)
-        size.known.getOrElse(around)
+        size.known.fold(around)(_.bounded(own.upper))
       }
     }
 

@@ -75,7 +75,8 @@ private object DataStamps {
     override def before(newest: Long): DataStamp = of(files.filter(_.getModificationTime <= newest))
 
     private def of(some: Vector[FileStatus]): DataStamp = some.foldLeft(DataStamp(0L, 0, 0L, 0L)) { (sum, f) =>
-      val named = hash(f.getPath.toString)
+      // a table has thousands of files, and a path knows the hash of its URI
+      val named = XXH64.hashInt(f.getPath.toUri.hashCode, Seed)
       sum + DataStamp(
         XXH64.hashLong(f.getModificationTime, XXH64.hashLong(f.getLen, named)),
         1,

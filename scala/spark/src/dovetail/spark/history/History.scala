@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.history
 
 import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, ScheduledExecutorService, TimeUnit}
-import java.util.concurrent.atomic.AtomicBoolean
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.FailOpen
@@ -104,8 +104,8 @@ final class History(files: StoreFiles) {
 object History {
   val NanosPerMilli = 1000000L
 
-  /** Bytes of the file: some thousand groups. It is read once per application, in some 50 ms. */
-  private val MostBytes = 4L << 20
+  /** Bytes of the file: some thousand groups, which take ten times as much in memory. */
+  private val MostBytes = 1L << 20
 
   /** Seconds in which the file is written once. */
   private val WriteAfterSeconds = 5L
@@ -119,6 +119,13 @@ object History {
   /** Further runs that count. */
   private val MostRuns = 30
 
+  /** Runs of queries that wait to be told. */
+  private val MostWaiting = 200
+
+  /** Milliseconds that the end of a JVM may wait for the file to be written. */
+  private val EndMillis = 2000L
+
+  private val waiting   = new AtomicInteger
   private val stores                                = new ConcurrentHashMap[StatisticsStore, History]()
   private lazy val thread: ScheduledExecutorService =
     ThreadUtils.newDaemonSingleThreadScheduledExecutor("dovetail-history")
@@ -128,23 +135,30 @@ object History {
     s => {
       val history = new History(s.files)
       ShutdownHookManager.addShutdownHook(ShutdownHookManager.SPARK_CONTEXT_SHUTDOWN_PRIORITY - 1)(() =>
-        FailOpen("writing the history of queries", (_: String) => ())(history.save())
+        // aside: a store that does not answer must not keep the JVM
+        Aside.start(
+          "dovetail-history-end",
+          () => FailOpen("writing the history of queries", (_: String) => ())(history.save())
+        ).join(EndMillis)
       )
       history
     }
   )
 
-  /** Runs in the history's thread, so that no query waits for it. */
-  def later(seconds: Long)(body: => Unit): Unit = {
-    thread.schedule(
-      new Runnable {
-        override def run(): Unit = FailOpen("keeping the history of queries", (_: String) => ())(body)
-      },
-      seconds,
-      TimeUnit.SECONDS
-    )
-    ()
-  }
+  /**
+   * Runs in the history's thread, so that no query waits for it. Where that thread waits for a store, not more than
+   * [[MostWaiting]] pieces of work pile up; what comes then is left out.
+   */
+  def later(seconds: Long)(body: => Unit): Unit =
+    if (waiting.incrementAndGet() > MostWaiting) { waiting.decrementAndGet(); () }
+    else {
+      val work: Runnable = () => {
+        waiting.decrementAndGet()
+        FailOpen("keeping the history of queries", (_: String) => ())(body)
+      }
+      thread.schedule(work, seconds, TimeUnit.SECONDS)
+      ()
+    }
 
   /** Waits until all that was told so far is in the histories. */
   def settle(millis: Long): Unit = {

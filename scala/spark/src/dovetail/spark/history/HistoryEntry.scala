@@ -146,6 +146,10 @@ final case class EstimateErrors(n: Int, sum: Double, squares: Double) {
     EstimateErrors(n + 1, sum + error, squares + error * error)
   }
 
+  /** Numbers that runs can have told. */
+  def possible: Boolean =
+    n > 0 && math.abs(sum) <= n * MostError && squares >= 0.0 && squares <= n * MostError * MostError
+
   /** What to multiply an estimate by: lower bound, value, upper bound. */
   def factor: (Double, Double, Double) = {
     val mean     = sum / (n + 1)
@@ -157,6 +161,9 @@ final case class EstimateErrors(n: Int, sum: Double, squares: Double) {
 
 object EstimateErrors {
   val none: EstimateErrors = EstimateErrors(0, 0.0, 0.0)
+
+  /** The largest logarithm of an error: estimates end at 1e30. */
+  private val MostError = 70.0
 
   /** Standard deviation of the logarithm of true over estimated rows: a factor of three, as bare tables have it. */
   private val Prior = math.log(3.0)

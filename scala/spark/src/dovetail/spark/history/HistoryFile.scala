@@ -74,11 +74,14 @@ object HistoryFile {
           )
           val rows  = sets.map(s => of(s(0)) -> GroupRuns.OfSet(s(1), s(2).toLong, s(3).toDouble))
           val found = GroupRuns(key, relations, rows.toMap, orders, runs, at)
-          Some(found).filter(g => g.sets.keys.forall(_.forall(g.relations.indices.contains)))
+          Some(found).filter(g =>
+            g.sets.forall { case (set, s) => s.rows >= 0L && set.forall(g.relations.indices.contains) }
+          )
         case "errors" =>
           val errors = sets.map(s => of(s(0)) -> EstimateErrors(s(1).toInt, s(2).toDouble, s(3).toDouble))
           val tables = elements(node.path("tables")).map(_.asText)
-          Some(GroupErrors(key, tables, stamp(fields(node.path("data").asText)), errors.toMap, runs, at))
+          val found  = GroupErrors(key, tables, stamp(fields(node.path("data").asText)), errors.toMap, runs, at)
+          Some(found).filter(_.sets.values.forall(_.possible))
         case _ => None
       }
     } catch { case _: NumberFormatException | _: IndexOutOfBoundsException => None }

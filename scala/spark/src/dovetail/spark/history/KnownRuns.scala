@@ -4,7 +4,7 @@ import dovetail.kernel.graph.{JoinGraph, KnownSize}
 import dovetail.kernel.profile.{Estimate, Source}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.report.DataStamp
 
 /**
@@ -32,10 +32,17 @@ final class KnownRuns(session: SparkSession) {
       reduced: Set[Int],
       forms: => HistoryForms
   ): KnownGroup =
-    if (index.isEmpty) KnownGroup.unknown(graph)
-    else {
-      val named          = forms
-      val whole          = for (w <- named.whole; runs <- index.runs(w.key)) yield (w.order, runs)
+    if (leaves.size > MostRelations || index.isEmpty) KnownGroup.unknown(graph)
+    else FailOpen("looking into the history", (_: String) => KnownGroup.unknown(graph))(known(graph, leaves, reduced, forms))
+
+  private def known(
+      graph: JoinGraph,
+      leaves: Vector[LogicalPlan],
+      reduced: Set[Int],
+      named: HistoryForms
+  ): KnownGroup = {
+      val whole =
+        for (w <- named.whole; runs <- index.runs(w.key) if runs.relations.size == leaves.size) yield (w.order, runs)
       val (sets, orders) = whole.fold((parts(named, leaves), Vector.empty[MeasuredOrder])) { case (order, runs) =>
         val changes = order.indices.map(i => change(leaves(order(i)), runs.relations(i)))
         (
@@ -74,7 +81,7 @@ final class KnownRuns(session: SparkSession) {
       errors <- index.errors(whole.key)
       now    <- leaves.map(stamps(_)).foldLeft(Option(NoData))((sum, s) => for (a <- sum; b <- s) yield a + b)
       if now == errors.data
-    } yield errors.sets.map { case (set, e) =>
+    } yield errors.sets.filter(_._1.forall(leaves.indices.contains)).map { case (set, e) =>
       val (lower, value, upper) = e.factor
       set.map(whole.order) -> (KnownSize.Factor(value, lower, upper): KnownSize)
     }
@@ -94,7 +101,10 @@ final class KnownRuns(session: SparkSession) {
     }
 }
 
-private object KnownRuns {
+object KnownRuns {
+
+  /** Relations of a group beyond which its form takes longer than planning should wait for a look-up. */
+  val MostRelations = 40
 
   /** Data that has not grown. */
   private val Same = 1.0

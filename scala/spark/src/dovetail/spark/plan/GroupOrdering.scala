@@ -97,7 +97,7 @@ final class GroupOrdering(
 
   private def reported(ready: PreparedGroup, decision: Decision, reduced: Set[Int], detailed: Boolean): GroupReport = {
     val report = GroupReport.searched(ready.graph, ready.leaves, decision, planner.basis, detailed)
-    if (detailed || !remembers) report
+    if (detailed || !remembers || ready.leaves.size > KnownRuns.MostRelations) report
     else {
       val tree    = if (decision.taken) decision.outcome.best else decision.outcome.original
       val planned = ready.estimated.relations.map(_.profile.rows.value)
