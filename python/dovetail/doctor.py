@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
@@ -188,26 +189,39 @@ def _jar() -> Check:
 
 def _session() -> Check:
     try:
-        probe = subprocess.run(
-            [sys.executable, "-c", _PROBE],
-            capture_output=True,
-            text=True,
-            timeout=SESSION_SECONDS,
-            check=False,
-            env={**os.environ, _JVM_OPTIONS: f"{os.environ.get(_JVM_OPTIONS, '')} {_LEAN_JVM}".strip()},
-        )
+        stdout, stderr = _probed()
     except subprocess.TimeoutExpired:
         fix = "check for a proxy or firewall between Python and its JVM on localhost, and for a lack of memory"
         return Check("session", "failed", f"did not start within {SESSION_SECONDS} s", fix)
-    for line in probe.stdout.splitlines():
+    for line in stdout.splitlines():
         if line.startswith(_MARK):
             status = json.loads(line.removeprefix(_MARK))
             return Check(
                 "session", "ok", f"dovetail_version() returns {status['version']} on Spark {status['spark_version']}"
             )
     # Python's error is last, and may go on with a stack of Java's: what caused it is the last line that is no frame
-    told = [line.strip() for line in probe.stderr.splitlines() if line.strip() and not _JAVA_FRAME.match(line)]
-    return Check("session", "failed", (told or ["no output"])[-1], _session_fix(probe.stderr))
+    told = [line.strip() for line in stderr.splitlines() if line.strip() and not _JAVA_FRAME.match(line)]
+    return Check("session", "failed", (told or ["no output"])[-1], _session_fix(stderr))
+
+
+def _probed() -> tuple[str, str]:
+    """What the probe writes to stdout and stderr. However this ends, probe and JVM, which are a group, end too."""
+    environ = {**os.environ, _JVM_OPTIONS: f"{os.environ.get(_JVM_OPTIONS, '')} {_LEAN_JVM}".strip()}
+    with subprocess.Popen(
+        [sys.executable, "-c", _PROBE],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environ,
+        start_new_session=True,
+    ) as probe:
+        try:
+            return probe.communicate(timeout=SESSION_SECONDS)
+        except BaseException:
+            if hasattr(os, "killpg"):
+                os.killpg(probe.pid, signal.SIGKILL)
+            probe.kill()
+            raise
 
 
 def _session_fix(stderr: str) -> str:

@@ -30,9 +30,6 @@ _NO_TABLE = (
 # What to do about an error of Spark's, by its name.
 _HINTS = {"TABLE_OR_VIEW_NOT_FOUND": _NO_TABLE}
 
-# Loggers that tell once more what is raised: py4j's, of broken connections.
-_TALKATIVE = ("py4j.java_gateway", "py4j.clientserver")
-
 # Signals that are looked at, one byte each; the first Ctrl-C is enough.
 _SIGNALS = 64
 
@@ -52,7 +49,7 @@ def exit_code() -> Iterator[Ended]:
         KeyboardInterrupt: Ctrl-C was pressed, whatever came of it.
     """
     ended = Ended()
-    with warnings.catch_warnings(), _silent(*_TALKATIVE), _ctrl_c() as pressed:
+    with warnings.catch_warnings(), _no_log(), _ctrl_c() as pressed:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", DovetailWarning)
         warnings.showwarning = lambda message, *_, **__: tell(f"warning: {message}")
@@ -114,12 +111,11 @@ def _text(error: Exception) -> str:
 
 
 @contextmanager
-def _silent(*loggers: str) -> Iterator[None]:
-    before = {name: logging.getLogger(name).disabled for name in loggers}
-    for name in loggers:
-        logging.getLogger(name).disabled = True
+def _no_log() -> Iterator[None]:
+    """What is logged in Python goes nowhere: py4j tells there once more of a connection that Ctrl-C has broken."""
+    nowhere = logging.NullHandler()
+    logging.getLogger().addHandler(nowhere)
     try:
         yield
     finally:
-        for name, disabled in before.items():
-            logging.getLogger(name).disabled = disabled
+        logging.getLogger().removeHandler(nowhere)

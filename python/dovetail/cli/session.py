@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 import dovetail
-from dovetail import _spark_errors
+from dovetail import _py4j, _spark_errors
 from dovetail.cli import views
 from dovetail.cli.words import Parser, Words, WrongWordsError
 from dovetail.config import Config
@@ -108,6 +108,9 @@ def _started(remote: str | None, master: str, conf: dict[str, str], verbose: boo
     with _output_of_the_jvm(verbose) as log:
         try:
             return (builder if elsewhere else dovetail.enable(builder)).getOrCreate()
+        except KeyboardInterrupt as interrupt:
+            _py4j.kill_launched(interrupt)
+            raise
         except Exception as error:
             if _spark_errors.condition(error) != "JAVA_GATEWAY_EXITED":
                 raise

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,9 @@ from dovetail import doctor
 from dovetail.cli import commands
 from dovetail.cli.session import cause
 from dovetail.jars import pyspark_version
+
+# Seconds in which a JVM ends whose Python has ended, on a loaded machine.
+JVM_SECONDS = 30
 
 # Puts typer's and rich's finders out of the way, as on a machine without them.
 WITHOUT_EXTRAS = """
@@ -214,12 +218,14 @@ def test_ctrl_c_at_import_is_one_line(run_python) -> None:  # type: ignore[no-un
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "dovetail: interrupted\n")
 
 
+LONG = ("compare", "SELECT count(*) FROM range(100000000000) WHERE id % 3 = 1")
+
+
 # Seconds after which Ctrl-C is pressed: while the JVM starts, while the session starts, and later.
-@pytest.mark.parametrize("after", [1.5, 3, 8])
-def test_ctrl_c_is_one_line(after: float, tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "dovetail", "compare", "SELECT count(*) FROM range(100000000000) WHERE id % 3 = 1"]
+@pytest.mark.parametrize(("words", "after"), [(LONG, 1.5), (LONG, 3), (LONG, 8), (("doctor",), 2)])
+def test_ctrl_c_is_one_line_and_leaves_no_jvm(words: tuple[str, ...], after: float, tmp_path: Path) -> None:
     with subprocess.Popen(
-        words,
+        [sys.executable, "-m", "dovetail", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -232,6 +238,21 @@ def test_ctrl_c_is_one_line(after: float, tmp_path: Path) -> None:
         os.killpg(command.pid, signal.SIGINT)
         out, err = command.communicate(timeout=60)
     assert (command.returncode, out, err) == (130, "", "dovetail: interrupted\n")
+    end = time.monotonic() + JVM_SECONDS
+    while living(tmp_path) and time.monotonic() < end:
+        time.sleep(0.2)
+    assert living(tmp_path) == []
+
+
+def living(directory: Path) -> list[int]:
+    """Processes that were started in a directory; none where the system does not tell."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        # one that has just ended, or another user's
+        with suppress(OSError):
+            if (process / "cwd").readlink() == directory:
+                found.append(int(process.name))
+    return found
 
 
 def environment() -> dict[str, str]:
