@@ -14,21 +14,27 @@
 These calls use SQL, so they also work over Spark Connect. The import does not need pyspark.
 """
 
-from dovetail import errors, pins, rows
-from dovetail._attach import Attached, attach
-from dovetail._history import SubplanHistory, history
-from dovetail._version import __version__
-from dovetail.advice import Advice, TableAdvice, advise
-from dovetail.analysis import analyze
-from dovetail.calibration import Calibration, CostConstant, calibrate
-from dovetail.comparison import Comparison, Run, compare
-from dovetail.config import Config
-from dovetail.errors import DovetailError, DovetailWarning, NotEnabledError
-from dovetail.explanation import Explanation, explain
-from dovetail.jars import jar_path
-from dovetail.probe import Status, status, version
-from dovetail.session import enable
-from dovetail.statistics import ColumnStats, DatabaseStats, PartitionStats, TableStats, stats
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dovetail import errors, pins, rows
+    from dovetail._attach import Attached, attach
+    from dovetail._history import SubplanHistory, history
+    from dovetail._version import __version__
+    from dovetail.advice import Advice, TableAdvice, advise
+    from dovetail.analysis import analyze
+    from dovetail.calibration import Calibration, CostConstant, calibrate
+    from dovetail.comparison import Comparison, Run, compare
+    from dovetail.config import Config
+    from dovetail.errors import DovetailError, DovetailWarning, NotEnabledError
+    from dovetail.explanation import Explanation, explain
+    from dovetail.jars import jar_path
+    from dovetail.probe import Status, status, version
+    from dovetail.session import enable
+    from dovetail.statistics import ColumnStats, DatabaseStats, PartitionStats, TableStats, stats
 
 __all__ = [
     "Advice",
@@ -66,3 +72,36 @@ __all__ = [
     "status",
     "version",
 ]
+
+# The names of each module. It is imported when one of them is first asked for: `import dovetail` takes no time, and
+# neither does a command that prints a path.
+_MODULES = {
+    "_attach": ("Attached", "attach"),
+    "_history": ("SubplanHistory", "history"),
+    "_version": ("__version__",),
+    "advice": ("Advice", "TableAdvice", "advise"),
+    "analysis": ("analyze",),
+    "calibration": ("Calibration", "CostConstant", "calibrate"),
+    "comparison": ("Comparison", "Run", "compare"),
+    "config": ("Config",),
+    "errors": ("DovetailError", "DovetailWarning", "NotEnabledError"),
+    "explanation": ("Explanation", "explain"),
+    "jars": ("jar_path",),
+    "probe": ("Status", "status", "version"),
+    "session": ("enable",),
+    "statistics": ("ColumnStats", "DatabaseStats", "PartitionStats", "TableStats", "stats"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'dovetail' has no attribute '{name}'")
+    module = importlib.import_module(f"dovetail.{_MODULE_OF.get(name, name)}")
+    found = getattr(module, name) if name in _MODULE_OF else module
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

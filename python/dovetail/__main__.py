@@ -1,26 +1,23 @@
-"""Entry point of `dovetail` and `python -m dovetail`; says what to install if a library is missing."""
+"""Entry point of `dovetail` and `python -m dovetail`: Ctrl-C ends it with one line, also while it is being imported."""
 
 from __future__ import annotations
 
 import sys
 
-_MISSING = """dovetail: the command line needs {module}, which is not installed.
-  pip install 'dovetail-spark[cli]'
-To print the path of the jar without the command line:
-  python -c 'import dovetail; print(dovetail.jar_path())'
-"""
+# 128 and the number of the signal, as shells have it.
+INTERRUPTED = 130
 
 
 def main() -> None:
-    """Runs the command line; exit code 2 if typer or rich is missing."""
+    """Runs the command line and ends the process."""
     try:
-        from dovetail.cli import app
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").split(".")[0] not in ("typer", "rich", "click"):
-            raise
-        sys.stderr.write(_MISSING.format(module=missing.name))
-        sys.exit(2)
-    app()
+        from dovetail.cli import main as run
+
+        code = run()
+    except KeyboardInterrupt:
+        sys.stderr.write("dovetail: interrupted\n")
+        code = INTERRUPTED
+    sys.exit(code)
 
 
 if __name__ == "__main__":

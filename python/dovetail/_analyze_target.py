@@ -176,8 +176,6 @@ def _named(spark: SparkSession, target: str) -> Table | Database:
     parts = parse_name(target)
     if len(parts) == 2 and "/" in parts[1]:
         return Table(parts, {}, (), quotes=_sql.quotes(spark), kind="path", label=target)
-    if len(parts) == 1 and _is_database_only(spark, parts[0]):
-        return database(spark, parts)
     try:
         return table(spark, parts)
     except AnalyzeError as no_table:
@@ -185,13 +183,6 @@ def _named(spark: SparkSession, target: str) -> Table | Database:
             return database(spark, parts)
         except TargetNotFoundError:
             raise no_table from no_table.__cause__
-
-
-def _is_database_only(spark: SparkSession, name: str) -> bool:
-    """Whether a database has this name, and no table or view. Asked first: pyspark logs each statement that fails."""
-    if name.lower() not in (row[0].lower() for row in _sql.rows(spark, "SHOW DATABASES")):
-        return False
-    return name.lower() not in (row["tableName"].lower() for row in _sql.rows(spark, "SHOW TABLES"))
 
 
 def table(spark: SparkSession, parts: tuple[str, ...]) -> Table:

@@ -4,6 +4,7 @@
   this before there is a session that could run SQL.
 * Jobs: tags by which jobs are cancelled, and how many of their tasks are done. A session runs one statement per thread,
   so that it cannot be asked by SQL about the statement that it runs.
+* Interrupt: the JVM that was being started, which would outlive its Python.
 * `attach`: a jar on the class path, extension points of a session, its parser, a copy of it. All of these are objects.
 
 A Spark Connect session has none of it. Callers ask `_sql.is_connect` first; there `_watch` uses Connect's own calls.
@@ -12,6 +13,8 @@ Metrics of a query need no py4j: DOVETAIL PROFILE and dovetail_explain return th
 
 from __future__ import annotations
 
+import subprocess
+import traceback
 from typing import TYPE_CHECKING, Any
 
 from dovetail._spark_errors import is_spark_error
@@ -39,6 +42,17 @@ def jvm_command() -> Sequence[str] | None:
         return None
     process = getattr(getattr(SparkContext, "_gateway", None), "proc", None)
     return None if process is None else process.args
+
+
+def kill_launched(interrupt: KeyboardInterrupt) -> None:
+    """Ends the JVM that pyspark was starting when it was interrupted, which would stay for ever.
+
+    Such a JVM does not yet watch whether its Python is there, and only the interrupted call knows its process.
+    """
+    for frame, _ in traceback.walk_tb(interrupt.__traceback__):
+        process = frame.f_locals.get("proc")
+        if frame.f_code.co_name == "launch_gateway" and isinstance(process, subprocess.Popen):
+            process.kill()
 
 
 def submitted_conf() -> SparkConf:

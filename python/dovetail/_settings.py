@@ -124,6 +124,19 @@ def with_needed(values: Mapping[str, Any]) -> dict[str, Any]:
     return {needed: value for name, (needed, value) in NEEDS.items() if name in values} | dict(values)
 
 
+def _unknown(name: str, known: list[str]) -> str:
+    """What to say of a setting that there is not: the nearest name, or all of them where none is near.
+
+    >>> _unknown("spark.dovetail.reorder.mingain", ["spark.dovetail.reorder.minGain", "spark.dovetail.enabled"])
+    'unknown setting spark.dovetail.reorder.mingain. Did you mean spark.dovetail.reorder.minGain?'
+    """
+    # what all keys begin with would make all of them similar
+    prefix = PREFIX if name.startswith(PREFIX) else ""
+    nearest = did_you_mean(name.removeprefix(prefix), [one.removeprefix(prefix) for one in known], most=1)
+    hint = nearest.replace("mean ", f"mean {prefix}") or f" Settings: {listing(sorted(known))}."
+    return f"unknown setting {name if prefix else repr(name)}.{hint}"
+
+
 class _WithNeeded(type):
     """Calls of the class get the settings that the given ones need: a field does not tell whether it was given."""
 
@@ -161,8 +174,7 @@ class ConfigBase(metaclass=_WithNeeded):
         conf = {}
         for name, value in with_needed(values).items():
             if name not in by_name:
-                hint = did_you_mean(name, list(by_name))
-                raise ConfigError(f"unknown setting '{name}'.{hint} Settings: {listing(sorted(by_name))}.")
+                raise ConfigError(_unknown(name, list(by_name)))
             setting = by_name[name]
             conf[setting.key] = setting.text(setting.check(value))
         return conf
@@ -179,8 +191,7 @@ class ConfigBase(metaclass=_WithNeeded):
             if key in by_key:
                 by_key[key].parse(value)
             elif key.startswith(PREFIX):
-                hint = did_you_mean(key, list(by_key))
-                raise ConfigError(f"unknown setting {key}.{hint} Settings: {listing(sorted(by_key))}.")
+                raise ConfigError(_unknown(key, list(by_key)))
 
     @classmethod
     def from_session(cls, spark: SparkSession) -> Self:

@@ -78,7 +78,12 @@ def own_error(error: BaseException) -> DovetailError | None:
     named = condition(error)
     if not named.startswith(PREFIX):
         return None
-    return _own(named, reason(error), _asked(error, "getSqlState"), _asked(error, "getMessageParameters") or {})
+    return _own(
+        named,
+        _line_of(named, str(error)) or reason(error),
+        _asked(error, "getSqlState"),
+        _asked(error, "getMessageParameters") or {},
+    )
 
 
 def reason(error: BaseException) -> str:
@@ -93,6 +98,11 @@ def reason(error: BaseException) -> str:
         causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
         return causes[-1] if causes else lines[1]
     return lines[0] if lines else type(error).__name__
+
+
+def _line_of(named: str, text: str) -> str:
+    """The line of an error's text that has the condition, from there on: what caused the error may follow."""
+    return next((line[line.index(f"[{named}]") :] for line in text.splitlines() if f"[{named}]" in line), "")
 
 
 def _own(named: str, text: str, state: str | None, parameters: dict[str, str]) -> DovetailError:

@@ -7,6 +7,8 @@ pyspark is imported inside the functions, so that `import dovetail` works withou
 from __future__ import annotations
 
 import json
+import logging
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +27,15 @@ ENABLED_KEY = "spark.dovetail.enabled"
 # True where a session reads backslashes in string literals as they stand (a legacy mode).
 ESCAPED_LITERALS_KEY = "spark.sql.parser.escapedStringLiterals"
 
+# pyspark's logger of errors that it raises.
+_QUERY_ERRORS = "SQLQueryContextLogger"
+
 _UNKNOWN_FUNCTION = ("UNRESOLVABLE_TABLE_VALUED_FUNCTION", "UNRESOLVED_ROUTINE")
 _NOT_ENABLED = (
-    "Dovetail is not on in this Spark session: it does not know dovetail_version(). Either the session was started "
-    "without it, or its jar is for another Spark line and switched itself off (the driver's log has one line that says "
-    "so). Start the session with dovetail.enable(SparkSession.builder).getOrCreate(), or spark-submit with the words "
-    "that `dovetail submit-args` prints; `dovetail doctor` checks the installation."
+    "Dovetail is not on in this Spark session. Start the session with "
+    "dovetail.enable(SparkSession.builder).getOrCreate(), or bring Dovetail to this one: dovetail.attach(spark). Under "
+    "spark-submit, pass the options that `dovetail submit-args` prints. If you did, the jar is for another Spark line "
+    "and has switched itself off: `dovetail doctor` checks the installation."
 )
 _NO_STATEMENTS = (
     "this session has Dovetail by dovetail.attach: its parser was made before, and knows no DOVETAIL statements, which "
@@ -46,12 +51,34 @@ def rows(spark: SparkSession, statement: str) -> list[Row]:
         DovetailError: Dovetail's jar refused it. Errors of Spark's own pass through.
     """
     try:
-        return spark.sql(statement).collect()
+        with _told_once():
+            return spark.sql(statement).collect()
     except Exception as error:
         ours = own_error(error)
         if ours is None:
             raise
-        raise ours from error
+        # all that Dovetail's jar has to say is in it; what is left out is the JVM's stack
+        raise ours from None
+
+
+@contextmanager
+def _told_once() -> Iterator[None]:
+    """An error that the body of a `with` raises in this thread is not also logged, with the JVM's stack, by pyspark."""
+    try:
+        from pyspark.logger import PySparkLogger
+    except ImportError:  # pyspark 3.5 logs no errors
+        yield
+        return
+    logger, thread = PySparkLogger.getLogger(_QUERY_ERRORS), threading.get_ident()
+
+    def others(record: logging.LogRecord) -> bool:
+        return record.thread != thread
+
+    logger.addFilter(others)
+    try:
+        yield
+    finally:
+        logger.removeFilter(others)
 
 
 def text_literal(spark: SparkSession, text: str) -> str:
@@ -80,7 +107,7 @@ def function_rows(spark: SparkSession, function: str, *arguments: str) -> list[d
         return [row.asDict() for row in rows(spark, f"SELECT * FROM {function}({literals})")]  # noqa: S608 - escaped
     except Exception as error:
         if is_spark_error(error) and condition(error).startswith(_UNKNOWN_FUNCTION) and function in str(error):
-            raise NotEnabledError(_NOT_ENABLED) from error
+            raise NotEnabledError(_NOT_ENABLED) from None
         raise
 
 
@@ -94,7 +121,7 @@ def statement_rows(spark: SparkSession, statement: str) -> list[Row]:
         return rows(spark, statement)
     except Exception as error:
         if is_spark_error(error) and condition(error) == "PARSE_SYNTAX_ERROR" and "'DOVETAIL'" in str(error):
-            raise NotEnabledError(_NO_STATEMENTS if has_dovetail(spark) else _NOT_ENABLED) from error
+            raise NotEnabledError(_NO_STATEMENTS if has_dovetail(spark) else _NOT_ENABLED) from None
         raise
 
 

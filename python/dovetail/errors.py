@@ -117,8 +117,8 @@ def listing(names: Iterable[str]) -> str:
     return (shown + (f" and {more} more" if more > 0 else "")) or "(none)"
 
 
-def did_you_mean(wrong: str, known: Sequence[str]) -> str:
-    """A sentence that proposes similar names, ignoring letter case; empty if there are none.
+def did_you_mean(wrong: str, known: Sequence[str], most: int = 3) -> str:
+    """A sentence that proposes the most similar names, ignoring letter case; empty if there are none.
 
     >>> did_you_mean("ss_itm_sk", ["ss_item_sk", "ss_store_sk", "d_year"])
     ' Did you mean ss_item_sk or ss_store_sk?'
@@ -126,5 +126,5 @@ def did_you_mean(wrong: str, known: Sequence[str]) -> str:
     ''
     """
     by_lower = {name.lower(): name for name in reversed(known)}
-    close = [by_lower[name] for name in get_close_matches(wrong.lower(), by_lower, n=3)]
+    close = [by_lower[name] for name in get_close_matches(wrong.lower(), by_lower, n=most)]
     return f" Did you mean {' or '.join(close)}?" if close else ""

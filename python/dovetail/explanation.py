@@ -25,6 +25,7 @@ _RENDER: Mapping[str, Callable[[Explanation], str]] = {
     "json": lambda found: json.dumps(found._data, indent=2),
     "mermaid": lambda found: mermaid.render(found._report),
 }
+FORMATS = tuple(_RENDER)
 _FORMAT_OF_SUFFIX = {".txt": "text", ".html": "html", ".htm": "html", ".json": "json", ".mmd": "mermaid"}
 
 

@@ -97,12 +97,14 @@ def line_of(spark_version: str) -> SparkLine:
         if (line.major, line.minor) == wanted:
             return line
     names = ", ".join(line.name for line in lines)
-    newer = wanted > (lines[-1].major, lines[-1].minor)
+    # the nearest line: of those above an older Spark the lowest, else the newest
+    nearest = next((line for line in lines if (line.major, line.minor) > wanted), lines[-1])
+    install = f"pip install 'pyspark=={nearest.name}.*'"
     advice = (
-        "This Spark is newer than all supported lines. Upgrade Dovetail (pip install -U dovetail-spark), or use "
-        f"pyspark {lines[-1].name} (pip install 'pyspark=={lines[-1].name}.*')."
-        if newer
-        else f"Use one of the supported Spark versions (pip install 'pyspark=={lines[-1].name}.*')."
+        f"This Spark is newer than all supported lines. Upgrade Dovetail (pip install -U dovetail-spark), or use "
+        f"pyspark {nearest.name} ({install})."
+        if wanted > (nearest.major, nearest.minor)
+        else f"Use a supported Spark; the nearest is {nearest.name} ({install})."
     )
     raise UnsupportedSparkError(
         f"Dovetail {__version__} has no jar for Spark {spark_version}. Supported Spark lines: {names}. {advice}"

@@ -45,7 +45,7 @@ def stats(spark: SparkSession, target: str) -> TableStats:
             raise TargetNotFoundError(
                 f"there is no table, view or path '{target}'. Expected db.table, a temporary view, or a path such as "
                 "parquet.`/data/sales`; SHOW TABLES lists the tables of the current database."
-            ) from error
+            ) from None
         raise
     return TableStats(
         table=target,

@@ -2,7 +2,7 @@
 
 data (DuckDB's dsdgen → Parquet, kept for the next time) → session (tables, one pass of `dovetail.analyze`) → measure
 (each query in three modes: plain Spark; Dovetail with nothing analyzed; Dovetail after the pass; answers compared) →
-show (one table) and page (HTML with bars and orders). `queries` chooses the texts. Needs the extras `demo` and `cli`.
+show (one table) and page (HTML with bars and orders). `queries` chooses the texts. Needs the extra `demo`.
 """
 
 from __future__ import annotations

@@ -1,92 +1,167 @@
-"""`dovetail explain | analyze | compare` from the outside: the answer alone on stdout, errors in one line on stderr."""
+"""`dovetail explain | compare | …` from the outside: the answer alone on stdout, errors in one line on stderr."""
 
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from dovetail.cli import app
+pytestmark = pytest.mark.primary
 
-QUERY = "SELECT count(*) FROM f JOIN d ON f.k = d.k JOIN p ON f.o = p.o WHERE p.x = 1;"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "command-line.md"
+
+QUERY = (
+    "SELECT count(*) FROM sales s JOIN item i ON s.item_id = i.item_id JOIN store t ON s.store_id = t.store_id "
+    "WHERE i.brand = 1;"
+)
 
 # All in one process, for the sake of one JVM: each command starts a session of its own in it.
 COMMANDS = """
 import json, os, sys
+from pathlib import Path
 from pyspark.sql import SparkSession
-from typer.testing import CliRunner
 import dovetail
-from dovetail.cli import app
+from command import typed
 
-quiet = ["--master", "local[1]", "--conf", "spark.sql.shuffle.partitions=1", "--conf", "spark.driver.memory=1g"]
-names = {"f": "id AS o, id % 100 AS k", "d": "id % 100 AS k, id AS v", "p": "id AS o, id % 2000 AS x"}
+tables = {
+    "sales": "id AS sale, id % 100 AS item_id, id % 10 AS store_id",
+    "item": "id AS item_id, id % 20 AS brand",
+    "store": "id AS store_id, id % 3 AS region",
+}
+rows = {"sales": 5000, "item": 100, "store": 10}
 spark = dovetail.enable(SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")).getOrCreate()
-for name, columns in names.items():
-    spark.sql(f"SELECT {columns} FROM range(5000)").coalesce(1).write.parquet(f"{name}.parquet")
+for name, columns in tables.items():
+    spark.sql(f"SELECT {columns} FROM range({rows[name]})").coalesce(1).write.parquet(f"shop/{name}")
+spark.sql("SELECT 'a' AS k, 1 AS v").write.csv("lake/words", header=True)
+spark.sql("SELECT 2 AS v").coalesce(1).write.json("lake/numbers.json")
 spark.stop()
-views = [word for name in names for word in ("--view", f"{name}={name}.parquet")]
-query = sys.argv[1]
 
-def run(*words, input=None):
-    done = CliRunner().invoke(app, [*words, *quiet], input=input)
-    return [done.exit_code, done.stdout, done.stderr]
+quiet = ["--master", "local[1]", "--conf", "spark.sql.shuffle.partitions=1"]
+query, typings = sys.argv[1], json.loads(sys.argv[2])
+Path("q.sql").write_text(query)
+found = {}
+for name, words in typings.items():
+    if words[0] == "in":
+        words = words[1:]
+        sys.stdin = open("q.sql")
+    found[name] = typed(*words, *quiet)
+print("found:" + json.dumps(found))
+"""
 
-print("found:" + json.dumps({
-    "analyze": run("analyze", f"parquet.`{os.getcwd()}/f.parquet`", "--json"),
-    "explain": run("explain", "-", *views, input=query),
-    "html": run("explain", query, "--output", "order.html", *views),
-    "compare": run("compare", query, "--no-warmup", "--json", *views),
-    "differ": run("compare", "SELECT uuid()", "--no-warmup"),
-    "no table": run("explain", "SELECT * FROM nosuch"),
-    "no target": run("analyze", "nosuch"),
-}))
+# What is typed, by a name; a leading "in" gives the query on standard input.
+TYPED: dict[str, list[str]] = {
+    "explain": ["in", "explain", "-", "--view", "shop"],
+    "compare": ["compare", QUERY, "--no-warmup", "--json", "--view", "shop"],
+    "differ": ["compare", "SELECT uuid()", "--no-warmup"],
+    "advise": ["advise", QUERY, "SELECT 1", "--json", "--view", "shop"],
+    "analyze": ["analyze", "parquet.`shop/sales`", "--json"],
+    "stats": ["stats", "parquet.`shop/sales`", "--json"],
+    "formats": ["compare", "SELECT * FROM words JOIN numbers USING (v)", "--json", "--no-warmup", "--view", "lake"],
+    "one of a folder": ["stats", "n", "--view", "n=lake/numbers.json", "--json"],
+    "no pins": ["pins"],
+    "capture": ["pins", "--capture", "nightly", QUERY, "--order", "((sales item) store)", "--view", "shop", "--json"],
+    "save": ["pins", "--save", "pins.json"],
+    "remove": ["pins", "--remove", "nightly"],
+    "load": ["pins", "--load", "pins.json"],
+    "set": ["rows", "rows.json", "--set", "1000000", "--table", "item", "--view", "shop"],
+    "set a query": ["rows", "rows.json", "--set", "7", "--sql", "SELECT * FROM item WHERE brand = 1", "--view", "shop"],
+    "rows": ["rows", "rows.json", "--view", "shop", "--json"],
+    "with rows": ["explain", QUERY, "--rows", "rows.json", "--view", "shop", "--format", "json"],
+    "forget": ["rows", "rows.json", "--forget", "--table", "item", "--view", "shop"],
+    "no table": ["explain", "SELECT * FROM nosuch"],
+    "no target": ["analyze", "nosuch"],
+    "no file": ["rows", "nosuch.json"],
+    "no pin": ["pins", "--remove", "nosuch"],
+    "no place": ["analyze", "parquet.`shop/sales`", "--conf", "spark.dovetail.store.path=/proc/none"],
+}
+
+
+def of_the_page() -> dict[str, list[str]]:
+    """The commands of the page's examples, without the first word."""
+    blocks = re.findall(r"```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    return {line: shlex.split(line.replace("/data/", ""))[1:] for line in lines}
+
+
+def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    page = of_the_page()
+    assert len(page) > 10
+    done = run_python(COMMANDS, QUERY, json.dumps({**TYPED, **page}))
+    found = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("found:"))[len("found:") :])
+    failing = ("differ", "no table", "no target", "no file", "no pin", "no place")
+    assert {name: code for name, (code, _, _) in found.items() if code != 0} == dict.fromkeys(failing, 1)
+    out = {name: text for name, (_, text, _) in found.items()}
+    err = {name: text for name, (_, _, text) in found.items()}
+
+    assert out["explain"].startswith("Dovetail ")
+    assert "Group 1: " in out["explain"]
+    assert json.loads(out["compare"])["same_answer"] is True
+    assert "DIFFERENT ANSWERS" in out["differ"]
+    assert {table["state"] for table in json.loads(out["advise"])["tables"]} == {"unknown"}
+    assert json.loads(out["analyze"])["rows"] == json.loads(out["stats"])["rows"] == 5000
+    assert json.loads(out["stats"])["columns"][0]["source"] == "dovetail"
+    assert json.loads(out["formats"])["same_answer"] is True
+    assert [column["name"] for column in json.loads(out["one of a folder"])["columns"]] == ["v"]
+
+    assert (out["no pins"], err["no pins"]) == ("", "dovetail: no pins\n")
+    assert [pin["order"] for pin in json.loads(out["capture"])] == ["((sales item) store)"]
+    assert out["load"] == out["save"]
+    assert out["save"].startswith("nightly  ((sales item) store)  used 0 times, in file:")
+    assert (out["remove"], err["remove"]) == ("", "dovetail: no pins\n")
+
+    assert [(known["kind"], known["rows"]) for known in json.loads(out["rows"])] == [("table", 1e6), ("query", 7.0)]
+    assert '"given"' in out["with rows"]
+    assert out["forget"].startswith("7  query SELECT * FROM item")
+
+    for name in failing[1:]:
+        assert out[name] == ""
+        assert err[name].count("\n") == 1, err[name]
+    assert "nosuch" in err["no table"]
+    assert "--view NAME=PATH" in err["no table"]
+    assert "/proc/none: the directory could not be created. Set spark.dovetail.store.path" in err["no place"]
+
+    # the page's: nothing went wrong, and what is to be written is there
+    assert {name: err[name] for name in page if err[name] and "wrote" not in err[name]} == {
+        "dovetail pins --remove nightly": "dovetail: no pins\n",
+    }
+    assert (tmp_path / "order.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+IN_A_PROCESS = """
+import subprocess, sys
+words = [sys.executable, "-m", "dovetail", *sys.argv[1:], "--master", "local[1]"]
+done = subprocess.run(words, capture_output=True, text=True, check=False)
+print(done.returncode, done.stdout.count("\\n"), done.stderr.count("\\n"))
+print(done.stdout, done.stderr)
 """
 
 
-@pytest.mark.primary
-def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    done = run_python(COMMANDS, QUERY)
-    found = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("found:"))[len("found:") :])
-    assert {name: code for name, (code, _, _) in found.items() if code != 0} == {
-        "differ": 1,
-        "no table": 1,
-        "no target": 1,
-    }
-    assert json.loads(found["analyze"][1])["rows"] == 5000
-    assert found["explain"][1].startswith("Dovetail ")
-    assert "Group 1: " in found["explain"][1]
-    assert (found["html"][1], found["html"][2]) == ("", "wrote order.html\n")
-    assert (tmp_path / "order.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert json.loads(found["compare"][1])["same_answer"] is True
-    assert "DIFFERENT ANSWERS" in found["differ"][1]
-    for name in ("no table", "no target"):
-        assert found[name][1] == ""
-        assert "nosuch" in found[name][2]
-        assert found[name][2].count("\n") == 1, found[name]
-    assert "--view NAME=PATH" in found["no table"][2]
-
-
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "code", "lines"),
     [
-        (["explain"], "give the query either as SQL text ('-' for standard input) or with --file"),
-        (["explain", "SELECT 1", "--file", "x.sql"], "not both or none"),
-        (["compare", "--file", "nosuch.sql"], "--file nosuch.sql cannot be read: No such file or directory"),
-        (["explain", "SELECT 1", "--format", "pdf"], "Formats: 'text', 'html', 'json', 'mermaid'"),
-        (["explain", "SELECT 1", "--output", "x.pdf"], "unknown suffix of 'x.pdf'"),
-        (["explain", "SELECT 1", "--view", "sales"], "such as --view sales=/data/sales.parquet"),
-        (["analyze", "t", "--conf", "x"], "such as --conf spark.sql.shuffle.partitions=8"),
-        (["explain", " ; "], "the query is empty"),
-        (["explain", "SELECT 1", "--output", "no/such/x.html"], "the directory no/such does not exist"),
-        (
-            ["explain", "SELECT 1", "--remote", "sc://127.0.0.1:1"],
-            "no Spark Connect server answers at sc://127.0.0.1:1: Connection",
-        ),
+        (["explain", "SELECT 1", "--format", "json"], 0, 0),
+        (["stats", "nosuch"], 1, 1),
     ],
 )
-def test_wrong_words_are_refused_before_a_session_starts(words: list[str], message: str) -> None:
-    result = CliRunner().invoke(app, words)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert message in result.stderr
+def test_spark_is_not_heard(run_python, words: list[str], code: int, lines: int) -> None:  # type: ignore[no-untyped-def]
+    done = run_python(IN_A_PROCESS, *words)
+    first, text = done.stdout.split("\n", 1)
+    ended, _, told = map(int, first.split())
+    assert (ended, told) == (code, lines), text
+
+
+def test_spark_is_heard_where_asked_for_and_not_on_stdout(run_python) -> None:  # type: ignore[no-untyped-def]
+    done = run_python(IN_A_PROCESS, "explain", "SELECT 1", "--format", "json", "--verbose")
+    assert "Setting default log level" in done.stdout
+    ended, _, told = map(int, done.stdout.split("\n", 1)[0].split())
+    assert ended == 0
+    assert told > 2
+
+
+def test_why_spark_did_not_start_is_told(run_python) -> None:  # type: ignore[no-untyped-def]
+    done = run_python(IN_A_PROCESS, "stats", "t", "--conf", "spark.submit.deployMode=nosuch")
+    assert done.stdout.startswith("1 0 1\n")
+    assert "dovetail: Spark did not start: org.apache.spark.SparkException: Deploy mode must be " in done.stdout

@@ -5,18 +5,29 @@ What Spark says of a query (no such table, no such column) stays Spark's own tex
 
 from __future__ import annotations
 
+import logging
+import queue
+import traceback
 from collections.abc import Callable
+from logging.handlers import QueueHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import ParseException
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
 import dovetail
 from dovetail import _spark_errors, _sql
 from dovetail._spark_errors import own_error
-from dovetail.errors import ColumnNotFoundError, ConfigError, DovetailError, PartitionNotFoundError, StatementError
+from dovetail.errors import (
+    AnalyzeError,
+    ColumnNotFoundError,
+    ConfigError,
+    DovetailError,
+    PartitionNotFoundError,
+    StatementError,
+)
 
 QUERY = (
     "SELECT count(*) FROM star.sales s JOIN star.item i ON s.item_id = i.item_id "
@@ -111,9 +122,48 @@ def test_conditions(
     found = caught.value
     assert (type(found), found.condition) == (kind, condition)
     # pyspark 3.5 keeps neither for exceptions that it makes of a Java class that it knows
-    if hasattr(found.__cause__, "getCondition"):
+    if hasattr(found.__context__, "getCondition"):
         assert len(found.sql_state) == len("42601")
         assert parameters.items() <= found.parameters.items()
+
+
+def test_an_error_is_told_once(
+    spark: SparkSession, tables: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "taken").touch()
+    store = str(tmp_path / "taken" / "store")
+    capfd.readouterr()
+    with _sql.settings(spark, {"spark.dovetail.store.path": store}), pytest.raises(DovetailError) as caught:
+        dovetail.analyze(spark, "star.store", progress=False)
+    assert (type(caught.value), caught.value.condition) == (AnalyzeError, "DOVETAIL_STORE_NOT_WRITABLE")
+    said = str(caught.value)
+    assert said.startswith(f"Dovetail cannot write statistics to {store}: ")
+    assert said.endswith(". Set spark.dovetail.store.path to a directory that this user may write to.")
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "The above exception" not in shown
+    assert "org.apache" not in shown
+    # and pyspark has not logged it as well
+    assert "SQLQueryContextLogger" not in capfd.readouterr().err
+
+
+def test_errors_of_our_calls_are_not_logged_and_those_of_others_are(
+    spark: SparkSession, spark_line: tuple[int, int]
+) -> None:
+    if spark_line < (4, 0):
+        pytest.skip("pyspark 3.5 logs no errors")
+    from pyspark.logger import PySparkLogger
+
+    logged: queue.Queue[logging.LogRecord] = queue.Queue()
+    handler = QueueHandler(logged)
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    logger.addHandler(handler)
+    try:
+        for call in (_sql.rows, SparkSession.sql):
+            with pytest.raises(AnalysisException):
+                call(spark, "SELECT * FROM nosuch")
+    finally:
+        logger.removeHandler(handler)
+    assert logged.qsize() == 1
 
 
 def test_a_statement_that_does_not_parse_is_an_error_of_spark(spark: SparkSession) -> None:

@@ -40,7 +40,12 @@ def test_a_session_that_runs_and_a_jvm_that_stays_are_refused(run_python: Any) -
     done = run_python(
         START
         + """
+import traceback
 spark = builder().getOrCreate()
+try:
+    dovetail.status(spark)
+except dovetail.NotEnabledError:
+    say(traceback.format_exc().count("\\n"))
 refused(lambda: dovetail.status(spark))
 refused(lambda: dovetail.enable(builder()))
 refused(lambda: dovetail.stats(spark, "t"))
@@ -52,9 +57,13 @@ spark.stop()
 refused(lambda: dovetail.enable(builder()))
 """
     )
-    status, running, *calls, jvm = lines(done)
-    assert status.startswith("NotEnabledError")
+    traced, status, running, *calls, jvm = lines(done)
+    assert status.startswith("NotEnabledError | Dovetail is not on in this Spark session.")
     assert "dovetail.enable(SparkSession.builder)" in status
+    assert "dovetail.attach(spark)" in status
+    # the calls and the message, without Spark's error and the JVM's stack
+    assert int(traced) < 20
+    assert "SQLQueryContextLogger" not in done.stderr
     assert running.startswith("SessionRunningError")
     assert "restart the kernel" in running
     assert "--jars $(dovetail jar-path)" in running

@@ -1,70 +1,266 @@
-"""The command line: what programs read is alone on stdout, failures have exit codes."""
+"""The command line without a session: results alone on stdout, exit codes, and no need of any extra."""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from command import typed
 from line_table import LISTED
-from typer.testing import CliRunner
 
 import dovetail
 from dovetail import doctor
-from dovetail.cli import app
+from dovetail.cli import commands
+from dovetail.cli.session import cause
 from dovetail.jars import pyspark_version
 
-run = CliRunner().invoke
+# Seconds in which a JVM ends whose Python has ended, on a loaded machine.
+JVM_SECONDS = 30
+
+# Puts typer's and rich's finders out of the way, as on a machine without them.
+WITHOUT_EXTRAS = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"rich", "typer", "click", "duckdb"}:
+            raise ModuleNotFoundError(name, name=name)
+
+sys.meta_path.insert(0, Absent())
+from dovetail.__main__ import main
+sys.argv[0] = "dovetail"
+main()
+"""
 
 
 def test_version() -> None:
-    result = run(app, ["--version"])
-    assert (result.exit_code, result.stdout) == (0, f"dovetail {dovetail.__version__}\n")
+    assert typed("--version") == (0, f"dovetail {dovetail.__version__}\n", "")
 
 
 def test_jar_path_alone_on_stdout() -> None:
-    result = run(app, ["jar-path"])
-    assert (result.exit_code, result.stdout) == (0, dovetail.jar_path() + "\n")
+    assert typed("jar-path") == (0, dovetail.jar_path() + "\n", "")
     line = pyspark_version().rsplit(".", 1)[0]
-    assert run(app, ["jar-path", "--spark-version", f"{line}.2-amzn-1"]).stdout == dovetail.jar_path(line) + "\n"
+    assert typed("jar-path", "--spark-version", f"{line}.2-amzn-1").out == dovetail.jar_path(line) + "\n"
 
 
 def test_jar_path_of_an_unknown_spark() -> None:
-    result = run(app, ["jar-path", "--spark-version", "9.9.0"])
-    assert result.exit_code == 1
-    assert result.stdout == ""
-    assert f"Supported Spark lines: {LISTED}" in result.stderr
+    code, out, err = typed("jar-path", "--spark-version", "9.9.0")
+    assert (code, out) == (1, "")
+    assert f"Supported Spark lines: {LISTED}" in err
 
 
 def test_submit_args(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    result = run(app, ["submit-args"])
+    code, out, err = typed("submit-args")
     words = f"--jars {dovetail.jar_path()} --conf spark.sql.extensions=dovetail.DovetailExtensions\n"
-    assert (result.exit_code, result.stdout) == (0, words)
-    assert "after a comma" in result.stderr
+    assert (code, out) == (0, words)
+    assert "after a comma" in err
 
 
 def test_submit_args_show_how_to_keep_what_spark_defaults_have(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "spark-defaults.conf").write_text("spark.sql.extensions io.example.Other\n")
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    result = run(app, ["submit-args"])
-    assert "spark.sql.extensions=io.example.Other,dovetail.DovetailExtensions" in result.stderr
+    assert "spark.sql.extensions=io.example.Other,dovetail.DovetailExtensions" in typed("submit-args").err
 
 
 @pytest.mark.parametrize("status", ["ok", "warning", "failed"])
 def test_doctor_fails_where_a_check_fails(monkeypatch: pytest.MonkeyPatch, status: str) -> None:
     checks = [doctor.Check("java", status, "8 [/usr/bin]", "install Java 17")]  # type: ignore[arg-type]
     monkeypatch.setattr(doctor, "examine", lambda: checks)
-    result = run(app, ["doctor"])
-    assert result.exit_code == (1 if status == "failed" else 0)
-    assert "8 [/usr/bin]" in result.stdout
-    assert "java: install Java 17" in result.stdout
-    as_json = run(app, ["doctor", "--json"])
-    assert as_json.exit_code == result.exit_code
-    assert json.loads(as_json.stdout) == [checks[0].to_dict()]
+    result = typed("doctor")
+    assert result.code == (1 if status == "failed" else 0)
+    assert result.out.splitlines()[1:] == [f"{status}  java  8 [/usr/bin]", "java: install Java 17"]
+    as_json = typed("doctor", "--json")
+    assert as_json.code == result.code
+    assert json.loads(as_json.out) == [checks[0].to_dict()]
 
 
-def test_help_lists_the_commands() -> None:
-    text = run(app, ["--help"]).stdout
-    for command in ("explain", "analyze", "compare", "demo", "doctor", "jar-path", "submit-args", "init-script"):
-        assert command in text
+def test_help_lists_the_commands_and_each_has_one() -> None:
+    text = typed("--help").out
+    for name in commands().names:
+        assert f"\n    {name}" in text
+        code, out, err = typed(name, "--help")
+        assert (code, err) == (0, "")
+        assert out.startswith(f"usage: dovetail {name} [-h]")
+
+
+def test_without_a_command_the_help_is_told_and_nothing_done() -> None:
+    code, out, err = typed()
+    assert (code, out) == (2, "")
+    assert "commands:" in err
+
+
+@pytest.mark.parametrize(
+    "words", [("jar-path",), ("submit-args",), ("init-script", "--platform", "databricks"), ("--help",)]
+)
+def test_no_extra_is_needed(run_python, words: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
+    assert run_python(WITHOUT_EXTRAS, *words).stdout == typed(*words).out
+
+
+def test_the_doctor_needs_no_extra(run_python) -> None:  # type: ignore[no-untyped-def]
+    done = run_python(WITHOUT_EXTRAS, "doctor", env={"JAVA_HOME": "/no/java"}, check=False)
+    assert done.returncode == 1
+    assert "JAVA_HOME=/no/java has no bin/java" in done.stdout
+    assert done.stderr == ""
+
+
+def test_the_demo_names_what_is_missing(run_python) -> None:  # type: ignore[no-untyped-def]
+    done = run_python(WITHOUT_EXTRAS, "demo", check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith(": pip install 'dovetail-spark[demo,spark]'.\n")
+
+
+WRONG = [
+    (["nosuch"], "invalid choice: 'nosuch'"),
+    (["jar-path", "--nosuch"], "unrecognized arguments: --nosuch"),
+    (["jar-path", "--spark", "4.1"], "unrecognized arguments: --spark 4.1"),
+    (["jar-path", "--spark-version", "new"], "'new' is not a Spark version"),
+    (["init-script"], "the following arguments are required: --platform"),
+    (["init-script", "--platform", "emr"], "invalid choice: 'emr' (choose from "),
+    (["init-script", "--platform", "databricks", "--volume", "x"], "volume 'x' is not a directory on a cluster"),
+    (["explain"], "give the query either as SQL text ('-' for standard input) or with --file"),
+    (["explain", "SELECT 1", "--file", "x.sql"], "give the query either as SQL text"),
+    (["explain", " ; "], "the query is empty"),
+    (["explain", "SELECT 1", "--format", "pdf"], "invalid choice: 'pdf'"),
+    (["explain", "SELECT 1", "--output", "x.pdf"], "unknown suffix of 'x.pdf'"),
+    (["explain", "SELECT 1", "--view", "sales"], "such as sales=/data/sales.parquet"),
+    (["stats", "t", "--view", "=x"], "such as sales=/data/sales.parquet"),
+    (["analyze", "t", "--conf", "x"], "such as spark.sql.shuffle.partitions=8"),
+    (["stats", "t", "--conf", "spark.dovetail.enable=true"], "Did you mean spark.dovetail.enabled?"),
+    (["stats", "t", "--conf", "spark.dovetail.cost.cardWeight=7"], "expected a number from 0.0 to 1.0"),
+    (["compare", "SELECT 1", "--repeat", "0"], "'0' is not a whole number, at least 1"),
+    (["advise"], "give queries as SQL text or with --file"),
+    (["analyze", "t", "--mode", "x"], "invalid choice: 'x'"),
+    (["pins", "SELECT 1"], "a query and --order belong to --capture NAME"),
+    (["pins", "--capture", "nightly"], "give the query either as SQL text"),
+    (["pins", "--remove", "a", "--load", "b"], "not allowed with argument --remove"),
+    (["rows", "r.json", "--set", "5"], "--set N and --forget take --table, --sql or --file"),
+    (["rows", "r.json", "--table", "t"], "--set N and --forget take --table, --sql or --file"),
+    (["rows", "r.json", "--remote", "sc://x"], "unrecognized arguments: --remote sc://x"),
+    (["calibrate", "--rows", "5"], "'5' is not a whole number, at least 100000"),
+    (["calibrate", "--rows", "200000", "--reset"], "--reset measures nothing"),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"), WRONG, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+)
+def test_wrong_words_are_refused_before_anything_starts(words: list[str], message: str) -> None:
+    code, out, err = typed(*words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 2
+    assert err.endswith("--help'.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["compare", "--file", "nosuch.sql"], "--file nosuch.sql cannot be read: No such file or directory"),
+        (["explain", "SELECT 1", "--output", "no/such/x.html"], "the directory no/such does not exist"),
+        (
+            ["explain", "SELECT 1", "--remote", "sc://127.0.0.1:1"],
+            "no Spark Connect server answers at sc://127.0.0.1:1",
+        ),
+    ],
+)
+def test_what_fails_is_one_line(words: list[str], message: str) -> None:
+    code, out, err = typed(*words)
+    assert (code, out) == (1, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_a_folder_without_tables_is_no_folder_of_tables(tmp_path: Path) -> None:
+    (tmp_path / "part-00000.parquet").touch()
+    (tmp_path / "year=2024").mkdir()
+    (tmp_path / "notes.md").touch()
+    code, out, err = typed("stats", "t", "--view", str(tmp_path))
+    assert (code, out) == (2, "")
+    assert f"has no tables; one with files of one is NAME={tmp_path}" in err
+
+
+def test_a_reader_that_goes_away_gets_no_traceback() -> None:
+    words = [sys.executable, "-m", "dovetail", "init-script", "--platform", "databricks"]
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(words, stdout=write, stderr=subprocess.PIPE, text=True, check=False, env=environment())
+    os.close(write)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
+# Presses Ctrl-C when a module of the command line is looked for.
+PRESSED_AT_IMPORT = """
+import os, signal, sys
+
+class Pressing:
+    def find_spec(self, name, path=None, target=None):
+        if name == "dovetail.cli.session":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Pressing())
+from dovetail.__main__ import main
+main()
+"""
+
+
+def test_ctrl_c_at_import_is_one_line(run_python) -> None:  # type: ignore[no-untyped-def]
+    done = run_python(PRESSED_AT_IMPORT, "jar-path", check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "dovetail: interrupted\n")
+
+
+LONG = ("compare", "SELECT count(*) FROM range(100000000000) WHERE id % 3 = 1")
+
+
+# Seconds after which Ctrl-C is pressed: while the JVM starts, while the session starts, and later.
+@pytest.mark.parametrize(("words", "after"), [(LONG, 1.5), (LONG, 3), (LONG, 8), (("doctor",), 2)])
+def test_ctrl_c_is_one_line_and_leaves_no_jvm(words: tuple[str, ...], after: float, tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "dovetail", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env=environment(),
+        start_new_session=True,
+    ) as command:
+        time.sleep(after)
+        # to all of its group, as a terminal does
+        os.killpg(command.pid, signal.SIGINT)
+        out, err = command.communicate(timeout=60)
+    assert (command.returncode, out, err) == (130, "", "dovetail: interrupted\n")
+    end = time.monotonic() + JVM_SECONDS
+    while living(tmp_path) and time.monotonic() < end:
+        time.sleep(0.2)
+    assert living(tmp_path) == []
+
+
+def living(directory: Path) -> list[int]:
+    """Processes that were started in a directory; none where the system does not tell."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        # one that has just ended, or another user's
+        with suppress(OSError):
+            if (process / "cwd").readlink() == directory:
+                found.append(int(process.name))
+    return found
+
+
+def environment() -> dict[str, str]:
+    """That of this process, with the package."""
+    package = str(Path(dovetail.__file__).parents[1])
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([package, os.environ.get("PYTHONPATH", "")])}
+
+
+def test_the_cause_is_found_in_what_a_jvm_says() -> None:
+    frames = "\tat org.apache.spark.A\n\t... 3 more\n"
+    assert cause(f'Exception in thread "main" a.B: one\n{frames}Caused by: c.D: two\n{frames}') == "c.D: two"

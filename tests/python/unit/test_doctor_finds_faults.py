@@ -55,6 +55,11 @@ def new_spark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(doctor, "pyspark_version", lambda: "5.0.0")
 
 
+def old_spark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(jars, "pyspark_version", lambda: "3.4.4")
+    monkeypatch.setattr(doctor, "pyspark_version", lambda: "3.4.4")
+
+
 def jars_in(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
     """The jars of the package, moved to a folder; the path of the one for this pyspark."""
     shutil.copytree(jars.JARS, folder)
@@ -94,6 +99,7 @@ FAULTS: dict[str, tuple[Machine, str, str, str, str]] = {
     "old Java": (java_7, "java", "failed", "7 (", "this Spark needs Java"),
     "no pyspark": (no_pyspark, "pyspark", "failed", "not installed", "pip install 'dovetail-spark[spark]'"),
     "new Spark": (new_spark, "pyspark", "failed", "5.0.0", "pip install -U dovetail-spark"),
+    "old Spark": (old_spark, "pyspark", "failed", "3.4.4", "the nearest is 3.5 (pip install 'pyspark==3.5.*')"),
     "no jar": (no_jar, "jar", "failed", "missing", "pip install --force-reinstall"),
     "broken jar": (half_a_jar, "jar", "failed", "is broken", "reinstall the package"),
     "other Scala": (other_scala, "spark home", "failed", "is built with Scala", "with Scala"),
@@ -179,6 +185,22 @@ def test_the_doctor_finds(fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert [(check.name, check.status) for check in wrong] == [(name, status)]
     assert found in wrong[0].found
     assert fix in wrong[0].fix
+
+
+def test_a_pyspark_without_a_jar_is_the_one_thing_to_fix(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    old_spark(monkeypatch, tmp_path)
+    checks = {check.name: check for check in doctor.examine()}
+    assert (checks["jar"].status, checks["jar"].found) == ("skipped", "pyspark selects the jar: first fix pyspark")
+    assert checks["session"].found == "not started: first fix pyspark"
+
+
+def test_spark_3_4_runs_on_java_11(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    java_7(monkeypatch, tmp_path)
+    java = tmp_path / "bin" / "java"
+    java.write_text(java.read_text().replace("1.7.0_80", "11.0.2"))
+    old_spark(monkeypatch, tmp_path)
+    assert next(check for check in doctor.examine(session=False) if check.name == "java").status == "ok"
 
 
 def test_nothing_is_wrong_with_delta_before_dovetail(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

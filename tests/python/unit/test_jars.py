@@ -69,8 +69,11 @@ def test_a_newer_spark_is_refused_with_the_supported_lines(version: str) -> None
 
 
 def test_an_older_spark_is_refused() -> None:
-    with pytest.raises(UnsupportedSparkError, match=r"no jar for Spark 3\.4\.1\. Supported Spark lines: 3\.5"):
+    with pytest.raises(
+        UnsupportedSparkError, match=r"no jar for Spark 3\.4\.1\. Supported Spark lines: 3\.5"
+    ) as refused:
         jar_path("3.4.1")
+    assert str(refused.value).endswith("Use a supported Spark; the nearest is 3.5 (pip install 'pyspark==3.5.*').")
 
 
 def test_a_missing_jar_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,9 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
-
-from dovetail.cli import app
+from command import typed
 
 ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -50,9 +48,9 @@ def test_every_command_is_known(command: str) -> None:
 
 def test_submit_args_are_what_the_page_says() -> None:
     assert "spark-submit $(dovetail submit-args)" in README
-    done = CliRunner().invoke(app, ["submit-args"])
-    assert done.exit_code == 0
-    assert done.stdout.startswith("--jars ")
+    done = typed("submit-args")
+    assert done.code == 0
+    assert done.out.startswith("--jars ")
 
 
 def test_links_lead_somewhere() -> None:

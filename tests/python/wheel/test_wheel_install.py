@@ -55,10 +55,10 @@ def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bin directory of a new environment that has the wheel, its command line, and pyspark."""
+    """The bin directory of a new environment that has the wheel, without an extra, and pyspark."""
     home = tmp_path_factory.mktemp("venv")
     venv.create(home, with_pip=True)
-    run(home / "bin" / "pip", "install", "-q", f"pyspark=={PYSPARK}", f"{wheel}[cli]", cwd=home)
+    run(home / "bin" / "pip", "install", "-q", f"pyspark=={PYSPARK}", wheel, cwd=home)
     return home / "bin"
 
 

@@ -226,6 +226,41 @@ class FailureSuite extends StarSuite {
     }
   }
 
+  test("a key that is no setting is said once, with the nearest name, wherever it was set") {
+    Seq(
+      "spark.dovetail.reorder.mingain"  -> DovetailConf.MinGain.key,
+      "spark.dovetail.reorder.minGian"  -> DovetailConf.MinGain.key,
+      "spark.dovetail.minGain"          -> DovetailConf.MinGain.key,
+      "spark.dovetail.enable"           -> DovetailConf.Enabled.key,
+      "spark.dovetail.stats.sampleRows" -> DovetailConf.SampleRows.key,
+      "spark.dovetail.nonsense"         -> "spark.dovetail."
+    ).foreach { case (key, nearest) =>
+      val (_, lines) = LogCapture("dovetail") {
+        withConf(key -> "0.5")((1 to 2).foreach(_ => optimized(star)))
+        spark.sharedState.conf.set(key, "0.5")
+        try spark.newSession().sql("SELECT 1").collect()
+        finally spark.sharedState.conf.remove(key)
+      }
+      assert(lines.size == 1 && lines.head.contains(s"no setting $key,") && lines.head.contains(nearest), lines)
+    }
+    // a setting is none
+    val (_, lines) = LogCapture("dovetail")(withConf(DovetailConf.MinGain.key -> "0.5")(optimized(star)))
+    assert(lines.isEmpty, lines)
+  }
+
+  test("a key in a configuration file is said with the session's first query, also where Dovetail is off") {
+    val key = "spark.dovetail.reorder.exactpairs"
+    spark.sharedState.conf.set(key, "5")
+    try {
+      val (_, lines) = LogCapture("dovetail") {
+        val session = spark.newSession()
+        session.conf.set(DovetailConf.Enabled.key, "false")
+        session.sql("SELECT 1").collect()
+      }
+      assert(lines.size == 1 && lines.head.contains(DovetailConf.ExactPairs.key), lines)
+    } finally spark.sharedState.conf.remove(key)
+  }
+
   // the wrong jar
 
   test("in another Spark line Dovetail switches itself off, with one line, and injects nothing") {

@@ -276,6 +276,14 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
+  test("at a path of no file system there are no pins, however often one looks, and no constants to reset") {
+    withConf("spark.dovetail.store.path" -> "nosuchscheme://host/store") {
+      (1 to 2).foreach(_ => assert(spark.sql("SELECT * FROM dovetail_pins()").collect().isEmpty))
+      val e = intercept[java.io.IOException](spark.sql("DOVETAIL CALIBRATE RESET").collect())
+      assert(e.getMessage.contains("Set spark.dovetail.store.path to a directory"), e.getMessage)
+    }
+  }
+
   test("statistics of a newer version are not read, and not replaced without a word") {
     withDirectory { d =>
       val directory = d.resolve("store")

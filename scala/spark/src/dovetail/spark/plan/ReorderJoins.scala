@@ -4,7 +4,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.{AGGREGATE, EXISTS_SUBQUERY, IN_SUBQUERY, JOIN}
-import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen, UnknownSettings}
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.group.{JoinGroup, Preparation}
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
@@ -33,6 +33,7 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
     val before = Trace.size
     Trace.start(plan)
     FailOpen("reordering joins", (why: String) => { Trace.failed(before, why); plan }) {
+      UnknownSettings.tell(conf)
       if (DovetailConf.Enabled.get(conf) && worthALook(plan) && !CrossProducts.refused(plan, conf))
         Trace.timed("total")(PlanningTime.ofQuery(conf)(inTime(plan, before)))
       else plan

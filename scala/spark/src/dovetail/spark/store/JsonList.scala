@@ -76,20 +76,24 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
     old.filterNot(e => keys(key(e))) ++ newer
   }
 
-  private def look(): Unit = {
-    val now = System.nanoTime() / 1000000L
-    if (looked == Long.MinValue || files.local || now - looked > StatisticsStore.CheckMillis) {
-      looked = now
-      try {
+  private def look(): Unit =
+    try
+      if (due()) {
         val there = files.stamp(name)
         if (there != stamp) { stamp = there; saved = read(); fault = None }
-      } catch {
-        case NonFatal(e) =>
-          saved = Vector.empty
-          fault = Some(e.getMessage)
-          FailOpen.warnOnce(s"$what $file $e", s"$what in $file are not used: ${e.getMessage}")
       }
+    catch {
+      case NonFatal(e) =>
+        saved = Vector.empty
+        fault = Some(e.getMessage)
+        FailOpen.warnOnce(s"$what $file $e", s"$what in $file are not used: ${e.getMessage}")
     }
+
+  private def due(): Boolean = {
+    val now = System.nanoTime() / 1000000L
+    val is  = looked == Long.MinValue || files.local || now - looked > StatisticsStore.CheckMillis
+    if (is) looked = now
+    is
   }
 
   private def read(): Vector[A] =

@@ -84,7 +84,9 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
     if (objectStore || !fs.exists(directory)) body
     else new StoreLock(fs, directory, local).apply(body)
 
-  def delete(name: String): Boolean = fs.delete(new Path(directory, name), false)
+  def delete(name: String): Boolean =
+    try fs.delete(new Path(directory, name), false)
+    catch { case e: IOException => throw notWritable(directory, e) }
 
   private def makeDirectory(): Unit =
     if (!fs.exists(directory)) {

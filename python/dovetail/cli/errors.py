@@ -1,0 +1,121 @@
+"""How a command ends that did not succeed: one line on stderr, and an exit code.
+
+What failed is told here. Wrong words have ended before, in words.py; Ctrl-C is told by __main__.py.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from dovetail import _spark_errors
+from dovetail.errors import DovetailError, DovetailWarning
+
+FAILED = 1
+
+# A session of its own starts with an empty catalog, which is not what somebody expects who names a table.
+_NO_TABLE = (
+    " This command starts a session with an empty catalog. Name files with --view NAME=PATH, use the tables of a Hive "
+    "metastore with --conf spark.sql.catalogImplementation=hive, or those of a server with --remote."
+)
+
+# What to do about an error of Spark's, by its name.
+_HINTS = {"TABLE_OR_VIEW_NOT_FOUND": _NO_TABLE}
+
+# Signals that are looked at, one byte each; the first Ctrl-C is enough.
+_SIGNALS = 64
+
+
+@dataclass
+class Ended:
+    """How a command has ended."""
+
+    code: int = 0
+
+
+@contextmanager
+def exit_code() -> Iterator[Ended]:
+    """The body of a `with` runs a command and says its exit code; what it raises becomes one line and another code.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C was pressed, whatever came of it.
+    """
+    ended = Ended()
+    with warnings.catch_warnings(), _no_log(), _ctrl_c() as pressed:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", DovetailWarning)
+        warnings.showwarning = lambda message, *_, **__: tell(f"warning: {message}")
+        try:
+            yield ended
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # who reads has gone, as `head` does; what Python would still flush goes nowhere
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ended.code = FAILED
+        except Exception as error:
+            if pressed():
+                raise KeyboardInterrupt from None
+            tell(_text(error))
+            ended.code = FAILED
+
+
+def tell(text: str) -> None:
+    """A line for people."""
+    sys.stderr.write(f"dovetail: {text}\n")
+
+
+@contextmanager
+def _ctrl_c() -> Iterator[Callable[[], bool]]:
+    """Yields what tells whether Ctrl-C was pressed meanwhile: what pyspark's handler does may end in another error."""
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    reader, writer = socket.socketpair()
+    with reader, writer:
+        reader.setblocking(False)
+        writer.setblocking(False)
+        before = signal.set_wakeup_fd(writer.fileno())
+
+        def pressed() -> bool:
+            try:
+                return signal.SIGINT in reader.recv(_SIGNALS)
+            except BlockingIOError:
+                return False
+
+        try:
+            yield pressed
+        finally:
+            signal.set_wakeup_fd(before)
+
+
+def _text(error: Exception) -> str:
+    """What an error says to the user of a command; a bug stays an exception."""
+    if isinstance(error, DovetailError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    if _spark_errors.is_spark_error(error):
+        condition = _spark_errors.condition(error)
+        # without a name of Spark's it is an error of Dovetail's own, in the JVM
+        says = "Spark says: " if condition else ""
+        return f"{says}{_spark_errors.reason(error)}{_HINTS.get(condition, '')}"
+    raise error
+
+
+@contextmanager
+def _no_log() -> Iterator[None]:
+    """What is logged in Python goes nowhere: py4j tells there once more of a connection that Ctrl-C has broken."""
+    nowhere = logging.NullHandler()
+    logging.getLogger().addHandler(nowhere)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(nowhere)

@@ -1,0 +1,58 @@
+"""The command `dovetail history`: what past queries have told."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import dovetail
+from dovetail import _sql
+from dovetail._table_text import table_text
+from dovetail.cli.errors import tell
+from dovetail.cli.session import add_session, session
+from dovetail.cli.words import Commands, Words, add_json
+
+_TITLES = ("relations", "rows", "estimated", "factor", "runs", "last run")
+_NUMBERS = range(1, 5)
+
+
+def add(commands: Commands) -> None:
+    """Adds the command."""
+    command = commands.add("history", history)
+    action = command.add_mutually_exclusive_group()
+    action.add_argument("--forget", action="store_true", help="remove all of it")
+    action.add_argument("--forget-table", metavar="TABLE", help="remove what queries with this table have told")
+    action.add_argument("--save", metavar="PATH", help="write it to a file")
+    action.add_argument("--load", metavar="PATH", help="add the history in a file")
+    add_json(command)
+    add_session(command)
+
+
+def history(given: Words) -> None:
+    """Show, copy or remove the rows of sub-plans that past queries have counted. Without an option: show all."""
+    with session(given) as spark:
+        if given.forget:
+            spark.sql("DOVETAIL FORGET HISTORY")
+        elif given.forget_table:
+            spark.sql(f"DOVETAIL FORGET HISTORY FOR TABLE {given.forget_table}")
+        elif given.save or given.load:
+            verb = "SAVE" if given.save else "LOAD"
+            spark.sql(f"DOVETAIL {verb} HISTORY {_sql.text_literal(spark, given.save or given.load)}")
+        found = dovetail.history(spark)
+    if given.json:
+        print(json.dumps([asdict(one) for one in found], default=str))
+    elif found:
+        print(table_text(_TITLES, [_line(one) for one in found], right=_NUMBERS))
+    else:
+        tell("no history")
+
+
+def _line(one: dovetail.SubplanHistory) -> list[str | None]:
+    return [
+        ", ".join(one.relations),
+        None if one.rows is None else f"{one.rows:,}",
+        None if one.estimated_rows is None else f"{one.estimated_rows:,.0f}",
+        None if one.factor is None else f"{one.factor:.3g}",
+        str(one.runs),
+        f"{one.last_run:%Y-%m-%d %H:%M}",
+    ]

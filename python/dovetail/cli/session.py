@@ -1,0 +1,182 @@
+"""The session of a command: its options, its start without Spark's noise, and its views."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+import dovetail
+from dovetail import _py4j, _spark_errors
+from dovetail.cli import views
+from dovetail.cli.words import Parser, Words, WrongWordsError
+from dovetail.config import Config
+from dovetail.errors import ConfigError, DovetailError, PySparkMissingError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# A command's output is the answer alone: no log, no progress bar, no user interface.
+_ALONE = {"spark.ui.showConsoleProgress": "false", "spark.ui.enabled": "false"}
+_QUIET = {"spark.log.level": "OFF"}
+
+# A server on the same continent answers within a second; Spark's own client goes on trying for ten minutes.
+_SERVER_SECONDS = 10.0
+_SERVER_PORT = 15002
+
+_STDOUT, _STDERR = 1, 2
+
+
+def add_session(command: Parser, views: bool = True, remote: bool = True) -> None:
+    """Adds the options of a session."""
+    options = command.add_argument_group("session")
+    if views:
+        options.add_argument(
+            "--view",
+            action="append",
+            default=[],
+            metavar="NAME=PATH",
+            help="view over a file or folder (.parquet, .orc, .json, .csv); PATH alone is a folder of tables, "
+            "with a view for each; repeatable",
+        )
+    if remote:
+        options.add_argument("--remote", metavar="URL", help="Spark Connect server, sc://host:15002")
+    options.add_argument("--master", default="local[*]", help="master of the session (default: local[*])")
+    options.add_argument(
+        "--conf",
+        type=_setting,
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="Spark setting; repeatable",
+    )
+    options.add_argument("-v", "--verbose", action="store_true", help="show what Spark logs")
+
+
+def _setting(word: str) -> tuple[str, str]:
+    key, _, value = word.partition("=")
+    if not (key and value):
+        raise argparse.ArgumentTypeError(f"{word!r} is not KEY=VALUE, such as spark.sql.shuffle.partitions=8")
+    return key, value
+
+
+@contextmanager
+def session(given: Words) -> Iterator[SparkSession]:
+    """The session that the options describe, with its views; stopped at the end."""
+    wanted = views.wanted(getattr(given, "view", ()))
+    spark = _started(getattr(given, "remote", None), given.master, dict(given.conf), given.verbose)
+    # pyspark's own handler asks the JVM over the connection that the interrupted call still uses
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for view in wanted:
+            views.create(spark, view)
+        yield spark
+    finally:
+        spark.stop()
+
+
+def _started(remote: str | None, master: str, conf: dict[str, str], verbose: bool) -> SparkSession:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as missing:
+        raise PySparkMissingError("pyspark is not installed: pip install 'dovetail-spark[spark]'.") from missing
+    try:
+        Config.check_conf(conf)
+    except ConfigError as error:
+        raise WrongWordsError(f"argument --conf: {error}") from error
+    builder = SparkSession.builder.appName("dovetail")
+    if remote is None:
+        builder.master(master)
+        conf = {**_ALONE, **({} if verbose else _QUIET), **conf}
+    else:
+        _reach(remote)
+        builder.remote(remote)
+    for key, value in conf.items():
+        builder.config(key, value)
+    # A server elsewhere has its jars already, or has not: then the first call says what to do there.
+    elsewhere = remote is not None and remote.startswith("sc://")
+    with _output_of_the_jvm(verbose) as log:
+        try:
+            return (builder if elsewhere else dovetail.enable(builder)).getOrCreate()
+        except KeyboardInterrupt as interrupt:
+            _py4j.kill_launched(interrupt)
+            raise
+        except Exception as error:
+            if _spark_errors.condition(error) != "JAVA_GATEWAY_EXITED":
+                raise
+            raise DovetailError(
+                f"Spark did not start: {cause(log())}. Check --master and --conf; -v shows what Spark logs; `dovetail "
+                "doctor` checks the installation."
+            ) from error
+
+
+@contextmanager
+def _output_of_the_jvm(verbose: bool) -> Iterator[Callable[[], str]]:
+    """The JVM that starts meanwhile writes what it says to stderr or, unless `verbose`, nowhere.
+
+    A process keeps the streams that it was started with: so they are exchanged while it starts. Yields what tells what
+    was written.
+    """
+    with tempfile.TemporaryFile() as log, _exchanged(None if verbose else log):
+
+        def written() -> str:
+            log.seek(0)
+            return log.read().decode("utf-8", "replace")
+
+        yield written
+
+
+@contextmanager
+def _exchanged(log: IO[bytes] | None) -> Iterator[None]:
+    kept = {stream: os.dup(stream) for stream in (_STDOUT, _STDERR)}
+    try:
+        for stream in kept:
+            os.dup2(_STDERR if log is None else log.fileno(), stream)
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for stream, old in kept.items():
+            os.dup2(old, stream)
+            os.close(old)
+
+
+def cause(log: str) -> str:
+    r"""The line of a JVM's output that says why it did not start.
+
+    >>> cause("WARNING: x\nException in thread \"main\" a.B: no master 'x'\n\tat a.b(C.java:1)\n26/01/01 INFO bye")
+    "a.B: no master 'x'"
+    >>> cause("JAVA_HOME is not set"), cause("")
+    ('JAVA_HOME is not set', 'it said nothing')
+    """
+    lines = [line for line in log.splitlines() if line.strip() and not line.startswith("\t")]
+    for line in reversed(lines):
+        for mark in ("Caused by: ", 'Exception in thread "main" ', "Error: "):
+            if line.startswith(mark):
+                return line.removeprefix(mark).rstrip(".")
+    return lines[-1].rstrip(".") if lines else "it said nothing"
+
+
+def _reach(remote: str) -> None:
+    """Refuses a server that nobody answers for. Where a proxy stands between, only Spark's client can tell."""
+    server = urlsplit(remote)
+    if server.scheme != "sc" or server.hostname is None or getproxies():
+        return
+    address = (server.hostname, server.port or _SERVER_PORT)
+    try:
+        socket.create_connection(address, _SERVER_SECONDS).close()
+    except OSError as error:
+        raise DovetailError(
+            f"no Spark Connect server answers at {remote}: {error.strerror or error}. Check the address, and that the "
+            "server runs; start-connect-server.sh of the Spark distribution starts one."
+        ) from error

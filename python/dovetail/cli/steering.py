@@ -1,0 +1,109 @@
+"""Commands about what users know: `dovetail pins | rows`.
+
+Pins are kept in the statistics store. Known row counts belong to a session, which ends with the command: between
+commands a file keeps them, which `explain` and `compare` read by --rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import dovetail
+from dovetail.cli.errors import tell
+from dovetail.cli.session import add_session, session
+from dovetail.cli.words import Commands, Parser, Words, WrongWordsError, add_json, add_query, at_least, query, text_of
+from dovetail.pins import Pin
+from dovetail.rows import KnownRows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def add(commands: Commands) -> None:
+    """Adds the commands."""
+    command = commands.add("pins", pins)
+    action = command.add_mutually_exclusive_group()
+    action.add_argument("--capture", metavar="NAME", help="pin the order of a query: SQL or --file")
+    action.add_argument("--remove", metavar="NAME", help="remove a pin")
+    action.add_argument("--save", metavar="PATH", help="write all pins to a file")
+    action.add_argument("--load", metavar="PATH", help="add the pins in a file")
+    add_query(command)
+    command.add_argument("--order", metavar="ORDER", help="with --capture: '((a b) c)'; default: the query's own")
+    add_json(command)
+    add_session(command)
+
+    command = commands.add("rows", rows)
+    command.add_argument("rows", metavar="ROWS.json", type=Path, help="the file; made if it is not there")
+    action = command.add_mutually_exclusive_group()
+    action.add_argument("--set", type=at_least(0), metavar="N", help="set the rows of a table or a query")
+    action.add_argument("--forget", action="store_true", help="remove the rows of a table or a query")
+    which = command.add_mutually_exclusive_group()
+    which.add_argument("--table", metavar="TABLE", help="the table")
+    which.add_argument("--sql", metavar="SQL", help="the query in quotes; '-' reads standard input")
+    which.add_argument("-f", "--file", type=Path, metavar="FILE", help="file with the query")
+    add_json(command)
+    # the file is on this machine, not on a server
+    add_session(command, remote=False)
+
+
+def add_rows(command: Parser) -> None:
+    """Adds --rows to a command."""
+    command.add_argument(
+        "--rows", type=Path, metavar="ROWS.json", help="known row counts, as `dovetail rows` keeps them"
+    )
+
+
+def load_rows(spark: SparkSession, given: Words) -> None:
+    """Tells the session the row counts of --rows, if there are."""
+    if given.rows is not None:
+        dovetail.rows.load(spark, given.rows.absolute().as_uri())
+
+
+def pins(given: Words) -> None:
+    """Show, capture or remove pinned join orders. Without an option: show all pins."""
+    text = query(given) if given.capture else None
+    if text is None and (given.sql or given.file or given.order):
+        raise WrongWordsError("a query and --order belong to --capture NAME")
+    with session(given) as spark:
+        if text is not None:
+            dovetail.pins.capture(spark, given.capture, text, given.order)
+        elif given.remove:
+            dovetail.pins.remove(spark, given.remove)
+        elif given.save:
+            dovetail.pins.save(spark, given.save)
+        elif given.load:
+            dovetail.pins.load(spark, given.load)
+        found = dovetail.pins.all(spark)
+    _show(given, found, [f"{pin.name}  {pin.order}  used {pin.used} times, in {pin.place}" for pin in found], "no pins")
+
+
+def rows(given: Words) -> None:
+    """Show or change known row counts, which are kept in a file. Without an option: show all of the file."""
+    changes = given.set is not None or given.forget
+    sql = text_of(given.sql, given.file) if given.sql or given.file else None
+    if changes == (given.table is None and sql is None):
+        raise WrongWordsError("--set N and --forget take --table, --sql or --file, and these take one of them")
+    with session(given) as spark:
+        if given.rows.exists() or not changes:
+            load_rows(spark, given)
+        if given.set is not None:
+            dovetail.rows.tell(spark, given.set, sql=sql, table=given.table)
+        elif changes:
+            dovetail.rows.forget(spark, sql=sql, table=given.table)
+        if changes:
+            dovetail.rows.save(spark, given.rows.absolute().as_uri())
+        found = dovetail.rows.all(spark)
+    _show(given, found, [f"{known.rows:,.0f}  {known.kind} {known.text}" for known in found], "no known row counts")
+
+
+def _show(given: Words, found: Sequence[Pin | KnownRows], lines: Sequence[str], none: str) -> None:
+    if given.json:
+        print(json.dumps([asdict(one) for one in found]))
+    elif lines:
+        print("\n".join(lines))
+    else:
+        tell(none)

@@ -1,0 +1,49 @@
+"""Commands about tables: `dovetail analyze | stats`."""
+
+from __future__ import annotations
+
+import sys
+
+import dovetail
+from dovetail.cli.session import add_session, session
+from dovetail.cli.words import Commands, Parser, Words, add_json, names, show
+
+
+def add(commands: Commands) -> None:
+    """Adds the commands."""
+    command = commands.add("analyze", analyze)
+    _add_target(command, "table (db.t), files (parquet.`/data/t`), view, or database")
+    command.add_argument("--columns", type=names, metavar="A,B", help="columns; default: all")
+    command.add_argument(
+        "--mode",
+        choices=("dovetail", "spark"),
+        default="dovetail",
+        help="dovetail: one pass, stored per file, the default; spark: Spark's ANALYZE TABLE",
+    )
+    add_json(command)
+    add_session(command)
+
+    command = commands.add("stats", stats)
+    _add_target(command, "table (db.t), files (parquet.`/data/t`), or view")
+    add_json(command)
+    add_session(command)
+
+
+def _add_target(command: Parser, help: str) -> None:
+    command.add_argument("target", metavar="TARGET", help=help)
+
+
+def analyze(given: Words) -> None:
+    """Collect statistics of a table, files or a database, and print them."""
+    with session(given) as spark:
+        found = dovetail.analyze(
+            spark, given.target, given.columns or None, mode=given.mode, progress=sys.stderr.isatty()
+        )
+    show(found, given.json)
+
+
+def stats(given: Words) -> None:
+    """Show what is known about a table, each number with its source. Nothing is collected."""
+    with session(given) as spark:
+        found = dovetail.stats(spark, given.target)
+    show(found, given.json)

@@ -1,0 +1,88 @@
+"""Views over files, from the words of --view: NAME=PATH is one view, PATH alone a folder of tables with a view each.
+
+A table is a file, or a folder of files. A folder is listed on this machine; one elsewhere needs NAME=PATH per table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dovetail import _sql
+from dovetail._identifiers import quote
+from dovetail.cli.words import WrongWordsError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# What a file's name ends in, and the format that Spark reads it with; folders are taken for Parquet.
+_FORMATS = {".parquet": "parquet", ".orc": "orc", ".json": "json", ".csv": "csv"}
+
+# How the names of files begin that Spark writes: a folder of such is one table.
+_PART = "part-"
+
+
+@dataclass(frozen=True)
+class View:
+    """A view to be made.
+
+    Attributes:
+        name: Its name.
+        path: The file or folder.
+        format: The format that Spark reads it with.
+    """
+
+    name: str
+    path: str
+    format: str
+
+
+def wanted(words: Sequence[str]) -> list[View]:
+    """The views that the words of --view name.
+
+    Raises:
+        WrongWordsError: A word is neither NAME=PATH nor a folder with tables.
+    """
+    return [view for word in words for view in _views(word)]
+
+
+def create(spark: SparkSession, view: View) -> None:
+    """Makes a temporary view."""
+    options = {"path": view.path, **({"header": "true", "inferSchema": "true"} if view.format == "csv" else {})}
+    told = ", ".join(f"{key} {_sql.text_literal(spark, value)}" for key, value in options.items())
+    _sql.rows(spark, f"CREATE TEMPORARY VIEW {quote(view.name)} USING {view.format} OPTIONS ({told})")
+
+
+def _views(word: str) -> list[View]:
+    name, equals, path = word.partition("=")
+    if name and path and "/" not in name:
+        return [View(name, path, _format(Path(path)))]
+    folder = Path(word)
+    if equals or not folder.is_dir():
+        raise WrongWordsError(
+            f"argument --view: {word!r} is neither NAME=PATH, such as sales=/data/sales.parquet, nor a folder of tables"
+        )
+    found = [View(table.stem, str(table), _format(table)) for table in _tables(folder)]
+    if not found:
+        raise WrongWordsError(f"argument --view: the folder {word} has no tables; one with files of one is NAME={word}")
+    return found
+
+
+def _tables(folder: Path) -> Iterator[Path]:
+    """Files and folders in a folder that may be tables: neither hidden, nor partitions or parts of one table."""
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith((".", "_", _PART)) or (entry.is_dir() and "=" in entry.name):
+            continue
+        if entry.is_dir() or entry.suffix.lower() in _FORMATS:
+            yield entry
+
+
+def _format(path: Path) -> str:
+    """By the suffix of a file or folder, else by that of the first file in the folder."""
+    named = _FORMATS.get(path.suffix.lower())
+    if named is not None:
+        return named
+    inside = (_FORMATS.get(file.suffix.lower()) for file in path.rglob("*"))
+    return next((format for format in inside if format is not None), "parquet")

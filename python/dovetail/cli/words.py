@@ -1,0 +1,145 @@
+"""What commands are made of: a parser whose faults are two lines on stderr, a list of commands, and shared arguments.
+
+A wrong word ends a command with exit code 2 before it has started anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, Protocol
+
+from dovetail.errors import DovetailError
+
+WRONG_WORDS = 2
+
+Words = argparse.Namespace
+Run = Callable[[Words], "int | None"]
+
+
+class Answer(Protocol):
+    """What a command finds: `print` shows it, and it has a plain form."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plain form."""
+
+
+class WrongWordsError(DovetailError):
+    """The words of a command are not understood, or do not go together."""
+
+
+class Parser(argparse.ArgumentParser):
+    """The parser of the whole line, or of one command: options have one spelling, and say their defaults."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(allow_abbrev=False, **given)
+
+    def error(self, message: str) -> NoReturn:
+        """Ends the process."""
+        self.exit(WRONG_WORDS, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
+
+
+class Commands:
+    """The commands, by name."""
+
+    def __init__(self, parser: Parser) -> None:
+        self._parser = parser
+        self._parsers = parser.add_subparsers(title="commands", metavar="COMMAND")
+
+    @property
+    def names(self) -> list[str]:
+        """The names, in the order of the help."""
+        return list(self._parsers.choices)
+
+    def add(self, name: str, run: Run) -> Parser:
+        """Adds a command. The docstring of `run` is its help, and the first sentence its line in the list."""
+        text = " ".join((inspect.getdoc(run) or "").split())
+        added: Parser = self._parsers.add_parser(name, help=text.partition(". ")[0].rstrip("."), description=text)
+        added.set_defaults(run=run, parser=added)
+        return added
+
+    def run(self, words: Sequence[str] | None) -> int:
+        """Runs the command that the words name; returns its exit code."""
+        given = self._parser.parse_args(words)
+        if not hasattr(given, "run"):
+            self._parser.print_help(sys.stderr)
+            return WRONG_WORDS
+        try:
+            code: int | None = given.run(given)
+            return code or 0
+        except WrongWordsError as error:
+            command: Parser = given.parser
+            command.error(str(error))
+
+
+def names(text: str) -> list[str]:
+    """Names that are separated by commas.
+
+    >>> names("item_id, price,")
+    ['item_id', 'price']
+    """
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def add_query(command: Parser) -> None:
+    """Adds the query: SQL text, '-' or --file."""
+    command.add_argument("sql", metavar="SQL", nargs="?", help="the query in quotes; '-' reads standard input")
+    command.add_argument("-f", "--file", type=Path, metavar="FILE", help="file with the query")
+
+
+def add_json(command: Parser) -> None:
+    """Adds --json."""
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def show(found: Answer, as_json: bool) -> None:
+    """Prints what a command has found."""
+    print(json.dumps(found.to_dict()) if as_json else found)
+
+
+def query(given: Words) -> str:
+    """The text of the query that `add_query` has read.
+
+    Raises:
+        WrongWordsError: There is none, or there are two.
+        DovetailError: The file cannot be read, or the text is empty.
+    """
+    if (given.sql is None) == (given.file is None):
+        raise WrongWordsError("give the query either as SQL text ('-' for standard input) or with --file")
+    return text_of(given.sql, given.file)
+
+
+def text_of(sql: str | None, file: Path | None) -> str:
+    """The text of one query: that of the file, of standard input for '-', or the SQL itself.
+
+    Raises:
+        WrongWordsError: The text is empty.
+        DovetailError: The file cannot be read.
+    """
+    if file is not None:
+        try:
+            text = file.read_text(encoding="utf-8")
+        except OSError as error:
+            raise DovetailError(f"--file {file} cannot be read: {error.strerror}.") from error
+    else:
+        text = sys.stdin.read() if sql == "-" else str(sql)
+    # one statement, as people end it in files
+    found = text.strip().removesuffix(";").rstrip()
+    if not found:
+        raise WrongWordsError("the query is empty")
+    return found
+
+
+def at_least(lowest: int) -> Callable[[str], int]:
+    """Reads a whole number that is not below another one."""
+
+    def read(word: str) -> int:
+        if not word.isdecimal() or int(word) < lowest:
+            raise argparse.ArgumentTypeError(f"{word!r} is not a whole number, at least {lowest}")
+        return int(word)
+
+    return read

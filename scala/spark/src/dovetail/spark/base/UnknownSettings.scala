@@ -1,0 +1,35 @@
+package org.apache.spark.sql.dovetail.base
+
+import java.util.Locale
+
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * Keys below `spark.dovetail.` that are no settings, also by letter case: Spark takes any key and says nothing. The rule
+ * looks at the session's keys with each query, so that it does not matter where a key was set: in a configuration
+ * file, on a builder, or by SET. Each is logged once, with the nearest name.
+ */
+object UnknownSettings {
+  private val Prefix = "spark.dovetail."
+  private val known  = DovetailConf.all.map(_.key)
+  private val keys   = known.toSet
+
+  def tell(conf: SQLConf): Unit = conf.getAllConfs.keysIterator.filter(k => k.startsWith(Prefix) && !keys(k)).foreach {
+    key =>
+      FailOpen.warnOnce(
+        s"unknown $key",
+        s"There is no setting $key, so it has no effect. The nearest name is ${nearest(key)}."
+      )
+  }
+
+  /** By letters that are other ones, missing or too many, of the name or of its last word: the room may be missing. */
+  private def nearest(key: String): String =
+    known.minBy(k => math.min(distance(key, k), distance(lastWord(key), lastWord(k)) + 1))
+
+  private def lastWord(key: String): String = key.drop(key.lastIndexOf('.') + 1)
+
+  private def distance(a: String, b: String): Int = text(a).levenshteinDistance(text(b))
+
+  private def text(a: String): UTF8String = UTF8String.fromString(a.toLowerCase(Locale.ROOT))
+}
