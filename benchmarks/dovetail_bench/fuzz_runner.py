@@ -16,6 +16,7 @@ from dovetail_bench.random_queries import duckdb_text
 from dovetail_bench.random_tables import seeded
 from dovetail_bench.rows import OTHER_ENGINE, SAME_ENGINE, Row, difference
 from dovetail_bench.second_opinion import SecondOpinion
+from dovetail_bench.session import HISTORY
 
 # Queries that share tables, and queries that share settings.
 PER_DATA_SET = 1000
@@ -100,6 +101,8 @@ class Runner:
         database = self._dialect.tables(numbers[0] // PER_DATA_SET, self._seed).database
         chance = seeded(f"settings {self._seed} {numbers[0] // PER_SETTINGS}")
         settings = {key: chance.choice(values) for key, values in self._dialect.settings.items()}
+        # drawn apart: the other settings of a number are to stay what they were
+        settings[HISTORY] = seeded(f"history {self._seed} {numbers[0] // PER_SETTINGS}").choice(("false", "true"))
         for session in (self._plain, self._ours):
             _configure(session, {**settings, "spark.sql.cbo.joinReorder.enabled": settings["spark.sql.cbo.enabled"]})
             session.sql(f"USE {database}")

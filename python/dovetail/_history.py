@@ -55,5 +55,5 @@ def history(spark: SparkSession) -> tuple[SubplanHistory, ...]:
     Returns:
         One entry per sub-plan of each group of joins.
     """
-    found = (row.asDict() for row in _sql.function_rows(spark, "dovetail_history"))
+    found = _sql.function_rows(spark, "dovetail_history")
     return tuple(SubplanHistory(**{**row, "relations": tuple(row["relations"])}) for row in found)

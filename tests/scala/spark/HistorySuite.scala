@@ -82,6 +82,10 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
       val known = counted(star)
       assert(known(Set("h_a")) == 1.0 && known(Set("h_b")) == 10.0 && known(Set("h_c")) == 5.0)
       assert(known(Set("h_fact", "h_a", "h_b", "h_c")) == first.size.toDouble)
+      assert(
+        group(star).reason.contains("history: rows of 7 sub-plans, counted in 1 run, the last "),
+        group(star).reason
+      )
       assert(runs(star).toSet == first.toSet)
       dovetail(on = false)(assert(spark.sql(star).collect().toSet == first.toSet))
     }

@@ -53,7 +53,7 @@ final class CardinalityModel(graph: JoinGraph) {
         case Some(rows) =>
           val most = if (rows.upper == rows.value) rows.value else rows.bounded(estimated(relations, count).upper).upper
           SetSize(rows.value, most, most)
-        case None       =>
+        case None =>
           val own  = estimated(relations, count)
           val rows = corrected(own.rows, size)
           SetSize(rows, math.max(own.cautious, rows), math.max(own.upper, rows))

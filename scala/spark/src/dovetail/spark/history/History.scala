@@ -125,7 +125,7 @@ object History {
   /** Milliseconds that the end of a JVM may wait for the file to be written. */
   private val EndMillis = 2000L
 
-  private val waiting   = new AtomicInteger
+  private val waiting                               = new AtomicInteger
   private val stores                                = new ConcurrentHashMap[StatisticsStore, History]()
   private lazy val thread: ScheduledExecutorService =
     ThreadUtils.newDaemonSingleThreadScheduledExecutor("dovetail-history")

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.history
 
+import java.time.Instant
+
 import dovetail.kernel.graph.{JoinGraph, KnownSize}
 import dovetail.kernel.profile.{Estimate, Source}
 import org.apache.spark.sql.SparkSession
@@ -33,7 +35,10 @@ final class KnownRuns(session: SparkSession) {
       forms: => HistoryForms
   ): KnownGroup =
     if (leaves.size > MostRelations || index.isEmpty) KnownGroup.unknown(graph)
-    else FailOpen("looking into the history", (_: String) => KnownGroup.unknown(graph))(known(graph, leaves, reduced, forms))
+    else FailOpen(
+      "looking into the history",
+      (_: String) => KnownGroup.unknown(graph)
+    )(known(graph, leaves, reduced, forms))
 
   private def known(
       graph: JoinGraph,
@@ -41,23 +46,35 @@ final class KnownRuns(session: SparkSession) {
       reduced: Set[Int],
       named: HistoryForms
   ): KnownGroup = {
-      val whole =
-        for (w <- named.whole; runs <- index.runs(w.key) if runs.relations.size == leaves.size) yield (w.order, runs)
-      val (sets, orders) = whole.fold((parts(named, leaves), Vector.empty[MeasuredOrder])) { case (order, runs) =>
-        val changes = order.indices.map(i => change(leaves(order(i)), runs.relations(i)))
-        (
-          runs.sets.flatMap { case (set, s) => scaled(s.rows, set.toVector.map(changes)).map(set.map(order) -> _) },
-          if (changes.forall(_.contains(Same))) runs.orders else Vector.empty
-        )
+    val all                   = leaves.indices.toSet
+    def usable(set: Set[Int]) = set == all || !set.exists(reduced)
+    val whole                 =
+      for (w <- named.whole; runs <- index.runs(w.key) if runs.relations.size == leaves.size) yield (w.order, runs)
+    val (sets, orders) = whole.fold((parts(named, leaves), Vector.empty[MeasuredOrder])) { case (order, runs) =>
+      val changes = order.indices.map(i => change(leaves(order(i)), runs.relations(i)))
+      val sets    = runs.sets.flatMap { case (set, s) =>
+        scaled(s.rows, set.toVector.map(changes)).map(size => set.map(order) -> Told(size, runs))
       }
-      val all       = leaves.indices.toSet
-      val corrected = if (sets.size >= 2 * leaves.size - 1) Map.empty[Set[Int], KnownSize] else errors(named, leaves)
-      val known     = (corrected ++ sets).filter { case (set, _) => set == all || !set.exists(reduced) }
-      KnownGroup(graph.knowing(known), whole.fold(Vector.empty[Int])(_._1), orders, sets.size, corrected.size)
+      (sets, if (changes.forall(_.contains(Same))) runs.orders else Vector.empty)
     }
+    val counted   = sets.filter(s => usable(s._1))
+    val corrected =
+      if (counted.size >= 2 * leaves.size - 1) Map.empty[Set[Int], KnownSize]
+      else errors(named, leaves).filter { case (set, _) => usable(set) && !counted.contains(set) }
+    val told = counted.values.map(_.by)
+    KnownGroup(
+      graph.knowing(corrected ++ counted.map { case (set, t) => set -> t.size }),
+      whole.fold(Vector.empty[Int])(_._1),
+      orders,
+      counted.size,
+      corrected.size,
+      told.map(_.runs).foldLeft(0)(_ max _),
+      told.map(_.at).foldLeft(0L)(_ max _)
+    )
+  }
 
   /** Rows of sets that other groups have had in common with this one. */
-  private def parts(forms: HistoryForms, leaves: Vector[LogicalPlan]): Map[Set[Int], KnownSize] = {
+  private def parts(forms: HistoryForms, leaves: Vector[LogicalPlan]): Map[Set[Int], Told] = {
     val keys = forms.relations
     val at   = keys.indices.filter(keys(_).isDefined).toVector.groupBy(keys(_).get)
     val all  = at.keys.toVector.sorted.flatMap(index.sets).filter { case (runs, set) =>
@@ -70,7 +87,7 @@ final class KnownRuns(session: SparkSession) {
         place <- places(members.map(_.key), at)
         if forms.set(place.sorted).contains(runs.sets(set).key)
         rows <- scaled(runs.sets(set).rows, place.indices.toVector.map(i => change(leaves(place(i)), members(i))))
-      } yield place.toSet -> rows
+      } yield place.toSet -> Told(rows, runs)
     // the newest first
     found.reverse.toMap
   }
@@ -103,6 +120,9 @@ final class KnownRuns(session: SparkSession) {
 
 object KnownRuns {
 
+  /** A size, and whose runs told it. */
+  final private case class Told(size: KnownSize, by: GroupRuns)
+
   /** Relations of a group beyond which its form takes longer than planning should wait for a look-up. */
   val MostRelations = 40
 
@@ -130,15 +150,36 @@ object KnownRuns {
  * @param orders    plans that have run
  * @param counted   sets with rows of earlier runs
  * @param corrected sets whose estimates are corrected by the errors of others
+ * @param runs      that counted
+ * @param at        the last of them, in seconds since 1970
  */
 final case class KnownGroup(
     graph: JoinGraph,
     order: Vector[Int],
     orders: Vector[MeasuredOrder],
     counted: Int,
-    corrected: Int
-)
+    corrected: Int,
+    runs: Int,
+    at: Long
+) {
+
+  /** For explain. */
+  def note: Option[String] = {
+    val rows = if (counted == 0) None
+    else Some(s"rows of $counted sub-plans, counted in $runs ${if (runs == 1) "run" else "runs"}, the last $age ago")
+    val factors = if (corrected == 0) None else Some(s"$corrected estimates corrected by runs with other constants")
+    if (rows.isEmpty && factors.isEmpty) None else Some((rows ++ factors).mkString("history: ", "; ", ""))
+  }
+
+  private def age: String = {
+    val seconds = math.max(0L, Instant.now().getEpochSecond - at)
+    KnownGroup.Units.collectFirst { case (unit, name) if seconds >= 2 * unit => s"${seconds / unit} $name" }
+      .getOrElse(s"$seconds s")
+  }
+}
 
 object KnownGroup {
-  def unknown(graph: JoinGraph): KnownGroup = KnownGroup(graph, Vector.empty, Vector.empty, 0, 0)
+  def unknown(graph: JoinGraph): KnownGroup = KnownGroup(graph, Vector.empty, Vector.empty, 0, 0, 0, 0L)
+
+  private val Units = Vector(86400L -> "days", 3600L -> "hours", 60L -> "min")
 }

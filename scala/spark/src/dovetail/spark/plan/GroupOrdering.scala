@@ -83,7 +83,7 @@ final class GroupOrdering(
         val ready = Trace.timed("estimate")(preparation(group, optimized, predicates, reduced))
         PlanningTime.check()
         val search   = new Search(ready.graph, planner.costs, planner.budget(share), planner.costsAsWritten)
-        val settled  = choice(ready, search, notes)
+        val settled  = choice(ready, search, notes ++ ready.known.note)
         val rebuilt  = if (settled.taken) Some(Trace.timed("rebuild")(ready.rebuild(settled.outcome.best))) else None
         val cuts     = PlanningTime.takeCuts()
         val decision = settled.copy(notes = settled.notes ++ cuts ++ rebuilt.toVector.flatMap(planner.failedBefore))
