@@ -32,12 +32,12 @@ def history(given: Words) -> None:
     """Show, copy or remove the rows of sub-plans that past queries have counted. Without an option: show all."""
     with session(given) as spark:
         if given.forget:
-            spark.sql("DOVETAIL FORGET HISTORY")
+            _sql.rows(spark, "DOVETAIL FORGET HISTORY")
         elif given.forget_table:
-            spark.sql(f"DOVETAIL FORGET HISTORY FOR TABLE {given.forget_table}")
+            _sql.rows(spark, f"DOVETAIL FORGET HISTORY FOR TABLE {given.forget_table}")
         elif given.save or given.load:
             verb = "SAVE" if given.save else "LOAD"
-            spark.sql(f"DOVETAIL {verb} HISTORY {_sql.text_literal(spark, given.save or given.load)}")
+            _sql.rows(spark, f"DOVETAIL {verb} HISTORY {_sql.text_literal(spark, given.save or given.load)}")
         found = dovetail.history(spark)
     if given.json:
         print(json.dumps([asdict(one) for one in found], default=str))

@@ -60,7 +60,7 @@ final class KnownRuns(session: SparkSession) {
     val counted   = sets.filter(s => usable(s._1))
     val corrected =
       if (counted.size >= 2 * leaves.size - 1) Map.empty[Set[Int], KnownSize]
-      else errors(named, leaves).filter { case (set, _) => usable(set) && !counted.contains(set) }
+      else errors(named, leaves).filter { case (set, _) => usable(set) && !counted.contains(set) && !exact(graph, set) }
     val told = counted.values.map(_.by)
     KnownGroup(
       graph.knowing(corrected ++ counted.map { case (set, t) => set -> t.size }),
@@ -71,6 +71,12 @@ final class KnownRuns(session: SparkSession) {
       told.map(_.runs).foldLeft(0)(_ max _),
       told.map(_.at).foldLeft(0L)(_ max _)
     )
+  }
+
+  /** A relation whose rows the statistics know for certain. */
+  private def exact(graph: JoinGraph, set: Set[Int]): Boolean = set.size == 1 && {
+    val rows = graph.relations(set.head).profile.rows
+    rows.lower == rows.upper
   }
 
   /** Rows of sets that other groups have had in common with this one. */

@@ -103,8 +103,10 @@ object QueryLog {
       val (result, trace) = Trace.collecting(detailed = false)(rule)
       if (!trace.isEmpty)
         FailOpen("logging a query", (_: String) => ()) {
-          val told = new LazyValue(() => LoggedQuery.Told(text(plan), trace.groups))
-          val id   = QueryLog(session).add(told, trace.millis.toMap.getOrElse("total", 0.0), most)
+          // a plan can be too deep to be walked: it has an entry without a text
+          def query = FailOpen("logging the text of a query", (_: String) => Option.empty[String])(text(plan))
+          val told  = new LazyValue(() => LoggedQuery.Told(query, trace.groups))
+          val id    = QueryLog(session).add(told, trace.millis.toMap.getOrElse("total", 0.0), most)
           // the optimizer works on a plan of its own
           result.foreach { case j: Join => j.setTagValue(Entry, id); case _ => }
         }
