@@ -126,6 +126,9 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
     # the page's: nothing went wrong, and what is to be written is there
     assert {name: err[name] for name in page if err[name] and "wrote" not in err[name]} == {
         "dovetail pins --remove nightly": "dovetail: no pins\n",
+        # what `compare` runs is measured, and not learned from
+        "dovetail history": "dovetail: no history\n",
+        "dovetail history --forget": "dovetail: no history\n",
     }
     assert (tmp_path / "order.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 

@@ -202,6 +202,9 @@ def test_a_reader_that_goes_away_gets_no_traceback() -> None:
 PRESSED_AT_IMPORT = """
 import os, signal, sys
 
+# a process that a shell has started in the background ignores it
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 class Pressing:
     def find_spec(self, name, path=None, target=None):
         if name == "dovetail.cli.session":
@@ -232,10 +235,13 @@ def test_ctrl_c_is_one_line_and_leaves_no_jvm(words: tuple[str, ...], after: flo
         cwd=tmp_path,
         env=environment(),
         start_new_session=True,
+        preexec_fn=listening,
     ) as command:
         try:
             time.sleep(after)
-            out, err = pressed(command)
+            # to all of its group, as a terminal does
+            os.killpg(command.pid, signal.SIGINT)
+            out, err = command.communicate(timeout=60)
             assert (command.returncode, out, err) == (130, "", "dovetail: interrupted\n")
             end = time.monotonic() + JVM_SECONDS
             while living(tmp_path) and time.monotonic() < end:
@@ -246,14 +252,9 @@ def test_ctrl_c_is_one_line_and_leaves_no_jvm(words: tuple[str, ...], after: flo
                 os.kill(process, signal.SIGKILL)
 
 
-def pressed(command: subprocess.Popen[str]) -> tuple[str, str]:
-    """Presses Ctrl-C, again where Python has lost the first one in a destructor; returns the output."""
-    for _ in range(3):
-        # to all of its group, as a terminal does
-        os.killpg(command.pid, signal.SIGINT)
-        with suppress(subprocess.TimeoutExpired):
-            return command.communicate(timeout=30)
-    raise AssertionError("the command does not end")
+def listening() -> None:
+    """A process that a shell has started in the background ignores Ctrl-C, and so do those that it starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def living(directory: Path) -> list[int]:
