@@ -4,6 +4,7 @@ import java.io.{DataInputStream, IOException}
 import java.util.Locale
 import java.util.concurrent.ConcurrentHashMap
 
+import scala.annotation.tailrec
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.SparkSession
@@ -18,8 +19,10 @@ import org.apache.spark.unsafe.types.UTF8String
  * Reading never fails: a file that is missing, broken, or of a newer version is no statistics, and one warning. Tables
  * that were read stay in memory while their file is the same; so does the knowledge that it is broken, while a file
  * system that did not answer is asked again.
+ *
+ * @param checkMillis how long a listing of the directory serves, where files are not asked for one by one
  */
-final class StatisticsStore(val files: StoreFiles) {
+final class StatisticsStore(val files: StoreFiles, checkMillis: Long = StatisticsStore.CheckMillis) {
   import StatisticsStore._
 
   private var listed   = Map.empty[String, (Long, Long)]
@@ -36,11 +39,13 @@ final class StatisticsStore(val files: StoreFiles) {
         val known = read.get(name).orNull
         if (known != null && known.stamp == stamp && !known.over) known.table
         else {
-          val (table, until) = reading(name)(load(name, stamp)) match {
+          val (found, loaded) = load(name, stamp)
+          val (table, until)  = loaded match {
             case Right(table) => (Some(table).filter(_.header.key == key), Long.MaxValue)
             case Left(e)      => (None, if (lasting(e)) Long.MaxValue else System.nanoTime() + RetryNanos)
           }
-          read.put(name, CacheEntry(stamp, table, until))
+          if (!files.local) listed = listed.updated(name, found)
+          read.put(name, CacheEntry(found, table, until))
           table
         }
     }
@@ -94,7 +99,7 @@ final class StatisticsStore(val files: StoreFiles) {
   private def current(key: String): Option[StoredTable] = {
     val name = fileName(key)
     files.stamp(name).flatMap { stamp =>
-      reading(name)(load(name, stamp)) match {
+      load(name, stamp)._2 match {
         case Right(table)          => Some(table).filter(_.header.key == key)
         case Left(e) if lasting(e) => None
         case Left(e)               => throw new IOException(
@@ -131,7 +136,7 @@ final class StatisticsStore(val files: StoreFiles) {
 
   private def listing(): Map[String, (Long, Long)] = {
     val now = System.nanoTime() / 1000000L
-    if (listedAt == Long.MinValue || now - listedAt > CheckMillis) {
+    if (listedAt == Long.MinValue || now - listedAt > checkMillis) {
       listedAt = now
       listed = Map.empty
       listed = files.list()
@@ -139,7 +144,26 @@ final class StatisticsStore(val files: StoreFiles) {
     listed
   }
 
-  private def load(name: String, stamp: (Long, Long)): StoredTable = {
+  /**
+   * Reads a table, and tells of which file. One that is replaced between the look at its length and its opening is no
+   * broken file: it is read as it is then.
+   */
+  @tailrec
+  private def load(
+      name: String,
+      stamp: (Long, Long),
+      attempts: Int = Attempts
+  ): ((Long, Long), Either[Throwable, StoredTable]) = {
+    lazy val now =
+      try files.stamp(name)
+      catch { case NonFatal(_) => Some(stamp) }
+    reading(name, unless = () => attempts > 1 && !now.contains(stamp))(open(name, stamp)) match {
+      case Left(_) if attempts > 1 && now.exists(_ != stamp) => load(name, now.get, attempts - 1)
+      case result                                            => (stamp, result)
+    }
+  }
+
+  private def open(name: String, stamp: (Long, Long)): StoredTable = {
     if (!TableFile.possible(stamp._2)) throw new BrokenFile("it ends too early")
     files.open(name) { in =>
       val header = TableFile.readHeader(in, stamp._2)
@@ -195,6 +219,9 @@ object StatisticsStore {
    * serves all queries in between.
    */
   val CheckMillis = 2000L
+
+  /** How often a file is read while others replace it: once is seldom, and only writers without a pause do it twice. */
+  private val Attempts = 4
 
   /** Bytes of statistics of all tables that a session keeps in memory, roughly. */
   private val CacheBytes = 256L << 20
