@@ -25,7 +25,7 @@ from dovetail_bench import report
 from dovetail_bench.accuracy import geometric_mean
 from dovetail_bench.join_order import cout
 from dovetail_bench.progress import say
-from dovetail_bench.query_file import RealQuery, read_complete
+from dovetail_bench.query_file import RealQuery, add_options, read_complete
 from dovetail_bench.real_engines import SparkEngine, bare
 from dovetail_bench.session import HISTORY, add_session_options, bench
 from dovetail_bench.tables import find, views
@@ -139,10 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit code."""
     head = (__doc__ or "").splitlines()[0]
     parser = argparse.ArgumentParser(prog="python -m dovetail_bench.learning", description=head)
-    parser.add_argument("--tables", type=Path, required=True, metavar="DIR", help="folder of Parquet tables")
-    parser.add_argument(
-        "--queries", type=Path, required=True, metavar="FILE", dest="query_file", help="query file with true sizes"
-    )
+    add_options(parser)
     parser.add_argument("--rounds", type=int, default=3, help="runs of each query (3)")
     parser.add_argument("--gate", action="store_true", help="exit code 1 if a target is missed")
     report.add_results_option(parser)

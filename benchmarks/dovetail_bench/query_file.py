@@ -8,6 +8,7 @@ a single alias stands for its table after its own predicates. C_out is defined i
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -39,6 +40,14 @@ class RealQuery:
     def best(self) -> float:
         """C_out of the best order without cross products."""
         return best_and_worst(self.sizes)[0]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds --tables and --queries: a folder of tables, and a query file over them."""
+    parser.add_argument("--tables", type=Path, required=True, metavar="DIR", help="folder of Parquet tables")
+    parser.add_argument(
+        "--queries", type=Path, required=True, metavar="FILE", dest="query_file", help="query file with true sizes"
+    )
 
 
 def key(relations: Relations) -> str:

@@ -27,7 +27,7 @@ from dovetail_bench.duckdb_engine import duckdb_engine
 from dovetail_bench.join_order import cout
 from dovetail_bench.postgresql_engine import postgresql_engine
 from dovetail_bench.progress import say
-from dovetail_bench.query_file import RealQuery, key, read_complete
+from dovetail_bench.query_file import RealQuery, add_options, key, read_complete
 from dovetail_bench.real_data_report import DOVETAIL_ENGINES, Measured, Results, targets, write_page
 from dovetail_bench.real_engines import Engine
 from dovetail_bench.session import add_session_options, bench
@@ -106,10 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit code."""
     head = (__doc__ or "").splitlines()[0]
     parser = argparse.ArgumentParser(prog="python -m dovetail_bench.real_data", description=head)
-    parser.add_argument("--tables", type=Path, required=True, metavar="DIR", help="folder of Parquet tables")
-    parser.add_argument(
-        "--queries", type=Path, required=True, metavar="FILE", dest="query_file", help="query file with true sizes"
-    )
+    add_options(parser)
     parser.add_argument(
         "--engines", type=_engines, default=DEFAULT_ENGINES, metavar="NAME,…", help=f"of {', '.join(ENGINES)}"
     )

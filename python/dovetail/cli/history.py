@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-
 import dovetail
 from dovetail import _sql
 from dovetail._table_text import table_text
-from dovetail.cli.errors import tell
 from dovetail.cli.session import add_session, session
-from dovetail.cli.words import Commands, Words, add_json
+from dovetail.cli.words import Commands, Words, add_json, show_all
 
 _TITLES = ("relations", "rows", "estimated", "factor", "runs", "last run")
 _NUMBERS = range(1, 5)
@@ -39,12 +35,8 @@ def history(given: Words) -> None:
             verb = "SAVE" if given.save else "LOAD"
             _sql.rows(spark, f"DOVETAIL {verb} HISTORY {_sql.text_literal(spark, given.save or given.load)}")
         found = dovetail.history(spark)
-    if given.json:
-        print(json.dumps([asdict(one) for one in found], default=str))
-    elif found:
-        print(table_text(_TITLES, [_line(one) for one in found], right=_NUMBERS))
-    else:
-        tell("no history")
+    lines = [table_text(_TITLES, [_line(one) for one in found], right=_NUMBERS)] if found else []
+    show_all(given, found, lines, "no history")
 
 
 def _line(one: dovetail.SubplanHistory) -> list[str | None]:

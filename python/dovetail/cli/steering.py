@@ -6,18 +6,23 @@ commands a file keeps them, which `explain` and `compare` read by --rows.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import dovetail
-from dovetail.cli.errors import tell
 from dovetail.cli.session import add_session, session
-from dovetail.cli.words import Commands, Parser, Words, WrongWordsError, add_json, add_query, at_least, query, text_of
-from dovetail.pins import Pin
-from dovetail.rows import KnownRows
+from dovetail.cli.words import (
+    Commands,
+    Parser,
+    Words,
+    WrongWordsError,
+    add_json,
+    add_query,
+    at_least,
+    query,
+    show_all,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,7 +83,9 @@ def pins(given: Words) -> None:
         elif given.load:
             dovetail.pins.load(spark, given.load)
         found = dovetail.pins.all(spark)
-    _show(given, found, [f"{pin.name}  {pin.order}  used {pin.used} times, in {pin.place}" for pin in found], "no pins")
+    show_all(
+        given, found, [f"{pin.name}  {pin.order}  used {pin.used} times, in {pin.place}" for pin in found], "no pins"
+    )
 
 
 def rows(given: Words) -> None:
@@ -97,13 +104,4 @@ def rows(given: Words) -> None:
         if changes:
             dovetail.rows.save(spark, given.rows.absolute().as_uri())
         found = dovetail.rows.all(spark)
-    _show(given, found, [f"{known.rows:,.0f}  {known.kind} {known.text}" for known in found], "no known row counts")
-
-
-def _show(given: Words, found: Sequence[Pin | KnownRows], lines: Sequence[str], none: str) -> None:
-    if given.json:
-        print(json.dumps([asdict(one) for one in found]))
-    elif lines:
-        print("\n".join(lines))
-    else:
-        tell(none)
+    show_all(given, found, [f"{known.rows:,.0f}  {known.kind} {known.text}" for known in found], "no known row counts")

@@ -10,9 +10,11 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
+from dovetail.cli.errors import tell
 from dovetail.errors import DovetailError
 
 WRONG_WORDS = 2
@@ -99,6 +101,16 @@ def add_json(command: Parser) -> None:
 def show(found: Answer, as_json: bool) -> None:
     """Prints what a command has found."""
     print(json.dumps(found.to_dict()) if as_json else found)
+
+
+def show_all(given: Words, found: Sequence[Any], lines: Sequence[str], none: str) -> None:
+    """Prints all of a list of dataclasses, as JSON or in lines, or tells that there is none."""
+    if given.json:
+        print(json.dumps([asdict(one) for one in found], default=str))
+    elif lines:
+        print("\n".join(lines))
+    else:
+        tell(none)
 
 
 def query(given: Words) -> str:

@@ -13,7 +13,7 @@ import org.apache.spark.sql.dovetail.history.{
   MeasuredOrder,
   ShowHistory
 }
-import org.apache.spark.sql.dovetail.report.{DataStamp, GroupReport}
+import org.apache.spark.sql.dovetail.report.{DataStamp, GroupIdentity, GroupReport}
 import org.scalatest.BeforeAndAfterEach
 
 /** What queries did is what the next ones are planned with: exact rows, where the same ran over the same data. */
@@ -228,7 +228,7 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
   )
 
   private def entry(key: String, runs: Int = 1): GroupRuns = {
-    val relation = GroupRuns.OfRelation("r", Vector("t"), DataStamp(1L, 1, 1L, 1L))
+    val relation = GroupIdentity.OfRelation("r", Vector("t"), DataStamp(1L, 1, 1L, 1L))
     GroupRuns(key, Vector(relation), Map(Set(0) -> GroupRuns.OfSet("r", 7L, 3.0)), Vector.empty, runs, 1000L)
   }
 

@@ -35,6 +35,23 @@ object BoundedJson {
     mapper.readTree(bytes)
   }
 
+  /** The elements of an array; none of what is no array. */
+  def elements(array: JsonNode): Vector[JsonNode] =
+    if (array.isArray) (0 until array.size).toVector.map(array.get(_)) else Vector.empty
+
+  /**
+   * The list `name` of a file that says its version. Fails, in words for the user, where it has none, or a newer one.
+   */
+  def list(file: JsonNode, name: String, version: Int): Vector[JsonNode] = {
+    val found = file.path("version").asInt(0)
+    if (found > version) throw new IllegalArgumentException(
+      s"the file has format $found, but this Dovetail reads up to $version. Use a newer Dovetail."
+    )
+    if (found < 1 || !file.path(name).isArray)
+      throw new IllegalArgumentException(s"the file has no $name or no version.")
+    elements(file.get(name))
+  }
+
   /** Bytes of a file: some thousand pins, each with the text of its query. */
   private val MostBytes = 16 << 20
 

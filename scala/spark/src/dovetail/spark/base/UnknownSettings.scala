@@ -15,8 +15,9 @@ object UnknownSettings {
   private val known  = DovetailConf.all.map(_.key)
   private val keys   = known.toSet
 
-  def tell(conf: SQLConf): Unit = conf.getAllConfs.keysIterator.filter(k => k.startsWith(Prefix) && !keys(k)).foreach {
-    key =>
+  /** Looks at the keys where they are: all of them together would be copied for each query. */
+  def tell(conf: SQLConf): Unit = conf.settings.keySet.forEach { key =>
+    if (key.startsWith(Prefix) && !keys(key))
       FailOpen.warnOnce(
         s"unknown $key",
         s"There is no setting $key, so it has no effect. The nearest name is ${nearest(key)}."

@@ -1,6 +1,5 @@
 package org.apache.spark.sql.dovetail.history
 
-import java.nio.charset.StandardCharsets.UTF_8
 import java.util.IdentityHashMap
 
 import scala.util.Try
@@ -13,7 +12,7 @@ import org.apache.spark.sql.dovetail.leaf.HiddenRows
 import org.apache.spark.sql.dovetail.report.DataStamp
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
-import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * The state of the data that a plan reads: by its files, or by the snapshot that a table format names. Other sources
@@ -103,10 +102,7 @@ private object DataStamps {
   private def property(of: AnyRef, name: String): Option[AnyRef] =
     Try(of.getClass.getMethod(name).invoke(of)).toOption.flatMap(Option(_))
 
-  def hash(text: String): Long = {
-    val bytes = text.getBytes(UTF_8)
-    XXH64.hashUnsafeBytes(bytes, Platform.BYTE_ARRAY_OFFSET.toLong, bytes.length, Seed)
-  }
+  def hash(text: String): Long = XXH64.hashUTF8String(UTF8String.fromString(text), Seed)
 
   /** Any number: what is stored depends on it. */
   private val Seed = 42L

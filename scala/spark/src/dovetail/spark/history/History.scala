@@ -31,9 +31,9 @@ final class History(files: StoreFiles) {
   // these belong to the history's thread, and to whoever reads the file first
   private var told    = Map.empty[String, HistoryEntry]
   private var unsaved = Map.empty[String, HistoryEntry]
+  private var writing = false
 
   @volatile private var index    = Option.empty[HistoryIndex]
-  private val writing            = new AtomicBoolean
   private val looking            = new AtomicBoolean
   @volatile private var lookedAt = 0L
 
@@ -56,7 +56,7 @@ final class History(files: StoreFiles) {
     told ++= entries
     unsaved ++= entries
     index = Some(HistoryIndex(bounded(told.values)))
-    if (!writing.getAndSet(true)) later(WriteAfterSeconds) { save() }
+    if (!writing) { writing = true; later(WriteAfterSeconds) { save() } }
   }
 
   /** Removes entries, and tells how many. */
@@ -71,38 +71,33 @@ final class History(files: StoreFiles) {
   }
 
   /** Takes entries of another history. */
-  def take(entries: Vector[HistoryEntry]): Unit = add(entries.map(_.key)) { (key, mine) =>
-    val theirs = entries.find(_.key == key).get
-    mine.fold(theirs)(_.merged(theirs))
+  def take(entries: Vector[HistoryEntry]): Unit = {
+    val theirs = byKey(entries)
+    add(entries.map(_.key))((key, mine) => mine.fold(theirs(key))(_.merged(theirs(key))))
   }
 
   /** Writes what is not written yet. */
   def save(): Unit = synchronized {
-    writing.set(false)
+    writing = false
     if (unsaved.nonEmpty) {
       val mine = unsaved
-      list.change { theirs =>
-        val all = theirs.map(t => t.key -> t).toMap
-        bounded((all ++ mine.map { case (key, e) => key -> all.get(key).fold(e)(_.merged(e)) }).values).toVector
-      }.foreach(why =>
+      list.change(theirs => bounded(merged(byKey(theirs), mine).values).toVector).foreach(why =>
         FailOpen.warnOnce(s"history $file", s"History of queries is kept only in this application: $why")
       )
       unsaved = Map.empty
-      told = list.all.map(e => e.key -> e).toMap
+      told = byKey(list.all)
       index = Some(HistoryIndex(told.values))
     }
   }
 
   private def load(): Unit = synchronized {
-    val theirs = list.all.map(e => e.key -> e).toMap
-    told = theirs ++ unsaved.map { case (key, e) => key -> theirs.get(key).fold(e)(_.merged(e)) }
+    told = merged(byKey(list.all), unsaved)
     index = Some(HistoryIndex(told.values))
     lookedAt = System.nanoTime()
   }
 }
 
 object History {
-  val NanosPerMilli = 1000000L
 
   /** Bytes of the file: some thousand groups, which take ten times as much in memory. */
   private val MostBytes = 1L << 20
@@ -168,6 +163,14 @@ object History {
     ()
   }
 
+  private def byKey(entries: Iterable[HistoryEntry]): Map[String, HistoryEntry] = entries.map(e => e.key -> e).toMap
+
+  /** Entries of both; what both know is told by both. */
+  private def merged(
+      theirs: Map[String, HistoryEntry],
+      mine: Map[String, HistoryEntry]
+  ): Map[String, HistoryEntry] = theirs ++ mine.map { case (key, e) => key -> theirs.get(key).fold(e)(_.merged(e)) }
+
   /** As many entries as the file may hold, the most useful: those of late, and those of many runs. */
   private def bounded(all: Iterable[HistoryEntry]): Iterable[HistoryEntry] = {
     var left = MostBytes
@@ -194,8 +197,8 @@ object HistoryIndex {
 
   def apply(entries: Iterable[HistoryEntry]): HistoryIndex = {
     val groups = entries.toVector.collect { case g: GroupRuns => g }.sortBy(g => (-g.at, g.key))
-    val sets   = for (g <- groups; set <- g.sets.keys.toVector.sortBy(s => (s.size, s.toVector.sorted.mkString(","))))
-      yield set.map(g.relations(_).key).min -> ((g, set))
+    val sets   = for (g <- groups; (set, _) <- HistoryEntry.sorted(g.sets))
+      yield set.map(g.relations(_).key).min -> ((g, set.toSet))
     new HistoryIndex(entries.map(e => e.key -> e).toMap, sets.groupBy(_._1).map { case (k, v) => k -> v.map(_._2) })
   }
 }

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.history
 
-import org.apache.spark.sql.dovetail.report.DataStamp
+import org.apache.spark.sql.dovetail.report.{DataStamp, GroupIdentity}
 
 /** What the history keeps of a group of joins. Relations are numbered as in the form that is the key. */
 sealed trait HistoryEntry {
@@ -22,6 +22,13 @@ sealed trait HistoryEntry {
   def size: Long
 }
 
+object HistoryEntry {
+
+  /** Sets of relations in an order of their own, small ones first, each with its numbers in order. */
+  def sorted[A](sets: Map[Set[Int], A]): Vector[(Vector[Int], A)] =
+    sets.toVector.map { case (set, a) => set.toVector.sorted -> a }.sortBy(s => (s._1.size, s._1.mkString(",")))
+}
+
 /**
  * Rows that came out of sets of relations of one group, constants included, over one state of its data.
  *
@@ -31,7 +38,7 @@ sealed trait HistoryEntry {
  */
 final case class GroupRuns(
     key: String,
-    relations: Vector[GroupRuns.OfRelation],
+    relations: Vector[GroupIdentity.OfRelation],
     sets: Map[Set[Int], GroupRuns.OfSet],
     orders: Vector[MeasuredOrder],
     runs: Int,
@@ -53,9 +60,6 @@ final case class GroupRuns(
 }
 
 object GroupRuns {
-
-  /** @param key hash of its form */
-  final case class OfRelation(key: String, tables: Vector[String], data: DataStamp)
 
   /** @param key hash of the set's form @param estimated by statistics alone */
   final case class OfSet(key: String, rows: Long, estimated: Double)

@@ -2,11 +2,13 @@ package org.apache.spark.sql.dovetail.history
 
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
-import org.apache.spark.sql.dovetail.report.DataStamp
+import org.apache.spark.sql.dovetail.base.BoundedJson
+import org.apache.spark.sql.dovetail.base.BoundedJson.elements
+import org.apache.spark.sql.dovetail.report.{DataStamp, GroupIdentity}
 
 /**
  * The history as JSON. Sets and stamps are one text each, which keeps the file short, and the reader's count of tokens
- * low ([[org.apache.spark.sql.dovetail.base.BoundedJson]]). Entries that cannot be read are left out.
+ * low ([[BoundedJson]]). Entries that cannot be read are left out.
  */
 object HistoryFile {
   private val Version = 1
@@ -20,8 +22,8 @@ object HistoryFile {
         val node = entry(list, g, "runs")
         g.relations.foldLeft(node.putArray("relations"))((a, r) => a.add(s"${r.key} ${text(r.data)}"))
         g.relations.foldLeft(node.putArray("tables"))((a, r) => a.add(texts(r.tables)))
-        sorted(g.sets).foldLeft(node.putArray("sets")) { case (a, (set, s)) =>
-          a.add(s"${numbers(set)} ${s.key} ${s.rows} ${s.estimated}")
+        HistoryEntry.sorted(g.sets).foldLeft(node.putArray("sets")) { case (a, (set, s)) =>
+          a.add(s"${set.mkString(",")} ${s.key} ${s.rows} ${s.estimated}")
         }
         g.orders.foldLeft(node.putArray("orders"))((a, o) =>
           a.add(nodes.arrayNode().add(o.shape).add(o.runs).add(o.query).add(o.millis))
@@ -29,8 +31,8 @@ object HistoryFile {
       case g: GroupErrors =>
         val node = entry(list, g, "errors")
         node.put("data", text(g.data)).set[ObjectNode]("tables", texts(g.tables))
-        sorted(g.sets).foldLeft(node.putArray("sets")) { case (a, (set, e)) =>
-          a.add(s"${numbers(set)} ${e.n} ${e.sum} ${e.squares}")
+        HistoryEntry.sorted(g.sets).foldLeft(node.putArray("sets")) { case (a, (set, e)) =>
+          a.add(s"${set.mkString(",")} ${e.n} ${e.sum} ${e.squares}")
         }
     }
     root
@@ -39,24 +41,12 @@ object HistoryFile {
   private def entry(list: ArrayNode, e: HistoryEntry, kind: String): ObjectNode =
     list.addObject().put("kind", kind).put("key", e.key).put("runs", e.runs).put("at", e.at)
 
-  private def sorted[A](sets: Map[Set[Int], A]): Vector[(Set[Int], A)] = sets.toVector.sortBy(s => numbers(s._1))
-
-  private def numbers(set: Set[Int]): String = set.toVector.sorted.mkString(",")
-
   private def text(d: DataStamp): String = s"${d.sum} ${d.files} ${d.bytes} ${d.newest}"
 
   private def texts(list: Vector[String]): ArrayNode = list.foldLeft(nodes.arrayNode())(_ add _)
 
   /** Fails, in words for the user, where this is no history. */
-  def fromJson(json: JsonNode): Vector[HistoryEntry] = {
-    val version = json.path("version").asInt(0)
-    if (version > Version) throw new IllegalArgumentException(
-      s"the file has format $version, but this Dovetail reads up to $Version. Use a newer Dovetail."
-    )
-    if (version < 1 || !json.path("history").isArray)
-      throw new IllegalArgumentException("the file has no history or no version.")
-    elements(json.get("history")).flatMap(read)
-  }
+  def fromJson(json: JsonNode): Vector[HistoryEntry] = BoundedJson.list(json, "history", Version).flatMap(read)
 
   private def read(node: JsonNode): Option[HistoryEntry] =
     try {
@@ -67,7 +57,7 @@ object HistoryFile {
         case "runs" =>
           val relations = elements(node.path("relations")).zip(elements(node.path("tables"))).map { case (r, tables) =>
             val all = fields(r.asText)
-            GroupRuns.OfRelation(all(0), elements(tables).map(_.asText), stamp(all.drop(1)))
+            GroupIdentity.OfRelation(all(0), elements(tables).map(_.asText), stamp(all.drop(1)))
           }
           val orders = elements(node.path("orders")).map(o =>
             MeasuredOrder(o.path(0).asText, o.path(1).asInt, o.path(2).asText, o.path(3).asLong)
@@ -90,6 +80,4 @@ object HistoryFile {
     DataStamp(fields(0).toLong, fields(1).toInt, fields(2).toLong, fields(3).toLong)
 
   private def fields(text: String): Vector[String] = text.split(' ').toVector
-
-  private def elements(array: JsonNode): Vector[JsonNode] = (0 until array.size).toVector.map(array.get(_))
 }

@@ -12,20 +12,20 @@ import org.apache.spark.sql.dovetail.steer.{GroupForm, PlanForm, SetForm}
  * A group by the keys under which the history knows it. A key is a hash of a canonical form, in which NOT NULL counts:
  * Spark takes rows without a join key out of an input, which changes its number of rows.
  */
-final class HistoryForms(group: JoinGroup, predicates: JoinPredicates, val form: Boolean => GroupForm) {
+final class HistoryForms(group: JoinGroup, predicates: JoinPredicates, form: Boolean => GroupForm) {
   import HistoryForms._
 
-  lazy val exact: GroupForm = form(true)
+  private lazy val exact = form(true)
 
   /** By number; none where the relation may be another one next time. */
   lazy val relations: Vector[Option[String]] = group.leaves.indices.toVector.map(i =>
     if (stable(i)) Some(exact.relations(i)).filterNot(hasNoName).map(keyOf) else None
   )
 
-  def whole: Option[GroupIdentity.Whole] = if (joins) key(exact.whole, relations) else None
+  lazy val whole: Option[GroupIdentity.Whole] = if (joins) key(exact.whole, relations) else None
 
   /** Without constants; none where there are none. */
-  def template: Option[GroupIdentity.Whole] = if (joins) {
+  lazy val template: Option[GroupIdentity.Whole] = if (joins) {
     val without = form(false).whole
     if (without.text == exact.whole.text) None
     else key(without, relations).map(w => w.copy(key = s"$Template${w.key}"))
@@ -40,12 +40,15 @@ final class HistoryForms(group: JoinGroup, predicates: JoinPredicates, val form:
       group.operators.flatMap(_.condition)).forall(repeatable)
 
   private def stable(leaf: Int): Boolean =
-    group.leaves(leaf).find(p => p.expressions.exists(!repeatable(_))).isEmpty &&
+    !group.leaves(leaf).exists(_.expressions.exists(!repeatable(_))) &&
       predicates.local.collect { case (`leaf`, e) => e }.forall(repeatable) &&
       group.computed.collect { case (`leaf`, a) => a.child }.forall(repeatable)
 }
 
 object HistoryForms {
+
+  /** Relations of a group beyond which its form takes longer than planning should wait for a look-up. */
+  val MostRelations = 40
 
   /** What a plan reads, by names under which people know it. */
   def tables(plan: LogicalPlan): Vector[String] =
@@ -55,7 +58,7 @@ object HistoryForms {
 
   /** The same input has the same answer, in every session. */
   private def repeatable(e: Expression): Boolean =
-    e.deterministic && e.find(_.isInstanceOf[UserDefinedExpression]).isEmpty
+    e.deterministic && !e.exists(_.isInstanceOf[UserDefinedExpression])
 
   private def key(form: SetForm, relations: Vector[Option[String]]): Option[GroupIdentity.Whole] =
     if (form.nameless || relations.exists(_.isEmpty)) None else Some(GroupIdentity.Whole(keyOf(form.text), form.order))

@@ -6,8 +6,9 @@ import dovetail.kernel.graph.{JoinGraph, KnownSize}
 import dovetail.kernel.profile.{Estimate, Source}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
-import org.apache.spark.sql.dovetail.report.DataStamp
+import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.dovetail.report.{DataStamp, GroupIdentity}
+import org.apache.spark.sql.dovetail.steer.GroupForm
 
 /**
  * What the history knows of a group that is being planned: rows of its relations and joins, how far estimates of groups
@@ -20,9 +21,8 @@ import org.apache.spark.sql.dovetail.report.DataStamp
 final class KnownRuns(session: SparkSession) {
   import KnownRuns._
 
-  private val stamps       = new DataStamps
-  private lazy val enabled = DovetailConf.HistoryEnabled.get(session.sessionState.conf)
-  private lazy val index   = if (enabled) History(session).now else HistoryIndex.empty
+  private val stamps     = new DataStamps
+  private lazy val index = if (RunRecorder.isOn(session)) History(session).now else HistoryIndex.empty
 
   /**
    * @param leaves  as written
@@ -34,7 +34,7 @@ final class KnownRuns(session: SparkSession) {
       reduced: Set[Int],
       forms: => HistoryForms
   ): KnownGroup =
-    if (leaves.size > MostRelations || index.isEmpty) KnownGroup.unknown(graph)
+    if (leaves.size > HistoryForms.MostRelations || index.isEmpty) KnownGroup.unknown(graph)
     else FailOpen(
       "looking into the history",
       (_: String) => KnownGroup.unknown(graph)
@@ -90,9 +90,10 @@ final class KnownRuns(session: SparkSession) {
       for {
         (runs, set) <- all.take(MostParts)
         members = set.toVector.sorted.map(runs.relations(_))
-        place <- places(members.map(_.key), at)
+        before  = members.map(m => m.key -> m).toMap
+        place <- GroupForm.places(members.map(_.key), at, MostPlaces)
         if forms.set(place.sorted).contains(runs.sets(set).key)
-        rows <- scaled(runs.sets(set).rows, place.indices.toVector.map(i => change(leaves(place(i)), members(i))))
+        rows <- scaled(runs.sets(set).rows, place.map(i => change(leaves(i), before(keys(i).get))))
       } yield place.toSet -> Told(rows, runs)
     // the newest first
     found.reverse.toMap
@@ -112,7 +113,7 @@ final class KnownRuns(session: SparkSession) {
   }
 
   /** The factor by which a relation's data has grown; None where it is other data. */
-  private def change(leaf: LogicalPlan, before: GroupRuns.OfRelation): Option[Double] = stamps(leaf).flatMap(now =>
+  private def change(leaf: LogicalPlan, before: GroupIdentity.OfRelation): Option[Double] = stamps(leaf).flatMap(now =>
     if (now == before.data) Some(Same) else stamps.growth(leaf, before.data)
   )
 
@@ -129,9 +130,6 @@ object KnownRuns {
   /** A size, and whose runs told it. */
   final private case class Told(size: KnownSize, by: GroupRuns)
 
-  /** Relations of a group beyond which its form takes longer than planning should wait for a look-up. */
-  val MostRelations = 40
-
   /** Data that has not grown. */
   private val Same = 1.0
 
@@ -142,11 +140,6 @@ object KnownRuns {
 
   /** Ways to find relations among those of a group: more than one where a table meets itself. */
   private val MostPlaces = 4
-
-  private def places(keys: Vector[String], at: Map[String, Vector[Int]]): Vector[Vector[Int]] =
-    keys.foldLeft(Vector(Vector.empty[Int])) { (found, key) =>
-      (for (place <- found; i <- at(key) if !place.contains(i)) yield place :+ i).take(MostPlaces)
-    }
 }
 
 /**

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.history
 
 import java.time.Instant
+import java.util.concurrent.TimeUnit
 import java.util.{Collections, WeakHashMap}
 
 import scala.ref.WeakReference
@@ -24,8 +25,8 @@ object RunRecorder {
   /** From the first time on, the history hears of this session's queries. */
   def watch(session: SparkSession): Unit = if (watched.put(session, true) == null) {
     // the session's store may be another one by then, and the session gone
-    val gone = new WeakReference(session)
-    QueryLog(session).observe(query => gone.get.map(History(_)).foreach(h => History.later(0L)(record(h, query))))
+    val weak = new WeakReference(session)
+    QueryLog(session).observe(query => weak.get.map(History(_)).foreach(h => History.later(0L)(record(h, query))))
   }
 
   def isOn(session: SparkSession): Boolean = DovetailConf.HistoryEnabled.get(session.sessionState.conf)
@@ -43,7 +44,8 @@ object RunRecorder {
       tree: JoinTree,
       planned: Vector[Double],
       reduced: Set[Int]
-  ): Option[GroupIdentity] = {
+  ): Option[GroupIdentity] = if (group.leaves.size > HistoryForms.MostRelations) None
+  else {
     val stamps    = new DataStamps
     val relations = group.leaves.indices.toVector.map { i =>
       for (key <- forms.relations(i); data <- stamps(group.leaves(i)))
@@ -86,11 +88,11 @@ object RunRecorder {
       at: Long
   ): HistoryEntry = {
     val number    = whole.order.zipWithIndex.toMap
-    val relations = whole.order.map(i => id.relations(i).get).map(r => GroupRuns.OfRelation(r.key, r.tables, r.data))
+    val relations = whole.order.map(id.relations(_).get)
     val sets      = complete(g, id).map { case (set, rows) =>
       set.map(number) -> GroupRuns.OfSet(id.sets(set).key, rows, id.sets(set).estimated)
     }
-    val millis = query.nanos.fold(0L)(_ / History.NanosPerMilli)
+    val millis = query.nanos.fold(0L)(TimeUnit.NANOSECONDS.toMillis(_))
     val order  = MeasuredOrder(text(id.shape, number), 1, query.query.fold("")(HistoryForms.keyOf), millis)
     val known  = before.collect { case r: GroupRuns if r.relations.map(_.data) == relations.map(_.data) => r }
     GroupRuns(

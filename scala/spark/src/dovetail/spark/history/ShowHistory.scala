@@ -28,12 +28,12 @@ object ShowHistory {
     settle(session)
     History(session).now.entries.flatMap {
       case g: GroupRuns =>
-        sorted(g.sets).map { case (set, s) =>
+        HistoryEntry.sorted(g.sets).map { case (set, s) =>
           val names = set.flatMap(g.relations(_).tables).sorted
           row("counted", g, names, s.rows, s.estimated, null, null, null, g.orders.size)
         }
       case g: GroupErrors =>
-        sorted(g.sets).map { case (_, e) =>
+        HistoryEntry.sorted(g.sets).map { case (_, e) =>
           val (lower, value, upper) = e.factor
           row("corrected", g, g.tables.sorted, null, null, value, lower, upper, null)
         }
@@ -45,9 +45,6 @@ object ShowHistory {
     Try(session.sparkContext.listenerBus.waitUntilEmpty(WaitMillis))
     History.settle(WaitMillis)
   }
-
-  private def sorted[A](sets: Map[Set[Int], A]): Vector[(Vector[Int], A)] =
-    sets.toVector.map { case (set, a) => set.toVector.sorted -> a }.sortBy(s => (s._1.size, s._1.mkString(",")))
 
   private def row(kind: String, e: HistoryEntry, names: Vector[String], rest: Any*): Seq[Any] = {
     val numbers = rest.toVector

@@ -97,11 +97,11 @@ final class GroupOrdering(
 
   private def reported(ready: PreparedGroup, decision: Decision, reduced: Set[Int], detailed: Boolean): GroupReport = {
     val report = GroupReport.searched(ready.graph, ready.leaves, decision, planner.basis, detailed)
-    if (detailed || !remembers || ready.leaves.size > KnownRuns.MostRelations) report
+    if (detailed || !remembers) report
     else {
       val tree    = if (decision.taken) decision.outcome.best else decision.outcome.original
       val planned = ready.estimated.relations.map(_.profile.rows.value)
-      report.copy(identity = RunRecorder.identity(ready.group, ready.historyForms, tree, planned, reduced))
+      report.copy(identity = RunRecorder.identity(ready.group, ready.historyForms.value, tree, planned, reduced))
     }
   }
 
@@ -116,7 +116,7 @@ final class GroupOrdering(
 
   /** By which the history knows the group, with its constants and without. */
   def historyKeys(group: JoinGroup): Vector[String] = {
-    val forms = preparation(group, group.leaves).historyForms
+    val forms = preparation(group, group.leaves).historyForms.value
     (forms.whole ++ forms.template).map(_.key).toVector
   }
 

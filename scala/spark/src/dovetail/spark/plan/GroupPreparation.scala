@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.dovetail.group.{JoinGroup, RepeatedInputs}
 import org.apache.spark.sql.dovetail.history.{HistoryForms, KnownGroup, KnownRuns}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
+import org.apache.spark.sql.dovetail.report.LazyValue
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.steer.{GroupForm, Steering}
 
@@ -14,13 +15,15 @@ import org.apache.spark.sql.dovetail.steer.{GroupForm, Steering}
  *
  * @param estimated the graph as statistics know it
  * @param known     the same with what history and users know beside
+ * @param historyForms what history calls it: for the look-up, and again when it has run
  */
 final case class PreparedGroup(
     group: JoinGroup,
     leaves: Vector[LogicalPlan],
     predicates: JoinPredicates,
     estimated: JoinGraph,
-    known: KnownGroup
+    known: KnownGroup,
+    historyForms: LazyValue[HistoryForms]
 ) {
   def graph: JoinGraph = known.graph
 
@@ -31,10 +34,6 @@ final case class PreparedGroup(
 
   /** What the group is called, whoever wrote it. */
   def form(literals: Boolean): GroupForm = new GroupForm(group, predicates, graph, literals)
-
-  /** What history calls it. */
-  def historyForms: HistoryForms =
-    new HistoryForms(group, predicates, new GroupForm(group, predicates, estimated, _, nulls = true))
 }
 
 /**
@@ -61,9 +60,18 @@ final class GroupPreparation(
   ): PreparedGroup = {
     val leaves = complete(group, plans, predicates)
     val graph  = new GroupGraph(group, leaves, predicates, statistics, repeated, planner).graph
-    val ready  = PreparedGroup(group, leaves, predicates, graph, KnownGroup.unknown(graph))
-    val known  = runs(graph, group.leaves, reduced, ready.historyForms)
-    ready.copy(known = known.copy(graph = steering.informed(known.graph, ready.form)))
+    val forms  = new LazyValue(() =>
+      new HistoryForms(group, predicates, new GroupForm(group, predicates, graph, _, nulls = true))
+    )
+    val ready = PreparedGroup(
+      group,
+      leaves,
+      predicates,
+      graph,
+      runs(graph, group.leaves, reduced, forms.value),
+      forms
+    )
+    ready.copy(known = ready.known.copy(graph = steering.informed(ready.graph, ready.form)))
   }
 
   /** The leaves with all that can be computed and filtered before the first join. */

@@ -7,6 +7,7 @@ import java.util.concurrent.ConcurrentHashMap
 import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.dovetail.base.BoundedJson.elements
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFiles}
@@ -100,8 +101,7 @@ object JoinFailures {
     list
   }
 
-  private def fromJson(json: JsonNode): Vector[JoinFailure] = {
-    def elements(list: JsonNode) = if (list.isArray) (0 until list.size).toVector.map(list.get(_)) else Vector.empty
+  private def fromJson(json: JsonNode): Vector[JoinFailure] =
     elements(json).take(Most).filter(_.path("join").isTextual).map { e =>
       JoinFailure(
         e.get("join").asText,
@@ -111,5 +111,4 @@ object JoinFailures {
         e.path("at").asText
       )
     }
-  }
 }

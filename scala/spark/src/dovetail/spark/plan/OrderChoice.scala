@@ -20,9 +20,9 @@ final class OrderChoice(planner: Planner, steering: Steering) {
     asked.collectFirst { case (a, Right(outcome)) =>
       a.used(); Decision(outcome, taken = true, all, Some(a.whenUsed))
     }.getOrElse {
-      val found           = Trace.timed("search")(search.run(group.shape))
-      val (outcome, note) = Trace.timed("search")(new MeasuredOrders(ready, search).choose(found))
-      val gain            = Decision.gain(outcome)
+      val (outcome, note) =
+        Trace.timed("search")(new MeasuredOrders(ready, search).choose(search.run(group.shape)))
+      val gain = Decision.gain(outcome)
       Decision(outcome, taken = gain > 0.0 && gain >= planner.minGain, all ++ note, None)
     }
   }

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
-import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf, ErrorCondition}
+import org.apache.spark.sql.dovetail.base.{BoundedCache, BoundedJson, DovetailConf, ErrorCondition}
 import org.apache.spark.sql.dovetail.leaf.GivenRows
 import org.apache.spark.sql.dovetail.plan.JoinFailures
 import org.apache.spark.sql.dovetail.sql.Statement._
@@ -143,7 +143,7 @@ private object SteerCommand {
     if (!json.isArray) throw new IllegalArgumentException(
       "it must be a list of {\"query\": …, \"rows\": …} or {\"table\": …, \"rows\": …}."
     )
-    (0 until json.size).toVector.map(json.get(_)).map { e =>
+    BoundedJson.elements(json).map { e =>
       val target =
         if (e.path("table").isTextual) Some(OfTable(e.get("table").asText))
         else if (e.path("query").isTextual) Some(OfQuery(e.get("query").asText)) else None

@@ -97,6 +97,21 @@ final class GroupForm(
   }
 }
 
+object GroupForm {
+
+  /**
+   * Ways to find relations among those of a group, by their texts: more than one where a table meets itself.
+   *
+   * @param at   numbers of the group's relations by text
+   * @param most ways that are looked for
+   */
+  def places(relations: Vector[String], at: Map[String, Vector[Int]], most: Int): Vector[Vector[Int]] =
+    relations.distinct.foldLeft(Vector(Vector.empty[Int])) { (sets, text) =>
+      val chosen = at(text).combinations(relations.count(_ == text)).take(most).toVector
+      (for (set <- sets; more <- chosen) yield set ++ more).take(most)
+    }
+}
+
 /**
  * A set of relations by its form.
  *

@@ -2,6 +2,8 @@ package org.apache.spark.sql.dovetail.steer
 
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.{JsonNodeFactory, ObjectNode}
+import org.apache.spark.sql.dovetail.base.BoundedJson
+import org.apache.spark.sql.dovetail.base.BoundedJson.elements
 
 /**
  * Orders of a query's groups under a name.
@@ -40,11 +42,8 @@ object Pin {
   }
 
   /** Fails, in words for the user, where this is none. */
-  def fromJson(json: JsonNode): Vector[Pin] = {
-    val version = json.path("version").asInt(0)
-    if (version > Version) wrong(s"has format $version, but this Dovetail reads up to $Version. Use a newer Dovetail")
-    if (version < 1 || !json.path("pins").isArray) wrong("has no pins or no version")
-    elements(json.get("pins")).map { p =>
+  def fromJson(json: JsonNode): Vector[Pin] =
+    BoundedJson.list(json, "pins", Version).map { p =>
       Pin(
         text(p, "name"),
         text(p, "created"),
@@ -54,14 +53,9 @@ object Pin {
         )
       )
     }
-  }
-
-  private def elements(array: JsonNode): Vector[JsonNode] = (0 until array.size).toVector.map(array.get(_))
 
   private def text(node: JsonNode, field: String): String = node match {
     case o: ObjectNode if o.path(field).isTextual => o.get(field).asText
-    case _                                        => wrong(s"has a pin without $field")
+    case _ => throw new IllegalArgumentException(s"the file has a pin without $field.")
   }
-
-  private def wrong(what: String): Nothing = throw new IllegalArgumentException(s"the file $what.")
 }

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.steer
 
 import dovetail.kernel.enumerate.Shape
 import dovetail.kernel.graph.{JoinGraph, KnownSize}
-import dovetail.kernel.profile.{Estimate, Source}
+import dovetail.kernel.profile.Source
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.DovetailConf
@@ -53,10 +53,10 @@ final class Steering(session: SparkSession) {
       val at    = group.relations.zipWithIndex.groupBy(_._1).map { case (text, found) => text -> found.map(_._2) }
       val sizes =
         for (
-          e <- entries if e.relations.forall(at.contains); set <- places(e.relations, at)
+          e <- entries if e.relations.forall(at.contains); set <- GroupForm.places(e.relations, at, MostPlaces)
           if group.formOf(set).text == e.form
-        ) yield set.toSet -> Estimate.exactly(e.rows, Source.Given)
-      graph.knowing(sizes.toMap.map { case (set, rows) => set -> KnownSize.Rows(rows) })
+        ) yield set.toSet -> KnownSize.exactly(e.rows, Source.Given)
+      graph.knowing(sizes.toMap)
     }
   }
 
@@ -85,12 +85,6 @@ object Steering {
 
   /** Ways to find the relations of one entry among those of a group: more than one where a table meets itself. */
   private val MostPlaces = 64
-
-  private def places(relations: Vector[String], at: Map[String, Vector[Int]]): Vector[Vector[Int]] =
-    relations.distinct.foldLeft(Vector(Vector.empty[Int])) { (sets, text) =>
-      val chosen = at(text).combinations(relations.count(_ == text)).take(MostPlaces).toVector
-      (for (set <- sets; more <- chosen) yield set ++ more).take(MostPlaces)
-    }
 
   /** What keeps a pin from a group with the same relations, or with one more or less. */
   private def whyNot(pinned: Vector[String], here: Vector[String]): Option[String] =
