@@ -82,18 +82,33 @@ final class GroupOrdering(
       case None =>
         val ready = Trace.timed("estimate")(preparation(group, optimized, predicates, reduced))
         PlanningTime.check()
-        val search   = new Search(ready.graph, planner.costs, planner.budget(share), planner.costsAsWritten)
-        val settled  = choice(ready, search, notes ++ ready.known.note)
-        val rebuilt  = if (settled.taken) Some(Trace.timed("rebuild")(ready.rebuild(settled.outcome.best))) else None
-        val cuts     = PlanningTime.takeCuts()
-        val decision = settled.copy(notes = settled.notes ++ cuts ++ rebuilt.toVector.flatMap(planner.failedBefore))
-        val several  = group.leaves.size > 2
+        val search       = new Search(ready.graph, planner.costs, planner.budget(share), planner.costsAsWritten)
+        val written      = WrittenOrder(group, optimized, planner.marksKeptGroups)
+        val chosen       = choice(ready, search, notes ++ ready.known.note)
+        lazy val another = ready.rebuild(chosen.outcome.best)
+        val settled      = Trace.timed("rebuild")(sparing(ready, chosen, written, another))
+        val rebuilt      = if (settled.taken) Some(another) else None
+        val cuts         = PlanningTime.takeCuts()
+        val decision     = settled.copy(notes = settled.notes ++ cuts ++ rebuilt.toVector.flatMap(planner.failedBefore))
+        val several      = group.leaves.size > 2
         if (several || decision.taken || notes.nonEmpty || cuts.nonEmpty)
           Trace.record(reported(ready, decision, reduced, _))
         if (several) Capture.decided(ready.form, ready.names, decision.shape, search.priced(_, group.shape).isDefined)
-        rebuilt.getOrElse(WrittenOrder(group, optimized, planner.marksKeptGroups))
+        rebuilt.getOrElse(written)
     }
   }
+
+  /** Unless somebody asks for it, an order is not taken that reads an input which may fail and which is spared now. */
+  private def sparing(
+      ready: PreparedGroup,
+      decision: Decision,
+      written: LogicalPlan,
+      rebuilt: => LogicalPlan
+  ): Decision =
+    if (!decision.taken || decision.asked.nonEmpty) decision
+    else new SparedInputs(ready.leaves).exposed(written, rebuilt).fold(decision) { i =>
+      decision.copy(taken = false, notes = decision.notes :+ SparedInputs.reason(ready.names(i)))
+    }
 
   private def reported(ready: PreparedGroup, decision: Decision, reduced: Set[Int], detailed: Boolean): GroupReport = {
     val report = GroupReport.searched(ready.graph, ready.leaves, decision, planner.basis, detailed)

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.catalyst.plans.LeftSemi
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
-import org.apache.spark.sql.dovetail.group.{FragileColumns, GroupNames, JoinGroup, SubqueryCopies}
+import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, SubqueryCopies}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
@@ -183,7 +183,7 @@ object SemiJoinReduction {
    * system's table; nor what fails where it is computed for all rows, as a broadcast does.
    */
   private def readableTwice(plan: LogicalPlan): Boolean =
-    plan.deterministic && !plan.containsPattern(PLAN_EXPRESSION) && ofTable(plan) && FragileColumns(plan).isEmpty
+    plan.deterministic && !plan.containsPattern(PLAN_EXPRESSION) && ofTable(plan) && !SparedInputs.mayFail(plan)
 
   private def ofTable(plan: LogicalPlan): Boolean = plan match {
     case whole if SubqueryCopies.isWhole(whole)                        => false

@@ -27,8 +27,10 @@ final class StartOrder(leaves: Vector[LogicalPlan]) {
 
 object StartOrder {
 
-  private def mayThrow(plan: LogicalPlan): Boolean =
-    plan.exists(_.expressions.exists(_.exists(e => !TotalExpression(e) && !totalAggregate(e))))
+  private def mayThrow(plan: LogicalPlan): Boolean = plan.exists(_.expressions.exists(throws))
+
+  /** Whether evaluating it may, or the aggregate functions in it. */
+  def throws(expression: Expression): Boolean = expression.exists(e => !TotalExpression(e) && !totalAggregate(e))
 
   private def totalAggregate(e: Expression): Boolean = e match {
     case _: AggregateExpression | _: Count | _: Min | _: Max | _: First | _: Last => true

@@ -1,0 +1,145 @@
+package org.apache.spark.sql.dovetail.plan
+
+import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expression, ExprId}
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
+import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike, LeftOuter, LeftSemi, RightOuter}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
+import org.apache.spark.sql.dovetail.plan.StartOrder.throws
+import org.apache.spark.sql.dovetail.predicates.Conjuncts
+
+/**
+ * Inputs that the written order does not read where another one is empty, and that may fail when they are read.
+ *
+ * A hash join looks at its broadcast side first: if that has no row, the other side is not read at all. An input that
+ * filters by `CAST(name AS INT) = 3` then never meets the row that is no number. So an order is only taken if each
+ * input that may throw ([[StartOrder]]) is still behind all broadcasts that spare it in the written plan: behind the same
+ * relations, or behind more of them whose rows are all joined with theirs.
+ *
+ * It is about what happens in every run. Where both sides are exchanged, both are read, or which of them ends first is
+ * a race.
+ *
+ * @param leaves of the group
+ */
+final class SparedInputs(leaves: Vector[LogicalPlan]) {
+  import SparedInputs._
+
+  private val fragile = leaves.map(mayFail)
+
+  private lazy val leafOf: Map[ExprId, Int] = leaves.zipWithIndex.flatMap { case (leaf, i) =>
+    leaf.collectLeaves().flatMap(_.output).map(_.exprId -> i)
+  }.toMap
+
+  /** An input that would be read in the new plan where it is not in the written one. */
+  def exposed(written: LogicalPlan, rebuilt: => LogicalPlan): Option[Int] =
+    if (!fragile.contains(true)) None
+    else {
+      val before = shields(written).filter { case (i, s) => fragile(i) && s.nonEmpty }
+      if (before.isEmpty) None
+      else {
+        val after = shields(rebuilt).withDefaultValue(Vector.empty)
+        before.toVector.sortBy(_._1).collectFirst {
+          case (i, spared) if !spared.forall(s => after(i).exists(_.covers(s))) => i
+        }
+      }
+    }
+
+  /** Per leaf of the group the broadcasts that are empty first. */
+  private def shields(plan: LogicalPlan): Map[Int, Vector[Shield]] = {
+    val found                                              = Map.newBuilder[Int, Vector[Shield]]
+    def walk(p: LogicalPlan, behind: Vector[Shield]): Unit = of(p) match {
+      case one if one.size == 1 => found += one.head -> behind
+      case _                    =>
+        p match {
+          case j: Join =>
+            buildSide(j) match {
+              case Some(BuildLeft)  => walk(j.left, Vector.empty); walk(j.right, behind ++ shield(j, BuildLeft))
+              case Some(BuildRight) => walk(j.right, Vector.empty); walk(j.left, behind ++ shield(j, BuildRight))
+              case None             => j.children.foreach(walk(_, Vector.empty))
+            }
+          case _: Project | _: Filter => walk(p.children.head, behind)
+          case other                  => other.children.foreach(walk(_, Vector.empty))
+        }
+    }
+    walk(plan, Vector.empty)
+    found.result()
+  }
+
+  /** None where the rows of the other side come out without a partner. */
+  private def shield(j: Join, side: BuildSide): Option[Shield] = {
+    val build  = JoinChoice.input(j, side)
+    val spares = j.joinType match {
+      case _: InnerLike => true
+      case LeftSemi     => side == BuildRight
+      case _            => false
+    }
+    if (spares) Some(Shield(of(build), needed(build))) else None
+  }
+
+  private def of(plan: LogicalPlan): Set[Int] =
+    plan.collectLeaves().iterator.flatMap(_.output.headOption).flatMap(a => leafOf.get(a.exprId)).toSet
+
+  /** Leaves all of whose partners are in each row: if those alone have no row together, the plan has none. */
+  private def needed(plan: LogicalPlan): Set[Int] = plan match {
+    case _ if of(plan).size == 1 => of(plan)
+    case j: Join                 =>
+      j.joinType match {
+        case _: InnerLike | LeftSemi => needed(j.left) ++ needed(j.right)
+        case LeftOuter               => needed(j.left)
+        case RightOuter              => needed(j.right)
+        case _                       => Set.empty
+      }
+    case _: Project | _: Filter => needed(plan.children.head)
+    case _                      => Set.empty
+  }
+}
+
+object SparedInputs {
+
+  def reason(input: String): String =
+    s"$input has an expression that may fail; as written, it is not read if another input is empty"
+
+  /**
+   * A broadcast input.
+   *
+   * @param leaves of it
+   * @param needed those of them without whose rows it is empty
+   */
+  final private case class Shield(leaves: Set[Int], needed: Set[Int]) {
+    def covers(that: Shield): Boolean = leaves == that.leaves || that.leaves.subsetOf(needed)
+  }
+
+  /** The side that is broadcast: by our choice, or by Spark's, which goes by sizes. None where both are read. */
+  private def buildSide(j: Join): Option[BuildSide] = {
+    def broadcast(side: BuildSide) =
+      JoinChoice.builds(if (j.joinType.isInstanceOf[InnerLike]) Inner else j.joinType, side) &&
+        !j.getTagValue(JoinChoice.NoBroadcast).exists(_.contains(side)) &&
+        SparkBroadcast(JoinChoice.input(j, side), j.conf.autoBroadcastJoinThreshold)
+    if (!hasKeys(j)) None
+    else j.getTagValue(JoinChoice.Tag).orElse {
+      (broadcast(BuildLeft), broadcast(BuildRight)) match {
+        case (true, true)  => Some(if (j.right.stats.sizeInBytes <= j.left.stats.sizeInBytes) BuildRight else BuildLeft)
+        case (left, right) => if (left) Some(BuildLeft) else if (right) Some(BuildRight) else None
+      }
+    }
+  }
+
+  /** Without an equality between its sides a join is no hash join, and its other side is read. */
+  private def hasKeys(j: Join): Boolean = {
+    def reads(e: Expression, side: LogicalPlan) = e.references.nonEmpty && e.references.subsetOf(side.outputSet)
+    def across(a: Expression, b: Expression)    =
+      (reads(a, j.left) && reads(b, j.right)) || (reads(a, j.right) && reads(b, j.left))
+    j.condition.exists(Conjuncts(_).exists {
+      case EqualTo(a, b)       => across(a, b)
+      case EqualNullSafe(a, b) => across(a, b)
+      case _                   => false
+    })
+  }
+
+  /** Whether reading the input row by row may throw: above its uppermost exchange, which is filled in any case. */
+  def mayFail(input: LogicalPlan): Boolean = input match {
+    case a: Aggregate                                                                 => a.expressions.exists(throws)
+    case _: Distinct | _: Sort | _: GlobalLimit | _: Window | _: RepartitionOperation => false
+    case other => other.expressions.exists(throws) || other.children.exists(mayFail)
+  }
+}
