@@ -20,7 +20,8 @@ class ColumnStats:
     Attributes:
         name: The column's name.
         data_type: Its Spark type, "int" or "decimal(7,2)".
-        distinct_count: Number of distinct values, NULL not counted; an estimate (Spark's is within 5 %, as by default).
+        distinct_count: Number of distinct values, NULL not counted; an estimate unless `distinct_error` is 0
+            (Spark's is within 5 %, as by default).
         null_count: Number of NULLs.
         min: Smallest value as text; Spark keeps none for strings.
         max: Largest value as text.
@@ -28,13 +29,15 @@ class ColumnStats:
         max_length: Size of the longest value in bytes.
         histogram_bins: Number of bins of the equi-height histogram, None where there is no histogram.
         source: Where the numbers came from, e.g. "catalog".
-        confidence: How far they can be trusted, e.g. "exact".
+        confidence: How far they can be trusted: "exact" if all of them are counted, "estimated" or "guessed".
         frequent_values: Number of values that are known with their counts, None where Dovetail collected none.
         top_values: The most frequent of them with their counts, most frequent first; empty for private columns.
         sample_rows: Rows of the sample that the column is in, None where it is in none.
         collected_at: When Dovetail collected it; None for other sources.
         fresh: Whether the data is still what was read then.
         unread_files: Number of files that were added or changed since.
+        distinct_error: Relative standard error of `distinct_count`: 0 if it was counted, None if unknown.
+        top_counts: What the counts in `top_values` are: "exact", "at least" or "about".
     """
 
     name: str
@@ -54,6 +57,8 @@ class ColumnStats:
     collected_at: datetime.datetime | None = None
     fresh: bool | None = None
     unread_files: int | None = None
+    distinct_error: float | None = None
+    top_counts: str | None = None
 
 
 @dataclass(frozen=True)
@@ -219,12 +224,19 @@ def _plain(value: object) -> Any:
 
 
 def _cells(column: ColumnStats) -> tuple[str | None, ...]:
-    counts = (_count(column.distinct_count), _count(column.null_count))
+    counts = (_distinct(column), _count(column.null_count))
     bins = None if column.histogram_bins is None else str(column.histogram_bins)
     sizes = (_count(column.avg_length), bins)
     origin = (column.source, column.confidence)
     top = ", ".join(f"{value} {count:,}" for value, count in column.top_values.items())
-    return (column.name, column.data_type, *counts, column.min, column.max, *sizes, *origin, top or None)
+    counted = f"{column.top_counts}: {top}" if top and column.top_counts else top
+    return (column.name, column.data_type, *counts, column.min, column.max, *sizes, *origin, counted or None)
+
+
+def _distinct(column: ColumnStats) -> str:
+    """Distinct values, with the error of one standard deviation where they are estimated."""
+    error = f" ±{column.distinct_error:.1%}" if column.distinct_error else ""
+    return _count(column.distinct_count) + error
 
 
 def _count(number: int | None) -> str:

@@ -80,9 +80,11 @@ def _column(row: Mapping[str, Any]) -> ColumnStats:
         source=row["source"],
         confidence=row["confidence"],
         frequent_values=row["frequent_values"],
-        top_values=row["top_values"] or {},
+        top_values={one["value"]: one["count"] for one in row["top_values"] or ()},
         sample_rows=row["sample_rows"],
         collected_at=row["collected_at"],
         fresh=row["fresh"],
         unread_files=row["unread_files"],
+        distinct_error=row["distinct_error"],
+        top_counts=row["top_counts"],
     )

@@ -63,7 +63,8 @@ def test_what_was_collected_has_an_age(spark: SparkSession) -> None:
     assert (stats["b, c"].frequent_values, stats["b, c"].min, stats["b, c"].max) == (2, "w0", "w1")
     assert [(group.columns, group.distinct_count) for group in stats.groups] == [(("a", "b, c"), 6)]
     assert "unchanged since; a sample of 1,000 rows" in str(stats)
-    assert "w0 500, w1 500" in str(stats)
+    assert "exact: w0 500, w1 500" in str(stats)
+    assert (stats["b, c"].top_counts, stats["b, c"].distinct_error, stats["b, c"].confidence) == ("exact", 0.0, "exact")
     plain = stats.to_dict()
     assert json.loads(json.dumps(plain)) == plain
     spark.sql("INSERT INTO aged VALUES (7, 'x')")
@@ -72,3 +73,28 @@ def test_what_was_collected_has_an_age(spark: SparkSession) -> None:
     assert later.collected_at == stats.collected_at
     assert "stale" in str(later)
     spark.sql("DROP TABLE aged")
+
+
+def test_numbers_that_are_estimates_say_so(spark: SparkSession) -> None:
+    spark.sql("DROP TABLE IF EXISTS items")
+    # 3 rows of each item; 6,000 of 18,000 rows have one kind
+    kinds = "CASE WHEN id % 3 = 0 THEN 'common' ELSE concat('kind', id % 5000) END"
+    spark.sql(
+        f"CREATE TABLE items USING parquet AS SELECT concat('item', id % 6000) item, CAST(id % 1800 AS INT) n, "
+        f"{kinds} AS kind FROM range(0, 18000, 1, 1)"
+    )
+    stats = dovetail.analyze(spark, "items", progress=False)
+    assert isinstance(stats, dovetail.TableStats)
+    item, n, kind = stats["item"], stats["n"], stats["kind"]
+    assert item.top_values == {}
+    assert item.confidence == n.confidence == "estimated"
+    assert item.distinct_error == pytest.approx(0.016, abs=0.001)
+    assert item.distinct_count == pytest.approx(6000, rel=0.08)
+    assert n.distinct_count is not None
+    assert n.distinct_count <= 1800
+    assert kind.top_counts == "at least"
+    assert next(iter(kind.top_values)) == "common"
+    assert 5000 <= kind.top_values["common"] <= 6000
+    assert "±1.6%" in str(stats)
+    assert "at least: common" in str(stats)
+    spark.sql("DROP TABLE items")

@@ -139,7 +139,9 @@ class AdviseSuite extends DovetailSuite with BeforeAndAfterAll {
         kind.getAs[String]("max"),
         kind.getAs[Int]("frequent_values")
       ) == (("c0", "c2", 3)))
-      assert(kind.getAs[Map[String, Long]]("top_values") == Map("c0" -> 1000L, "c1" -> 1000L, "c2" -> 1000L))
+      val top = kind.getAs[collection.Seq[Row]]("top_values").map(r => r.getString(0) -> r.getLong(1)).toMap
+      assert(top == Map("c0" -> 1000L, "c1" -> 1000L, "c2" -> 1000L) && kind.getAs[String]("top_counts") == "exact")
+      assert(kind.getAs[Double]("distinct_error") == 0.0 && kind.getAs[String]("confidence") == "exact")
       assert(kind.getAs[Long]("max_length") == 2L && kind.getAs[Long]("sample_rows") == 3000L && kind.getAs[String](
         "source"
       ) == "dovetail")

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail
 
+import java.nio.ByteBuffer
+
 import scala.util.Random
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -14,7 +16,7 @@ import org.apache.spark.sql.dovetail.sketch.{
   Recipe,
   TableSketch
 }
-import org.apache.spark.sql.dovetail.table.{ColumnStatistics, TableStatistics}
+import org.apache.spark.sql.dovetail.table.{ColumnStatistics, Counting, TableStatistics}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -169,10 +171,16 @@ class CollectSuite extends DovetailSuite {
     )
     lines.foreach { line =>
       val bytes = line.grouped(2).map(Integer.parseInt(_, 16).toByte).toArray
-      val read  = UnpackedStream(packed(Bytes.write(_, Some(bytes))), Most)(Quantiles.read)
+      val read  = UnpackedStream(packed(Bytes.write(_, Some(bytes))), Most)(Quantiles.read(_, version = 1))
       assert(read.bounds.head == 1.0 && read.bounds.last == 30.0)
-      val again = UnpackedStream(packed(read.write), Most)(_.array(Most).get)
-      assert((again(3) & 8) == 8 && UnpackedStream(packed(read.write), Most)(Quantiles.read).bounds == read.bounds)
+      val again = UnpackedStream(packed(read.write), Most) { in =>
+        val n     = in.readInt()
+        val bytes = ByteBuffer.allocate(n).put(in.exactly(n % 8L))
+        in.words(n / 8).foreach(bytes.putLong)
+        bytes.array
+      }
+      assert((again(3) & 8) == 8)
+      assert(UnpackedStream(packed(read.write), Most)(Quantiles.read(_, TableSketch.Version)).bounds == read.bounds)
     }
   }
 
@@ -194,6 +202,52 @@ class CollectSuite extends DovetailSuite {
       s"$count instead of $truth"
     )
     assert(column("key").heavyHitters.isEmpty && column("big").heavyHitters.isEmpty)
+  }
+
+  private def words(values: Iterator[Long]): ColumnStatistics = {
+    val of       = Recipe.forColumns(Vector(("word", StringType, true)), Vector.empty, sampled = false)
+    val sketch   = new TableSketch(of, 0)
+    val toUnsafe = UnsafeProjection.create(of.schema)
+    values.zipWithIndex.foreach { case (v, i) =>
+      sketch.add(toUnsafe(InternalRow(UTF8String.fromString(s"item $v"))), XXH64.hashLong(i.toLong, 2L))
+    }
+    statistics(sketch).columns.head
+  }
+
+  test("counts of frequent values are what they say: exact, at least, or about, and never of a value that is rare") {
+    val random                                = new Random(5)
+    def skewed(n: Int): Vector[Long]          = Vector.fill(n)(math.pow(20000.0, random.nextDouble()).toLong)
+    def check(values: Vector[Long]): Counting = {
+      val truth = values.groupBy(identity).map { case (v, all) => s"item $v" -> all.size.toLong }
+      val found = words(values.iterator)
+      assert(found.heavyHitters.nonEmpty && found.heavyHitters.map(_._2).sliding(2).forall(p => p.head >= p.last))
+      found.heavyHitters.foreach { case (v, n) =>
+        val rows = truth(v.toString)
+        found.counting match {
+          case Counting.Exact         => assert(n == rows, v)
+          case Counting.AtLeast(less) => assert(n - less <= rows && rows <= n + less, v)
+          case Counting.About         => assert(n <= 2 * rows && rows <= 2 * n, v)
+        }
+      }
+      found.counting
+    }
+    assert(check(skewed(5000).map(_ % 300)) == Counting.Exact)
+    assert(check(skewed(30000)).isInstanceOf[Counting.AtLeast] && check(skewed(400000)) == Counting.About)
+    Seq(9000, 200000).foreach { n =>
+      val rare = words(random.shuffle((0 until 3 * n).toVector).iterator.map(_.toLong % n))
+      assert(rare.heavyHitters.isEmpty, s"$n values of three rows each: ${rare.heavyHitters}")
+    }
+  }
+
+  test("there are not more distinct values than rows, nor than there is room for between the bounds") {
+    (1 to 40).foreach { seed =>
+      val random = new Random(seed)
+      val n      = 600 + random.nextInt(3000)
+      val of     = recipe(Seq("i" -> LongType, "d" -> DateType, "m" -> DecimalType(9, 2)))
+      val values = random.shuffle((1 to n).toVector)
+      val found  = statistics(sketch(of, values.map(v => Seq[Any](v.toLong, v, Decimal(v.toLong, 9, 2))))).columns
+      found.foreach(c => assert(c.ndv <= n && c.ndvError.exists(_ > 0.0), s"${c.name}: ${c.ndv} of $n"))
+    }
   }
 
   test("distinct combinations of a group, those with a NULL left out") {
@@ -223,7 +277,7 @@ class CollectSuite extends DovetailSuite {
       sketch(r, part, from = i * (Rows / 4))
     }.toVector
     val whole = new TableSketch(r, 1000)
-    parts.foreach(p => whole.merge(TableSketch.fromBytes(p.toBytes, r)))
+    parts.foreach(p => whole.merge(TableSketch.fromBytes(p.toBytes, r, TableSketch.Version)))
     val (merged, once) = (statistics(whole), statistics(all))
     assert(merged.rows == once.rows && merged.groups == once.groups)
     merged.columns.zip(once.columns).foreach { case (m, o) =>
@@ -231,7 +285,19 @@ class CollectSuite extends DovetailSuite {
       assert(comparable(m) == comparable(o), m.name)
     }
     Seq("key", "price", "day").foreach(name => percentiles(merged.columns.find(_.name == name).get))
-    assert(merged.sample.get.rows.map(_.getInt(3)).toSeq == once.sample.get.rows.map(_.getInt(3)).toSeq)
+    val direct = new TableSketch(r, 1000)
+    parts.foreach(direct.merge)
+    assert(statistics(direct).sample.get.rows.map(_.getInt(3)).toSeq == once.sample.get.rows.map(_.getInt(3)).toSeq)
+    // bytes do not hold the random numbers: another sample, as uniform
+    val ids     = merged.sample.get.rows.map(_.getInt(3)).toSeq
+    val quarter = ids.count(_ < Rows / 4)
+    assert(ids.distinct.size == 1000 && math.abs(quarter - 250) <= 4 * math.sqrt(1000 * 0.25 * 0.75), quarter)
+    merged.sample.get.rows.foreach { row =>
+      val written = rows(row.getInt(3))
+      Seq(0 -> BooleanType, 4 -> LongType, 5 -> DecimalType(9, 2), 6 -> DecimalType(30, 4), 12 -> StringType).foreach {
+        case (i, t) => assert(row.get(i, t) == written(i), s"column $i of row ${row.getInt(3)}")
+      }
+    }
   }
 
   private def text(bound: Option[Any]): String =

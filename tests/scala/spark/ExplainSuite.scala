@@ -347,7 +347,9 @@ class ExplainSuite extends StarSuite with Tolerance {
       "sample_rows",
       "collected_at",
       "fresh",
-      "unread_files"
+      "unread_files",
+      "distinct_error",
+      "top_counts"
     ))
     assert(table.isNullAt(0) && table.getAs[Long]("rows") == 5000L && table.getAs[Long](
       "size_bytes"

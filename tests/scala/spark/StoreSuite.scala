@@ -74,6 +74,24 @@ class StoreSuite extends DovetailSuite {
     }
   }
 
+  test("statistics of a table of half a megabyte take less than the table") {
+    withStore { directory =>
+      withTables("t") {
+        spark.range(0, 20000, 1, 1).selectExpr(
+          "id",
+          "CAST(id * 7919 % 20000 AS INT) other",
+          "concat('item ', id * 31 % 9000) word",
+          "CAST(id % 365 AS DOUBLE) / 7 AS ratio",
+          "date_add(DATE '2020-01-01', CAST(id % 900 AS INT)) day"
+        ).write.saveAsTable("t")
+        analyze("TABLE t")
+        val table = spark.table("t").inputFiles.map(f => Files.size(Path.of(java.net.URI.create(f)))).sum
+        val taken = stored(directory).map(Files.size(_)).sum
+        assert(taken < table && known("SELECT * FROM t").exists(_.sample.get.rows.length == 20000), s"$taken of $table")
+      }
+    }
+  }
+
   test("a file that came is all that is read; one that went is dropped") {
     withStore { _ =>
       withTables("t") {

@@ -47,11 +47,23 @@ final class UnpackedStream private (bytes: Array[Byte]) extends DataInputStream(
     case n => throw new BrokenFile(s"it has a length of $n, but only 0 to ${math.min(most, left)} is possible")
   }
 
-  def exactly(n: Int): Array[Byte] = {
+  def exactly(n: Long): Array[Byte] = {
     if (n > left) throw new BrokenFile(s"$n bytes are missing")
-    val bytes = new Array[Byte](n)
+    val bytes = new Array[Byte](n.toInt)
     readFully(bytes)
     bytes
+  }
+
+  /** Words, byte by byte: the lowest byte of all first. */
+  def words(n: Int): Array[Long] = {
+    val words = new Array[Long](n)
+    val bytes = exactly(n.toLong * java.lang.Long.BYTES)
+    var i     = 0
+    while (i < bytes.length) {
+      words(i % n) |= (bytes(i) & 0xffL) << (i / n * java.lang.Byte.SIZE)
+      i += 1
+    }
+    words
   }
 
   def text(): String = new String(array(left).getOrElse(throw new BrokenFile("a string is missing")), UTF_8)

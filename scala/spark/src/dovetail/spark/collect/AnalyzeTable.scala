@@ -132,7 +132,10 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
       p      <- table.header.parts.filter(wanted)
       bytes  <- store.part(table, p)
       sketch <- store.sketch(table, bytes)
-    } yield { whole.merge(sketch); TableFile.NewPart(p.files, p.bytes, bytes) }
+    } yield {
+      whole.merge(sketch)
+      TableFile.NewPart(p.files, p.bytes, if (table.header.version == TableFile.Version) bytes else sketch.toBytes)
+    }
 
   /** Files that were read once, and are no longer there. */
   private def gone(known: Option[TableFile.Header], present: Set[Long]): Set[Long] =

@@ -64,7 +64,9 @@ object Collect {
     }
     parts.indices.toVector.map { i =>
       val sketch = new TableSketch(recipe, sampleRows(i))
-      Option(gathered.remove(i)).foreach(_.foreach(b => sketch.merge(TableSketch.fromBytes(b, recipe))))
+      Option(gathered.remove(i)).foreach(_.foreach(b =>
+        sketch.merge(TableSketch.fromBytes(b, recipe, TableSketch.Version))
+      ))
       whole.merge(sketch)
       sketch.toBytes
     }

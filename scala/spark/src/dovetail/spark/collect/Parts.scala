@@ -39,7 +39,7 @@ object Parts {
   private def chunk(n: Int, most: Int): Int = (n + most - 1) / most
 
   private def merged(parts: Vector[NewPart], recipe: Recipe): NewPart = {
-    val sketches = parts.map(p => TableSketch.fromBytes(p.sketch, recipe))
+    val sketches = parts.map(p => TableSketch.fromBytes(p.sketch, recipe, TableSketch.Version))
     val whole    = new TableSketch(recipe, math.min(RowSample.MaxRows, sketches.map(_.sampleRows).sum))
     sketches.foreach(whole.merge)
     NewPart(parts.flatMap(_.files), parts.map(_.bytes).sum, whole.toBytes)

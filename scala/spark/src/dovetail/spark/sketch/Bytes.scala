@@ -14,6 +14,19 @@ object Bytes {
     case Some(b) => out.writeInt(b.length); out.write(b)
   }
 
+  /**
+   * Words byte by byte: the lowest byte of all, then the next one. What words have in common lies together then, and
+   * is packed to next to nothing. [[UnpackedStream.words]] reads them.
+   */
+  def writeWords(out: DataOutput, words: Array[Long]): Unit = {
+    val bytes = new Array[Byte](words.length)
+    (0 until java.lang.Long.BYTES).foreach { place =>
+      var i = 0
+      while (i < words.length) { bytes(i) = (words(i) >>> (place * java.lang.Byte.SIZE)).toByte; i += 1 }
+      out.write(bytes)
+    }
+  }
+
   /** @param most bytes before compression: what a reader would refuse is not written */
   def compressed(what: => String, most: Int)(write: DataOutputStream => Unit): Array[Byte] = {
     val bytes = new ByteArrayOutputStream()
@@ -25,6 +38,6 @@ object Bytes {
     Zstd.compress(bytes.toByteArray, Level)
   }
 
-  /** zstd's fastest standard level: sketches are mostly random bits, on which higher ones gain nothing. */
-  private val Level = 1
+  /** Half of what samples of rows take at level 1, in three times the time; higher ones gain a few percent. */
+  private val Level = 6
 }

@@ -55,9 +55,15 @@ abstract class ColumnSketch(val column: Recipe.Column) {
   protected def mergeValues(that: ColumnSketch): Unit
 
   protected def bounds: (Option[Any], Option[Any])
+
+  /** Values that there are room for between the bounds. */
+  protected def room: Double = Double.PositiveInfinity
   protected def averageWidth: Double
   protected def maxWidth: Long
   protected def value(entry: HeavyHitters.HeavyHitter): Option[Any]
+
+  private def mostDistinct: Double =
+    math.min(values.toDouble, if (kept && values > 0L) room else Double.PositiveInfinity)
 
   final def result: ColumnStatistics = {
     val (min, max) = if (kept && values > 0L) bounds else (None, None)
@@ -67,33 +73,46 @@ abstract class ColumnSketch(val column: Recipe.Column) {
       dataType = column.dataType,
       nulls = nulls,
       values = values,
-      ndv = if (kept && hitters.exact) hitters.distinct.toDouble else math.min(distinct.estimate, values.toDouble),
+      ndv = if (toldByHitters) hitters.distinct.toDouble else math.min(distinct.estimate, mostDistinct),
+      ndvError = Some(if (toldByHitters) 0.0 else HyperLogLog.StandardError),
       min = min,
       max = max,
       width = if (values > 0L) averageWidth else column.dataType.defaultSize.toDouble,
       maxWidth = if (values > 0L) maxWidth else 0L,
       quantiles = quantiles.bounds,
       heavyHitters = frequent,
-      complete = kept && hitters.exact && frequent.size == hitters.distinct
+      counting = hitters.counting,
+      complete = toldByHitters && frequent.size == hitters.distinct
     )
   }
 
   final def write(out: DataOutput): Unit = {
     out.writeLong(nulls)
     out.writeLong(values)
-    out.write(distinct.toBytes)
     hitters.write(out)
+    if (!toldByHitters) out.write(distinct.toBytes)
     quantiles.write(out)
     writeValues(out)
   }
 
-  final private[sketch] def readFrom(in: UnpackedStream, rows: Long): this.type = {
+  /** All values are among the frequent ones: their hashes are the distinct count. */
+  private def toldByHitters: Boolean = kept && hitters.exact
+
+  private def countOf(in: UnpackedStream): HyperLogLog = HyperLogLog.fromBytes(in.exactly(HyperLogLog.Size.toLong))
+
+  private def hittersOf(in: UnpackedStream, version: Int) = HeavyHitters.read(in, hashed, column.slotBits, version)
+
+  final private[sketch] def readFrom(in: UnpackedStream, rows: Long, version: Int): this.type = {
     nulls = in.amount(rows)
     values = in.amount(rows)
     if (nulls + values != rows) throw new BrokenFile(s"$nulls NULLs and $values values do not add up to $rows rows")
-    distinct = HyperLogLog.fromBytes(in.exactly(HyperLogLog.Size))
-    hitters = HeavyHitters.read(in, hashed, column.slotBits)
-    quantiles = Quantiles.read(in)
+    if (version == 1) { distinct = countOf(in); hitters = hittersOf(in, version) }
+    else {
+      hitters = hittersOf(in, version)
+      if (toldByHitters) hitters.foreachKey(k => distinct.add(if (hashed) k else hash(k)))
+      else distinct = countOf(in)
+    }
+    quantiles = Quantiles.read(in, version)
     readValues(in)
     this
   }
@@ -123,7 +142,8 @@ object ColumnSketch {
       )
   }
 
-  def read(in: UnpackedStream, column: Recipe.Column, rows: Long): ColumnSketch = apply(column).readFrom(in, rows)
+  def read(in: UnpackedStream, column: Recipe.Column, rows: Long, version: Int): ColumnSketch =
+    apply(column).readFrom(in, rows, version)
 
   /** Bytes that a column takes in a file at most. */
   def mostBytes(column: Recipe.Column): Int =

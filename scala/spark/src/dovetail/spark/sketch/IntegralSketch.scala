@@ -53,6 +53,7 @@ final class IntegralSketch(column: Recipe.Column) extends ColumnSketch(column) {
   }
 
   override protected def bounds: (Option[Any], Option[Any]) = (Some(internal(min)), Some(internal(max)))
+  override protected def room: Double                       = max.toDouble - min.toDouble + 1.0
   override protected def averageWidth: Double               = column.dataType.defaultSize.toDouble
   override protected def maxWidth: Long                     = column.dataType.defaultSize.toLong
   override protected def value(entry: HeavyHitters.HeavyHitter): Option[Any] = Some(internal(entry.key))

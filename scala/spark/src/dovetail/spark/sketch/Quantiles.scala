@@ -35,15 +35,17 @@ final class Quantiles private (private val sketch: KllDoublesSketch) {
     bounds
   }
 
-  def write(out: DataOutput): Unit = Bytes.write(
-    out,
-    if (isEmpty) None
+  /** The doubles, with which the library's bytes end, as words. */
+  def write(out: DataOutput): Unit =
+    if (isEmpty) out.writeInt(0)
     else {
       val bytes = sketch.toByteArray
       bytes(FlagsByte) = (bytes(FlagsByte) | DoublesFlag).toByte
-      Some(bytes)
+      out.writeInt(bytes.length)
+      out.write(bytes, 0, bytes.length % Word)
+      val words = ByteBuffer.wrap(bytes, bytes.length % Word, bytes.length / Word * Word)
+      Bytes.writeWords(out, Array.fill(bytes.length / Word)(words.getLong()))
     }
-  )
 }
 
 object Quantiles {
@@ -60,11 +62,24 @@ object Quantiles {
 
   private val Ranks: Array[Double] = Array.tabulate(Bins + 1)(_.toDouble / Bins)
 
+  /** Bytes of a double. */
+  private val Word = 8
+
   /** Bytes of a sketch: 600 values of 8 bytes in 60 levels are 5 KiB. */
   val MostBytes: Int = 16 << 10
 
-  def read(in: UnpackedStream): Quantiles =
-    in.array(MostBytes).fold(new Quantiles)(b => new Quantiles(KllDoublesSketch.heapify(Memory.wrap(checked(b)))))
+  def read(in: UnpackedStream, version: Int): Quantiles =
+    (if (version == 1) in.array(MostBytes) else bytesOf(in)).fold(new Quantiles)(b =>
+      new Quantiles(KllDoublesSketch.heapify(Memory.wrap(checked(b))))
+    )
+
+  private def bytesOf(in: UnpackedStream): Option[Array[Byte]] = in.count(MostBytes, 1) match {
+    case 0 => None
+    case n =>
+      val bytes = ByteBuffer.allocate(n).put(in.exactly((n % Word).toLong))
+      in.words(n / Word).foreach(bytes.putLong)
+      Some(bytes.array)
+  }
 
   /**
    * The sketch, if its parts are as long as it says: the library allocates by these numbers, and reads where they

@@ -2,8 +2,9 @@ package org.apache.spark.sql.dovetail.sketch
 
 import java.io.DataOutput
 
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.dovetail.base.{BrokenFile, UnpackedStream}
+import org.apache.spark.sql.types.StructType
 
 /**
  * A uniform sample of rows without replacement: those with the smallest of the random numbers that every row draws
@@ -22,7 +23,7 @@ final class RowSample(capacity: Int) {
   private var bytes      = 0L
 
   /** In the order of their random numbers: any first part of it is a uniform sample as well. */
-  def result: Array[Array[Byte]] = { shrink(); rows.take(size) }
+  def result: Array[Array[Byte]] = { shrink(); byPriority.map(rows(_)).toArray }
 
   /** Rows that are here, some of which may belong to the sample no more. */
   def held: Int = size
@@ -50,8 +51,9 @@ final class RowSample(capacity: Int) {
     shrink()
   }
 
+  /** What remains stays in the order in which it came: rows that lie together in a table are alike, and pack well. */
   private def shrink(): Unit = {
-    val order = (0 until size).filter(priorities(_) < threshold).sortBy(priorities(_))
+    val order = byPriority.filter(priorities(_) < threshold)
     var kept  = 0
     var sum   = 0L
     while (kept < order.size && kept < capacity && sum + rows(order(kept)).length <= MaxBytes) {
@@ -59,7 +61,7 @@ final class RowSample(capacity: Int) {
       kept += 1
     }
     if (kept < order.size) threshold = priorities(order(kept))
-    val survivors = order.take(kept)
+    val survivors = order.take(kept).sorted
     val (p, r)    = (survivors.map(priorities(_)).toArray, survivors.map(rows(_)).toArray)
     priorities = java.util.Arrays.copyOf(p, math.max(kept, Initial))
     rows = java.util.Arrays.copyOf(r, math.max(kept, Initial))
@@ -67,11 +69,15 @@ final class RowSample(capacity: Int) {
     bytes = sum
   }
 
-  def write(out: DataOutput): Unit = {
+  private def byPriority: IndexedSeq[Int] = (0 until size).sortBy(priorities(_))
+
+  /** The random numbers are not written: given the threshold, any others below it serve as well. */
+  def write(out: DataOutput, schema: StructType): Unit = {
     shrink()
     out.writeLong(threshold)
+    out.writeLong(priorities.take(size).foldLeft(0L)(_ ^ _))
     out.writeInt(size)
-    (0 until size).foreach { i => out.writeLong(priorities(i)); Bytes.write(out, Some(rows(i))) }
+    PackedRows.write(out, rows.take(size), schema)
   }
 }
 
@@ -90,15 +96,35 @@ object RowSample {
 
   private def RowOverhead = 8L + 4L
 
-  def read(in: UnpackedStream, capacity: Int, schema: StructType): RowSample = {
+  def read(in: UnpackedStream, capacity: Int, schema: StructType, version: Int): RowSample = {
     val sample    = new RowSample(capacity)
     val threshold = in.readLong()
-    (0 until in.count(capacity, RowOverhead.toInt)).foreach { _ =>
-      val priority = in.readLong()
-      val row      = in.array(MaxBytes.toInt).getOrElse(throw new BrokenFile("a row of the sample is missing"))
-      sample.add(priority, SampledRow.checked(row, schema))
-    }
+    val found     = if (version == 1) version1(in, capacity) else rowsBelow(threshold, in, capacity, schema)
+    found.foreach { case (priority, row) => sample.add(priority, SampledRow.checked(row, schema)) }
     sample.threshold = math.min(sample.threshold, threshold)
     sample
   }
+
+  private def version1(in: UnpackedStream, capacity: Int): Seq[(Long, Array[Byte])] =
+    Vector.fill(in.count(capacity, RowOverhead.toInt)) {
+      in.readLong() -> in.array(MaxBytes.toInt).getOrElse(throw new BrokenFile("a row of the sample is missing"))
+    }
+
+  private def rowsBelow(
+      threshold: Long,
+      in: UnpackedStream,
+      capacity: Int,
+      schema: StructType
+  ): Seq[(Long, Array[Byte])] = {
+    if (threshold < 0L) throw new BrokenFile("a sample has no threshold")
+    val seed = in.readLong()
+    val n    = in.count(capacity, SampledRow.flagWords(schema) * SampledRow.Word)
+    PackedRows.read(in, n, schema, MaxBytes).toSeq.zipWithIndex.map { case (row, i) =>
+      below(threshold, XXH64.hashLong(i.toLong, seed)) -> row
+    }
+  }
+
+  /** A random number, 0 to less than the threshold, from 64 random bits. */
+  private def below(threshold: Long, random: Long): Long =
+    if (threshold == Long.MaxValue) random >>> 1 else java.lang.Long.remainderUnsigned(random, math.max(threshold, 1L))
 }

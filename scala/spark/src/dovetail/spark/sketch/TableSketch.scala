@@ -98,7 +98,7 @@ final class TableSketch private (
     out.writeInt(sampleRows)
     columns.foreach(_.write(out))
     groups.foreach(g => out.write(g.toBytes))
-    sample.write(out)
+    sample.write(out, recipe.sampleSchema)
   }
 
   def toBytes: Array[Byte] = Bytes.compressed(s"statistics of ${columns.length} columns", mostBytes(recipe))(write)
@@ -132,20 +132,24 @@ object TableSketch {
     ).toInt
   }
 
-  private def read(in: UnpackedStream, recipe: Recipe): TableSketch = {
+  private def read(in: UnpackedStream, recipe: Recipe, version: Int): TableSketch = {
     val rows       = in.amount(MostRows)
     val sampleRows = in.count(RowSample.MaxRows, 0)
-    val columns    = recipe.columns.map(ColumnSketch.read(in, _, rows)).toArray
-    val groups     = recipe.groups.map(_ => HyperLogLog.fromBytes(in.exactly(HyperLogLog.Size))).toArray
-    val sample     = RowSample.read(in, if (recipe.sampleColumns.nonEmpty) sampleRows else 0, recipe.sampleSchema)
+    val columns    = recipe.columns.map(ColumnSketch.read(in, _, rows, version)).toArray
+    val groups     = recipe.groups.map(_ => HyperLogLog.fromBytes(in.exactly(HyperLogLog.Size.toLong))).toArray
+    val sample = RowSample.read(in, if (recipe.sampleColumns.nonEmpty) sampleRows else 0, recipe.sampleSchema, version)
     if (sample.held > rows) throw new BrokenFile(s"a sample has ${sample.held} of $rows rows")
     val sketch = new TableSketch(recipe, sampleRows, columns, groups, sample)
     sketch.rows = rows
     sketch
   }
 
-  def fromBytes(bytes: Array[Byte], recipe: Recipe): TableSketch =
-    UnpackedStream(bytes, mostBytes(recipe))(read(_, recipe))
+  /** Of the encoding that [[TableSketch.toBytes]] gives. */
+  val Version = 2
+
+  /** @param version of the encoding: this one or the one before */
+  def fromBytes(bytes: Array[Byte], recipe: Recipe, version: Int): TableSketch =
+    UnpackedStream(bytes, mostBytes(recipe))(read(_, recipe, version))
 
   private def sampleProjection(recipe: Recipe): UnsafeProjection =
     UnsafeProjection.create(recipe.sampleColumns.map { i =>

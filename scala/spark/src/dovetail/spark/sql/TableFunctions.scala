@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.sql
 
 import org.apache.spark.SPARK_VERSION
 import org.apache.spark.rdd.RDD
-import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   AttributeReference,
@@ -227,6 +227,7 @@ object TableFunctionExec {
   private def internal(value: Any): Any = value match {
     case s: String               => UTF8String.fromString(s)
     case s: collection.Seq[_]    => array(s)
+    case r: Row                  => InternalRow.fromSeq(r.toSeq.map(internal))
     case m: collection.Map[_, _] =>
       val entries = m.toSeq
       new ArrayBasedMapData(array(entries.map(_._1)), array(entries.map(_._2)))

@@ -1,14 +1,18 @@
 package org.apache.spark.sql.dovetail.stats
 
-import scala.collection.immutable.ListMap
-
 import dovetail.kernel.profile.{ColumnProfile, RelationProfile, Source}
-import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Project, SubqueryAlias, Union}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.predicates.Values
-import org.apache.spark.sql.dovetail.table.{ColumnStatistics, GroupStatistics, PrivateColumns, TableStatistics}
+import org.apache.spark.sql.dovetail.table.{
+  ColumnStatistics,
+  Counting,
+  GroupStatistics,
+  PrivateColumns,
+  TableStatistics
+}
 import org.apache.spark.sql.types._
 
 /**
@@ -37,11 +41,13 @@ object ShowStatistics {
     "kind"            -> StringType,
     "group_columns"   -> ArrayType(StringType),
     "frequent_values" -> IntegerType,
-    "top_values"      -> MapType(StringType, LongType),
+    "top_values"      -> ArrayType(new StructType().add("value", StringType).add("count", LongType)),
     "sample_rows"     -> LongType,
     "collected_at"    -> TimestampType,
     "fresh"           -> BooleanType,
-    "unread_files"    -> IntegerType
+    "unread_files"    -> IntegerType,
+    "distinct_error"  -> DoubleType,
+    "top_counts"      -> StringType
   )
 
   /** Frequent values that are shown of a column. */
@@ -90,7 +96,7 @@ object ShowStatistics {
       null,
       null
     ) ++
-      (sample.map(s => Long.box(s.rows.length.toLong)).orNull +: age(tables))
+      (sample.map(s => Long.box(s.rows.length.toLong)).orNull +: age(tables)) ++ Seq(null, null)
   }
 
   private def column(
@@ -105,10 +111,9 @@ object ShowStatistics {
     def long(d: Option[Double])                  = d.map(_.round: java.lang.Long).orNull
     def bound(v: Option[Any], n: Option[Double]) =
       if (hidden) null else v.flatMap(text(_, a.dataType)).orElse(n.map(Values.render(_, a.dataType))).orNull
-    val known = c.ndv.isDefined || c.nulls.isDefined || c.min.isDefined
-    val top   = collected.toSeq.filterNot(_ => hidden).flatMap(_.heavyHitters.take(TopValues)).flatMap { case (v, n) =>
-      text(v, a.dataType).map(_ -> n)
-    }
+    val known   = c.ndv.isDefined || c.nulls.isDefined || c.min.isDefined
+    val top     = collected.filterNot(_ => hidden).toSeq.flatMap(most(_, a.dataType))
+    val error   = collected.flatMap(_.ndvError)
     val sampled = for (t <- stored; s <- t.sample; d <- collected if s.schema.fieldNames.contains(d.name))
       yield s.rows.length.toLong
     Seq[Any](
@@ -124,14 +129,27 @@ object ShowStatistics {
       collected.map(_.maxWidth: java.lang.Long).orNull,
       c.histogram.map(_.buckets.size: java.lang.Integer).orNull,
       if (known) source.name else Source.Assumed.name,
-      // footers count rows; the distinct values of a column are deduced
-      if (!known) "guessed" else if (source == Source.Footer) "estimated" else trust(profile),
+      if (!known) "guessed" else if (trust(profile) != "exact" || error.contains(0.0)) trust(profile) else "estimated",
       "column",
       null,
       collected.map(_.heavyHitters.size: java.lang.Integer).orNull,
-      if (top.isEmpty) null else ListMap(top: _*),
+      if (top.isEmpty) null else top,
       sampled.map(Long.box).orNull
-    ) ++ (if (known) age(stored.toSeq) else age(Nil))
+    ) ++ (if (known) age(stored.toSeq) else age(Nil)) ++ Seq(
+      error.map(Double.box).orNull,
+      collected.filter(_ => top.nonEmpty).map(_.counting).map {
+        case Counting.Exact      => "exact"
+        case Counting.AtLeast(_) => "at least"
+        case Counting.About      => "about"
+      }.orNull
+    )
+  }
+
+  /** The most frequent values with their counts, of which those that are lower bounds are shown as such. */
+  private def most(c: ColumnStatistics, dataType: DataType): Seq[Row] = {
+    val less = c.counting match { case Counting.AtLeast(n) => n; case _ => 0L }
+    c.heavyHitters.flatMap { case (v, n) => text(v, dataType).map(_ -> (n - less)) }
+      .sortBy { case (value, n) => (-n, value) }.take(TopValues).map(Row.fromTuple(_))
   }
 
   private def group(plan: LogicalPlan, t: TableStatistics, g: GroupStatistics): Option[Seq[Any]] = {
@@ -143,7 +161,8 @@ object ShowStatistics {
       val trust   = if (t.fresh) "estimated" else "guessed"
       Some(
         (Seq[Any](g.columns.map(names).mkString(", "), null, null, null, g.ndv.round) ++ unknown ++
-          Seq[Any](Source.Collected.name, trust, "group", g.columns.map(names), null, null, null)) ++ age(Seq(t))
+          Seq[Any](Source.Collected.name, trust, "group", g.columns.map(names), null, null, null)) ++ age(Seq(t)) ++
+          Seq(null, null)
       )
     }
   }

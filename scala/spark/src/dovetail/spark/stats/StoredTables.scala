@@ -11,7 +11,7 @@ import org.apache.spark.sql.dovetail.deadline.{Aside, ListedFiles}
 import org.apache.spark.sql.dovetail.leaf.{GivenRows, HiddenRows, LeafNames}
 import org.apache.spark.sql.dovetail.sketch.TableSketch
 import org.apache.spark.sql.dovetail.store.{DataFile, StatisticsStore, StoredTable, TableKey}
-import org.apache.spark.sql.dovetail.table.{TableStatistics, TableStatisticsSource, Unread}
+import org.apache.spark.sql.dovetail.table.{Counting, TableStatistics, TableStatisticsSource, Unread}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 /**
@@ -138,7 +138,9 @@ object StoredTables {
           nulls = grown(c.nulls),
           values = grown(c.values),
           ndv = distinct(c.ndv),
+          ndvError = None,
           heavyHitters = c.heavyHitters.map { case (v, n) => v -> grown(n) },
+          counting = Counting.About,
           complete = false
         )
       ),

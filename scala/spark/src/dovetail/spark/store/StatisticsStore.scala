@@ -68,7 +68,7 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
     this.part(table, part).flatMap(sketch(table, _))
 
   def sketch(table: StoredTable, part: Array[Byte]): Option[TableSketch] =
-    reading(table.file)(TableSketch.fromBytes(part, table.header.recipe)).toOption
+    reading(table.file)(TableSketch.fromBytes(part, table.header.recipe, table.header.version)).toOption
 
   private def header(name: String): Option[TableFile.Header] =
     try files.stamp(name).map { case (_, size) => files.open(name)(TableFile.readHeader(_, size)) }
@@ -168,7 +168,8 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
     files.open(name) { in =>
       val header = TableFile.readHeader(in, stamp._2)
       in.seek(header.blocks + header.whole.offset)
-      new StoredTable(name, header, TableSketch.fromBytes(TableFile.readBlock(in, header.whole), header.recipe))
+      val sketch = TableSketch.fromBytes(TableFile.readBlock(in, header.whole), header.recipe, header.version)
+      new StoredTable(name, header, sketch)
     }
   }
 

@@ -40,6 +40,7 @@ object TableFile {
    * @param collectedAt milliseconds since the epoch
    * @param whole       of all parts together
    * @param blocks      where the blocks begin in the file
+   * @param version     of the file
    */
   final case class Header(
       key: String,
@@ -48,7 +49,8 @@ object TableFile {
       recipe: Recipe,
       parts: Vector[Part],
       whole: Block,
-      blocks: Long
+      blocks: Long,
+      version: Int
   )
 
   /** A part to be written, with its sketch. */
@@ -70,7 +72,8 @@ object TableFile {
           "table again, or use a newer Dovetail"
       )
 
-  val Version = 1
+  /** That of its sketches. */
+  val Version: Int = TableSketch.Version
 
   /** Parts of a table with few columns: where pruning and new files no longer gain from smaller ones. */
   val MostParts = 1000
@@ -147,9 +150,11 @@ object TableFile {
   }
 
   /** How the header of each version is read: that of today and the one before it, once there is one. */
-  private lazy val readers: Map[Int, (DataInputStream, Long) => Header] = Map(1 -> readVersion1)
+  private lazy val readers: Map[Int, (DataInputStream, Long) => Header] =
+    Map(1 -> (headerOf(1, _, _)), 2 -> (headerOf(2, _, _)))
 
-  private def readVersion1(in: DataInputStream, size: Long): Header = {
+  /** The first two versions have the same header, and differ in their sketches. */
+  private def headerOf(version: Int, in: DataInputStream, size: Long): Header = {
     val length = in.readInt()
     val blocks = Preamble.toLong + length
     if (length < 0 || length > LongestHeader || blocks > size)
@@ -167,7 +172,7 @@ object TableFile {
           place()
         )
       }
-      Header(key, name, at, recipe, parts, place(), blocks)
+      Header(key, name, at, recipe, parts, place(), blocks, version)
     }
   }
 

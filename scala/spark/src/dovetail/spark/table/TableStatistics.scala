@@ -53,7 +53,9 @@ final case class Unread(files: Int, share: Double)
  * @param width        bytes of a non-NULL value in memory, on average
  * @param quantiles    equi-depth bounds on the number line of `predicates.Values.number`, lowest and highest included;
  *                     empty where there are none
+ * @param ndvError     relative standard error of `ndv`: 0 where it was counted, None where it is unknown
  * @param heavyHitters most frequent first, with their estimated counts
+ * @param counting     what these counts are
  * @param complete     every value is among the heavy hitters, with its exact count
  */
 final case class ColumnStatistics(
@@ -62,12 +64,14 @@ final case class ColumnStatistics(
     nulls: Long,
     values: Long,
     ndv: Double,
+    ndvError: Option[Double],
     min: Option[Any],
     max: Option[Any],
     width: Double,
     maxWidth: Long,
     quantiles: Vector[Double],
     heavyHitters: Vector[(Any, Long)],
+    counting: Counting,
     complete: Boolean
 ) {
 
@@ -81,6 +85,21 @@ final case class ColumnStatistics(
         complete
       )
   }
+}
+
+/** What the count of a frequent value is. */
+sealed trait Counting
+
+object Counting {
+
+  /** The number of its rows. */
+  case object Exact extends Counting
+
+  /** @param less by which the count may be too high: what remains has been counted */
+  final case class AtLeast(less: Long) extends Counting
+
+  /** An estimate. */
+  case object About extends Counting
 }
 
 final case class GroupStatistics(columns: Vector[String], ndv: Double)
