@@ -52,7 +52,7 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
       dovetail(on = true) {
         assert(answer(query(fails)) == dovetail(on = false)(answer(query(fails))))
         val groups = traced(query(fails))._2.groups
-        assert(groups.exists(_.reason.contains("words has an expression that may fail")), groups)
+        assert(groups.exists(_.reason.contains("words may fail, by ")), groups)
       }
     }
   }

@@ -106,9 +106,9 @@ final class GroupOrdering(
       rebuilt: => LogicalPlan
   ): Decision =
     if (!decision.taken || decision.asked.nonEmpty) decision
-    else new SparedInputs(ready.leaves).exposed(written, rebuilt).fold(decision) { i =>
-      decision.copy(taken = false, notes = decision.notes :+ SparedInputs.reason(ready.names(i)))
-    }
+    else new SparedInputs(ready.leaves).exposed(written, rebuilt, ready.names).fold(decision)(why =>
+      decision.copy(taken = false, notes = decision.notes :+ why)
+    )
 
   private def reported(ready: PreparedGroup, decision: Decision, reduced: Set[Int], detailed: Boolean): GroupReport = {
     val report = GroupReport.searched(ready.graph, ready.leaves, decision, planner.basis, detailed)

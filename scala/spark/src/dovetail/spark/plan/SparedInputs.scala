@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike, LeftOuter, LeftSem
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
 import org.apache.spark.sql.dovetail.plan.StartOrder.throws
-import org.apache.spark.sql.dovetail.predicates.Conjuncts
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText}
 
 /**
  * Inputs that the written order does not read where another one is empty, and that may fail when they are read.
@@ -24,23 +24,26 @@ import org.apache.spark.sql.dovetail.predicates.Conjuncts
 final class SparedInputs(leaves: Vector[LogicalPlan]) {
   import SparedInputs._
 
-  private val fragile = leaves.map(mayFail)
+  private val fragile = leaves.map(failing)
 
   private lazy val leafOf: Map[ExprId, Int] = leaves.zipWithIndex.flatMap { case (leaf, i) =>
     leaf.collectLeaves().flatMap(_.output).map(_.exprId -> i)
   }.toMap
 
-  /** An input that would be read in the new plan where it is not in the written one. */
-  def exposed(written: LogicalPlan, rebuilt: => LogicalPlan): Option[Int] =
-    if (!fragile.contains(true)) None
+  /** An input that would be read in the new plan where it is not in the written one, and why that matters. */
+  def exposed(written: LogicalPlan, rebuilt: => LogicalPlan, names: Vector[String]): Option[String] =
+    if (fragile.forall(_.isEmpty)) None
     else {
-      val before = shields(written).filter { case (i, s) => fragile(i) && s.nonEmpty }
+      val before = shields(written).filter { case (i, s) => fragile(i).nonEmpty && s.nonEmpty }
       if (before.isEmpty) None
       else {
         val after = shields(rebuilt).withDefaultValue(Vector.empty)
-        before.toVector.sortBy(_._1).collectFirst {
-          case (i, spared) if !spared.forall(s => after(i).exists(_.covers(s))) => i
-        }
+        before.toVector.sortBy(_._1).flatMap { case (i, spared) =>
+          spared.find(s => !after(i).exists(_.covers(s))).map(s =>
+            s"${names(i)} may fail, by ${ExpressionText(fragile(i).get)}; as written, it is not read if there are no " +
+              s"rows of ${s.leaves.toVector.sorted.map(names).mkString(", ")}"
+          )
+        }.headOption
       }
     }
 
@@ -96,9 +99,6 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
 
 object SparedInputs {
 
-  def reason(input: String): String =
-    s"$input has an expression that may fail; as written, it is not read if another input is empty"
-
   /**
    * A broadcast input.
    *
@@ -136,10 +136,14 @@ object SparedInputs {
     })
   }
 
-  /** Whether reading the input row by row may throw: above its uppermost exchange, which is filled in any case. */
-  def mayFail(input: LogicalPlan): Boolean = input match {
-    case a: Aggregate                                                                 => a.expressions.exists(throws)
-    case _: Distinct | _: Sort | _: GlobalLimit | _: Window | _: RepartitionOperation => false
-    case other => other.expressions.exists(throws) || other.children.exists(mayFail)
+  def mayFail(input: LogicalPlan): Boolean = failing(input).nonEmpty
+
+  /** What may throw when the input is read: above its uppermost exchange, which is filled in any case. */
+  private def failing(input: LogicalPlan): Option[Expression] = input match {
+    case a: Aggregate                                                                 => a.expressions.find(throws)
+    case _: Distinct | _: Sort | _: GlobalLimit | _: Window | _: RepartitionOperation => None
+    case other => other.expressions.find(throws).orElse(other.children.iterator.map(failing).collectFirst {
+        case Some(e) => e
+      })
   }
 }

@@ -1,11 +1,11 @@
 package org.apache.spark.sql.dovetail.plan
 
 import dovetail.kernel.enumerate.Shape
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Alias, Expression}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.predicates.TotalExpression
-import org.apache.spark.sql.types.{DoubleType, FloatType}
+import org.apache.spark.sql.types._
 
 /**
  * Which of two joined inputs stands on the left.
@@ -30,14 +30,31 @@ object StartOrder {
   private def mayThrow(plan: LogicalPlan): Boolean = plan.exists(_.expressions.exists(throws))
 
   /** Whether evaluating it may, or the aggregate functions in it. */
-  def throws(expression: Expression): Boolean = expression.exists(e => !TotalExpression(e) && !totalAggregate(e))
+  def throws(expression: Expression): Boolean =
+    expression.exists(e => !e.isInstanceOf[Alias] && !TotalExpression(e) && !totalAggregate(e))
 
   private def totalAggregate(e: Expression): Boolean = e match {
     case _: AggregateExpression | _: Count | _: Min | _: Max | _: First | _: Last => true
-    case s: Sum                                                                   => floating(s.child)
-    case a: Average                                                               => floating(a.child)
-    case _                                                                        => false
+    case s: Sum                                                                   => floating(s.child) || roomy(s.child)
+    // other numbers are summed as doubles
+    case a: Average => a.child.dataType match {
+        case _: DecimalType => roomy(a.child)
+        case t              => t.isInstanceOf[NumericType]
+      }
+    case _ => false
   }
+
+  /**
+   * The sum of numbers of ten digits more than they have: what overflows has ten billion rows at the end of its type.
+   */
+  private def roomy(e: Expression): Boolean = e.dataType match {
+    case d: DecimalType                     => d.precision + DigitsOfSum <= DecimalType.MAX_PRECISION
+    case ByteType | ShortType | IntegerType => true
+    case _                                  => false
+  }
+
+  /** Digits that Spark gives a sum of decimals beside their own; a sum of INT has nine more. */
+  private val DigitsOfSum = 10
 
   private def floating(e: Expression): Boolean = e.dataType == DoubleType || e.dataType == FloatType
 }
