@@ -8,13 +8,14 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from dovetail import _sql
+from dovetail._query import query_text
 from dovetail._table_text import table_text
 from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 # Floating sums depend on the order of their terms; sums of columns may differ by this part of the sum of absolute
 # values. Rounding to a few digits and variances of close values amplify the last bits, hence the distance to a double's
@@ -59,13 +60,13 @@ class Comparison:
     """Plain Spark and Dovetail side by side. `print` shows a table.
 
     Attributes:
-        sql: The query.
+        sql: The text of the query; None for a DataFrame.
         plain: The runs with `spark.dovetail.enabled=false`.
         dovetail: The runs with `spark.dovetail.enabled=true`.
         differences: Differences between the answers, as text; empty if the answers are the same.
     """
 
-    sql: str
+    sql: str | None
     plain: Run
     dovetail: Run
     differences: tuple[str, ...]
@@ -124,7 +125,7 @@ class Comparison:
 
 
 def compare(
-    spark: SparkSession, sql: str, *, warmup: bool = True, repeat: int = 1, tolerance: float = TOLERANCE
+    spark: SparkSession, sql: DataFrame | str, *, warmup: bool = True, repeat: int = 1, tolerance: float = TOLERANCE
 ) -> Comparison:
     """Runs a query without and with Dovetail, and compares answers, times, join rows and shuffled bytes.
 
@@ -135,7 +136,7 @@ def compare(
     Args:
         spark: A session with Dovetail, classic or Connect. The call changes `spark.dovetail.enabled` for the runs and
             restores it.
-        sql: The text of a query.
+        sql: A query, as SQL text or a DataFrame.
         warmup: Whether to run the query once each way before measuring (class loading, code generation, file caches).
         repeat: Number of measured runs each way; the medians are compared.
         tolerance: Largest allowed difference between the sums of a floating-point column, relative to the sum of its
@@ -143,7 +144,7 @@ def compare(
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
-        StatementError: `sql` is not text, or `repeat` is below 1.
+        StatementError: `sql` is neither text nor a DataFrame, or `repeat` is below 1.
         pyspark.errors.PySparkException: The query is wrong or fails; this is Spark's own error.
 
     Example::
@@ -152,24 +153,23 @@ def compare(
         assert result.same_answer
         print(result)
     """
-    if not isinstance(sql, str):
-        raise StatementError(f"compare takes the text of a query, got {type(sql).__name__}.")
     if repeat < 1:
         raise StatementError(f"repeat={repeat} is not allowed: give a whole number, at least 1.")
     reports: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
-    for number in range(repeat + (1 if warmup else 0)):
-        for enabled in (False, True):
-            with _sql.settings(spark, {_sql.ENABLED_KEY: "true" if enabled else "false"}):
-                report = _sql.profile(spark, sql)
-            if number > 0 or not warmup:
-                reports[enabled].append(report)
+    with query_text(sql, spark, "compare") as (session, text):
+        for number in range(repeat + (1 if warmup else 0)):
+            for enabled in (False, True):
+                with _sql.settings(session, {_sql.ENABLED_KEY: "true" if enabled else "false"}):
+                    report = _sql.profile(session, text)
+                if number > 0 or not warmup:
+                    reports[enabled].append(report)
     plain, ours = reports[False], reports[True]
     found = [
         difference
         for a, b in zip(plain, ours, strict=True)
         for difference in differences(a["digest"], b["digest"], tolerance)
     ]
-    return Comparison(sql, run_of(plain), run_of(ours), tuple(dict.fromkeys(found)))
+    return Comparison(sql if isinstance(sql, str) else None, run_of(plain), run_of(ours), tuple(dict.fromkeys(found)))
 
 
 def differences(plain: Mapping[str, Any], ours: Mapping[str, Any], tolerance: float = TOLERANCE) -> list[str]:

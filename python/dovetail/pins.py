@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from dovetail import _sql
 from dovetail._identifiers import quote
+from dovetail._query import query_text
 from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Pin:
         order: The order, in the notation of explain.
         relations: The relations that it orders.
         created: Time of creation in UTC, in ISO 8601 format.
-        query: The query from which the pin was made.
+        query: The query from which the pin was made; "a DataFrame" if it was one.
         used: Number of queries that used the pin since the application started.
         place: The file that stores the pin, or "this application" if the store is not writable.
     """
@@ -45,22 +46,27 @@ class Pin:
     place: str
 
 
-def capture(spark: SparkSession, name: str, sql: str, order: str | None = None) -> tuple[Pin, ...]:
+def capture(spark: SparkSession, name: str, sql: DataFrame | str, order: str | None = None) -> tuple[Pin, ...]:
     """Pins the order of a query; replaces a pin of the same name.
 
     Args:
         spark: A session with Dovetail, classic or Connect.
         name: Name of the pin.
-        sql: The query; it is planned, not run.
+        sql: The query, as SQL text or a DataFrame; it is planned, not run.
         order: The order in the notation of explain, e.g. ``((sales item) store)``; default: the order that the query
             gets now.
 
     Returns:
         One pin per group of three or more relations.
+
+    Raises:
+        NotEnabledError: The session does not have Dovetail.
+        StatementError: The query is neither text nor a DataFrame, or Dovetail orders no joins in it.
     """
     _sql.require_dovetail(spark)
     chosen = "" if order is None else f" AS {_sql.text_literal(spark, order)}"
-    _sql.rows(spark, f"DOVETAIL PIN {_name(name)}{chosen} FOR {sql}")
+    with query_text(sql, spark, "capture") as (session, text):
+        _sql.rows(session, f"DOVETAIL PIN {_name(name)}{chosen} FOR {text}")
     return tuple(pin for pin in all(spark) if pin.name == name)
 
 

@@ -1,0 +1,92 @@
+"""Everything that takes a query takes a DataFrame as well as its text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from frames import assert_rows
+from pyspark.errors import ParseException
+from pyspark.sql import DataFrame, SparkSession
+
+import dovetail
+from dovetail import _sql
+from dovetail.errors import StatementError
+
+TEXT = "SELECT * FROM ff JOIN fd ON ff.k = fd.k JOIN fs ON ff.o = fs.o WHERE fs.x = {}"
+
+
+@pytest.fixture(scope="module")
+def joined(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataFrame]:
+    """Written in an order that is worth changing; two columns have the same name."""
+    for name, text in {
+        "ff": "SELECT id AS o, id % 100 AS k FROM range(20000)",
+        "fd": "SELECT id % 100 AS k, id AS w FROM range(1000)",
+        "fs": "SELECT id AS o, id % 2000 AS x FROM range(20000)",
+    }.items():
+        spark.sql(f"CREATE TABLE {name} USING parquet AS {text}")
+    f, d, s = spark.table("ff"), spark.table("fd"), spark.table("fs")
+    with _sql.settings(spark, {"spark.dovetail.store.path": str(tmp_path_factory.mktemp("store"))}):
+        yield f.join(d, f.k == d.k).join(s, f.o == s.o).where("x = 1")
+    assert_rows(spark.sql("SHOW VIEWS").where("viewName LIKE '%dovetail%'").select("viewName"))
+    for name in ("ff", "fd", "fs"):
+        spark.sql(f"DROP TABLE {name}")
+
+
+def test_compare(spark: SparkSession, joined: DataFrame) -> None:
+    found = dovetail.compare(spark, joined, warmup=False)
+    assert (found.sql, found.same_answer, found.reordered) == (None, True, True)
+    assert found.dovetail.join_rows < found.plain.join_rows / 10
+    json.dumps(found.to_dict())
+
+
+def test_stats(spark: SparkSession, joined: DataFrame) -> None:
+    frame, text = spark.table("ff").where("k > 1"), "SELECT * FROM ff WHERE k > 1;"
+    of_frame, of_text = dovetail.stats(spark, frame), dovetail.stats(spark, text)
+    assert (of_frame.table, of_text.table) == ("DataFrame", "query")
+    assert of_frame.columns == of_text.columns
+    assert (of_frame["k"].min, of_frame.confidence) == ("1", "estimated")
+    assert {c.name for c in dovetail.stats(spark, joined).columns} == {"o", "k", "w", "x"}
+    with pytest.raises(ParseException, match="INSERT"):
+        dovetail.stats(spark, "WITH a AS (SELECT 1 AS o, 2 AS k) INSERT INTO ff SELECT * FROM a")
+    assert spark.table("ff").count() == 20000
+
+
+def test_a_pin_of_a_frame_holds_for_the_text(spark: SparkSession, joined: DataFrame) -> None:
+    (pin,) = dovetail.pins.capture(spark, "frame", joined, order="((ff fd) fs)")
+    assert (pin.order, pin.query) == ("((ff fd) fs)", "a DataFrame")
+    for query in (joined, TEXT.format(7)):
+        reason = dovetail.explain(query, spark).to_dict()["groups"][0]["reason"]
+        assert reason.startswith("the order of pin 'frame'")
+    dovetail.pins.remove(spark, "frame")
+
+
+def test_rows_of_a_frame_hold_for_the_text(spark: SparkSession, joined: DataFrame, tmp_path: Path) -> None:
+    part = spark.table("ff").join(spark.table("fs"), "o").where("x = 1")
+    dovetail.rows.tell(spark, 17, sql=part)
+    dovetail.rows.tell(spark, 5, table="fd")
+    text = "SELECT * FROM ff JOIN fs ON ff.o = fs.o WHERE fs.x = 1"
+    (estimate,) = _sql.function_rows(spark, "dovetail_estimate", text)
+    assert (estimate["value"], estimate["source"]) == (17.0, "given")
+    assert [k.text for k in dovetail.rows.all(spark)] == ["a DataFrame", "`fd`"]
+    # nobody could read it again
+    dovetail.rows.save(spark, str(tmp_path / "rows.json"))
+    assert json.loads((tmp_path / "rows.json").read_text(encoding="utf-8")) == [{"table": "`fd`", "rows": 5.0}]
+    dovetail.rows.forget(spark, sql=part)
+    assert [k.text for k in dovetail.rows.all(spark)] == ["`fd`"]
+    dovetail.rows.forget(spark)
+
+
+def test_neither_text_nor_frame(spark: SparkSession) -> None:
+    for call in (
+        lambda: dovetail.compare(spark, 3),  # type: ignore[arg-type]
+        lambda: dovetail.pins.capture(spark, "p", 3),  # type: ignore[arg-type]
+        lambda: dovetail.rows.tell(spark, 1, sql=3),  # type: ignore[arg-type]
+        lambda: dovetail.explain([], spark),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(StatementError, match="takes a DataFrame or the text of a query, got"):
+            call()
+    with pytest.raises(StatementError, match="table takes the name of a table, got DataFrame"):
+        dovetail.rows.tell(spark, 1, table=spark.range(1))  # type: ignore[arg-type]
