@@ -28,6 +28,11 @@ def is_query(text: str) -> bool:
     return _QUERY.match(text) is not None
 
 
+# What an answer calls a query that has no name of its own.
+FRAME = "DataFrame"
+TEXT = "query"
+
+
 @contextmanager
 def query_text(query: DataFrame | str, spark: SparkSession | None, call: str) -> Iterator[tuple[SparkSession, str]]:
     """The session and the text of a query, for the body of a `with`.

@@ -12,11 +12,12 @@ in the statistics store, so all sessions and applications that share the store h
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from dovetail import _sql
 from dovetail._identifiers import quote
 from dovetail._query import query_text
+from dovetail._shown import Listing
 from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ class Pin:
         place: The file that stores the pin, or "this application" if the store is not writable.
     """
 
+    HEADER: ClassVar[tuple[str, ...]] = ("name", "order", "relations", "created", "query", "used", "place")
+    RIGHT: ClassVar[frozenset[int]] = frozenset({5})
+
     name: str
     order: str
     relations: tuple[str, ...]
@@ -45,8 +49,11 @@ class Pin:
     used: int
     place: str
 
+    def _cells(self) -> tuple[str | None, ...]:
+        return (self.name, self.order, ", ".join(self.relations), self.created, self.query, str(self.used), self.place)
 
-def capture(spark: SparkSession, name: str, sql: DataFrame | str, order: str | None = None) -> tuple[Pin, ...]:
+
+def capture(spark: SparkSession, name: str, sql: DataFrame | str, order: str | None = None) -> Listing[Pin]:
     """Pins the order of a query; replaces a pin of the same name.
 
     Args:
@@ -67,13 +74,13 @@ def capture(spark: SparkSession, name: str, sql: DataFrame | str, order: str | N
     chosen = "" if order is None else f" AS {_sql.text_literal(spark, order)}"
     with query_text(sql, spark, "capture") as (session, text):
         _sql.rows(session, f"DOVETAIL PIN {_name(name)}{chosen} FOR {text}")
-    return tuple(pin for pin in all(spark) if pin.name == name)
+    return Listing(pin for pin in all(spark) if pin.name == name)
 
 
-def all(spark: SparkSession) -> tuple[Pin, ...]:
+def all(spark: SparkSession) -> Listing[Pin]:
     """All pins, sorted by name."""
     found = _sql.function_rows(spark, "dovetail_pins")
-    return tuple(Pin(**{**row, "relations": tuple(row["relations"])}) for row in found)
+    return Listing(Pin(**{**row, "relations": tuple(row["relations"])}) for row in found)
 
 
 def remove(spark: SparkSession, name: str) -> None:
@@ -88,7 +95,7 @@ def save(spark: SparkSession, path: str) -> None:
     _sql.rows(spark, f"DOVETAIL SAVE PINS {_sql.text_literal(spark, path)}")
 
 
-def load(spark: SparkSession, path: str) -> tuple[Pin, ...]:
+def load(spark: SparkSession, path: str) -> Listing[Pin]:
     """Adds the pins in a file, replaces pins of the same names, and returns all pins."""
     _sql.require_dovetail(spark)
     _sql.rows(spark, f"DOVETAIL LOAD PINS {_sql.text_literal(spark, path)}")

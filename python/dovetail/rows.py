@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from dovetail import _sql
 from dovetail._identifiers import parse_name, quote_name
 from dovetail._query import query_text
+from dovetail._shown import Listing, number
 from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
@@ -37,10 +38,16 @@ class KnownRows:
         relations: The relations that the query joins, in the canonical form that is compared with other queries.
     """
 
+    HEADER: ClassVar[tuple[str, ...]] = ("kind", "of", "rows", "relations")
+    RIGHT: ClassVar[frozenset[int]] = frozenset({2})
+
     kind: str
     text: str
     rows: float
     relations: tuple[str, ...]
+
+    def _cells(self) -> tuple[str | None, ...]:
+        return (self.kind, self.text, number(self.rows, ",.0f"), ", ".join(self.relations))
 
 
 def tell(spark: SparkSession, rows: int, *, sql: DataFrame | str | None = None, table: str | None = None) -> None:
@@ -63,10 +70,10 @@ def tell(spark: SparkSession, rows: int, *, sql: DataFrame | str | None = None, 
         _sql.rows(session, f"DOVETAIL SET ROWS {rows} FOR {target}")
 
 
-def all(spark: SparkSession) -> tuple[KnownRows, ...]:
+def all(spark: SparkSession) -> Listing[KnownRows]:
     """All known row counts of this session, in the order in which they were set."""
     found = _sql.function_rows(spark, "dovetail_rows")
-    return tuple(KnownRows(**{**row, "relations": tuple(row["relations"])}) for row in found)
+    return Listing(KnownRows(**{**row, "relations": tuple(row["relations"])}) for row in found)
 
 
 def forget(spark: SparkSession, *, sql: DataFrame | str | None = None, table: str | None = None) -> None:
@@ -85,7 +92,7 @@ def save(spark: SparkSession, path: str) -> None:
     _sql.rows(spark, f"DOVETAIL SAVE ROWS {_sql.text_literal(spark, path)}")
 
 
-def load(spark: SparkSession, path: str) -> tuple[KnownRows, ...]:
+def load(spark: SparkSession, path: str) -> Listing[KnownRows]:
     """Adds the row counts in a file: a JSON list of ``{"query": …, "rows": …}`` or ``{"table": …, "rows": …}``."""
     _sql.require_dovetail(spark)
     _sql.rows(spark, f"DOVETAIL LOAD ROWS {_sql.text_literal(spark, path)}")

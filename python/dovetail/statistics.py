@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dovetail import _sql
-from dovetail._analyze_target import FRAME
 from dovetail._identifiers import parse_name, quote_name
-from dovetail._query import is_query, temporary_view, view_of_text
+from dovetail._query import FRAME, TEXT, is_query, temporary_view, view_of_text
 from dovetail._spark_errors import condition, is_spark_error
 from dovetail._table_statistics import ColumnStats, DatabaseStats, GroupStats, PartitionStats, TableStats
 from dovetail.errors import StatementError, TargetNotFoundError
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["ColumnStats", "DatabaseStats", "GroupStats", "PartitionStats", "TableStats", "stats"]
-
-# What a query is called where the name of a table stands.
-QUERY = "query"
 
 
 def stats(spark: SparkSession, target: DataFrame | str) -> TableStats:
@@ -62,7 +58,7 @@ def _named(spark: SparkSession, target: DataFrame | str) -> Iterator[tuple[Spark
     elif is_query(target):
         _sql.require_dovetail(spark)
         with view_of_text(spark, target, "stats") as view:
-            yield spark, view, QUERY
+            yield spark, view, TEXT
     else:
         yield spark, quote_name(parse_name(target)), target
 

@@ -139,6 +139,13 @@ def test_frames_as_queries(spark: SparkSession) -> None:
     assert_rows(spark.sql("SHOW VIEWS").where("viewName LIKE '%dovetail%'").select("viewName"))
 
 
+def test_a_past_query_by_its_number(spark: SparkSession) -> None:
+    assert spark.sql(QUERY).count() == 1
+    last = dovetail.queries(spark)[-1]
+    assert dovetail.explain(last.id, spark).to_dict()["groups"][0]["status"] == "reordered"
+    assert str(last.id) in repr(dovetail.queries(spark))
+
+
 def test_enable_while_it_runs_changes_settings_only(spark: SparkSession) -> None:
     again = dovetail.enable(SparkSession.builder, min_gain=0.25).getOrCreate()
     assert Config.from_session(again).min_gain == 0.25

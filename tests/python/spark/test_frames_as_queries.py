@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from frames import assert_rows
+from jsonschema import Draft202012Validator as Validator
 from pyspark.errors import ParseException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -77,6 +78,39 @@ def test_rows_of_a_frame_hold_for_the_text(spark: SparkSession, joined: DataFram
     dovetail.rows.forget(spark, sql=part)
     assert [k.text for k in dovetail.rows.all(spark)] == ["`fd`"]
     dovetail.rows.forget(spark)
+
+
+def test_a_hint_that_takes_a_join_out_of_its_group_is_named(spark: SparkSession, joined: DataFrame) -> None:
+    f, d, s = spark.table("ff"), spark.table("fd"), spark.table("fs")
+    found = dovetail.explain(f.join(d.hint("broadcast"), "k").join(s, "o").where("x = 1"))
+    assert found.to_dict()["groups"] == []
+    (note,) = found.to_dict()["notes"]
+    assert note.startswith("The hint BROADCAST on fd keeps its join where it is written")
+    assert note in " ".join(str(found).split())
+    Validator(found.schema()).validate(found.to_dict())
+    assert note in dovetail.explain(TEXT.format(1).replace("*", "/*+ BROADCAST(fd) */ *", 1), spark).to_dict()["notes"]
+    # without the hints there would be no more to reorder
+    assert dovetail.explain(f.join(d.hint("merge"), "k")).to_dict()["notes"] == []
+    assert dovetail.explain(joined).to_dict()["notes"] == []
+
+
+def test_a_past_query_is_explained_by_its_number(spark: SparkSession, joined: DataFrame) -> None:
+    assert len(joined.collect()) == 100
+    # Spark tells of a run after it
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    last = dovetail.queries(spark)[-1]
+    assert (last.query, last.groups, last.reordered, last.runs, last.join_rows) == (None, 1, 1, 1, 110)
+    found = dovetail.explain(last.id, spark)
+    (group,) = found.to_dict()["groups"]
+    assert (group["status"], [join["actual_rows"] for join in group["after"]["joins"]]) == ("reordered", [10, 100])
+    for argument in (f"{last.id}", f"'{last.id}'"):
+        (row,) = spark.sql(f"SELECT * FROM dovetail_explain({argument}, 'json')").collect()
+        assert json.loads(row.explain)["groups"] == [group]
+    assert "110" in repr(dovetail.queries(spark))
+    with pytest.raises(StatementError, match=rf"has no query 999999: it has \d+ to {last.id}"):
+        dovetail.explain(999999, spark)
+    with pytest.raises(StatementError, match="not run again"):
+        dovetail.explain(last.id, spark, actual=True)
 
 
 def test_neither_text_nor_frame(spark: SparkSession) -> None:
