@@ -113,6 +113,49 @@ def test_a_past_query_is_explained_by_its_number(spark: SparkSession, joined: Da
         dovetail.explain(last.id, spark, actual=True)
 
 
+def told(frame: DataFrame) -> list[tuple[str, str]]:
+    return [(group["status"], group["reason"]) for group in dovetail.explain(frame).to_dict()["groups"]]
+
+
+OFF = ("left_alone", "the query's text has the hint DOVETAIL_OFF")
+
+
+def test_off_as_a_hint_of_a_frame(spark: SparkSession, joined: DataFrame) -> None:
+    f, d, s = spark.table("ff"), spark.table("fd"), spark.table("fs")
+    off = joined.hint("dovetail_off")
+    assert told(joined)[0][0] == "reordered"
+    assert told(off) == [OFF]
+    # whatever is done with it, and whatever Spark moves through its joins
+    assert told(off.where("w > 5").select("w")) == [OFF]
+    assert told(off.where("w > 5").groupBy("w").count().where("w < 9").orderBy("w").limit(3)) == [OFF]
+    assert told(f.join(d, "k").hint("DOVETAIL_OFF").join(s, "o").where("x = 1")) == [OFF]
+    assert told(spark.sql(TEXT.format(1)).hint("DOVETAIL_OFF")) == [OFF]
+    off.select("w").createOrReplaceTempView("off_view")
+    assert told(spark.sql("SELECT count(*) FROM off_view WHERE w > 7")) == [OFF]
+    spark.sql("DROP VIEW off_view")
+    # as a hint in a subquery's text holds for the whole text
+    assert told(off.groupBy("w").count().join(d, "w").join(f, "k")) == [OFF, OFF]
+    assert told(f.join(d.hint("DOVETAIL_OFF"), "k").join(s, "o").where("x = 1")) == [OFF]
+    assert off.where("w > 5").count() == joined.where("w > 5").count() == 90
+
+
+def test_an_order_as_a_hint_of_a_frame(joined: DataFrame) -> None:
+    assert told(joined.hint("DOVETAIL_ORDER", "((ff fd) fs)"))[0][1].startswith("the requested order")
+    twice = joined.hint("DOVETAIL_ORDER", "((ff fs) x)").hint("DOVETAIL_ORDER", "((ff fd) fs)")
+    assert "the requested order" in told(twice)[0][1]
+    assert "the order '((ff fs) x)' is not used: 'x' is not one of ff, fd, fs" in told(twice)[0][1]
+    assert "DOVETAIL_ORDER is not used: it takes an order in quotes" in told(joined.hint("DOVETAIL_ORDER"))[0][1]
+    assert "DOVETAIL_ORDR is not used: unknown hint" in told(joined.hint("DOVETAIL_ORDR", "((ff fd) fs)"))[0][1]
+    assert told(joined)[0][0] == "reordered"
+
+
+def test_a_hint_is_no_part_of_the_text_that_the_log_shows(spark: SparkSession, joined: DataFrame) -> None:
+    joined.hint("DOVETAIL_OFF").collect()
+    assert dovetail.queries(spark)[-1].query is None
+    spark.sql(TEXT.format(1)).hint("DOVETAIL_OFF").collect()
+    assert dovetail.queries(spark)[-1].query == TEXT.format(1)
+
+
 def test_neither_text_nor_frame(spark: SparkSession) -> None:
     for call in (
         lambda: dovetail.compare(spark, 3),  # type: ignore[arg-type]
