@@ -11,6 +11,7 @@ in the statistics store, so all sessions and applications that share the store h
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -18,10 +19,14 @@ from dovetail import _sql
 from dovetail._identifiers import quote
 from dovetail._query import query_text
 from dovetail._shown import Listing
-from dovetail.errors import StatementError
+from dovetail.errors import DovetailWarning, StatementError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+# Only what was not done to the store names it.
+_STORE = "spark.dovetail.store.path"
 
 
 @dataclass(frozen=True)
@@ -69,11 +74,15 @@ def capture(spark: SparkSession, name: str, sql: DataFrame | str, order: str | N
     Raises:
         NotEnabledError: The session does not have Dovetail.
         StatementError: The query is neither text nor a DataFrame, or Dovetail orders no joins in it.
+
+    Warns:
+        DovetailWarning: The store cannot be written, so the pin is of this application alone; with the place and why.
     """
     _sql.require_dovetail(spark)
     chosen = "" if order is None else f" AS {_sql.text_literal(spark, order)}"
     with query_text(sql, spark, "capture") as (session, text):
-        _sql.rows(session, f"DOVETAIL PIN {_name(name)}{chosen} FOR {text}")
+        done = _sql.rows(session, f"DOVETAIL PIN {_name(name)}{chosen} FOR {text}")
+    _warn_of_the_store([row[0] for row in done])
     return Listing(pin for pin in all(spark) if pin.name == name)
 
 
@@ -86,7 +95,7 @@ def all(spark: SparkSession) -> Listing[Pin]:
 def remove(spark: SparkSession, name: str) -> None:
     """Removes a pin."""
     _sql.require_dovetail(spark)
-    _sql.rows(spark, f"DOVETAIL UNPIN {_name(name)}")
+    _warn_of_the_store([row[0] for row in _sql.rows(spark, f"DOVETAIL UNPIN {_name(name)}")])
 
 
 def save(spark: SparkSession, path: str) -> None:
@@ -100,6 +109,14 @@ def load(spark: SparkSession, path: str) -> Listing[Pin]:
     _sql.require_dovetail(spark)
     _sql.rows(spark, f"DOVETAIL LOAD PINS {_sql.text_literal(spark, path)}")
     return all(spark)
+
+
+def _warn_of_the_store(done: list[str]) -> None:
+    """Where the store was not written, one warning: what was done, where the store is, and why."""
+    for told in done:
+        if _STORE in told:
+            warnings.warn(told, DovetailWarning, stacklevel=3)
+            return
 
 
 def _name(name: str) -> str:

@@ -64,6 +64,19 @@ def test_a_pin_of_a_frame_holds_for_the_text(spark: SparkSession, joined: DataFr
     dovetail.pins.remove(spark, "frame")
 
 
+@pytest.mark.parametrize(("path", "why"), [("/dev/null/store", "not a directory"), ("nosuchfs://a/b", "No FileSystem")])
+def test_a_store_that_cannot_be_written(spark: SparkSession, joined: DataFrame, path: str, why: str) -> None:
+    told = rf"(?s){path}.*{why}.*spark\.dovetail\.store\.path"
+    with _sql.settings(spark, {"spark.dovetail.store.path": path}):
+        with pytest.raises(dovetail.DovetailError, match=told):
+            dovetail.analyze(spark, "ff", progress=False)
+        with pytest.warns(dovetail.DovetailWarning, match=rf"in this application only: .*{told[4:]}"):
+            (pin,) = dovetail.pins.capture(spark, "here", joined)
+        assert pin.place == "this application"
+        with pytest.warns(dovetail.DovetailWarning, match=rf"not from the store: .*{told[4:]}"):
+            dovetail.pins.remove(spark, "here")
+
+
 def test_rows_of_a_frame_hold_for_the_text(spark: SparkSession, joined: DataFrame, tmp_path: Path) -> None:
     part = spark.table("ff").join(spark.table("fs"), "o").where("x = 1")
     dovetail.rows.tell(spark, 17, sql=part)

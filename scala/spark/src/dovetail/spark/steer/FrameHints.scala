@@ -103,9 +103,10 @@ object FrameHints extends Rule[LogicalPlan] {
   }
 
   private def constant(value: Any): String = value match {
-    case Literal(text, _) if text != null && !text.toString.contains("'") => s"'$text'"
-    case Literal(text, _) if text != null                                 => s"\"$text\""
-    case e: Expression                                                    => e.sql
-    case other                                                            => s"'$other'"
+    case Literal(text, _) if text != null => quoted(text.toString)
+    case e: Expression                    => e.sql
+    case other                            => quoted(String.valueOf(other))
   }
+
+  private def quoted(text: String): String = if (text.contains("'")) "\"" + text + "\"" else s"'$text'"
 }
