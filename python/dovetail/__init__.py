@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dovetail import errors, pins, rows
     from dovetail._attach import Attached, attach
     from dovetail._history import SubplanHistory, history
+    from dovetail._queries import LoggedQuery, queries
     from dovetail._version import __version__
     from dovetail.advice import Advice, TableAdvice, advise
     from dovetail.analysis import analyze
@@ -48,6 +49,7 @@ __all__ = [
     "DovetailError",
     "DovetailWarning",
     "Explanation",
+    "LoggedQuery",
     "NotEnabledError",
     "PartitionStats",
     "Run",
@@ -67,6 +69,7 @@ __all__ = [
     "history",
     "jar_path",
     "pins",
+    "queries",
     "rows",
     "stats",
     "status",
@@ -78,6 +81,7 @@ __all__ = [
 _MODULES = {
     "_attach": ("Attached", "attach"),
     "_history": ("SubplanHistory", "history"),
+    "_queries": ("LoggedQuery", "queries"),
     "_version": ("__version__",),
     "advice": ("Advice", "TableAdvice", "advise"),
     "analysis": ("analyze",),

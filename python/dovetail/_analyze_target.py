@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from dovetail import _spark_errors, _sql
 from dovetail._identifiers import PartitionValue, Quotes, parse_name, quote_name
-from dovetail._query import temporary_view
+from dovetail._query import FRAME, temporary_view
 from dovetail.errors import (
     AnalyzeError,
     ColumnNotFoundError,
@@ -22,9 +22,6 @@ from dovetail.errors import (
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-# What a DataFrame is called in progress, warnings and results: it has no name of its own.
-FRAME = "DataFrame"
 
 # Spark types (as DESCRIBE prints them, up to the first bracket or blank) for which ANALYZE ... FOR COLUMNS works on
 # every Spark line.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from dovetail import _sql
+from dovetail._shown import Listing, number, time
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,6 +32,18 @@ class SubplanHistory:
         last_run: Time of the last run, in the session's time zone.
     """
 
+    HEADER: ClassVar[tuple[str, ...]] = (
+        "kind",
+        "group",
+        "relations",
+        "rows",
+        "estimated",
+        "factor",
+        "runs",
+        "last run",
+    )
+    RIGHT: ClassVar[frozenset[int]] = frozenset({3, 4, 5, 6})
+
     kind: str
     query_group: str
     relations: tuple[str, ...]
@@ -43,8 +56,13 @@ class SubplanHistory:
     orders: int | None
     last_run: datetime
 
+    def _cells(self) -> tuple[str | None, ...]:
+        counts = (number(self.rows), number(self.estimated_rows, ",.0f"), number(self.factor, ".3g"))
+        of = (self.kind, self.query_group, ", ".join(self.relations))
+        return (*of, *counts, str(self.runs), time(self.last_run))
 
-def history(spark: SparkSession) -> tuple[SubplanHistory, ...]:
+
+def history(spark: SparkSession) -> Listing[SubplanHistory]:
     """The history of queries, newest first: rows of sub-plans that queries have counted.
 
     `DOVETAIL FORGET HISTORY` removes it, `DOVETAIL SAVE HISTORY` and `DOVETAIL LOAD HISTORY` copy it.
@@ -53,7 +71,7 @@ def history(spark: SparkSession) -> tuple[SubplanHistory, ...]:
         spark: A session with Dovetail, classic or Connect.
 
     Returns:
-        One entry per sub-plan of each group of joins.
+        A tuple with one entry per sub-plan of each group of joins, which shows itself as a table.
     """
     found = _sql.function_rows(spark, "dovetail_history")
-    return tuple(SubplanHistory(**{**row, "relations": tuple(row["relations"])}) for row in found)
+    return Listing(SubplanHistory(**{**row, "relations": tuple(row["relations"])}) for row in found)

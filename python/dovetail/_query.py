@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,24 @@ from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+# What a query begins with, and no name of a table: a name has no blanks outside of backticks.
+_QUERY = re.compile(r"\s*(\(|(select|with|values|from)\s)", re.IGNORECASE)
+
+
+def is_query(text: str) -> bool:
+    """Whether a text is a query, where the name of a table may stand as well.
+
+    >>> is_query("SELECT 1"), is_query("db.with"), is_query("`select t`")
+    (True, False, False)
+    """
+    return _QUERY.match(text) is not None
+
+
+# What an answer calls a query that has no name of its own.
+FRAME = "DataFrame"
+TEXT = "query"
 
 
 @contextmanager
@@ -31,6 +50,7 @@ def query_text(query: DataFrame | str, spark: SparkSession | None, call: str) ->
         return
     if not hasattr(query, "createOrReplaceTempView"):
         raise StatementError(f"{call} takes a DataFrame or the text of a query, got {type(query).__name__}.")
+    # a view belongs to the session of its DataFrame
     with temporary_view(query, call) as view:
         yield query.sparkSession, f"SELECT * FROM {view}"  # noqa: S608 - the name is ours
 
@@ -38,10 +58,25 @@ def query_text(query: DataFrame | str, spark: SparkSession | None, call: str) ->
 @contextmanager
 def temporary_view(frame: DataFrame, call: str) -> Iterator[str]:
     """A view of a DataFrame for the body of a `with`: the name by which SQL can speak of it."""
-    # A name no one else has: a view of the user's must never be replaced.
-    view = f"__dovetail_{call}_{uuid.uuid4().hex}"
+    view = _new_name(call)
     frame.createOrReplaceTempView(view)
     try:
         yield view
     finally:
         _sql.rows(frame.sparkSession, f"DROP VIEW IF EXISTS {view}")
+
+
+@contextmanager
+def view_of_text(spark: SparkSession, query: str, call: str) -> Iterator[str]:
+    """A view of a query's text, for the body of a `with`; what is no query is refused by Spark's parser."""
+    view = _new_name(call)
+    _sql.rows(spark, f"CREATE TEMPORARY VIEW {view} AS {query}")
+    try:
+        yield view
+    finally:
+        _sql.rows(spark, f"DROP VIEW IF EXISTS {view}")
+
+
+def _new_name(call: str) -> str:
+    """A name no one else has: a view of the user's must never be replaced. The jar knows it by its form."""
+    return f"__dovetail_{call}_{uuid.uuid4().hex}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dovetail._table_text import table_text
+from dovetail._shown import Shown, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,8 +93,8 @@ class PartitionStats:
     size_bytes: int | None
 
 
-@dataclass(frozen=True)
-class TableStats:
+@dataclass(frozen=True, repr=False)
+class TableStats(Shown):
     """What is known about a table, view or path; None is unknown. `print` shows it as a table.
 
     Attributes:
@@ -142,9 +142,11 @@ class TableStats:
         plain: dict[str, Any] = _plain(asdict(self))
         return plain
 
-    def __str__(self) -> str:
+    def _blocks(self) -> list[str | Table]:
         origin = f"{self.source or 'unknown'}, {self.confidence or 'unknown'}"
-        parts = [f"{self.table}: {_count(self.rows)} rows, {_count(self.size_bytes)} bytes ({origin})"]
+        parts: list[str | Table] = [
+            f"{self.table}: {_count(self.rows)} rows, {_count(self.size_bytes)} bytes ({origin})"
+        ]
         if self.collected_at is not None:
             parts.append(_age(self.collected_at, self.fresh, self.unread_files, self.sample_rows))
         if self.columns:
@@ -161,18 +163,18 @@ class TableStats:
                 "confidence",
                 "frequent",
             )
-            parts.append(table_text(names, [_cells(column) for column in self.columns], right={2, 3, 6, 7}))
+            parts.append(Table(names, [_cells(column) for column in self.columns], right={2, 3, 6, 7}))
         if self.groups:
             of_groups = [(", ".join(g.columns), _count(g.distinct_count)) for g in self.groups]
-            parts.append(table_text(("group", "distinct"), of_groups, right={1}))
+            parts.append(Table(("group", "distinct"), of_groups, right={1}))
         if self.partitions:
             cells_ = [(p.partition, _count(p.rows), _count(p.size_bytes)) for p in self.partitions]
-            parts.append(table_text(("partition", "rows", "bytes"), cells_, right={1, 2}))
-        return "\n".join(parts)
+            parts.append(Table(("partition", "rows", "bytes"), cells_, right={1, 2}))
+        return parts
 
 
-@dataclass(frozen=True)
-class DatabaseStats:
+@dataclass(frozen=True, repr=False)
+class DatabaseStats(Shown):
     """Statistics of the tables of a database.
 
     Attributes:
@@ -203,9 +205,9 @@ class DatabaseStats:
         """The same as plain dictionaries, lists, strings and numbers (JSON-ready)."""
         return {"database": self.database, "tables": [table.to_dict() for table in self.tables]}
 
-    def __str__(self) -> str:
+    def _blocks(self) -> list[str | Table]:
         cells = [(t.table, _count(t.rows), _count(t.size_bytes), t.source, t.confidence) for t in self.tables]
-        return table_text(("table", "rows", "bytes", "source", "confidence"), cells, right={1, 2})
+        return [Table(("table", "rows", "bytes", "source", "confidence"), cells, right={1, 2})]
 
 
 def _age(collected_at: datetime.datetime, fresh: bool | None, unread: int | None, sample_rows: int | None) -> str:

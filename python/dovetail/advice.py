@@ -13,7 +13,7 @@ from dovetail import _sql
 from dovetail._analyze_dovetail import analyze_statement
 from dovetail._identifiers import parse_name
 from dovetail._query import query_text
-from dovetail._table_text import table_text
+from dovetail._shown import Shown, Table
 from dovetail.analysis import analyze
 from dovetail.errors import StatementError
 from dovetail.statistics import TableStats
@@ -57,8 +57,8 @@ class TableAdvice:
     statement: str | None
 
 
-@dataclass(frozen=True)
-class Advice:
+@dataclass(frozen=True, repr=False)
+class Advice(Shown):
     """What to analyze for some queries. `print` shows it; `run` does it.
 
     Attributes:
@@ -114,20 +114,21 @@ class Advice:
             "refused": [_plain(one) for one in self.refused],
         }
 
-    def __str__(self) -> str:
+    def _blocks(self) -> list[str | Table]:
+        parts: list[str | Table]
         if not self.tables:
             parts = [f"{_queries(self.queries)}: nothing to analyze."]
         else:
             names = ("table", "state", "queries", "cost", "rows", "source", "columns", "groups")
             parts = [
                 f"{_queries(self.queries)}: {len(self.tables)} tables should be analyzed.",
-                table_text(names, [_cells(one) for one in self.tables], right={2, 3, 4}),
+                Table(names, [_cells(one) for one in self.tables], right={2, 3, 4}),
                 "",
                 *(f"{statement};" for statement in self.statements),
             ]
         if self.refused:
             parts += ["", "Not analyzable:", *(f"  {one.table}: {one.reason}" for one in self.refused)]
-        return "\n".join(parts)
+        return parts
 
 
 def advise(spark: SparkSession, queries: Sequence[DataFrame | str] | DataFrame | str) -> Advice:

@@ -8,13 +8,14 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from dovetail import _sql
-from dovetail._table_text import table_text
+from dovetail._query import query_text
+from dovetail._shown import Shown, Table, number
 from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 # Floating sums depend on the order of their terms; sums of columns may differ by this part of the sum of absolute
 # values. Rounding to a few digits and variances of close values amplify the last bits, hence the distance to a double's
@@ -24,7 +25,7 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Run:
-    """One way of running the query: plain Spark, or Dovetail.
+    """One way of running the query: plain Spark, or Dovetail. None is unknown.
 
     Attributes:
         rows: Rows in the answer.
@@ -32,7 +33,10 @@ class Run:
         planning_ms: Time that Spark took to plan, including Dovetail, in milliseconds (median).
         dovetail_ms: Time that Dovetail's rule took, in milliseconds (median).
         join_rows: Rows that all joins return together (C_out).
-        shuffle_bytes: Bytes written to shuffles.
+        shuffle_bytes: Bytes written to shuffles (median).
+        task_seconds: Time that the tasks ran, of all cores together (median).
+        gc_seconds: Part of the task time in which their JVMs collected garbage (median).
+        spilled_bytes: Bytes that tasks wrote to disks because memory was short (median).
         orders: Join order of each join group, e.g. "((store_sales date_dim) item)".
     """
 
@@ -43,6 +47,9 @@ class Run:
     join_rows: int
     shuffle_bytes: int
     orders: tuple[str, ...]
+    task_seconds: float | None = None
+    gc_seconds: float | None = None
+    spilled_bytes: float | None = None
 
     @property
     def median_seconds(self) -> float:
@@ -54,18 +61,18 @@ class Run:
         return {**asdict(self), "seconds": list(self.seconds), "orders": list(self.orders)}
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Plain Spark and Dovetail side by side. `print` shows a table.
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
+    """Plain Spark and Dovetail side by side. A prompt, `print` and a notebook show a table.
 
     Attributes:
-        sql: The query.
+        sql: The text of the query; None for a DataFrame.
         plain: The runs with `spark.dovetail.enabled=false`.
         dovetail: The runs with `spark.dovetail.enabled=true`.
         differences: Differences between the answers, as text; empty if the answers are the same.
     """
 
-    sql: str
+    sql: str | None
     plain: Run
     dovetail: Run
     differences: tuple[str, ...]
@@ -91,85 +98,85 @@ class Comparison:
         verdict = {"same_answer": self.same_answer, "speedup": self.speedup, "reordered": self.reordered}
         return {"sql": self.sql, **runs, "differences": list(self.differences), **verdict}
 
-    def __str__(self) -> str:
+    def _blocks(self) -> list[str | Table]:
         plain, ours = self.plain, self.dovetail
         cells = [
-            (
-                "seconds",
-                f"{plain.median_seconds:.2f}",
-                f"{ours.median_seconds:.2f}",
-                _ratio(ours.median_seconds, plain.median_seconds),
-            ),
-            ("join rows", f"{plain.join_rows:,}", f"{ours.join_rows:,}", _ratio(ours.join_rows, plain.join_rows)),
-            (
-                "shuffled bytes",
-                f"{plain.shuffle_bytes:,}",
-                f"{ours.shuffle_bytes:,}",
-                _ratio(ours.shuffle_bytes, plain.shuffle_bytes),
-            ),
-            (
-                "planning ms",
-                f"{plain.planning_ms:.0f}",
-                f"{ours.planning_ms:.0f}",
-                _ratio(ours.planning_ms, plain.planning_ms),
-            ),
-            ("rows", f"{plain.rows:,}", f"{ours.rows:,}", ""),
+            _cells("seconds", plain.median_seconds, ours.median_seconds, ",.2f"),
+            _cells("task seconds", plain.task_seconds, ours.task_seconds, ",.2f"),
+            _cells("GC seconds", plain.gc_seconds, ours.gc_seconds, ",.2f"),
+            _cells("join rows", plain.join_rows, ours.join_rows, ","),
+            _cells("shuffled bytes", plain.shuffle_bytes, ours.shuffle_bytes, ","),
+            _cells("spilled bytes", plain.spilled_bytes, ours.spilled_bytes, ",.0f"),
+            _cells("planning ms", plain.planning_ms, ours.planning_ms, ",.0f"),
+            (*_cells("rows", plain.rows, ours.rows, ",")[:3], ""),
         ]
-        lines = [table_text(("", "plain Spark", "Dovetail", "ratio"), cells, right={1, 2, 3})]
-        lines += [f"order, plain Spark: {order}" for order in plain.orders] + [
-            f"order, Dovetail:    {order}" for order in ours.orders
+        rounds = len(plain.seconds)
+        measured = (
+            "one run each, Dovetail first: the first run is slowed by what is cold; runs=3 compares medians"
+            if rounds == 1
+            else f"medians of {rounds} runs each, in turns"
+        )
+        return [
+            Table(("", "plain Spark", "Dovetail", "ratio"), cells, right={1, 2, 3}),
+            measured,
+            *(f"order, plain Spark: {order}" for order in plain.orders),
+            *(f"order, Dovetail:    {order}" for order in ours.orders),
+            "same answer" if self.same_answer else "DIFFERENT ANSWERS: " + "; ".join(self.differences),
         ]
-        lines.append("same answer" if self.same_answer else "DIFFERENT ANSWERS: " + "; ".join(self.differences))
-        return "\n".join(lines)
 
 
 def compare(
-    spark: SparkSession, sql: str, *, warmup: bool = True, repeat: int = 1, tolerance: float = TOLERANCE
+    spark: SparkSession, sql: DataFrame | str, *, runs: int = 1, warmup: bool = False, tolerance: float = TOLERANCE
 ) -> Comparison:
-    """Runs a query without and with Dovetail, and compares answers, times, join rows and shuffled bytes.
+    """Runs a query with and without Dovetail, and compares answers, times, join rows, shuffles, spills and GC.
 
-    Join rows are the rows that all joins of the query return together. The runs alternate, so a change in the speed of
-    the machine affects both. The answers stay on the server; only their digests are compared. Queries without a fixed
-    answer (a LIMIT without a complete ORDER BY, rand()) may differ without a fault.
+    Join rows are the rows that all joins of the query return together. The query runs in rounds, once each way per
+    round. Dovetail is first in the first round, plain Spark in the second, and so on: a change in the speed of the
+    machine affects both, and what the very first run pays for (class loading, code generation, file caches) is not
+    counted in Dovetail's favor. By default there is one round: two runs of the query.
+
+    The answers stay on the server; only their digests are compared. Queries without a fixed answer (a LIMIT without a
+    complete ORDER BY, rand()) may differ without a fault.
 
     Args:
         spark: A session with Dovetail, classic or Connect. The call changes `spark.dovetail.enabled` for the runs and
             restores it.
-        sql: The text of a query.
-        warmup: Whether to run the query once each way before measuring (class loading, code generation, file caches).
-        repeat: Number of measured runs each way; the medians are compared.
+        sql: A query, as SQL text or a DataFrame.
+        runs: Number of rounds; the medians are compared. From 3 on, the first run, which is slow, counts no more than
+            the others.
+        warmup: Whether to run one more round before, which is not measured.
         tolerance: Largest allowed difference between the sums of a floating-point column, relative to the sum of its
             absolute values.
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
-        StatementError: `sql` is not text, or `repeat` is below 1.
+        StatementError: `sql` is neither text nor a DataFrame, or `runs` is below 1.
         pyspark.errors.PySparkException: The query is wrong or fails; this is Spark's own error.
 
     Example::
 
-        result = dovetail.compare(spark, Path("q72.sql").read_text(), repeat=3)
+        result = dovetail.compare(spark, Path("q72.sql").read_text(), runs=3)
         assert result.same_answer
         print(result)
     """
-    if not isinstance(sql, str):
-        raise StatementError(f"compare takes the text of a query, got {type(sql).__name__}.")
-    if repeat < 1:
-        raise StatementError(f"repeat={repeat} is not allowed: give a whole number, at least 1.")
+    if runs < 1:
+        raise StatementError(f"runs={runs} is not allowed: give a whole number, at least 1.")
     reports: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
-    for number in range(repeat + (1 if warmup else 0)):
-        for enabled in (False, True):
-            with _sql.settings(spark, {_sql.ENABLED_KEY: "true" if enabled else "false"}):
-                report = _sql.profile(spark, sql)
-            if number > 0 or not warmup:
-                reports[enabled].append(report)
+    with query_text(sql, spark, "compare") as (session, text):
+        for at in range(runs + (1 if warmup else 0)):
+            first = at % 2 == 0
+            for enabled in (first, not first):
+                with _sql.settings(session, {_sql.ENABLED_KEY: "true" if enabled else "false"}):
+                    report = _sql.profile(session, text)
+                if at > 0 or not warmup:
+                    reports[enabled].append(report)
     plain, ours = reports[False], reports[True]
     found = [
         difference
         for a, b in zip(plain, ours, strict=True)
         for difference in differences(a["digest"], b["digest"], tolerance)
     ]
-    return Comparison(sql, run_of(plain), run_of(ours), tuple(dict.fromkeys(found)))
+    return Comparison(sql if isinstance(sql, str) else None, run_of(plain), run_of(ours), tuple(dict.fromkeys(found)))
 
 
 def differences(plain: Mapping[str, Any], ours: Mapping[str, Any], tolerance: float = TOLERANCE) -> list[str]:
@@ -209,10 +216,20 @@ def run_of(reports: Sequence[Mapping[str, Any]]) -> Run:
         planning_ms=median(report["planning_ms"] for report in reports),
         dovetail_ms=median(report["dovetail_ms"] for report in reports),
         join_rows=last["join_rows"],
-        shuffle_bytes=last["shuffle_bytes"],
+        shuffle_bytes=round(median(report["shuffle_bytes"] for report in reports)),
         orders=tuple(last["orders"]),
+        task_seconds=_median(reports, "task_seconds"),
+        gc_seconds=_median(reports, "gc_seconds"),
+        spilled_bytes=_median(reports, "spilled_bytes"),
     )
 
 
-def _ratio(ours: float, plain: float) -> str:
-    return f"{ours / plain:.2f}" if plain else "-"
+def _median(reports: Sequence[Mapping[str, Any]], key: str) -> float | None:
+    """None where a run does not tell, or the jar is older than this package."""
+    found = [report.get(key) for report in reports]
+    return None if None in found else median(value for value in found if value is not None)
+
+
+def _cells(name: str, plain: float | None, ours: float | None, form: str) -> tuple[str | None, ...]:
+    ratio = f"{ours / plain:.2f}" if plain and ours is not None else None
+    return (name, number(plain, form), number(ours, form), ratio)

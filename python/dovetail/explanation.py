@@ -29,9 +29,9 @@ FORMATS = tuple(_RENDER)
 _FORMAT_OF_SUFFIX = {".txt": "text", ".html": "html", ".htm": "html", ".json": "json", ".mmd": "mermaid"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
-    """Join order before and after, with the estimates and costs behind it. `print` shows it; a notebook draws it.
+    """Join order before and after, with estimates and costs. A prompt and `print` show it; a notebook draws it.
 
     Attributes:
         sql: The text of the query; None for a DataFrame.
@@ -93,6 +93,9 @@ class Explanation:
     def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        return self.text
+
     def _repr_html_(self) -> str:
         return page.fragment(self._report)
 
@@ -109,21 +112,27 @@ class Explanation:
 
 
 def explain(
-    df_or_sql: DataFrame | str, spark: SparkSession | None = None, format: Format = "text", *, actual: bool = False
+    df_or_sql: DataFrame | str | int,
+    spark: SparkSession | None = None,
+    format: Format = "text",
+    *,
+    actual: bool = False,
 ) -> Explanation:
     """Explains how Dovetail orders the joins of a query. The query is planned; it runs only with `actual=True`.
 
+    A past query is not planned again: its explanation is what Dovetail did then, with the actual rows if it has run.
+
     Args:
-        df_or_sql: A DataFrame, or the text of a query.
-        spark: The session for the text of a query; default: the active session.
+        df_or_sql: A DataFrame, the text of a query, or the number of a past query: the `id` in `dovetail.queries`.
+        spark: The session for a text or a number; default: the active session.
         format: The form that `print` shows: "text", "html", "json" or "mermaid". `render`, `save` and `to_dict` work
             with each of them, and a notebook draws the value of a cell.
         actual: Runs the query, discards its rows, and shows the actual rows of each join next to the estimates.
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
-        StatementError: The argument is neither a DataFrame nor text, the format is unknown, or there is no session for
-            the text.
+        StatementError: The argument is none of these, the log has no such query, the format is unknown, or there is no
+            session for the text.
         pyspark.errors.AnalysisException: The query is wrong; this is Spark's own error.
 
     Example::
@@ -131,9 +140,12 @@ def explain(
         print(dovetail.explain(orders.join(lines, "order_id").join(items, "item_id")))
         dovetail.explain("SELECT ...", spark).save("order.html")
         print(dovetail.explain("SELECT ...", spark, actual=True))  # compares the estimates with the counts
+        dovetail.explain(dovetail.queries(spark)[-1].id, spark)  # the last query that Dovetail looked at
         dovetail.explain("SELECT ...", spark).to_dict()["groups"][0]["status"]
     """
     checked_format(format)
+    if isinstance(df_or_sql, int):
+        return Explanation(None, format, _fetched(_sql.session_or_active(spark), str(df_or_sql), actual))
     with query_text(df_or_sql, spark, "explain") as (session, query):
         found = _fetched(session, query, actual)
         return Explanation(query if isinstance(df_or_sql, str) else None, format, found)

@@ -11,15 +11,22 @@ in the statistics store, so all sessions and applications that share the store h
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from dovetail import _sql
 from dovetail._identifiers import quote
-from dovetail.errors import StatementError
+from dovetail._query import query_text
+from dovetail._shown import Listing
+from dovetail.errors import DovetailWarning, StatementError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+
+# Only what was not done to the store names it.
+_STORE = "spark.dovetail.store.path"
 
 
 @dataclass(frozen=True)
@@ -31,10 +38,13 @@ class Pin:
         order: The order, in the notation of explain.
         relations: The relations that it orders.
         created: Time of creation in UTC, in ISO 8601 format.
-        query: The query from which the pin was made.
+        query: The query from which the pin was made; "a DataFrame" if it was one.
         used: Number of queries that used the pin since the application started.
         place: The file that stores the pin, or "this application" if the store is not writable.
     """
+
+    HEADER: ClassVar[tuple[str, ...]] = ("name", "order", "relations", "created", "query", "used", "place")
+    RIGHT: ClassVar[frozenset[int]] = frozenset({5})
 
     name: str
     order: str
@@ -44,36 +54,48 @@ class Pin:
     used: int
     place: str
 
+    def _cells(self) -> tuple[str | None, ...]:
+        return (self.name, self.order, ", ".join(self.relations), self.created, self.query, str(self.used), self.place)
 
-def capture(spark: SparkSession, name: str, sql: str, order: str | None = None) -> tuple[Pin, ...]:
+
+def capture(spark: SparkSession, name: str, sql: DataFrame | str, order: str | None = None) -> Listing[Pin]:
     """Pins the order of a query; replaces a pin of the same name.
 
     Args:
         spark: A session with Dovetail, classic or Connect.
         name: Name of the pin.
-        sql: The query; it is planned, not run.
+        sql: The query, as SQL text or a DataFrame; it is planned, not run.
         order: The order in the notation of explain, e.g. ``((sales item) store)``; default: the order that the query
             gets now.
 
     Returns:
         One pin per group of three or more relations.
+
+    Raises:
+        NotEnabledError: The session does not have Dovetail.
+        StatementError: The query is neither text nor a DataFrame, or Dovetail orders no joins in it.
+
+    Warns:
+        DovetailWarning: The store cannot be written, so the pin is of this application alone; with the place and why.
     """
     _sql.require_dovetail(spark)
     chosen = "" if order is None else f" AS {_sql.text_literal(spark, order)}"
-    _sql.rows(spark, f"DOVETAIL PIN {_name(name)}{chosen} FOR {sql}")
-    return tuple(pin for pin in all(spark) if pin.name == name)
+    with query_text(sql, spark, "capture") as (session, text):
+        done = _sql.rows(session, f"DOVETAIL PIN {_name(name)}{chosen} FOR {text}")
+    _warn_of_the_store([row[0] for row in done])
+    return Listing(pin for pin in all(spark) if pin.name == name)
 
 
-def all(spark: SparkSession) -> tuple[Pin, ...]:
+def all(spark: SparkSession) -> Listing[Pin]:
     """All pins, sorted by name."""
     found = _sql.function_rows(spark, "dovetail_pins")
-    return tuple(Pin(**{**row, "relations": tuple(row["relations"])}) for row in found)
+    return Listing(Pin(**{**row, "relations": tuple(row["relations"])}) for row in found)
 
 
 def remove(spark: SparkSession, name: str) -> None:
     """Removes a pin."""
     _sql.require_dovetail(spark)
-    _sql.rows(spark, f"DOVETAIL UNPIN {_name(name)}")
+    _warn_of_the_store([row[0] for row in _sql.rows(spark, f"DOVETAIL UNPIN {_name(name)}")])
 
 
 def save(spark: SparkSession, path: str) -> None:
@@ -82,11 +104,19 @@ def save(spark: SparkSession, path: str) -> None:
     _sql.rows(spark, f"DOVETAIL SAVE PINS {_sql.text_literal(spark, path)}")
 
 
-def load(spark: SparkSession, path: str) -> tuple[Pin, ...]:
+def load(spark: SparkSession, path: str) -> Listing[Pin]:
     """Adds the pins in a file, replaces pins of the same names, and returns all pins."""
     _sql.require_dovetail(spark)
     _sql.rows(spark, f"DOVETAIL LOAD PINS {_sql.text_literal(spark, path)}")
     return all(spark)
+
+
+def _warn_of_the_store(done: list[str]) -> None:
+    """Where the store was not written, one warning: what was done, where the store is, and why."""
+    for told in done:
+        if _STORE in told:
+            warnings.warn(told, DovetailWarning, stacklevel=3)
+            return
 
 
 def _name(name: str) -> str:

@@ -2,6 +2,7 @@
 
     dovetail.rows.tell(spark, 1_000_000, table="sales")
     dovetail.rows.tell(spark, 1200, sql="SELECT * FROM sales s JOIN item i ON s.item_id = i.item_id WHERE i.class = 7")
+    dovetail.rows.tell(spark, 1200, sql=sales.join(item, "item_id").where("class = 7"))
     dovetail.rows.all(spark)
     dovetail.rows.forget(spark)
 
@@ -11,15 +12,19 @@ larger query.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from dovetail import _sql
 from dovetail._identifiers import parse_name, quote_name
+from dovetail._query import query_text
+from dovetail._shown import Listing, number
 from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True)
@@ -28,58 +33,82 @@ class KnownRows:
 
     Attributes:
         kind: "table" or "query".
-        text: The table or the query, as written.
+        text: The table or the query, as written; "a DataFrame" if it was one.
         rows: The row count.
         relations: The relations that the query joins, in the canonical form that is compared with other queries.
     """
+
+    HEADER: ClassVar[tuple[str, ...]] = ("kind", "of", "rows", "relations")
+    RIGHT: ClassVar[frozenset[int]] = frozenset({2})
 
     kind: str
     text: str
     rows: float
     relations: tuple[str, ...]
 
+    def _cells(self) -> tuple[str | None, ...]:
+        return (self.kind, self.text, number(self.rows, ",.0f"), ", ".join(self.relations))
 
-def tell(spark: SparkSession, rows: int, *, sql: str | None = None, table: str | None = None) -> None:
+
+def tell(spark: SparkSession, rows: int, *, sql: DataFrame | str | None = None, table: str | None = None) -> None:
     """Sets the row count of a query or a table.
 
     Args:
         spark: A session with Dovetail, classic or Connect.
         rows: The row count.
-        sql: A query; it is planned, not run. Its selected columns do not matter.
-        table: A table, instead of `sql`.
+        sql: A query, as SQL text or a DataFrame; it is planned, not run. Its selected columns do not matter.
+        table: Name of a table, instead of `sql`.
+
+    Raises:
+        NotEnabledError: The session does not have Dovetail.
+        StatementError: The number or the query cannot be used.
     """
     _sql.require_dovetail(spark)
     if not isinstance(rows, int) or rows < 0:
         raise StatementError(f"rows={rows} is not allowed: give a whole number, 0 or more.")
-    _sql.rows(spark, f"DOVETAIL SET ROWS {rows} FOR {_target(sql, table)}")
+    with _target(spark, sql, table, "tell") as (session, target):
+        _sql.rows(session, f"DOVETAIL SET ROWS {rows} FOR {target}")
 
 
-def all(spark: SparkSession) -> tuple[KnownRows, ...]:
+def all(spark: SparkSession) -> Listing[KnownRows]:
     """All known row counts of this session, in the order in which they were set."""
     found = _sql.function_rows(spark, "dovetail_rows")
-    return tuple(KnownRows(**{**row, "relations": tuple(row["relations"])}) for row in found)
+    return Listing(KnownRows(**{**row, "relations": tuple(row["relations"])}) for row in found)
 
 
-def forget(spark: SparkSession, *, sql: str | None = None, table: str | None = None) -> None:
-    """Removes the row count of a query or of a table; without both, removes all row counts."""
+def forget(spark: SparkSession, *, sql: DataFrame | str | None = None, table: str | None = None) -> None:
+    """Removes the row count of a query (SQL text or a DataFrame) or of a table; without both, all row counts."""
     _sql.require_dovetail(spark)
-    _sql.rows(spark, "DOVETAIL FORGET ROWS" + ("" if sql is None and table is None else f" FOR {_target(sql, table)}"))
+    if sql is None and table is None:
+        _sql.rows(spark, "DOVETAIL FORGET ROWS")
+        return
+    with _target(spark, sql, table, "forget") as (session, target):
+        _sql.rows(session, f"DOVETAIL FORGET ROWS FOR {target}")
 
 
 def save(spark: SparkSession, path: str) -> None:
-    """Writes all row counts to a file, on any file system of the cluster."""
+    """Writes the row counts to a file, on any file system of the cluster; those of DataFrames have no text to write."""
     _sql.require_dovetail(spark)
     _sql.rows(spark, f"DOVETAIL SAVE ROWS {_sql.text_literal(spark, path)}")
 
 
-def load(spark: SparkSession, path: str) -> tuple[KnownRows, ...]:
+def load(spark: SparkSession, path: str) -> Listing[KnownRows]:
     """Adds the row counts in a file: a JSON list of ``{"query": …, "rows": …}`` or ``{"table": …, "rows": …}``."""
     _sql.require_dovetail(spark)
     _sql.rows(spark, f"DOVETAIL LOAD ROWS {_sql.text_literal(spark, path)}")
     return all(spark)
 
 
-def _target(sql: str | None, table: str | None) -> str:
+@contextmanager
+def _target(
+    spark: SparkSession, sql: DataFrame | str | None, table: str | None, call: str
+) -> Iterator[tuple[SparkSession, str]]:
     if (sql is None) == (table is None):
         raise StatementError("give either sql or table, not both or none.")
-    return f"TABLE {quote_name(parse_name(table))}" if table is not None else str(sql)
+    if sql is not None:
+        with query_text(sql, spark, call) as (session, text):
+            yield session, text
+    elif table is not None:
+        if not isinstance(table, str):
+            raise StatementError(f"table takes the name of a table, got {type(table).__name__}. Pass a query as sql.")
+        yield spark, f"TABLE {quote_name(parse_name(table))}"

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dovetail import _sql
 from dovetail._identifiers import parse_name, quote_name
+from dovetail._query import FRAME, TEXT, is_query, temporary_view, view_of_text
 from dovetail._spark_errors import condition, is_spark_error
 from dovetail._table_statistics import ColumnStats, DatabaseStats, GroupStats, PartitionStats, TableStats
-from dovetail.errors import TargetNotFoundError
+from dovetail.errors import StatementError, TargetNotFoundError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["ColumnStats", "DatabaseStats", "GroupStats", "PartitionStats", "TableStats", "stats"]
 
 
-def stats(spark: SparkSession, target: str) -> TableStats:
-    """What Dovetail would plan with: the statistics known about a table, each with its source.
+def stats(spark: SparkSession, target: DataFrame | str) -> TableStats:
+    """What Dovetail would plan with: the statistics known about a table or of a query's rows, each with its source.
 
     Args:
         spark: A session with Dovetail, classic or Connect.
-        target: A table (`db.t`), a temporary view, or a path (``parquet.`/data/t` ``).
+        target: A table (`db.t`), a temporary view, a path (``parquet.`/data/t` ``), or a query: a DataFrame or SQL
+            text. A query is planned, not run; its statistics are estimates.
 
     Returns:
         Rows and bytes of the table, and per column distinct values, NULLs, bounds, lengths, histogram bins and frequent
@@ -31,15 +34,38 @@ def stats(spark: SparkSession, target: str) -> TableStats:
     Raises:
         NotEnabledError: The session does not have Dovetail.
         TargetNotFoundError: There is no such table, view or path.
-        StatementError: This is no name at all.
+        StatementError: This is no name and no query.
 
     Example::
 
         print(dovetail.stats(spark, "tpcds.store"))
         dovetail.stats(spark, "tpcds.store")["s_store_sk"].distinct_count
     """
+    with _named(spark, target) as (session, name, label):
+        return _read(session, name, label)
+
+
+@contextmanager
+def _named(spark: SparkSession, target: DataFrame | str) -> Iterator[tuple[SparkSession, str, str]]:
+    """The session and the quoted name by which SQL knows the target, and what it is called in the answer."""
+    if not isinstance(target, str):
+        if not hasattr(target, "createOrReplaceTempView"):
+            raise StatementError(
+                f"stats takes a name, a DataFrame or the text of a query, got {type(target).__name__}."
+            )
+        with temporary_view(target, "stats") as view:
+            yield target.sparkSession, view, FRAME
+    elif is_query(target):
+        _sql.require_dovetail(spark)
+        with view_of_text(spark, target, "stats") as view:
+            yield spark, view, TEXT
+    else:
+        yield spark, quote_name(parse_name(target)), target
+
+
+def _read(spark: SparkSession, name: str, target: str) -> TableStats:
     try:
-        table, *others = _sql.function_rows(spark, "dovetail_stats", quote_name(parse_name(target)))
+        table, *others = _sql.function_rows(spark, "dovetail_stats", name)
     except Exception as error:
         if is_spark_error(error) and condition(error).startswith(("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND")):
             raise TargetNotFoundError(

@@ -27,13 +27,13 @@ def add(commands: Commands) -> None:
     command = commands.add("compare", compare)
     add_query(command)
     command.add_argument(
-        "--repeat", type=at_least(1), default=1, metavar="N", help="measured runs each way, default 1; medians count"
+        "--runs", type=at_least(1), default=1, metavar="N", help="measured runs each way, default 1; medians count"
     )
     command.add_argument(
         "--warmup",
         action=argparse.BooleanOptionalAction,
-        default=True,
-        help="run once each way before measuring; the default",
+        default=False,
+        help="run once each way before measuring",
     )
     add_json(command)
     add_rows(command)
@@ -72,7 +72,7 @@ def compare(given: Words) -> int:
     text = query(given)
     with session(given) as spark:
         load_rows(spark, given)
-        found = dovetail.compare(spark, text, warmup=given.warmup, repeat=given.repeat)
+        found = dovetail.compare(spark, text, warmup=given.warmup, runs=given.runs)
     show(found, given.json)
     return 0 if found.same_answer else FAILED
 

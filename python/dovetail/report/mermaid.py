@@ -18,6 +18,7 @@ def render(report: Report) -> str:
         lines += _group(group)
     if not report.groups:
         lines.append('  none["No group of joins has three or more relations: nothing to reorder."]')
+        lines += [f'  note{at}["{_text(note)}"]' for at, note in enumerate(report.notes, 1)]
     return "\n".join(lines)
 
 

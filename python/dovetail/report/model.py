@@ -172,6 +172,7 @@ class Report:
     cost_model: str | None
     phases: Mapping[str, float]
     groups: tuple[Group, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def total_ms(self) -> float | None:
@@ -188,7 +189,14 @@ def read(data: Mapping[str, Any]) -> Report:
     }
     groups = tuple(_group(group, number) for number, group in enumerate(_items(data.get("groups")), 1))
     model = data.get("cost_model")
-    return Report(str(data.get("version", "?")), data.get("enabled") is not False, _text(model), phases, groups)
+    return Report(
+        str(data.get("version", "?")),
+        data.get("enabled") is not False,
+        _text(model),
+        phases,
+        groups,
+        _names(data.get("notes")),
+    )
 
 
 def _group(data: Mapping[str, Any], number: int) -> Group:

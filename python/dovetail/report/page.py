@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import resources
 
-from dovetail.report import error_picture, graph_picture, numbers, tree_picture
+from dovetail.report import error_picture, graph_picture, numbers, tables, tree_picture
 from dovetail.report.markup import tag, text
 from dovetail.report.model import COST_PARTS, Group, Join, Report, Tree
 from dovetail.report.text import NOTHING, advice, lack, reasons, second_order, step
@@ -36,7 +35,6 @@ def page(report: Report, query: str | None = None) -> str:
 
 def fragment(report: Report, *before: str) -> str:
     """The report as one element with its style."""
-    style = resources.files("dovetail.report").joinpath("style.css").read_text(encoding="utf-8")
     state = (
         "" if report.enabled else tag("p", "Switched off: ", tag("code", "spark.dovetail.enabled=false"), class_="note")
     )
@@ -44,7 +42,8 @@ def fragment(report: Report, *before: str) -> str:
     time = "" if report.total_ms is None else f", planned in {report.total_ms:.0f} ms"
     head = tag("p", text(f"Dovetail {report.version}{costs}{time}"), class_="soft")
     groups = [_group(group, len(report.groups)) for group in report.groups] or [tag("p", text(NOTHING))]
-    return tag("div", tag("style", style), *before, head, state, *groups, _phases(report), class_="dovetail")
+    groups += [tag("p", text(note), class_="note") for note in report.notes]
+    return tag("div", tag("style", tables.style()), *before, head, state, *groups, _phases(report), class_="dovetail")
 
 
 def _group(group: Group, of: int) -> str:

@@ -32,6 +32,7 @@ def render(report: Report) -> str:
     costs = f", {report.cost_model} costs" if report.cost_model and report.groups else ""
     blocks = [[f"Dovetail {report.version}{off}{costs}"]]
     blocks += [_group(group, len(report.groups)) for group in report.groups] or [[NOTHING]]
+    blocks += [[line for note in report.notes for line in _wrapped(note, "", "  ")]] if report.notes else []
     times = ", ".join(f"{phase} {ms:.1f}" for phase, ms in report.phases.items())
     blocks += [[f"planning ms: {times}"]] if times else []
     return "\n\n".join("\n".join(block) for block in blocks)

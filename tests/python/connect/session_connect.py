@@ -125,6 +125,36 @@ def test_steering(spark: SparkSession) -> None:
     assert dovetail.pins.all(spark) == ()
 
 
+def test_frames_as_queries(spark: SparkSession) -> None:
+    f, s = spark.table("f"), spark.table("s")
+    frame = f.join(spark.table("d"), "k").join(s, "o").where("x = 1")
+    assert dovetail.compare(spark, frame, warmup=False).same_answer
+    assert dovetail.stats(spark, f.where("k > 1"))["k"].min == "1"
+    dovetail.rows.tell(spark, 17, sql=f.join(s, "o").where("x = 1"))
+    assert [(k.text, k.rows) for k in dovetail.rows.all(spark)] == [("a DataFrame", 17.0)]
+    dovetail.rows.forget(spark)
+    (pin,) = dovetail.pins.capture(spark, "frame", frame, order="((f d) s)")
+    assert dovetail.explain(frame).to_dict()["groups"][0]["reason"].startswith("the order of pin 'frame'")
+    dovetail.pins.remove(spark, pin.name)
+    assert_rows(spark.sql("SHOW VIEWS").where("viewName LIKE '%dovetail%'").select("viewName"))
+
+
+def test_hints_of_frames(spark: SparkSession) -> None:
+    frame = spark.table("f").join(spark.table("d"), "k").join(spark.table("s"), "o").where("x = 1")
+    for hinted, reason in (
+        (frame.hint("DOVETAIL_OFF").where("w > 5").groupBy("w").count(), "the query's text has the hint DOVETAIL_OFF"),
+        (frame.hint("DOVETAIL_ORDER", "((f d) s)"), "the requested order"),
+    ):
+        assert dovetail.explain(hinted).to_dict()["groups"][0]["reason"].startswith(reason)
+
+
+def test_a_past_query_by_its_number(spark: SparkSession) -> None:
+    assert spark.sql(QUERY).count() == 1
+    last = dovetail.queries(spark)[-1]
+    assert dovetail.explain(last.id, spark).to_dict()["groups"][0]["status"] == "reordered"
+    assert str(last.id) in repr(dovetail.queries(spark))
+
+
 def test_enable_while_it_runs_changes_settings_only(spark: SparkSession) -> None:
     again = dovetail.enable(SparkSession.builder, min_gain=0.25).getOrCreate()
     assert Config.from_session(again).min_gain == 0.25

@@ -182,9 +182,9 @@ CALLS: list[tuple[Callable[[SparkSession], object], str]] = [
     (lambda spark: dovetail.analyze(spark, "star.sales", 5), "columns=5 is not understood: pass a list"),  # type: ignore[arg-type]
     (lambda spark: dovetail.analyze(spark, 5), "a database or a DataFrame, not int"),  # type: ignore[arg-type]
     (lambda spark: dovetail.analyze("star.sales", spark), "a Spark session is expected as the first argument, got str"),  # type: ignore[arg-type]
-    (lambda spark: dovetail.stats(spark, 5), "the name of a table is expected, got int"),  # type: ignore[arg-type]
+    (lambda spark: dovetail.stats(spark, 5), "stats takes a name, a DataFrame or the text of a query, got int"),  # type: ignore[arg-type]
     (lambda _: dovetail.status(None), "a Spark session is expected as the first argument, got NoneType"),  # type: ignore[arg-type]
-    (lambda spark: dovetail.compare(spark, 3), "compare takes the text of a query, got int"),  # type: ignore[arg-type]
+    (lambda spark: dovetail.compare(spark, 3), "compare takes a DataFrame or the text of a query, got int"),  # type: ignore[arg-type]
     (lambda spark: dovetail.rows.tell(spark, 2.5, table="t"), "rows=2.5 is not allowed: give a whole number"),  # type: ignore[arg-type]
     (
         lambda spark: dovetail.enable(SparkSession.builder.config("spark.dovetail.reorder.mingain", "0.1")),

@@ -159,14 +159,14 @@ def test_sparks_own_errors_pass_through(spark: SparkSession) -> None:
 def test_wrong_arguments(spark: SparkSession) -> None:
     with pytest.raises(StatementError, match=r"unknown format='pdf'\. Formats: 'text', 'html', 'json'"):
         dovetail.explain("SELECT 1", spark, format="pdf")  # type: ignore[arg-type]
-    with pytest.raises(StatementError, match="DataFrame or the text of a query, got int"):
-        dovetail.explain(1)  # type: ignore[arg-type]
-    with pytest.raises(StatementError, match="repeat=0"):
-        dovetail.compare(spark, "SELECT 1", repeat=0)
+    with pytest.raises(StatementError, match="DataFrame or the text of a query, got float"):
+        dovetail.explain(1.5)  # type: ignore[arg-type]
+    with pytest.raises(StatementError, match="runs=0"):
+        dovetail.compare(spark, "SELECT 1", runs=0)
 
 
 def test_compare(spark: SparkSession, bad: str) -> None:
-    found = dovetail.compare(spark, bad, warmup=False, repeat=2)
+    found = dovetail.compare(spark, bad, runs=2)
     assert found.same_answer
     assert found.reordered
     assert len(found.plain.seconds) == len(found.dovetail.seconds) == 2
@@ -175,7 +175,45 @@ def test_compare(spark: SparkSession, bad: str) -> None:
     assert found.plain.dovetail_ms == 0
     assert found.dovetail.dovetail_ms > 0
     assert "same answer" in str(found)
+    assert "medians of 2 runs each, in turns" in str(found)
+    for run in (found.plain, found.dovetail):
+        assert run.task_seconds is not None
+        assert run.gc_seconds is not None
+        assert 0 <= run.gc_seconds <= run.task_seconds
+        assert run.spilled_bytes == 0
+    assert [line.split("  ")[0] for line in str(found).splitlines()[2:10]] == [
+        "seconds",
+        "task seconds",
+        "GC seconds",
+        "join rows",
+        "shuffled bytes",
+        "spilled bytes",
+        "planning ms",
+        "rows",
+    ]
     json.dumps(found.to_dict())
+
+
+def test_rounds_are_in_turns(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default a query runs once each way, so that comparing takes little more than twice its time."""
+    ran: list[bool] = []
+    profile = _sql.profile
+
+    def noted(session: SparkSession, query: str) -> dict[str, Any]:
+        report = profile(session, query)
+        ran.append(report["enabled"])
+        return report
+
+    monkeypatch.setattr(_sql, "profile", noted)
+    once = dovetail.compare(spark, "SELECT 1")
+    assert ran == [True, False]
+    assert "one run each" in repr(once)
+    ran.clear()
+    assert len(dovetail.compare(spark, "SELECT 1", runs=3).plain.seconds) == 3
+    assert ran == [True, False, False, True, True, False]
+    ran.clear()
+    assert len(dovetail.compare(spark, "SELECT 1", warmup=True).plain.seconds) == 1
+    assert ran == [True, False, False, True]
 
 
 def test_both_orders_give_the_rows_that_spark_gives(spark: SparkSession, bad: str) -> None:

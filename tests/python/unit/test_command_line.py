@@ -135,7 +135,7 @@ WRONG = [
     (["analyze", "t", "--conf", "x"], "such as spark.sql.shuffle.partitions=8"),
     (["stats", "t", "--conf", "spark.dovetail.enable=true"], "Did you mean spark.dovetail.enabled?"),
     (["stats", "t", "--conf", "spark.dovetail.cost.cardWeight=7"], "expected a number from 0.0 to 1.0"),
-    (["compare", "SELECT 1", "--repeat", "0"], "'0' is not a whole number, at least 1"),
+    (["compare", "SELECT 1", "--runs", "0"], "'0' is not a whole number, at least 1"),
     (["advise"], "give queries as SQL text or with --file"),
     (["analyze", "t", "--mode", "x"], "invalid choice: 'x'"),
     (["pins", "SELECT 1"], "a query and --order belong to --capture NAME"),

@@ -104,6 +104,15 @@ def test_text() -> None:
     assert "left alone: a condition <may fail>" in str(of(MADE["left alone"]))
 
 
+def test_notes_are_in_every_form() -> None:
+    told = "The hint BROADCAST on <d> keeps its join."
+    found = of({**MADE["empty"], "notes": [told]})
+    assert f"nothing to reorder.\n\n{told}" in str(found)
+    assert "The hint BROADCAST on &lt;d&gt; keeps its join." in found._repr_html_()
+    assert "The hint BROADCAST on" in found.render("mermaid")
+    Validator(found.schema()).validate(found.to_dict())
+
+
 def test_reasons_and_missing_statistics() -> None:
     text = str(of(MADE["reasoned"]))
     assert "(1) (3) sort merge: b is about 30.0 MiB, over the broadcast limit of 10.0 MiB\n" in text

@@ -64,7 +64,7 @@ class ExplainSuite extends StarSuite with Tolerance {
 
   test("explain as JSON: what the contract names") {
     val root = withoutIdempotenceCheck(json(star))
-    assert(fields(root) == Set("version", "enabled", "cost_model", "planning_ms", "groups"))
+    assert(fields(root) == Set("version", "enabled", "cost_model", "planning_ms", "groups", "notes"))
     assert(root.get("enabled").asBoolean && root.get("cost_model").asText == "physical" && root.get(
       "version"
     ).asText == BuildInfo.version)
@@ -454,12 +454,12 @@ class ExplainSuite extends StarSuite with Tolerance {
 
   test("a wrong call says what is allowed") {
     Seq(
-      "SELECT * FROM dovetail_explain()" -> "dovetail_explain(sql [, format [, 'planned' | 'actual']])",
+      "SELECT * FROM dovetail_explain()" -> "dovetail_explain(sql or number [, format [, 'planned' | 'actual']])",
       "SELECT * FROM dovetail_explain('SELECT 1', 'yaml')"               -> "text, json",
       "SELECT * FROM dovetail_explain('SELECT 1', 'json', 'x')"          -> "planned, actual",
       "SELECT * FROM dovetail_explain('1', '2', '3', '4')"               -> "1 to 3 arguments",
       "SELECT * FROM dovetail_explain('DROP TABLE f', 'json', 'actual')" -> "only for queries, not for commands",
-      "SELECT * FROM dovetail_explain(1)"                                -> "constant strings",
+      "SELECT * FROM dovetail_explain(1.5)"                              -> "constant strings",
       "SELECT * FROM dovetail_explain(NULL)"                             -> "constant strings",
       "SELECT * FROM dovetail_estimate()"                                -> "dovetail_estimate(sql)",
       "SELECT * FROM dovetail_estimate('SELECT * FROM nope')"            -> "nope",

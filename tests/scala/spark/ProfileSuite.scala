@@ -39,6 +39,19 @@ class ProfileSuite extends StarSuite {
     }
   }
 
+  test("time of tasks, garbage collection and spills are of the query's own tasks") {
+    // one task sleeps in each of two partitions, and another session's job runs meanwhile
+    val millis = 200
+    spark.udf.register("nap", (id: Long) => { Thread.sleep(millis.toLong); id })
+    val other = new Thread(() => spark.sparkContext.parallelize(1 to 4, 4).foreach(_ => Thread.sleep(millis * 10L)))
+    other.start()
+    val p = profile("SELECT nap(id) FROM range(0, 2, 1, 2)")
+    assert(p.get("task_seconds").asDouble >= 2 * millis / 1e3)
+    assert(p.get("task_seconds").asDouble < 4 * millis * 10 / 1e3)
+    assert(p.get("gc_seconds").asDouble >= 0.0 && p.get("spilled_bytes").asLong == 0L)
+    other.join()
+  }
+
   test("outer, semi, anti and cross joins, subqueries: all are counted, what is reused once") {
     val p = profile(
       "SELECT count(*) FROM a LEFT JOIN b ON a.k = b.k WHERE EXISTS (SELECT 1 FROM c WHERE c.k = a.w) AND a.w NOT IN " +

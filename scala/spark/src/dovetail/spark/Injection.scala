@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.plan.{JoinChoice, ReorderJoins}
+import org.apache.spark.sql.dovetail.steer.FrameHints
 import org.apache.spark.sql.dovetail.sql.{CommandParser, TableFunctions, TableFunctionStrategy}
 
 /**
@@ -19,6 +20,7 @@ object Injection {
     extensions.injectPlannerStrategy(_ => TableFunctionStrategy)
     // Injected strategies come before Spark's own.
     extensions.injectPlannerStrategy(session => new JoinChoice(session))
+    extensions.injectResolutionRule(_ => FrameHints)
     extensions.injectParser((_, parser) => CommandParser(parser))
     // Pre-CBO: after operator optimization and filter inference, before dynamic partition pruning and runtime filters.
     // An operator-optimization rule would run to a fixed point against Spark's own ReorderJoin; later there is no place

@@ -5,12 +5,14 @@ import org.apache.spark.sql.catalyst.plans.logical.Command
 import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition, FailOpen}
 import org.apache.spark.sql.dovetail.BuildInfo
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
+import org.apache.spark.sql.dovetail.group.HintedJoins
+import org.apache.spark.sql.dovetail.log.QueryLog
 import org.apache.spark.sql.dovetail.report.{ActualRows, GroupReport, ReportJson, ReportText, Trace}
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SQLExecution}
 
 /**
  * Plans a query and reports what Dovetail did; with `actual` it runs the query too, and reports the rows that came out
- * of its joins.
+ * of its joins. For a number it reports what the log knows of the query that has it in `dovetail_queries()`.
  */
 object ExplainQuery {
   val Formats: Seq[String] = Seq("text", "json")
@@ -19,17 +21,50 @@ object ExplainQuery {
   def apply(session: SparkSession, sql: String, format: String, run: String): String = {
     if (!Formats.contains(format)) refuse(s"there is no format '$format'. Allowed: ${Formats.mkString(", ")}")
     if (!Runs.contains(run)) refuse(s"'$run' is not known. Allowed: ${Runs.mkString(", ")} (the query is run)")
+    if (sql.trim.nonEmpty && sql.trim.forall(_.isDigit)) past(session, sql.trim, format, run)
+    else planned(session, sql, format, run)
+  }
+
+  /** What the session's log still knows of a query that it planned, by its number. */
+  private def past(session: SparkSession, number: String, format: String, run: String): String = {
+    if (run == "actual") refuse("a past query is not run again: its actual rows are shown if it has run")
+    val logged = QueryLog(session).all
+    val known  = if (logged.isEmpty) "it is empty" else s"it has ${logged.head.id} to ${logged.last.id}"
+    val query  = logged.find(_.id.toString == number).getOrElse(
+      refuse(s"dovetail_queries() has no query $number: $known (spark.dovetail.log.queries is the number it keeps)")
+    )
+    report(session, format, query.groups, Vector("total" -> query.millis), Vector.empty)
+  }
+
+  private def planned(session: SparkSession, sql: String, format: String, run: String): String = {
     val state = session.sessionState
     // without SKIP, a statement that writes or drops would do so when it is planned
     val execution  = state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP)
     val (_, trace) = Trace.collecting(execution.optimizedPlan)
-    val planned    = withMissing(session, trace)
-    val groups     = if (run == "actual") ActualRows(executed(execution), planned) else planned
-    val enabled    = DovetailConf.Enabled.get(state.conf)
-    if (format == "json")
-      ReportJson(BuildInfo.version, enabled, DovetailConf.CostModel.get(state.conf), groups, trace.millis)
-    else ReportText(BuildInfo.version, enabled, groups, trace.millis)
+    val informed   = withMissing(session, trace)
+    val groups     = if (run == "actual") ActualRows(executed(execution), informed) else informed
+    report(session, format, groups, trace.millis, notes(trace))
   }
+
+  private def report(
+      session: SparkSession,
+      format: String,
+      groups: Vector[GroupReport],
+      millis: Vector[(String, Double)],
+      notes: Vector[String]
+  ): String = {
+    val conf    = session.sessionState.conf
+    val enabled = DovetailConf.Enabled.get(conf)
+    if (format == "json")
+      ReportJson(BuildInfo.version, enabled, DovetailConf.CostModel.get(conf), groups, millis, notes)
+    else ReportText(BuildInfo.version, enabled, groups, millis, notes)
+  }
+
+  /** What keeps joins out of groups. */
+  private def notes(trace: Trace): Vector[String] =
+    FailOpen("looking for hints of joins", (_: String) => Vector.empty[String]) {
+      trace.input.fold(Vector.empty[String])(HintedJoins(_))
+    }
 
   /**
    * Every group with the statistics whose lack its estimates suffer from, those of the dearest joins first. Explain

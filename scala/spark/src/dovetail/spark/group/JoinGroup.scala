@@ -211,6 +211,7 @@ object JoinGroup {
   /** Without one, a join that is not inner is done by a broadcast of any size. */
   private def isEquality(e: Expression): Boolean = e.isInstanceOf[EqualTo] || e.isInstanceOf[EqualNullSafe]
 
-  private def hasStrategy(hint: JoinHint): Boolean =
+  /** Spark does such a join as its hint says, where it is written. */
+  def hasStrategy(hint: JoinHint): Boolean =
     hint.leftHint.exists(_.strategy.isDefined) || hint.rightHint.exists(_.strategy.isDefined)
 }

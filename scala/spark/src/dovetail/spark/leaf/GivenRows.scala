@@ -47,7 +47,16 @@ object GivenRows {
   /** What a number of rows is of, as it was written. */
   sealed trait Subject { def text: String }
   final case class OfTable(text: String) extends Subject
-  final case class OfQuery(text: String) extends Subject
+  final case class OfQuery(sql: String)  extends Subject {
+
+    /** A query that only the caller had: its text names a view that is gone once the statement has run. */
+    val isFrame: Boolean = View.pattern.matcher(sql).matches()
+
+    override def text: String = if (isFrame) "a DataFrame" else sql
+  }
+
+  /** How the Python package names a DataFrame in SQL. */
+  private lazy val View = "SELECT \\* FROM __dovetail_[a-z]+_[0-9a-f]{32}".r
 
   /**
    * @param of        as it was written

@@ -6,7 +6,7 @@ import java.util.{Collections, WeakHashMap}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen, QueryText}
 import org.apache.spark.sql.dovetail.report.{ActualRows, LazyValue, Trace}
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
@@ -115,7 +115,10 @@ object QueryLog {
   }
 
   private def text(plan: LogicalPlan): Option[String] =
-    plan.collectFirst { case p if p.origin.sqlText.isDefined => p.origin.sqlText.get.take(TextKept) }
+    plan.collectFirst(Function.unlift((p: LogicalPlan) =>
+      p.origin.sqlText.map(QueryText.written(_)).filter(_.nonEmpty)
+    ))
+      .map(_.take(TextKept))
 }
 
 /** Tells the log what ran. Spark calls it in a thread of its own, after the query: it costs a query nothing. */

@@ -13,7 +13,8 @@ object ReportJson {
       enabled: Boolean,
       costModel: String,
       of: Vector[GroupReport],
-      millis: Vector[(String, Double)]
+      millis: Vector[(String, Double)],
+      notes: Vector[String]
   ): String = {
     val root = nodes.objectNode()
     root.put("version", version).put("enabled", enabled).put("cost_model", costModel)
@@ -21,6 +22,7 @@ object ReportJson {
     millis.foreach { case (phase, ms) => times.put(phase, ms) }
     val groups = root.putArray("groups")
     of.zipWithIndex.foreach { case (g, i) => groups.add(group(g, i + 1)) }
+    strings(root.putArray("notes"), notes)
     root.toString
   }
 

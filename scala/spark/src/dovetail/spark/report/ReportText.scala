@@ -21,14 +21,15 @@ object ReportText {
       version: String,
       enabled: Boolean,
       groups: Vector[GroupReport],
-      millis: Vector[(String, Double)]
+      millis: Vector[(String, Double)],
+      notes: Vector[String] = Vector.empty
   ): String = {
     val head = s"Dovetail $version${if (enabled) "" else " (switched off: spark.dovetail.enabled=false)"}"
     val time = millis.map { case (phase, ms) => f"$phase $ms%.1f" }.mkString("planning ms: ", ", ", "")
     val body =
       if (groups.isEmpty) Vector("No group of joins has three or more relations: nothing to reorder.")
       else groups.zipWithIndex.flatMap { case (g, i) => group(g, i + 1) }
-    (head +: body :+ time).mkString("\n")
+    ((head +: body) ++ notes.flatMap(wrapped(_, "  ")) :+ time).mkString("\n")
   }
 
   private def group(g: GroupReport, number: Int): Vector[String] = {

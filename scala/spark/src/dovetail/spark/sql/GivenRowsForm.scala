@@ -26,17 +26,18 @@ object GivenRowsForm {
             s"$name is a view that is not just one table. Use DOVETAIL SET ROWS $rows FOR SELECT * FROM $name"
           )
       }
-    case OfQuery(sql) =>
+    case asked @ OfQuery(sql) =>
       val query = new PlannedQuery(session, sql, Asker)
       query.top match {
         case JoinGroup(group) =>
           val form = query.ordering.form(group)
-          if (form.whole.nameless) refuse(s"an input or a predicate of it cannot be recognized in other queries: $sql")
-          GivenRows.Entry(OfQuery(sql), isTable = false, rows, form.whole.text, form.whole.order.map(form.relations(_)))
-        case l: LeafNode if table(l, of, rows).isDefined => table(l, OfQuery(sql), rows).get
+          if (form.whole.nameless)
+            refuse(s"an input or a predicate of it cannot be recognized in other queries: ${of.text}")
+          GivenRows.Entry(asked, isTable = false, rows, form.whole.text, form.whole.order.map(form.relations(_)))
+        case l: LeafNode if table(l, of, rows).isDefined => table(l, asked, rows).get
         case other                                       =>
-          val form = single(other).getOrElse(refuse(s"it cannot be recognized in other queries: $sql"))
-          GivenRows.Entry(OfQuery(sql), isTable = false, rows, s"r0: $form", Vector(form))
+          val form = single(other).getOrElse(refuse(s"it cannot be recognized in other queries: ${of.text}"))
+          GivenRows.Entry(asked, isTable = false, rows, s"r0: $form", Vector(form))
       }
   }
 

@@ -14,7 +14,7 @@ import org.apache.spark.sql.{Row, SparkSession}
 
 /**
  * `DOVETAIL PROFILE <query>`: runs the query once and tells what it took, as one row of JSON: rows, seconds, rows out
- * of joins, shuffled bytes, join orders, and a digest of the answer. It measures plain Spark as well
+ * of joins, shuffled and spilled bytes, time of tasks and of garbage collection, join orders, and a digest of the answer. It measures plain Spark as well
  * (spark.dovetail.enabled=false).
  */
 case class ProfileCommand(query: String) extends LeafRunnableCommand {
@@ -26,9 +26,16 @@ case class ProfileCommand(query: String) extends LeafRunnableCommand {
     val start              = System.nanoTime()
     val (execution, trace) = Trace.collecting(ProfileCommand.planned(state.executePlan(parsed)))
     val planned            = System.nanoTime()
-    val digest   = SQLExecution.withNewExecutionId(execution, Some("dovetail profile"))(AnswerDigest(execution))
-    val finished = System.nanoTime()
-    val metrics  = ExecutedMetrics(execution.executedPlan)
+    val context            = session.sparkContext
+    val tasks              = new TaskTime(context)
+    context.addSparkListener(tasks)
+    val ((digest, finished), work) =
+      try tasks.of {
+          SQLExecution.withNewExecutionId(execution, Some("dovetail profile"))(AnswerDigest(execution)) ->
+            System.nanoTime()
+        }
+      finally context.removeSparkListener(tasks)
+    val metrics = ExecutedMetrics(execution.executedPlan)
 
     val root = JsonNodeFactory.instance.objectNode()
     root.put("enabled", DovetailConf.Enabled.get(state.conf)).put("rows", digest.rows)
@@ -37,6 +44,10 @@ case class ProfileCommand(query: String) extends LeafRunnableCommand {
       (finished - start) / 1e9
     ).put("planning_ms", (planned - start) / 1e6).put("dovetail_ms", trace.millis.toMap.getOrElse("total", 0.0))
     root.put("join_rows", metrics.joins.map(_.rows).sum).put("shuffle_bytes", metrics.shuffleBytes)
+    // null is unknown
+    root.put("task_seconds", work.map(w => Double.box(w.runMillis / 1e3)).orNull)
+    root.put("gc_seconds", work.map(w => Double.box(w.gcMillis / 1e3)).orNull)
+    root.put("spilled_bytes", work.map(w => Long.box(w.spilledBytes)).orNull)
     val joins = root.putArray("joins")
     metrics.joins.foreach { j =>
       val node      = joins.addObject().put("operator", j.operator)

@@ -39,8 +39,10 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
       case ClearCaches       =>
         Seq(s"${BoundedCache.clearAll()} entries removed from the caches: the next query reads its files again")
       case SaveRows(path) =>
-        JsonFile.write(session, path, SteerCommand.toJson(known.all));
-        Seq(s"${known.all.size} row counts written to $path")
+        val (frames, written) = known.all.partition(_.of match { case q: OfQuery => q.isFrame; case _ => false })
+        JsonFile.write(session, path, SteerCommand.toJson(written))
+        val left = if (frames.isEmpty) "" else s"; those of ${frames.size} DataFrames are left out: they have no text"
+        Seq(s"${written.size} row counts written to $path$left")
       case LoadRows(path) =>
         val entries = JsonFile.read(session, path)(SteerCommand.told).map { case (rows, of) =>
           GivenRowsForm(session, of, rows)
@@ -90,7 +92,7 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
           planned.analyzed,
           PrivateColumns(state.conf)
         )
-      ) query
+      ) OfQuery(query).text
       else ""
     val unsaved = pins.add(Vector(Pin(name, Instant.now().truncatedTo(ChronoUnit.SECONDS).toString, text, groups)))
     groups.map(g => s"pin '$name': ${g.order}${SteerCommand.kept(unsaved)}")

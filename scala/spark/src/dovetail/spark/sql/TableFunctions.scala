@@ -31,13 +31,15 @@ import org.apache.spark.unsafe.types.UTF8String
  *
  * @param compute the rows, from the constant arguments; values are String, Long, Int, Double, Boolean, a Seq or a Map
  *                of these, or null
+ * @param numbers whether an argument may be a whole number, too
  */
 final class TableFunction(
     val name: String,
     val arguments: String,
     val arity: Range,
     val columns: Seq[(String, DataType)],
-    val compute: (SparkSession, Seq[String]) => Seq[Seq[Any]]
+    val compute: (SparkSession, Seq[String]) => Seq[Seq[Any]],
+    val numbers: Boolean = false
 )
 
 object TableFunctions {
@@ -93,11 +95,12 @@ object TableFunctions {
   private val explain =
     new TableFunction(
       "dovetail_explain",
-      "sql [, format [, 'planned' | 'actual']]",
+      "sql or number [, format [, 'planned' | 'actual']]",
       1 to 3,
       Seq("explain" -> StringType),
       (session, args) =>
-        Seq(Seq(ExplainQuery(session, args.head, args.lift(1).getOrElse("text"), args.lift(2).getOrElse("planned"))))
+        Seq(Seq(ExplainQuery(session, args.head, args.lift(1).getOrElse("text"), args.lift(2).getOrElse("planned")))),
+      numbers = true
     )
 
   private val estimate = new TableFunction(
@@ -185,7 +188,8 @@ object TableFunctions {
       )
     }
     val values = arguments.map { a =>
-      if (!a.foldable || !a.dataType.isInstanceOf[StringType])
+      val number = f.numbers && a.dataType.isInstanceOf[IntegralType]
+      if (!a.foldable || !(a.dataType.isInstanceOf[StringType] || number))
         wrong(s"The arguments of ${f.name} are constant strings, not ${a.sql}.")
       Option(a.eval()).fold(wrong(s"The arguments of ${f.name} are not NULL."))(_.toString)
     }

@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, LeafNode, Statistics}
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
-import org.apache.spark.sql.dovetail.leaf.{HiddenRows, LeafNames}
+import org.apache.spark.sql.dovetail.leaf.{HiddenRows, LeafNames, LocalRows}
 import org.apache.spark.sql.dovetail.predicates.{Values, Widths}
 import org.apache.spark.sql.dovetail.sample.FileSamples
 import org.apache.spark.sql.dovetail.table.{ColumnStatistics, TableSample, TableStatistics, TableStatisticsSource}
@@ -180,7 +180,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       case _: DataSourceV2ScanRelation                                       => Source.Connector
       case _                                                                 => Source.Catalog
     }
-    (leaf.maxRows, sensible(name, stats.rowCount)) match {
+    (leaf.maxRows.map(_.toLong).orElse(LocalRows(leaf)), sensible(name, stats.rowCount)) match {
       case (Some(n), _)    => profile(name, leaf.output, n.toDouble, Source.Exact, stats.attributeStats.get)
       case (_, Some(rows)) => profile(name, leaf.output, rows.toDouble, source, stats.attributeStats.get)
       case _               =>

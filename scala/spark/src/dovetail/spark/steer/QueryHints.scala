@@ -4,7 +4,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Unresolve
 import org.apache.spark.sql.dovetail.group.JoinGroup
 
 /**
- * Hints of Dovetail's own in a query's text: DOVETAIL_ORDER('((a b) c)') and DOVETAIL_OFF.
+ * Hints of Dovetail's own: DOVETAIL_ORDER('((a b) c)') and DOVETAIL_OFF, in a query's text or by `df.hint`
+ * ([[FrameHints]]).
  *
  * They reach the rule by the text itself, which Spark keeps with every operator: a node of our own in the plan would
  * stand in the way of Spark's rules, and a tag would be lost in some of them.
@@ -17,6 +18,8 @@ object QueryHints {
   private val Order = "(?is)\\bDOVETAIL_ORDER\\s*\\(\\s*(?:'([^']*)'|\"([^\"]*)\")\\s*\\)".r
   private val Off   = "(?i)\\bDOVETAIL_OFF\\b".r
   private val Like  = "(?i)\\bDOVETAIL_\\w*".r
+
+  def isLikeOurs(name: String): Boolean = Like.pattern.matcher(name).matches()
 
   def isIn(text: String): Boolean = Hint.findAllIn(text).exists(Ours.findFirstIn(_).isDefined)
 
@@ -42,4 +45,5 @@ object QueryHints {
 
   private def hints(group: JoinGroup): Vector[String] =
     group.top.collect { case j: Join => j.origin.sqlText }.flatten.distinct.toVector.flatMap(Hint.findAllIn(_).toVector)
+      .distinct
 }

@@ -61,7 +61,9 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
       case e @ (_: IOException | _: IllegalArgumentException | _: UnsupportedOperationException) =>
         unsaved = now
         saved = Vector.empty
-        Some(ErrorCondition.text(e))
+        val why = ErrorCondition.text(e)
+        Some(if (why.contains(Setting)) why
+        else s"$file cannot be written: $why. Set $Setting to a directory that this user may write to.")
     }
   }
 
@@ -106,5 +108,9 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
 }
 
 object JsonList {
+
+  /** Where the store is; a message names it. */
+  private val Setting = "spark.dovetail.store.path"
+
   private val mapper = new ObjectMapper
 }

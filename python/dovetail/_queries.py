@@ -1,0 +1,91 @@
+"""`dovetail.queries`: what Dovetail did with the last queries of a session, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar
+
+from dovetail import _sql
+from dovetail._shown import Listing, number, time
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class LoggedQuery:
+    """A query that Dovetail looked at; None is unknown.
+
+    Attributes:
+        id: Its number: `dovetail.explain(id, spark)` explains it.
+        optimized_at: When it was planned, in the session's time zone.
+        query: Its text; None for a DataFrame.
+        groups: Number of its groups of joins.
+        reordered: Number of groups whose order changed.
+        predicted_gain: Share of the estimated cost of the written order that the plan saves.
+        dovetail_ms: Time that Dovetail took, in milliseconds.
+        runs: Number of runs.
+        seconds: Duration of the last run.
+        estimated_join_rows: Rows that all its joins return together, as estimated.
+        join_rows: The same, as counted.
+        worst_q_error: The largest q-error of its joins.
+        seen_gain: Share of the join rows of the written order that was saved.
+    """
+
+    HEADER: ClassVar[tuple[str, ...]] = (
+        "id",
+        "planned",
+        "query",
+        "groups",
+        "reordered",
+        "predicted gain",
+        "Dovetail ms",
+        "runs",
+        "seconds",
+        "join rows",
+        "worst q-error",
+        "seen gain",
+    )
+    RIGHT: ClassVar[frozenset[int]] = frozenset({0, 3, 4, 5, 6, 7, 8, 9, 10, 11})
+
+    id: int
+    optimized_at: datetime
+    query: str | None
+    groups: int
+    reordered: int
+    predicted_gain: float | None
+    dovetail_ms: float
+    runs: int
+    seconds: float | None
+    estimated_join_rows: float
+    join_rows: int | None
+    worst_q_error: float | None
+    seen_gain: float | None
+
+    def _cells(self) -> tuple[str | None, ...]:
+        planned, gain = number(self.dovetail_ms, ".0f"), number(self.predicted_gain, ".1%")
+        ran = (str(self.runs), number(self.seconds, ".2f"), number(self.join_rows))
+        seen = (number(self.worst_q_error, ",.1f"), number(self.seen_gain, ".1%"))
+        groups = (str(self.groups), str(self.reordered))
+        return (str(self.id), time(self.optimized_at), self.query, *groups, gain, planned, *ran, *seen)
+
+
+def queries(spark: SparkSession) -> Listing[LoggedQuery]:
+    """The last queries of a session that have a group of three or more relations, oldest first.
+
+    Args:
+        spark: A session with Dovetail, classic or Connect.
+
+    Returns:
+        A tuple with one entry per query, which shows itself as a table. A run appears shortly after it ended.
+
+    Raises:
+        NotEnabledError: The session does not have Dovetail.
+
+    Example::
+
+        last = dovetail.queries(spark)[-1]
+        print(dovetail.explain(last.id, spark))
+    """
+    return Listing(LoggedQuery(**row) for row in _sql.function_rows(spark, "dovetail_queries"))

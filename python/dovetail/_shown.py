@@ -1,0 +1,86 @@
+"""Values that show themselves: as text where they are printed or typed at a prompt, as HTML in a notebook's cell."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from dovetail._table_text import table_text
+from dovetail.report import tables
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts; None is unknown.
+
+    Attributes:
+        header: Column titles.
+        rows: Cells, as many per row as there are titles.
+        right: Indices of the columns that are aligned to the right (numbers).
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str | None]]
+    right: Collection[int] = ()
+
+
+class Shown:
+    """What has blocks of lines and tables has all three forms: `str`, `repr` and a notebook's HTML."""
+
+    __slots__ = ()
+
+    def _blocks(self) -> list[str | Table]:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return "\n".join(
+            block if isinstance(block, str) else table_text(block.header, block.rows, block.right)
+            for block in self._blocks()
+        )
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return tables.fragment(
+            tables.lines(block) if isinstance(block, str) else tables.table(block.header, block.rows, block.right)
+            for block in self._blocks()
+        )
+
+
+class Entry(Protocol):
+    """One row of a `Listing`."""
+
+    HEADER: ClassVar[tuple[str, ...]]
+    RIGHT: ClassVar[frozenset[int]]
+
+    def _cells(self) -> Sequence[str | None]: ...
+
+
+E = TypeVar("E", bound=Entry)
+
+
+class Listing(Shown, tuple[E, ...]):
+    """A tuple that shows itself as a table, a row per entry."""
+
+    __slots__ = ()
+
+    def _blocks(self) -> list[str | Table]:
+        if not self:
+            return ["none"]
+        return [Table(self[0].HEADER, [entry._cells() for entry in self], self[0].RIGHT)]
+
+
+def number(value: float | None, form: str = ",") -> str | None:
+    """A number as a cell.
+
+    >>> number(1234), number(0.125, ".1%"), number(None)
+    ('1,234', '12.5%', None)
+    """
+    return None if value is None else format(value, form)
+
+
+def time(value: Any) -> str | None:
+    """A time as a cell, to the second."""
+    return None if value is None else f"{value:%Y-%m-%d %H:%M:%S}"

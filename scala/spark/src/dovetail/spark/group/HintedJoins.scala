@@ -1,0 +1,42 @@
+package org.apache.spark.sql.dovetail.group
+
+import java.util.Locale
+
+import org.apache.spark.sql.catalyst.plans.logical.{HintInfo, Join, JoinHint, LeafNode, LogicalPlan}
+import org.apache.spark.sql.dovetail.leaf.LeafNames
+
+/** Joins that a hint of Spark's own (BROADCAST, MERGE, …) takes out of their group, for explain. */
+object HintedJoins {
+
+  /** Inputs of a group that has something to reorder. */
+  private val Fewest = 3
+
+  /** Tables that are named of one side of a join. */
+  private val MostNamed = 3
+
+  /** One sentence per hint; none where there would be nothing to reorder without hints. */
+  def apply(plan: LogicalPlan): Vector[String] = {
+    val hinted = plan.collectWithSubqueries { case j: Join if JoinGroup.hasStrategy(j.hint) => j }.toVector
+    if (hinted.isEmpty || !hasGroup(unhinted(plan))) Vector.empty
+    else hinted.flatMap(j => sides(j).map { case (side, hint) => sentence(side, hint) }).distinct
+  }
+
+  private def sides(j: Join): Vector[(LogicalPlan, HintInfo)] =
+    Vector(j.left -> j.hint.leftHint, j.right -> j.hint.rightHint).collect {
+      case (side, Some(hint)) if hint.strategy.isDefined => side -> hint
+    }
+
+  private def sentence(side: LogicalPlan, hint: HintInfo): String = {
+    val tables = side.collectLeaves().collect { case l: LeafNode => LeafNames.name(l) }.distinct
+    val more   = if (tables.size > MostNamed) ", …" else ""
+    val name   = hint.strategy.fold("")(_.displayName.toUpperCase(Locale.ROOT))
+    s"The hint $name on ${tables.take(MostNamed).mkString(", ")}$more keeps its join where it is written: " +
+      "Dovetail does not move a join with a hint."
+  }
+
+  private def unhinted(plan: LogicalPlan): LogicalPlan =
+    plan.transformWithSubqueries { case j: Join if JoinGroup.hasStrategy(j.hint) => j.copy(hint = JoinHint.NONE) }
+
+  private def hasGroup(plan: LogicalPlan): Boolean =
+    plan.collectWithSubqueries { case JoinGroup(g) => g.leaves.size }.exists(_ >= Fewest)
+}

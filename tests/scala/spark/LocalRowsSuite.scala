@@ -1,0 +1,44 @@
+package org.apache.spark.sql.dovetail
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.dovetail.leaf.{LocalRows, PickledStrings}
+import org.apache.spark.sql.types.{LongType, StructType}
+import org.apache.spark.sql.{DataFrame, Row}
+
+/** Rows of parallelized collections; those that Python makes are in test_rows_of_local_data.py. */
+class LocalRowsSuite extends StarSuite {
+
+  private def rows(frame: DataFrame): Option[Long] = frame.queryExecution.analyzed.collectLeaves().collectFirst {
+    case l: LeafNode => l
+  }.flatMap(LocalRows(_))
+
+  test("a collection that Spark only converts is counted, one that a function has changed is not") {
+    val (context, schema) = (spark.sparkContext, new StructType().add("k", LongType))
+    val seven             = context.parallelize((1L to 7L).map(Row(_)), 3)
+    // Spark takes this package for its own, and does not see who calls
+    def frame(of: RDD[Row]): DataFrame = {
+      context.setCallSite("createDataFrame at Program.scala:1")
+      try spark.createDataFrame(of, schema)
+      finally context.clearCallSite()
+    }
+    assert(rows(frame(seven)).contains(7L))
+    assert(rows(frame(seven.flatMap(r => Seq(r, r)))).isEmpty)
+    assert(rows(frame(seven.filter(_.getLong(0) > 3))).isEmpty)
+    assert(rows(frame(seven.union(seven))).isEmpty)
+    assert(rows(spark.range(5).toDF()).isEmpty)
+  }
+
+  test("strings of a pickle: by opcodes, none where one is not known or the end is missing") {
+    // pickle.dumps(['ab', {'c': b'xy'}, 1.5, 300], 5)
+    val pickle =
+      "80059522000000000000005d94288c026162947d948c0163944302787994734" + "73ff80000000000004d2c01652e"
+    val bytes = pickle.grouped(2).map(Integer.parseInt(_, 16).toByte).toArray
+    assert(PickledStrings(bytes).contains(Vector("ab", "c")))
+    assert(bytes.indices.forall(n => PickledStrings(bytes.take(n)).isEmpty))
+    assert(PickledStrings("cos\nsystem\n.".getBytes).isEmpty)
+    // a length beyond the end, and one that is negative
+    assert(PickledStrings(Array('X'.toByte, -1, -1, -1, -1)).isEmpty)
+    assert(PickledStrings(Array(0x8c.toByte, 9, 'a'.toByte)).isEmpty)
+  }
+}
