@@ -41,6 +41,9 @@ builder = (
 )
 spark = dovetail.enable(builder).getOrCreate()
 spark.sparkContext.setLogLevel("OFF")
+# a listing is a Spark job: how long it takes is not what is tested
+spark.conf.set("spark.dovetail.planning.maxMs", "60000")
+spark.conf.set("spark.dovetail.footers.maxMs", "10000")
 
 
 def inputs(sql):
@@ -114,8 +117,6 @@ def planning_jobs(sql, on):
     return len(tracker.getJobIdsForGroup(None)) - before
 
 
-# time enough for the listings, which are kept: how long they take is not what is tested
-spark.conf.set("spark.dovetail.planning.maxMs", "60000")
 for analyzed in (False, True):
     spark.sql("INSERT INTO db.sales SELECT id, 1, 1, 2 FROM range(50)")
     if analyzed:
