@@ -41,6 +41,9 @@ builder = (
 )
 spark = dovetail.enable(builder).getOrCreate()
 spark.sparkContext.setLogLevel("OFF")
+# a listing is a Spark job: how long it takes is not what is tested
+spark.conf.set("spark.dovetail.planning.maxMs", "60000")
+spark.conf.set("spark.dovetail.footers.maxMs", "10000")
 
 
 def inputs(sql):
@@ -104,6 +107,30 @@ spark.sql("CREATE TABLE db.empty (store_id BIGINT) USING delta")
 empty = "SELECT count(*) FROM db.empty e JOIN db.store t USING (store_id) JOIN db.sales s USING (store_id)"
 assert_rows(spark.sql(empty), (0,))
 assert dovetail.compare(spark, empty).same_answer
+
+# planning starts no Spark job more than Delta's own: a version is listed once at most, analyzed or not
+def planning_jobs(sql, on):
+    spark.conf.set("spark.dovetail.enabled", str(on).lower())
+    tracker = spark.sparkContext.statusTracker()
+    before = len(tracker.getJobIdsForGroup(None))
+    spark.sql(sql)._jdf.queryExecution().executedPlan()
+    return len(tracker.getJobIdsForGroup(None)) - before
+
+
+for analyzed in (False, True):
+    spark.sql("INSERT INTO db.sales SELECT id, 1, 1, 2 FROM range(50)")
+    if analyzed:
+        dovetail.analyze(spark, "db", progress=False)
+    # the first query of a version replays its log, with Dovetail and without
+    planning_jobs(query, False)
+    plain = planning_jobs(query, False)
+    first = planning_jobs(query, True)
+    later = [planning_jobs(query, True) for _ in range(3)]
+    assert later == [plain] * 3, (analyzed, first, later, plain)
+    # one listing of each of the three tables
+    assert first <= plain + 3, (analyzed, first, plain)
+spark.conf.set("spark.dovetail.enabled", "true")
+assert inputs(query)["sales"]["source"] == "dovetail"
 print("passed")
 """
 

@@ -4,7 +4,6 @@ import java.util.concurrent.{ConcurrentHashMap, ExecutionException, FutureTask, 
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.dovetail.base.FailOpen
-import org.apache.spark.sql.execution.datasources.{FileIndex, PartitioningAwareFileIndex}
 
 /**
  * Runs what may block for ever (a look at a file system, code of the user's) beside the thread that plans, which waits
@@ -112,17 +111,4 @@ object Aside {
 
   /** Places that are remembered before those that answer again are forgotten. */
   private val MostPlaces = 1000
-}
-
-/**
- * Runs what asks an index for its files: in memory where Spark has listed them, else aside, for a listing takes as long
- * as a catalog and a file system like.
- */
-object ListedFiles {
-
-  /** None where the listing takes too long; it goes on, and Spark remembers what it finds. */
-  def apply[A](index: FileIndex)(files: => A): Option[A] = index match {
-    case _: PartitioningAwareFileIndex => Some(files)
-    case _ => Aside(index.rootPaths.headOption.fold("a listing of files")(p => s"the listing of $p"))(_ => files)
-  }
 }

@@ -225,7 +225,7 @@ object TableFooters {
           val plain = Set[Class[_]](classOf[ParquetFileFormat], classOf[OrcFileFormat])(f.fileFormat.getClass)
           for (
             format <- FooterFormat.formatOf(f.fileFormat);
-            files  <- ListedFiles(f.location)(f.location.listFiles(Nil, Nil))
+            files  <- ListedFiles(f.location)
           )
             yield new TableFooters(
               name,
@@ -249,7 +249,7 @@ object TableFooters {
           for {
             (format, conf) <- FooterFormat.formatAndConf(s)
             // predicates on the partitions are computed
-            files <- ListedFiles(s.fileIndex)(s.fileIndex.listFiles(s.partitionFilters.filter(TrialSafe(_)), Nil))
+            files <- ListedFiles(s.fileIndex, s.partitionFilters.filter(TrialSafe(_)))
           } yield new TableFooters(
             name,
             r.output,

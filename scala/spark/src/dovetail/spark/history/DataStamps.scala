@@ -2,12 +2,10 @@ package org.apache.spark.sql.dovetail.history
 
 import java.util.IdentityHashMap
 
-import scala.util.Try
-
 import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
-import org.apache.spark.sql.dovetail.deadline.ListedFiles
+import org.apache.spark.sql.dovetail.deadline.{ListedFiles, TableVersion}
 import org.apache.spark.sql.dovetail.leaf.HiddenRows
 import org.apache.spark.sql.dovetail.report.DataStamp
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
@@ -56,7 +54,7 @@ final class DataStamps {
   }
 
   private def files(index: FileIndex): Option[Data] =
-    ListedFiles(index)(OfFiles(index.listFiles(Nil, Nil).iterator.flatMap(_.files).map(_.fileStatus).toVector))
+    ListedFiles(index).map(all => OfFiles(all.iterator.flatMap(_.files).map(_.fileStatus).toVector))
 }
 
 private object DataStamps {
@@ -94,13 +92,8 @@ private object DataStamps {
   /** A property of Iceberg's tables. */
   private val IcebergSnapshot = "current-snapshot-id"
 
-  /** Delta Lake's indexes of files name the version of the table that they list. */
   private def snapshot(index: FileIndex): Option[Data] =
-    property(index, "version").orElse(property(index, "snapshotAtAnalysis").flatMap(property(_, "version")))
-      .map(version => OfSnapshot(hash(s"${index.rootPaths.mkString(" ")} $version")))
-
-  private def property(of: AnyRef, name: String): Option[AnyRef] =
-    Try(of.getClass.getMethod(name).invoke(of)).toOption.flatMap(Option(_))
+    TableVersion.analyzed(index).map(v => OfSnapshot(hash(s"${v.roots} ${v.table} ${v.version}")))
 
   def hash(text: String): Long = XXH64.hashUTF8String(UTF8String.fromString(text), Seed)
 

@@ -55,7 +55,7 @@ final class StoredTables(session: SparkSession) extends TableStatisticsSource {
       table <- Aside(store.files.place)(_ =>
         store.find(TableKey(relation, files, session.sparkContext.hadoopConfiguration))
       ).flatten
-      now   <- ListedFiles(files.location)(DataFile.filesIn(files.location))
+      now   <- ListedFiles(files.location).map(DataFile.of)
       known <- Aside(store.files.place)(_ => StoredTables.statisticsOf(store, table, now)).flatten
     } yield rows(relation).fold(known)(StoredTables.ofTable(known, table, _))
     found.map(s => if (HiddenRows.possible(files)) s.copy(atMost = true) else s)

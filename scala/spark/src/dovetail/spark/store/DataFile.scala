@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import org.apache.hadoop.fs.Path
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.catalyst.expressions.{Expression, XXH64}
-import org.apache.spark.sql.execution.datasources.FileIndex
+import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory}
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.sql.dovetail.sketch.ColumnSketch
 
@@ -24,7 +24,11 @@ object DataFile {
 
   /** The files of a table, ordered by path; without those of other partitions, where there are filters. */
   def filesIn(index: FileIndex, partitionFilters: Seq[Expression] = Nil): Vector[DataFile] =
-    index.listFiles(partitionFilters, Nil).iterator.flatMap(_.files).map { f =>
+    of(index.listFiles(partitionFilters, Nil))
+
+  /** The files of a listing, ordered by path. */
+  def of(listing: Seq[PartitionDirectory]): Vector[DataFile] =
+    listing.iterator.flatMap(_.files).map { f =>
       val path  = f.getPath.toString.getBytes(UTF_8)
       val named = XXH64.hashUnsafeBytes(path, Platform.BYTE_ARRAY_OFFSET.toLong, path.length, ColumnSketch.Seed)
       DataFile(f.getPath, f.getLen, XXH64.hashLong(f.getModificationTime, XXH64.hashLong(f.getLen, named)))

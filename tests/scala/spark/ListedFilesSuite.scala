@@ -1,0 +1,114 @@
+package org.apache.spark.sql.dovetail
+
+import java.util.concurrent.CountDownLatch
+import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.catalyst.QueryPlanningTracker
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.deadline.{ListedFiles, PlanningTime, TableVersion}
+import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory}
+import org.apache.spark.sql.types.StructType
+
+/** Versions of a table, as Delta Lake's indexes name them. */
+private object VersionedIndex {
+  final case class Metadata(id: String)
+
+  /** A time travel query's index, or one that lists what is the latest version. */
+  final class Latest(at: Path, listing: () => Seq[PartitionDirectory], val isTimeTravelQuery: Boolean)
+      extends VersionedIndex(at, 1L, "t", listing) {
+    def snapshotAtAnalysis: AnyRef = this
+  }
+}
+
+private class VersionedIndex(at: Path, val version: Long, table: String, listing: () => Seq[PartitionDirectory])
+    extends FileIndex {
+  def metadata: VersionedIndex.Metadata = VersionedIndex.Metadata(table)
+
+  override def rootPaths: Seq[Path]                                                                   = Seq(at)
+  override def listFiles(partitions: Seq[Expression], data: Seq[Expression]): Seq[PartitionDirectory] = listing()
+  override def inputFiles: Array[String]                                                              = Array.empty
+  override def refresh(): Unit                                                                        = ()
+  override def sizeInBytes: Long                                                                      = 1L
+  override def partitionSchema: StructType                                                            = new StructType
+}
+
+/** A version of a table is listed once, beside the query that plans, and by one query at a time. */
+class ListedFilesSuite extends DovetailSuite {
+  private val places = new AtomicInteger
+
+  /** A table of its own for each test: listings are remembered. */
+  private def place(): Path = new Path(s"/nowhere/table${places.incrementAndGet()}")
+
+  private def inTime[A](ms: Long)(body: => A): A = withConf(DovetailConf.PlanningMaxMs.key -> ms.toString) {
+    QueryPlanningTracker.withTracker(new QueryPlanningTracker)(PlanningTime.ofQuery(spark.sessionState.conf)(body))
+  }
+
+  private val PatientMs = 60000L
+
+  /** Waited for in full by each query that comes too early. */
+  private val ShortMs = 400L
+
+  test("a version is listed once; another version, table or place, and what is the latest, by themselves") {
+    val (at, other)                    = (place(), place())
+    val listings                       = new AtomicLong
+    val listing                        = () => { listings.incrementAndGet(); Seq.empty[PartitionDirectory] }
+    def listed(index: FileIndex): Long = inTime(PatientMs) {
+      listings.set(0L)
+      for (_ <- 1 to 3) assert(ListedFiles(index).contains(Nil))
+      listings.get
+    }
+    assert(listed(new VersionedIndex(at, 0L, "t", listing)) == 1L)
+    assert(listed(new VersionedIndex(at, 0L, "t", listing)) == 0L)
+    assert(listed(new VersionedIndex(at, 1L, "t", listing)) == 1L)
+    assert(listed(new VersionedIndex(at, 0L, "u", listing)) == 1L)
+    assert(listed(new VersionedIndex(other, 0L, "t", listing)) == 1L)
+    assert(listed(new VersionedIndex.Latest(place(), listing, isTimeTravelQuery = false)) == 3L)
+    assert(listed(new VersionedIndex.Latest(place(), listing, isTimeTravelQuery = true)) == 1L)
+    assert(TableVersion.analyzed(new VersionedIndex(at, 7L, "t", listing)).exists(_.version == 7L))
+  }
+
+  test("a listing that is late is done without, not begun again meanwhile, and there for a later query") {
+    val at       = place()
+    val listings = new AtomicLong
+    val release  = new CountDownLatch(1)
+    val ended    = new CountDownLatch(1)
+    def index    = new VersionedIndex(
+      at,
+      0L,
+      "t",
+      () => {
+        listings.incrementAndGet()
+        release.await()
+        ended.countDown()
+        Nil
+      }
+    )
+    try
+      for (_ <- 1 to 3) inTime(ShortMs) {
+        assert(ListedFiles(index).isEmpty)
+        assert(PlanningTime.takeCuts().exists(_.contains(s"the listing of $at did not answer in time")))
+      }
+    finally release.countDown()
+    ended.await()
+    // the place is avoided until the thread that was left there has gone
+    while (inTime(PatientMs)(ListedFiles(index)).isEmpty) Thread.onSpinWait()
+    assert(listings.get == 1L)
+  }
+
+  test("a listing that fails is no listing, and is tried again") {
+    val at       = place()
+    val listings = new AtomicLong
+    def index    = new VersionedIndex(
+      at,
+      0L,
+      "t",
+      () => if (listings.incrementAndGet() == 1L) throw new IllegalStateException("the log is gone") else Nil
+    )
+    inTime(PatientMs) {
+      assert(intercept[IllegalStateException](ListedFiles(index)).getMessage == "the log is gone")
+      assert(ListedFiles(index).contains(Nil))
+    }
+  }
+}
