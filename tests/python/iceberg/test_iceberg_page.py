@@ -23,8 +23,8 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "install" / "iceberg.md"
 
 QUERIES = """
 for name, rows in (("sales", 20000), ("item", 100), ("store", 10)):
-    spark.sql(f"CREATE TABLE {database}.{name} USING iceberg AS SELECT id, id % 100 AS item_id, id % 10 AS store_id, id % 3 AS g "
-              f"FROM range({rows})")
+    spark.sql(f"CREATE TABLE {database}.{name} USING iceberg AS SELECT id, id % 100 AS item_id, "
+              f"id % 10 AS store_id, id % 3 AS g FROM range({rows})")
 query = (f"SELECT count(*) FROM {database}.item i JOIN {database}.sales s ON s.item_id = i.id "
          f"JOIN {database}.store t ON s.store_id = t.id WHERE t.g = 1")
 groups = dovetail.explain(query, spark).to_dict()["groups"]
