@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail
 
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
+import org.apache.spark.sql.catalyst.plans.logical.{Join, ReturnAnswer}
 import org.apache.spark.sql.dovetail.plan.{JoinFailure, JoinFailures}
 import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
 import org.apache.spark.sql.execution.SparkPlan
@@ -70,6 +71,16 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
       assert(joins(selective).map(_.take(9)) == Seq("broadcast"))
       sameAnswer(selective, reorders = false)
       assert(explained(selective).contains("the written order with other broadcasts"), explained(selective))
+    }
+  }
+
+  test("the choice stays where a rule of Spark that comes later builds the join anew") {
+    withThreshold(threshold.toLong, off) {
+      val optimized = dovetail(on = true)(spark.sql(selective).queryExecution.optimizedPlan)
+      // as RemoveRedundantAliases does, in the batch that rewrites subqueries
+      val anew = optimized.collectFirst { case j: Join => Join(j.left, j.right, j.joinType, j.condition, j.hint) }.get
+      val planned = spark.sessionState.planner.plan(ReturnAnswer(anew)).next()
+      assert(planned.exists(_.isInstanceOf[BroadcastHashJoinExec]), planned)
     }
   }
 

@@ -5,7 +5,6 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.execution.adaptive.{
   BroadcastQueryStageExec,
@@ -18,8 +17,8 @@ import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
  * How a join is done, where we know better than Spark:
  *
  *  - Broadcasts that the search decided on: of a small side that Spark cannot see to be small, because without column
- *    statistics of its own it takes the size of a join for the product of its inputs. The decision lies on the join as
- *    a tag.
+ *    statistics of its own it takes the size of a join for the product of its inputs. The join carries the
+ *    decision ([[JoinDecision]]).
  *  - Hash tables instead of two sorts, once both inputs of a shuffled join are exchanged and counted
  *    ([[ExchangedInputs]]).
  *
@@ -54,9 +53,7 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
 
   /** Sides that Spark is to be kept from broadcasting, until they have been computed: then it knows their bytes. */
   private def heavySides(j: Join): Vector[BuildSide] =
-    j.getTagValue(JoinChoice.NoBroadcast).getOrElse(Vector.empty).filterNot(side =>
-      computed(JoinChoice.input(j, side)).isDefined
-    )
+    JoinDecision.kept(j).filterNot(side => computed(JoinChoice.input(j, side)).isDefined)
 
   private def withoutBroadcast(j: Join, sides: Vector[BuildSide]): Seq[SparkPlan] = {
     def hint(side: BuildSide) = if (sides.contains(side)) Some(HintInfo(strategy = Some(NO_BROADCAST_HASH))) else None
@@ -64,7 +61,7 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
   }
 
   private def broadcastSide(j: Join): Option[BuildSide] =
-    j.getTagValue(JoinChoice.Tag).filter(side =>
+    JoinDecision.broadcast(j).filter(side =>
       JoinChoice.builds(j.joinType, side) && !provenLarge(JoinChoice.input(j, side))
     )
 
@@ -88,12 +85,6 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
 }
 
 object JoinChoice {
-
-  /** The side to broadcast. */
-  val Tag: TreeNodeTag[BuildSide] = TreeNodeTag[BuildSide]("dovetail.broadcast")
-
-  /** Sides that Spark takes for small, and that take more memory than there is for a broadcast. */
-  val NoBroadcast: TreeNodeTag[Vector[BuildSide]] = TreeNodeTag[Vector[BuildSide]]("dovetail.noBroadcast")
 
   def side(method: JoinMethod): Option[BuildSide] = method match {
     case JoinMethod.BroadcastLeft  => Some(BuildLeft)

@@ -75,7 +75,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   def failedBefore(plan: LogicalPlan): Vector[String] =
     if (JoinFailures(session).isEmpty) Vector.empty
     else plan.collect { case j: Join =>
-      j.getTagValue(JoinChoice.Tag).flatMap(s =>
+      JoinDecision.broadcast(j).flatMap(s =>
         FailedJoins.reason(ChosenJoin(ChosenJoin.Broadcast, JoinChoice.input(j, s)), session)
       )
     }

@@ -58,15 +58,12 @@ final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicate
         case Some(o) =>
           if (step.swapped) operator(group.operators(o.index), b, a) else operator(group.operators(o.index), a, b)
       }
-      broadcast(left ++ right).map(side => if (swapped) JoinChoice.other(side) else side).foreach(join.setTagValue(
-        JoinChoice.Tag,
-        _
-      ))
+      val side = broadcast(left ++ right).map(s => if (swapped) JoinChoice.other(s) else s)
       val kept = Vector(l -> a, r -> b).collect {
         case (input, plan) if heavy(input) => if (plan eq join.left) BuildLeft else BuildRight
       }
-      if (kept.nonEmpty) join.setTagValue(JoinChoice.NoBroadcast, kept)
-      if (step.operator.isEmpty) join else filtered(others(left, right), join)
+      val decided = if (side.isEmpty && kept.isEmpty) join else join.copy(hint = JoinDecision.hint(side, kept))
+      if (step.operator.isEmpty) decided else filtered(others(left, right), decided)
   }
 
   private def heavy(input: Shape): Boolean = input match {

@@ -107,8 +107,7 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
       val (table, names) = copied(r.table)
       statistics.learnCopy(r.table, table)
       val join = semiJoin(r.aggregate.child, r.key, table, names(r.partner))
-      join.setTagValue(JoinChoice.Tag, BuildRight)
-      plan.withNewChildren(Seq(join))
+      plan.withNewChildren(Seq(join.copy(hint = JoinDecision.hint(Some(BuildRight)))))
     } else plan.mapChildren(reduced(_, r))
 
   private def note(group: JoinGroup, r: Reduction): String = {

@@ -113,10 +113,10 @@ object SparedInputs {
   private def buildSide(j: Join): Option[BuildSide] = {
     def broadcast(side: BuildSide) =
       JoinChoice.builds(if (j.joinType.isInstanceOf[InnerLike]) Inner else j.joinType, side) &&
-        !j.getTagValue(JoinChoice.NoBroadcast).exists(_.contains(side)) &&
+        !JoinDecision.kept(j).contains(side) &&
         SparkBroadcast(JoinChoice.input(j, side), j.conf.autoBroadcastJoinThreshold)
     if (!hasKeys(j)) None
-    else j.getTagValue(JoinChoice.Tag).orElse {
+    else JoinDecision.broadcast(j).orElse {
       (broadcast(BuildLeft), broadcast(BuildRight)) match {
         case (true, true)  => Some(if (j.right.stats.sizeInBytes <= j.left.stats.sizeInBytes) BuildRight else BuildLeft)
         case (left, right) => if (left) Some(BuildLeft) else if (right) Some(BuildRight) else None

@@ -1,0 +1,29 @@
+package org.apache.spark.sql.dovetail.plan
+
+import org.apache.spark.sql.catalyst.optimizer.BuildSide
+import org.apache.spark.sql.catalyst.plans.logical.{HintInfo, Join, JoinHint}
+
+/**
+ * What was decided about a join when its group was ordered, for [[JoinChoice]], which plans it later.
+ *
+ * It travels in the join's hint, without a strategy of Spark's own: that stays free for a user's hint and for adaptive
+ * execution. It is not a tag of the node, because rules that come after ours build joins anew (`RemoveRedundantAliases`,
+ * `PushPredicateThroughJoin` of the batch that rewrites subqueries) and hand on the hint alone.
+ *
+ * @param broadcast the side to broadcast
+ * @param kept      sides that Spark takes for small, and that take more memory than there is for a broadcast
+ */
+final class JoinDecision private (val broadcast: Option[BuildSide], val kept: Vector[BuildSide])
+    extends HintInfo(None)
+
+object JoinDecision {
+
+  def hint(broadcast: Option[BuildSide], kept: Vector[BuildSide] = Vector.empty): JoinHint =
+    JoinHint(Some(new JoinDecision(broadcast, kept)), None)
+
+  def broadcast(join: Join): Option[BuildSide] = of(join).flatMap(_.broadcast)
+
+  def kept(join: Join): Vector[BuildSide] = of(join).fold(Vector.empty[BuildSide])(_.kept)
+
+  private def of(join: Join): Option[JoinDecision] = join.hint.leftHint.collect { case d: JoinDecision => d }
+}
