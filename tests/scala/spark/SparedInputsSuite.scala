@@ -56,4 +56,28 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
       }
     }
   }
+
+  test("a key that may fail stays behind the product with a table that has no files") {
+    spark.sql("CREATE TABLE nothing (k INT, v INT, d STRING) USING parquet")
+    try withConf(
+        "spark.sql.autoBroadcastJoinThreshold" -> "-1",
+        "spark.sql.adaptive.enabled"           -> "false",
+        "spark.sql.ansi.enabled"               -> "true",
+        "spark.sql.crossJoin.enabled"          -> "true",
+        "spark.dovetail.reorder.minGain"       -> "0"
+      ) {
+        def over(key: String) =
+          "SELECT count(*), max(many.t) FROM few, words, nothing, many WHERE nothing.k = many.j " +
+            s"AND nothing.v <> words.j AND $key = few.k GROUP BY words.k"
+        val fails = over("length(elt(words.j, 'a', 'bb', 'ccc'))")
+        assert(dovetail(on = false)(answer(fails)).isEmpty)
+        dovetail(on = true) {
+          assert(answer(fails).isEmpty)
+          val reasons = traced(fails)._2.groups.map(_.reason)
+          assert(reasons.exists(_.contains("words) may fail, by ")), reasons)
+          assert(!traced(over("length(concat(words.name, 'a'))"))._2.groups.exists(_.reason.contains("may fail")))
+        }
+      }
+    finally spark.sql("DROP TABLE nothing")
+  }
 }

@@ -1,43 +1,68 @@
 package dovetail.kernel.size
 
-import scala.collection.mutable
-
-import dovetail.kernel.profile.RelationSample
+import dovetail.kernel.profile.{KeyColumn, RelationSample}
 import dovetail.kernel.size.KeyGroups._
 
 /**
- * The rows of one sample by the key of one or several classes together: group numbers instead of values, so that joins
- * of samples are loops over arrays.
+ * The kept rows of one sample by the key of one or several classes together: group numbers instead of values, so that
+ * joins of samples are loops over arrays. Groups are those of the whole sample; where no row is kept they are empty.
  *
  * @param classes the classes that make the key, ascending
  */
 final private[size] class KeyGroups(sample: RelationSample, classes: Array[Int]) {
-  private val numbers = new mutable.LongMap[Int](math.max(sample.rows, 16))
+  private val column = columnOf(sample, classes)
 
-  /** Per row its group, [[Null]] for rows that have no partner. */
-  val ofRow: Array[Int] = {
-    val keys = keysOf(sample, classes)
-    keys.map(k =>
-      if (k == RelationSample.NullKey) Null else { val next = numbers.size; numbers.getOrElseUpdate(k, next) }
-    )
-  }
-  val count: Int           = numbers.size
-  val sizes: Array[Double] = { val s = new Array[Double](count); ofRow.foreach(g => if (g >= 0) s(g) += 1.0); s }
+  /** Numbers that groups have. */
+  val numbers: Int = column.keys.length
+
+  private val counts = Counts(column, sample.kept)
+  import counts.{first, last, sizes}
+
+  /** Groups that are not empty. */
+  def count: Int = counts.filled
+
+  /** Rows in groups. */
+  def drawn: Double = counts.rows
+
+  /** The sum of the squares of the groups' rows. */
+  def squares: Double = counts.squares
+
+  /** Rows of the largest group. */
+  def largest: Double = counts.largest
+
+  // whether the keys lie on a line, so that others may be beyond their range
+  private val onLine = classes.length == 1 && sample.ordered(classes(0)) && count > 0
 
   /** The range of the keys, where they lie on a line. */
-  val line: Option[(Long, Long)] =
-    if (classes.length == 1 && sample.ordered(classes(0)) && count > 0)
-      Some((numbers.keysIterator.min, numbers.keysIterator.max))
-    else None
+  def line: Option[(Long, Long)] = if (onLine) Some((column.keys(first), column.keys(last))) else None
+
+  /** The group of a kept row, [[Null]] for one that has no partner. */
+  def ofRow(row: Int): Int = { val g = column.codes(sample.kept(row)); if (g == KeyColumn.Null) Null else g }
 
   /**
-   * Per row of another sample the group with its key; [[Unseen]] and [[Outside]] (beyond the range of the keys) where
-   * there is none.
+   * Per kept row of another sample the group with its key; [[Unseen]] and [[Outside]] (beyond the range of the keys)
+   * where there is none.
    */
-  def find(other: RelationSample): Array[Int] = keysOf(other, classes).map { k =>
-    if (k == RelationSample.NullKey) Null
-    else numbers.getOrElse(k, if (line.exists { case (low, high) => k < low || k > high }) Outside else Unseen)
+  def find(other: RelationSample): Array[Int] = {
+    val theirs = columnOf(other, classes)
+    val places = sample.memo.places(theirs, column)
+    val groups = new Array[Int](other.kept.length)
+    var i      = 0
+    while (i < groups.length) {
+      val code = theirs.codes(other.kept(i))
+      groups(i) = if (code == KeyColumn.Null) Null else groupAt(places(code))
+      i += 1
+    }
+    groups
   }
+
+  private def groupAt(place: Int): Int =
+    if (place >= 0) {
+      if (sizes(place) > 0) place else if (onLine && (place < first || place > last)) Outside else Unseen
+    } else {
+      val less = -place - 1
+      if (onLine && (less <= first || less > last)) Outside else Unseen
+    }
 }
 
 private[size] object KeyGroups {
@@ -45,17 +70,52 @@ private[size] object KeyGroups {
   val Outside = -2
   val Null    = -3
 
-  private def keysOf(sample: RelationSample, classes: Array[Int]): Array[Long] =
-    if (classes.length == 1) sample.keys(classes(0))
-    else {
-      val parts = classes.map(sample.keys)
-      Array.tabulate(sample.rows) { row =>
-        var key = 0L
-        var i   = 0
-        while (i < parts.length && key != RelationSample.NullKey) {
-          key = RelationSample.together(key, parts(i)(row)); i += 1
+  /**
+   * Kept rows per group, and what follows of them.
+   *
+   * @param filled  groups that are not empty
+   * @param rows    rows in groups
+   * @param squares sum of the squares of the sizes
+   * @param first   the least group that is not empty, -1 without one
+   * @param last    the greatest
+   */
+  final private class Counts(
+      val sizes: Array[Int],
+      val filled: Int,
+      val rows: Double,
+      val squares: Double,
+      val largest: Double,
+      val first: Int,
+      val last: Int
+  )
+
+  private object Counts {
+
+    /** One loop over local variables, for it runs as often as anything in planning. */
+    def apply(column: KeyColumn, kept: Array[Int]): Counts = {
+      val codes              = column.codes
+      val sizes              = new Array[Int](column.keys.length)
+      var i, filled, largest = 0
+      var rows, squares      = 0L
+      var (first, last)      = (Int.MaxValue, -1)
+      while (i < kept.length) {
+        val g = codes(kept(i))
+        if (g >= 0) {
+          val n = sizes(g) + 1
+          sizes(g) = n
+          if (n == 1) filled += 1
+          if (n > largest) largest = n
+          if (g < first) first = g
+          if (g > last) last = g
+          rows += 1L
+          squares += 2L * n - 1L
         }
-        key
+        i += 1
       }
+      new Counts(sizes, filled, rows.toDouble, squares.toDouble, largest.toDouble, if (last < 0) -1 else first, last)
     }
+  }
+
+  private def columnOf(sample: RelationSample, classes: Array[Int]): KeyColumn =
+    if (classes.length == 1) sample.keys(classes(0)) else sample.memo.together(classes.toVector.map(sample.keys))
 }

@@ -93,7 +93,7 @@ final class SampleJoins(graph: JoinGraph) {
   /** Rows of one key of a class at most, where the relation's sample is all of it. */
   def degree(relation: Int, of: Int): Option[Double] =
     if (!covered.contains(relation) || !samples(relation).complete || !classesOf(relation).contains(of)) None
-    else Some(groupsOf(Node(relation, Vector(of), Vector.empty)).sizes.foldLeft(1.0)(math.max))
+    else Some(math.max(1.0, groupsOf(Node(relation, Vector(of), Vector.empty)).largest))
 
   /** Share of the rows of `left` with a partner in `right`, if both are covered and joined by classes. */
   def partnered(left: Int, right: Int): Option[Double] =
@@ -174,10 +174,7 @@ final class SampleJoins(graph: JoinGraph) {
   private def counted(tree: Vector[Edge]): Double = {
     def node(edge: Edge): Node = Node(edge.relation, edge.classes, tree.filter(_.parent == edge.relation).map(node))
     val trees                  = tree.filter(_.parent == NoParent).map { root =>
-      val weights = weighted(node(root))
-      var sum     = 0.0
-      weights.foreach(sum += _)
-      sum * rows(root.relation) / samples(root.relation).rows
+      total(weighted(node(root))) * rows(root.relation) / samples(root.relation).rows
     }
     math.min(trees.product * unenforced(tree), Estimate.Ceiling)
   }
@@ -217,7 +214,7 @@ final class SampleJoins(graph: JoinGraph) {
 
   private def messageOf(node: Node): Message = {
     val (sample, keys, weights) = (samples(node.relation), groupsOf(node), weighted(node))
-    val sums                    = new Array[Double](keys.count)
+    val sums                    = new Array[Double](keys.numbers)
     var i                       = 0
     while (i < weights.length) { val g = keys.ofRow(i); if (g >= 0) sums(g) += weights(i); i += 1 }
     val message = if (sample.complete) Message(sums, 0.0, 0.0, 0.0) else smoothed(node, sample, keys, sums)
@@ -227,14 +224,14 @@ final class SampleJoins(graph: JoinGraph) {
   }
 
   private def smoothed(node: Node, sample: RelationSample, keys: KeyGroups, sums: Array[Double]): Message = {
-    val drawn = keys.sizes.sum
+    val drawn = keys.drawn
     if (drawn == 0.0) Message(sums, 0.0, 0.0, 0.0)
     else {
       val domain   = math.max(domainWithin(node, keys), keys.count.toDouble)
       val mean     = drawn / domain
-      val variance = keys.sizes.iterator.map(s => s * s).sum / domain - mean * mean
+      val variance = keys.squares / domain - mean * mean
       val shape    = if (variance > mean) math.min(mean * mean / (variance - mean), MaxShape) else MaxShape
-      val weight   = sums.sum / drawn
+      val weight   = total(sums) / drawn
       val fraction = sample.fraction
       val rate     = fraction + shape * fraction / mean
       // beyond the least and the greatest of n draws lies one part in n + 1 on either side
@@ -279,6 +276,9 @@ private[size] object SampleJoins {
     def scaled(by: Double): Message =
       if (by == 1.0) this else Message(seen.map(_ * by), unseen * by, outside * by, hidden)
   }
+
+  /** Without boxes, which `sum` makes. */
+  def total(values: Array[Double]): Double = { var t = 0.0; values.foreach(t += _); t }
 
   /** No relation. */
   val NoParent = -1

@@ -16,6 +16,8 @@ import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText}
  * input that may throw ([[StartOrder]]) is still behind all broadcasts that spare it in the written plan: behind the same
  * relations, or behind more of them whose rows are all joined with theirs.
  *
+ * A Cartesian product reads nothing either where one side is a table without files, for it has no partition then.
+ *
  * It is about what happens in every run. Where both sides are exchanged, both are read, or which of them ends first is
  * a race.
  *
@@ -24,14 +26,14 @@ import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText}
 final class SparedInputs(leaves: Vector[LogicalPlan]) {
   import SparedInputs._
 
-  private val fragile = leaves.map(failing)
-
   private lazy val leafOf: Map[ExprId, Int] = leaves.zipWithIndex.flatMap { case (leaf, i) =>
     leaf.collectLeaves().flatMap(_.output).map(_.exprId -> i)
   }.toMap
 
   /** An input that would be read in the new plan where it is not in the written one, and why that matters. */
-  def exposed(written: LogicalPlan, rebuilt: => LogicalPlan, names: Vector[String]): Option[String] =
+  def exposed(written: LogicalPlan, rebuilt: => LogicalPlan, names: Vector[String]): Option[String] = {
+    val keys    = failingKeys(written)
+    val fragile = leaves.indices.map(i => failing(leaves(i)).orElse(keys.get(i)))
     if (fragile.forall(_.isEmpty)) None
     else {
       val before = shields(written).filter { case (i, s) => fragile(i).nonEmpty && s.nonEmpty }
@@ -46,6 +48,21 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
         }.headOption
       }
     }
+  }
+
+  /** Per leaf a join key of it that may throw: it is computed for each row of its side, partner or not. */
+  private def failingKeys(written: LogicalPlan): Map[Int, Expression] = written.collect { case j: Join =>
+    for {
+      conjunct <- j.condition.toSeq.flatMap(Conjuncts(_))
+      key      <- conjunct match {
+        case EqualTo(a, b)       => Seq(a, b)
+        case EqualNullSafe(a, b) => Seq(a, b)
+        case _                   => Nil
+      }
+      if throws(key)
+      leaf <- key.references.flatMap(a => leafOf.get(a.exprId))
+    } yield leaf -> key
+  }.flatten.toMap
 
   /** Per leaf of the group the broadcasts that are empty first. */
   private def shields(plan: LogicalPlan): Map[Int, Vector[Shield]] = {
@@ -56,9 +73,11 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
         p match {
           case j: Join =>
             buildSide(j) match {
-              case Some(BuildLeft)  => walk(j.left, Vector.empty); walk(j.right, behind ++ shield(j, BuildLeft))
-              case Some(BuildRight) => walk(j.right, Vector.empty); walk(j.left, behind ++ shield(j, BuildRight))
-              case None             => j.children.foreach(walk(_, Vector.empty))
+              case Some(BuildLeft)      => walk(j.left, Vector.empty); walk(j.right, behind ++ shield(j, BuildLeft))
+              case Some(BuildRight)     => walk(j.right, Vector.empty); walk(j.left, behind ++ shield(j, BuildRight))
+              case None if isProduct(j) =>
+                walk(j.left, behind ++ product(j.right)); walk(j.right, behind ++ product(j.left))
+              case None => j.children.foreach(walk(_, Vector.empty))
             }
           case _: Project | _: Filter => walk(p.children.head, behind)
           case other                  => other.children.foreach(walk(_, Vector.empty))
@@ -76,7 +95,18 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
       case LeftSemi     => side == BuildRight
       case _            => false
     }
-    if (spares) Some(Shield(of(build), needed(build))) else None
+    if (spares) Some(Shield(of(build), needed(build), ofFiles = false)) else None
+  }
+
+  /** Without a partition on one side, a product has none, and what the other side is computed from is not computed. */
+  private def product(side: LogicalPlan): Option[Shield] =
+    if (partitionsOfFiles(side)) Some(Shield(of(side), of(side), ofFiles = true)) else None
+
+  private def partitionsOfFiles(plan: LogicalPlan): Boolean = plan match {
+    case _: LeafNode            => true
+    case _: Project | _: Filter => partitionsOfFiles(plan.children.head)
+    case j: Join                => isProduct(j) && j.children.forall(partitionsOfFiles)
+    case _                      => false
   }
 
   private def of(plan: LogicalPlan): Set[Int] =
@@ -100,29 +130,35 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
 object SparedInputs {
 
   /**
-   * A broadcast input.
+   * An input that spares another one: it is broadcast, or makes a product with it.
    *
    * @param leaves of it
-   * @param needed those of them without whose rows it is empty
+   * @param needed  those of them without whose rows it is empty
+   * @param ofFiles it has no partition where a table has no file, and only that spares
    */
-  final private case class Shield(leaves: Set[Int], needed: Set[Int]) {
-    def covers(that: Shield): Boolean = leaves == that.leaves || that.leaves.subsetOf(needed)
+  final private case class Shield(leaves: Set[Int], needed: Set[Int], ofFiles: Boolean) {
+    def covers(that: Shield): Boolean =
+      ofFiles == that.ofFiles && (leaves == that.leaves || that.leaves.subsetOf(needed))
   }
 
   /** The side that is broadcast: by our choice, or by Spark's, which goes by sizes. None where both are read. */
-  private def buildSide(j: Join): Option[BuildSide] = {
-    def broadcast(side: BuildSide) =
-      JoinChoice.builds(if (j.joinType.isInstanceOf[InnerLike]) Inner else j.joinType, side) &&
-        !JoinDecision.kept(j).contains(side) &&
-        SparkBroadcast(JoinChoice.input(j, side), j.conf.autoBroadcastJoinThreshold)
+  private def buildSide(j: Join): Option[BuildSide] =
     if (!hasKeys(j)) None
     else JoinDecision.broadcast(j).orElse {
-      (broadcast(BuildLeft), broadcast(BuildRight)) match {
+      (broadcasts(j, BuildLeft), broadcasts(j, BuildRight)) match {
         case (true, true)  => Some(if (j.right.stats.sizeInBytes <= j.left.stats.sizeInBytes) BuildRight else BuildLeft)
         case (left, right) => if (left) Some(BuildLeft) else if (right) Some(BuildRight) else None
       }
     }
-  }
+
+  private def broadcasts(j: Join, side: BuildSide): Boolean =
+    JoinChoice.builds(if (j.joinType.isInstanceOf[InnerLike]) Inner else j.joinType, side) &&
+      !JoinDecision.kept(j).contains(side) &&
+      SparkBroadcast(JoinChoice.input(j, side), j.conf.autoBroadcastJoinThreshold)
+
+  /** Every row with every row, neither side broadcast. */
+  private def isProduct(j: Join): Boolean = j.joinType.isInstanceOf[InnerLike] && !hasKeys(j) &&
+    JoinDecision.broadcast(j).isEmpty && !broadcasts(j, BuildLeft) && !broadcasts(j, BuildRight)
 
   /** Without an equality between its sides a join is no hash join, and its other side is read. */
   private def hasKeys(j: Join): Boolean = {

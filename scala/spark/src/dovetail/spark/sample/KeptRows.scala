@@ -1,9 +1,11 @@
 package org.apache.spark.sql.dovetail.sample
 
-import org.apache.spark.sql.catalyst.expressions.{BasePredicate, BoundReference, Expression}
+import dovetail.kernel.profile.{KeyColumn, RelationSample}
+import org.apache.spark.sql.catalyst.expressions.{BasePredicate, Expression}
 import org.apache.spark.sql.dovetail.base.BoundedCache
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime, TimeIsUp}
+import org.apache.spark.sql.dovetail.predicates.JoinKeys
 import org.apache.spark.sql.dovetail.table.TableSample
 
 /**
@@ -13,24 +15,20 @@ import org.apache.spark.sql.dovetail.table.TableSample
  */
 private[sample] object KeptRows {
 
-  /** Results that are remembered: those of a few dozen queries, at most 80 kB each. */
-  private val Remembered = 512L
+  /** Bytes of results that are remembered: of 400 predicates that keep half of 20,000 rows, and of more that keep less. */
+  private val Remembered = 16L * 1024 * 1024
 
-  final private case class Key(table: TableSampleId, condition: Expression, of: Int)
-
-  /** Samples are large: they are the same if they are the same object. */
-  final private class TableSampleId(val table: TableSample) {
-    override def equals(that: Any): Boolean = that match { case t: TableSampleId => t.table eq table; case _ => false }
-    override def hashCode: Int              = System.identityHashCode(table)
-  }
+  final private case class Key(table: Long, condition: Expression, of: Int)
 
   /**
    * @param kept none where it was in vain
    * @param tried nanoseconds that it has had
    */
-  final private class Result(val rows: Array[Int], val kept: Option[Array[Int]], val tried: Long)
+  final private class Result(val rows: Array[Int], val kept: Option[Array[Int]], val tried: Long) {
+    def bytes: Long = Overhead + kept.fold(0L)(k => if (k eq rows) 0L else k.length.toLong * Integer.BYTES)
+  }
 
-  private val results = new BoundedCache[Key, Result]("predicates on rows", Remembered)(_ => 1L)
+  private val results = new BoundedCache[Key, Result]("predicates on rows", Remembered)(_.bytes)
 
   /**
    * Those of `rows` for which the predicate is true; None where it throws, as a cast or a user's function may, or where
@@ -41,7 +39,7 @@ private[sample] object KeptRows {
       rows: Array[Int],
       condition: Expression
   )(predicate: => BasePredicate): Option[Array[Int]] = {
-    val key   = Key(new TableSampleId(table), condition.canonicalized, java.util.Arrays.hashCode(rows))
+    val key   = Key(table.id, condition.canonicalized, java.util.Arrays.hashCode(rows))
     val known = results.get(key).orNull
     if (
       known != null && java.util.Arrays.equals(
@@ -57,16 +55,22 @@ private[sample] object KeptRows {
           test.initialize(0)
           inTime(condition, until => rows.filter(i => { check(until); test.eval(table.rows(i)) }))
         } catch { case Survivable(_) => None }
-      results.put(key, new Result(rows, tried, System.nanoTime() - start))
-      tried
+      val kept = tried.map(k => if (k.length == rows.length) rows else k)
+      results.put(key, new Result(rows, kept, System.nanoTime() - start))
+      kept
     }
   }
 
-  /** The values of an expression, as keys; None where time does not suffice. It may throw. */
-  def values(table: TableSample, rows: Array[Int], e: Expression)(key: Any => Long): Option[Array[Long]] = e match {
-    case _: BoundReference => Some(rows.map(i => key(e.eval(table.rows(i)))))
-    case _                 => inTime(e, until => rows.map(i => { check(until); key(e.eval(table.rows(i))) }))
-  }
+  /** The values of an expression in these rows, as keys; None where time does not suffice. It may throw. */
+  def keys(table: TableSample, rows: Array[Int], e: Expression, key: JoinKeys): Option[KeyColumn] =
+    SampleKeys.ofColumn(table, e, key).orElse(inTime(
+      e,
+      until => {
+        val values = Array.fill(table.rows.length)(RelationSample.NullKey)
+        rows.foreach { i => check(until); values(i) = key(e.eval(table.rows(i))) }
+        KeyColumn(values)
+      }
+    ))
 
   private def inTime[A](e: Expression, body: Long => A): Option[A] = {
     val what = s"the rows of a sample for ${shortened(e)}"
@@ -79,6 +83,9 @@ private[sample] object KeptRows {
   private def shortened(condition: Expression): String = {
     val text = condition.toString; if (text.length <= Shown) text else text.take(Shown) + "…"
   }
+
+  /** Bytes of a result without its rows: a predicate's tree, mostly. */
+  private val Overhead = 2048L
 
   /** What was in vain is tried again in so many times the time that it had. */
   private val WorthMore = 16L

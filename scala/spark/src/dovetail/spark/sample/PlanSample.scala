@@ -97,18 +97,17 @@ final class PlanSample private (
     ) None
     else
       try {
-        val values = columns.map { case (c, e, key) =>
-          KeptRows.values(table, rows, e.get)(key.get.apply(_)).map(c -> _)
-        }
+        val values = columns.map { case (c, e, key) => KeptRows.keys(table, rows, e.get, key.get).map(c -> _) }
         if (values.exists(_.isEmpty)) None
         else
           Some(
             RelationSample(
               complete,
-              rows.length,
+              rows,
               math.min(1.0, table.rows.length.toDouble / of / table.of),
               values.flatten.toMap,
-              columns.collect { case (c, _, Some(key)) if key.ordered => c }.toSet
+              columns.collect { case (c, _, Some(key)) if key.ordered => c }.toSet,
+              SampleKeys
             )
           )
       } catch { case Survivable(_) => None } // a value that the key's cast does not take: the query will say so
@@ -147,7 +146,7 @@ object PlanSample {
       AttributeMap(output.flatMap(a =>
         named.get(a.name).filter(_.dataType == a.dataType).map(b => a -> (b: Expression))
       )),
-      Array.range(0, table.rows.length),
+      table.all,
       Vector.empty,
       fresh
     )

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.table
 
 import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicLong
 
 import dovetail.kernel.profile.{DistinctInSample, Frequencies, FrequentValue, RelationSample}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -118,6 +119,13 @@ final case class TableSample(
     of: Long,
     clusters: Vector[Int] = Vector.empty
 ) {
+
+  /** Tells samples apart where results are kept, which must not keep the rows. */
+  val id: Long = TableSample.ids.getAndIncrement()
+
+  /** The numbers of all rows. */
+  lazy val all: Array[Int] = Array.range(0, rows.length)
+
   private val joint = new ConcurrentHashMap[Vector[Int], java.lang.Double]
 
   /**
@@ -140,4 +148,8 @@ final case class TableSample(
         }
       ))
   }
+}
+
+object TableSample {
+  private val ids = new AtomicLong
 }
