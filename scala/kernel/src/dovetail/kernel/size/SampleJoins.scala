@@ -118,13 +118,18 @@ final class SampleJoins(graph: JoinGraph) {
   private def partnered(left: Int, right: Int, keys: Vector[Int]): Double = {
     val node    = Node(right, keys, Vector.empty)
     val message = messageOf(node)
-    val found   = groupsOf(node).find(samples(left)).iterator.map {
-      case KeyGroups.Null    => 0.0
-      case KeyGroups.Unseen  => message.hidden
-      case KeyGroups.Outside => math.min(message.hidden, message.outside)
-      case _                 => 1.0
+    val found   = groupsOf(node).find(samples(left))
+    var (i, n)  = (0, 0.0)
+    while (i < found.length) {
+      n += (
+        if (found(i) >= 0) 1.0
+        else if (found(i) == KeyGroups.Unseen) message.hidden
+        else if (found(i) == KeyGroups.Outside) math.min(message.hidden, message.outside)
+        else 0.0
+      )
+      i += 1
     }
-    found.sum / samples(left).rows
+    n / samples(left).rows
   }
 
   /**
@@ -188,23 +193,15 @@ final class SampleJoins(graph: JoinGraph) {
 
   /** Per row of the node's sample the number of combinations of the relations below that it joins with. */
   private def weighted(node: Node): Array[Double] = {
-    val weights = Array.fill(samples(node.relation).rows)(1.0)
+    val weights = new Array[Double](samples(node.relation).rows)
+    java.util.Arrays.fill(weights, 1.0)
     node.children.foreach { child =>
       val message = messages.getOrElseUpdate(child, messageOf(child))
       val partner = found.getOrElseUpdate(
         (node.relation, child.relation, child.classes),
         groupsOf(child).find(samples(node.relation))
       )
-      var i = 0
-      while (i < weights.length) {
-        weights(i) *= (partner(i) match {
-          case KeyGroups.Null    => 0.0
-          case KeyGroups.Unseen  => message.unseen
-          case KeyGroups.Outside => message.outside
-          case group             => message.seen(group)
-        })
-        i += 1
-      }
+      message.multiply(weights, partner)
     }
     weights
   }
@@ -238,7 +235,7 @@ final class SampleJoins(graph: JoinGraph) {
       val beyond = 2.0 / (drawn + 1.0) * (drawn / fraction) / math.max(domainOf(node.classes.head) - domain, domain)
       val hidden = -math.expm1(-shape * math.log1p((1.0 - fraction) / rate))
       Message(
-        sums.map(s => (s + shape * weight) / rate),
+        changed(sums)(s => (s + shape * weight) / rate),
         shape * weight / rate,
         math.min(beyond, mean / fraction) * weight,
         hidden
@@ -274,11 +271,40 @@ private[size] object SampleJoins {
    */
   final case class Message(seen: Array[Double], unseen: Double, outside: Double, hidden: Double) {
     def scaled(by: Double): Message =
-      if (by == 1.0) this else Message(seen.map(_ * by), unseen * by, outside * by, hidden)
+      if (by == 1.0) this else Message(changed(seen)(_ * by), unseen * by, outside * by, hidden)
+
+    /** Each row's weight times the combinations of its partner's key. */
+    def multiply(weights: Array[Double], partner: Array[Int]): Unit = {
+      val keys = seen
+      var i    = 0
+      while (i < weights.length) {
+        val group = partner(i)
+        weights(i) *= (
+          if (group >= 0) keys(group)
+          else if (group == KeyGroups.Unseen) unseen
+          else if (group == KeyGroups.Outside) outside
+          else 0.0
+        )
+        i += 1
+      }
+    }
   }
 
-  /** Without boxes, which `sum` makes. */
-  def total(values: Array[Double]): Double = { var t = 0.0; values.foreach(t += _); t }
+  // without boxes, which `sum` and `map` make
+
+  def total(values: Array[Double]): Double = {
+    var t = 0.0
+    var i = 0
+    while (i < values.length) { t += values(i); i += 1 }
+    t
+  }
+
+  def changed(values: Array[Double])(f: Double => Double): Array[Double] = {
+    val result = new Array[Double](values.length)
+    var i      = 0
+    while (i < values.length) { result(i) = f(values(i)); i += 1 }
+    result
+  }
 
   /** No relation. */
   val NoParent = -1

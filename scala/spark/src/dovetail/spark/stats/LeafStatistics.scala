@@ -213,7 +213,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
           rows = Some(table.rows.toDouble),
           min = c.min.flatMap(Values.number(_)),
           max = c.max.flatMap(Values.number(_)),
-          histogram = if (histograms && c.quantiles.size > 1) Some(equiDepth(c)) else None,
+          histogram = if (histograms && c.quantiles.size > 1) Some(c.histogram) else None,
           width = Some(width(a.dataType, c, table.fresh))
         ) match {
           case (column, faults) =>
@@ -241,13 +241,6 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       Source.Collected
     )
     else Width.unknown(c.width)
-
-  private def equiDepth(c: ColumnStatistics): Histogram = {
-    val distinct = c.ndv / (c.quantiles.size - 1)
-    Histogram(c.quantiles.zip(c.quantiles.tail).map { case (low, high) =>
-      Bucket(low, high, if (low == high) 1.0 else math.max(distinct, 1.0))
-    })
-  }
 
   private def profile(
       name: String,

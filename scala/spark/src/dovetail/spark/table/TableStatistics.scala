@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.table
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
 
-import dovetail.kernel.profile.{DistinctInSample, Frequencies, FrequentValue, RelationSample}
+import dovetail.kernel.profile.{Bucket, DistinctInSample, Frequencies, FrequentValue, Histogram, RelationSample}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values}
 import org.apache.spark.sql.types.{DataType, StructType}
@@ -75,6 +75,14 @@ final case class ColumnStatistics(
     counting: Counting,
     complete: Boolean
 ) {
+
+  /** An equi-depth histogram; made once, for every query asks for it. There are two quantiles at least. */
+  lazy val histogram: Histogram = {
+    val distinct = ndv / (quantiles.size - 1)
+    Histogram(quantiles.zip(quantiles.tail).map { case (low, high) =>
+      Bucket(low, high, if (low == high) 1.0 else math.max(distinct, 1.0))
+    })
+  }
 
   /** The heavy hitters as estimates use them; None where there are none, or the type has no keys. */
   lazy val frequencies: Option[Frequencies] = JoinKeys.forType(dataType).filter(_ => heavyHitters.nonEmpty).map {
