@@ -86,7 +86,8 @@ final class GroupOrdering(
         val written      = WrittenOrder(group, optimized, planner.marksKeptGroups)
         val chosen       = choice(ready, search, notes ++ ready.known.note)
         lazy val another = ready.rebuild(chosen.outcome.best)
-        val settled      = Trace.timed("rebuild")(sparing(ready, chosen, written, another))
+        val exposed      = Trace.timed("rebuild")(sparing(ready, optimized, chosen, written, another))
+        val settled      = exposed.fold(chosen)(why => chosen.copy(taken = false, notes = chosen.notes :+ why))
         val rebuilt      = if (settled.taken) Some(another) else None
         val cuts         = PlanningTime.takeCuts()
         val decision     = settled.copy(notes = settled.notes ++ cuts ++ rebuilt.toVector.flatMap(planner.failedBefore))
@@ -94,21 +95,28 @@ final class GroupOrdering(
         if (several || decision.taken || notes.nonEmpty || cuts.nonEmpty)
           Trace.record(reported(ready, decision, reduced, _))
         if (several) Capture.decided(ready.form, ready.names, decision.shape, search.priced(_, group.shape).isDefined)
-        rebuilt.getOrElse(written)
+        if (exposed.isDefined) WrittenOrder(group, optimized, marks = false) else rebuilt.getOrElse(written)
     }
   }
 
-  /** Unless somebody asks for it, an order is not taken that reads an input which may fail and which is spared now. */
+  /**
+   * Unless somebody asks for it, an order is not taken that reads an input which may fail and which is spared in plain
+   * Spark: why it is not.
+   */
   private def sparing(
       ready: PreparedGroup,
+      optimized: Vector[LogicalPlan],
       decision: Decision,
       written: LogicalPlan,
       rebuilt: => LogicalPlan
-  ): Decision =
-    if (!decision.taken || decision.asked.nonEmpty) decision
-    else new SparedInputs(ready.leaves).exposed(written, rebuilt, ready.names).fold(decision)(why =>
-      decision.copy(taken = false, notes = decision.notes :+ why)
-    )
+  ): Option[String] = {
+    val spark = planner.sparkReordering
+    if (decision.asked.nonEmpty || !(decision.taken || spark.isOn)) None
+    else {
+      val plain = spark(WrittenOrder(ready.group, optimized, marks = false))
+      new SparedInputs(ready.leaves).exposed(plain, if (decision.taken) rebuilt else written, ready.names)
+    }
+  }
 
   private def reported(ready: PreparedGroup, decision: Decision, reduced: Set[Int], detailed: Boolean): GroupReport = {
     val report = GroupReport.searched(ready.graph, ready.leaves, decision, planner.basis, detailed)

@@ -37,8 +37,10 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /** Largest size in bytes that Spark broadcasts by itself; negative never. */
   val broadcastThreshold: Long = conf.autoBroadcastJoinThreshold
 
-  /** Spark's CostBasedJoinReorder runs after us, and must not undo a decision for the written order. */
-  val marksKeptGroups: Boolean = conf.cboEnabled && conf.joinReorderEnabled
+  val sparkReordering: SparkReordering = new SparkReordering(conf)
+
+  /** Of groups that keep the written order: Spark must not undo that. */
+  def marksKeptGroups: Boolean = sparkReordering.isOn
 
   /** An exchange that a query has several times is made once. */
   val reusesExchanges: Boolean = conf.exchangeReuseEnabled

@@ -51,7 +51,12 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   private def worthALook(plan: LogicalPlan): Boolean = plan.containsAnyPattern(JOIN) && !plan.isStreaming &&
     (plan.containsAnyPattern(EXISTS_SUBQUERY, IN_SUBQUERY) || ReorderJoins.open(plan))
 
-  private def reordered(plan: LogicalPlan): LogicalPlan = {
+  private def reordered(plan: LogicalPlan): LogicalPlan = new SparkReordering(conf).needsAll(plan) match {
+    case Some(why) => Trace.record(_ => GroupReport.leftAlone(Vector.empty, why)); plan
+    case None      => allGroups(plan)
+  }
+
+  private def allGroups(plan: LogicalPlan): LogicalPlan = {
     val prepared = Trace.timed("prepare")(Preparation(session, plan))
     val ordering = GroupOrdering(session, conf, plan, prepared)
     val result   = bottomUp(prepared, ordering)

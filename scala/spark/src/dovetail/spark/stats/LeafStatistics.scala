@@ -54,6 +54,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
    * @param sampled columns by leaf on which predicates are to be tried
    */
   def readAhead(leaves: Seq[LeafNode], wanted: AttributeSet, sampled: Seq[(LeafNode, AttributeSet)]): Unit = {
+    known.findAll(leaves)
     val untried = sampled.filter { case (leaf, _) => known.find(leaf).forall(_.sample.isEmpty) }
     footers.readAhead(
       leaves.filter {

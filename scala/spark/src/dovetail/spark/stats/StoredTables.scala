@@ -26,43 +26,67 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 final class StoredTables(session: SparkSession) extends TableStatisticsSource {
   private val found = new IdentityHashMap[LeafNode, Option[TableStatistics]]
 
-  override def find(leaf: LeafNode): Option[TableStatistics] = found.computeIfAbsent(leaf, lookUp(_))
+  override def find(leaf: LeafNode): Option[TableStatistics] = {
+    if (!found.containsKey(leaf)) findAll(Seq(leaf))
+    found.get(leaf)
+  }
 
   override def rows(leaf: LeafNode): Option[Double] = GivenRows(session).rowsOf(leaf)
 
-  private def lookUp(leaf: LeafNode): Option[TableStatistics] = leaf match {
-    case r: LogicalRelation =>
-      r.relation match {
-        case files: HadoopFsRelation =>
-          try known(r, files)
-          catch {
-            case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] =>
-              val name = LeafNames.name(leaf)
-              FailOpen.warnOnce(
-                s"stored statistics $name $e",
-                s"Statistics of $name that were collected earlier are not used: $e"
-              )
-              None
-          }
-        case _ => None
-      }
-    case _ => None
+  /** One look at the store, which is done aside, serves all leaves: a thread for each of them costs more than the look. */
+  override def findAll(leaves: Seq[LeafNode]): Unit = {
+    val missing = leaves.filterNot(found.containsKey)
+    missing.foreach(found.put(_, None))
+    val files   = missing.flatMap(filesOf)
+    val stored  = if (files.isEmpty) Nil else looked(files)(f => store.find(TableKey(f.leaf, f.relation, hadoop)))
+    val present = stored.flatMap { case (f, table) =>
+      guarded(f.leaf)(ListedFiles(f.relation.location).map(DataFile.of)).map(now => (f, table, now))
+    }
+    val tables = present.map { case (f, table, now) => f.leaf -> ((table, now)) }.toMap
+    val known  = if (present.isEmpty) Nil
+    else looked(present.map(_._1)) { f =>
+      val (table, now) = tables(f.leaf)
+      StoredTables.statisticsOf(store, table, now).map(table -> _)
+    }
+    known.foreach { case (f, (table, statistics)) =>
+      val told = rows(f.leaf).fold(statistics)(StoredTables.ofTable(statistics, table, _))
+      found.put(f.leaf, Some(if (HiddenRows.possible(f.relation)) told.copy(atMost = true) else told))
+    }
   }
 
-  private def known(relation: LogicalRelation, files: HadoopFsRelation): Option[TableStatistics] = {
-    val store = StatisticsStore(session)
-    val found = for {
-      table <- Aside(store.files.place)(_ =>
-        store.find(TableKey(relation, files, session.sparkContext.hadoopConfiguration))
-      ).flatten
-      now   <- ListedFiles(files.location).map(DataFile.of)
-      known <- Aside(store.files.place)(_ => StoredTables.statisticsOf(store, table, now)).flatten
-    } yield rows(relation).fold(known)(StoredTables.ofTable(known, table, _))
-    found.map(s => if (HiddenRows.possible(files)) s.copy(atMost = true) else s)
+  private lazy val store  = StatisticsStore(session)
+  private lazy val hadoop = session.sparkContext.hadoopConfiguration
+
+  /** Those of the leaves for which something is there, with it; none where the store does not answer in time. */
+  private def looked[A](files: Seq[StoredTables.Files])(look: StoredTables.Files => Option[A])
+      : Seq[(StoredTables.Files, A)] =
+    guarded(files.head.leaf)(
+      Aside(store.files.place)(_ => files.flatMap(f => guarded(f.leaf)(look(f)).map(f -> _)))
+    ).getOrElse(Nil)
+
+  private def guarded[A](leaf: LeafNode)(look: => Option[A]): Option[A] =
+    try look
+    catch {
+      case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] =>
+        val name = LeafNames.name(leaf)
+        FailOpen.warnOnce(
+          s"stored statistics $name $e",
+          s"Statistics of $name that were collected earlier are not used: $e"
+        )
+        None
+    }
+
+  private def filesOf(leaf: LeafNode): Option[StoredTables.Files] = leaf match {
+    case r: LogicalRelation =>
+      r.relation match { case f: HadoopFsRelation => Some(StoredTables.Files(r, f)); case _ => None }
+    case _ => None
   }
 }
 
 object StoredTables {
+
+  /** A leaf that reads files. */
+  final private case class Files(leaf: LogicalRelation, relation: HadoopFsRelation)
 
   /** Merges of parts of tables that are kept in memory, at some megabytes each. */
   private val MergesKept = 16

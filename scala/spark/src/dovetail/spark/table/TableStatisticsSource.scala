@@ -9,6 +9,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 trait TableStatisticsSource {
   def find(leaf: LeafNode): Option[TableStatistics]
 
+  /** Looks for all of these at once, where that is cheaper than one by one. */
+  def findAll(leaves: Seq[LeafNode]): Unit = ()
+
   /** Rows of that table, where the user has told of them. */
   def rows(leaf: LeafNode): Option[Double] = None
 }

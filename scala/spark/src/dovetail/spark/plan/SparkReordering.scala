@@ -1,0 +1,37 @@
+package org.apache.spark.sql.dovetail.plan
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.optimizer.CostBasedJoinReorder
+import org.apache.spark.sql.catalyst.plans.InnerLike
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, Movable}
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * Spark's own cost-based reordering, which runs after us where a session has it on. It must not undo what was decided
+ * here; and where something may fail, the order that counts is not the written one but the one that it would make.
+ */
+final class SparkReordering(conf: SQLConf) {
+  val isOn: Boolean = conf.cboEnabled && conf.joinReorderEnabled
+
+  /** The order in which plain Spark runs these joins. */
+  def apply(written: LogicalPlan): LogicalPlan = if (isOn) CostBasedJoinReorder(written) else written
+
+  /**
+   * Why it has to find the plan as it came: it moves conditions that may throw together with their joins, and to where
+   * depends on all joins around them.
+   */
+  def needsAll(plan: LogicalPlan): Option[String] = if (!isOn) None
+  else plan.collectFirst { case Throws(condition) =>
+    s"the condition ${ExpressionText(condition)} may fail, and where it stands is decided by " +
+      s"${SQLConf.JOIN_REORDER_ENABLED.key}, which is on"
+  }
+
+  private object Throws {
+    def unapply(plan: LogicalPlan): Option[Expression] = plan match {
+      case j: Join if j.joinType.isInstanceOf[InnerLike] =>
+        j.condition.toSeq.flatMap(Conjuncts(_)).find(c => !Movable(c) && c.references.nonEmpty)
+      case _ => None
+    }
+  }
+}
