@@ -80,4 +80,29 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
       }
     finally spark.sql("DROP TABLE nothing")
   }
+
+  test("where Spark orders joins itself, a condition that may fail is left to Spark with all its joins") {
+    tables.foreach(t => spark.sql(s"ANALYZE TABLE $t COMPUTE STATISTICS FOR ALL COLUMNS"))
+    def over(condition: String) = "SELECT count(*), max(many.t) FROM many JOIN words ON words.j = many.j " +
+      s"JOIN few ON few.k = words.k AND $condition WHERE few.v < 10"
+    withConf(
+      "spark.sql.cbo.enabled"             -> "true",
+      "spark.sql.cbo.joinReorder.enabled" -> "true",
+      "spark.sql.ansi.enabled"            -> "true",
+      "spark.dovetail.reorder.minGain"    -> "0"
+    ) {
+      val throws = over("try_cast(words.name AS INT) + many.w + few.v > 0")
+      dovetail(on = true) {
+        val groups = traced(throws)._2.groups
+        assert(groups.nonEmpty && groups.forall(_.reason.contains("spark.sql.cbo.joinReorder.enabled")), groups)
+        val total = traced(over("words.name < concat(many.t, few.v)"))._2.groups
+        assert(total.nonEmpty && !total.exists(_.reason.contains("spark.sql.cbo.joinReorder.enabled")), total)
+      }
+      val plans = Seq(true, false).map(on =>
+        dovetail(on)(spark.sql(throws).queryExecution.optimizedPlan.canonicalized.treeString)
+      )
+      assert(plans.distinct.size == 1)
+      sameAnswer(throws, reorders = false)
+    }
+  }
 }
