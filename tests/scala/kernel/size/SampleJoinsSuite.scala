@@ -203,4 +203,39 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
     // the formulas bound a join of average keys by less
     assert(new CardinalityModel(graph(Vector(many, many))).sizeOf(Array(0, 1), 2).cautious === 40000.0 +- 1e-3)
   }
+
+  test("what a third relation leaves of a dimension counts in the part of it that a fact has") {
+    def rows(n: Int)(row: Int => Seq[Long]): Table = Vector.tabulate(n)(i => row(i).map(Option(_)).toVector)
+    // 40,000 days in weeks of seven; facts of 1,000 of these days; and 40 of the 140 weeks of these
+    val days  = Input(Vector(0, 1), rows(40000)(i => Seq(i.toLong, i.toLong / 7)), 0.2)
+    val facts = Input(Vector(0), rows(50000)(i => Seq(20000L + i % 1000)), 0.1)
+    val weeks = Input(Vector(1), rows(40)(i => Seq(2900L + i)))
+    val true_ = join(Seq(weeks, days, facts)).toDouble
+    val was   = facts.rows.size.toDouble * weeks.rows.size * 7 / days.rows.size
+    val is    = estimate(Vector(facts, days, weeks), 0, 1, 2)
+    assert(true_ > 30 * was)
+    assert(is > true_ / 1.5 && is < true_ * 1.5, s"$is for $true_")
+    // without an order that follows the line the mean of all stays
+    val shuffled = new Random(7).shuffle((0 until 40000).toVector)
+    val mixed    = days.copy(rows = rows(40000)(i => Seq(shuffled(i).toLong, i.toLong / 7)))
+    val even     = estimate(Vector(facts, mixed, weeks), 0, 1, 2)
+    assert(even > was / 2 && even < was * 2, s"$even for $was")
+  }
+
+  test("runs of keys: all rows, no run of few") {
+    val random = new Random(3)
+    (0 until 50).foreach { _ =>
+      val sizes = Array.fill(random.nextInt(400))(random.nextInt(4))
+      KeyRuns(sizes) match {
+        case None       => assert(sizes.sum < 2 * KeyRuns.Rows)
+        case Some(runs) =>
+          val rows = sizes.indices.groupMapReduce(runs.runOf(_))(sizes(_))(_ + _)
+          assert(rows.size == runs.count && rows.values.forall(_ >= KeyRuns.Rows) && rows.values.sum == sizes.sum)
+          assert(runs.runOf.toSeq == runs.runOf.toSeq.sorted)
+          assert(runs.means(Array.fill(sizes.sum)(1.0), rowsOf(sizes)).isEmpty)
+      }
+    }
+  }
+
+  private def rowsOf(sizes: Array[Int]): Int => Int = sizes.indices.flatMap(g => Seq.fill(sizes(g))(g)).toVector
 }

@@ -40,8 +40,8 @@ final private[size] class KeyGroups(sample: RelationSample, classes: Array[Int])
   def ofRow(row: Int): Int = { val g = column.codes(sample.kept(row)); if (g == KeyColumn.Null) Null else g }
 
   /**
-   * Per kept row of another sample the group with its key; [[Unseen]] and [[Outside]] (beyond the range of the keys)
-   * where there is none.
+   * Per kept row of another sample the group with its key. Where there is none: [[Outside]], beyond the range of the
+   * keys, or a number from [[Unseen]] downwards, whose [[gapOf]] is where the key belongs.
    */
   def find(other: RelationSample): Array[Int] = {
     val theirs = columnOf(other, classes)
@@ -58,17 +58,23 @@ final private[size] class KeyGroups(sample: RelationSample, classes: Array[Int])
 
   private def groupAt(place: Int): Int =
     if (place >= 0) {
-      if (sizes(place) > 0) place else if (onLine && (place < first || place > last)) Outside else Unseen
+      if (sizes(place) > 0) place else if (onLine && (place < first || place > last)) Outside else Unseen - place
     } else {
       val less = -place - 1
-      if (onLine && (less <= first || less > last)) Outside else Unseen
+      if (onLine && (less <= first || less > last)) Outside else Unseen - less
     }
+
+  /** The keys in runs of neighbors, each of [[KeyRuns.Rows]] kept rows or more, where they lie on a line. */
+  lazy val runs: Option[KeyRuns] = if (onLine) KeyRuns(sizes) else None
 }
 
 private[size] object KeyGroups {
-  val Unseen  = -1
+  val Null    = -1
   val Outside = -2
-  val Null    = -3
+  val Unseen  = -3
+
+  /** The first group whose key is greater than this one's, for a number from [[Unseen]] downwards. */
+  def gapOf(number: Int): Int = Unseen - number
 
   /**
    * Kept rows per group, and what follows of them.

@@ -123,7 +123,7 @@ final class SampleJoins(graph: JoinGraph) {
     while (i < found.length) {
       n += (
         if (found(i) >= 0) 1.0
-        else if (found(i) == KeyGroups.Unseen) message.hidden
+        else if (found(i) <= KeyGroups.Unseen) message.hidden
         else if (found(i) == KeyGroups.Outside) math.min(message.hidden, message.outside)
         else 0.0
       )
@@ -214,13 +214,19 @@ final class SampleJoins(graph: JoinGraph) {
     val sums                    = new Array[Double](keys.numbers)
     var i                       = 0
     while (i < weights.length) { val g = keys.ofRow(i); if (g >= 0) sums(g) += weights(i); i += 1 }
-    val message = if (sample.complete) Message(sums, 0.0, 0.0, 0.0) else smoothed(node, sample, keys, sums)
+    val message = if (sample.complete) Message(sums, 0.0, 0.0, 0.0) else smoothed(node, sample, keys, weights, sums)
     // what is known to be in the sample, and what the relation is taken to have: predicates that could not be run on
     // the sample keep less
     message.scaled(rows(node.relation) * sample.fraction / sample.rows)
   }
 
-  private def smoothed(node: Node, sample: RelationSample, keys: KeyGroups, sums: Array[Double]): Message = {
+  private def smoothed(
+      node: Node,
+      sample: RelationSample,
+      keys: KeyGroups,
+      weights: Array[Double],
+      sums: Array[Double]
+  ): Message = {
     val drawn = keys.drawn
     if (drawn == 0.0) Message(sums, 0.0, 0.0, 0.0)
     else {
@@ -232,14 +238,21 @@ final class SampleJoins(graph: JoinGraph) {
       val fraction = sample.fraction
       val rate     = fraction + shape * fraction / mean
       // beyond the least and the greatest of n draws lies one part in n + 1 on either side
-      val beyond = 2.0 / (drawn + 1.0) * (drawn / fraction) / math.max(domainOf(node.classes.head) - domain, domain)
-      val hidden = -math.expm1(-shape * math.log1p((1.0 - fraction) / rate))
-      Message(
-        changed(sums)(s => (s + shape * weight) / rate),
-        shape * weight / rate,
-        math.min(beyond, mean / fraction) * weight,
-        hidden
-      )
+      val beyond  = 2.0 / (drawn + 1.0) * (drawn / fraction) / math.max(domainOf(node.classes.head) - domain, domain)
+      val hidden  = -math.expm1(-shape * math.log1p((1.0 - fraction) / rate))
+      val outside = math.min(beyond, mean / fraction) * weight
+      val local   = for {
+        runs <- keys.runs if node.children.nonEmpty
+        mean <- runs.means(weights, keys.ofRow)
+      } yield runs.runOf.map(mean(_))
+      local match {
+        case None => Message(changed(sums)(s => (s + shape * weight) / rate), shape * weight / rate, outside, hidden)
+        case Some(near) =>
+          val seen = new Array[Double](sums.length)
+          var g    = 0
+          while (g < seen.length) { seen(g) = (sums(g) + shape * near(g)) / rate; g += 1 }
+          Message(seen, 0.0, outside, hidden, changed(near)(shape * _ / rate))
+      }
     }
   }
 
@@ -266,12 +279,25 @@ private[size] object SampleJoins {
   }
 
   /**
-   * Combinations per key: of each key of the sample, of a key it does not hold, of one beyond its range; and the chance
-   * that a key it does not hold exists.
+   * Combinations per key.
+   *
+   * @param seen    of each key of the sample
+   * @param unseen  of a key it does not hold
+   * @param outside of one beyond its range
+   * @param hidden  the chance that a key it does not hold exists
+   * @param near    of a key it does not hold, by the key of the sample that it lies next to; empty where all are taken
+   *                to be alike
    */
-  final case class Message(seen: Array[Double], unseen: Double, outside: Double, hidden: Double) {
+  final case class Message(
+      seen: Array[Double],
+      unseen: Double,
+      outside: Double,
+      hidden: Double,
+      near: Array[Double] = NoKeys
+  ) {
     def scaled(by: Double): Message =
-      if (by == 1.0) this else Message(changed(seen)(_ * by), unseen * by, outside * by, hidden)
+      if (by == 1.0) this
+      else Message(changed(seen)(_ * by), unseen * by, outside * by, hidden, changed(near)(_ * by))
 
     /** Each row's weight times the combinations of its partner's key. */
     def multiply(weights: Array[Double], partner: Array[Int]): Unit = {
@@ -281,8 +307,9 @@ private[size] object SampleJoins {
         val group = partner(i)
         weights(i) *= (
           if (group >= 0) keys(group)
-          else if (group == KeyGroups.Unseen) unseen
-          else if (group == KeyGroups.Outside) outside
+          else if (group <= KeyGroups.Unseen) {
+            if (near.length == 0) unseen else near(math.min(KeyGroups.gapOf(group), near.length - 1))
+          } else if (group == KeyGroups.Outside) outside
           else 0.0
         )
         i += 1
@@ -308,6 +335,8 @@ private[size] object SampleJoins {
 
   /** No relation. */
   val NoParent = -1
+
+  private val NoKeys = new Array[Double](0)
 
   /**
    * Where a count hangs on samples in part, it is taken to be this much higher: too low an estimate costs more than one

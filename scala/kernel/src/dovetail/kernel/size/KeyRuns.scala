@@ -1,0 +1,83 @@
+package dovetail.kernel.size
+
+/**
+ * Keys on a line, in runs of neighbors: what [[SampleJoins]] takes a key for that the sample does not hold. A dimension
+ * is often numbered along what restricts it (days by date, and what a table of weeks leaves of them), and the rows that
+ * ask for its keys come from a part of the line. The average of all keys is then wrong by the ratio of both ranges; the
+ * average of the neighbors is not.
+ *
+ * @param runOf per group the number of its run; groups without rows belong to the run that they lie in
+ * @param count number of runs, 2 or more
+ */
+final private[size] class KeyRuns private (val runOf: Array[Int], val count: Int) {
+
+  /**
+   * The mean weight of a row by run. How far a run's own mean counts against that of all runs follows from how much
+   * the runs differ beyond chance (the credibility of Buhlmann 1967, with the estimators of Buhlmann and Straub 1970).
+   *
+   * @param weights one per kept row
+   * @param groupOf the row's group, below 0 for a row without one
+   * @return `None` where runs differ no more than chance makes them
+   */
+  def means(weights: Array[Double], groupOf: Int => Int): Option[Array[Double]] = {
+    val n, sums, squares = new Array[Double](count)
+    var i                = 0
+    while (i < weights.length) {
+      val g = groupOf(i)
+      if (g >= 0) {
+        val run = runOf(g)
+        n(run) += 1.0
+        sums(run) += weights(i)
+        squares(run) += weights(i) * weights(i)
+      }
+      i += 1
+    }
+    credible(n, sums, squares)
+  }
+
+  private def credible(n: Array[Double], sums: Array[Double], squares: Array[Double]): Option[Array[Double]] = {
+    val rows                     = SampleJoins.total(n)
+    val mean                     = SampleJoins.total(sums) / rows
+    var (within, between, sizes) = (0.0, 0.0, 0.0)
+    var run                      = 0
+    while (run < count) {
+      val own = sums(run) / n(run)
+      within += math.max(0.0, squares(run) - sums(run) * own)
+      between += n(run) * (own - mean) * (own - mean)
+      sizes += n(run) * n(run)
+      run += 1
+    }
+    val chance = within / (rows - count)
+    val spread = (between - (count - 1) * chance) / (rows - sizes / rows)
+    if (!(spread > 0.0)) None
+    else {
+      val prior = chance / spread
+      Some(Array.tabulate(count)(run => (sums(run) + prior * mean) / (n(run) + prior)))
+    }
+  }
+}
+
+private[size] object KeyRuns {
+
+  /** Rows of a run: few enough to follow the line, and enough to tell a mean from chance. */
+  val Rows = 32
+
+  /** @param sizes kept rows per group, by ascending key */
+  def apply(sizes: Array[Int]): Option[KeyRuns] = {
+    val runOf = new Array[Int](sizes.length)
+    var run   = 0
+    var rows  = 0
+    var left  = 0L
+    sizes.foreach(left += _)
+    var g = 0
+    while (g < sizes.length) {
+      runOf(g) = run
+      rows += sizes(g)
+      left -= sizes(g)
+      // what is left is a run of its own only if it has as many rows
+      if (rows >= Rows && left >= Rows) { run += 1; rows = 0 }
+      g += 1
+    }
+    if (run == 0) None else Some(new KeyRuns(runOf, run + 1))
+  }
+}
