@@ -229,8 +229,9 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
       KeyRuns(sizes) match {
         case None       => assert(sizes.sum < 2 * KeyRuns.Rows)
         case Some(runs) =>
-          val rows = sizes.indices.groupMapReduce(runs.runOf(_))(sizes(_))(_ + _)
-          assert(rows.size == runs.count && rows.values.forall(_ >= KeyRuns.Rows) && rows.values.sum == sizes.sum)
+          val rows = new Array[Int](runs.count)
+          sizes.indices.foreach(i => rows(runs.runOf(i)) += sizes(i))
+          assert(rows.forall(_ >= KeyRuns.Rows) && rows.sum == sizes.sum)
           assert(runs.runOf.toSeq == runs.runOf.toSeq.sorted)
           assert(runs.means(Array.fill(sizes.sum)(1.0), rowsOf(sizes)).isEmpty)
       }
