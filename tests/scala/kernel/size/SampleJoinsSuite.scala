@@ -222,6 +222,24 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
     assert(even > was / 2 && even < was * 2, s"$even for $was")
   }
 
+  test("an equality that closes a cycle is sized from the keys that the other equalities leave") {
+    def rows(n: Int)(row: Int => Seq[Long]): Table = Vector.tabulate(n)(i => row(i).map(Option(_)).toVector)
+    // days in weeks of seven, stock counted once a week and sales of the same weeks; the last ten weeks have 100 of the
+    // 2,000 items. Classes: 0 day of stock, 1 week, 2 day of sale, 3 item
+    val random           = new Random(5)
+    def item(week: Int)  = random.nextInt(if (week >= 190) 100 else 2000).toLong
+    val days             = Input(Vector(0, 1), rows(1400)(i => Seq(i.toLong, i.toLong / 7)))
+    val sold             = Input(Vector(2, 1), rows(70)(i => Seq(1330L + i, 190L + i / 7)))
+    val stock            = Input(Vector(0, 3), rows(60000)(i => Seq(i % 200 * 7L, item(i % 200))), 0.2)
+    val sales            = Input(Vector(2, 3), rows(42000)(i => Seq(i % 1400L, item(i % 1400 / 7))), 0.2)
+    def week(day: Int)   = (r: Vector[Option[Long]]) => (r(0).get / 7, r(day).get)
+    val inStock          = stock.rows.groupBy(week(1)).map { case (k, all) => k -> all.size }
+    val real             = sales.rows.filter(_(0).get >= 1330).map(r => inStock.getOrElse(week(1)(r), 0)).sum.toDouble
+    val (found, byRange) = (estimate(Vector(stock, days, sold, sales), 0, 1, 2, 3), real * 100 / 2000)
+    assert(found > real / 2 && found < real * 2, s"$found for $real; by the domain $byRange")
+    assert(byRange < real / 10)
+  }
+
   test("runs of keys: all rows, no run of few") {
     val random = new Random(3)
     (0 until 50).foreach { _ =>

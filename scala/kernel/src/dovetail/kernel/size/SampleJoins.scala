@@ -177,19 +177,56 @@ final class SampleJoins(graph: JoinGraph) {
   }
 
   private def counted(tree: Vector[Edge]): Double = {
-    def node(edge: Edge): Node = Node(edge.relation, edge.classes, tree.filter(_.parent == edge.relation).map(node))
-    val trees                  = tree.filter(_.parent == NoParent).map { root =>
-      total(weighted(node(root))) * rows(root.relation) / samples(root.relation).rows
+    val trees = tree.filter(_.parent == NoParent).map { root =>
+      total(weighted(rooted(tree, root.relation))) * rows(root.relation) / samples(root.relation).rows
     }
     math.min(trees.product * unenforced(tree), Estimate.Ceiling)
   }
 
-  /** In a cyclic join some equalities are on no edge of the tree: their share by NDV. */
+  /** The tree that hangs on this relation. */
+  private def rooted(tree: Vector[Edge], root: Int): Node = {
+    def below(relation: Int, above: Int): Vector[Node] = tree.collect {
+      case e if e.parent == relation && e.relation != above                         => node(e.relation, relation, e)
+      case e if e.relation == relation && e.parent != above && e.parent != NoParent => node(e.parent, relation, e)
+    }
+    def node(relation: Int, above: Int, by: Edge): Node = Node(relation, by.classes, below(relation, above))
+    Node(root, Vector.empty, below(root, NoParent))
+  }
+
+  /** In a cyclic join some equalities are on no edge of the tree: the share that they keep of what the others leave. */
   private def unenforced(tree: Vector[Edge]): Double = graph.classes.map { c =>
-    val members = tree.count(e => c.relations.contains(e.relation))
-    val edges   = tree.count(_.classes.contains(c.index))
-    math.pow(1.0 / math.max(domainOf(c.index), 1.0), math.max(0, members - 1 - edges).toDouble)
+    val apart = tree.filter(e => c.relations.contains(e.relation) && !e.classes.contains(c.index)).map(_.relation)
+    apart.drop(1).map(meeting(tree, apart.head, _, c.index)).product
   }.product
+
+  /**
+   * Share of the combinations in which two relations have the same key, as if the keys that each has in the join by the
+   * other equalities were independent of each other. Pairs of sampled rows that have met are taken together with one
+   * pair that met by the domain alone (a gamma prior), which counts where pairs are too few to meet.
+   */
+  private def meeting(tree: Vector[Edge], left: Int, right: Int, of: Int): Double = {
+    val domain                    = math.max(domainOf(of), 1.0)
+    val (weights, others)         = (weighted(rooted(tree, left)), weighted(rooted(tree, right)))
+    val keys                      = groupsOf(Node(right, Vector(of), Vector.empty))
+    val (partner, sums)           = (keys.find(samples(left)), new Array[Double](keys.numbers))
+    var (i, met, squares, theirs) = (0, 0.0, 0.0, 0.0)
+    while (i < others.length) {
+      val g = keys.ofRow(i)
+      if (g >= 0) sums(g) += others(i)
+      theirs += others(i) * others(i)
+      i += 1
+    }
+    i = 0
+    while (i < weights.length) {
+      if (partner(i) >= 0) met += weights(i) * sums(partner(i))
+      squares += weights(i) * weights(i)
+      i += 1
+    }
+    // pairs of rows of equal weight that tell as much (Kish 1965), and those of them that met
+    val all   = total(weights) * total(others)
+    val pairs = if (squares * theirs > 0.0) all / squares * (all / theirs) else 0.0
+    if (pairs > 0.0) (pairs * (met / all) + 1.0) / (pairs + domain) else 1.0 / domain
+  }
 
   /** Per row of the node's sample the number of combinations of the relations below that it joins with. */
   private def weighted(node: Node): Array[Double] = {
