@@ -54,8 +54,8 @@ class ExplainSuite extends StarSuite with Tolerance {
       !_.startsWith("  written")
     ).tail.takeWhile(l => l.startsWith("    ")).filterNot(_.startsWith("        "))
     assert(
-      steps.size == 29 && steps.head.startsWith("     1  f join a ") && steps.last.startsWith(
-        "    29  (28) join a#29 "
+      steps.size == 29 && steps.head.startsWith("     1  f join a2 ") && steps.last.startsWith(
+        "    29  (28) join a30 "
       ),
       steps
     )
@@ -219,7 +219,7 @@ class ExplainSuite extends StarSuite with Tolerance {
     val sql =
       "SELECT count(*) FROM sale JOIN item i ON sale.id = i.id JOIN item ON i.id = item.id JOIN f x ON x.v = item.id " +
         "WHERE x.v = 1"
-    assert(traced(sql)._2.groups.head.relations.map(_.name) == Vector("sale", "i", "item", "f"))
+    assert(traced(sql)._2.groups.head.relations.map(_.name) == Vector("sale", "i", "item", "x"))
     Seq("sale", "item").foreach(spark.catalog.dropTempView)
     val frame = spark.range(9).toDF("a").join(
       spark.range(8).toDF("b"),
@@ -405,9 +405,9 @@ class ExplainSuite extends StarSuite with Tolerance {
     )
     check(
       "SELECT count(*) FROM f x JOIN a ON x.k1 = a.k JOIN a a2 ON x.k2 = a2.k WHERE a.w = 1 AND a2.w = 2",
-      Set("f", "a")        -> "f x JOIN a ON x.k1 = a.k WHERE a.w = 1",
-      Set("f", "a#2")      -> "f x JOIN a ON x.k2 = a.k WHERE a.w = 2",
-      Set("f", "a", "a#2") -> "f x JOIN a ON x.k1 = a.k JOIN a a2 ON x.k2 = a2.k WHERE a.w = 1 AND a2.w = 2"
+      Set("x", "a")       -> "f x JOIN a ON x.k1 = a.k WHERE a.w = 1",
+      Set("x", "a2")      -> "f x JOIN a ON x.k2 = a.k WHERE a.w = 2",
+      Set("x", "a", "a2") -> "f x JOIN a ON x.k1 = a.k JOIN a a2 ON x.k2 = a2.k WHERE a.w = 1 AND a2.w = 2"
     )
   }
 

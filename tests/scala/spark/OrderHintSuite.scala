@@ -7,8 +7,9 @@ import org.apache.spark.sql.dovetail.steer.OrderHint
 
 /** Orders that users ask for: taken where they are legal, ignored with a reason where not; and never another answer. */
 class OrderHintSuite extends StarSuite {
-  private val from  = "FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
-  private val names = Vector("f", "a", "b", "c")
+  private val from     = "FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
+  private val names    = Vector("f", "a", "b", "c")
+  private val accepted = names.map(Vector(_))
 
   private def hinted(order: String): String            = s"SELECT /*+ DOVETAIL_ORDER('$order') */ f.v, a.w, b.w $from"
   private def groups(sql: String): Vector[GroupReport] = withoutIdempotenceCheck(traced(sql)._2.groups)
@@ -21,7 +22,7 @@ class OrderHintSuite extends StarSuite {
       val g   = groups(sql).head
       assert(g.reason.startsWith("the requested order"), g)
       assert(
-        OrderHint.read(order(g), names).exists(found => OrderHint.read(asked, names).exists(_.sameJoins(found))),
+        OrderHint.read(order(g), accepted).exists(found => OrderHint.read(asked, accepted).exists(_.sameJoins(found))),
         s"$asked: ${order(g)}"
       )
       assert(answer(sql) == plain, asked)
@@ -42,7 +43,10 @@ class OrderHintSuite extends StarSuite {
   test("a setting does the same, for frames too; a hint goes before it") {
     withConf(DovetailConf.Order.key -> "((a b) f) c") {
       val g = groups(s"SELECT count(*) $from").head
-      assert(OrderHint.read(order(g), names).exists(_.sameJoins(OrderHint.read("((a b) f) c", names).toOption.get)), g)
+      assert(
+        OrderHint.read(order(g), accepted).exists(_.sameJoins(OrderHint.read("((a b) f) c", accepted).toOption.get)),
+        g
+      )
       val frame = spark.table("f").join(spark.table("a"), spark.table("f")("k1") === spark.table("a")("k")).join(
         spark.table("b"),
         spark.table("f")("k2") === spark.table(
@@ -52,7 +56,7 @@ class OrderHintSuite extends StarSuite {
       assert(frame.count() > 0)
       val over = groups(hinted("((f a) c) b")).head
       assert(
-        OrderHint.read(order(over), names).exists(_.sameJoins(OrderHint.read("((f a) c) b", names).toOption.get)),
+        OrderHint.read(order(over), accepted).exists(_.sameJoins(OrderHint.read("((f a) c) b", accepted).toOption.get)),
         over
       )
     }
@@ -92,7 +96,7 @@ class OrderHintSuite extends StarSuite {
   }
 
   test("names with brackets and spaces are read as explain writes them") {
-    val aggregated = Vector("aggregate(a, b)", "aggregate(a, b)#2", "a")
+    val aggregated = Vector("aggregate(a, b)", "aggregate(a, b)#2", "a").map(Vector(_))
     assert(OrderHint.read(
       "(aggregate(a, b)#2 a) aggregate(a, b)",
       aggregated
@@ -101,9 +105,22 @@ class OrderHintSuite extends StarSuite {
       "(A aggregate(a, b)) aggregate(a, b)#2",
       aggregated
     ) == Right(Shape.Join(Shape.Join(Shape.Leaf(2), Shape.Leaf(0)), Shape.Leaf(1))))
-    assert(OrderHint.read("", names).isLeft && OrderHint.read("()", names).isLeft && OrderHint.read(
+    assert(OrderHint.read("", accepted).isLeft && OrderHint.read("()", accepted).isLeft && OrderHint.read(
       "f a b c",
-      names
+      accepted
     ).isRight)
+  }
+
+  test("an order names inputs by alias, or by table where that is clear") {
+    val self = "FROM f s1 JOIN f s2 ON s1.k1 = s2.k1 JOIN a ON s1.k1 = a.k JOIN b z ON s2.k2 = b.k"
+    val sql  = self.replace("b.k", "z.k")
+    Seq("((s2 z) s1) a", "((S2 b) s1) a", "((f#2 z) f) a").foreach { asked =>
+      val g = groups(s"SELECT /*+ DOVETAIL_ORDER('$asked') */ count(*) $sql AND a.w = 1").head
+      assert(g.reason.startsWith("the requested order"), g)
+      assert(order(g).contains("s2 z") || order(g).contains("z s2"), order(g))
+    }
+    val unknown = groups(s"SELECT /*+ DOVETAIL_ORDER('((s3 z) s1) a') */ count(*) $sql").head
+    assert(unknown.reason.contains("'s3' is not one of s1, s2, a, z"), unknown.reason)
+    assert(unknown.relations.map(_.name) == Vector("s1", "s2", "a", "z"))
   }
 }

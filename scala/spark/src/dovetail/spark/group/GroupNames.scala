@@ -4,17 +4,43 @@ import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, JoinType}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LeafNode, LogicalPlan, Project, SubqueryAlias}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 
-/** What people call the relations of a group: in explain, hints and pins. */
+/**
+ * What people call the inputs of a group: in explain, hints and pins.
+ *
+ * @param shown  as the query calls them: by alias or the name of a view, else by table; each differently
+ * @param read  their tables, or the operators and the tables below them
+ */
+final case class GroupNames(shown: Vector[String], read: Vector[String]) {
+
+  /** By table, each differently: the second `date_dim` is `date_dim#2`. */
+  lazy val tables: Vector[String] = GroupNames.different(read)
+
+  def apply(i: Int): String = shown(i)
+
+  /** Table and alias, as a query has them: `date_dim d1`. */
+  def label(i: Int): String = if (shown(i) == tables(i) || shown(i) == read(i)) shown(i) else s"${read(i)} ${shown(i)}"
+
+  /**
+   * What may stand for an input in an order that somebody writes: its name as shown, or by table, unless that is what
+   * another input is called.
+   */
+  def accepted: Vector[Vector[String]] = shown.zip(tables).map { case (name, table) =>
+    if (shown.exists(_.equalsIgnoreCase(table))) Vector(name) else Vector(name, table)
+  }
+}
+
 object GroupNames {
 
-  /** What people call the leaves of a group, each differently. */
-  def apply(group: JoinGroup): Vector[String] = apply(group, group.leaves)
+  def apply(group: JoinGroup): GroupNames = apply(group, group.leaves)
 
   /** What people call that which took the places of the leaves. */
-  def apply(group: JoinGroup, plans: Vector[LogicalPlan]): Vector[String] =
-    distinctNames(plans.zip(group.aliases).map { case (plan, alias) =>
-      if (LeafNames.below(plan).exists(LeafNames.named(_).isEmpty)) alias.getOrElse(name(plan)) else name(plan)
-    })
+  def apply(group: JoinGroup, plans: Vector[LogicalPlan]): GroupNames = {
+    val tables = plans.map(name)
+    val shown  = plans.indices.toVector.map { i =>
+      group.aliases(i).filter(alias => isSimple(plans(i)) || !InputAliases.within(plans(i), alias)).getOrElse(tables(i))
+    }
+    GroupNames(different(shown), tables)
+  }
 
   /** What people call a leaf of a group: its table, or the operator and the tables below it. */
   def name(plan: LogicalPlan): String = plan match {
@@ -27,6 +53,8 @@ object GroupNames {
       s"${other.nodeName.toLowerCase(java.util.Locale.ROOT)}(${tables.take(NamesShown).mkString(", ")}$more)"
   }
 
+  private def isSimple(plan: LogicalPlan): Boolean = LeafNames.below(plan).isDefined
+
   // an existence join has no SQL of its own, and its text holds an expression id
   private def kind(joinType: JoinType): String = joinType match {
     case _: ExistenceJoin => "existence"
@@ -36,8 +64,7 @@ object GroupNames {
   /** Tables that a name of an operator lists. */
   private val NamesShown = 3
 
-  /** The second `date_dim` of a query is `date_dim#2`. */
-  private def distinctNames(names: Vector[String]): Vector[String] = names.zipWithIndex.map { case (n, i) =>
+  private def different(names: Vector[String]): Vector[String] = names.zipWithIndex.map { case (n, i) =>
     val before = names.take(i).count(_ == n)
     if (before == 0) n else s"$n#${before + 1}"
   }

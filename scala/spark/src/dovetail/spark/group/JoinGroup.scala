@@ -62,11 +62,9 @@ final case class JoinGroup(
 
   def predicates: JoinPredicates = JoinPredicates(outputs, conditions, fragile)
 
-  /** Per leaf what the group's conditions call it, if they read a column of it: its alias, or the name of a view. */
-  def aliases: Vector[Option[String]] = {
-    val read = (conditions.map(_.expression) ++ operators.flatMap(_.condition)).flatMap(_.references)
-    outputs.map(o => read.find(a => a.qualifier.nonEmpty && o.contains(a)).flatMap(_.qualifier.lastOption))
-  }
+  /** Per leaf its alias, or the name of a view, if the query reads a column by it. */
+  lazy val aliases: Vector[Option[String]] =
+    InputAliases(outputs, conditions.map(_.expression) ++ operators.flatMap(_.condition), leaves)
 
   /** No two leaves have a column in common. */
   def distinct: Boolean = own.map(_.size).sum == AttributeSet(own.flatten).size

@@ -55,7 +55,7 @@ final class GroupOrdering(
   /** Time ran out before there was an order. */
   private def late(group: JoinGroup, optimized: Vector[LogicalPlan], notes: Vector[String]): LogicalPlan = {
     val all = (TimeIsUp.reason +: notes) ++ PlanningTime.takeCuts()
-    if (!group.marked) Trace.record(_ => GroupReport.leftAlone(GroupNames(group), all.mkString("; ")))
+    if (!group.marked) Trace.record(_ => GroupReport.leftAlone(GroupNames(group).shown, all.mkString("; ")))
     WrittenOrder(group, optimized, planner.marksKeptGroups)
   }
 
@@ -77,7 +77,7 @@ final class GroupOrdering(
       case Some(reason) =>
         // a marked group was reported when it was ordered: with the subquery it came from
         if ((group.leaves.size > 2 && !group.marked) || notes.nonEmpty)
-          Trace.record(_ => GroupReport.leftAlone(GroupNames(group), (reason +: notes).mkString("; ")))
+          Trace.record(_ => GroupReport.leftAlone(GroupNames(group).shown, (reason +: notes).mkString("; ")))
         WrittenOrder(group, optimized, marks = off.isEmpty && planner.marksKeptGroups)
       case None =>
         val ready = Trace.timed("estimate")(preparation(group, optimized, predicates, reduced))
@@ -114,7 +114,7 @@ final class GroupOrdering(
     if (decision.asked.nonEmpty || !(decision.taken || spark.isOn)) None
     else {
       val plain = spark(WrittenOrder(ready.group, optimized, marks = false))
-      new SparedInputs(ready.leaves).exposed(plain, if (decision.taken) rebuilt else written, ready.names)
+      new SparedInputs(ready.leaves).exposed(plain, if (decision.taken) rebuilt else written, ready.names.shown)
     }
   }
 

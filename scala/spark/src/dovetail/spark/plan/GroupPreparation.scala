@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.plan
 import dovetail.kernel.graph.JoinGraph
 import org.apache.spark.sql.catalyst.expressions.And
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
-import org.apache.spark.sql.dovetail.group.{JoinGroup, RepeatedInputs}
+import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs}
 import org.apache.spark.sql.dovetail.history.{HistoryForms, KnownGroup, KnownRuns}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.report.LazyValue
@@ -30,7 +30,7 @@ final case class PreparedGroup(
   def rebuild: RebuildPlan = new RebuildPlan(group, leaves, predicates, graph)
 
   /** What people call the relations. */
-  def names: Vector[String] = graph.relations.map(_.name)
+  lazy val names: GroupNames = GroupNames(group, leaves)
 
   /** What the group is called, whoever wrote it. */
   def form(literals: Boolean): GroupForm = new GroupForm(group, predicates, graph, literals)

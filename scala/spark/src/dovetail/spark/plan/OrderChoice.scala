@@ -11,7 +11,7 @@ final class OrderChoice(planner: Planner, steering: Steering) {
   def apply(ready: PreparedGroup, search: Search, notes: Vector[String]): Decision = {
     val group  = ready.group
     val hinted = planner.ordersFor(group).map(text =>
-      AskedOrder("the requested order", s"the order '$text'", OrderHint.read(text, ready.names))
+      AskedOrder("the requested order", s"the order '$text'", OrderHint.read(text, ready.names.accepted))
     )
     val idle  = QueryHints.idle(group).map { case (hint, why) => AskedOrder("", s"the hint $hint", Left(why)) }
     val asked =

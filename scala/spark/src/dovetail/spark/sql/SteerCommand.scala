@@ -84,7 +84,7 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
     val chosen = order.fold(decided.map(d => d -> d.shape))(text => Vector(SteerCommand.asked(text, decided)))
     val groups = chosen.map { case (d, shape) =>
       val number = d.form.order.zipWithIndex.toMap
-      PinnedGroup(d.names, shape.render(d.names(_)), d.form.text, shape.render(number(_).toString))
+      PinnedGroup(d.names.tables, shape.render(d.names.tables(_)), d.form.text, shape.render(number(_).toString))
     }.distinct
     val text =
       if (
@@ -108,7 +108,9 @@ private object SteerCommand {
       decided: Vector[Capture.CapturedGroup]
   ): (Capture.CapturedGroup, dovetail.kernel.enumerate.Shape) = {
     val read =
-      decided.map(d => d -> OrderHint.read(text, d.names).filterOrElse(d.legal, "outer or semi joins forbid it"))
+      decided.map(d =>
+        d -> OrderHint.read(text, d.names.accepted).filterOrElse(d.legal, "outer or semi joins forbid it")
+      )
     read.collectFirst { case (d, Right(shape)) => d -> shape }.getOrElse(
       throw ErrorCondition.InvalidOrder(
         s"DOVETAIL PIN: '$text' is not an order of this query: " +

@@ -4,6 +4,7 @@ import scala.collection.mutable
 
 import dovetail.kernel.enumerate.Shape
 import org.apache.spark.sql.dovetail.base.ThreadScope
+import org.apache.spark.sql.dovetail.group.GroupNames
 
 /**
  * The orders that the rule decides on while a query is planned, for pins. Collected per thread, and only where somebody
@@ -12,11 +13,11 @@ import org.apache.spark.sql.dovetail.base.ThreadScope
 object Capture {
 
   /**
-   * @param names what people call the group's relations
+   * @param names what people call the group's inputs
    * @param form  of the group, without constants
    * @param legal whether its joins may be made in an order
    */
-  final case class CapturedGroup(names: Vector[String], form: SetForm, shape: Shape, legal: Shape => Boolean)
+  final case class CapturedGroup(names: GroupNames, form: SetForm, shape: Shape, legal: Shape => Boolean)
 
   private val scope = new ThreadScope[mutable.ArrayBuffer[CapturedGroup]]
 
@@ -26,6 +27,6 @@ object Capture {
     found.toVector
   }
 
-  def decided(form: Boolean => GroupForm, names: Vector[String], shape: Shape, legal: Shape => Boolean): Unit =
+  def decided(form: Boolean => GroupForm, names: GroupNames, shape: Shape, legal: Shape => Boolean): Unit =
     scope.current.foreach(_ += CapturedGroup(names, form(false).whole, shape, legal))
 }

@@ -43,8 +43,8 @@ final class GroupForm(
     if (group.operators.isEmpty) BitSet(predicates.complex(i).relations: _*) else conflicts.predicates(i).all
   }
 
-  /** What people call the relations. */
-  val names: Vector[String] = GroupNames(group)
+  /** The relations by table: their aliases are not the same for whoever writes the join. */
+  lazy val names: Vector[String] = GroupNames(group).tables
 
   /** Each relation with its predicates. */
   val relations: Vector[String] =

@@ -17,19 +17,23 @@ object OrderHint {
 
   /**
    * The order over relations of these names, or what is wrong with the text. The outermost brackets may be left out.
+   *
+   * @param accepted what a relation may be called, the name that it is told by first
    */
-  def read(text: String, names: Vector[String]): Either[String, Shape] =
-    new Reader(text, names).shape.flatMap { shape =>
+  def read(text: String, accepted: Vector[Vector[String]]): Either[String, Shape] = {
+    val names = accepted.map(_.head)
+    new Reader(text, accepted).shape.flatMap { shape =>
       val used = shape.leaves
       if (used.distinct.size < used.size) Left(s"it names ${names(used.diff(used.distinct).head)} twice")
       else if (used.size < names.size)
         Left(s"it leaves out ${names.indices.filterNot(used.contains).map(names).mkString(", ")}")
       else Right(shape)
     }
+  }
 
   /** The order by the numbers of a form, as an order of the group's relations, or what is wrong with the text. */
   def numbered(text: String, order: Vector[Int]): Either[String, Shape] =
-    read(text, order.indices.map(_.toString).toVector).map(renumbered(_, order))
+    read(text, order.indices.map(i => Vector(i.toString)).toVector).map(renumbered(_, order))
 
   private def renumbered(shape: Shape, to: Vector[Int]): Shape = shape match {
     case Shape.Leaf(r)    => Shape.Leaf(to(r))
@@ -43,10 +47,11 @@ object OrderHint {
    * Names may hold brackets and spaces (`aggregate(a, b)`): the longest name that stands at a place is the one that is
    * meant.
    */
-  final private class Reader(text: String, names: Vector[String]) {
-    private val longestFirst = names.indices.sortBy(i => -names(i).length)
-    private var at           = 0
-    private var open         = 0
+  final private class Reader(text: String, accepted: Vector[Vector[String]]) {
+    private val longestFirst =
+      accepted.zipWithIndex.flatMap { case (names, i) => names.map(_ -> i) }.sortBy { case (name, _) => -name.length }
+    private var at   = 0
+    private var open = 0
 
     def shape: Either[String, Shape] = joins(closing = false).flatMap(s =>
       if (at < text.length) Left(s"there is unexpected text at the end: '${text.substring(at)}'") else Right(s)
@@ -64,19 +69,19 @@ object OrderHint {
 
     private def input(): Either[String, Shape] = {
       skip()
-      longestFirst.find(i =>
-        text.regionMatches(true, at, names(i), 0, names(i).length) && ends(at + names(i).length)
-      ) match {
-        case Some(i) => at += names(i).length; Right(Shape.Leaf(i))
-        case None    =>
+      longestFirst.find { case (name, _) =>
+        text.regionMatches(true, at, name, 0, name.length) && ends(at + name.length)
+      } match {
+        case Some((name, i)) => at += name.length; Right(Shape.Leaf(i))
+        case None            =>
           // a bracket holds two inputs at least, but for those that are too many: a thousand of them would be a
           // thousand calls deep
-          if (open > names.size + Superfluous) Left("it has more brackets than relations")
+          if (open > accepted.size + Superfluous) Left("it has more brackets than relations")
           else if (at < text.length && text(at) == '(') {
             at += 1; open += 1; val inner = joins(closing = true); open -= 1; at += 1; inner
           } else
             Left(
-              s"'${text.drop(at).takeWhile(c => !c.isWhitespace && c != ')')}' is not one of ${names.mkString(", ")}"
+              s"'${text.drop(at).takeWhile(c => !c.isWhitespace && c != ')')}' is not one of ${accepted.map(_.head).mkString(", ")}"
             )
       }
     }
