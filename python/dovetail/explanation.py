@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from dovetail import _sql, _watch
 from dovetail._query import query_text
 from dovetail.errors import StatementError
-from dovetail.report import mermaid, model, page, text
+from dovetail.report import mermaid, model, page
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Format = Literal["text", "html", "json", "mermaid"]
+Format = Literal["text", "verbose", "html", "json", "mermaid"]
 
 _RENDER: Mapping[str, Callable[[Explanation], str]] = {
-    "text": lambda found: text.render(found._report),
+    "text": lambda found: found._written("text"),
+    "verbose": lambda found: found._written("verbose"),
     "html": lambda found: page.page(found._report, found.sql),
     "json": lambda found: json.dumps(found._data, indent=2),
     "mermaid": lambda found: mermaid.render(found._report),
@@ -35,7 +36,7 @@ class Explanation:
 
     Attributes:
         sql: The text of the query; None for a DataFrame.
-        format: The form that `print` shows: "text", "html", "json" or "mermaid".
+        format: The form that `print` shows: "text", "verbose", "html", "json" or "mermaid".
     """
 
     sql: str | None
@@ -65,7 +66,8 @@ class Explanation:
         """Renders the explanation in one form.
 
         Args:
-            format: "text" for a terminal; "html", a self-contained document with drawings; "json", described by
+            format: "text" for a terminal; "verbose", the same with all that the search knows; "html", a self-contained
+                document with drawings; "json", described by
                 `schema()`; "mermaid", a flowchart.
 
         Raises:
@@ -99,6 +101,11 @@ class Explanation:
     def _repr_html_(self) -> str:
         return page.fragment(self._report)
 
+    def _written(self, form: str) -> str:
+        """The explanation as the jar writes it; an older jar sends none."""
+        told = self._data.get(form)
+        return str(told) if told else "\n".join(f"{group.verdict}: {group.reason}" for group in self._report.groups)
+
     @property
     def _report(self) -> model.Report:
         return model.read(self._data)
@@ -125,8 +132,8 @@ def explain(
     Args:
         df_or_sql: A DataFrame, the text of a query, or the number of a past query: the `id` in `dovetail.queries`.
         spark: The session for a text or a number; default: the active session.
-        format: The form that `print` shows: "text", "html", "json" or "mermaid". `render`, `save` and `to_dict` work
-            with each of them, and a notebook draws the value of a cell.
+        format: The form that `print` shows: "text", "verbose", "html", "json" or "mermaid". `render`, `save`
+            and `to_dict` work with each of them, and a notebook draws the value of a cell.
         actual: Runs the query, discards its rows, and shows the actual rows of each join next to the estimates.
 
     Raises:

@@ -31,11 +31,17 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Relation:
-    """One input of a group: a table, or what the search treats like one."""
+    """One input of a group: a table, or what the search treats like one.
+
+    Attributes:
+        name: Its alias, else its table; no other input of the group has it.
+        label: Table and alias, as a query has them.
+    """
 
     name: str
     rows: Estimate | None
     bytes: float | None
+    label: str
 
 
 @dataclass(frozen=True)
@@ -155,6 +161,11 @@ class Group:
         return self.after or self.before
 
     @property
+    def written_cost(self) -> float | None:
+        """What the written order costs, which other costs are compared with."""
+        return None if self.before is None else self.before.cost
+
+    @property
     def guessed(self) -> list[str]:
         """Tables whose rows were guessed, each once, where an older jar does not say what statistics are missing."""
         if self.missing is not None:
@@ -207,16 +218,18 @@ def _group(data: Mapping[str, Any], number: int) -> Group:
         reason=str(data.get("reason") or ""),
         algorithm=_text(data.get("algorithm")),
         pairs=None if pairs is None else int(pairs),
-        relations=tuple(
-            Relation(str(r.get("name", "?")), _estimate(r.get("rows")), _number(r.get("bytes")))
-            for r in _items(data.get("relations"))
-        ),
+        relations=tuple(_relation(r) for r in _items(data.get("relations"))),
         edges=tuple(Edge(_names(e.get("relations")), str(e.get("condition") or "")) for e in _items(data.get("edges"))),
         before=_tree(data.get("before")),
         after=_tree(data.get("after")),
         runner_up=_alternative(data.get("runner_up"), "order"),
         missing=_all_missing(data.get("missing_statistics")),
     )
+
+
+def _relation(data: Mapping[str, Any]) -> Relation:
+    name = str(data.get("name", "?"))
+    return Relation(name, _estimate(data.get("rows")), _number(data.get("bytes")), str(data.get("label") or name))
 
 
 def _all_missing(data: object) -> tuple[Missing, ...] | None:

@@ -10,6 +10,8 @@ UNKNOWN = "?"
 _STEPS = ((1e9, "G"), (1e6, "M"), (1e4, "k"))
 _POWERS = {"G": 1e9, "M": 1e6, "k": 1e3}
 _LARGEST = 1e12
+# A bound further from the estimate than this factor is no help to a reader: most are products of their inputs.
+_FARTHEST = 100.0
 _BYTES = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
 
 
@@ -30,18 +32,21 @@ def count(number: float | None) -> str:
 
 
 def bounds(rows: Estimate) -> str:
-    """Bounds of an estimate, "?" where there is none; empty for a number that is certain.
+    """Bounds of an estimate; empty for a number that is certain, and without bounds that say nothing.
 
-    >>> bounds(Estimate(5, 0, None, "size")), bounds(Estimate(5, 5, 5, "exact"))
-    ('?', '')
+    >>> bounds(Estimate(5, 0, None, "size")), bounds(Estimate(5, 5, 5, "exact")), bounds(Estimate(5, 0, 5e12, "size"))
+    ('', '', '')
     >>> bounds(Estimate(5, 0, 9, "size")), bounds(Estimate(5, 2, 9, "size")), bounds(Estimate(5, 2, None, "size"))
     ('up to 9', '2 to 9', 'at least 2')
     """
     if rows.lower == rows.upper:
         return ""
-    if not rows.lower:
-        return UNKNOWN if rows.upper is None else f"up to {count(rows.upper)}"
-    return f"at least {count(rows.lower)}" if rows.upper is None else f"{count(rows.lower)} to {count(rows.upper)}"
+    value = max(rows.value, 1.0)
+    lower = rows.lower if rows.lower and value / rows.lower <= _FARTHEST else None
+    upper = rows.upper if rows.upper is not None and rows.upper / value <= _FARTHEST else None
+    if lower is None:
+        return "" if upper is None else f"up to {count(upper)}"
+    return f"at least {count(lower)}" if upper is None else f"{count(lower)} to {count(upper)}"
 
 
 def size(number: float | None) -> str:
@@ -56,15 +61,6 @@ def size(number: float | None) -> str:
         if number >= least:
             return f"{number / least:.1f} {unit}"
     return f"{number:.0f} B"
-
-
-def cost(number: float | None) -> str:
-    """A cost, which has no unit that people know: two digits and a power of ten.
-
-    >>> cost(3.44e9), cost(0.0)
-    ('3.4e+09', '0')
-    """
-    return UNKNOWN if number is None else "0" if number == 0 else f"{number:.1e}"
 
 
 def share(part: float | None, whole: float | None) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dovetail.report import error_picture, graph_picture, numbers, tables, tree_picture
 from dovetail.report.markup import tag, text
 from dovetail.report.model import COST_PARTS, Group, Join, Report, Tree
-from dovetail.report.text import NOTHING, advice, lack, reasons, second_order, step
+from dovetail.report.words import NOTHING, advice, lack, other_method, reasons, second_order, step
 
 # A bar's full width stands for the longest phase, or the most expensive join, in percent.
 FULL = 100.0
@@ -53,7 +53,7 @@ def _group(group: Group, of: int) -> str:
     )
     parts = [tag("h2", text(f"{number} "), badge), tag("p", text(_sentence(group)))]
     if group.plan is None and group.relations:
-        parts.append(tag("p", text("Inputs: " + ", ".join(relation.name for relation in group.relations))))
+        parts.append(tag("p", text("Inputs: " + ", ".join(relation.label for relation in group.relations))))
     if group.missing:
         told = [tag("li", text(f"{m.table}: {lack(m)} "), tag("code", text(m.statement))) for m in group.missing]
         parts.append(tag("div", text("Statistics that would help:"), tag("ul", *told), class_="note"))
@@ -80,7 +80,7 @@ def _sentence(group: Group) -> str:
             "." if group.pairs is None else f", {group.pairs:,} pairs of sub-plans."
         )
     if group.runner_up is not None:
-        told += f" Runner-up: {second_order(group.runner_up)}."
+        told += f" Runner-up: {second_order(group.runner_up, group.written_cost)}."
     return told
 
 
@@ -89,7 +89,7 @@ def _figures(group: Group) -> str:
     for title, tree in (("Written order", group.before), ("Chosen order", group.after)):
         if tree is not None and tree.whole:
             drawn = tree_picture.draw(tree, group, title)
-            figures.append(_figure(title, f"cost {numbers.cost(tree.cost)}", drawn, tree_picture.is_deep(tree)))
+            figures.append(_figure(title, _cost(tree, group), drawn, tree_picture.is_deep(tree)))
     graph = graph_picture.draw(group)
     if graph:
         figures.append(
@@ -110,6 +110,11 @@ def _figure(title: str, more: str, drawn: str, wide: bool = False) -> str:
     return tag("figure", caption, _scroll(drawn, title), class_="wide" if wide else None)
 
 
+def _cost(tree: Tree, group: Group) -> str:
+    """Compared with the written order: a cost of the model has no unit that people know."""
+    return f"cost {numbers.share(tree.cost, group.written_cost) or numbers.UNKNOWN}"
+
+
 def _scroll(content: str, name: str) -> str:
     """Wider than the page, it scrolls by itself, also with the keyboard."""
     return tag("div", content, class_="scroll", tabindex=0, role="region", aria_label=name)
@@ -122,7 +127,7 @@ def _joins(tree: Tree, title: str) -> str:
     second = any(join.runner_up is not None for join in tree.joins)
     header = [("#", True), ("join", False), ("rows", True), *([("actual", True), ("off by", True)] if ran else [])]
     header += [("bounds", False), ("source", False), ("method", False), *([("runner-up", False)] if second else [])]
-    header += [("cost", True), ("share", True), ("parts of the cost", False), ("on", False)]
+    header += [("share", True), ("parts of the cost", False), ("on", False)]
     most = max((join.cost or 0.0 for join in tree.joins), default=0.0)
     body = [_join(join, tree, most, ran, second) for join in tree.joins]
     caption = tag("caption", text(f"{title}, step by step"))
@@ -146,18 +151,17 @@ def _join(join: Join, tree: Tree, most: float, ran: bool, second: bool) -> str:
     cells.append(tag("td", text("" if rows is None else numbers.bounds(rows)), class_="bounds"))
     cells += [_left("" if rows is None else rows.source or ""), tag("td", text(join.method or ""), class_="method")]
     if second:
-        other = join.runner_up
-        cells.append(_left("" if other is None else f"{other.text}, cost {numbers.cost(other.cost)}"))
-    cells += [_right(numbers.cost(join.cost)), _right(numbers.share(join.cost, tree.cost))]
-    cells += [tag("td", _bar(join, most)), tag("td", tag("code", text(join.condition)), class_="on")]
+        cells.append(_left(other_method(join)))
+    cells.append(_right(numbers.share(join.cost, tree.cost)))
+    cells += [tag("td", _bar(join, tree, most)), tag("td", tag("code", text(join.condition)), class_="on")]
     return tag("tr", *cells)
 
 
-def _bar(join: Join, most: float) -> str:
+def _bar(join: Join, tree: Tree, most: float) -> str:
     if not most or not join.parts:
         return ""
     told = ", ".join(
-        f"{part} {numbers.cost(value)}" if value > 0 else f"{part} saves {numbers.cost(-value)}"
+        f"{part} {numbers.share(value, tree.cost)}" if value > 0 else f"{part} saves {numbers.share(-value, tree.cost)}"
         for part, value in join.parts.items()
         if value
     )
@@ -179,7 +183,7 @@ def _inputs(group: Group) -> str:
             bounds = tag("td", text(numbers.bounds(rows)), class_="bounds")
             known = [_right(numbers.count(rows.value)), bounds, _left(rows.source or "")]
         body.append(
-            tag("tr", tag("th", text(relation.name), scope="row"), *known, _right(numbers.size(relation.bytes)))
+            tag("tr", tag("th", text(relation.label), scope="row"), *known, _right(numbers.size(relation.bytes)))
         )
     header = [("input", False), ("rows", True), ("bounds", False), ("source", False), ("size in memory", True)]
     table = tag(

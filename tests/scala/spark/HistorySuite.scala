@@ -55,11 +55,18 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
 
   private def group(sql: String): GroupReport = traced(sql)._2.groups.head
 
+  /** A relation's table, by the name that the query has for it. */
+  private def tables(g: GroupReport): Map[String, String] =
+    g.relations.map(r => r.name -> r.label.takeWhile(_ != ' ')).toMap
+
   /** Rows of all that the plan joins, by relations, with their sources. */
   private def sizes(sql: String): Map[Set[String], (Double, String)] = {
     val g     = group(sql)
     val joins = g.after.orElse(g.before).get.joins
-    (g.relations.map(r => Set(r.name) -> r.rows.get) ++ joins.map(j => j.relations.toSet -> j.rows)).map {
+    val table = tables(g)
+    (g.relations.map(r => Set(table(r.name)) -> r.rows.get) ++ joins.map(j =>
+      j.relations.map(table).toSet -> j.rows
+    )).map {
       case (set, e) => set -> ((e.value, e.source.name))
     }.toMap
   }
@@ -136,7 +143,7 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
       spark.sql("INSERT INTO h_fact SELECT id, 7, id % 50, id % 20 FROM range(4000)")
       val all   = Set("h_fact", "h_a", "h_b", "h_c")
       val g     = group(star)
-      val whole = g.after.orElse(g.before).get.joins.find(_.relations.toSet == all).get.rows
+      val whole = g.after.orElse(g.before).get.joins.find(_.relations.map(tables(g)).toSet == all).get.rows
       assert(whole.source.name == "history" && whole.value > count(star) / 3 && whole.upper > whole.value, whole)
       assert(sizes(star)(Set("h_a")) == ((1.0, "history")))
       spark.sql("INSERT OVERWRITE h_fact SELECT id, 1, 1, 1 FROM range(10)")
@@ -150,7 +157,7 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
       def of(v: Int) = star.replace("b.v = 1", s"b.v = $v").replace("'hot'", "'cold20'")
       (0 to 2).foreach(v => runs(of(v)))
       val g = group(of(3))
-      val e = g.relations.find(_.name == "h_b").get.rows.get
+      val e = g.relations.find(r => tables(g)(r.name) == "h_b").get.rows.get
       assert(
         e.source.name == "history" && e.lower < e.value && e.value < e.upper && e.lower <= 10.0 && e.upper >= 10.0,
         e

@@ -31,7 +31,7 @@ class QueryLogSuite extends StarSuite with Eventually {
       "estimated_join_rows"
     ) > 0.0)
     val explained = spark.sql(s"SELECT * FROM dovetail_explain('$star', 'json', 'actual')").head().getString(0)
-    val actual    = "\"actual_rows\":(\\d+)".r.findAllMatchIn(explained).map(_.group(1).toLong).toVector
+    val actual    = "\"actual_rows\":(\\d+),\"q_error\"".r.findAllMatchIn(explained).map(_.group(1).toLong).toVector
     assert(actual.size == 3 && row.getAs[Long]("join_rows") == actual.sum)
   }
 
@@ -59,7 +59,7 @@ class QueryLogSuite extends StarSuite with Eventually {
     val rows = since.map(_.getAs[Long]("join_rows"))
     assert(rows(0) == rows(1) && rows(0) < rows(2), since)
     val sections = frames.map(f => PlanSection(f.queryExecution.executedPlan))
-    assert(sections.forall("Group ".r.findAllIn(_).size == 1) && sections(0) != sections(2), sections)
+    assert(sections.forall("reordered the joins".r.findAllIn(_).size == 1) && sections(0) != sections(2), sections)
   }
 
   test("what is planned and does not run has no rows; explaining and asking leave no entry") {
@@ -101,12 +101,17 @@ class QueryLogSuite extends StarSuite with Eventually {
     val frame = withoutIdempotenceCheck { val f = spark.sql(star); f.collect(); f }
     eventually(assert(newest.getAs[Int]("runs") == 1))
     val text = PlanSection(frame.queryExecution.executedPlan)
-    assert(text.contains("reordered") && text.contains("actual"), text)
+    assert(
+      text.contains("reordered the joins: saves ") && text.contains("  chosen  ((") && !text.contains("actual"),
+      text
+    )
     assert(PlanSection(spark.sql("SELECT * FROM f").queryExecution.executedPlan).isEmpty)
     if (!spark.version.startsWith("3."))
       withConf("spark.sql.extendedExplainProviders" -> "dovetail.DovetailExplain") {
         val explained = withoutIdempotenceCheck(spark.sql(s"EXPLAIN FORMATTED $star").head().getString(0))
-        assert(explained.contains("Dovetail") && explained.contains("Group 1: reordered"), explained)
+        assert(explained.contains(" reordered the joins: saves ") && explained.contains("#  join"), explained)
+        val frame = spark.sql(star).queryExecution.explainString(org.apache.spark.sql.execution.SimpleMode)
+        assert(frame.contains(" reordered the joins: saves ") && !frame.contains("#  join"), frame)
       }
   }
 }

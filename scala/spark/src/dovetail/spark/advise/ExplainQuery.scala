@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SQL
  * of its joins. For a number it reports what the log knows of the query that has it in `dovetail_queries()`.
  */
 object ExplainQuery {
-  val Formats: Seq[String] = Seq("text", "json")
+  val Formats: Seq[String] = Seq("text", "verbose", "json")
   val Runs: Seq[String]    = Seq("planned", "actual")
 
   def apply(session: SparkSession, sql: String, format: String, run: String): String = {
@@ -53,11 +53,16 @@ object ExplainQuery {
       millis: Vector[(String, Double)],
       notes: Vector[String]
   ): String = {
-    val conf    = session.sessionState.conf
-    val enabled = DovetailConf.Enabled.get(conf)
-    if (format == "json")
-      ReportJson(BuildInfo.version, enabled, DovetailConf.CostModel.get(conf), groups, millis, notes)
-    else ReportText(BuildInfo.version, enabled, groups, millis, notes)
+    val conf                   = session.sessionState.conf
+    val enabled                = DovetailConf.Enabled.get(conf)
+    val model                  = DovetailConf.CostModel.get(conf)
+    def text(verbose: Boolean) = new ReportText(BuildInfo.version, enabled, model, verbose)(groups, millis, notes)
+    format match {
+      case "json" =>
+        val texts = Seq("text" -> text(verbose = false), "verbose" -> text(verbose = true))
+        ReportJson(BuildInfo.version, enabled, model, groups, millis, notes, texts)
+      case other => text(verbose = other == "verbose")
+    }
   }
 
   /** What keeps joins out of groups. */

@@ -87,7 +87,7 @@ final class GroupOrdering(
         val chosen       = choice(ready, search, notes ++ ready.known.note)
         lazy val another = ready.rebuild(chosen.outcome.best)
         val exposed      = Trace.timed("rebuild")(sparing(ready, optimized, chosen, written, another))
-        val settled      = exposed.fold(chosen)(why => chosen.copy(taken = false, notes = chosen.notes :+ why))
+        val settled      = exposed.fold(chosen)(why => chosen.copy(taken = false, barred = Some(why)))
         val rebuilt      = if (settled.taken) Some(another) else None
         val cuts         = PlanningTime.takeCuts()
         val decision     = settled.copy(notes = settled.notes ++ cuts ++ rebuilt.toVector.flatMap(planner.failedBefore))
@@ -119,7 +119,7 @@ final class GroupOrdering(
   }
 
   private def reported(ready: PreparedGroup, decision: Decision, reduced: Set[Int], detailed: Boolean): GroupReport = {
-    val report = GroupReport.searched(ready.graph, ready.leaves, decision, planner.basis, detailed)
+    val report = GroupReport.searched(ready.graph, ready.leaves, decision, planner.basis, ready.names, detailed)
     if (detailed || !remembers) report
     else {
       val tree    = if (decision.taken) decision.outcome.best else decision.outcome.original

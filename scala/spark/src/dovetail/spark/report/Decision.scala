@@ -9,8 +9,15 @@ import dovetail.kernel.enumerate.{Outcome, Shape}
  * @param notes   what else was done or not done: inputs with fewer rows, orders that somebody asked for and that are
  *                not used
  * @param asked   who asked for the order that is used
+ * @param barred  why no other order is taken, however much it saves
  */
-final case class Decision(outcome: Outcome, taken: Boolean, notes: Vector[String], asked: Option[String]) {
+final case class Decision(
+    outcome: Outcome,
+    taken: Boolean,
+    notes: Vector[String],
+    asked: Option[String],
+    barred: Option[String] = None
+) {
 
   /** Share of the written plan's cost that the best one saves. */
   def gain: Double = Decision.gain(outcome)

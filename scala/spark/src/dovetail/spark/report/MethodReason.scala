@@ -115,7 +115,7 @@ private object MethodReason {
   /** @param relation of the graph, where the side is one */
   final case class Side(name: String, relation: Option[Int], input: MethodChoice.Input)
 
-  def size(bytes: Double): String = ReportText.size(bytes)
+  def size(bytes: Double): String = ReportNumbers.size(bytes)
 
   def isBroadcast(method: JoinMethod): Boolean =
     method == JoinMethod.BroadcastLeft || method == JoinMethod.BroadcastRight

@@ -14,7 +14,8 @@ object ReportJson {
       costModel: String,
       of: Vector[GroupReport],
       millis: Vector[(String, Double)],
-      notes: Vector[String]
+      notes: Vector[String],
+      texts: Seq[(String, String)]
   ): String = {
     val root = nodes.objectNode()
     root.put("version", version).put("enabled", enabled).put("cost_model", costModel)
@@ -23,6 +24,7 @@ object ReportJson {
     val groups = root.putArray("groups")
     of.zipWithIndex.foreach { case (g, i) => groups.add(group(g, i + 1)) }
     strings(root.putArray("notes"), notes)
+    texts.foreach { case (form, text) => root.put(form, text) }
     root.toString
   }
 
@@ -32,9 +34,10 @@ object ReportJson {
     o.put("pairs", g.pairs)
     val relations = o.putArray("relations")
     g.relations.foreach { r =>
-      val n = relations.addObject().put("name", r.name)
+      val n = relations.addObject().put("name", r.name).put("label", r.label)
       r.rows.fold[Any](n.putNull("rows"))(e => n.set[ObjectNode]("rows", estimate(e)))
       r.bytes.fold(n.putNull("bytes"))(b => n.put("bytes", b))
+      r.actual.foreach(n.put("actual_rows", _))
     }
     val edges = o.putArray("edges")
     g.edges.foreach { e =>

@@ -1,109 +1,200 @@
 package org.apache.spark.sql.dovetail.report
 
-import dovetail.kernel.profile.Estimate
-
 /**
- * The trace as people read it in a terminal of 120 columns: a plan is a table of steps, each naming the steps that it
- * builds on; what does not fit is in JSON.
+ * The trace as people read it in a terminal of 120 columns; the one layout of `dovetail.explain`, `dovetail_explain`
+ * and `EXPLAIN FORMATTED`.
+ *
+ * The first sentence says what happened and why. A plan is a table of steps, each naming the steps that it builds on:
+ * a plan of 30 joins stays a table of 30 short lines. Costs are relative to the written order's.
+ *
+ * @param verbose also how the search went, costs as the model has them, all bounds, and the reason for every method
  */
-object ReportText {
+final class ReportText(version: String, enabled: Boolean, costModel: String, verbose: Boolean) {
+  import ReportNumbers._
+  import ReportText._
 
-  /**
-   * Characters of a line, of an order that has a line of its own, of the inputs of a step; and those that a condition
-   * has to have left.
-   */
-  private val (width, longestOrder, widestStep, narrowest) = (120, 90, 40, 12)
-
-  /** Joins of which the reason for the method is told: those that cost most. */
-  private val mostReasons = 10
-
-  def apply(
-      version: String,
-      enabled: Boolean,
-      groups: Vector[GroupReport],
-      millis: Vector[(String, Double)],
-      notes: Vector[String] = Vector.empty
-  ): String = {
-    val head = s"Dovetail $version${if (enabled) "" else " (switched off: spark.dovetail.enabled=false)"}"
-    val time = millis.map { case (phase, ms) => f"$phase $ms%.1f" }.mkString("planning ms: ", ", ", "")
-    val body =
-      if (groups.isEmpty) Vector("No group of joins has three or more relations: nothing to reorder.")
-      else groups.zipWithIndex.flatMap { case (g, i) => group(g, i + 1) }
-    ((head +: body) ++ notes.flatMap(wrapped(_, "  ")) :+ time).mkString("\n")
+  def apply(groups: Vector[GroupReport], millis: Vector[(String, Double)], notes: Vector[String]): String = {
+    val bodies = groups.zipWithIndex.map { case (g, i) =>
+      val title = if (groups.size == 1) Vector.empty
+      else wrapped(s"Group ${i + 1} of ${groups.size}: ${g.status.replace('_', ' ')}: ${g.reason}", "  ")
+      title ++ group(g)
+    }
+    val more = Vector(notes.flatMap(wrapped(_, "  ")), time(millis)).filter(_.nonEmpty)
+    ((wrapped(s"Dovetail $version ${said(groups)}", "  ") +: bodies.filter(_.nonEmpty)) ++ more)
+      .map(_.mkString("\n")).mkString("\n\n")
   }
 
-  private def group(g: GroupReport, number: Int): Vector[String] = {
-    val search = g.algorithm.fold("")(a => s" [$a, ${g.pairs} pairs, ${g.costModel.getOrElse("")} costs]")
-    val title  = s"Group $number: ${g.status.replace('_', ' ')}: ${g.reason}$search"
-    val inputs =
-      if (g.relations.isEmpty) Vector.empty
-      else {
-        val width = g.relations.map(_.name.length).max
-        "  inputs" +: g.relations.map(r =>
-          s"    ${r.name.padTo(width, ' ')}  ${r.rows.fold("?")(rows)}${r.bytes.fold("")(b => s"  ${size(b)}")}"
-        )
-      }
+  /** What happened to the joins of the query, and why. */
+  private def said(groups: Vector[GroupReport]): String = {
+    val reordered = groups.count(_.status == "reordered")
+    val priced    = groups.filter(_.before.isDefined)
+    val whole     = priced.flatMap(_.before).map(_.cost.total).sum
+    val now       = priced.flatMap(g => g.after.orElse(g.before)).map(_.cost.total).sum
+    if (!enabled) "is switched off (spark.dovetail.enabled=false): Spark plans this query alone."
+    else groups match {
+      case Vector()                        => Nothing
+      case Vector(g) if g.status == "kept" => s"kept the written order: ${g.reason}."
+      case Vector(g) if reordered == 1     => s"reordered the joins: ${g.reason}."
+      case Vector(g)                       => s"left the joins alone: ${g.reason}."
+      case _ if reordered > 0              =>
+        s"reordered $reordered of ${groups.size} groups of joins: estimated cost ${percent(now, whole)} of the written " +
+          "orders'."
+      case _ if priced.isEmpty => s"left all ${groups.size} groups of joins alone."
+      case _                   => s"kept the written order of all ${groups.size} groups of joins."
+    }
+  }
+
+  /** The first sentence, and of each group its order; for places where much else is shown. */
+  def short(groups: Vector[GroupReport]): String = {
+    val orders = groups.flatMap { g =>
+      val whole = g.before.fold(0.0)(_.cost.total)
+      g.before.toVector.flatMap(tree("written", _, whole).headOption) ++
+        g.after.toVector.flatMap(tree("chosen", _, whole).headOption)
+    }
+    (wrapped(s"Dovetail $version ${said(groups)}", "  ") ++ orders).mkString("\n")
+  }
+
+  private def time(millis: Vector[(String, Double)]): Vector[String] = {
+    def ms(d: Double) = "%.1f".formatLocal(java.util.Locale.ROOT, d)
+    val total         = millis.collectFirst { case ("total", t) => t }
+    if (verbose) Vector(millis.map { case (phase, t) => s"$phase ${ms(t)}" }.mkString("planning ms: ", ", ", ""))
+    else total.map(t => s"planned in ${ms(t)} ms").toVector
+  }
+
+  private def group(g: GroupReport): Vector[String] = {
+    val search =
+      if (verbose) g.algorithm.map(a => s"  search: $a, ${g.pairs} pairs of sub-plans, $costModel costs") else None
+    val whole = g.before.fold(0.0)(_.cost.total)
+    val plans =
+      g.before.toVector.flatMap(tree("written", _, whole)) ++ g.after.toVector.flatMap(tree("chosen", _, whole))
+    val why    = g.after.orElse(g.before).toVector.flatMap(reasons)
     val second = g.runnerUp.map { case (order, cost) =>
-      f"  runner-up ${if (order.length <= longestOrder) order else "another order"}  cost ${cost.total}%.2e"
+      s"  runner-up: ${if (order.length <= LongestOrder) order else "another order"}, cost ${price(cost.total, whole)}"
     }
-    val missing = g.missing.map(a => s"  statistics missing: ${a.table}: ${a.reason}; ${a.statement.getOrElse("")}")
-    wrapped(title, "  ") ++ (inputs ++ g.before.toVector.flatMap(tree("written", _)) ++ g.after.toVector.flatMap(tree(
-      "chosen",
-      _
-    )) ++ second ++ missing)
+    search.toVector ++ inputs(g) ++ plans ++ why ++ second ++ missing(g)
   }
 
-  private def tree(label: String, t: TreeReport): Vector[String] = {
-    val inputs =
-      t.joins.map(j => cut(j.inputs.mkString(if (j.kind == "inner") " join " else s" ${j.kind} join "), widestStep))
-    val (a, b)  = (longest(inputs), longest(t.joins.map(j => rows(j.rows))))
-    val reasons = t.joins.indices.sortBy(i => -t.joins(i).cost.total).take(mostReasons).toSet
-    val table   = t.joins.indices.toVector.flatMap { i =>
-      val j    = t.joins(i)
-      val came = j.actual.fold("")(actual(j.rows, _))
-      val line = f"    ${i + 1}%2d  ${inputs(i).padTo(a, ' ')}  ${rows(j.rows).padTo(b, ' ')}$came  ${j.method}  " +
-        f"cost ${j.cost.total}%.2e  "
-      val on  = if (width - line.length < narrowest) "" else cut(j.condition, width - line.length)
-      val why = reason(j).filter(_ => reasons(i)).fold(Vector.empty[String])(wrapped(_, " " * 10))
-      (line + on).replaceAll("\\s+$", "") +: why
+  private def inputs(g: GroupReport): Vector[String] =
+    if (g.relations.isEmpty) Vector.empty
+    else if (g.before.isEmpty) wrapped(s"  inputs: ${g.relations.map(_.label).mkString(", ")}", "    ")
+    else {
+      val rows = g.relations.map { r =>
+        Vector(cut(r.label, WidestInputs), r.rows.fold("?")(e => count(e.value))) ++ r.actual.map(a =>
+          count(a.toDouble)
+        ) ++
+          Vector(r.rows.fold("")(bounds(_, verbose)), r.rows.fold("")(_.source.name), r.bytes.fold("")(size))
+      }
+      val ran = if (g.relations.exists(_.actual.isDefined)) Vector("actual") else Vector.empty
+      columns(
+        Vector("input", "rows") ++ ran ++ Vector("bounds", "source", "size"),
+        padded(g, rows),
+        Set("rows", "actual", "size")
+      )
     }
-    val order = if (t.order.length <= longestOrder) t.order else s"${t.joins.size} joins"
-    f"  $label%-8s $order  cost ${t.cost.total}%.2e" +: table
+
+  /** Inputs without an actual number have an empty cell where others have one. */
+  private def padded(g: GroupReport, rows: Vector[Vector[String]]): Vector[Vector[String]] =
+    if (!g.relations.exists(_.actual.isDefined)) rows
+    else g.relations.zip(rows).map { case (r, row) => if (r.actual.isDefined) row else row.patch(2, Vector(""), 0) }
+
+  private def tree(label: String, t: TreeReport, whole: Double): Vector[String] = {
+    val order = if (t.order.length <= LongestOrder) t.order else s"${t.joins.size} joins"
+    val title = s"  $label  $order  cost ${price(t.cost.total, whole)}"
+    val ran   = t.joins.exists(_.actual.isDefined)
+    val head  = Vector("#", "join", "rows") ++ (if (ran) Vector("actual", "off by") else Vector.empty) ++
+      Vector("bounds", "source", "method", "share") ++ (if (verbose) Vector("cost") else Vector.empty)
+    val steps = t.joins.zipWithIndex.map { case (j, i) =>
+      val came =
+        if (!ran) Vector.empty
+        else j.actual.fold(Vector("", ""))(a => Vector(count(a.toDouble), factor(QError(j.rows.value, a.toDouble))))
+      Vector(s"${i + 1}", cut(step(j), WidestInputs), count(j.rows.value)) ++ came ++
+        Vector(bounds(j.rows, verbose), j.rows.source.name, j.method, percent(j.cost.total, t.cost.total)) ++
+        (if (verbose) Vector(absolute(j.cost.total)) else Vector.empty)
+    }
+    val table = columns(head, steps, Set("#", "rows", "actual", "off by", "share", "cost"))
+    val left  = Width - table.map(_.length).foldLeft(0)(_ max _) - 2
+    if (t.joins.isEmpty) Vector(title)
+    else if (left < NarrowestCondition) title +: table
+    else
+      title +: table.zip("on" +: t.joins.map(j => cut(j.condition, left))).map { case (line, on) =>
+        trimmed(s"${line.padTo(Width - left, ' ')}$on")
+      }
   }
 
-  private def longest(texts: Seq[String]): Int = texts.iterator.map(_.length).foldLeft(0)(_ max _)
+  private def step(j: JoinReport): String = j.inputs.mkString(if (j.kind == "inner") " join " else s" ${j.kind} join ")
+
+  /** Why joins run as they do, those of the most expensive ones; steps with the same reason together. */
+  private def reasons(t: TreeReport): Vector[String] = {
+    val most   = if (verbose) t.joins.size else MostReasons
+    val costly = t.joins.indices.sortBy(i => -t.joins(i).cost.total).take(most).sorted.toVector
+    val told   = for (i <- costly; j = t.joins(i); why <- j.why) yield {
+      val second = j.runnerUp.fold("") { case (method, cost) => s"; runner-up $method, ${times(cost, j.cost.total)}" }
+      (i, s"${j.method}: $why$second")
+    }
+    told.map(_._2).distinct.flatMap { why =>
+      wrapped(s"    ${told.collect { case (i, `why`) => s"(${i + 1})" }.mkString(" ")} $why", "      ")
+    }
+  }
+
+  private def missing(g: GroupReport): Vector[String] = {
+    val shown = g.missing.take(MostMissing).flatMap { a =>
+      val guessed = if (a.guessed.isEmpty) "" else s"; distinct values guessed for ${a.guessed.mkString(", ")}"
+      val share   = a.costShare.fold("")(s => s"; its joins have ${percent(s, 1.0)} of the cost")
+      // statements are there to be copied: they are never broken
+      wrapped(s"    ${a.table}: ${a.reason}$guessed$share", "      ") ++ a.statement.map(s => s"      $s;")
+    }
+    val more = g.missing.size - MostMissing
+    if (shown.isEmpty) shown
+    else ("  statistics that would help, and the statements that collect them" +: shown) ++
+      (if (more > 0) Vector(s"    and $more more tables: dovetail_advise lists them") else Vector.empty)
+  }
+
+  /** A cost relative to that of the written order. */
+  private def price(cost: Double, whole: Double): String =
+    s"${percent(cost, whole)}${if (verbose) s" (${absolute(cost)} in the model's unit, about ns of a core)" else ""}"
+
+  private def times(cost: Double, of: Double): String =
+    if (verbose) s"cost ${absolute(cost)}" else if (of <= 0.0) "which costs more" else s"${factor(cost / of)} the cost"
+
+  private def absolute(cost: Double): String = "%.2e".formatLocal(java.util.Locale.ROOT, cost)
+}
+
+object ReportText {
+  private val Nothing = "found nothing to reorder: no group of joins has three or more relations."
+
+  /** Characters of a line. */
+  private val Width = 120
+
+  /** Characters up to which an order is worth a line of its own; beyond, the steps say the same and can be read. */
+  private val LongestOrder = 80
+
+  /** Characters of the inputs of a step; conditions have what is left of a line, and none where that is less. */
+  private val WidestInputs       = 40
+  private val NarrowestCondition = 12
+
+  /** Joins of which the reason for the method is told, and tables whose missing statistics are: the costliest. */
+  private val MostReasons = 10
+  private val MostMissing = 10
+
+  /** A table with a header; a column without a value in any row is left out. */
+  private def columns(head: Vector[String], rows: Vector[Vector[String]], right: Set[String]): Vector[String] = {
+    val kept   = head.indices.filter(i => rows.exists(_(i).nonEmpty)).toVector
+    val widths = kept.map(i => (head(i) +: rows.map(_(i))).map(_.length).max)
+    (head +: rows).map { row =>
+      val cells = kept.zip(widths).map { case (i, w) =>
+        if (right(head(i))) " " * (w - row(i).length) + row(i) else row(i).padTo(w, ' ')
+      }
+      trimmed(cells.mkString("    ", "  ", ""))
+    }
+  }
 
   /** A text in lines, all but the first of them indented. */
-  private def wrapped(text: String, indent: String): Vector[String] = if (text.length <= width) Vector(text)
+  private def wrapped(text: String, indent: String): Vector[String] = if (text.length <= Width) Vector(text)
   else {
-    val at = text.lastIndexOf(' ', width)
+    val at = text.lastIndexOf(' ', Width)
     if (at <= text.indexWhere(_ != ' ')) Vector(text) else text.take(at) +: wrapped(indent + text.drop(at + 1), indent)
   }
 
   private def cut(text: String, to: Int): String = if (text.length <= to) text else text.take(to - 1) + "…"
-
-  private def reason(j: JoinReport): Option[String] =
-    j.why.map(w =>
-      s"        ${j.method}: $w${j.runnerUp.fold("") { case (method, cost) => f"; runner-up $method, cost $cost%.2e" }}"
-    )
-
-  private def rows(e: Estimate): String = {
-    val bounds = if (e.lower == e.upper) ""
-    else s" [${count(e.lower)}, ${if (e.upper >= Estimate.Ceiling) "?" else count(e.upper)}]"
-    s"${count(e.value)} rows$bounds ${e.source.name}"
-  }
-
-  private def actual(e: Estimate, a: Long): String =
-    f" actual ${count(a.toDouble)}%-7s off ${QError(e.value, a.toDouble)}%.3gx  "
-
-  private def count(d: Double): String =
-    if (d < 1e4) f"$d%.0f"
-    else if (d < 1e6) f"${d / 1e3}%.1fk"
-    else if (d < 1e9) f"${d / 1e6}%.1fM" else if (d < 1e12) f"${d / 1e9}%.1fG" else f"$d%.1e"
-
-  private[report] def size(bytes: Double): String =
-    if (bytes < 1024) f"$bytes%.0f B"
-    else if (bytes < 1024 * 1024) f"${bytes / 1024}%.0f KiB"
-    else if (bytes < 1024.0 * 1024 * 1024) f"${bytes / 1024 / 1024}%.1f MiB"
-    else f"${bytes / 1024 / 1024 / 1024}%.1f GiB"
+  private def trimmed(line: String): String      = line.replaceAll("\\s+$", "")
 }

@@ -9,6 +9,7 @@ import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.catalyst.expressions.ExprId
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.{FailOpen, ThreadScope}
+import org.apache.spark.sql.dovetail.group.GroupNames
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
@@ -113,21 +114,26 @@ final case class GroupReport(
     val index                  = relations.map(_.name).zipWithIndex.toMap
     def of(j: JoinReport)      = rows.get(j.relations.map(index).toSet).map(_.rows)
     def counted(t: TreeReport) = t.copy(joins = t.joins.map(j => j.copy(actual = of(j))))
-    val all                    = copy(counts = rows)
+    val read = relations.indices.toVector.map(i => relations(i).copy(actual = rows.get(Set(i)).map(_.rows)))
+    val all  = copy(relations = read, counts = rows)
     if (after.isDefined) all.copy(after = after.map(counted)) else all.copy(before = before.map(counted))
   }
 }
 
 /**
+ * @param label   table and alias, as a query has them
  * @param tables  what the leaves beneath it read, by `LeafNames.identity`; none without details
  * @param columns all columns that any operator beneath it has: by them it is found again in the executed plan
+ * @param actual  rows that came out of it in a run
  */
 final case class RelationReport(
     name: String,
+    label: String,
     rows: Option[Estimate],
     bytes: Option[Double],
     tables: Vector[String] = Vector.empty,
-    columns: Set[ExprId] = Set.empty
+    columns: Set[ExprId] = Set.empty,
+    actual: Option[Long] = None
 )
 final case class EdgeReport(relations: Vector[String], condition: String)
 final case class TreeReport(order: String, cost: Cost, joins: Vector[JoinReport])
@@ -159,7 +165,7 @@ object GroupReport {
       reason,
       None,
       0L,
-      names.map(RelationReport(_, None, None)),
+      names.map(n => RelationReport(n, n, None, None)),
       Vector.empty,
       None,
       None,
@@ -173,6 +179,7 @@ object GroupReport {
       leaves: Vector[LogicalPlan],
       decision: Decision,
       basis: DecisionBasis,
+      names: GroupNames,
       detailed: Boolean
   ): GroupReport = {
     import decision.{outcome, taken}
@@ -184,19 +191,21 @@ object GroupReport {
     val less    = f"${math.floor(decision.gain * 1000) / 10}%.1f %%"
     val minGain = f"${basis.minGain * 100}%.1f %%"
     val reason  =
-      if (decision.asked.isDefined && decision.gain < 0.0)
+      if (decision.barred.isDefined) decision.barred.get
+      else if (decision.asked.isDefined && decision.gain < 0.0)
         f"${decision.asked.get}; its estimated cost is ${1.0 - decision.gain}%.1f times that of the written order"
       else if (decision.asked.isDefined) s"${decision.asked.get}; it saves $percent of the estimated cost"
       else if (taken && sameOrder) s"the written order with other broadcasts saves $percent of the estimated cost"
       else if (taken) s"saves $percent of the estimated cost"
       else if (sameOrder) "the written order is the best one found"
-      else s"the best order found saves $less, less than the $minGain that spark.dovetail.reorder.minGain requires"
+      else
+        s"no order saves $minGain of the estimated cost (spark.dovetail.reorder.minGain), the best one $less"
     GroupReport(
       if (taken && !sameOrder) "reordered" else "kept",
       (reason +: (outcome.note.toVector ++ decision.notes)).mkString("; "),
       Some(outcome.algorithm),
       outcome.pairs,
-      distinguished(graph.relations.map(r => relation(leaves(r.index), r, detailed))),
+      distinguished(graph.relations.map(r => relation(leaves(r.index), r, names.label(r.index), detailed))),
       if (detailed) edges(graph) else Vector.empty,
       Some(tree(graph, outcome.original, reasons)),
       if (taken) Some(tree(graph, outcome.best, reasons)) else None,
@@ -211,11 +220,12 @@ object GroupReport {
     if (several.isEmpty) relations else relations.map(r => r.copy(columns = r.columns -- several))
   }
 
-  private def relation(leaf: LogicalPlan, r: Relation, detailed: Boolean): RelationReport = {
+  private def relation(leaf: LogicalPlan, r: Relation, label: String, detailed: Boolean): RelationReport = {
     val read = if (!detailed) Vector.empty
     else leaf.collectLeaves().collect { case l: LeafNode => l }.flatMap(LeafNames.identity(_)).distinct.toVector
     RelationReport(
       r.name,
+      label,
       Some(r.profile.rows),
       Some(r.profile.rows.value * r.width),
       read,

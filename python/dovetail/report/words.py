@@ -1,0 +1,77 @@
+"""Words that pages and pictures have for parts of an explanation. The explanation as text is made in the jar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dovetail.report import numbers
+from dovetail.report.model import Alternative, Join, Missing
+
+# Characters up to which an order can be read; beyond, the steps say the same.
+LONGEST_ORDER = 80
+
+NOTHING = "No group of joins has three or more relations: nothing to reorder."
+
+
+def lack(missing: Missing) -> str:
+    """What is not known of a table, and how much depends on it.
+
+    >>> lack(Missing("sales", ("item",), "never analyzed; 10 rows from footer", 0.5, "DOVETAIL ANALYZE TABLE sales"))
+    'never analyzed; 10 rows from footer; distinct values guessed for item; its joins have 50 % of the cost'
+    """
+    guessed = f"; distinct values guessed for {', '.join(missing.columns)}" if missing.columns else ""
+    share = "" if missing.cost_share is None else f"; its joins have {100 * missing.cost_share:.0f} % of the cost"
+    return f"{missing.reason}{guessed}{share}"
+
+
+def advice(tables: Sequence[str]) -> str:
+    """The calls that would replace guesses by statistics.
+
+    >>> advice(["sales", "item"])
+    'dovetail.analyze(spark, "sales"), dovetail.analyze(spark, "item")'
+    """
+    return ", ".join(f'dovetail.analyze(spark, "{table}")' for table in tables)
+
+
+def second_order(runner_up: Alternative, written: float | None) -> str:
+    """The cheapest other order, and what it costs compared with the written one; of a long order only the cost.
+
+    >>> second_order(Alternative("((a b) c)", 300.0), 1200.0), second_order(Alternative("(a b)" * 30, 1200.0), 1200.0)
+    ('((a b) c), cost 25 %', 'another order, cost 100 %')
+    """
+    order = runner_up.text if len(runner_up.text) <= LONGEST_ORDER else "another order"
+    return f"{order}, cost {numbers.share(runner_up.cost, written) or numbers.UNKNOWN}"
+
+
+def other_method(join: Join) -> str:
+    """The cheapest other method for a join, and how many times as much it costs.
+
+    >>> join = Join(1, ("a", "b"), (), "inner", "", None, None, 100.0, {}, None, None, Alternative("sort merge", 240.0))
+    >>> other_method(join)
+    'sort merge, 2.4x the cost'
+    """
+    other = join.runner_up
+    if other is None:
+        return ""
+    return (
+        f"{other.text}, {numbers.factor(other.cost / join.cost)} the cost" if other.cost and join.cost else other.text
+    )
+
+
+def reasons(joins: Sequence[Join]) -> list[str]:
+    """Why each join is executed as it is, by its number; steps with the same reason together."""
+    found: dict[str, list[str]] = {}
+    for join in joins:
+        if join.why:
+            found.setdefault(f"{join.method}: {join.why}", []).append(f"({join.number})")
+    return [f"{' '.join(numbers)} {why}" for why, numbers in found.items()]
+
+
+def step(join: Join) -> str:
+    """The inputs of a join; earlier steps by number.
+
+    >>> step(Join(3, (2, "item"), (), "left outer", "", None, None, None, {}, None, None, None))
+    '(2) left outer join item'
+    """
+    word = " join " if join.kind == "inner" else f" {join.kind} join "
+    return word.join(f"({node})" if isinstance(node, int) else node for node in join.inputs)

@@ -1,0 +1,54 @@
+package org.apache.spark.sql.dovetail.report
+
+import java.util.Locale
+
+import dovetail.kernel.profile.Estimate
+
+/** Numbers as people read them, in explain's text and reasons. */
+private[report] object ReportNumbers {
+
+  /** A number of rows in at most seven characters. */
+  def count(d: Double): String =
+    if (d < 1e4) text("%.0f", d)
+    else if (d < 1e6) text("%.1fk", d / 1e3)
+    else if (d < 1e9) text("%.1fM", d / 1e6)
+    else if (d < 1e12) text("%.1fG", d / 1e9)
+    else text("%.1e", d)
+
+  def size(bytes: Double): String =
+    if (bytes < Kilo) text("%.0f B", bytes)
+    else if (bytes < Kilo * Kilo) text("%.0f KiB", bytes / Kilo)
+    else if (bytes < Kilo * Kilo * Kilo) text("%.1f MiB", bytes / Kilo / Kilo)
+    else text("%.1f GiB", bytes / Kilo / Kilo / Kilo)
+
+  /** A part of a whole, both of one unit. */
+  def percent(part: Double, whole: Double): String = {
+    val p = if (whole > 0.0) 100.0 * part / whole else 0.0
+    if (p >= Fine || p == 0.0) text("%.0f %%", p) else if (p >= 0.1) text("%.1f %%", p) else "<0.1 %"
+  }
+
+  def factor(d: Double): String = if (d < Fine) text("%.1fx", d) else if (d < 1e4) text("%.0fx", d) else s"${count(d)}x"
+
+  def seconds(millis: Double): String = if (millis < 1e3) text("%.0f ms", millis) else text("%.1f s", millis / 1e3)
+
+  /** The bounds of an estimate; nothing where it is certain, or where a bound is so far away that it says nothing. */
+  def bounds(e: Estimate, all: Boolean): String = {
+    def says(far: Double) = all || far <= MostFar
+    val lower             = e.lower > 0.0 && says(math.max(e.value, 1.0) / e.lower)
+    val upper             = e.upper < Estimate.Ceiling && says(e.upper / math.max(e.value, 1.0))
+    if (e.lower == e.upper) ""
+    else if (lower && upper) s"${count(e.lower)} to ${count(e.upper)}"
+    else if (upper) s"up to ${count(e.upper)}"
+    else if (lower) s"at least ${count(e.lower)}"
+    else ""
+  }
+
+  /** A bound further from the estimate than this factor is no help to a reader: most are products of their inputs. */
+  private val MostFar = 100.0
+
+  /** Percent from which, and factors up to which, a decimal tells something. */
+  private val Fine = 10.0
+  private val Kilo = 1024.0
+
+  private def text(format: String, d: Double): String = format.formatLocal(Locale.ROOT, d)
+}
