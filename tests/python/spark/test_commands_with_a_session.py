@@ -97,7 +97,7 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
     err = {name: text for name, (_, _, text) in found.items()}
 
     assert out["explain"].startswith("Dovetail ")
-    assert "Group 1: " in out["explain"]
+    assert " kept the written order: " in out["explain"]
     assert json.loads(out["compare"])["same_answer"] is True
     assert "DIFFERENT ANSWERS" in out["differ"]
     assert {table["state"] for table in json.loads(out["advise"])["tables"]} == {"unknown"}

@@ -30,9 +30,9 @@ class JoinOrderGoldenSuite extends GoldenSuite("join_order") {
   }
 
   private def describe(p: Planned): Vector[String] = {
-    val names  = GroupNames(p.group)
+    val names  = GroupNames(p.group).labels
     val inputs = p.report.relations.zipWithIndex.map { case (r, i) =>
-      s"  ${letter(i)} ${names.label(i)}${r.rows.fold("")(e => s"  ${rows(e)}")}"
+      s"  ${letter(i)} ${names(i)}${r.rows.fold("")(e => s"  ${rows(e)}")}"
     }
     val written = p.report.before.toVector.flatMap(tree("written", p.report, _))
     val chosen  = p.report.after.toVector.flatMap(tree("chosen", p.report, _))

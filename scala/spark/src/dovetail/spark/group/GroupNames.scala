@@ -18,7 +18,9 @@ final case class GroupNames(shown: Vector[String], read: Vector[String]) {
   def apply(i: Int): String = shown(i)
 
   /** Table and alias, as a query has them: `date_dim d1`. */
-  def label(i: Int): String = if (shown(i) == tables(i) || shown(i) == read(i)) shown(i) else s"${read(i)} ${shown(i)}"
+  def labels: Vector[String] = shown.indices.toVector.map { i =>
+    if (shown(i) == tables(i) || shown(i) == read(i)) shown(i) else s"${read(i)} ${shown(i)}"
+  }
 
   /**
    * What may stand for an input in an order that somebody writes: its name as shown, or by table, unless that is what

@@ -119,7 +119,8 @@ final class GroupOrdering(
   }
 
   private def reported(ready: PreparedGroup, decision: Decision, reduced: Set[Int], detailed: Boolean): GroupReport = {
-    val report = GroupReport.searched(ready.graph, ready.leaves, decision, planner.basis, ready.names, detailed)
+    val inputs = GroupReport.InputLabels(ready.names.labels, ready.group.shape)
+    val report = GroupReport.searched(ready.graph, ready.leaves, decision, planner.basis, inputs, detailed)
     if (detailed || !remembers) report
     else {
       val tree    = if (decision.taken) decision.outcome.best else decision.outcome.original

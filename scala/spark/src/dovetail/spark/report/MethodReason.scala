@@ -20,25 +20,28 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
   import MethodChoice.Input
   import MethodReason._
 
-  /** The report of a join, with the reason for its method and the runner-up. */
-  def explained(join: JoinTree.Join, report: JoinReport): JoinReport = {
+  /**
+   * The report of a join, with the reason for its method and the runner-up.
+   *
+   * @param step what an input is called that is a join itself
+   */
+  def explained(join: JoinTree.Join, report: JoinReport, step: JoinTree => Option[String]): JoinReport = {
     val choice                     = join.choice()
-    val (left, right)              = sides(join, choice)
+    val (left, right)              = sides(join, choice, step)
     def described(way: JoinMethod) = way match {
       case JoinMethod.BroadcastLeft  => s"${way.name} of ${left.name}"
       case JoinMethod.BroadcastRight => s"${way.name} of ${right.name}"
       case _                         => way.name
     }
     report.copy(
-      why = reason(join, choice),
+      why = reason(join, choice, left, right),
       runnerUp = choice.runnerUp(join.method).map(w => (described(w.method), w.cost))
     )
   }
 
   /** None where the cost model knows no methods. */
-  private def reason(join: JoinTree.Join, choice: MethodChoice): Option[String] = {
-    val (left, right) = sides(join, choice)
-    val smaller       = if (right.input.bytes <= left.input.bytes) right else left
+  private def reason(join: JoinTree.Join, choice: MethodChoice, left: Side, right: Side): Option[String] = {
+    val smaller = if (right.input.bytes <= left.input.bytes) right else left
     join.method match {
       case JoinMethod.Unspecified           => None
       case JoinMethod.NestedLoop            => Some("no equality to hash or sort by")
@@ -57,10 +60,14 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
     }
   }
 
-  private def sides(join: JoinTree.Join, choice: MethodChoice): (Side, Side) = {
+  private def sides(
+      join: JoinTree.Join,
+      choice: MethodChoice,
+      step: JoinTree => Option[String]
+  ): (Side, Side) = {
     def side(word: String, tree: JoinTree, input: Input) = tree match {
       case JoinTree.Leaf(r, _, _) => Side(graph.relations(r).name, Some(r), input)
-      case _                      => Side(s"the $word side", None, input)
+      case _                      => Side(step(tree).getOrElse(s"the $word side"), None, input)
     }
     (side("left", join.left, choice.left), side("right", join.right, choice.right))
   }

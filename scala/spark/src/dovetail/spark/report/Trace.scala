@@ -9,7 +9,6 @@ import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.catalyst.expressions.ExprId
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.{FailOpen, ThreadScope}
-import org.apache.spark.sql.dovetail.group.GroupNames
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
@@ -173,13 +172,19 @@ object GroupReport {
       None
     )
 
+  /**
+   * @param labels  table and alias of each input, as a query has them
+   * @param written the joins as written: the search may have turned the sides of its own
+   */
+  final case class InputLabels(labels: Vector[String], written: Shape)
+
   /** @param detailed with the edges, the runner-up, and the reasons for methods */
   def searched(
       graph: JoinGraph,
       leaves: Vector[LogicalPlan],
       decision: Decision,
       basis: DecisionBasis,
-      names: GroupNames,
+      inputs: InputLabels,
       detailed: Boolean
   ): GroupReport = {
     import decision.{outcome, taken}
@@ -205,9 +210,9 @@ object GroupReport {
       (reason +: (outcome.note.toVector ++ decision.notes)).mkString("; "),
       Some(outcome.algorithm),
       outcome.pairs,
-      distinguished(graph.relations.map(r => relation(leaves(r.index), r, names.label(r.index), detailed))),
+      distinguished(graph.relations.map(r => relation(leaves(r.index), r, inputs.labels(r.index), detailed))),
       if (detailed) edges(graph) else Vector.empty,
-      Some(tree(graph, outcome.original, reasons)),
+      Some(tree(graph, outcome.original, reasons, Some(inputs.written))),
       if (taken) Some(tree(graph, outcome.best, reasons)) else None,
       (if (taken && detailed) outcome.runnerUp() else None).map(t => (order(graph, t.shape), t.cost)),
       Some(basis.costModel)
@@ -233,22 +238,37 @@ object GroupReport {
     )
   }
 
-  private def tree(graph: JoinGraph, t: JoinTree, reasons: Option[MethodReason]): TreeReport = {
+  /** @param as the same joins, with the sides as they are shown */
+  private def tree(
+      graph: JoinGraph,
+      t: JoinTree,
+      reasons: Option[MethodReason],
+      as: Option[Shape] = None
+  ): TreeReport = {
     val number = t.joins.zipWithIndex.map { case (j, i) => j.relations -> s"(${i + 1})" }.toMap
+    val lefts  = as.fold(Set.empty[Set[Int]])(leftSides)
     val joins  = t.joins.map { j =>
-      val inputs = Vector(j.left, j.right).map(side => number.getOrElse(side.relations, order(graph, side.shape)))
+      val turned = !lefts(j.left.relations.toSet) && lefts(j.right.relations.toSet)
+      val sides  = if (turned) Vector(j.right, j.left) else Vector(j.left, j.right)
+      val inputs = sides.map(side => number.getOrElse(side.relations, order(graph, side.shape)))
       val plain  = JoinReport(
         j.kind.name,
         j.relations.map(graph.relations(_).name),
         inputs,
-        condition(graph, j),
+        condition(graph, j, sides),
         j.rows,
         j.method.name,
         j.own
       )
-      reasons.fold(plain)(_.explained(j, plain))
+      reasons.fold(plain)(_.explained(j, plain, side => number.get(side.relations).map(n => s"step $n")))
     }
-    TreeReport(order(graph, t.shape), t.cost, joins)
+    TreeReport(order(graph, as.getOrElse(t.shape)), t.cost, joins)
+  }
+
+  /** What stands to the left in the joins of an order. */
+  private def leftSides(shape: Shape): Set[Set[Int]] = shape match {
+    case Shape.Join(l, r) => leftSides(l) ++ leftSides(r) + l.leaves.toSet
+    case _                => Set.empty
   }
 
   /** The join graph for people. A class of three or more members is one edge, not one per pair: `a.x = b.y = c.z`. */
@@ -265,8 +285,8 @@ object GroupReport {
   def order(graph: JoinGraph, shape: Shape): String = shape.render(graph.relations(_).name)
 
   /** The predicates between the two inputs, for people: per class one pair of members. */
-  private def condition(graph: JoinGraph, j: JoinTree.Join): String = {
-    val (l, r) = (j.left.relations.toSet, j.right.relations.toSet)
+  private def condition(graph: JoinGraph, j: JoinTree.Join, sides: Vector[JoinTree]): String = {
+    val (l, r) = (sides.head.relations.toSet, sides.last.relations.toSet)
     val keys   = graph.classes.flatMap(c =>
       for (a <- c.members.find(m => l(m.relation)); b <- c.members.find(m => r(m.relation)))
         yield s"${a.text} = ${b.text}"
