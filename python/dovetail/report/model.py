@@ -175,6 +175,27 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Step:
+    """A part of a plan that ran; None is unknown.
+
+    Attributes:
+        kind: scan, join, sort, exchange or broadcast.
+        of: The inputs below.
+        millis: Milliseconds of all tasks together; of a broadcast, of the driver.
+        bytes: Read from files, written for other tasks, or broadcast.
+        spilled: Bytes written to disk because memory was short.
+        skew: The largest partition by the median one.
+    """
+
+    kind: str
+    of: str
+    millis: float | None
+    bytes: float | None
+    spilled: float
+    skew: float | None
+
+
+@dataclass(frozen=True)
 class Report:
     """All that `dovetail_explain` says about a query."""
 
@@ -184,6 +205,7 @@ class Report:
     phases: Mapping[str, float]
     groups: tuple[Group, ...]
     notes: tuple[str, ...] = ()
+    run: tuple[Step, ...] = ()
 
     @property
     def total_ms(self) -> float | None:
@@ -207,6 +229,18 @@ def read(data: Mapping[str, Any]) -> Report:
         phases,
         groups,
         _names(data.get("notes")),
+        tuple(_run_step(step) for step in _items(_mapping(data.get("run")).get("steps"))),
+    )
+
+
+def _run_step(data: Mapping[str, Any]) -> Step:
+    return Step(
+        str(data.get("kind", "?")),
+        str(data.get("of", "?")),
+        _number(data.get("ms")),
+        _number(data.get("bytes")),
+        _number(data.get("spilled_bytes")) or 0.0,
+        _number(data.get("skew")),
     )
 
 

@@ -75,6 +75,15 @@ def share(part: float | None, whole: float | None) -> str:
     return f"{percent:.0f} %" if percent >= 1 or part == 0 else "<1 %"
 
 
+def duration(millis: float) -> str:
+    """A time.
+
+    >>> duration(12.3), duration(1234.0)
+    ('12 ms', '1.2 s')
+    """
+    return f"{millis:.0f} ms" if millis < 1000 else f"{millis / 1000:.1f} s"
+
+
 def factor(number: float | None) -> str:
     """How many times, "1.3x".
 

@@ -43,7 +43,17 @@ def fragment(report: Report, *before: str) -> str:
     head = tag("p", text(f"Dovetail {report.version}{costs}{time}"), class_="soft")
     groups = [_group(group, len(report.groups)) for group in report.groups] or [tag("p", text(NOTHING))]
     groups += [tag("p", text(note), class_="note") for note in report.notes]
-    return tag("div", tag("style", tables.style()), *before, head, state, *groups, _phases(report), class_="dovetail")
+    return tag(
+        "div",
+        tag("style", tables.style()),
+        *before,
+        head,
+        state,
+        *groups,
+        _run(report),
+        _phases(report),
+        class_="dovetail",
+    )
 
 
 def _group(group: Group, of: int) -> str:
@@ -194,6 +204,26 @@ def _inputs(group: Group) -> str:
         class_="narrow",
     )
     return _scroll(table, "Inputs")
+
+
+def _run(report: Report) -> str:
+    if not report.run:
+        return ""
+    header = [("part", False), ("of", False), ("task time", True), ("bytes", True), ("spilled", True), ("skew", True)]
+    body = [
+        tag(
+            "tr",
+            tag("th", text(step.kind), scope="row"),
+            _left(step.of),
+            _right("" if step.millis is None else numbers.duration(step.millis)),
+            _right("" if step.bytes is None else numbers.size(step.bytes)),
+            _right(numbers.size(step.spilled) if step.spilled else ""),
+            _right(numbers.factor(step.skew)),
+        )
+        for step in report.run
+    ]
+    table = tag("table", tag("caption", "What the run took, part by part"), _header(header), tag("tbody", *body))
+    return tag("section", _scroll(table, "Run"))
 
 
 def _phases(report: Report) -> str:

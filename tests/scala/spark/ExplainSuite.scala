@@ -432,6 +432,33 @@ class ExplainSuite extends StarSuite with Tolerance {
     )
   }
 
+  test("explain with actual rows: what each part of the run took") {
+    def steps(sql: String) = {
+      val root = new ObjectMapper().readTree(
+        spark.sql(s"SELECT * FROM dovetail_explain('${quoted(sql)}', 'json', 'actual')").head().getString(0)
+      )
+      assert(root.at("/run/ms").asDouble > 0.0)
+      items(root.at("/run/steps")).map(s => (s.get("kind").asText, s.get("of").asText) -> s)
+    }
+    val sql = star.replace("JOIN a ", "JOIN a x ").replace("a.", "x.")
+    withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1", "spark.sql.adaptive.enabled" -> "true") {
+      val found = steps(sql)
+      assert(Set("f", "x", "b", "c").forall(n => found.exists(_._1 == "scan" -> n)), found.map(_._1))
+      val exchanges = found.filter(_._1._1 == "exchange").map(_._2)
+      assert(exchanges.size >= 4 && exchanges.forall(_.get("bytes").asLong > 0L), found)
+      assert(exchanges.exists(_.get("skew").asDouble >= 1.0), exchanges)
+      assert(found.exists(s => s._1._1 == "join" && s._1._2.split(", ").toSet == Set("f", "x", "b", "c")), found)
+      assert(found.filter(_._1._1 == "join").forall(_._2.get("ms").isNumber), found)
+    }
+    withConf("spark.sql.autoBroadcastJoinThreshold" -> "10m") {
+      val broadcasts = steps(sql).filter(_._1._1 == "broadcast")
+      assert(broadcasts.map(_._1._2).toSet == Set("x", "b", "c"), broadcasts)
+      assert(broadcasts.forall(_._2.get("bytes").asLong > 0L), broadcasts)
+    }
+    val told = spark.sql(s"SELECT * FROM dovetail_explain('${quoted(sql)}', 'text', 'actual')").head().getString(0)
+    assert(told.contains("\nrun: ") && told.contains("    part "), told)
+  }
+
   test("dovetail_stats of a view, a path, a qualified name, a table without statistics") {
     withTables("some", "bare") {
       spark.sql("CREATE TEMPORARY VIEW some AS SELECT k1 AS renamed, v FROM f WHERE v < 100")

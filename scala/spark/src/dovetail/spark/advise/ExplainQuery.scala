@@ -7,7 +7,16 @@ import org.apache.spark.sql.dovetail.BuildInfo
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.HintedJoins
 import org.apache.spark.sql.dovetail.log.QueryLog
-import org.apache.spark.sql.dovetail.report.{ActualRows, GroupReport, ReportJson, ReportText, Trace}
+import org.apache.spark.sql.dovetail.report.{
+  ActualRows,
+  ExecutedRun,
+  ExecutedStep,
+  ExecutedSteps,
+  GroupReport,
+  ReportJson,
+  ReportText,
+  Trace
+}
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SQLExecution}
 
 /**
@@ -15,6 +24,8 @@ import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SQL
  * of its joins. For a number it reports what the log knows of the query that has it in `dovetail_queries()`.
  */
 object ExplainQuery {
+  private val NanosPerMilli = 1e6
+
   val Formats: Seq[String] = Seq("text", "verbose", "json")
   val Runs: Seq[String]    = Seq("planned", "actual")
 
@@ -33,7 +44,7 @@ object ExplainQuery {
     val query  = logged.find(_.id.toString == number).getOrElse(
       refuse(s"dovetail_queries() has no query $number: $known (spark.dovetail.log.queries is the number it keeps)")
     )
-    report(session, format, query.groups, Vector("total" -> query.millis), Vector.empty)
+    report(session, format, query.groups, Vector("total" -> query.millis), Vector.empty, None)
   }
 
   private def planned(session: SparkSession, sql: String, format: String, run: String): String = {
@@ -42,8 +53,17 @@ object ExplainQuery {
     val execution  = state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP)
     val (_, trace) = Trace.collecting(execution.optimizedPlan)
     val informed   = withMissing(session, trace)
-    val groups     = if (run == "actual") ActualRows(executed(execution), informed) else informed
-    report(session, format, groups, trace.millis, notes(trace))
+    if (run != "actual") report(session, format, informed, trace.millis, notes(trace), None)
+    else {
+      val start = System.nanoTime()
+      val plan  = executed(execution)
+      val ran   = (System.nanoTime() - start) / NanosPerMilli
+      val steps = FailOpen("reading the metrics of a run", (_: String) => Vector.empty[ExecutedStep])(
+        ExecutedSteps(plan, informed)
+      )
+      val counted = ActualRows(plan, informed)
+      report(session, format, counted, trace.millis, notes(trace), Some(ExecutedRun(ran, steps)))
+    }
   }
 
   private def report(
@@ -51,16 +71,17 @@ object ExplainQuery {
       format: String,
       groups: Vector[GroupReport],
       millis: Vector[(String, Double)],
-      notes: Vector[String]
+      notes: Vector[String],
+      run: Option[ExecutedRun]
   ): String = {
     val conf                   = session.sessionState.conf
     val enabled                = DovetailConf.Enabled.get(conf)
     val model                  = DovetailConf.CostModel.get(conf)
-    def text(verbose: Boolean) = new ReportText(BuildInfo.version, enabled, model, verbose)(groups, millis, notes)
+    def text(verbose: Boolean) = new ReportText(BuildInfo.version, enabled, model, verbose)(groups, millis, notes, run)
     format match {
       case "json" =>
         val texts = Seq("text" -> text(verbose = false), "verbose" -> text(verbose = true))
-        ReportJson(BuildInfo.version, enabled, model, groups, millis, notes, texts)
+        ReportJson(BuildInfo.version, enabled, model, groups, millis, notes, run, texts)
       case other => text(verbose = other == "verbose")
     }
   }

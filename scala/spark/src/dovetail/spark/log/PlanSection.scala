@@ -21,7 +21,7 @@ object PlanSection {
       def text          =
         new ReportText(BuildInfo.version, DovetailConf.Enabled.get(conf), DovetailConf.CostModel.get(conf), false)
       if (found.isEmpty) ""
-      else if (inFull()) text(groups, Vector("total" -> found.map(_.millis).sum), Vector.empty)
+      else if (inFull()) text(groups, Vector("total" -> found.map(_.millis).sum))
       else text.short(groups)
     }
   }

@@ -15,6 +15,7 @@ object ReportJson {
       of: Vector[GroupReport],
       millis: Vector[(String, Double)],
       notes: Vector[String],
+      run: Option[ExecutedRun],
       texts: Seq[(String, String)]
   ): String = {
     val root = nodes.objectNode()
@@ -24,6 +25,17 @@ object ReportJson {
     val groups = root.putArray("groups")
     of.zipWithIndex.foreach { case (g, i) => groups.add(group(g, i + 1)) }
     strings(root.putArray("notes"), notes)
+    run.foreach { r =>
+      val o     = root.putObject("run").put("ms", r.millis)
+      val steps = o.putArray("steps")
+      r.steps.foreach { s =>
+        val n = steps.addObject().put("kind", s.kind).put("of", s.of)
+        s.millis.fold(n.putNull("ms"))(n.put("ms", _))
+        s.bytes.fold(n.putNull("bytes"))(n.put("bytes", _))
+        n.put("spilled_bytes", s.spilled)
+        s.skew.fold(n.putNull("skew"))(n.put("skew", _))
+      }
+    }
     texts.foreach { case (form, text) => root.put(form, text) }
     root.toString
   }

@@ -13,13 +13,18 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
   import ReportNumbers._
   import ReportText._
 
-  def apply(groups: Vector[GroupReport], millis: Vector[(String, Double)], notes: Vector[String]): String = {
+  def apply(
+      groups: Vector[GroupReport],
+      millis: Vector[(String, Double)],
+      notes: Vector[String] = Vector.empty,
+      run: Option[ExecutedRun] = None
+  ): String = {
     val bodies = groups.zipWithIndex.map { case (g, i) =>
       val title = if (groups.size == 1) Vector.empty
       else wrapped(s"Group ${i + 1} of ${groups.size}: ${g.status.replace('_', ' ')}: ${g.reason}", "  ")
       title ++ group(g)
     }
-    val more = Vector(notes.flatMap(wrapped(_, "  ")), time(millis)).filter(_.nonEmpty)
+    val more = Vector(notes.flatMap(wrapped(_, "  ")), run.toVector.flatMap(ran), time(millis)).filter(_.nonEmpty)
     ((wrapped(s"Dovetail $version ${said(groups)}", "  ") +: bodies.filter(_.nonEmpty)) ++ more)
       .map(_.mkString("\n")).mkString("\n\n")
   }
@@ -52,6 +57,27 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
         g.after.toVector.flatMap(tree("chosen", _, whole).headOption)
     }
     (wrapped(s"Dovetail $version ${said(groups)}", "  ") ++ orders).mkString("\n")
+  }
+
+  /** What the query took, part by part; the longest parts of a long plan, unless all are asked for. */
+  private def ran(run: ExecutedRun): Vector[String] = {
+    val longest = run.steps.indices.sortBy(i => -run.steps(i).millis.getOrElse(0.0)).take(if (verbose) run.steps.size
+    else MostSteps)
+    val rows = longest.sorted.toVector.map(run.steps(_)).map { s =>
+      Vector(
+        s.kind,
+        cut(s.of, WidestStep),
+        s.millis.fold("")(seconds),
+        s.bytes.fold("")(b => size(b.toDouble)),
+        if (s.spilled > 0L) size(s.spilled.toDouble) else "",
+        s.skew.fold("")(factor)
+      )
+    }
+    val head = Vector("part", "of", "task time", "bytes", "spilled", "skew")
+    val left = run.steps.size - rows.size
+    (s"run: ${seconds(run.millis)}" +: (if (rows.isEmpty) rows.map(_.mkString)
+                                        else columns(head, rows, head.drop(2).toSet))) ++
+      (if (left > 0) Vector(s"    and $left shorter parts: verbose lists them") else Vector.empty)
   }
 
   private def time(millis: Vector[(String, Double)]): Vector[String] = {
@@ -167,6 +193,10 @@ object ReportText {
 
   /** Characters up to which an order is worth a line of its own; beyond, the steps say the same and can be read. */
   private val LongestOrder = 80
+
+  /** Characters of what a part of a run is of, and parts that are told: the longest ones. */
+  private val WidestStep = 60
+  private val MostSteps  = 20
 
   /** Characters of the inputs of a step; conditions have what is left of a line, and none where that is less. */
   private val WidestInputs       = 40
