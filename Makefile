@@ -22,7 +22,7 @@ BESIDE   = $(MAKE) --no-print-directory -j2
 TOGETHER = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .PHONY: help require demo jars test test-scala test-python test-all test-lines scala-lines test-around test-delta \
-        test-iceberg test-wheel pairs figures lint format generate wheel docs clean
+        test-iceberg test-wheel pairs figures transcripts lint format generate wheel docs clean
 .SECONDARY:
 
 help:
@@ -119,6 +119,9 @@ pairs: $(READY) ## a sample of TPC-H and TPC-DS, scale 1, under Spark, its CBO a
 
 figures: .venv/$(PRIMARY)/ready ## figures of README and docs, from benchmarks/results
 	cd benchmarks && ../$(BIN)/python -m dovetail_bench.figures
+
+transcripts: $(READY) ## what a user types and sees, path by path, into tests/transcripts
+	$(BIN)/python tools/transcripts.py
 
 lint: .venv/$(PRIMARY)/ready ## formatters in check mode, ruff, mypy, packages that look down only
 	$(BIN)/python tools/floors.py
