@@ -26,5 +26,6 @@ object Injection {
     // An operator-optimization rule would run to a fixed point against Spark's own ReorderJoin; later there is no place
     // to inject a rule before partition pruning.
     extensions.injectPreCBORule(session => new ReorderJoins(session))
+    WarmClasses.start()
   }
 }

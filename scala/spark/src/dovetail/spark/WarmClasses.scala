@@ -1,0 +1,66 @@
+package org.apache.spark.sql.dovetail
+
+import java.util.concurrent.atomic.AtomicBoolean
+import java.util.jar.JarFile
+
+import scala.util.control.NonFatal
+
+/**
+ * Loads and links Dovetail's classes beside the start of the first session, in a thread of low priority: the first
+ * query of a JVM would wait for them otherwise. The classes come from the jar that this one is in, by the order of its
+ * entries; nothing of them runs. Whatever goes wrong leaves the classes to the first query.
+ */
+private[dovetail] object WarmClasses {
+  private val started = new AtomicBoolean(false)
+
+  /** Starts the thread, once in a JVM. */
+  def start(): Unit = if (started.compareAndSet(false, true)) {
+    val thread = new Thread(() => load(), "dovetail-classes")
+    thread.setDaemon(true)
+    thread.setPriority(Thread.MIN_PRIORITY)
+    thread.start()
+  }
+
+  /** @return classes that are loaded and linked */
+  def load(): Int =
+    try {
+      val loader = getClass.getClassLoader
+      val names  = classes() ++ Others
+      names.count { name =>
+        try {
+          // to ask for its methods links a class, without running its initializer
+          Class.forName(name, false, loader).getDeclaredMethods
+          true
+        } catch { case _: LinkageError | _: ClassNotFoundException => false }
+      }
+    } catch { case NonFatal(_) => 0 }
+
+  /** The names of the classes in the jar; none where they are not in a jar. */
+  private def classes(): Vector[String] =
+    Option(getClass.getProtectionDomain.getCodeSource).map(_.getLocation.toURI).filter(_.getPath.endsWith(".jar"))
+      .fold(Vector.empty[String]) { at =>
+        val jar   = new JarFile(new java.io.File(at))
+        val names = Vector.newBuilder[String]
+        try {
+          val entries = jar.entries
+          while (entries.hasMoreElements) {
+            val name = entries.nextElement().getName
+            if (name.endsWith(Ending) && Packages.exists(name.startsWith))
+              names += name.dropRight(Ending.length).replace('/', '.')
+          }
+        } finally jar.close()
+        names.result()
+      }
+
+  private val Ending   = ".class"
+  private val Packages = Vector("dovetail/kernel/", "org/apache/spark/sql/dovetail/")
+
+  /** Classes of others that the first look at a footer needs. */
+  private val Others = Vector(
+    "org.apache.parquet.hadoop.ParquetFileReader",
+    "org.apache.parquet.format.converter.ParquetMetadataConverter",
+    "org.apache.parquet.format.FileMetaData",
+    "org.apache.parquet.hadoop.metadata.ColumnChunkMetaData",
+    "org.apache.parquet.column.statistics.Statistics"
+  )
+}
