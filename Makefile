@@ -22,7 +22,7 @@ BESIDE   = $(MAKE) --no-print-directory -j2
 TOGETHER = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .PHONY: help require demo jars test test-scala test-python test-all test-lines scala-lines test-around test-delta \
-        test-iceberg test-wheel test-recipes pairs figures lint format generate wheel docs clean
+        test-iceberg test-wheel test-recipes pairs figures lint format generate notebook wheel docs clean
 .SECONDARY:
 
 help:
@@ -108,7 +108,10 @@ test-delta: .build/jars $(LINES:%=.venv/%/ready) ## tables of Delta Lake on each
 test-iceberg: .build/jars $(LINES:%=.venv/%/ready) ## tables of Iceberg on each line that has a release; fetches 140 MB
 	$(call test-with,iceberg,org.apache.iceberg,DOVETAIL_ICEBERG)
 
-test-wheel: .build/jars .venv/$(PRIMARY)/ready ## the wheel in a new virtual environment, with the pyspark of each line
+test-notebook: $(READY) ## the outputs that docs/notebooks/quickstart.ipynb has in its file
+	$(BIN)/python tools/notebook.py
+
+wheel: .build/jars .venv/$(PRIMARY)/ready ## the wheel in a new virtual environment, with the pyspark of each line
 	@$(foreach line,$(LINES),echo "== the wheel beside pyspark $(call of,$(line),pyspark)"; \
 	  DOVETAIL_WHEEL_PYSPARK=$(call of,$(line),pyspark) $(BIN)/pytest -q -m wheel tests/python/wheel || exit 1;)
 
