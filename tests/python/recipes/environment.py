@@ -29,7 +29,7 @@ SERVER_SECONDS = 180
 # Between two looks at a port.
 LOOK_SECONDS = 0.2
 
-# What the page calls Dovetail, and what this tree's Dovetail is for pip.
+# What a page calls Dovetail.
 DOVETAIL = "dovetail-spark"
 
 
@@ -50,8 +50,8 @@ class Environment:
         made = cls(home / "bin")
         for command in pip_commands:
             assert command.startswith("pip install "), command
-            words = [f"-e {shlex.quote(str(ROOT))}" if w == DOVETAIL else shlex.quote(w) for w in shlex.split(command)]
-            made.shell(" ".join([*words, "-q", "--disable-pip-version-check"]), home)
+            words = [*(this_tree(word) for word in shlex.split(command)), "-q", "--disable-pip-version-check"]
+            made.shell(shlex.join(words), home)
         return made
 
     def shell(self, command: str, cwd: Path, **env: str) -> str:
@@ -70,7 +70,7 @@ class Environment:
         return done.stdout
 
     @contextmanager
-    def server(self, command: str, port: int, cwd: Path) -> Iterator[None]:
+    def server(self, command: str, port: int, cwd: Path, **env: str) -> Iterator[None]:
         """A command that listens on a port, until the block ends."""
         log = cwd / "server.log"
         with log.open("w", encoding="utf-8") as out:
@@ -79,7 +79,7 @@ class Environment:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 cwd=cwd,
-                env=self._environ({}),
+                env=self._environ(env),
                 start_new_session=True,
             )
         try:
@@ -99,6 +99,11 @@ class Environment:
         hidden = ("SPARK_", "PYSPARK_", "PYTHONPATH", "DOVETAIL_")
         kept = {k: v for k, v in os.environ.items() if not k.startswith(hidden) or k == "SPARK_SUBMIT_OPTS"}
         return {**kept, "PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}", **more}
+
+
+def this_tree(word: str) -> str:
+    """A word of pip's, with this tree in place of the released Dovetail; its extra stays."""
+    return f"--editable={ROOT}{word.removeprefix(DOVETAIL)}" if word.startswith(DOVETAIL) else word
 
 
 def free_port() -> int:
