@@ -22,7 +22,8 @@ BESIDE   = $(MAKE) --no-print-directory -j2
 TOGETHER = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .PHONY: help require demo jars test test-scala test-python test-all test-lines scala-lines test-around test-delta \
-        test-iceberg test-wheel pairs figures transcripts lint format generate wheel docs clean
+        test-iceberg test-wheel test-recipes pairs figures transcripts lint format generate \
+        notebook wheel docs clean
 .SECONDARY:
 
 help:
@@ -69,12 +70,12 @@ test-scala: | require ## kernel and Spark module on the primary Spark line
 	./sbt "all kernel$(SUFFIX)/test spark$(SUFFIX)/test"
 
 test-python: $(READY) ## Python suite on the primary Spark line
-	.venv/$(PRIMARY)/$(PYTEST) -m "not ($(AROUND) or wheel or delta or iceberg)" tests/python
+	.venv/$(PRIMARY)/$(PYTEST) -m "not ($(AROUND) or wheel or delta or iceberg or recipes)" tests/python
 
 # what test-all adds on the primary line: another kind of session or catalog, jars of other lines
 AROUND = connect or hive or lines or slow
 
-test-all: test test-lines test-around test-delta test-iceberg test-wheel ## all tests on all Spark lines
+test-all: test test-lines test-around test-delta test-iceberg test-wheel test-recipes ## all tests on all Spark lines
 	@echo "all tests passed on Spark $(LINES)"
 
 # what depends on Spark; the benchmarks' other tests run on the primary line only
@@ -108,9 +109,15 @@ test-delta: .build/jars $(LINES:%=.venv/%/ready) ## tables of Delta Lake on each
 test-iceberg: .build/jars $(LINES:%=.venv/%/ready) ## tables of Iceberg on each line that has a release; fetches 140 MB
 	$(call test-with,iceberg,org.apache.iceberg,DOVETAIL_ICEBERG)
 
-test-wheel: .build/jars .venv/$(PRIMARY)/ready ## the wheel in a new virtual environment, with the pyspark of each line
+test-notebook: $(READY) ## the outputs that docs/notebooks/quickstart.ipynb has in its file
+	$(BIN)/python tools/notebook.py
+
+wheel: .build/jars .venv/$(PRIMARY)/ready ## the wheel in a new virtual environment, with the pyspark of each line
 	@$(foreach line,$(LINES),echo "== the wheel beside pyspark $(call of,$(line),pyspark)"; \
 	  DOVETAIL_WHEEL_PYSPARK=$(call of,$(line),pyspark) $(BIN)/pytest -q -m wheel tests/python/wheel || exit 1;)
+
+test-recipes: $(READY) ## the documentation's recipes for other programs, dbt for one, in those programs; fetches 2 GB
+	$(BIN)/pytest -q -m recipes tests/python/recipes
 
 # small: each query runs four times and more in each of four modes
 pairs: $(READY) ## a sample of TPC-H and TPC-DS, scale 1, under Spark, its CBO and Dovetail; fails if a query or an answer does

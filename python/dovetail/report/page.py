@@ -12,6 +12,10 @@ from dovetail.report.markup import tag, text
 from dovetail.report.model import COST_PARTS, Group, Join, Report, Tree
 from dovetail.report.words import NOTHING, advice, lack, other_method, reasons, second_order, step
 
+# Where a viewer drops the style that hides this: JupyterLab does, and drops drawings, in a notebook that its reader has
+# not run and not trusted.
+UNSTYLED = "No drawings here? Trust the notebook, or run this cell."
+
 # A bar's full width stands for the longest phase, or the most expensive join, in percent.
 FULL = 100.0
 
@@ -43,17 +47,9 @@ def fragment(report: Report, *before: str) -> str:
     head = tag("p", text(f"Dovetail {report.version}{costs}{time}"), class_="soft")
     groups = [_group(group, len(report.groups)) for group in report.groups] or [tag("p", text(NOTHING))]
     groups += [tag("p", text(note), class_="note") for note in report.notes]
-    return tag(
-        "div",
-        tag("style", tables.style()),
-        *before,
-        head,
-        state,
-        *groups,
-        _run(report),
-        _phases(report),
-        class_="dovetail",
-    )
+    shown = [*groups, _run(report), _phases(report)]
+    parts = [tag("p", UNSTYLED, class_="unstyled"), head, state]
+    return tag("div", tag("style", tables.style()), *before, *parts, *shown, class_="dovetail")
 
 
 def _group(group: Group, of: int) -> str:
@@ -146,7 +142,7 @@ def _joins(tree: Tree, title: str) -> str:
     why = [tag("li", text(line)) for line in reasons(tree.joins)]
     told = tag("details", tag("summary", "Why these methods"), tag("ul", *why)) if why else ""
     saved = ", hatched: saved reading of a scan" if any(join.parts.get("scan", 0.0) < 0 for join in tree.joins) else ""
-    return _scroll(table, title) + tag("p", "Parts of the cost:", *keys, saved, class_="soft") + told
+    return _scroll(table, title) + tag("p", "Parts of the cost: ", " ".join(keys), saved, class_="soft") + told
 
 
 def _join(join: Join, tree: Tree, most: float, ran: bool, second: bool) -> str:

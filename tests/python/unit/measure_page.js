@@ -1,5 +1,7 @@
-// Measures a report from inside the browser, and leaves what it found as JSON in place of the page.
-// Run by test_report_in_browser.py, which puts a number for CONTRAST.
+// Measures reports from inside the browser, and leaves what it found as JSON in place of the page.
+// Run by test_report_in_browser.py, and in JupyterLab by recipes/test_jupyterlab.py. They put a number for CONTRAST.
+const reports = [...document.querySelectorAll(".dovetail")];
+const all = (selector) => reports.flatMap((report) => [...report.querySelectorAll(selector)]);
 const rgba = (color) => { const n = color.match(/[\d.]+/g).map(Number); return n.length > 3 ? n : [...n, 1]; };
 const linear = (v) => ((v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
 const luminance = (color) => { const [r, g, b] = rgba(color).map(linear); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
@@ -12,7 +14,7 @@ const background = (element) => {
 };
 
 const dim = [];
-for (const e of document.querySelectorAll("p,td,th,h1,h2,h3,caption,figcaption,summary,code,span.soft,span.badge,svg text:not(.number)")) {
+for (const e of all("p,td,th,h1,h2,h3,caption,figcaption,summary,code,span.soft,span.badge,svg text:not(.number)")) {
   if (!e.textContent.trim()) continue;
   const style = getComputedStyle(e);
   const [a, b] = [luminance(e.ownerSVGElement ? style.fill : style.color), luminance(background(e))];
@@ -23,7 +25,7 @@ for (const e of document.querySelectorAll("p,td,th,h1,h2,h3,caption,figcaption,s
 // Boxes of text are taller than its letters, and may touch by these many pixels.
 const [BESIDE, ABOVE] = [2, 5];
 const covered = [];
-for (const svg of document.querySelectorAll("svg")) {
+for (const svg of all("svg")) {
   const texts = [...svg.querySelectorAll("text:not([transform])")].map((t) => [t.textContent, t.getBoundingClientRect()]);
   texts.forEach(([a, x], i) => texts.slice(i + 1).forEach(([b, y]) => {
     const across = Math.min(x.right, y.right) - Math.max(x.left, y.left);
@@ -36,8 +38,8 @@ const root = document.documentElement;
 const found = {
   dim,
   covered,
-  overflow: root.scrollWidth - root.clientWidth,
-  pictures: document.querySelectorAll("svg").length,
+  overflow: Math.max(...[root, ...reports].map((e) => e.scrollWidth - e.clientWidth)),
+  pictures: all("svg").length,
   dark: matchMedia("(prefers-color-scheme: dark)").matches,
   outside: performance.getEntriesByType("resource").length,
 };
