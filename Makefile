@@ -109,10 +109,10 @@ test-delta: .build/jars $(LINES:%=.venv/%/ready) ## tables of Delta Lake on each
 test-iceberg: .build/jars $(LINES:%=.venv/%/ready) ## tables of Iceberg on each line that has a release; fetches 140 MB
 	$(call test-with,iceberg,org.apache.iceberg,DOVETAIL_ICEBERG)
 
-test-notebook: $(READY) ## the outputs that docs/notebooks/quickstart.ipynb has in its file
+notebook: $(READY) ## the outputs that docs/notebooks/quickstart.ipynb has in its file
 	$(BIN)/python tools/notebook.py
 
-wheel: .build/jars .venv/$(PRIMARY)/ready ## the wheel in a new virtual environment, with the pyspark of each line
+test-wheel: .build/jars .venv/$(PRIMARY)/ready ## the wheel in a new virtual environment, with the pyspark of each line
 	@$(foreach line,$(LINES),echo "== the wheel beside pyspark $(call of,$(line),pyspark)"; \
 	  DOVETAIL_WHEEL_PYSPARK=$(call of,$(line),pyspark) $(BIN)/pytest -q -m wheel tests/python/wheel || exit 1;)
 
