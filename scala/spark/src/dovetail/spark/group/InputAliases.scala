@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
  * What a query calls the inputs of a group. Spark drops the nodes of aliases and views before it optimizes a plan; the
  * references to their columns keep the names as qualifiers.
  */
-private object InputAliases {
+private[group] object InputAliases {
 
   /**
    * Per input its alias or the name of its view, if an expression reads a column of it.
