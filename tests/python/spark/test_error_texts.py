@@ -71,7 +71,7 @@ STATEMENTS = [
     ("SELECT * FROM dovetail_stats()", "dovetail_stats takes 1 argument, not 0. Usage: dovetail_stats(table)."),
     ("SELECT * FROM dovetail_version('x')", "dovetail_version takes 0 arguments, not 1. Usage: dovetail_version()."),
     ("SELECT * FROM dovetail_stats(1)", "are constant strings, not 1. Usage: dovetail_stats(table)."),
-    ("SELECT * FROM dovetail_explain('SELECT 1', 'pdf')", "there is no format 'pdf'. Allowed: text, json."),
+    ("SELECT * FROM dovetail_explain('SELECT 1', 'pdf')", "there is no format 'pdf'. Allowed: text, verbose, json."),
     ("SELECT * FROM dovetail_explain('SELECT 1', 'text', 'x')", "'x' is not known. Allowed: planned, actual"),
     ("SELECT * FROM dovetail_estimate('DROP TABLE t')", "dovetail_estimate takes a query (SELECT …), not a command"),
     ("SET spark.dovetail.reorder.minGain = 2", "spark.dovetail.reorder.minGain must be from 0.0 to 1.0"),
@@ -206,7 +206,7 @@ def test_calls(spark: SparkSession, tables: str, call: Callable[[SparkSession], 
 @pytest.mark.parametrize(
     ("hint", "told"),
     [
-        ("DOVETAIL_ORDER('((s i) t)')", "the order '((s i) t)' is not used: 's' is not one of sales, item, store"),
+        ("DOVETAIL_ORDER('((x i) t)')", "the order '((x i) t)' is not used: 'x' is not one of s, i, t"),
         ("DOVETAIL_ORDER(sales, item, store)", "DOVETAIL_ORDER is not used: it takes an order in quotes, as in"),
         (
             "DOVETAIL_ODER('sales item store')",
