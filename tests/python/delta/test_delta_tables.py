@@ -47,7 +47,7 @@ spark.conf.set("spark.dovetail.footers.maxMs", "10000")
 
 
 def inputs(sql):
-    return {r["name"]: r["rows"] for g in dovetail.explain(sql, spark).to_dict()["groups"] for r in g["relations"]}
+    return {r["label"].split()[0]: r["rows"] for g in dovetail.explain(sql, spark).to_dict()["groups"] for r in g["relations"]}
 
 
 def assert_count(rows):

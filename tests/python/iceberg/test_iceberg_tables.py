@@ -45,7 +45,7 @@ spark.sparkContext.setLogLevel("OFF")
 
 
 def inputs(sql):
-    return {r["name"]: r["rows"] for g in dovetail.explain(sql, spark).to_dict()["groups"] for r in g["relations"]}
+    return {r["label"].split()[0]: r["rows"] for g in dovetail.explain(sql, spark).to_dict()["groups"] for r in g["relations"]}
 """
 
 # One process for all: starting a JVM takes longer than what it does here.

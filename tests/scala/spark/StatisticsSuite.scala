@@ -191,12 +191,12 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
       )
       val sql =
         "SELECT x.id, w.five FROM p x JOIN w ON x.id = w.id JOIN u ON u.id = x.id WHERE x.part = 3 AND x.ten < 8"
-      def size: Double = traced(sql)._2.groups.head.relations.find(_.name == "p").flatMap(_.rows).get.value
+      def size: Double = traced(sql)._2.groups.head.relations.find(_.name == "x").flatMap(_.rows).get.value
       val guess        = size
       assert(guess < Rows && guess > 2.0, s"one of twenty partitions, by its size: $guess")
       spark.sql("ANALYZE TABLE p COMPUTE STATISTICS FOR ALL COLUMNS")
       close(size, Rows / 20 * 8 / 9, sql, tolerance = 0.3)
-      assert(traced(sql)._2.groups.head.relations.find(_.name == "p").flatMap(_.rows).get.source == Source.Catalog)
+      assert(traced(sql)._2.groups.head.relations.find(_.name == "x").flatMap(_.rows).get.source == Source.Catalog)
     }
   }
 
