@@ -47,7 +47,8 @@ spark.conf.set("spark.dovetail.footers.maxMs", "10000")
 
 
 def inputs(sql):
-    return {r["label"].split()[0]: r["rows"] for g in dovetail.explain(sql, spark).to_dict()["groups"] for r in g["relations"]}
+    groups = dovetail.explain(sql, spark).to_dict()["groups"]
+    return {r["label"].split()[0]: r["rows"] for g in groups for r in g["relations"]}
 
 
 def assert_count(rows):

@@ -45,7 +45,8 @@ spark.sparkContext.setLogLevel("OFF")
 
 
 def inputs(sql):
-    return {r["label"].split()[0]: r["rows"] for g in dovetail.explain(sql, spark).to_dict()["groups"] for r in g["relations"]}
+    groups = dovetail.explain(sql, spark).to_dict()["groups"]
+    return {r["label"].split()[0]: r["rows"] for g in groups for r in g["relations"]}
 """
 
 # One process for all: starting a JVM takes longer than what it does here.
