@@ -33,8 +33,9 @@ print(dovetail.status(SparkSession.builder.getOrCreate()))
 
 # What differs from run to run, and what stands for it.
 MASKS = (
-    (re.compile(r"\b\d+(\.\d+)?( ?)(ms|s|seconds)\b"), r"_\2\3"),
-    (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z?"), "<time>"),
+    # a loaded machine takes seconds where another one takes milliseconds, and columns are as wide as their numbers
+    (re.compile(r"[ \t]*\b\d+(\.\d+)? ?(ms|s|seconds)\b"), " _ s"),
+    (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?(\.\d+)?Z?"), "<time>"),
     (re.compile(r"^(seconds|task seconds|GC seconds|planning ms) .*$", re.MULTILINE), r"\1 _"),
     (re.compile(r"^(planning ms): .*$", re.MULTILINE), r"\1: _"),
     (re.compile(r"^(order of runs|.*first: the first run).*$", re.MULTILINE), r"\1"),
