@@ -135,6 +135,9 @@ def main(words: list[str]) -> int:
             (place / "conf").mkdir()
             defaults = f"spark.ui.enabled false\nspark.sql.warehouse.dir {place}/warehouse\nspark.log.level ERROR\n"
             defaults += f"spark.dovetail.store.path {place}/store\n"
+            # what is not read in time on a loaded machine would change plans
+            for limit in ("planning.maxMs", "footers.maxMs", "reorder.maxPlanningMs"):
+                defaults += f"spark.dovetail.{limit} 60000\n"
             (place / "conf" / "spark-defaults.conf").write_text(defaults, encoding="utf-8")
             code, _, err = _run([sys.executable, str(FOLDER / TABLES), str(place)], place)
             if code:
