@@ -3,7 +3,17 @@ package dovetail.kernel.size
 import scala.util.Random
 
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Member, Relation, RelSet}
-import dovetail.kernel.profile.{ColumnProfile, Estimate, RelationProfile, RelationSample, RowBytes, Source}
+import dovetail.kernel.profile.{
+  ColumnProfile,
+  Estimate,
+  KeyColumn,
+  KeyMemo,
+  RelationProfile,
+  RelationSample,
+  RowBytes,
+  SetCounts,
+  Source
+}
 import org.scalactic.Tolerance
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -165,6 +175,81 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
     val dims  = Vector.tabulate(n)(c => Input(Vector(c), Vector.tabulate(25)(i => Vector(Some(i.toLong)))))
     val found = new CardinalityModel(graph(dims :+ hub)).estimate((0 to n).toArray).value
     assert(found >= 1.0 && !found.isNaN && found <= Estimate.Ceiling)
+  }
+
+  /** Keeps what was counted, as the planner does, and says for how many groups. */
+  private class Memo extends KeyMemo {
+    private val kept = scala.collection.mutable.LinkedHashMap.empty[SetCounts.Group, SetCounts]
+
+    def groups: Int                                                         = kept.size
+    override def places(of: KeyColumn, in: KeyColumn): Array[Int]           = in.placesOf(of)
+    override def together(columns: Vector[KeyColumn]): KeyColumn            = KeyColumn.together(columns)
+    override def counts(of: SetCounts.Group, made: => SetCounts): SetCounts = kept.getOrElseUpdate(of, made)
+  }
+
+  private def remembering(graph: JoinGraph, memo: KeyMemo): JoinGraph =
+    graph.copy(relations = graph.relations.map(r => r.copy(sample = r.sample.map(_.copy(memo = memo)))))
+
+  test("a group that is planned again finds its sizes, and a group that differs in anything does not") {
+    val random = new Random(5)
+    val inputs = Vector(Vector(0, 1), Vector(0, 1), Vector(1)).map(cs => Input(cs, table(200, cs.size, 9, random), 0.5))
+    val memo   = new Memo
+    val first  = remembering(graph(inputs), memo)
+    def sizes(g: JoinGraph) = {
+      val model = new CardinalityModel(g)
+      for (n <- 2 to 3; set <- inputs.indices.combinations(n)) yield model.estimate(set.toArray).value
+    }
+    // the same samples, in a query that calls its columns otherwise
+    val renamed = first.copy(classes =
+      first.classes.map(c =>
+        c.copy(members = c.members.map(m => m.copy(columns = m.columns.map(_ + 100L), text = m.text + "'")))
+      )
+    )
+    val counted = sizes(first)
+    assert(memo.groups === 1 && sizes(renamed) === counted && memo.groups === 1)
+
+    def relation(f: Relation => Relation) = first.copy(relations = f(first.relations.head) +: first.relations.tail)
+    def sample(f: RelationSample => RelationSample) = relation(r => r.copy(sample = r.sample.map(f)))
+    def grouped(ndv: Double) = relation(r => r.copy(profile = r.profile.copy(groups = Map(Set(0L, 1L) -> ndv))))
+    val others               = Vector(
+      "rows"           -> relation(_.withRows(Estimate.exactly(150.0, Source.Exact))),
+      "a row kept"     -> sample(s => s.copy(kept = s.kept.init)),
+      "other rows"     -> sample(s => s.copy(kept = s.kept.tail)),
+      "other keys"     -> sample(s => s.copy(keys = s.keys + (1 -> KeyColumn(s.keys(1).codes.map(_ % 3L))))),
+      "no sample"      -> relation(_.copy(sample = None)),
+      "no line"        -> sample(_.copy(ordered = Set(1))),
+      "a count of two" -> grouped(30.0),
+      "another count"  -> grouped(60.0),
+      "a domain"       -> first.copy(classes =
+        first.classes.updated(
+          0,
+          first.classes.head.copy(members =
+            first.classes.head.members.map(m => m.copy(column = m.column.copy(domain = Some(77.0))))
+          )
+        )
+      )
+    )
+    others.zipWithIndex.foreach { case ((what, other), i) =>
+      val found = sizes(other)
+      assert(memo.groups === i + 2, what)
+      assert(found === sizes(remembering(other, KeyMemo.none)), what)
+    }
+  }
+
+  test("what is kept of a group's sizes is what was counted first, and beyond its room all is counted") {
+    val random = new Random(7)
+    for (relations <- Seq(2, 5, 20)) {
+      val counts               = new SetCounts(relations)
+      val sets                 = Vector.fill(9000)(1L + (random.nextLong() >>> 1) % ((1L << relations) - 1))
+      var times                = Map.empty[Long, Int]
+      def ask(set: Long): Unit = assert(
+        counts.getOrCount(set) { times += set -> (times.getOrElse(set, 0) + 1); set.toDouble } === set.toDouble
+      )
+      sets.foreach(ask)
+      sets.foreach(ask)
+      val again = times.values.count(_ > 1)
+      if (relations < 20) assert(again === 0) else assert(again > 0 && again < times.size - 4000, "4,096 are kept")
+    }
   }
 
   test("a relation without a sample is sized by formulas, in proportion to what was counted") {

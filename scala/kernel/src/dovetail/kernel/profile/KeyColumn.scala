@@ -81,6 +81,9 @@ trait KeyMemo {
 
   /** [[KeyColumn.together]] */
   def together(columns: Vector[KeyColumn]): KeyColumn
+
+  /** What was counted for a group of joins, or `made` for a new one. */
+  def counts(of: SetCounts.Group, made: => SetCounts): SetCounts
 }
 
 object KeyMemo {
@@ -90,5 +93,7 @@ object KeyMemo {
     override def places(of: KeyColumn, in: KeyColumn): Array[Int] = in.placesOf(of)
 
     override def together(columns: Vector[KeyColumn]): KeyColumn = KeyColumn.together(columns)
+
+    override def counts(of: SetCounts.Group, made: => SetCounts): SetCounts = made
   }
 }

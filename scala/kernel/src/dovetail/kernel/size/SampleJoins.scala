@@ -3,7 +3,7 @@ package dovetail.kernel.size
 import scala.collection.mutable
 
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Operator, RelSet}
-import dovetail.kernel.profile.{Assumptions, Estimate, RelationSample}
+import dovetail.kernel.profile.{Assumptions, Estimate, RelationSample, SetCounts}
 import dovetail.kernel.size.SampleJoins._
 
 /**
@@ -72,12 +72,16 @@ final class SampleJoins(graph: JoinGraph) {
     (2 to math.max(n, 2)).takeWhile(k => k == 2 || visits(k) <= MaxVisits).last
   }
 
+  /** What was counted for a group like this one, be it in another query. */
+  private lazy val shared: SetCounts =
+    samples(covered.min).memo.counts(SampledGroup(graph, domainOf), new SetCounts(covered.size))
+
   /** Rows of the equality join of these relations, all of them covered. */
-  def rowsOf(set: RelSet): Double = sizes.getOrElseUpdate(
-    set.bits,
+  def rowsOf(set: RelSet): Double = sizes.getOrElseUpdate(set.bits, shared.getOrCount(set.bits)(count(set)))
+
+  private def count(set: RelSet): Double =
     if (set.size > largest) composed(set)
     else counted(arranged(set.toVector)) * (if (set.toVector.forall(samples(_).complete)) 1.0 else Lean)
-  )
 
   /**
    * Rows that the join should not exceed. A count on complete samples is one; samples in part may be off by [[Doubt]],

@@ -1,7 +1,9 @@
 package org.apache.spark.sql.dovetail.sample
 
+import java.util.{Arrays, BitSet}
+
 import dovetail.kernel.profile.{KeyColumn, RelationSample}
-import org.apache.spark.sql.catalyst.expressions.{BasePredicate, Expression}
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.dovetail.base.BoundedCache
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime, TimeIsUp}
@@ -15,50 +17,52 @@ import org.apache.spark.sql.dovetail.table.TableSample
  */
 private[sample] object KeptRows {
 
-  /** Bytes of results that are remembered: of 400 predicates that keep half of 20,000 rows, and of more that keep less. */
+  /** Bytes of results that are remembered: of some 2,000 predicates on 20,000 rows. */
   private val Remembered = 16L * 1024 * 1024
 
   final private case class Key(table: Long, condition: Expression, of: Int)
 
   /**
-   * @param kept none where it was in vain
+   * Numbers of rows as bits: a tenth of the bytes of the numbers.
+   *
+   * @param rows  on which the predicate was tried
+   * @param kept  none where it was in vain; null where it kept all
    * @param tried nanoseconds that it has had
    */
-  final private class Result(val rows: Array[Int], val kept: Option[Array[Int]], val tried: Long) {
-    def bytes: Long = Overhead + kept.fold(0L)(k => if (k eq rows) 0L else k.length.toLong * Integer.BYTES)
+  final private class Result(val rows: Array[Long], val kept: Option[Array[Long]], val tried: Long) {
+    def bytes: Long =
+      Overhead + (rows +: kept.filter(_ != null).toVector).map(_.length.toLong * java.lang.Long.BYTES).sum
   }
 
   private val results = new BoundedCache[Key, Result]("predicates on rows", Remembered)(_.bytes)
 
   /**
-   * Those of `rows` for which the predicate is true; None where it throws, as a cast or a user's function may, or where
-   * time does not suffice.
+   * Those of `rows` for which the condition, bound to the table's rows, is true; None where it throws, as a cast or a
+   * user's function may, or where time does not suffice.
    */
-  def apply(
-      table: TableSample,
-      rows: Array[Int],
-      condition: Expression
-  )(predicate: => BasePredicate): Option[Array[Int]] = {
-    val key   = Key(table.id, condition.canonicalized, java.util.Arrays.hashCode(rows))
-    val known = results.get(key).orNull
-    if (
-      known != null && java.util.Arrays.equals(
-        known.rows,
-        rows
-      ) && (known.kept.isDefined || PlanningTime.left / WorthMore < known.tried)
-    ) known.kept
+  def apply(table: TableSample, rows: Array[Int], condition: Expression): Option[Array[Int]] = {
+    val bits  = packed(rows)
+    val key   = Key(table.id, condition.canonicalized, Arrays.hashCode(bits))
+    val known = results.get(key).filter(r => Arrays.equals(r.rows, bits))
+    if (known.exists(r => r.kept.isDefined || PlanningTime.left / WorthMore < r.tried))
+      known.get.kept.map(k => if (k == null) rows else BitSet.valueOf(k).stream.toArray)
     else {
       val start = System.nanoTime()
+      // not Spark's InterpretedPredicate, which keeps the values of subexpressions in a cache that it clears at each row
       val tried =
-        try {
-          val test = predicate
-          test.initialize(0)
-          inTime(condition, until => rows.filter(i => { check(until); test.eval(table.rows(i)) }))
-        } catch { case Survivable(_) => None }
-      val kept = tried.map(k => if (k.length == rows.length) rows else k)
-      results.put(key, new Result(rows, kept, System.nanoTime() - start))
+        try inTime(condition, until => rows.filter { i => check(until); condition.eval(table.rows(i)) == true })
+        catch { case Survivable(_) => None }
+      val kept  = tried.map(k => if (k.length == rows.length) rows else k)
+      val found = kept.map(k => if (k eq rows) null else packed(k))
+      results.put(key, new Result(bits, found, System.nanoTime() - start))
       kept
     }
+  }
+
+  private def packed(rows: Array[Int]): Array[Long] = {
+    val bits = new BitSet(rows.lastOption.fold(0)(_ + 1))
+    rows.foreach(bits.set)
+    bits.toLongArray
   }
 
   /** The values of an expression in these rows, as keys; None where time does not suffice. It may throw. */

@@ -64,7 +64,7 @@ final class PlanSample private (
 
   /** The rows for which `predicate` is true. */
   def filtered(predicate: Expression): PlanSample =
-    bound(predicate).flatMap(condition => KeptRows(table, kept, condition)(InterpretedPredicate(condition))) match {
+    bound(predicate).flatMap(condition => KeptRows(table, kept, condition)) match {
       case Some(rows) => new PlanSample(table, base, columns, rows, untried, fresh)
       case None       => new PlanSample(table, base, columns, kept, untried :+ predicate, fresh)
     }

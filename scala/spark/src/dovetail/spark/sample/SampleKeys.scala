@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.sample
 
-import dovetail.kernel.profile.{KeyColumn, KeyMemo}
+import dovetail.kernel.profile.{KeyColumn, KeyMemo, SetCounts}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression}
 import org.apache.spark.sql.dovetail.base.BoundedCache
 import org.apache.spark.sql.dovetail.predicates.JoinKeys
@@ -9,7 +9,8 @@ import org.apache.spark.sql.dovetail.table.TableSample
 /**
  * Join keys of sampled tables, kept from query to query: a column's keys, those of several columns together, and where
  * the keys of one column are among those of another. All of it is of whole samples, so that queries with other
- * constants find it too; it goes with the sample, whose number is in the keys of the caches.
+ * constants find it too; it goes with the sample, whose number is in the keys of the caches. Sizes of joins are kept for
+ * groups with the same constants.
  */
 private[sample] object SampleKeys extends KeyMemo {
 
@@ -19,12 +20,18 @@ private[sample] object SampleKeys extends KeyMemo {
   /** Bytes of places that are kept: some 200 pairs of columns of 20,000 keys. */
   private val MostPlaceBytes = 16L * 1024 * 1024
 
+  /** Bytes of sizes that are kept: of some 800 groups of eight relations. */
+  private val MostCountBytes = 8L * 1024 * 1024
+
   private val columns =
     new BoundedCache[(Long, Int), KeyColumn]("keys of sampled columns", MostColumnBytes)(_.bytes + 1L)
   private val combined =
     new BoundedCache[Vector[Long], KeyColumn]("keys of several columns", MostColumnBytes)(_.bytes + 1L)
   private val pairs =
     new BoundedCache[(Long, Long), Array[Int]]("keys among keys", MostPlaceBytes)(_.length.toLong * Integer.BYTES + 1L)
+
+  private val groups =
+    new BoundedCache[SetCounts.Group, SetCounts]("sizes of joins of samples", MostCountBytes)(_.bytes)
 
   /** The keys of a column of the sample; None where the expression is more than that. */
   def ofColumn(table: TableSample, e: Expression, key: JoinKeys): Option[KeyColumn] = column(e).map { c =>
@@ -34,6 +41,8 @@ private[sample] object SampleKeys extends KeyMemo {
   override def together(of: Vector[KeyColumn]): KeyColumn = kept(combined, of.map(_.id))(KeyColumn.together(of))
 
   override def places(of: KeyColumn, in: KeyColumn): Array[Int] = kept(pairs, (of.id, in.id))(in.placesOf(of))
+
+  override def counts(of: SetCounts.Group, made: => SetCounts): SetCounts = kept(groups, of)(made)
 
   /** The column whose keys these are: a cast that loses nothing has the keys of what it casts. */
   private def column(e: Expression): Option[BoundReference] = e match {

@@ -1,0 +1,66 @@
+package dovetail.kernel.size
+
+import dovetail.kernel.graph.JoinGraph
+import dovetail.kernel.profile.{RelationSample, SetCounts}
+
+/**
+ * All that the sizes of [[SampleJoins]] depend on, by value: two groups of joins with equal ones have equal sizes,
+ * whatever the query calls their columns. So a query that is planned again, and a subquery that a query has twice, find
+ * what was counted ([[SetCounts]]).
+ */
+private[size] object SampledGroup {
+
+  /** @param domains of the classes, then of the operators' equalities */
+  def apply(graph: JoinGraph, domains: Array[Double]): SetCounts.Group = {
+    val parts                    = Array.newBuilder[Long]
+    def number(n: Double): Unit  = parts += java.lang.Double.doubleToLongBits(n)
+    def list(ns: Seq[Int]): Unit = { parts += ns.size.toLong; ns.foreach(parts += _.toLong) }
+    parts += graph.size.toLong += graph.classes.size.toLong += domains.length.toLong
+    domains.foreach(number)
+    graph.relations.foreach { r =>
+      number(r.profile.rows.value)
+      number(r.profile.baseRows)
+      list(graph.classesOf(r.index))
+      r.sample match {
+        case None    => parts += Nothing
+        case Some(s) =>
+          parts += (if (s.complete) Whole else Part) += s.kept.length.toLong += hash(s.kept)
+          number(s.fraction)
+          val keys = s.keys.toVector.sortBy(_._1)
+          list(keys.map(_._1))
+          keys.foreach(parts += _._2.id)
+          list(s.ordered.toVector.sorted)
+      }
+      groups(graph, r.index).foreach { case (of, ndv) => list(of); number(ndv) }
+    }
+    new SetCounts.Group(parts.result())
+  }
+
+  /** Distinct values of several classes' columns together, by numbers of the columns in order of appearance. */
+  private def groups(graph: JoinGraph, relation: Int): Vector[(Vector[Int], Double)] = {
+    val counted = graph.relations(relation).profile.groups
+    if (counted.isEmpty) Vector.empty
+    else {
+      val columns = graph.classesOf(relation).flatMap(c =>
+        graph.classes(c).members.find(_.relation == relation).filter(_.columns.size == 1).map(_.columns.head)
+      )
+      val number = columns.distinct.zipWithIndex.toMap
+      (columns.map(number) -> 0.0) +: counted.toVector.collect {
+        case (of, ndv) if of.forall(number.contains) => of.toVector.map(number).sorted -> ndv
+      }.sortBy { case (of, ndv) => (of.mkString(" "), ndv) }
+    }
+  }
+
+  /** Of the numbers of rows: two lists of 2^64 collide too seldom to matter. */
+  private def hash(rows: Array[Int]): Long = {
+    var h = 0L
+    var i = 0
+    while (i < rows.length) { h = RelationSample.together(h, rows(i).toLong); i += 1 }
+    h
+  }
+
+  // whether a relation has a sample
+  private val Nothing = 0L
+  private val Part    = 1L
+  private val Whole   = 2L
+}
