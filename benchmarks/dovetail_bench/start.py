@@ -52,9 +52,7 @@ def run(options: argparse.Namespace) -> list[dict[str, Any]]:
 def _worker(what: str, work: str, options: argparse.Namespace) -> dict[str, float]:
     command = [sys.executable, "-m", "dovetail_bench.start_worker", what, work, "--cores", str(options.cores)]
     path = os.pathsep.join([str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path}
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path})
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}\n{done.stderr[-2000:]}")
     told: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
