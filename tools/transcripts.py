@@ -6,6 +6,7 @@
 
 A path is a file beside its transcript: a Python program, or a shell script of which each line is one command. Numbers
 that differ from run to run (times, sizes of jars, places) are masked, so that a difference is one that a user sees.
+Delta Lake and Iceberg are typed where DOVETAIL_DELTA and DOVETAIL_ICEBERG have their Maven coordinates.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "tests" / "transcripts"
 TABLES = "tables.py"
+# Paths that need packages: the environment variable that has their Maven coordinates.
+NEEDS = {"delta": "DOVETAIL_DELTA", "iceberg": "DOVETAIL_ICEBERG"}
 # A command may start a JVM on a loaded machine.
 SECONDS = 300
 
@@ -30,6 +33,9 @@ JOB = """import dovetail
 from pyspark.sql import SparkSession
 print(dovetail.status(SparkSession.builder.getOrCreate()))
 """
+
+# With it, the server that pyspark starts for Spark Connect takes a free port.
+OWN = {"connect": {"SPARK_TESTING": "1"}}
 
 # What differs from run to run, and what stands for it.
 MASKS = (
@@ -66,7 +72,7 @@ def transcript(path: Path, place: Path) -> str:
 def _python(path: Path, place: Path) -> Iterator[str]:
     first = "# " + path.read_text(encoding="utf-8").splitlines()[0].strip('".')
     yield f"{first}\n$ python {path.name}"
-    code, out, err = _run([sys.executable, str(path)], place)
+    code, out, err = _run([sys.executable, str(path)], place, **OWN.get(path.stem, {}))
     yield _told(code, out, err)
 
 
@@ -93,7 +99,7 @@ def _quiet(text: str) -> str:
     return "\n".join(line for line in text.replace("\r", "\n").splitlines() if not NOISE.match(line))
 
 
-def _run(command: list[str], place: Path) -> tuple[int, str, str]:
+def _run(command: list[str], place: Path, **own: str) -> tuple[int, str, str]:
     binaries = str(Path(sys.executable).parent)
     environment = {
         **os.environ,
@@ -102,6 +108,7 @@ def _run(command: list[str], place: Path) -> tuple[int, str, str]:
         "SPARK_CONF_DIR": str(place / "conf"),
         "COLUMNS": "120",
         "NO_COLOR": "1",
+        **own,
     }
     done = subprocess.run(
         command, cwd=place, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
@@ -127,8 +134,10 @@ def main(words: list[str]) -> int:
     known = {path.stem: path for path in paths()}
     if unknown := [name for name in asked.names if name not in known]:
         parser.error(f"unknown: {', '.join(unknown)}. Paths: {', '.join(known)}")
+    if lacking := [NEEDS[name] for name in asked.names if NEEDS.get(name, "PATH") not in os.environ]:
+        parser.error(f"the Maven coordinates are missing: {', '.join(lacking)}")
     differing = 0
-    for name in asked.names or known:
+    for name in asked.names or [name for name in known if NEEDS.get(name, "PATH") in os.environ]:
         with tempfile.TemporaryDirectory(prefix="transcript") as directory:
             place = Path(directory).resolve()
             (place / "conf").mkdir()

@@ -5,8 +5,9 @@
 
 Nothing is run, only planned: from the analyzed plan to the optimized one. Warm: the modes take turns on tables that do
 not change, each goes first equally often, and the median counts. After a commit: each table has got a new version
-just before, so that its log has to be replayed and its files listed; the median of some such queries per mode. Exit
-code 1 if a target is missed.
+just before, so that its log has to be replayed and its files listed; the median of some such queries per mode. CPU: of
+the thread that plans, warm; it says more than time does where others use the machine. Exit code 1 if a target is
+missed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from statistics import median
 from typing import Any
 
 import dovetail
-from dovetail_bench import report
+from dovetail_bench import cpu, report
 from dovetail_bench.progress import say
 from dovetail_bench.session import DOVETAIL_BARE, DOVETAIL_ONE_PASS, SPARK, Bench, Mode, add_session_options, bench
 
@@ -41,6 +42,9 @@ QUERY = (
     "WHERE i.brand = 3 AND d.month = 2 GROUP BY t.city"
 )
 
+# What is measured, and its title.
+KINDS = {"warm": "warm", "cpu": "warm, CPU", "commit": "after a commit"}
+
 # What Dovetail may add to plain Spark's time, warm, in ms.
 WARM_MS = 50.0
 
@@ -57,9 +61,9 @@ def settings(packages: str) -> list[str]:
 
 
 def run(options: argparse.Namespace) -> dict[str, dict[str, list[float]]]:
-    """Milliseconds: warm or after a commit → mode → each query."""
+    """Milliseconds: one of `KINDS` → mode → each query."""
     options.conf += settings(options.packages)
-    times: dict[str, dict[str, list[float]]] = {kind: {m.name: [] for m in MODES} for kind in ("warm", "commit")}
+    times: dict[str, dict[str, list[float]]] = {kind: {m.name: [] for m in MODES} for kind in KINDS}
     with bench(options) as session:
         say("writing and collecting")
         session.spark.sql(f"CREATE DATABASE {DATABASE}")
@@ -69,14 +73,15 @@ def run(options: argparse.Namespace) -> dict[str, dict[str, list[float]]]:
         dovetail.analyze(session.spark, DATABASE, progress=False)
         for turn in range(options.warm_up + options.rounds):
             for mode in _in_turns(turn):
-                took = _plan_ms(session, mode)
+                took, busy = _plan_ms(session, mode)
                 if turn >= options.warm_up:
                     times["warm"][mode.name].append(took)
+                    times["cpu"][mode.name].append(busy)
         say(f"warm: {_medians(times['warm'])}")
         for turn in range(options.commits):
             for mode in _in_turns(turn):
                 _commit(session)
-                times["commit"][mode.name].append(_plan_ms(session, mode))
+                times["commit"][mode.name].append(_plan_ms(session, mode)[0])
         say(f"after commits: {_medians(times['commit'])}")
     return times
 
@@ -86,13 +91,15 @@ def _in_turns(turn: int) -> tuple[Mode, ...]:
     return MODES[first:] + MODES[:first]
 
 
-def _plan_ms(session: Bench, mode: Mode) -> float:
+def _plan_ms(session: Bench, mode: Mode) -> tuple[float, float]:
+    """Time, and CPU time of the thread that plans."""
     session.switch(mode)
     execution = session.spark.sql(QUERY)._jdf.queryExecution()
     execution.withCachedData()
-    started = time.perf_counter()
+    started, busy = time.perf_counter(), cpu.thread_ms(session.spark)
     execution.optimizedPlan()
-    return (time.perf_counter() - started) * MILLISECONDS
+    busy = cpu.thread_ms(session.spark) - busy
+    return (time.perf_counter() - started) * MILLISECONDS, busy
 
 
 def _commit(session: Bench) -> None:
@@ -112,7 +119,7 @@ def summary(times: dict[str, dict[str, list[float]]]) -> list[dict[str, Any]]:
     lines = []
     for mode in MODES:
         found: dict[str, Any] = {"mode": mode.title}
-        for kind, title in (("warm", "warm"), ("commit", "after a commit")):
+        for kind, title in KINDS.items():
             ms = median(times[kind][mode.name])
             found |= {f"{title}, ms": round(ms, 1), f"{title}, added ms": round(ms - plain[kind], 1)}
         lines.append(found)

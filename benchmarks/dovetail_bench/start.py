@@ -31,7 +31,13 @@ TITLES = {PLAIN: "Spark", OURS: "Dovetail"}
 START_MS, PLAN_MS = 500.0, 300.0
 
 # What a worker measures, in the order in which a user waits for it.
-STEPS = {"start_ms": "start of the session", "views_ms": "four views", "plan_ms": "first plan", "next_ms": "next plan"}
+STEPS = {
+    "start_ms": "start of the session",
+    "views_ms": "four views",
+    "plan_ms": "first plan",
+    "plan_cpu_ms": "first plan, CPU of its thread",
+    "next_ms": "next plan",
+}
 
 
 def run(options: argparse.Namespace) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import dovetail
+from dovetail_bench import cpu
 
 MILLISECONDS = 1000
 
@@ -75,7 +76,9 @@ def first_steps(home: str, cores: int, ours: bool) -> dict[str, float | None]:
         spark.sql(QUERY)._jdf.queryExecution().executedPlan()
 
     timed("views", views)
+    before = cpu.thread_ms(spark)
     timed("plan", plan)
+    told["plan_cpu_ms"] = round(cpu.thread_ms(spark) - before, 1)
     timed("next", plan)
     told["own_ms"] = None
     if ours:

@@ -12,12 +12,9 @@ def refused(call):
         print(f"{type(error).__name__}: {error}")
 
 
-spark = (
-    dovetail.enable(SparkSession.builder.master("local[2]"))
-    .config("spark.dovetail.reorder.mingain", "0.2")
-    .config("spark.dovetail.store.path", "/proc/no")
-    .getOrCreate()
-)
+refused(lambda: dovetail.enable(SparkSession.builder, reorder_mingain=0.2))
+wrong = SparkSession.builder.master("local[2]").config("spark.dovetail.reorder.mingain", "0.2")
+spark = dovetail.enable(wrong.config("spark.dovetail.store.path", "/proc/no")).getOrCreate()
 for name in ("sales", "item", "store", "day"):
     spark.read.parquet(f"shop/{name}").createOrReplaceTempView(name)
 refused(lambda: spark.sql("DOVETAIL ANALYSE TABLE sales"))
