@@ -34,6 +34,8 @@ from pyspark.sql import SparkSession
 print(dovetail.status(SparkSession.builder.getOrCreate()))
 """
 
+# Budgets of planning, which must not run out here.
+BUDGETS = ("planning.maxMs", "footers.maxMs", "reorder.maxPlanningMs")
 # With it, the server that pyspark starts for Spark Connect takes a free port.
 OWN = {"connect": {"SPARK_TESTING": "1"}}
 
@@ -96,7 +98,9 @@ def _told(code: int, out: str, err: str) -> str:
 
 
 def _quiet(text: str) -> str:
-    return "\n".join(line for line in text.replace("\r", "\n").splitlines() if not NOISE.match(line))
+    """Without what Spark and the JVM say of themselves; a bar of progress leaves empty lines."""
+    lines = [line for line in text.replace("\r", "\n").splitlines() if not NOISE.match(line)]
+    return re.sub(r"\n\n\n+", "\n\n", "\n".join(lines))
 
 
 def _run(command: list[str], place: Path, **own: str) -> tuple[int, str, str]:
@@ -143,6 +147,8 @@ def main(words: list[str]) -> int:
             (place / "conf").mkdir()
             defaults = f"spark.ui.enabled false\nspark.sql.warehouse.dir {place}/warehouse\nspark.log.level ERROR\n"
             defaults += f"spark.dovetail.store.path {place}/store\n"
+            # what a busy machine leaves undone is no difference
+            defaults += "".join(f"spark.dovetail.{key} 60000\n" for key in BUDGETS)
             (place / "conf" / "spark-defaults.conf").write_text(defaults, encoding="utf-8")
             code, _, err = _run([sys.executable, str(FOLDER / TABLES), str(place)], place)
             if code:

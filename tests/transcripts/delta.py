@@ -12,8 +12,6 @@ builder = (
     .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
     .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
     .config("spark.databricks.delta.snapshotPartitions", "2")
-    .config("spark.dovetail.planning.maxMs", "60000")
-    .config("spark.dovetail.footers.maxMs", "60000")
 )
 spark = dovetail.enable(builder).getOrCreate()
 for name in ("sales", "item", "store", "day"):
