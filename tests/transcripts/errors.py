@@ -13,8 +13,12 @@ def refused(call):
 
 
 refused(lambda: dovetail.enable(SparkSession.builder, reorder_mingain=0.2))
-wrong = SparkSession.builder.master("local[2]").config("spark.dovetail.reorder.mingain", "0.2")
-spark = dovetail.enable(wrong.config("spark.dovetail.store.path", "/proc/no")).getOrCreate()
+refused(lambda: dovetail.enable(SparkSession.builder.config("spark.dovetail.reorder.mingain", "0.2")))
+spark = (
+    dovetail.enable(SparkSession.builder.master("local[2]"))
+    .config("spark.dovetail.store.path", "/proc/no")
+    .getOrCreate()
+)
 for name in ("sales", "item", "store", "day"):
     spark.read.parquet(f"shop/{name}").createOrReplaceTempView(name)
 refused(lambda: spark.sql("DOVETAIL ANALYSE TABLE sales"))
