@@ -125,7 +125,7 @@ def with_needed(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _letters(name: str) -> str:
-    """What is left of a name without the marks between its words: "reorder.minGain" and "reorder_min_gain" are alike."""
+    """A name without the marks between its words: "reorder.minGain" and "reorder_min_gain" are alike."""
     return "".join(letter for letter in name.lower() if letter.isalpha())
 
 
