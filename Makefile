@@ -101,7 +101,8 @@ test-around: .build/jars .venv/$(PRIMARY)/ready ## Connect, a Hive metastore, wr
 # the tests of one mark on each line that has a release: mark and column of project/lines.txt, group, variable
 test-with = @$(foreach line,$(LINES),$(if $(call of,$(line),$(1)), \
   echo "== $(1) on Spark $(line)"; \
-  $(3)=$(2):$(call of,$(line),$(1)) .venv/$(line)/bin/pytest -q -m $(1) tests/python/$(1) || exit 1;))
+  $(3)=$(2):$(call of,$(line),$(1)) .venv/$(line)/bin/pytest -q -m $(1) tests/python/$(1) \
+    tests/python/spark/test_transcripts.py || exit 1;))
 
 test-delta: .build/jars $(LINES:%=.venv/%/ready) ## tables of Delta Lake on each line that has a release; fetches 120 MB
 	$(call test-with,delta,io.delta,DOVETAIL_DELTA)
@@ -127,8 +128,9 @@ pairs: $(READY) ## a sample of TPC-H and TPC-DS, scale 1, under Spark, its CBO a
 figures: .venv/$(PRIMARY)/ready ## figures of README and docs, from benchmarks/results
 	cd benchmarks && ../$(BIN)/python -m dovetail_bench.figures
 
-transcripts: $(READY) ## what a user types and sees, path by path, into tests/transcripts
-	$(BIN)/python tools/transcripts.py
+transcripts: $(READY) ## what a user types and sees, path by path, into tests/transcripts; fetches 260 MB
+	DOVETAIL_DELTA=io.delta:$(call of,$(PRIMARY),delta) DOVETAIL_ICEBERG=org.apache.iceberg:$(call of,$(PRIMARY),iceberg) \
+	  $(BIN)/python tools/transcripts.py
 
 lint: .venv/$(PRIMARY)/ready ## formatters in check mode, ruff, mypy, packages that look down only
 	$(BIN)/python tools/floors.py

@@ -6,6 +6,7 @@
 
 A path is a file beside its transcript: a Python program, or a shell script of which each line is one command. Numbers
 that differ from run to run (times, sizes of jars, places) are masked, so that a difference is one that a user sees.
+Delta Lake and Iceberg are typed where DOVETAIL_DELTA and DOVETAIL_ICEBERG have their Maven coordinates.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "tests" / "transcripts"
 TABLES = "tables.py"
+# Paths that need packages: the environment variable that has their Maven coordinates.
+NEEDS = {"delta": "DOVETAIL_DELTA", "iceberg": "DOVETAIL_ICEBERG"}
 # A command may start a JVM on a loaded machine.
 SECONDS = 300
 
@@ -30,6 +33,11 @@ JOB = """import dovetail
 from pyspark.sql import SparkSession
 print(dovetail.status(SparkSession.builder.getOrCreate()))
 """
+
+# Budgets of planning, which must not run out here.
+BUDGETS = ("planning.maxMs", "footers.maxMs", "reorder.maxPlanningMs")
+# With it, the server that pyspark starts for Spark Connect takes a free port.
+OWN = {"connect": {"SPARK_TESTING": "1"}}
 
 # What differs from run to run, and what stands for it.
 MASKS = (
@@ -67,7 +75,7 @@ def transcript(path: Path, place: Path) -> str:
 def _python(path: Path, place: Path) -> Iterator[str]:
     first = "# " + path.read_text(encoding="utf-8").splitlines()[0].strip('".')
     yield f"{first}\n$ python {path.name}"
-    code, out, err = _run([sys.executable, str(path)], place)
+    code, out, err = _run([sys.executable, str(path)], place, **OWN.get(path.stem, {}))
     yield _told(code, out, err)
 
 
@@ -91,10 +99,12 @@ def _told(code: int, out: str, err: str) -> str:
 
 
 def _quiet(text: str) -> str:
-    return "\n".join(line for line in text.replace("\r", "\n").splitlines() if not NOISE.match(line))
+    """Without what Spark and the JVM say of themselves; a bar of progress leaves empty lines."""
+    lines = [line for line in text.replace("\r", "\n").splitlines() if not NOISE.match(line)]
+    return re.sub(r"\n\n\n+", "\n\n", "\n".join(lines))
 
 
-def _run(command: list[str], place: Path) -> tuple[int, str, str]:
+def _run(command: list[str], place: Path, **own: str) -> tuple[int, str, str]:
     binaries = str(Path(sys.executable).parent)
     environment = {
         **os.environ,
@@ -103,6 +113,7 @@ def _run(command: list[str], place: Path) -> tuple[int, str, str]:
         "SPARK_CONF_DIR": str(place / "conf"),
         "COLUMNS": "120",
         "NO_COLOR": "1",
+        **own,
     }
     done = subprocess.run(
         command, cwd=place, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
@@ -128,16 +139,17 @@ def main(words: list[str]) -> int:
     known = {path.stem: path for path in paths()}
     if unknown := [name for name in asked.names if name not in known]:
         parser.error(f"unknown: {', '.join(unknown)}. Paths: {', '.join(known)}")
+    if lacking := [NEEDS[name] for name in asked.names if NEEDS.get(name, "PATH") not in os.environ]:
+        parser.error(f"the Maven coordinates are missing: {', '.join(lacking)}")
     differing = 0
-    for name in asked.names or known:
+    for name in asked.names or [name for name in known if NEEDS.get(name, "PATH") in os.environ]:
         with tempfile.TemporaryDirectory(prefix="transcript") as directory:
             place = Path(directory).resolve()
             (place / "conf").mkdir()
             defaults = f"spark.ui.enabled false\nspark.sql.warehouse.dir {place}/warehouse\nspark.log.level ERROR\n"
             defaults += f"spark.dovetail.store.path {place}/store\n"
-            # what is not read in time on a loaded machine would change plans
-            for limit in ("planning.maxMs", "footers.maxMs", "reorder.maxPlanningMs"):
-                defaults += f"spark.dovetail.{limit} 60000\n"
+            # what a busy machine leaves undone is no difference
+            defaults += "".join(f"spark.dovetail.{key} 60000\n" for key in BUDGETS)
             (place / "conf" / "spark-defaults.conf").write_text(defaults, encoding="utf-8")
             code, _, err = _run([sys.executable, str(FOLDER / TABLES), str(place)], place)
             if code:

@@ -183,6 +183,26 @@ def _made(found: Mapping[str, Any]) -> str:
     return f"{found['date']}, commit {environment['commit']}, {environment['cores']} cores.\n\n"
 
 
+def first_steps() -> str:
+    """What a user waits for before anything runs, in a new JVM."""
+    return _lines("start", "steps")
+
+
+def delta() -> str:
+    """Time of the optimizer on Delta tables."""
+    return _lines("delta_planning", "summary")
+
+
+def _lines(command: str, part: str) -> str:
+    """A table of a results file as it is, or how to measure it where there is none."""
+    try:
+        found = data.load(command)
+    except FileNotFoundError:
+        return f"Not measured yet: `python -m dovetail_bench.{command}`.\n"
+    lines = found[part]
+    return _made(found) + markdown_table(list(lines[0]), [[_number(v) for v in line.values()] for line in lines])
+
+
 def targets() -> str:
     """Every target of every results file, hit or missed."""
     rows = [
@@ -207,6 +227,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "slower-tpch": slower("tpch", 10),
     "real": real,
     "search-times": search_times,
+    "first-steps": first_steps,
+    "delta": delta,
     "sketches": sketches,
     "targets": targets,
     "sources": sources,

@@ -7,7 +7,7 @@ Spark itself would only log a warning and use the default.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -124,12 +124,21 @@ def with_needed(values: Mapping[str, Any]) -> dict[str, Any]:
     return {needed: value for name, (needed, value) in NEEDS.items() if name in values} | dict(values)
 
 
-def _unknown(name: str, known: list[str]) -> str:
-    """What to say of a setting that there is not: the nearest name, or all of them where none is near.
+def _letters(name: str) -> str:
+    """A name without the marks between its words: "reorder.minGain" and "reorder_min_gain" are alike."""
+    return "".join(letter for letter in name.lower() if letter.isalpha())
+
+
+def _unknown(name: str, known: list[str], meant: Sequence[str] = ()) -> str:
+    """What to say of a setting that there is not: the one that is meant, the nearest name, or all if none is near.
 
     >>> _unknown("spark.dovetail.reorder.mingain", ["spark.dovetail.reorder.minGain", "spark.dovetail.enabled"])
     'unknown setting spark.dovetail.reorder.mingain. Did you mean spark.dovetail.reorder.minGain?'
+    >>> _unknown("reorder_mingain", ["min_gain", "reorder_order"], ["min_gain"])
+    "unknown setting 'reorder_mingain'. Did you mean min_gain?"
     """
+    if meant:
+        return f"unknown setting {name!r}. Did you mean {meant[0]}?"
     # what all keys begin with would make all of them similar
     prefix = PREFIX if name.startswith(PREFIX) else ""
     nearest = did_you_mean(name.removeprefix(prefix), [one.removeprefix(prefix) for one in known], most=1)
@@ -174,7 +183,8 @@ class ConfigBase(metaclass=_WithNeeded):
         conf = {}
         for name, value in with_needed(values).items():
             if name not in by_name:
-                raise ConfigError(_unknown(name, list(by_name)))
+                by_key = [one.name for one in cls.SETTINGS if _letters(one.key.removeprefix(PREFIX)) == _letters(name)]
+                raise ConfigError(_unknown(name, list(by_name), by_key))
             setting = by_name[name]
             conf[setting.key] = setting.text(setting.check(value))
         return conf

@@ -12,9 +12,10 @@ def refused(call):
         print(f"{type(error).__name__}: {error}")
 
 
+refused(lambda: dovetail.enable(SparkSession.builder, reorder_mingain=0.2))
+refused(lambda: dovetail.enable(SparkSession.builder.config("spark.dovetail.reorder.mingain", "0.2")))
 spark = (
     dovetail.enable(SparkSession.builder.master("local[2]"))
-    .config("spark.dovetail.reorder.mingain", "0.2")
     .config("spark.dovetail.store.path", "/proc/no")
     .getOrCreate()
 )

@@ -76,18 +76,23 @@ def _group(group: Group, of: int) -> str:
         parts.append(_joins(group.before, f"{written}, kept"))
     if group.plan is not None:
         parts.append(_inputs(group))
+    parts.append(_search(group))
     return tag("section", *parts)
 
 
 def _sentence(group: Group) -> str:
     told = group.reason[:1].upper() + group.reason[1:] + "." if group.reason else ""
-    if group.algorithm is not None:
-        told += f" Search: {group.algorithm}" + (
-            "." if group.pairs is None else f", {group.pairs:,} pairs of sub-plans."
-        )
     if group.runner_up is not None:
         told += f" Runner-up: {second_order(group.runner_up, group.written_cost)}."
     return told
+
+
+def _search(group: Group) -> str:
+    """For who asks how it was found: folded away."""
+    if group.algorithm is None:
+        return ""
+    pairs = "" if group.pairs is None else f", {group.pairs:,} pairs of sub-plans"
+    return tag("details", tag("summary", "Search"), tag("p", text(f"{group.algorithm}{pairs}")))
 
 
 def _figures(group: Group) -> str:
@@ -132,10 +137,12 @@ def _joins(tree: Tree, title: str) -> str:
     ran = any(join.actual is not None for join in tree.joins)
     second = any(join.runner_up is not None for join in tree.joins)
     header = [("#", True), ("join", False), ("rows", True), *([("actual", True), ("off by", True)] if ran else [])]
-    header += [("bounds", False), ("source", False), ("method", False), *([("runner-up", False)] if second else [])]
+    bounded = any(join.rows is not None and numbers.bounds(join.rows) for join in tree.joins)
+    header += [("bounds", False)] if bounded else []
+    header += [("source", False), ("method", False), *([("runner-up", False)] if second else [])]
     header += [("share", True), ("parts of the cost", False), ("on", False)]
     most = max((join.cost or 0.0 for join in tree.joins), default=0.0)
-    body = [_join(join, tree, most, ran, second) for join in tree.joins]
+    body = [_join(join, tree, most, ran, bounded, second) for join in tree.joins]
     caption = tag("caption", text(f"{title}, step by step"))
     table = tag("table", caption, _header(header), tag("tbody", *body))
     keys = [tag("span", "", class_=f"key {part}", aria_hidden="true") + text(part) for part in COST_PARTS]
@@ -145,7 +152,7 @@ def _joins(tree: Tree, title: str) -> str:
     return _scroll(table, title) + tag("p", "Parts of the cost: ", " ".join(keys), saved, class_="soft") + told
 
 
-def _join(join: Join, tree: Tree, most: float, ran: bool, second: bool) -> str:
+def _join(join: Join, tree: Tree, most: float, ran: bool, bounded: bool, second: bool) -> str:
     rows = join.rows
     cells = [tag("td", str(join.number), class_="right"), tag("th", text(step(join)), scope="row")]
     cells.append(_right(numbers.count(None if rows is None else rows.value)))
@@ -154,7 +161,8 @@ def _join(join: Join, tree: Tree, most: float, ran: bool, second: bool) -> str:
             _right("" if join.actual is None else numbers.count(join.actual)),
             _right(numbers.factor(join.q_error)),
         ]
-    cells.append(tag("td", text("" if rows is None else numbers.bounds(rows)), class_="bounds"))
+    if bounded:
+        cells.append(tag("td", text("" if rows is None else numbers.bounds(rows)), class_="bounds"))
     cells += [_left("" if rows is None else rows.source or ""), tag("td", text(join.method or ""), class_="method")]
     if second:
         cells.append(_left(other_method(join)))

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.dovetail.base.DovetailConf
-import org.apache.spark.sql.dovetail.report.Trace
+import org.apache.spark.sql.dovetail.report.{GroupReport, ReportText, Trace}
 import org.apache.spark.sql.functions.col
 import org.scalactic.Tolerance
 
@@ -63,6 +63,19 @@ class ExplainSuite extends StarSuite with Tolerance {
       val kept = withoutIdempotenceCheck(text(cheap)).split("\n").head
       assert(kept.contains(" kept the written order: "), kept)
     }
+  }
+
+  test("what is told of the query as a whole is no group of joins beside those that were found") {
+    val found  = GroupReport.leftAlone(Vector("a", "b", "c"), "no statistics")
+    val cut    = GroupReport.leftAlone(Vector.empty, "planning time is up")
+    val layout = new ReportText("1", enabled = true, costModel = "physical", verbose = false)
+    val both   = layout(Vector(found, cut), Vector("total" -> 1.0)).split("\n").toVector
+    assert(both.head == "Dovetail 1 left the joins alone: no statistics.", both)
+    assert(both.contains("Cut short: planning time is up."), both)
+    assert(layout(
+      Vector(cut),
+      Vector("total" -> 1.0)
+    ).startsWith("Dovetail 1 left the joins alone: planning time is up."))
   }
 
   test("a bound that is far from its estimate is left out; at length all are told") {

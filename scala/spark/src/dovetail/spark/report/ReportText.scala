@@ -14,20 +14,30 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
   import ReportText._
 
   def apply(
-      groups: Vector[GroupReport],
+      reports: Vector[GroupReport],
       millis: Vector[(String, Double)],
       notes: Vector[String] = Vector.empty,
       run: Option[ExecutedRun] = None
   ): String = {
+    val (groups, remarks) = apart(reports)
+
     val bodies = groups.zipWithIndex.map { case (g, i) =>
       val title = if (groups.size == 1) Vector.empty
       else wrapped(s"Group ${i + 1} of ${groups.size}: ${g.status.replace('_', ' ')}: ${g.reason}", "  ")
       title ++ group(g)
     }
-    val more = Vector(notes.flatMap(wrapped(_, "  ")), run.toVector.flatMap(ran), time(millis)).filter(_.nonEmpty)
+    val more =
+      Vector((notes ++ remarks).flatMap(wrapped(_, "  ")), run.toVector.flatMap(ran), time(millis)).filter(_.nonEmpty)
     ((wrapped(s"Dovetail $version ${said(groups)}", "  ") +: bodies.filter(_.nonEmpty)) ++ more)
       .map(_.mkString("\n")).mkString("\n\n")
   }
+
+  /** Groups of joins, and what is told of the query as a whole: alone, it stands for the group that was not found. */
+  private def apart(reports: Vector[GroupReport]): (Vector[GroupReport], Vector[String]) =
+    reports.partition(_.relations.nonEmpty) match {
+      case (Vector(), all)   => (all, Vector.empty)
+      case (groups, remarks) => (groups, remarks.map(r => s"Cut short: ${r.reason}.").distinct)
+    }
 
   /** What happened to the joins of the query, and why. */
   private def said(groups: Vector[GroupReport]): String = {
@@ -50,7 +60,9 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
   }
 
   /** The first sentence, and of each group its order; for places where much else is shown. */
-  def short(groups: Vector[GroupReport]): String = {
+  def short(reports: Vector[GroupReport]): String = {
+    val (groups, _) = apart(reports)
+
     val orders = groups.flatMap { g =>
       val whole = g.before.fold(0.0)(_.cost.total)
       g.before.toVector.flatMap(tree("written", _, whole).headOption) ++
