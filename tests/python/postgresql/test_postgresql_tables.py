@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from dovetail_bench.postgresql_engine import DEBIAN, cluster
 
 PACKAGES = os.environ.get("DOVETAIL_POSTGRESQL")
@@ -140,7 +141,8 @@ read("(SELECT * FROM sales WHERE sale < 10) q", "part")
 spark.read.jdbc(URL, "sales", predicates=["sale < 10", "sale BETWEEN 10 AND 20"], properties=LOGIN
                 ).createOrReplaceTempView("slices")
 for name, key in (("part", "item_id"), ("slices", "item_id"), ("unseen", "k"), ("seen", "store_id")):
-    found = sources(f"SELECT count(*) FROM {name} x JOIN item i ON x.{key} = i.item_id JOIN store t ON i.kind = t.store_id")
+    found = sources(f"SELECT count(*) FROM {name} x JOIN item i ON x.{key} = i.item_id "
+                    "JOIN store t ON i.kind = t.store_id")
     assert found == ["assumed", "database", "database"], (name, found)
 # names in quotes and with a schema; partitioned there, and read in partitions here
 read('public."sales"', "quoted")

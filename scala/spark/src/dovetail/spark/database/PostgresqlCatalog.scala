@@ -50,12 +50,11 @@ private[database] object PostgresqlCatalog {
 
   /** None of a table that was never analyzed. */
   private def rowsOf(found: ResultSet): Option[Double] = {
-    val (kind, tuples, pages) = (found.getString(1), found.getDouble(2), found.getDouble(3))
-    val now                   = found.getDouble(4)
+    val (tuples, pages, now) = (found.getDouble(2), found.getDouble(3), found.getDouble(4))
+    // partitioned and foreign tables have no pages of their own
     if (found.wasNull()) Some(tuples).filter(_ > 0.0)
     else if (tuples < 0.0 || (tuples == 0.0 && pages == 0.0 && now > 0.0)) None
-    else if (pages > 0.0) Some(tuples / pages * now)
-    else Some(tuples).filter(_ => kind.nonEmpty)
+    else Some(if (pages > 0.0) tuples / pages * now else tuples)
   }
 
   private def columnOf(found: ResultSet, rows: Double): DatabaseColumn = {
