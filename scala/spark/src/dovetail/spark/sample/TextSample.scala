@@ -55,8 +55,12 @@ private[sample] object TextSample {
   private val Beginnings     = 4
   private val BeginningBytes = 256 * 1024
 
-  /** Bytes of a line: a longer one is skipped, and does not fill the driver's memory. */
-  private val LongestLine = 1024 * 1024
+  /**
+   * Bytes of a line: a longer one is skipped, and does not fill the driver's memory. None of a table that is read from
+   * end to end is longer, so it is counted.
+   */
+  private val LongestLine       = BytesReadWhole.toInt + 1
+  private val LongestLineOption = "mapreduce.input.linerecordreader.line.maxlength"
 
   /** Rows and values that are kept: predicates run on them in some milliseconds. */
   private val MostRows   = 20000
@@ -77,7 +81,7 @@ private[sample] object TextSample {
   /** None where no line was found, or lines are too long to say anything. */
   def read(text: TextFiles): Option[TextTable] = {
     val hadoop = new Configuration(text.hadoop)
-    hadoop.setInt("mapreduce.input.linerecordreader.line.maxlength", LongestLine)
+    hadoop.setInt(LongestLineOption, math.min(LongestLine, hadoop.getInt(LongestLineOption, Int.MaxValue)))
     val codecs     = new CompressionCodecFactory(hadoop)
     val compressed = text.files.count(f => codecs.getCodec(f._1.getPath) != null)
     if (text.files.isEmpty) Some(table(text, 0.0, 0L, whole = true, TableSample(text.schema, Array.empty, 0L)))
