@@ -215,7 +215,7 @@ class ExplainSuite extends StarSuite with Tolerance {
     assert(json(star).at("/groups/0/missing_statistics").size == 0, "all columns are analyzed")
     withTables("unseen", "aside") {
       Seq("unseen", "aside").foreach(t => spark.sql(s"CREATE TABLE $t USING json AS SELECT k, w FROM c"))
-      val query   = star.replace("JOIN c ON f.k3 = c.k WHERE c.w", "JOIN unseen ON f.k3 = unseen.k WHERE unseen.w")
+      val query = star.replace("JOIN c ON f.k3 = c.k WHERE c.w", "JOIN unseen ON f.k3 = unseen.k WHERE unseen.w")
       // nothing is read of its lines
       def unread[A](body: => A) = withConf(DovetailConf.SampleFiles.key -> "false")(body)
       val missing               = unread(items(json(query).at("/groups/0/missing_statistics")))
