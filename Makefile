@@ -22,7 +22,7 @@ BESIDE   = $(MAKE) --no-print-directory -j2
 TOGETHER = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .PHONY: help require demo jars test test-scala test-python test-all test-lines scala-lines test-around test-delta \
-        test-iceberg test-wheel test-recipes pairs figures transcripts lint format generate \
+        test-iceberg test-postgresql test-wheel test-recipes pairs figures transcripts lint format generate \
         notebook wheel docs clean
 .SECONDARY:
 
@@ -70,12 +70,12 @@ test-scala: | require ## kernel and Spark module on the primary Spark line
 	./sbt "all kernel$(SUFFIX)/test spark$(SUFFIX)/test"
 
 test-python: $(READY) ## Python suite on the primary Spark line
-	.venv/$(PRIMARY)/$(PYTEST) -m "not ($(AROUND) or wheel or delta or iceberg or recipes)" tests/python
+	.venv/$(PRIMARY)/$(PYTEST) -m "not ($(AROUND) or wheel or delta or iceberg or postgresql or recipes)" tests/python
 
 # what test-all adds on the primary line: another kind of session or catalog, jars of other lines
 AROUND = connect or hive or lines or slow
 
-test-all: test test-lines test-around test-delta test-iceberg test-wheel test-recipes ## all tests on all Spark lines
+test-all: test test-lines test-around test-delta test-iceberg test-postgresql test-wheel test-recipes ## all tests on all Spark lines
 	@echo "all tests passed on Spark $(LINES)"
 
 # what depends on Spark; the benchmarks' other tests run on the primary line only
@@ -109,6 +109,13 @@ test-delta: .build/jars $(LINES:%=.venv/%/ready) ## tables of Delta Lake on each
 
 test-iceberg: .build/jars $(LINES:%=.venv/%/ready) ## tables of Iceberg on each line that has a release; fetches 140 MB
 	$(call test-with,iceberg,org.apache.iceberg,DOVETAIL_ICEBERG)
+
+# the JDBC driver, and no column of project/lines.txt: it is the same for all lines
+POSTGRESQL_DRIVER = org.postgresql:postgresql:42.7.4
+
+test-postgresql: .build/jars $(LINES:%=.venv/%/ready) ## tables of a PostgreSQL on this machine, on each line; skipped without one
+	@$(foreach line,$(LINES),echo "== postgresql on Spark $(line)"; DOVETAIL_POSTGRESQL=$(POSTGRESQL_DRIVER) \
+	  .venv/$(line)/$(PYTEST) -m postgresql tests/python/postgresql || exit 1;)
 
 notebook: $(READY) ## the outputs that docs/notebooks/quickstart.ipynb has in its file
 	$(BIN)/python tools/notebook.py

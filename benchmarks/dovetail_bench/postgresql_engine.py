@@ -83,8 +83,12 @@ class PostgresqlEngine:
 
 
 @contextmanager
-def postgresql_engine(tables: Mapping[str, Path], work: Path) -> Iterator[PostgresqlEngine]:
-    """Starts a cluster and loads the tables."""
+def cluster(port: int | None = None) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """Starts a private cluster with the user `bench`; yields its folder and psql's command line.
+
+    Args:
+        port: On which it listens on this machine; on a socket in its folder only where it is None.
+    """
     programs = {name: _program(name) for name in ("initdb", "pg_ctl", "psql")}
     user = next((u for u in USERS if _exists(u)), None) if os.geteuid() == 0 else None
     # Of its own, because another user has to reach it, and short, because the path of a socket has at most 107 bytes.
@@ -93,15 +97,26 @@ def postgresql_engine(tables: Mapping[str, Path], work: Path) -> Iterator[Postgr
             shutil.chown(place, user)
         data = str(Path(place) / "data")
         _run((programs["initdb"], "-D", data, "-A", "trust", "-E", "UTF8", "--locale=C", "-U", "bench"), user=user)
-        listen = f"-k {place} -c listen_addresses='' -c max_parallel_workers_per_gather=0"
+        address = f"-c listen_addresses=127.0.0.1 -p {port}" if port else "-c listen_addresses=''"
+        listen = f"-k {place} {address} -c max_parallel_workers_per_gather=0"
         control = (programs["pg_ctl"], "-D", data, "-w", "-l", str(Path(place) / "log"))
         _run((*control, "-o", listen, "start"), user=user)
         try:
-            psql = (programs["psql"], "-h", place, "-U", "bench", "-d", "postgres", "-XqAt", "-v", "ON_ERROR_STOP=1")
-            _load(psql, tables, Path(place))
-            yield PostgresqlEngine(psql)
+            at = ("-h", place, *(("-p", str(port)) if port else ()))
+            yield (
+                Path(place),
+                (programs["psql"], *at, "-U", "bench", "-d", "postgres", "-XqAt", "-v", "ON_ERROR_STOP=1"),
+            )
         finally:
             _run((*control, "-m", "immediate", "stop"), user=user)
+
+
+@contextmanager
+def postgresql_engine(tables: Mapping[str, Path], work: Path) -> Iterator[PostgresqlEngine]:
+    """Starts a cluster and loads the tables."""
+    with cluster() as (place, psql):
+        _load(psql, tables, place)
+        yield PostgresqlEngine(psql)
 
 
 def order_of(plan: Mapping[str, Any], aliases: Mapping[str, str]) -> Order:

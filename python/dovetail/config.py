@@ -74,9 +74,13 @@ class Config(ConfigBase):
             (TIMESTAMP_NTZ).
         sample_enabled: Whether DOVETAIL ANALYZE stores a sample of rows, on which predicates are tested.
         sample_rows: Number of rows of a table that DOVETAIL ANALYZE samples; fewer if rows are long.
-        sample_files: Whether predicates on Parquet and ORC tables without a collected sample are tested on some
-            thousand rows, which are read while the query is planned, in the time that spark.dovetail.footers.maxMs
-            leaves. The rows stay in the driver's memory for later queries.
+        sample_files: Whether predicates on Parquet, ORC, CSV and JSON tables without a collected sample are tested on
+            some thousand rows, which are read while the query is planned, in the time that spark.dovetail.footers.maxMs
+            leaves. The number of rows of CSV and JSON tables is estimated from them. The rows stay in the driver's
+            memory for later queries.
+        jdbc_statistics: Whether PostgreSQL is asked for its own statistics of tables that are read over JDBC, while a
+            query is planned: one query per table on pg_class and pg_stats, over the connection options of the table.
+            The answer stays in the driver's memory for ten minutes.
         sample_user_functions: Whether predicates with user-defined functions are tested on rows while a query is
             planned, within its planning time. If false, only Spark's own functions run then: a user-defined function
             may be slow or have side effects.
@@ -114,6 +118,7 @@ class Config(ConfigBase):
     sample_enabled: bool = True
     sample_rows: int = 20000
     sample_files: bool = True
+    jdbc_statistics: bool = True
     sample_user_functions: bool = False
     private_columns: str = ""
     log_queries: int = 100
@@ -142,6 +147,7 @@ class Config(ConfigBase):
         Setting("sample_enabled", "spark.dovetail.sample.enabled", "bool", True),
         Setting("sample_rows", "spark.dovetail.sample.rows", "int", 20000, low=1, high=1000000),
         Setting("sample_files", "spark.dovetail.sample.files", "bool", True),
+        Setting("jdbc_statistics", "spark.dovetail.jdbc.statistics", "bool", True),
         Setting("sample_user_functions", "spark.dovetail.sample.userFunctions", "bool", False),
         Setting("private_columns", "spark.dovetail.privateColumns", "str", ""),
         Setting("log_queries", "spark.dovetail.log.queries", "int", 100, low=0, high=10000),

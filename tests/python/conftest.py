@@ -20,7 +20,19 @@ from pyspark.sql import SparkSession
 import dovetail
 
 ROOT = Path(__file__).resolve().parents[2]
-ORDER = ("unit", "spark", "connect", "hive", "notebooks", "iceberg", "delta", "recipes", "wheel", "benchmarks")
+ORDER = (
+    "unit",
+    "spark",
+    "connect",
+    "hive",
+    "notebooks",
+    "iceberg",
+    "delta",
+    "postgresql",
+    "recipes",
+    "wheel",
+    "benchmarks",
+)
 
 # Where a script in a process of its own finds the package, and what tests share.
 SCRIPTS_IMPORT = ("python", "tests/python/spark")

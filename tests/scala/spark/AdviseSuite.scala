@@ -111,6 +111,30 @@ class AdviseSuite extends DovetailSuite with BeforeAndAfterAll {
     assert(advice("SELECT * FROM range(5) a JOIN range(5) b ON a.id = b.id").isEmpty, "literal relations are known")
   }
 
+  test("CSV and JSON that are read by their paths alone are analyzed by their paths") {
+    withStore {
+      withDirectory { d =>
+        withTables("j", "c", "h") {
+          spark.table("items").write.json(d.resolve("j").toString)
+          spark.table("items").write.csv(d.resolve("c").toString)
+          spark.table("items").write.option("header", "true").csv(d.resolve("h").toString)
+          spark.read.json(d.resolve("j").toString).createOrReplaceTempView("j")
+          spark.read.csv(d.resolve("c").toString).createOrReplaceTempView("c")
+          spark.read.option("header", "true").csv(d.resolve("h").toString).createOrReplaceTempView("h")
+          val query = "SELECT * FROM j JOIN c ON j.item = c._c0 JOIN h ON j.item = h.item"
+          val asked = advice(query).values.toSeq.groupBy(r => r.getString(0).takeWhile(_ != '.'))
+          val paths = (asked("json") ++ asked("csv")).map(statement)
+          assert(paths.size == 2 && paths.forall(_.startsWith("DOVETAIL ANALYZE PATH")), paths)
+          paths.foreach(spark.sql(_))
+          val left = advice(query).values.toSeq
+          assert(left.map(state).sorted == Seq("fresh", "fresh", "not analyzable"), left)
+          assert(stats("j").head.getAs[String]("source") == "dovetail")
+          assert(stats("c").head.getAs[String]("source") == "dovetail")
+        }
+      }
+    }
+  }
+
   test("what cannot be analyzed is named with the reason") {
     withDirectory { d =>
       withTables("c", "w") {

@@ -23,16 +23,23 @@ object Source {
   /** Reported by a data source (DataSource V2 SupportsReportStatistics). */
   case object Connector extends Source("connector", 5)
 
+  /** Told by the database behind a JDBC table (PostgreSQL's `pg_class` and `pg_stats`), as of its own ANALYZE. */
+  case object Database extends Source("database", 6)
+
   /** Footers of files (Parquet, ORC): rows, NULLs and ranges are counted, distinct values deduced from encodings. */
-  case object Footer extends Source("footer", 6)
+  case object Footer extends Source("footer", 7)
+
+  /** Rows of some parts of text files (CSV, JSON), as many times as the files are larger. */
+  case object Sample extends Source("sample", 8)
 
   /** Derived from the size of files and the width of a row. */
-  case object Size extends Source("size", 7)
+  case object Size extends Source("size", 9)
 
   /** Nothing known: one of [[Assumptions]]. */
-  case object Assumed extends Source("assumed", 8)
+  case object Assumed extends Source("assumed", 10)
 
-  val all: Vector[Source] = Vector(Exact, Given, History, Collected, Catalog, Connector, Footer, Size, Assumed)
+  val all: Vector[Source] =
+    Vector(Exact, Given, History, Collected, Catalog, Connector, Database, Footer, Sample, Size, Assumed)
 
   def weakest(a: Source, b: Source): Source = if (a.rank >= b.rank) a else b
 }

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.advise
 
+import java.util.Locale
+
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
@@ -32,6 +34,22 @@ private[advise] object AnalyzeTarget {
 
   /** Formats whose files describe themselves, so that a path is all there is to say. */
   private val SelfDescribing = Set("parquet", "orc")
+
+  /** Options that do not change what a column is called, and what is a row. */
+  private val Harmless = Set("path", "inferschema")
+
+  /** Columns of CSV that is read without a header. */
+  private val Numbered = "_c[0-9]+".r.pattern
+
+  /** Whether a path is all that somebody else needs to read the same rows and columns. */
+  private def byPath(format: String, files: HadoopFsRelation): Boolean = {
+    def plain = files.options.keys.forall(k => Harmless(k.toLowerCase(Locale.ROOT)))
+    format match {
+      case "json" => plain
+      case "csv"  => plain && files.dataSchema.fieldNames.forall(Numbered.matcher(_).matches)
+      case other  => SelfDescribing(other)
+    }
+  }
 
   def apply(leaf: LeafNode): AnalyzeTarget = leaf match {
     case LogicalTable(files) => files
@@ -68,7 +86,7 @@ private[advise] object AnalyzeTarget {
       case files: HadoopFsRelation =>
         val table = r.catalogTable.map(t => Files("TABLE", quotedName(t.identifier)))
         table.orElse((files.fileFormat, files.location.rootPaths) match {
-          case (f: DataSourceRegister, Seq(path)) if SelfDescribing(f.shortName()) =>
+          case (f: DataSourceRegister, Seq(path)) if byPath(f.shortName(), files) =>
             Some(Files("PATH", s"${f.shortName()}.${quoteIdentifier(path.toString)}"))
           case _ => None
         })

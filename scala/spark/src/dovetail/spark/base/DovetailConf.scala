@@ -211,9 +211,18 @@ object DovetailConf {
   val SampleFiles: Setting[Boolean] = boolean(
     "spark.dovetail.sample.files",
     true,
-    "Whether predicates on Parquet and ORC tables without a collected sample are tested on some thousand rows, " +
-      "which are read while the query is planned, in the time that spark.dovetail.footers.maxMs leaves. The rows " +
-      "stay in the driver's memory for later queries."
+    "Whether predicates on Parquet, ORC, CSV and JSON tables without a collected sample are tested on some thousand " +
+      "rows, which are read while the query is planned, in the time that spark.dovetail.footers.maxMs leaves. The " +
+      "number of rows of CSV and JSON tables is estimated from them. The rows stay in the driver's memory for later " +
+      "queries."
+  )
+
+  val JdbcStatistics: Setting[Boolean] = boolean(
+    "spark.dovetail.jdbc.statistics",
+    true,
+    "Whether PostgreSQL is asked for its own statistics of tables that are read over JDBC, while a query is planned: " +
+      "one query per table on pg_class and pg_stats, over the connection options of the table. The answer stays in " +
+      "the driver's memory for ten minutes."
   )
 
   val SampleUserFunctions: Setting[Boolean] = boolean(
@@ -273,6 +282,7 @@ object DovetailConf {
     SampleEnabled,
     SampleRows,
     SampleFiles,
+    JdbcStatistics,
     SampleUserFunctions,
     PrivateColumns,
     LogQueries,

@@ -14,7 +14,6 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation, PartitionDirectory}
 import org.apache.spark.sql.types._
-import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * Rows and columns of a relation over Parquet or ORC files from their footers.
@@ -171,27 +170,9 @@ final class TableFooters private (
       rows: Double,
       read: Vector[TableFooters.FileRead]
   ): (ColumnProfile, Seq[String]) = {
-    val values  = all.map(_._2.get(i, a.dataType)).distinct
-    val numbers = values.flatMap(v => Option(v)).flatMap(Values.number(_))
-    val nulls   =
+    val nulls =
       read.filter(_.values.isNullAt(i)).map(_.footer.rows).sum.toDouble / math.max(read.map(_.footer.rows).sum, 1L)
-    ColumnProfile.checked(
-      ndv = Some(values.count(_ != null).toDouble),
-      nulls = Some(nulls * rows),
-      rows = Some(rows),
-      min = numbers.reduceOption(_ min _),
-      max = numbers.reduceOption(_ max _),
-      histogram = None,
-      width = Some(ofValues(a.dataType, values))
-    )
-  }
-
-  private def ofValues(dataType: DataType, values: Vector[Any]): Width = {
-    def longest = values.collect {
-      case s: UTF8String => s.numBytes.toDouble; case b: Array[Byte] => b.length.toDouble
-    }.foldLeft(0.0)(math.max)
-    if (Widths.fixed(dataType).isDefined) Widths.ofType(dataType)
-    else Width.measured(dataType.defaultSize.toDouble, Some(longest), None, Source.Footer)
+    PartitionProfile(a.dataType, all.map(_._2.get(i, a.dataType)), nulls, rows, Source.Footer)
   }
 }
 

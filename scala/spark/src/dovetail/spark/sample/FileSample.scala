@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, XXH64}
-import org.apache.spark.sql.dovetail.footers.{RowGroup, RowGroups, Spread}
+import org.apache.spark.sql.dovetail.footers.{RowGroups, Spread}
 import org.apache.spark.sql.dovetail.table.TableSample
 import org.apache.spark.sql.execution.datasources.{FileFormat, HadoopFsRelation, PartitionedFile}
 import org.apache.spark.sql.types._
@@ -58,7 +58,7 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
     val starts = mutable.ArrayBuffer.empty[Int]
     places.foreach { case (file, group) =>
       starts += rows.size
-      take(open(part(file, group)), step, most, rows)
+      take(open(part(file, group.start, group.bytes)), step, most, rows)
     }
     Some(TableSample(
       schema,
@@ -76,17 +76,6 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
     format.buildReaderWithPartitionValues(session, relation.dataSchema, new StructType, schema, Nil, options, hadoop)
   }
 
-  private def part(file: FileStatus, group: RowGroup): PartitionedFile =
-    PartitionedFile(
-      InternalRow.empty,
-      SparkPath.fromFileStatus(file),
-      group.start,
-      group.bytes,
-      Array.empty,
-      file.getModificationTime,
-      file.getLen
-    )
-
   /**
    * One of every `step` rows of the first `most`: any of them, for data may repeat itself every so many rows. Readers
    * say that they return rows, and may return batches of them.
@@ -96,7 +85,9 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
       var seen                         = 0L
       var stride                       = 0L
       var next                         = FileSample.chosen(stride, step)
-      def take(row: InternalRow): Unit = { into += copied(row); stride += 1L; next = FileSample.chosen(stride, step) }
+      def take(row: InternalRow): Unit = {
+        into += copied(row, schema); stride += 1L; next = FileSample.chosen(stride, step)
+      }
       while (seen < most && found.hasNext) found.next() match {
         case batch: ColumnarBatch =>
           while (next < seen + batch.numRows) take(batch.getRow((next - seen).toInt))
@@ -107,15 +98,6 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
         case other => throw new IllegalStateException(s"a reader returned ${other.getClass}")
       }
     } finally found match { case c: Closeable => c.close(); case _ => () }
-
-  private def copied(row: InternalRow): InternalRow = {
-    val values = new Array[Any](schema.size)
-    var i      = 0
-    while (i < values.length) {
-      values(i) = if (row.isNullAt(i)) null else InternalRow.copyValue(row.get(i, schema(i).dataType)); i += 1
-    }
-    new GenericInternalRow(values)
-  }
 }
 
 object FileSample {
@@ -154,5 +136,27 @@ object FileSample {
   def readable(dataType: DataType): Boolean = dataType match {
     case _: NumericType | StringType | BooleanType | DateType | TimestampType | TimestampNTZType => true
     case _                                                                                       => false
+  }
+
+  /** A part of a file, for Spark's readers. */
+  private[sample] def part(file: FileStatus, start: Long, bytes: Long): PartitionedFile =
+    PartitionedFile(
+      InternalRow.empty,
+      SparkPath.fromFileStatus(file),
+      start,
+      bytes,
+      Array.empty,
+      file.getModificationTime,
+      file.getLen
+    )
+
+  /** Readers use a row again for the next one. */
+  private[sample] def copied(row: InternalRow, schema: StructType): InternalRow = {
+    val values = new Array[Any](schema.size)
+    var i      = 0
+    while (i < values.length) {
+      values(i) = if (row.isNullAt(i)) null else InternalRow.copyValue(row.get(i, schema(i).dataType)); i += 1
+    }
+    new GenericInternalRow(values)
   }
 }

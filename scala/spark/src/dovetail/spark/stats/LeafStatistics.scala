@@ -11,10 +11,11 @@ import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable, H
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, LeafNode, Statistics}
 import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.dovetail.database.{DatabaseStatistics, PushedPredicates}
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.leaf.{HiddenRows, LeafNames, LocalRows}
 import org.apache.spark.sql.dovetail.predicates.{Values, Widths}
-import org.apache.spark.sql.dovetail.sample.FileSamples
+import org.apache.spark.sql.dovetail.sample.{FileSamples, TextSamples}
 import org.apache.spark.sql.dovetail.table.{ColumnStatistics, TableSample, TableStatistics, TableStatisticsSource}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
@@ -29,7 +30,7 @@ import org.apache.spark.sql.types.{BooleanType, DataType, DateType, NumericType,
 
 /**
  * Rows and columns of a leaf of a plan: what Dovetail collected, or the catalog, a data source or a cache says of it;
- * else what the footers of its files say; else what its size says; else an assumption.
+ * else what the footers of its files say, or some lines of them; else what its size says; else an assumption.
  *
  * Numbers are taken as they are found only if they make sense (`ColumnProfile.checked`): what does not is dropped, and
  * one line logged.
@@ -46,6 +47,10 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   private val files = new FileSamples(footers, conf)
 
+  private val texts = new TextSamples(footers, conf)
+
+  private val databases = new DatabaseStatistics(conf)
+
   /**
    * Reads what `apply` and `sample` would read of one leaf after the other: footers of files, where there is nothing
    * better, and rows.
@@ -56,21 +61,23 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   def readAhead(leaves: Seq[LeafNode], wanted: AttributeSet, sampled: Seq[(LeafNode, AttributeSet)]): Unit = {
     known.findAll(leaves)
     val untried = sampled.filter { case (leaf, _) => known.find(leaf).forall(_.sample.isEmpty) }
-    footers.readAhead(
-      leaves.filter {
-        case r: LogicalRelation          => believable(r).isEmpty && known.find(r).isEmpty
-        case _: DataSourceV2ScanRelation => true
-        case _                           => false
-      },
-      wanted
-    )
+    val unknown = leaves.filter {
+      case r: LogicalRelation          => believable(r).isEmpty && known.find(r).isEmpty
+      case _: DataSourceV2ScanRelation => true
+      case _                           => false
+    }
+    footers.readAhead(unknown, wanted)
+    texts.readAhead(unknown ++ untried.map(_._1).filterNot(l => unknown.exists(_ eq l)))
     files.readAhead(untried)
+    databases.readAhead(unknown)
   }
 
   /** Rows of a leaf's files that were read ahead. */
   def sample(leaf: LeafNode): Option[TableSample] =
     // rows that the user has told of are then no longer those of the files
-    files(leaf).map(s => known.rows(leaf).fold(s)(n => s.copy(of = math.max(n.toLong, s.rows.length + 1L))))
+    files(leaf).orElse(texts.sample(leaf)).map(s =>
+      known.rows(leaf).fold(s)(n => s.copy(of = math.max(n.toLong, s.rows.length + 1L)))
+    )
 
   def learnFrom(leaf: LeafNode): Unit = leaf match {
     case r: LogicalRelation   => learnFrom(r.catalogTable)
@@ -87,6 +94,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       case r: LogicalRelation =>
         believable(r).map(fromCatalog(name, r.output, _))
           .orElse(footers(r))
+          .orElse(texts(r).map { case (text, table) => TextProfile(r.output, text, table) })
+          .orElse(databases(r).map(DatabaseProfile(r.output, _, Nil, conf)))
           .getOrElse(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))
       case r: HiveTableRelation =>
         statistics(name, Some(r.tableMeta)).fold(reported(name, r))(fromCatalog(name, r.output, _))
@@ -171,7 +180,13 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   }
 
   /** Local relations, ranges, cached relations, scans of data sources. */
-  private def reported(name: String, leaf: LeafNode): RelationProfile = {
+  private def reported(name: String, leaf: LeafNode): RelationProfile = leaf match {
+    case r: DataSourceV2ScanRelation =>
+      databases(r).map(DatabaseProfile(r.output, _, PushedPredicates(r), conf)).getOrElse(bySpark(name, r))
+    case other => bySpark(name, other)
+  }
+
+  private def bySpark(name: String, leaf: LeafNode): RelationProfile = {
     val stats =
       try asked(leaf)
       catch { case NonFatal(_) => Statistics(BigInt(conf.defaultSizeInBytes)) }

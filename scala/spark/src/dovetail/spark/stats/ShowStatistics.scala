@@ -178,7 +178,7 @@ object ShowStatistics {
 
   private def trust(profile: RelationProfile): String =
     if (profile.rows.lower == profile.rows.upper) "exact"
-    else if (profile.rows.source.rank <= Source.Footer.rank) "estimated" else "guessed"
+    else if (profile.rows.source.rank <= Source.Sample.rank) "estimated" else "guessed"
 
   /** Spark's timestamps are microseconds. */
   private val MicrosPerMilli = 1000L

@@ -1,0 +1,162 @@
+package org.apache.spark.sql.dovetail.database
+
+import java.util.IdentityHashMap
+import java.util.concurrent.TimeUnit
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.execution.datasources.jdbc.{JDBCOptions, JDBCPartition, JDBCRelation}
+import org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCScan
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, V1ScanWrapper}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.jdbc.JdbcDialects
+
+/**
+ * Statistics that databases behind JDBC tables have collected themselves: asked over the relation's own options, aside
+ * and within the planning time, and kept for a while. Only PostgreSQL is asked, and only of tables that the relation
+ * names; what a subquery returns, its statistics do not say. One object serves one run of the rule.
+ */
+final class DatabaseStatistics(conf: SQLConf) {
+  import DatabaseStatistics._
+
+  private val enabled = DovetailConf.JdbcStatistics.get(conf)
+  private val found   = new IdentityHashMap[LeafNode, Option[DatabaseTable]]
+
+  /** None of other leaves, and where the database says nothing, or not in time. */
+  def apply(leaf: LeafNode): Option[DatabaseTable] = {
+    readAhead(Seq(leaf))
+    found.get(leaf)
+  }
+
+  /** Asks each database once for all its tables. */
+  def readAhead(leaves: Seq[LeafNode]): Unit = {
+    val tables = leaves.filterNot(found.containsKey).map(l => l -> (if (enabled) tableOf(l) else None))
+    val asked  = tables.flatMap(_._2).distinct
+    val stale  = asked.filter(t => recent(t).isEmpty)
+    stale.map(_.place).distinct.foreach(place => ask(place, stale.filter(_.place == place)))
+    tables.foreach { case (leaf, table) => found.put(leaf, table.flatMap(recent).flatten) }
+  }
+
+  private def tableOf(leaf: LeafNode): Option[Table] = leaf match {
+    case r: LogicalRelation => r.relation match {
+        case j: JDBCRelation => Table.of(j)
+        case _               => None
+      }
+    case r: DataSourceV2ScanRelation => r.scan match {
+        case w: V1ScanWrapper if PushedPredicates.onlyFilters(w) =>
+          w.v1Scan match {
+            case s: JDBCScan => Table.of(s.relation)
+            case _           => None
+          }
+        case _ => None
+      }
+    case _ => None
+  }
+}
+
+private object DatabaseStatistics {
+
+  /** Tables that are remembered: at some hundred kilobytes at most, and ten as a rule. */
+  private val MostTables = 200L
+
+  /** Nanoseconds for which an answer is kept: a database analyzes a table that changes about as often. */
+  private val Age = TimeUnit.MINUTES.toNanos(10)
+
+  /** Nanoseconds after which a database that failed is asked again. */
+  private val AgeOfFailure = TimeUnit.SECONDS.toNanos(30)
+
+  /** A name in SQL, of up to three parts, each an identifier or in double quotes. */
+  private val Name = """(?:(?:[A-Za-z_][A-Za-z0-9_$]*|"[^"]+")\.){0,2}(?:[A-Za-z_][A-Za-z0-9_$]*|"[^"]+")""".r.pattern
+
+  private val Postgresql = "jdbc:postgresql:"
+
+  /**
+   * A table in a database, and who asks for it.
+   *
+   * @param options hold a password: they are for the connection alone
+   */
+  final private class Table(val url: String, val user: String, val name: String, val options: JDBCOptions) {
+
+    /** For people: without what the URL has behind a question mark, or before an at sign. */
+    val place: String = s"the database ${url.takeWhile(_ != '?').replaceAll("//[^/]*@", "//")}"
+
+    private val key                          = (url, user, name)
+    override def equals(other: Any): Boolean = other match { case t: Table => t.key == key; case _ => false }
+    override def hashCode: Int               = key.hashCode
+  }
+
+  private object Table {
+    def of(relation: JDBCRelation): Option[Table] = {
+      val options = relation.jdbcOptions
+      if (
+        options.url.startsWith(Postgresql) && Name.matcher(options.tableOrQuery).matches && wholeTable(relation) &&
+        // names may mean other tables then
+        options.sessionInitStatement.isEmpty
+      )
+        Some(new Table(options.url, options.parameters.getOrElse("user", ""), options.tableOrQuery, options))
+      else None
+    }
+
+    /** A relation may be read by predicates, one partition each, which together need not be all. */
+    private def wholeTable(relation: JDBCRelation): Boolean =
+      relation.jdbcOptions.partitionColumn.isDefined || relation.parts.forall {
+        case p: JDBCPartition => p.whereClause == null
+        case _                => false
+      }
+  }
+
+  final private case class Answer(table: Option[DatabaseTable], until: Long)
+
+  private val answers = new BoundedCache[Table, Answer]("statistics of databases", MostTables)(_ => 1L)
+
+  private def recent(table: Table): Option[Option[DatabaseTable]] =
+    answers.get(table).filter(_.until - System.nanoTime() > 0L).map(_.table)
+
+  /** All tables of one database, over one connection. */
+  private def ask(place: String, tables: Seq[Table]): Unit =
+    try Aside(place)(until => overOneConnection(place, tables, until))
+    catch { case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] => failed(place, tables, e) }
+
+  private def overOneConnection(place: String, tables: Seq[Table], until: Long): Unit = {
+    val options    = tables.head.options
+    val connection = JdbcDialects.get(options.url).createConnectionFactory(options)(-1)
+    try {
+      connection.setReadOnly(true)
+      tables.foreach { t =>
+        val left = until - System.nanoTime()
+        if (left > 0L) {
+          val table =
+            try PostgresqlCatalog.read(connection, t.name, seconds(left))
+            catch { case e: Throwable if NonFatal(e) => warn(place, e); None }
+          answers.put(t, Answer(table, System.nanoTime() + Age))
+        }
+      }
+    } finally connection.close()
+  }
+
+  /** The server's timeout: at least a second, for less cannot be said. */
+  private def seconds(nanos: Long): Int =
+    math.max(1L, math.min(TimeUnit.NANOSECONDS.toSeconds(nanos), TimeUnit.NANOSECONDS.toSeconds(Longest))).toInt
+
+  /** Of commands, which have no limit of time. */
+  private val Longest = TimeUnit.SECONDS.toNanos(10)
+
+  private def failed(place: String, tables: Seq[Table], e: Throwable): Unit = {
+    warn(place, e)
+    tables.foreach(answers.put(_, Answer(None, System.nanoTime() + AgeOfFailure)))
+    PlanningTime.cut(s"$place did not give its statistics")
+  }
+
+  /** Without the message, which may have the connection's URL in it. */
+  private def warn(place: String, e: Throwable): Unit = {
+    val state = e match { case s: java.sql.SQLException => s" (SQL state ${s.getSQLState})"; case _ => "" }
+    FailOpen.warnOnce(
+      s"$place ${e.getClass.getName}$state",
+      s"Statistics of $place cannot be read. Its tables are planned without them: ${e.getClass.getName}$state"
+    )
+  }
+}

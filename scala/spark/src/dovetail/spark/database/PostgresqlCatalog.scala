@@ -1,0 +1,83 @@
+package org.apache.spark.sql.dovetail.database
+
+import java.sql.{Connection, ResultSet}
+
+import scala.collection.mutable
+
+/**
+ * PostgreSQL's statistics of a table: one query on `pg_class` and `pg_stats`, which reads no row of the table itself.
+ *
+ * Rows are those of the last ANALYZE or VACUUM per page, times the pages of now, as PostgreSQL's own planner reckons
+ * them. A negative number of distinct values is a share of the rows.
+ */
+private[database] object PostgresqlCatalog {
+
+  /** Characters of all frequent values or bounds of a column: more would be wide texts, and are not fetched. */
+  private val MostCharacters = 65536
+
+  private val Query =
+    s"""SELECT c.relkind::text, c.reltuples::float8, c.relpages::float8,
+       |  CASE WHEN c.relkind IN ('r', 'm')
+       |    THEN pg_relation_size(c.oid)::float8 / current_setting('block_size')::float8 END,
+       |  s.attname::text, s.null_frac::float8, s.avg_width::float8, s.n_distinct::float8,
+       |  CASE WHEN length(s.most_common_vals::text) <= $MostCharacters THEN s.most_common_vals::text::text[] END,
+       |  CASE WHEN length(s.most_common_vals::text) <= $MostCharacters THEN s.most_common_freqs::float8[] END,
+       |  CASE WHEN length(s.histogram_bounds::text) <= $MostCharacters THEN s.histogram_bounds::text::text[] END
+       |FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+       |LEFT JOIN pg_catalog.pg_stats s
+       |  ON s.schemaname = n.nspname AND s.tablename = c.relname AND s.inherited = (c.relkind = 'p')
+       |WHERE c.oid = to_regclass(?)::oid AND c.relkind IN ('r', 'm', 'p', 'f')""".stripMargin
+
+  /**
+   * @param name    of the table, as in SQL
+   * @param seconds after which the server gives up
+   */
+  def read(connection: Connection, name: String, seconds: Int): Option[DatabaseTable] = {
+    val statement = connection.prepareStatement(Query)
+    try {
+      statement.setQueryTimeout(seconds)
+      statement.setString(1, name)
+      val found   = statement.executeQuery()
+      var rows    = Option.empty[Double]
+      val columns = mutable.LinkedHashMap.empty[String, DatabaseColumn]
+      while (found.next()) {
+        rows = rowsOf(found)
+        for (n <- rows; column <- Option(found.getString(5))) columns(column) = columnOf(found, n)
+      }
+      rows.map(DatabaseTable(_, columns.toMap))
+    } finally statement.close()
+  }
+
+  /** None of a table that was never analyzed. */
+  private def rowsOf(found: ResultSet): Option[Double] = {
+    val (tuples, pages, now) = (found.getDouble(2), found.getDouble(3), found.getDouble(4))
+    // partitioned and foreign tables have no pages of their own
+    if (found.wasNull()) Some(tuples).filter(_ > 0.0)
+    else if (tuples < 0.0 || (tuples == 0.0 && pages == 0.0 && now > 0.0)) None
+    else Some(if (pages > 0.0) tuples / pages * now else tuples)
+  }
+
+  private def columnOf(found: ResultSet, rows: Double): DatabaseColumn = {
+    val nulls    = found.getDouble(6)
+    val width    = found.getDouble(7)
+    val distinct = found.getDouble(8)
+    DatabaseColumn(
+      nulls,
+      if (distinct > 0.0) Some(distinct) else if (distinct < 0.0) Some(-distinct * rows) else None,
+      width,
+      texts(found, 9).zip(numbers(found, 10)),
+      texts(found, 11)
+    )
+  }
+
+  private def texts(found: ResultSet, i: Int): Vector[String] = array(found, i).collect { case s: String => s }
+
+  private def numbers(found: ResultSet, i: Int): Vector[Double] = array(found, i).collect { case n: Number =>
+    n.doubleValue
+  }
+
+  private def array(found: ResultSet, i: Int): Vector[Any] = Option(found.getArray(i)).map(_.getArray) match {
+    case Some(values: Array[_]) => values.toVector
+    case _                      => Vector.empty
+  }
+}

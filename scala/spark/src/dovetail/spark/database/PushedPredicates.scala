@@ -1,0 +1,63 @@
+package org.apache.spark.sql.dovetail.database
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.connector.expressions.{Expression => V2Expression, Literal => V2Literal, NamedReference}
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, V1ScanWrapper}
+
+/**
+ * Predicates that Spark has pushed into the scan of a table of a JDBC catalog, and taken out of the plan: estimates have
+ * to count them there.
+ */
+object PushedPredicates {
+
+  /** Each as an expression on the scan's output; None where it is more than a comparison. */
+  def apply(scan: DataSourceV2ScanRelation): Seq[Option[Expression]] = scan.scan match {
+    case w: V1ScanWrapper => w.pushedDownOperators.pushedPredicates.map(condition(_, scan.output))
+    case _                => Nil
+  }
+
+  /** Whether the scan returns rows of its table, as far as the predicates are true. */
+  def onlyFilters(scan: V1ScanWrapper): Boolean = {
+    val pushed = scan.pushedDownOperators
+    pushed.aggregation.isEmpty && pushed.sample.isEmpty && pushed.limit.isEmpty && pushed.offset.isEmpty
+  }
+
+  private def condition(e: V2Expression, output: Seq[Attribute]): Option[Expression] = {
+    val children                                                                                   = e.children.toSeq
+    def both(make: (Expression, Expression) => Expression, of: V2Expression => Option[Expression]) =
+      if (children.size != 2) None
+      else for (l <- of(children.head); r <- of(children(1))) yield make(l, r)
+    def values(make: (Expression, Expression) => Expression) = both(make, value(_, output))
+    name(e) match {
+      case "AND"                               => both(And(_, _), condition(_, output))
+      case "OR"                                => both(Or(_, _), condition(_, output))
+      case "NOT" if children.size == 1         => condition(children.head, output).map(Not(_))
+      case "="                                 => values(EqualTo(_, _))
+      case "<>"                                => values((l, r) => Not(EqualTo(l, r)))
+      case "<"                                 => values(LessThan(_, _))
+      case "<="                                => values(LessThanOrEqual(_, _))
+      case ">"                                 => values(GreaterThan(_, _))
+      case ">="                                => values(GreaterThanOrEqual(_, _))
+      case "STARTS_WITH"                       => values(StartsWith(_, _))
+      case "ENDS_WITH"                         => values(EndsWith(_, _))
+      case "CONTAINS"                          => values(Contains(_, _))
+      case "IS_NULL" if children.size == 1     => value(children.head, output).map(IsNull(_))
+      case "IS_NOT_NULL" if children.size == 1 => value(children.head, output).map(IsNotNull(_))
+      case "IN" if children.size > 1           =>
+        val list = children.tail.map(value(_, output))
+        value(children.head, output).filter(_ => list.forall(_.isDefined)).map(In(_, list.flatten))
+      case _ => None
+    }
+  }
+
+  private def name(e: V2Expression): String = e match {
+    case p: org.apache.spark.sql.connector.expressions.GeneralScalarExpression => p.name
+    case _                                                                     => ""
+  }
+
+  private def value(e: V2Expression, output: Seq[Attribute]): Option[Expression] = e match {
+    case l: V2Literal[_]                               => Some(Literal(l.value, l.dataType))
+    case n: NamedReference if n.fieldNames.length == 1 => output.find(_.name == n.fieldNames.head)
+    case _                                             => None
+  }
+}

@@ -1,0 +1,146 @@
+package org.apache.spark.sql.dovetail.sample
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.FileStatus
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.XXH64
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
+import org.apache.spark.sql.dovetail.deadline.{Aside, ListedFiles}
+import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat
+import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation, PartitionedFile}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.Platform
+
+/**
+ * A relation over CSV or JSON files, one record per line: its files, and Spark's own reader of a range of one, which
+ * knows the relation's options. [[TextSample]] reads some ranges.
+ *
+ * @param files  that are not empty, each with its values of the partition columns
+ * @param schema of the columns to read
+ */
+final class TextFiles private (
+    val relation: HadoopFsRelation,
+    val files: Vector[(FileStatus, InternalRow)],
+    val schema: StructType
+) {
+  private val session = relation.sparkSession
+  private val options = CaseInsensitiveMap(relation.options)
+
+  val bytes: Long = files.map(_._1.getLen).sum
+
+  /**
+   * Whether the rows of a range are those that any query gets from it. Where malformed lines are left out, it depends
+   * on the columns that are read.
+   */
+  val certain: Boolean = !options.get(TextFiles.Mode).exists(_.equalsIgnoreCase(TextFiles.DropMalformed))
+
+  /** Whether lines end as usual, and so can be counted in bytes. */
+  val plainLines: Boolean = !TextFiles.LineOptions.exists(options.contains)
+
+  def hadoop: Configuration = session.sessionState.newHadoopConfWithOptions(relation.options)
+
+  def conf: SQLConf = session.sessionState.conf
+
+  /** Equal for relations that read the same lines as the same rows. */
+  def key: TextFiles.Key = TextFiles.Key(
+    relation.fileFormat.getClass.getName,
+    files.size,
+    files.foldLeft(0L)((hash, f) => TextFiles.hashed(hash, f._1)),
+    options.originalMap.map { case (k, v) => k.toLowerCase(java.util.Locale.ROOT) -> v },
+    relation.dataSchema,
+    schema
+  )
+
+  def place: String = files.headOption.fold("files of text")(f => Aside.table(f._1.getPath))
+
+  /** Reads a range of a file as a task does. A malformed line is a row here even where it fails the query. */
+  def reader(hadoop: Configuration): PartitionedFile => Iterator[InternalRow] = {
+    val lenient =
+      if (options.get(TextFiles.Mode).exists(_.equalsIgnoreCase(TextFiles.FailFast)))
+        options + (TextFiles.Mode -> TextFiles.Permissive)
+      else options
+    relation.fileFormat match {
+      case f: CSVFileFormat =>
+        f.buildReader(session, relation.dataSchema, new StructType, schema, Nil, lenient, hadoop)
+      case f: JsonFileFormat =>
+        f.buildReader(session, relation.dataSchema, new StructType, schema, Nil, lenient, hadoop)
+      case other => throw new IllegalStateException(s"${other.getClass} is no format of text")
+    }
+  }
+}
+
+object TextFiles {
+
+  /** @param versions hash of paths, lengths and times of all files: a table may have very many */
+  final case class Key(
+      format: String,
+      files: Int,
+      versions: Long,
+      options: Map[String, String],
+      data: StructType,
+      schema: StructType
+  )
+
+  private def hashed(seed: Long, file: FileStatus): Long = {
+    val path = file.getPath.toString.getBytes(UTF_8)
+    val hash = XXH64.hashUnsafeBytes(path, Platform.BYTE_ARRAY_OFFSET.toLong, path.length, seed)
+    XXH64.hashLong(file.getModificationTime, XXH64.hashLong(file.getLen, hash))
+  }
+
+  private val Mode          = "mode"
+  private val FailFast      = "FAILFAST"
+  private val Permissive    = "PERMISSIVE"
+  private val DropMalformed = "DROPMALFORMED"
+
+  /** Options under which a line does not end with a line feed, a byte of 10. */
+  private val LineOptions = Seq("lineSep", "encoding", "charset")
+
+  /** Names of the option, in CSV and JSON, for the column that takes malformed lines. */
+  private val CorruptRecord = "columnNameOfCorruptRecord"
+
+  /** Columns that are read: a line has few bytes for each, but a row in memory has a slot even for those it lacks. */
+  private val MostColumns = 200
+
+  private val Formats = Set[Class[_]](classOf[CSVFileFormat], classOf[JsonFileFormat])
+
+  /** Whether the leaf is one of text files, without listing them. */
+  def possible(leaf: LeafNode): Boolean = leaf match {
+    case r: LogicalRelation => r.relation match {
+        case f: HadoopFsRelation => Formats(f.fileFormat.getClass) && oneLinePerRecord(f)
+        case _                   => false
+      }
+    case _ => false
+  }
+
+  private def oneLinePerRecord(f: HadoopFsRelation): Boolean =
+    !CaseInsensitiveMap(f.options).get("multiLine").exists(_.equalsIgnoreCase("true"))
+
+  /**
+   * The leaf's files, listed as the query will do anyway; None of other leaves, and where listing takes too long.
+   *
+   * @param readable of the columns, by name
+   */
+  def listed(leaf: LeafNode, conf: SQLConf)(readable: String => Boolean): Option[TextFiles] = leaf match {
+    case r: LogicalRelation if possible(r) =>
+      r.relation match {
+        case f: HadoopFsRelation =>
+          val corrupt =
+            CaseInsensitiveMap(f.options).getOrElse(CorruptRecord, conf.getConf(SQLConf.COLUMN_NAME_OF_CORRUPT_RECORD))
+          // what is malformed depends on the columns that are read
+          val schema = f.dataSchema.filter(c =>
+            FileSample.readable(c.dataType) && readable(c.name) && !c.name.equalsIgnoreCase(corrupt)
+          )
+          ListedFiles(f.location).map { directories =>
+            val files = directories.toVector.flatMap(d => d.files.map(s => s.fileStatus -> d.values))
+            new TextFiles(f, files.filter(_._1.getLen > 0L), StructType(schema.take(MostColumns)))
+          }
+        case _ => None
+      }
+    case _ => None
+  }
+}

@@ -1,0 +1,79 @@
+package org.apache.spark.sql.dovetail.sample
+
+import java.util.IdentityHashMap
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.footers.{FooterReading, FooterStatistics}
+import org.apache.spark.sql.dovetail.leaf.LeafNames
+import org.apache.spark.sql.dovetail.table.{PrivateColumns, TableSample}
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * Lines of CSV and JSON files ([[TextSample]]), read while a query is planned and kept for later queries. One object
+ * serves one run of the rule; it reads in the time that the footers have left.
+ */
+final class TextSamples(footers: FooterStatistics, conf: SQLConf) {
+  import TextSamples._
+
+  private val enabled = DovetailConf.SampleFiles.get(conf)
+  private val privacy = PrivateColumns(conf)
+  private val asked   = new IdentityHashMap[LeafNode, Option[(TextFiles, TextFiles.Key)]]
+
+  /** The leaf's files with what their lines say, if they have been read in time. */
+  def apply(leaf: LeafNode): Option[(TextFiles, TextTable)] = {
+    if (!asked.containsKey(leaf)) readAhead(Seq(leaf))
+    found(leaf)
+  }
+
+  /** Rows of the leaf, if somebody has asked for them. */
+  def sample(leaf: LeafNode): Option[TableSample] =
+    if (asked.containsKey(leaf)) found(leaf).map(_._2.sample).filter(_.schema.nonEmpty) else None
+
+  private def found(leaf: LeafNode): Option[(TextFiles, TextTable)] =
+    for ((text, key) <- asked.get(leaf); table <- known.get(key); found <- table) yield (text, found)
+
+  def readAhead(leaves: Seq[LeafNode]): Unit = {
+    val found   = leaves.filterNot(asked.containsKey).flatMap(list)
+    val missing = found.filter(f => known.get(f._2).isEmpty).groupBy(_._2).toVector.map(_._2.head)
+    // in the order of the query
+    footers.within(found.filter(missing.contains(_)).map { case (text, key) =>
+      new FooterReading.Task(text.place, _ => known.put(key, read(text)))
+    })
+  }
+
+  private def list(leaf: LeafNode): Option[(TextFiles, TextFiles.Key)] = {
+    val text = guarded(LeafNames.name(leaf))(
+      if (enabled && TextFiles.possible(leaf)) TextFiles.listed(leaf, conf)(!privacy(leaf, _)) else None
+    ).map(t => (t, t.key))
+    asked.put(leaf, text)
+    text
+  }
+
+  private def read(text: TextFiles): Option[TextTable] = guarded(text.place)(TextSample.read(text))
+}
+
+private object TextSamples {
+
+  /**
+   * Values that are kept, of all tables together: at 20 to 60 bytes each, 50 megabytes of the driver's memory at most.
+   */
+  private val MostValues = 1000000L
+
+  private val known = new BoundedCache[TextFiles.Key, Option[TextTable]]("rows of text files", MostValues)(t =>
+    t.fold(1L)(_.values)
+  )
+
+  private def guarded[A](place: String)(body: => Option[A]): Option[A] =
+    try body
+    catch {
+      case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] =>
+        FailOpen.warnOnce(
+          s"text $place",
+          s"Lines of $place cannot be read for estimates. The size of the files is used instead: ${e.getClass.getName}"
+        )
+        None
+    }
+}
