@@ -11,7 +11,7 @@ import java.util.Arrays
  * rows between the joins are left to choose.
  *
  * @param builds number of builds, in the order that they have
- * @param needs  of each build the others that have to be joined before it, as bits
+ * @param needs  of each build the others that have to be joined before it, as bits: they stand before it
  * @param rows   of the probe joined with these builds, as bits
  * @param step   cost of one join, by the rows that go in and come out
  */
@@ -22,6 +22,7 @@ final class ChainOrder(
     step: (Double, Double) => Double
 ) {
   require(builds > 0 && builds < java.lang.Long.SIZE && needs.size == builds, s"$builds builds with $needs")
+  require(needs.indices.forall(i => needs(i) < (1L << i)), s"a build needs itself or one behind it: $needs")
 
   private val sizes                         = scala.collection.mutable.HashMap.empty[Long, Double]
   private def rowsOf(joined: Long): Double  = sizes.getOrElseUpdate(joined, rows(joined))
@@ -31,7 +32,7 @@ final class ChainOrder(
   def costOf(order: Vector[Int]): Double =
     order.foldLeft((0L, 0.0)) { case ((joined, sum), i) => (joined | 1L << i, sum + cost(joined, i)) }._2
 
-  /** Of orders that cost the same, the one that was there wins: builds are tried in their order. */
+  /** The order that they have is one of those that are tried, so there is one. */
   def best: Vector[Int] = if (builds <= ChainOrder.MostExact) exact else greedy
 
   private def exact: Vector[Int] = {
@@ -43,8 +44,7 @@ final class ChainOrder(
     for (joined <- 0 until all if !costs(joined).isInfinite; i <- 0 until builds if free(i, joined.toLong)) {
       val next = joined | 1 << i
       val sum  = costs(joined) + cost(joined.toLong, i)
-      // the last build of an order is tried in ascending order: of equals, the one that stands latest in the written
-      if (sum <= costs(next)) { costs(next) = sum; last(next) = i }
+      if (sum < costs(next)) { costs(next) = sum; last(next) = i }
     }
     Iterator.iterate(all)(set => set & ~(1 << last(set))).takeWhile(_ != 0).map(last(_)).toVector.reverse
   }

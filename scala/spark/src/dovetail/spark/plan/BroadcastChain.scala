@@ -27,7 +27,8 @@ final class BroadcastChain private (top: LogicalPlan, val probe: LogicalPlan, va
 
   /** Of each join, the others whose columns it reads, as bits. */
   val needs: Vector[Long] = joins.map { j =>
-    joins.indices.filter(i => joins(i).added.intersect(j.join.references).nonEmpty).foldLeft(0L)((m, i) => m | 1L << i)
+    joins.indices.filter(i => (joins(i) ne j) && joins(i).added.exists(j.join.references.contains))
+      .foldLeft(0L)((m, i) => m | 1L << i)
   }
 
   /**

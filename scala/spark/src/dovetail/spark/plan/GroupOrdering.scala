@@ -97,7 +97,7 @@ final class GroupOrdering(
         val several      = group.leaves.size > 2
         if (several || decision.taken || notes.nonEmpty || cuts.nonEmpty)
           Trace.record(reported(ready, decision, reduced, _))
-        if (several && decision.asked.isEmpty && decision.barred.isEmpty) atRun.add(ready)
+        if (several && planner.reordersAtRunTime && decision.asked.isEmpty && decision.barred.isEmpty) atRun.add(ready)
         if (several) Capture.decided(ready.form, ready.names, decision.shape, search.priced(_, group.shape).isDefined)
         if (exposed.isDefined) WrittenOrder(group, optimized, marks = false) else rebuilt.getOrElse(written)
     }
