@@ -23,7 +23,13 @@ class RunTimeOrderSuite extends StarSuite {
     def of(ndv: Int, min: Int, max: Int) =
       column(Some(BigInt(ndv)), Some(BigInt(0)), Some(min.toString), Some(max.toString), Some(4L))
     def table(name: String, rows: Int, w: org.apache.spark.sql.catalyst.catalog.CatalogColumnStat): Unit =
-      InjectedStatistics(spark, name, Some(BigInt(rows)), BigInt(rows * 40), Map("k" -> of(rows, 0, rows - 1), "w" -> w))
+      InjectedStatistics(
+        spark,
+        name,
+        Some(BigInt(rows)),
+        BigInt(rows * 40),
+        Map("k" -> of(rows, 0, rows - 1), "w" -> w)
+      )
     table("a", 100, of(100, 0, 99))
     table("c", 20, of(1, 1, 1))
   }
@@ -44,7 +50,9 @@ class RunTimeOrderSuite extends StarSuite {
 
     /** Columns of the build sides, in the order in which the joins run. */
     def builds: Seq[String] = all(plan).collect { case j: BroadcastHashJoinExec =>
-      (if (j.buildSide == org.apache.spark.sql.catalyst.optimizer.BuildLeft) j.left else j.right).output.map(_.name).sorted.mkString(",")
+      (if (j.buildSide == org.apache.spark.sql.catalyst.optimizer.BuildLeft) j.left else j.right).output.map(
+        _.name
+      ).sorted.mkString(",")
     }.reverse
     def changed: Boolean = groups.exists(_.changedAtRun)
     def reasons: String  = groups.flatMap(_.atRun).map(_.reason).mkString("; ")
@@ -83,14 +91,22 @@ class RunTimeOrderSuite extends StarSuite {
     val before = planned.groups.flatMap(_.joins)
     assert(before.map(_.actual) == Vector(Some(4500L), Some(500L)), before)
     assert(ran.order == "((f c) a)" && ran.groups.head.atRun.map(_.planned) == Vector("((f a) c)"), ran.groups)
-    assert(ran.reasons.contains("90 rows of a, estimated ") && ran.reasons.contains("2 rows of c, estimated 20"), ran.reasons)
+    assert(
+      ran.reasons.contains("90 rows of a, estimated ") && ran.reasons.contains("2 rows of c, estimated 20"),
+      ran.reasons
+    )
     // every broadcast is there once, and the new plan has no column that nobody reads
     assert(all(ran.plan).count(_.isInstanceOf[BroadcastQueryStageExec]) == 2, ran.plan)
   }
 
   test("explain and the log tell the planned order, the one at run time, and why") {
     val text = misled()(spark.sql(s"SELECT * FROM dovetail_explain('$chain', 'text', 'actual')").head().getString(0))
-    assert(text.contains("at run time  ((f c) a)") && text.contains("in place of ((f a) c): ") && text.contains("90 rows of a"), text)
+    assert(
+      text.contains("at run time  ((f c) a)") && text.contains("in place of ((f a) c): ") && text.contains(
+        "90 rows of a"
+      ),
+      text
+    )
     val json = misled()(spark.sql(s"SELECT * FROM dovetail_explain('$chain', 'json', 'actual')").head().getString(0))
     assert(json.contains("\"at_run_time\":[{\"planned\":\"((f a) c)\",\"order\":\"((f c) a)\""), json)
     val planned = misled()(spark.sql(s"SELECT * FROM dovetail_explain('$chain')").head().getString(0))
@@ -108,7 +124,9 @@ class RunTimeOrderSuite extends StarSuite {
       "SELECT f.v, a.s FROM f JOIN a ON f.k1 = a.k WHERE a.w <= 8 AND EXISTS (SELECT 1 FROM c WHERE c.k = f.k3 AND c.w = 1) AND f.k2 IN (SELECT k FROM b)"
     )
     assert(semi.order.startsWith("((f c)") || semi.order.startsWith("(((f c)"), semi.order)
-    changes("SELECT f.v, b.s, c.s FROM f LEFT JOIN b ON f.k2 = b.k JOIN a ON f.k1 = a.k JOIN c ON f.k3 = c.k WHERE a.w <= 8 AND c.w = 1")
+    changes(
+      "SELECT f.v, b.s, c.s FROM f LEFT JOIN b ON f.k2 = b.k JOIN a ON f.k1 = a.k JOIN c ON f.k3 = c.k WHERE a.w <= 8 AND c.w = 1"
+    )
     // c is joined by a column of a
     val bound = stays("SELECT f.v FROM f JOIN a ON f.k1 = a.k JOIN c ON a.w = c.k WHERE a.w <= 8 AND c.w = 1")
     assert(bound.groups.nonEmpty)
@@ -119,19 +137,22 @@ class RunTimeOrderSuite extends StarSuite {
     changes(s"SELECT * FROM ($chain) x WHERE v > (SELECT avg(w) FROM b)")
     changes(s"SELECT x.v, y.n FROM ($chain) x JOIN (SELECT v, count(*) n FROM f GROUP BY v) y ON x.v = y.v")
     misled("spark.sql.autoBroadcastJoinThreshold" -> "6000", "spark.sql.adaptive.autoBroadcastJoinThreshold" -> "-1") {
-      val sql = "SELECT f.v, a.s, c.s FROM f JOIN f g ON f.v = g.v AND f.t = g.t JOIN a ON f.k1 = a.k JOIN c ON g.k3 = c.k WHERE a.w <= 8 AND c.w = 1"
+      val sql =
+        "SELECT f.v, a.s, c.s FROM f JOIN f g ON f.v = g.v AND f.t = g.t JOIN a ON f.k1 = a.k JOIN c ON g.k3 = c.k WHERE a.w <= 8 AND c.w = 1"
       val ran = run(sql)
       assert(ran.answer == expected(sql))
-      info(s"above a shuffled join: ${if (ran.changed) "changed" else "as planned"}, ${all(ran.plan).count(_.isInstanceOf[ShuffleExchangeLike])} exchanges")
+      info(
+        s"above a shuffled join: ${if (ran.changed) "changed" else "as planned"}, ${all(ran.plan).count(_.isInstanceOf[ShuffleExchangeLike])} exchanges"
+      )
     }
   }
 
   test("nothing changes with an order that is asked for, with hints, exclusions, or where it is off") {
     stays(chain, DovetailConf.AdaptiveReorder.key -> "false")
-    stays(chain, DovetailConf.Enabled.key -> "false")
-    stays(chain, "spark.sql.adaptive.enabled" -> "false")
-    stays(chain, DovetailConf.ExcludeTables.key -> "c")
-    stays(chain, DovetailConf.Order.key -> "((f a) c)")
+    stays(chain, DovetailConf.Enabled.key         -> "false")
+    stays(chain, "spark.sql.adaptive.enabled"     -> "false")
+    stays(chain, DovetailConf.ExcludeTables.key   -> "c")
+    stays(chain, DovetailConf.Order.key           -> "((f a) c)")
     stays(chain.replace("SELECT", "SELECT /*+ DOVETAIL_OFF */"))
     stays(chain.replace("SELECT", "SELECT /*+ DOVETAIL_ORDER('((f a) c)') */"))
     stays(chain.replace("SELECT", "SELECT /*+ BROADCAST(a) */"))
@@ -146,7 +167,10 @@ class RunTimeOrderSuite extends StarSuite {
     val right = stays("SELECT f.v, a.s, c.s FROM f JOIN a ON f.k1 = a.k JOIN c ON f.k3 = c.k WHERE a.k < 90")
     assert(right.reasons.contains("about the rows that were estimated"), right.groups.map(_.atRun))
     stays(
-      "SELECT q.d, a.s, c.s FROM (SELECT k1, k3, 10 / v AS d FROM f) q JOIN a ON q.k1 = a.k JOIN c ON q.k3 = c.k WHERE a.w <= 8 AND c.w = 1 AND c.k > 0".replace("FROM f)", "FROM f WHERE v > 0)"),
+      "SELECT q.d, a.s, c.s FROM (SELECT k1, k3, 10 / v AS d FROM f) q JOIN a ON q.k1 = a.k JOIN c ON q.k3 = c.k WHERE a.w <= 8 AND c.w = 1 AND c.k > 0".replace(
+        "FROM f)",
+        "FROM f WHERE v > 0)"
+      ),
       "spark.sql.ansi.enabled" -> "true"
     )
     misled() {

@@ -6,7 +6,13 @@ import dovetail.kernel.graph.{JoinGraph, KnownSize}
 import dovetail.kernel.profile.Source
 import dovetail.kernel.size.CardinalityModel
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{BloomFilterMightContain, DynamicPruning, Expression, ExprId, PlanExpression}
+import org.apache.spark.sql.catalyst.expressions.{
+  BloomFilterMightContain,
+  DynamicPruning,
+  Expression,
+  ExprId,
+  PlanExpression
+}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.DovetailConf
@@ -78,7 +84,9 @@ object ChainDecision {
 
     /** Relations that keep rows of the probe away as if they had been joined. */
     private lazy val pruning: Set[Int] =
-      filters(chain.probe).map(group.relationsOf).flatMap(by => builds.find(b => by.nonEmpty && by.subsetOf(b))).flatten.toSet
+      filters(chain.probe).map(group.relationsOf).flatMap(by =>
+        builds.find(b => by.nonEmpty && by.subsetOf(b))
+      ).flatten.toSet
 
     private lazy val known = new CardinalityModel(
       graph.knowing(counted.map { case (set, rows) => set -> KnownSize.exactly(rows, Source.Exact) }.toMap)
@@ -86,7 +94,8 @@ object ChainDecision {
 
     private def relations(joined: Long): Array[Int] = {
       PlanningTime.check()
-      val set = builds.indices.foldLeft(probe ++ pruning)((s, i) => if ((joined >>> i & 1L) == 0L) s else s ++ builds(i))
+      val set =
+        builds.indices.foldLeft(probe ++ pruning)((s, i) => if ((joined >>> i & 1L) == 0L) s else s ++ builds(i))
       set.toArray.sorted
     }
 
@@ -115,10 +124,11 @@ object ChainDecision {
     }
 
     private def differences: String = {
-      val shown = news.sortBy { case (set, rows) => -QError(estimated(set), rows) }.take(Named).map { case (set, rows) =>
-        f"$rows%.0f rows of ${set.toVector.sorted.map(group.names).mkString(" and ")}, estimated ${estimated(set)}%.0f"
+      val shown = news.sortBy { case (set, rows) => -QError(estimated(set), rows) }.take(Named).map {
+        case (set, rows) =>
+          f"$rows%.0f rows of ${set.toVector.sorted.map(group.names).mkString(" and ")}, estimated ${estimated(set)}%.0f"
       }
-      (shown ++ (if (news.size > Named) Vector(s"${news.size - Named} more")  else Vector.empty)).mkString(", ")
+      (shown ++ (if (news.size > Named) Vector(s"${news.size - Named} more") else Vector.empty)).mkString(", ")
     }
 
     /** As it was planned, before this rule came by for the first time. */
@@ -149,10 +159,10 @@ object ChainDecision {
     private def sets(order: Vector[Int]): Vector[Set[Int]] = order.scanLeft(probe)((s, i) => s ++ builds(i)).tail
 
     private def reports(order: Vector[Int]): Vector[JoinReport] = order.indices.toVector.map { n =>
-      val done    = order.take(n).foldLeft(0L)((m, i) => m | 1L << i)
-      val join    = chain.joins(order(n)).join
+      val done      = order.take(n).foldLeft(0L)((m, i) => m | 1L << i)
+      val join      = chain.joins(order(n)).join
       val (in, out) = (rows(done), relations(done | 1L << order(n)))
-      val all     = sets(order)(n)
+      val all       = sets(order)(n)
       JoinReport(
         kind(join.joinType),
         all.toVector.sorted.map(group.names),
@@ -179,7 +189,8 @@ object ChainDecision {
             case Seq(one) => shape(one)
             case _        => Shape.Join(shape(j.left), shape(j.right))
           }
-        case other => other.children.find(c => group.relationsOf(columns(c)) == below).fold[Shape](Shape.Leaf(below.min))(shape)
+        case other =>
+          other.children.find(c => group.relationsOf(columns(c)) == below).fold[Shape](Shape.Leaf(below.min))(shape)
       }
     }
   }
@@ -215,5 +226,7 @@ object ChainDecision {
     operators(plan).flatMap(_.expressions).flatMap(_.collect {
       case e: DynamicPruning          => e: Expression
       case e: BloomFilterMightContain => e: Expression
-    }).map(_.collect { case e: PlanExpression[_] => e.plan }.collect { case p: LogicalPlan => columns(p) }.flatten.toSet)
+    }).map(_.collect { case e: PlanExpression[_] => e.plan }.collect { case p: LogicalPlan =>
+      columns(p)
+    }.flatten.toSet)
 }

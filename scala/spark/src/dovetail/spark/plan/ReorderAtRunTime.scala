@@ -59,7 +59,12 @@ class ReorderAtRunTime(session: SparkSession) extends Rule[LogicalPlan] {
   private def asPlanned(plan: LogicalPlan, why: String): LogicalPlan = {
     FailOpen("telling what happened at run time", (_: String) => ()) {
       GroupAtRun.of(plan).foreach(g =>
-        g.kept = Some(RunTimeOrder(g.columns.foldLeft(Set.empty[org.apache.spark.sql.catalyst.expressions.ExprId])(_ ++ _), "", None, why))
+        g.kept = Some(RunTimeOrder(
+          g.columns.foldLeft(Set.empty[org.apache.spark.sql.catalyst.expressions.ExprId])(_ ++ _),
+          "",
+          None,
+          why
+        ))
       )
     }
     plan

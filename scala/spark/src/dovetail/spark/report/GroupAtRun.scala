@@ -55,8 +55,8 @@ object GroupAtRun {
 
   /** What happened to a group's joins while its query ran. */
   def report(plan: SparkPlan): GroupReport => GroupReport = {
-    val changed                       = ordersIn(plan).distinct
-    val kept                          = of(plan).distinct.flatMap(_.kept)
+    val changed                               = newOrders(plan)
+    val kept                                  = of(plan).distinct.flatMap(_.kept)
     def here(g: GroupReport, o: RunTimeOrder) = g.relations.exists(_.columns.exists(o.columns))
     group => {
       val found = changed.filter(here(group, _))
@@ -65,6 +65,8 @@ object GroupAtRun {
   }
 
   /** New orders in the plan that ran at last. */
+  def newOrders(plan: SparkPlan): Vector[RunTimeOrder] = ordersIn(plan).distinct
+
   private def ordersIn(plan: SparkPlan): Vector[RunTimeOrder] = plan match {
     case a: AdaptiveSparkPlanExec => ordersIn(a.executedPlan)
     case s: QueryStageExec        => ordersIn(s.plan)

@@ -129,8 +129,8 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
   }
 
   private def steps(joins: Vector[JoinReport], whole: Double): Vector[String] = {
-    val ran   = joins.exists(_.actual.isDefined)
-    val head  = Vector("#", "join", "rows") ++ (if (ran) Vector("actual", "off by") else Vector.empty) ++
+    val ran  = joins.exists(_.actual.isDefined)
+    val head = Vector("#", "join", "rows") ++ (if (ran) Vector("actual", "off by") else Vector.empty) ++
       Vector("bounds", "source", "method", "share") ++ (if (verbose) Vector("cost") else Vector.empty)
     val rows = joins.zipWithIndex.map { case (j, i) =>
       val came =
