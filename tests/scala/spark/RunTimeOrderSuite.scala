@@ -90,7 +90,7 @@ class RunTimeOrderSuite extends StarSuite {
     assert(joins.map(_.actual) == Vector(Some(500L), Some(500L)), joins)
     val before = planned.groups.flatMap(_.joins)
     assert(before.map(_.actual) == Vector(Some(4500L), Some(500L)), before)
-    assert(ran.order == "((f c) a)" && ran.groups.head.atRun.map(_.planned) == Vector("((f a) c)"), ran.groups)
+    assert(ran.order == "((f c) a)" && ran.groups.head.atRun.flatMap(_.planned) == Vector("((f a) c)"), ran.groups)
     assert(
       ran.reasons.contains("90 rows of a, estimated ") && ran.reasons.contains("2 rows of c, estimated 20"),
       ran.reasons

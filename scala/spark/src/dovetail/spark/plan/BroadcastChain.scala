@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.adaptive.{BroadcastQueryStageExec, Logical
 
 /**
  * Joins of adaptive execution's plan that follow one another on one input, the probe, each with an input that is
- * broadcast already. Between them there are at most projections of columns.
+ * broadcast, or is about to be. Between them there are at most projections of columns.
  *
  * Such joins may be done in any order. Each makes of a row of the probe, by the columns of this row alone, the rows
  * that come out: two of them commute unless one reads columns that the other one adds. That holds for inner joins, for
@@ -24,6 +24,9 @@ import org.apache.spark.sql.execution.adaptive.{BroadcastQueryStageExec, Logical
  * @param joins in the order in which they run
  */
 final class BroadcastChain private (top: LogicalPlan, val probe: LogicalPlan, val joins: Vector[BroadcastChain.Link]) {
+
+  /** All of its broadcasts are there. Until then the joins wait for them, and another order would be a guess. */
+  def ready: Boolean = joins.forall(_.ready)
 
   /** Of each join, the others whose columns it reads, as bits. */
   val needs: Vector[Long] = joins.map { j =>
@@ -55,6 +58,11 @@ object BroadcastChain {
   final class Link(val join: Join, side: BuildSide) {
     val build: AdaptiveStage = JoinChoice.input(join, side).asInstanceOf[AdaptiveStage]
     def probe: LogicalPlan   = JoinChoice.input(join, JoinChoice.other(side))
+
+    def ready: Boolean = build.physicalPlan match {
+      case b: BroadcastQueryStageExec => b.isMaterialized
+      case _                          => false
+    }
 
     /** Columns that the rows of the probe have more after it. */
     val added: AttributeSet = join.joinType match {
@@ -92,7 +100,7 @@ object BroadcastChain {
     if (JoinGroup.hasStrategy(j.hint) || !j.condition.exists(Movable(_))) None
     else Seq(BuildRight, BuildLeft).find { side =>
       val (build, probe) = (JoinChoice.input(j, side), JoinChoice.input(j, JoinChoice.other(side)))
-      JoinChoice.builds(j.joinType, side) && isBroadcast(build) && !isBroadcastStage(probe) &&
+      JoinChoice.builds(j.joinType, side) && isBroadcast(build) && !isBroadcast(probe) &&
       j.condition.exists(Conjuncts(_).exists(hashes(_, build, probe))) && known(build)
     }.map(new Link(j, _))
 
@@ -108,16 +116,8 @@ object BroadcastChain {
     }
   }
 
-  private def isBroadcastStage(plan: LogicalPlan): Boolean = plan match {
+  private def isBroadcast(plan: LogicalPlan): Boolean = plan match {
     case s: AdaptiveStage => s.physicalPlan.isInstanceOf[BroadcastQueryStageExec]
     case _                => false
-  }
-
-  private def isBroadcast(plan: LogicalPlan): Boolean = plan match {
-    case s: AdaptiveStage => s.physicalPlan match {
-        case b: BroadcastQueryStageExec => b.isMaterialized
-        case _                          => false
-      }
-    case _ => false
   }
 }

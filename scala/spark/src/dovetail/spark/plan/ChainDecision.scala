@@ -56,6 +56,7 @@ object ChainDecision {
     val inputs = chain.probe +: chain.joins.map(_.build)
     val sets   = inputs.map(p => group.relationsOf(columns(p)))
     if (sets.exists(_.isEmpty) || sets.map(_.size).sum != sets.reduce(_ ++ _).size) None
+    else if (!chain.ready) Some(new ChainDecision(chain, None))
     else Some(new Weighing(session, chain, group, graph, inputs.zip(sets)).decision)
   }
 
@@ -89,7 +90,7 @@ object ChainDecision {
       ).flatten.toSet
 
     private lazy val known = new CardinalityModel(
-      graph.knowing(counted.map { case (set, rows) => set -> KnownSize.exactly(rows, Source.Exact) }.toMap)
+      graph.knowing(counted.map { case (set, rows) => set -> KnownSize.exactly(math.max(rows, 1.0), Source.Exact) }.toMap)
     )
 
     private def relations(joined: Long): Array[Int] = {
@@ -135,16 +136,16 @@ object ChainDecision {
     private lazy val first: Option[RunTimeOrder] = chain.joins.flatMap(j => RunTimeOrder.of(j.join)).headOption
 
     private def kept(why: String): ChainDecision = {
-      if (first.isEmpty) group.kept = Some(RunTimeOrder(ids, text(builds.indices.toVector), None, why))
+      if (first.isEmpty) group.kept = Some(RunTimeOrder(ids, Some(text(builds.indices.toVector)), None, why))
       new ChainDecision(chain, None)
     }
 
     private def changed(order: Vector[Int], why: String): ChainDecision = {
       val planned  = builds.indices.toVector
-      val replaced = if (first.isDefined) first.get.replaced else sets(planned).map(_.map(group.names)).toSet
+      val replaced = first.fold(Set.empty[Set[String]])(_.replaced) ++ sets(planned).map(_.map(group.names))
       val told     = RunTimeOrder(
         ids,
-        first.fold(text(planned))(_.planned),
+        first.filter(_.columns == ids).flatMap(_.planned).orElse(Some(text(planned))),
         Some(text(order)),
         why,
         reports(order),

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.plan
 
+import dovetail.kernel.graph.JoinGraph
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -33,39 +34,28 @@ class ReorderAtRunTime(session: SparkSession) extends Rule[LogicalPlan] {
     val groups = for (g <- GroupAtRun.of(plan); graph <- GroupsAtRun.graph(g)) yield (g, graph)
     if (groups.isEmpty) plan
     else {
-      def below(p: LogicalPlan): LogicalPlan = if (!p.containsPattern(JOIN)) p
-      else
-        groups.iterator.flatMap { case (g, graph) =>
-          BroadcastChain(p, build => g.relationsOf(ChainDecision.columns(build)).nonEmpty).flatMap(chain =>
-            ChainDecision(session, chain, g, graph)
-          )
-        }.take(1).toVector.headOption match {
-          case Some(decision) => inOrder(p, decision)
-          case None           => p.mapChildren(below)
+      def below(p: LogicalPlan): LogicalPlan =
+        if (!p.containsPattern(JOIN)) p
+        else decided(p, groups).fold(p.mapChildren(below)) { decision =>
+          order(p, decision).transformDown { case probe if probe eq decision.chain.probe => below(probe) }
         }
-      def inOrder(p: LogicalPlan, decision: ChainDecision): LogicalPlan = {
-        val probe = decision.chain.probe
-        val now   = order(p, decision)
-        now.transformDown { case same if same eq probe => below(probe) }
-      }
       val result = below(plan)
       if (result eq plan) plan else verified(plan, result)
     }
   }
+
+  private def decided(plan: LogicalPlan, groups: Vector[(GroupAtRun, JoinGraph)]): Option[ChainDecision] =
+    groups.iterator.flatMap { case (group, graph) =>
+      BroadcastChain(plan, build => group.relationsOf(ChainDecision.columns(build)).nonEmpty)
+        .flatMap(ChainDecision(session, _, group, graph))
+    }.take(1).toVector.headOption
 
   /** One chain; a hook for tests that need the rule to fail. */
   protected def order(plan: LogicalPlan, decision: ChainDecision): LogicalPlan = decision.plan.getOrElse(plan)
 
   private def asPlanned(plan: LogicalPlan, why: String): LogicalPlan = {
     FailOpen("telling what happened at run time", (_: String) => ()) {
-      GroupAtRun.of(plan).foreach(g =>
-        g.kept = Some(RunTimeOrder(
-          g.columns.foldLeft(Set.empty[org.apache.spark.sql.catalyst.expressions.ExprId])(_ ++ _),
-          "",
-          None,
-          why
-        ))
-      )
+      GroupAtRun.of(plan).foreach(g => g.kept = Some(RunTimeOrder(g.columns.flatten.toSet, None, None, why)))
     }
     plan
   }

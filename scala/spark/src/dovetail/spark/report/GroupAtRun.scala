@@ -79,7 +79,7 @@ object GroupAtRun {
  * What was decided about a chain of joins while its query ran.
  *
  * @param columns  of the chain's relations
- * @param planned  the order as planned
+ * @param planned  the order as planned; none where nothing could be decided
  * @param order    the order that is used, where it is another one
  * @param reason   why
  * @param joins    of the new order
@@ -87,7 +87,7 @@ object GroupAtRun {
  */
 final case class RunTimeOrder(
     columns: Set[ExprId],
-    planned: String,
+    planned: Option[String],
     order: Option[String],
     reason: String,
     joins: Vector[JoinReport] = Vector.empty,

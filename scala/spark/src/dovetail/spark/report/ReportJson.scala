@@ -64,7 +64,7 @@ object ReportJson {
     if (g.atRun.nonEmpty) {
       val orders = o.putArray("at_run_time")
       g.atRun.foreach { r =>
-        val n = orders.addObject().put("planned", r.planned).put("order", r.order.orNull).put("reason", r.reason)
+        val n = orders.addObject().put("planned", r.planned.orNull).put("order", r.order.orNull).put("reason", r.reason)
         joins(n.putArray("joins"), r.joins)
       }
     }

@@ -152,11 +152,13 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
 
   /** What became of the planned order while the query ran. */
   private def atRun(o: RunTimeOrder): Vector[String] = o.order match {
-    case None        => wrapped(s"  at run time  the planned order: ${o.reason}", "    ")
+    case None =>
+      if (verbose || o.planned.isEmpty) wrapped(s"  at run time  the planned order: ${o.reason}", "    ")
+      else Vector.empty
     case Some(order) =>
       def short(text: String) = if (text.length <= LongestOrder) text else "another order"
       (s"  at run time  ${short(order)}" +: steps(o.joins, o.joins.map(_.cost.total).sum)) ++
-        wrapped(s"    in place of ${short(o.planned)}: ${o.reason}", "      ")
+        wrapped(s"    in place of ${o.planned.fold("")(short)}: ${o.reason}", "      ")
   }
 
   private def step(j: JoinReport): String = j.inputs.mkString(if (j.kind == "inner") " join " else s" ${j.kind} join ")
