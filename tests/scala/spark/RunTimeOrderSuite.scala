@@ -147,6 +147,16 @@ class RunTimeOrderSuite extends StarSuite {
     }
   }
 
+  test("a broadcast that prunes the scan of the probe is taken to be joined already") {
+    val pruned =
+      "SELECT p.v, a.s, b.s, c.s FROM p JOIN b ON p.k2 = b.k JOIN a ON p.k1 = a.k JOIN c ON p.k3 = c.k " +
+        "WHERE a.w <= 8 AND b.w = 1 AND c.w = 1"
+    val ran = misled()(run(pruned))
+    assert(ran.answer == expected(pruned))
+    assert(all(ran.plan).exists(_.toString.contains("dynamicpruning")), ran.plan)
+    info(if (ran.changed) ran.order else s"as planned: ${ran.reasons}")
+  }
+
   test("nothing changes with an order that is asked for, with hints, exclusions, or where it is off") {
     stays(chain, DovetailConf.AdaptiveReorder.key -> "false")
     stays(chain, DovetailConf.Enabled.key         -> "false")
