@@ -9,6 +9,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{
   BloomFilterMightContain,
   DynamicPruning,
+  EqualTo,
   Expression,
   ExprId,
   PlanExpression
@@ -18,7 +19,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.cluster.ClusterCosts
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
-import org.apache.spark.sql.dovetail.predicates.ExpressionText
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText}
 import org.apache.spark.sql.dovetail.report.{GroupAtRun, JoinReport, QError, RunTimeOrder}
 import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage => AdaptiveStage, QueryStageExec}
 
@@ -168,7 +169,7 @@ object ChainDecision {
         kind(join.joinType),
         all.toVector.sorted.map(group.names),
         Vector(if (n == 0) shape(chain.probe).render(group.names) else s"($n)", name(order(n))),
-        join.condition.fold("")(ExpressionText(_)),
+        join.condition.fold("")(Conjuncts(_).map(conjunct).mkString(" AND ")),
         known.estimate(out),
         JoinMethod.BroadcastRight.name,
         cost(in, known.sizeOf(out, out.length).rows)
@@ -202,6 +203,11 @@ object ChainDecision {
     case LeftAnti               => "anti"
     case _: ExistenceJoin       => "existence"
     case _                      => "inner"
+  }
+
+  private def conjunct(e: Expression): String = e match {
+    case EqualTo(a, b) => s"${ExpressionText(a)} = ${ExpressionText(b)}"
+    case other         => ExpressionText(other)
   }
 
   private def rowsOf(plan: LogicalPlan): Option[Double] = plan match {
