@@ -23,6 +23,7 @@ class Profile:
         dovetail_ms: Time of Dovetail's rule in it.
         orders: Join order of each join group.
         digest: Of the answer, independent of the order of its rows.
+        run_time_orders: Orders of joins that adaptive execution used in place of the planned ones.
     """
 
     rows: int
@@ -33,6 +34,7 @@ class Profile:
     dovetail_ms: float
     orders: tuple[str, ...]
     digest: dict[str, Any]
+    run_time_orders: tuple[str, ...] = ()
 
 
 def profile(spark: SparkSession, text: str) -> Profile:
@@ -47,4 +49,5 @@ def profile(spark: SparkSession, text: str) -> Profile:
         dovetail_ms=float(found["dovetail_ms"]),
         orders=tuple(found["orders"]),
         digest=dict(found["digest"]),
+        run_time_orders=tuple(found["run_time_orders"]),
     )

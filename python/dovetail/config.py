@@ -63,6 +63,9 @@ class Config(ConfigBase):
             estimate is wrong. spark.sql.autoBroadcastJoinThreshold=-1 also turns this off.
         adaptive_shuffled_hash: Whether a shuffled join builds a hash table of its smaller input instead of sorting both
             inputs, after adaptive execution has measured them and if every task has the memory.
+        adaptive_reorder: Whether joins with broadcast inputs that follow one another are ordered anew while the query
+            runs, when the rows of these inputs are counted and differ from their estimates, and if another order saves
+            the share of the joins' work that spark.dovetail.reorder.minGain requires. Needs spark.sql.adaptive.enabled.
         reorder_exclude_tables: Tables, separated by commas: t, db.t, or a pattern with *. A group of joins that reads
             one of them stays as written. For one query, use the SQL hint /*+ DOVETAIL_OFF */.
         store_path: Directory for the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop
@@ -111,6 +114,7 @@ class Config(ConfigBase):
     reorder_order: str = ""
     broadcast_enabled: bool = True
     adaptive_shuffled_hash: bool = True
+    adaptive_reorder: bool = True
     reorder_exclude_tables: str = ""
     store_path: str = ""
     store_values: bool = True
@@ -140,6 +144,7 @@ class Config(ConfigBase):
         Setting("reorder_order", "spark.dovetail.reorder.order", "str", ""),
         Setting("broadcast_enabled", "spark.dovetail.broadcast.enabled", "bool", True),
         Setting("adaptive_shuffled_hash", "spark.dovetail.adaptive.shuffledHash", "bool", True),
+        Setting("adaptive_reorder", "spark.dovetail.adaptive.reorder", "bool", True),
         Setting("reorder_exclude_tables", "spark.dovetail.reorder.excludeTables", "str", ""),
         Setting("store_path", "spark.dovetail.store.path", "str", ""),
         Setting("store_values", "spark.dovetail.store.values", "bool", True),

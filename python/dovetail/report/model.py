@@ -135,6 +135,23 @@ class Tree:
 
 
 @dataclass(frozen=True)
+class AtRunTime:
+    """What became of a chain of a group's joins while the query ran.
+
+    Attributes:
+        planned: The order as planned; None where nothing could be decided.
+        order: The order that was used in its place, if there was one.
+        reason: Why.
+        rows: Rows out of each join of the new order, where they were counted.
+    """
+
+    planned: str | None
+    order: str | None
+    reason: str
+    rows: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
 class Group:
     """A group of joins that were ordered together, or could not be."""
 
@@ -149,6 +166,7 @@ class Group:
     after: Tree | None
     runner_up: Alternative | None
     missing: tuple[Missing, ...] | None = None
+    at_run_time: tuple[AtRunTime, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -258,6 +276,16 @@ def _group(data: Mapping[str, Any], number: int) -> Group:
         after=_tree(data.get("after")),
         runner_up=_alternative(data.get("runner_up"), "order"),
         missing=_all_missing(data.get("missing_statistics")),
+        at_run_time=tuple(_at_run_time(order) for order in _items(data.get("at_run_time"))),
+    )
+
+
+def _at_run_time(data: Mapping[str, Any]) -> AtRunTime:
+    return AtRunTime(
+        _text(data.get("planned")),
+        _text(data.get("order")),
+        str(data.get("reason") or ""),
+        tuple(_number(join.get("actual_rows")) for join in _items(data.get("joins"))),
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dovetail.report import error_picture, graph_picture, numbers, tables, tree_picture
 from dovetail.report.markup import tag, text
 from dovetail.report.model import COST_PARTS, Group, Join, Report, Tree
-from dovetail.report.words import NOTHING, advice, lack, other_method, reasons, second_order, step
+from dovetail.report.words import NOTHING, advice, at_run_time, lack, other_method, reasons, second_order, step
 
 # Where a viewer drops the style that hides this: JupyterLab does, and drops drawings, in a notebook that its reader has
 # not run and not trusted.
@@ -74,6 +74,7 @@ def _group(group: Group, of: int) -> str:
             parts.append(tag("details", tag("summary", written), _joins(group.before, written)))
     elif group.before is not None:
         parts.append(_joins(group.before, f"{written}, kept"))
+    parts += [tag("p", text(at_run_time(order))) for order in group.at_run_time]
     if group.plan is not None:
         parts.append(_inputs(group))
     parts.append(_search(group))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dovetail.report import numbers
-from dovetail.report.model import Alternative, Join, Missing
+from dovetail.report.model import Alternative, AtRunTime, Join, Missing
 
 # Characters up to which an order can be read; beyond, the steps say the same.
 LONGEST_ORDER = 80
@@ -41,6 +41,23 @@ def second_order(runner_up: Alternative, written: float | None) -> str:
     """
     order = runner_up.text if len(runner_up.text) <= LONGEST_ORDER else "another order"
     return f"{order}, cost {numbers.share(runner_up.cost, written) or numbers.UNKNOWN}"
+
+
+def at_run_time(found: AtRunTime) -> str:
+    """What became of the planned order of a chain of joins while the query ran.
+
+    >>> at_run_time(AtRunTime("((f a) c)", "((f c) a)", "2 rows of c, estimated 20", (500.0, 450.0)))
+    'At run time ((f c) a), in place of ((f a) c): 2 rows of c, estimated 20. Rows out of its joins: 500, 450.'
+    >>> at_run_time(AtRunTime("((f a) c)", None, "the best one", ()))
+    'At run time the planned order: the best one.'
+    """
+    if found.order is None:
+        return f"At run time the planned order: {found.reason}."
+    order, planned = (
+        text if text and len(text) <= LONGEST_ORDER else "another order" for text in (found.order, found.planned)
+    )
+    rows = ", ".join(numbers.count(row) for row in found.rows)
+    return f"At run time {order}, in place of {planned}: {found.reason}. Rows out of its joins: {rows}."
 
 
 def other_method(join: Join) -> str:

@@ -106,6 +106,14 @@ def test_notes_are_in_every_drawn_form() -> None:
     Validator(found.schema()).validate(found.to_dict())
 
 
+def test_orders_at_run_time() -> None:
+    html = of(MADE["bushy"])._repr_html_()
+    assert "At run time ((a b) c), in place of ((a c) b): 3 rows of &lt;b&gt;, estimated 2000; saves 60.0 %" in html
+    assert "Rows out of its joins: 80, ?." in html
+    group = {**MADE["bushy"]["groups"][0], "at_run_time": [{"planned": "(a b)", "order": None, "reason": "it failed"}]}
+    assert "At run time the planned order: it failed." in of({**MADE["bushy"], "groups": [group]})._repr_html_()
+
+
 def test_reasons_and_missing_statistics() -> None:
     html = of(MADE["reasoned"])._repr_html_()
     assert "<code>DOVETAIL ANALYZE TABLE db.b COLUMNS (k, v)</code>" in html

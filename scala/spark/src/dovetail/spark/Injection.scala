@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.dovetail.base.DovetailConf
-import org.apache.spark.sql.dovetail.plan.{JoinChoice, ReorderJoins}
+import org.apache.spark.sql.dovetail.plan.{JoinChoice, ReorderAtRunTime, ReorderJoins}
 import org.apache.spark.sql.dovetail.steer.FrameHints
 import org.apache.spark.sql.dovetail.sql.{CommandParser, TableFunctions, TableFunctionStrategy}
 
@@ -26,6 +26,7 @@ object Injection {
     // An operator-optimization rule would run to a fixed point against Spark's own ReorderJoin; later there is no place
     // to inject a rule before partition pruning.
     extensions.injectPreCBORule(session => new ReorderJoins(session))
+    extensions.injectRuntimeOptimizerRule(session => new ReorderAtRunTime(session))
     WarmClasses.start()
   }
 }

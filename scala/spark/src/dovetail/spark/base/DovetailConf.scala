@@ -166,6 +166,14 @@ object DovetailConf {
       "adaptive execution has measured them and if every task has the memory."
   )
 
+  val AdaptiveReorder: Setting[Boolean] = boolean(
+    "spark.dovetail.adaptive.reorder",
+    true,
+    "Whether joins with broadcast inputs that follow one another are ordered anew while the query runs, when the rows " +
+      "of these inputs are counted and differ from their estimates, and if another order saves the share of the joins' " +
+      "work that spark.dovetail.reorder.minGain requires. Needs spark.sql.adaptive.enabled."
+  )
+
   val ExcludeTables: Setting[String] = text(
     "spark.dovetail.reorder.excludeTables",
     "Tables, separated by commas: t, db.t, or a pattern with *. A group of joins that reads one of them stays as " +
@@ -275,6 +283,7 @@ object DovetailConf {
     Order,
     BroadcastEnabled,
     AdaptiveHash,
+    AdaptiveReorder,
     ExcludeTables,
     StorePath,
     StoreValues,

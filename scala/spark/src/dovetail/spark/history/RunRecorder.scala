@@ -95,11 +95,13 @@ object RunRecorder {
     val millis = query.nanos.fold(0L)(TimeUnit.NANOSECONDS.toMillis(_))
     val order  = MeasuredOrder(text(id.shape, number), 1, query.query.fold("")(HistoryForms.keyOf), millis)
     val known  = before.collect { case r: GroupRuns if r.relations.map(_.data) == relations.map(_.data) => r }
+    val orders = known.fold(Vector.empty[MeasuredOrder])(_.orders)
     GroupRuns(
       whole.key,
       relations,
       known.fold(Map.empty[Set[Int], GroupRuns.OfSet])(_.sets) ++ sets,
-      MeasuredOrder.added(known.fold(Vector.empty[MeasuredOrder])(_.orders), order),
+      // the time of another order is not that of the planned one
+      if (g.changedAtRun) orders else MeasuredOrder.added(orders, order),
       known.fold(0)(_.runs) + 1,
       at
     )

@@ -27,8 +27,8 @@ final case class LoggedQuery(
     copy(told = new LazyValue(() => told.value.copy(groups = counted)), runs = runs + 1, nanos = Some(took))
 
   private lazy val used: Vector[(TreeReport, TreeReport)] =
-    groups.flatMap(g => g.before.map(b => (b, g.after.getOrElse(b))))
-  private lazy val joins: Vector[JoinReport] = used.flatMap(_._2.joins)
+    groups.flatMap(g => g.before.map(b => (b, g.after.getOrElse(b).copy(joins = g.joins))))
+  private lazy val joins: Vector[JoinReport] = groups.flatMap(_.joins)
 
   /** Share of the written order's estimated cost that was saved. */
   def predictedGain: Option[Double] = gain(used.map(_._2.cost.total).sum, used.map(_._1.cost.total).sum)

@@ -30,6 +30,9 @@ final class GroupOrdering(
 ) {
   private val choice = new OrderChoice(planner, steering)
 
+  /** Groups that this has ordered and that nobody asked an order for. */
+  val atRun: GroupsAtRun = new GroupsAtRun
+
   /** @param inside orders the groups inside of a leaf */
   def apply(group: JoinGroup, inside: LogicalPlan => LogicalPlan): LogicalPlan =
     PlanningTime.orNone(reduced(group)) match {
@@ -94,6 +97,7 @@ final class GroupOrdering(
         val several      = group.leaves.size > 2
         if (several || decision.taken || notes.nonEmpty || cuts.nonEmpty)
           Trace.record(reported(ready, decision, reduced, _))
+        if (several && planner.reordersAtRunTime && decision.asked.isEmpty && decision.barred.isEmpty) atRun.add(ready)
         if (several) Capture.decided(ready.form, ready.names, decision.shape, search.priced(_, group.shape).isDefined)
         if (exposed.isDefined) WrittenOrder(group, optimized, marks = false) else rebuilt.getOrElse(written)
     }

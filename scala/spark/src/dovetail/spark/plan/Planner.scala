@@ -42,6 +42,9 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /** Of groups that keep the written order: Spark must not undo that. */
   def marksKeptGroups: Boolean = sparkReordering.isOn
 
+  /** Joins may be ordered anew while the query runs. */
+  val reordersAtRunTime: Boolean = conf.adaptiveExecutionEnabled && DovetailConf.AdaptiveReorder.get(conf)
+
   /** An exchange that a query has several times is made once. */
   val reusesExchanges: Boolean = conf.exchangeReuseEnabled
 

@@ -60,7 +60,9 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
     val prepared = Trace.timed("prepare")(Preparation(session, plan))
     val ordering = GroupOrdering(session, conf, plan, prepared)
     val result   = bottomUp(prepared, ordering)
-    if (result eq prepared) plan else verified(plan, result)
+    val verdict  = if (result eq prepared) plan else verified(plan, result)
+    ordering.atRun.leaveWith(verdict)
+    verdict
   }
 
   /** Groups inside the leaves of a group come first: their order settles what the leaf is. */

@@ -30,8 +30,9 @@ object ActualRows {
   def apply(plan: SparkPlan, groups: Vector[GroupReport]): Vector[GroupReport] = {
     val found = new Walk(groups.map(_.relations.map(_.columns)))
     found(plan, drained = true)
+    val atRun = GroupAtRun.report(plan)
     groups.zipWithIndex.map { case (g, i) =>
-      g.withActual(found.rows.collect { case ((`i`, set), c) => set -> c }.toMap)
+      atRun(g).withActual(found.rows.collect { case ((`i`, set), c) => set -> c }.toMap)
     }
   }
 

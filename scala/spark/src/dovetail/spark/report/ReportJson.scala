@@ -61,6 +61,13 @@ object ReportJson {
       t.fold[Any](o.putNull(name))(x => o.set[ObjectNode](name, tree(x)))
     }
     g.runnerUp.foreach { case (order, c) => o.putObject("runner_up").put("order", order).put("cost", c.total) }
+    if (g.atRun.nonEmpty) {
+      val orders = o.putArray("at_run_time")
+      g.atRun.foreach { r =>
+        val n = orders.addObject().put("planned", r.planned.orNull).put("order", r.order.orNull).put("reason", r.reason)
+        joins(n.putArray("joins"), r.joins)
+      }
+    }
     val missing = o.putArray("missing_statistics")
     g.missing.foreach { a =>
       val n = missing.addObject().put("table", a.table).put("state", a.state)
@@ -73,10 +80,14 @@ object ReportJson {
   }
 
   private def tree(t: TreeReport): ObjectNode = {
-    val o     = nodes.objectNode().put("order", t.order).put("cost", t.cost.total)
-    val joins = o.putArray("joins")
-    t.joins.foreach { j =>
-      val n = joins.addObject()
+    val o = nodes.objectNode().put("order", t.order).put("cost", t.cost.total)
+    joins(o.putArray("joins"), t.joins)
+    o
+  }
+
+  private def joins(array: ArrayNode, of: Vector[JoinReport]): Unit =
+    of.foreach { j =>
+      val n = array.addObject()
       strings(n.putArray("relations"), j.relations)
       n.put("kind", j.kind).put("condition", j.condition).set[ObjectNode]("rows", estimate(j.rows))
       n.put("method", j.method).set[ObjectNode]("cost", cost(j.cost))
@@ -84,8 +95,6 @@ object ReportJson {
       j.runnerUp.foreach { case (method, c) => n.putObject("runner_up").put("method", method).put("cost", c) }
       j.actual.foreach { rows => n.put("actual_rows", rows).put("q_error", QError(j.rows.value, rows.toDouble)) }
     }
-    o
-  }
 
   private def strings(array: ArrayNode, values: Vector[String]): Unit = values.foreach(array.add(_: String))
 

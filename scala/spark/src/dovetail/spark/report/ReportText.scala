@@ -109,7 +109,7 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
     val second = g.runnerUp.map { case (order, cost) =>
       s"  runner-up: ${if (order.length <= LongestOrder) order else "another order"}, cost ${price(cost.total, whole)}"
     }
-    search.toVector ++ inputs(g) ++ plans ++ why ++ second ++ missing(g)
+    search.toVector ++ inputs(g) ++ plans ++ why ++ second ++ g.atRun.flatMap(atRun) ++ missing(g)
   }
 
   private def inputs(g: GroupReport): Vector[String] =
@@ -137,26 +137,40 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
 
   private def tree(label: String, t: TreeReport, whole: Double): Vector[String] = {
     val order = if (t.order.length <= LongestOrder) t.order else s"${t.joins.size} joins"
-    val title = s"  $label  $order  cost ${price(t.cost.total, whole)}"
-    val ran   = t.joins.exists(_.actual.isDefined)
-    val head  = Vector("#", "join", "rows") ++ (if (ran) Vector("actual", "off by") else Vector.empty) ++
+    s"  $label  $order  cost ${price(t.cost.total, whole)}" +: steps(t.joins, t.cost.total)
+  }
+
+  private def steps(joins: Vector[JoinReport], whole: Double): Vector[String] = {
+    val ran  = joins.exists(_.actual.isDefined)
+    val head = Vector("#", "join", "rows") ++ (if (ran) Vector("actual", "off by") else Vector.empty) ++
       Vector("bounds", "source", "method", "share") ++ (if (verbose) Vector("cost") else Vector.empty)
-    val steps = t.joins.zipWithIndex.map { case (j, i) =>
+    val rows = joins.zipWithIndex.map { case (j, i) =>
       val came =
         if (!ran) Vector.empty
         else j.actual.fold(Vector("", ""))(a => Vector(count(a.toDouble), factor(QError(j.rows.value, a.toDouble))))
       Vector(s"${i + 1}", cut(step(j), WidestInputs), count(j.rows.value)) ++ came ++
-        Vector(bounds(j.rows, verbose), j.rows.source.name, j.method, percent(j.cost.total, t.cost.total)) ++
+        Vector(bounds(j.rows, verbose), j.rows.source.name, j.method, percent(j.cost.total, whole)) ++
         (if (verbose) Vector(absolute(j.cost.total)) else Vector.empty)
     }
-    val table = columns(head, steps, Set("#", "rows", "actual", "off by", "share", "cost"))
+    val table = columns(head, rows, Set("#", "rows", "actual", "off by", "share", "cost"))
     val left  = Width - table.map(_.length).foldLeft(0)(_ max _) - 2
-    if (t.joins.isEmpty) Vector(title)
-    else if (left < NarrowestCondition) title +: table
+    if (joins.isEmpty) Vector.empty
+    else if (left < NarrowestCondition) table
     else
-      title +: table.zip("on" +: t.joins.map(j => cut(j.condition, left))).map { case (line, on) =>
+      table.zip("on" +: joins.map(j => cut(j.condition, left))).map { case (line, on) =>
         trimmed(s"${line.padTo(Width - left, ' ')}$on")
       }
+  }
+
+  /** What became of the planned order while the query ran. */
+  private def atRun(o: RunTimeOrder): Vector[String] = o.order match {
+    case None =>
+      if (verbose || o.planned.isEmpty) wrapped(s"  at run time  the planned order: ${o.reason}", "    ")
+      else Vector.empty
+    case Some(order) =>
+      def short(text: String) = if (text.length <= LongestOrder) text else "another order"
+      (s"  at run time  ${short(order)}" +: steps(o.joins, o.joins.map(_.cost.total).sum)) ++
+        wrapped(s"    in place of ${o.planned.fold("")(short)}: ${o.reason}", "      ")
   }
 
   private def step(j: JoinReport): String = j.inputs.mkString(if (j.kind == "inner") " join " else s" ${j.kind} join ")

@@ -91,6 +91,7 @@ object Trace {
  * @param missing   tables without statistics that the estimates would need
  * @param identity  by which history knows the group again, where it can
  * @param counts    rows that came out of sets of its relations in a run
+ * @param atRun     what was decided about chains of its joins while the query ran
  */
 final case class GroupReport(
     status: String,
@@ -105,16 +106,27 @@ final case class GroupReport(
     costModel: Option[String],
     missing: Vector[TableAdvice] = Vector.empty,
     identity: Option[GroupIdentity] = None,
-    counts: Map[Set[Int], ActualRows.Count] = Map.empty
+    counts: Map[Set[Int], ActualRows.Count] = Map.empty,
+    atRun: Vector[RunTimeOrder] = Vector.empty
 ) {
+
+  /** The joins of the plan that is used, as they ran. */
+  def joins: Vector[JoinReport] = {
+    val replaced = atRun.flatMap(_.replaced).toSet
+    after.orElse(before).toVector.flatMap(_.joins).filterNot(j => replaced(j.relations.toSet)) ++ atRun.flatMap(_.joins)
+  }
+
+  /** Another order than the planned one was used. */
+  def changedAtRun: Boolean = atRun.exists(_.order.isDefined)
 
   /** The same, with rows for the relations, and for the joins of the plan that is used, where they are counted. */
   def withActual(rows: Map[Set[Int], ActualRows.Count]): GroupReport = {
     val index                  = relations.map(_.name).zipWithIndex.toMap
     def of(j: JoinReport)      = rows.get(j.relations.map(index).toSet).map(_.rows)
     def counted(t: TreeReport) = t.copy(joins = t.joins.map(j => j.copy(actual = of(j))))
-    val read = relations.indices.toVector.map(i => relations(i).copy(actual = rows.get(Set(i)).map(_.rows)))
-    val all  = copy(relations = read, counts = rows)
+    val read  = relations.indices.toVector.map(i => relations(i).copy(actual = rows.get(Set(i)).map(_.rows)))
+    val atEnd = atRun.map(o => o.copy(joins = o.joins.map(j => j.copy(actual = of(j)))))
+    val all   = copy(relations = read, counts = rows, atRun = atEnd)
     if (after.isDefined) all.copy(after = after.map(counted)) else all.copy(before = before.map(counted))
   }
 }
@@ -219,11 +231,8 @@ object GroupReport {
     )
   }
 
-  /** A column that several relations have tells nothing. */
-  private def distinguished(relations: Vector[RelationReport]): Vector[RelationReport] = {
-    val several = relations.flatMap(_.columns).groupBy(identity).collect { case (id, in) if in.size > 1 => id }.toSet
-    if (several.isEmpty) relations else relations.map(r => r.copy(columns = r.columns -- several))
-  }
+  private def distinguished(relations: Vector[RelationReport]): Vector[RelationReport] =
+    relations.zip(GroupAtRun.distinct(relations.map(_.columns))).map { case (r, own) => r.copy(columns = own) }
 
   private def relation(leaf: LogicalPlan, r: Relation, label: String, detailed: Boolean): RelationReport = {
     val read = if (!detailed) Vector.empty

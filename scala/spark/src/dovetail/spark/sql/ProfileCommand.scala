@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Command
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.base.ErrorCondition.NotAQuery
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup}
-import org.apache.spark.sql.dovetail.report.Trace
+import org.apache.spark.sql.dovetail.report.{GroupAtRun, Trace}
 import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.types.StringType
@@ -57,6 +57,8 @@ case class ProfileCommand(query: String) extends LeafRunnableCommand {
     }
     val orders = root.putArray("orders")
     ProfileCommand.orders(execution.optimizedPlan).foreach(orders.add(_: String))
+    val atRun = root.putArray("run_time_orders")
+    GroupAtRun.newOrders(execution.executedPlan).flatMap(_.order).foreach(atRun.add(_: String))
     root.set[ObjectNode]("digest", digest.toJson)
     Seq(Row(root.toString))
   }

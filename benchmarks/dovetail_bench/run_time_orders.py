@@ -1,0 +1,173 @@
+"""Join orders that change while a query runs: how many, and the rows out of joins with them and without.
+
+    python -m dovetail_bench.run_time_orders --statistics bare
+
+Every query runs with `spark.dovetail.adaptive.reorder`. One that gets another order at run time runs again as planned:
+the answers must be the same. Exit code 1 if they are not, or if a query fails, with --gate also if a query has many
+more rows out of joins than as planned.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dovetail.comparison import differences
+from dovetail.demo.data import dataset
+from dovetail_bench import report
+from dovetail_bench.metrics import Profile, profile
+from dovetail_bench.progress import say
+from dovetail_bench.queries import FOLDERS, load
+from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, Bench, add_session_options, bench
+
+SETTING = "spark.dovetail.adaptive.reorder"
+
+# What the planner knows of the tables.
+STATISTICS = {"bare": DOVETAIL_BARE, "analyzed": DOVETAIL}
+
+# Rows out of joins, with a new order by those as planned, that are a regression; below so many rows none is.
+MAX_WORSE = 1.1
+MIN_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A query that got another order while it ran.
+
+    Attributes:
+        query: Its name.
+        planned: Its run with the planned order.
+        changed: Its run with the new one.
+    """
+
+    query: str
+    planned: Profile
+    changed: Profile
+
+    @property
+    def differs(self) -> bool:
+        """Whether the answers differ."""
+        return bool(differences(self.planned.digest, self.changed.digest))
+
+    @property
+    def ratio(self) -> float:
+        """Rows out of joins, by those as planned."""
+        return max(self.changed.join_rows, 1) / max(self.planned.join_rows, 1)
+
+
+@dataclass(frozen=True)
+class Found:
+    """All queries.
+
+    Attributes:
+        queries: How many ran.
+        changed: Those with another order.
+        failures: query → error.
+    """
+
+    queries: int
+    changed: list[Changed]
+    failures: dict[str, str]
+
+
+def run(options: argparse.Namespace) -> Found:
+    """Runs all queries; stopped (Ctrl-C) it gives what it has."""
+    mode = STATISTICS[options.statistics]
+    data = dataset(FOLDERS[options.suite][1], options.scale, options.data_dir)
+    found = Found(0, [], {})
+    with bench(options) as session:
+        session.register(data, analyze=mode.analyzed)
+        session.use(mode, data)
+        queries = load(options.suite, options.queries)[:: options.every]
+        try:
+            for number, query in enumerate(queries, 1):
+                try:
+                    now = _profile(session, query.text, "true")
+                    line = f"{now.join_rows:,} rows"
+                    if now.run_time_orders:
+                        planned = _profile(session, query.text, "false")
+                        found.changed.append(Changed(query.name, planned, now))
+                        line += f", {planned.join_rows:,} as planned: {', '.join(now.run_time_orders)}"
+                except Exception as failed:  # of Spark: a finding about this query, not the end of the run
+                    found.failures[query.name] = line = str(failed).strip().splitlines()[0]
+                found = Found(number, found.changed, found.failures)
+                say(f"{number}/{len(queries)} {query.name}: {line}")
+        except KeyboardInterrupt:
+            say(f"stopped after {found.queries} queries; what was measured is reported")
+    return found
+
+
+def _profile(session: Bench, text: str, on: str) -> Profile:
+    session.spark.conf.set(SETTING, on)
+    return profile(session.spark, text)
+
+
+def targets(found: Found) -> list[dict[str, Any]]:
+    """What a run has to show."""
+    wrong = [c.query for c in found.changed if c.differs]
+    worse = [c.query for c in found.changed if c.ratio > MAX_WORSE and c.changed.join_rows > MIN_ROWS]
+    return [
+        report.target("answers that differ: none", ", ".join(wrong) or "none", not wrong),
+        report.target("queries that fail: none", ", ".join(found.failures) or "none", not found.failures),
+        report.target(
+            f"queries with over {MIN_ROWS:,} join rows above {MAX_WORSE}x of the planned order: none",
+            ", ".join(worse) or "none",
+            not worse,
+        ),
+    ]
+
+
+def write_page(page: report.Page, found: Found, statistics: str) -> None:
+    """Fills the page."""
+    planned, changed = (
+        sum(c.planned.join_rows for c in found.changed),
+        sum(c.changed.join_rows for c in found.changed),
+    )
+    page.text(
+        f"{len(found.changed)} of {found.queries} queries got another join order while they ran; tables: {statistics}. "
+        f"Rows out of the joins of these queries: {changed:,}, as planned {planned:,}."
+    )
+    page.targets(targets(found))
+    page.table(
+        "Queries with a new order",
+        [
+            {
+                "query": c.query,
+                "join rows as planned": c.planned.join_rows,
+                "join rows": c.changed.join_rows,
+                "ratio": c.ratio,
+                "new orders": "; ".join(c.changed.run_time_orders),
+            }
+            for c in found.changed
+        ],
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    head = (__doc__ or "").splitlines()[0]
+    parser = argparse.ArgumentParser(prog="python -m dovetail_bench.run_time_orders", description=head)
+    parser.add_argument("--suite", choices=FOLDERS, default="tpcds", help="query suite (tpcds)")
+    parser.add_argument("--queries", nargs="+", default=[], metavar="NAME", help="only these")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th of them (1)")
+    parser.add_argument("--statistics", choices=STATISTICS, default="bare", help="what is known of the tables (bare)")
+    parser.add_argument("--gate", action="store_true", help="exit code 1 if a target is missed")
+    report.add_options(parser)
+    add_session_options(parser)
+    options = report.parse(parser, arguments)
+    found = run(options)
+    page = report.Page(
+        "run_time_orders", f"Join orders at run time, {options.suite}, scale {options.scale:g}", options.statistics
+    )
+    write_page(page, found, options.statistics)
+    goals = targets(found)
+    page.write(options, {"targets": goals, "failures": found.failures, "changed": [asdict(c) for c in found.changed]})
+    wrong = bool(found.failures) or any(c.differs for c in found.changed)
+    return 1 if wrong or (options.gate and not all(target["hit"] for target in goals)) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+package org.apache.spark.sql.dovetail.plan
+
+import scala.collection.mutable
+
+import dovetail.kernel.graph.JoinGraph
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.dovetail.base.BoundedCache
+import org.apache.spark.sql.dovetail.report.GroupAtRun
+
+/**
+ * The groups of one plan that may be ordered anew while the query runs ([[ReorderAtRunTime]]), as the search saw them.
+ *
+ * The plan has a light [[GroupAtRun]]; the graph, which can hold samples of rows, is in a cache of the JVM: a plan can
+ * live as long as a notebook. A group whose graph has been removed keeps its planned order.
+ */
+final class GroupsAtRun {
+  private val found = mutable.ArrayBuffer.empty[GroupAtRun]
+
+  def add(ready: PreparedGroup): Unit = {
+    val group = new GroupAtRun(ready.graph.relations.map(_.name), GroupAtRun.columnsOf(ready.leaves))
+    GroupsAtRun.graphs.put(group, ready.graph)
+    found += group
+    ()
+  }
+
+  /** Leaves them with the joins of the plan that was made. */
+  def leaveWith(plan: LogicalPlan): Unit = GroupAtRun.mark(plan, found.toVector)
+}
+
+object GroupsAtRun {
+
+  /** Keys of samples and the like that are kept: 16 MiB, the graphs of a hundred queries, or some with large samples. */
+  private val Kept = 4L * 1024 * 1024
+
+  /** What a relation weighs without a sample, in keys: its columns, classes and texts. */
+  private val PerRelation = 1000L
+
+  private val graphs = new BoundedCache[GroupAtRun, JoinGraph]("groups that run", Kept)(weight)
+
+  def graph(group: GroupAtRun): Option[JoinGraph] = graphs.get(group)
+
+  private def weight(graph: JoinGraph): Long = graph.relations.map { r =>
+    PerRelation + r.sample.fold(0L)(s => s.kept.length.toLong + s.keys.values.map(_.codes.length.toLong).sum)
+  }.sum
+}

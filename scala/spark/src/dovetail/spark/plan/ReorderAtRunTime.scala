@@ -1,0 +1,76 @@
+package org.apache.spark.sql.dovetail.plan
+
+import dovetail.kernel.graph.JoinGraph
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreePattern.JOIN
+import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
+import org.apache.spark.sql.dovetail.report.{GroupAtRun, RunTimeOrder}
+
+/**
+ * The rule of adaptive execution: orders anew the joins of a running query that are still to come, by rows that are
+ * counted.
+ *
+ * Chains of joins with broadcast inputs ([[BroadcastChain]]): all of them are one step, which starts when all broadcasts
+ * are there. So every input is counted before the first row is joined, no work is lost by another order, and only the
+ * rows between the joins are at stake. [[ChainDecision]] knows how many these are.
+ *
+ * Only groups that Dovetail has planned by estimates are touched: not those with an order that somebody asked for, nor
+ * those left alone. Spark runs the rule to a fixed point, after every stage: a chain in its best order is returned as
+ * it came. Spark prices the new plan and checks it, and keeps the old one where it does not like the new one.
+ */
+class ReorderAtRunTime(session: SparkSession) extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!plan.containsPattern(JOIN)) plan
+    else FailOpen("reordering joins at run time", (why: String) => asPlanned(plan, why)) {
+      if (!DovetailConf.Enabled.get(conf) || !DovetailConf.AdaptiveReorder.get(conf) || plan.isStreaming) plan
+      else PlanningTime.ofItsOwn(conf)(reordered(plan)).getOrElse(asPlanned(plan, TimeIsUp.reason))
+    }
+
+  private def reordered(plan: LogicalPlan): LogicalPlan = {
+    val groups = for (g <- GroupAtRun.of(plan); graph <- GroupsAtRun.graph(g)) yield (g, graph)
+    if (groups.isEmpty) plan
+    else {
+      def below(p: LogicalPlan): LogicalPlan =
+        if (!p.containsPattern(JOIN)) p
+        else decided(p, groups).fold(p.mapChildren(below)) { decision =>
+          order(p, decision).transformDown { case probe if probe eq decision.chain.probe => below(probe) }
+        }
+      val result = below(plan)
+      if (result eq plan) plan else verified(plan, result)
+    }
+  }
+
+  private def decided(plan: LogicalPlan, groups: Vector[(GroupAtRun, JoinGraph)]): Option[ChainDecision] =
+    groups.iterator.flatMap { case (group, graph) =>
+      BroadcastChain(plan, build => group.relationsOf(ChainDecision.columns(build)).nonEmpty)
+        .flatMap(ChainDecision(session, _, group, graph))
+    }.take(1).toVector.headOption
+
+  /** One chain; a hook for tests that need the rule to fail. */
+  protected def order(plan: LogicalPlan, decision: ChainDecision): LogicalPlan = decision.plan.getOrElse(plan)
+
+  private def asPlanned(plan: LogicalPlan, why: String): LogicalPlan = {
+    FailOpen("telling what happened at run time", (_: String) => ()) {
+      GroupAtRun.of(plan).foreach(g => g.kept = Some(RunTimeOrder(g.columns.flatten.toSet, None, None, why)))
+    }
+    plan
+  }
+
+  private def verified(before: LogicalPlan, after: LogicalPlan): LogicalPlan = {
+    def joins(plan: LogicalPlan)  = plan.collect { case j: Join => j }.size
+    def leaves(plan: LogicalPlan) = plan.collectLeaves().map(System.identityHashCode).sorted
+    assert(
+      after.resolved && after.output.map(_.exprId) == before.output.map(_.exprId),
+      "the plan reordered at run time lost its output"
+    )
+    assert(
+      joins(after) == joins(before) && leaves(after) == leaves(before),
+      "the plan reordered at run time lost an input"
+    )
+    after
+  }
+}

@@ -1,0 +1,287 @@
+package org.apache.spark.sql.dovetail
+
+import scala.collection.mutable
+import scala.util.Random
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf}
+import org.apache.spark.sql.dovetail.plan.{ChainDecision, ReorderAtRunTime}
+import org.apache.spark.sql.dovetail.report.{ActualRows, GroupReport}
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, BroadcastQueryStageExec, QueryStageExec}
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
+import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
+
+/** Joins that are ordered anew while their query runs, and those that are not. */
+class RunTimeOrderSuite extends StarSuite {
+  import InjectedStatistics.column
+
+  /** By its statistics `a.w <= 8` keeps 9 of 100 rows, and `c.w = 1` all 20; in truth 90, and 2. */
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    def of(ndv: Int, min: Int, max: Int) =
+      column(Some(BigInt(ndv)), Some(BigInt(0)), Some(min.toString), Some(max.toString), Some(4L))
+    def table(name: String, rows: Int, w: org.apache.spark.sql.catalyst.catalog.CatalogColumnStat): Unit =
+      InjectedStatistics(
+        spark,
+        name,
+        Some(BigInt(rows)),
+        BigInt(rows * 40),
+        Map("k" -> of(rows, 0, rows - 1), "w" -> w)
+      )
+    table("a", 100, of(100, 0, 99))
+    table("c", 20, of(1, 1, 1))
+  }
+
+  private val chain = "SELECT f.v, a.s, c.s FROM f JOIN a ON f.k1 = a.k JOIN c ON f.k3 = c.k WHERE a.w <= 8 AND c.w = 1"
+
+  /** Wrong statistics are believed: no rows are looked at. */
+  private def misled[A](settings: (String, String)*)(body: => A): A =
+    withConf((("spark.dovetail.sample.files" -> "false") +: settings): _*)(withoutIdempotenceCheck(body))
+
+  private def all(plan: SparkPlan): Seq[SparkPlan] = plan match {
+    case a: AdaptiveSparkPlanExec => all(a.executedPlan)
+    case s: QueryStageExec        => s +: all(s.plan)
+    case p                        => p +: (p.children ++ p.subqueries).flatMap(all)
+  }
+
+  private class Ran(val answer: Seq[String], val plan: SparkPlan, val groups: Vector[GroupReport]) {
+
+    /** Columns of the build sides, in the order in which the joins run. */
+    def builds: Seq[String] = all(plan).collect { case j: BroadcastHashJoinExec =>
+      (if (j.buildSide == org.apache.spark.sql.catalyst.optimizer.BuildLeft) j.left else j.right).output.map(
+        _.name
+      ).sorted.mkString(",")
+    }.reverse
+    def changed: Boolean = groups.exists(_.changedAtRun)
+    def reasons: String  = groups.flatMap(_.atRun).map(_.reason).mkString("; ")
+    def order: String    = groups.flatMap(_.atRun).flatMap(_.order).mkString
+  }
+
+  private def run(sql: String): Ran = {
+    val (execution, trace) = traced(sql)
+    val answer             = DovetailSuite.answer(execution)
+    new Ran(answer, execution.executedPlan, ActualRows(execution.executedPlan, trace.groups))
+  }
+
+  private def expected(sql: String): Seq[String] = dovetail(on = false)(answer(sql))
+
+  private def changes(sql: String): Ran = {
+    val ran = misled()(run(sql))
+    assert(ran.changed, s"$sql\n${ran.groups}\n${ran.plan}")
+    assert(ran.answer == expected(sql), sql)
+    ran
+  }
+
+  private def stays(sql: String, settings: (String, String)*): Ran = {
+    val ran = misled(settings: _*)(run(sql))
+    assert(!ran.changed, s"$sql\n${ran.groups.map(_.atRun)}")
+    assert(ran.answer == expected(sql), sql)
+    ran
+  }
+
+  test("wrong estimates: the plan that ran has the order that the counted rows ask for, and the same rows") {
+    val ran     = changes(chain)
+    val planned = stays(chain, DovetailConf.AdaptiveReorder.key -> "false")
+    assert(planned.builds == Seq("k,s", "k,s"), planned.plan)
+    val joins = ran.groups.flatMap(_.joins)
+    assert(joins.map(_.relations.toSet) == Vector(Set("f", "c"), Set("f", "a", "c")), ran.groups)
+    assert(joins.map(_.actual) == Vector(Some(500L), Some(500L)), joins)
+    val before = planned.groups.flatMap(_.joins)
+    assert(before.map(_.actual) == Vector(Some(4500L), Some(500L)), before)
+    assert(ran.order == "((f c) a)" && ran.groups.head.atRun.flatMap(_.planned) == Vector("((f a) c)"), ran.groups)
+    assert(
+      ran.reasons.contains("90 rows of a, estimated ") && ran.reasons.contains("2 rows of c, estimated 20"),
+      ran.reasons
+    )
+    // every broadcast is there once, and the new plan has no column that nobody reads
+    assert(all(ran.plan).count(_.isInstanceOf[BroadcastQueryStageExec]) == 2, ran.plan)
+  }
+
+  test("explain and the log tell the planned order, the one at run time, and why") {
+    val text = misled()(spark.sql(s"SELECT * FROM dovetail_explain('$chain', 'text', 'actual')").head().getString(0))
+    assert(
+      text.contains("at run time  ((f c) a)") && text.contains("in place of ((f a) c): ") && text.contains(
+        "90 rows of a"
+      ),
+      text
+    )
+    val json = misled()(spark.sql(s"SELECT * FROM dovetail_explain('$chain', 'json', 'actual')").head().getString(0))
+    assert(json.contains("\"at_run_time\":[{\"planned\":\"((f a) c)\",\"order\":\"((f c) a)\""), json)
+    val planned = misled()(spark.sql(s"SELECT * FROM dovetail_explain('$chain')").head().getString(0))
+    assert(!planned.contains("at run time"), planned)
+    misled()(spark.sql(chain).collect())
+    spark.sparkContext.listenerBus.waitUntilEmpty()
+    val row = spark.sql("SELECT * FROM dovetail_queries() ORDER BY id").collect().last
+    assert(row.getAs[Long]("join_rows") == 1000L, row)
+    val past = spark.sql(s"SELECT * FROM dovetail_explain('${row.getAs[Long]("id")}')").head().getString(0)
+    assert(past.contains("at run time  ((f c) a)"), past)
+  }
+
+  test("semi, anti and left outer joins move with the others, and stay behind what they read") {
+    val semi = changes(
+      "SELECT f.v, a.s FROM f JOIN a ON f.k1 = a.k WHERE a.w <= 8 AND EXISTS (SELECT 1 FROM c WHERE c.k = f.k3 AND c.w = 1) AND f.k2 IN (SELECT k FROM b)"
+    )
+    assert(semi.order.startsWith("((f c)") || semi.order.startsWith("(((f c)"), semi.order)
+    changes(
+      "SELECT f.v, b.s, c.s FROM f LEFT JOIN b ON f.k2 = b.k JOIN a ON f.k1 = a.k JOIN c ON f.k3 = c.k WHERE a.w <= 8 AND c.w = 1"
+    )
+    // c is joined by a column of a
+    val bound = stays("SELECT f.v FROM f JOIN a ON f.k1 = a.k JOIN c ON a.w = c.k WHERE a.w <= 8 AND c.w = 1")
+    assert(bound.groups.nonEmpty)
+  }
+
+  test("inside of an aggregate, above a shuffled join, in a subquery, and below a join that stays") {
+    changes(s"SELECT count(*), sum(v) FROM ($chain)")
+    changes(s"SELECT * FROM ($chain) x WHERE v > (SELECT avg(w) FROM b)")
+    changes(s"SELECT x.v, y.n FROM ($chain) x JOIN (SELECT v, count(*) n FROM f GROUP BY v) y ON x.v = y.v")
+    misled("spark.sql.autoBroadcastJoinThreshold" -> "6000", "spark.sql.adaptive.autoBroadcastJoinThreshold" -> "-1") {
+      val sql =
+        "SELECT f.v, a.s, c.s FROM f JOIN f g ON f.v = g.v AND f.t = g.t JOIN a ON f.k1 = a.k JOIN c ON g.k3 = c.k WHERE a.w <= 8 AND c.w = 1"
+      val ran = run(sql)
+      assert(ran.answer == expected(sql))
+      info(
+        s"above a shuffled join: ${if (ran.changed) "changed" else "as planned"}, ${all(ran.plan).count(_.isInstanceOf[ShuffleExchangeLike])} exchanges"
+      )
+    }
+  }
+
+  test("a broadcast that prunes the scan of the probe is taken to be joined already") {
+    val pruned =
+      "SELECT p.v, a.s, b.s, c.s FROM p JOIN b ON p.k2 = b.k JOIN a ON p.k1 = a.k JOIN c ON p.k3 = c.k " +
+        "WHERE a.w <= 8 AND b.w = 1 AND c.w = 1"
+    val ran = misled()(run(pruned))
+    assert(ran.answer == expected(pruned))
+    assert(all(ran.plan).exists(_.toString.contains("dynamicpruning")), ran.plan)
+    info(if (ran.changed) ran.order else s"as planned: ${ran.reasons}")
+  }
+
+  test("nothing changes with an order that is asked for, with hints, exclusions, or where it is off") {
+    stays(chain, DovetailConf.AdaptiveReorder.key -> "false")
+    stays(chain, DovetailConf.Enabled.key         -> "false")
+    stays(chain, "spark.sql.adaptive.enabled"     -> "false")
+    stays(chain, DovetailConf.ExcludeTables.key   -> "c")
+    stays(chain, DovetailConf.Order.key           -> "((f a) c)")
+    stays(chain.replace("SELECT", "SELECT /*+ DOVETAIL_OFF */"))
+    stays(chain.replace("SELECT", "SELECT /*+ DOVETAIL_ORDER('((f a) c)') */"))
+    stays(chain.replace("SELECT", "SELECT /*+ BROADCAST(a) */"))
+    stays(chain, DovetailConf.MinGain.key -> "1.0")
+    misled()(spark.sql(s"DOVETAIL PIN here FOR $chain").collect())
+    try stays(chain)
+    finally { spark.sql("DOVETAIL UNPIN here").collect(); () }
+    changes(chain)
+  }
+
+  test("nothing changes where the estimates are about right, where a column may throw, or when the graph is gone") {
+    val right = stays("SELECT f.v, a.s, c.s FROM f JOIN a ON f.k1 = a.k JOIN c ON f.k3 = c.k WHERE a.k < 90")
+    assert(right.reasons.contains("about the rows that were estimated"), right.groups.map(_.atRun))
+    stays(
+      "SELECT q.d, a.s, c.s FROM (SELECT k1, k3, 10 / v AS d FROM f) q JOIN a ON q.k1 = a.k JOIN c ON q.k3 = c.k WHERE a.w <= 8 AND c.w = 1 AND c.k > 0".replace(
+        "FROM f)",
+        "FROM f WHERE v > 0)"
+      ),
+      "spark.sql.ansi.enabled" -> "true"
+    )
+    misled() {
+      val (execution, trace) = traced(chain)
+      BoundedCache.clearAll()
+      assert(DovetailSuite.answer(execution) == expected(chain))
+      assert(ActualRows(execution.executedPlan, trace.groups).forall(_.atRun.isEmpty))
+    }
+  }
+
+  test("whatever is thrown, or when time is up: Spark's plan, one line, and the reason in explain") {
+    def failing(failure: () => Throwable) = (session: SparkSession) =>
+      new ReorderAtRunTime(session) {
+        override protected def order(plan: LogicalPlan, decision: ChainDecision): LogicalPlan = throw failure()
+      }
+    val excluded = "spark.sql.adaptive.optimizer.excludedRules" -> classOf[ReorderAtRunTime].getName
+    Seq[() => Throwable](
+      () => new RuntimeException("injected"),
+      () => new MatchError("injected"),
+      () => new NoSuchMethodError("injected"),
+      () => new AssertionError("injected"),
+      () => new StackOverflowError("injected")
+    ).foreach { failure =>
+      TestExtensions.atRunTime = Some(failing(failure))
+      try {
+        val (_, lines) = LogCapture("dovetail") {
+          (1 to 2).foreach { _ =>
+            val ran = stays(chain, excluded)
+            assert(ran.reasons.contains("injected"), ran.groups.map(_.atRun))
+          }
+        }
+        assert(lines.count(_.contains("injected")) == 1, lines)
+      } finally TestExtensions.atRunTime = None
+    }
+    // a plan that is not the query's is never used
+    TestExtensions.atRunTime = Some(session =>
+      new ReorderAtRunTime(session) {
+        override protected def order(plan: LogicalPlan, decision: ChainDecision): LogicalPlan = decision.chain.probe
+      }
+    )
+    try assert(stays(chain, excluded).reasons.contains("lost its output"))
+    finally TestExtensions.atRunTime = None
+  }
+
+  /** A chain of joins over [[RandomTables]], with all kinds of joins, conditions that read several tables, and filters. */
+  final private class Chains(random: Random) {
+    private def one[A](values: A*): A      = values(random.nextInt(values.size))
+    private def chance(p: Double): Boolean = random.nextDouble() < p
+    private def filter(r: String)          = one(
+      s"$r.v < ${1 + random.nextInt(9)}",
+      s"$r.k IN (1, 2, ${random.nextInt(6)})",
+      s"$r.g IS NOT NULL",
+      s"$r.s LIKE 'a%'",
+      s"$r.d >= DATE '2020-01-02'"
+    )
+
+    def query(): String = {
+      val visible = mutable.ArrayBuffer("r0")
+      val joins   = (1 to 2 + random.nextInt(4)).map { i =>
+        val r     = s"r$i"
+        val kind  = one("JOIN", "JOIN", "JOIN", "JOIN", "JOIN", "LEFT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
+        val other = if (chance(0.7)) "r0" else one(visible.toSeq: _*)
+        val key   = one("k", "k", "g", "v", "s")
+        val on    = s"$other.$key ${if (chance(0.1)) "<=>" else "="} $r.$key" +
+          (if (chance(0.2)) s" AND ${one(visible.toSeq: _*)}.v <= $r.v" else "") +
+          (if (chance(0.6)) s" AND ${filter(r)}" else "")
+        if (!kind.contains("SEMI") && !kind.contains("ANTI")) visible += r
+        s"$kind ${one(RandomTables.names.take(6) ++ RandomTables.names.take(5): _*)} $r ON $on"
+      }
+      val where = if (chance(0.3)) s" WHERE ${filter("r0")}" else ""
+      val list  = visible.toSeq.map(r => s"$r.${one("k", "v", "s")}").zipWithIndex.map { case (c, i) => s"$c AS c$i" }
+      val from  = s"FROM ${one(RandomTables.names.take(5): _*)} r0 ${joins.mkString(" ")}$where"
+      if (chance(0.3)) s"SELECT count(*), sum(${visible.last}.v) $from" else s"SELECT ${list.mkString(", ")} $from"
+    }
+  }
+
+  private val queries = DovetailSuite.setting("dovetail.test.chains", 240L)
+  private val seed    = DovetailSuite.setting("dovetail.test.seed", 20264L)
+
+  /** Of the queries, this share at least has to get another order at run time. */
+  private val ChangedShare = 0.1
+
+  test("generated chains: same rows, and the orders do change") {
+    val random   = new Random(seed)
+    var changed  = 0
+    val failures = mutable.ArrayBuffer.empty[String]
+    withTables(RandomTables.names: _*) {
+      RandomTables.create(spark, random)
+      (0L until queries).foreach { i =>
+        val own = new Random(seed + i)
+        if (i % 4 == 0) RandomTables.misinform(spark, own)
+        val sql = new Chains(own).query()
+        misled(DovetailConf.MinGain.key -> "0", "spark.sql.shuffle.partitions" -> "1") {
+          val found = run(sql)
+          if (found.changed) changed += 1
+          if (found.answer != expected(sql)) failures += s"$sql\n${found.plan}"
+        }
+      }
+    }
+    info(s"$queries queries, seed $seed: $changed changed at run time (${100 * changed / queries} %)")
+    assert(failures.isEmpty, failures.take(5).mkString(s"${failures.size} of $queries differ:\n", "\n\n", ""))
+    assert(changed >= ChangedShare * queries, "too few orders changed for this test to mean anything")
+  }
+}
