@@ -23,7 +23,8 @@ final class OrderChoice(planner: Planner, steering: Steering) {
       val (outcome, note) =
         Trace.timed("search")(new MeasuredOrders(ready, search).choose(search.run(group.shape)))
       val gain = Decision.gain(outcome)
-      Decision(outcome, taken = gain > 0.0 && gain >= planner.minGain, all ++ note, None)
+      val forced = planner.reducesAlways && outcome.best.reducers.nonEmpty
+      Decision(outcome, taken = forced || (gain > 0.0 && gain >= planner.minGain), all ++ note, None)
     }
   }
 
