@@ -52,8 +52,9 @@ final class ReducedSearch(
   /** Those that pay, the best first. */
   private def all(now: Priced, left: Vector[Reducer]): Vector[(Reducer, Priced)] = {
     val searches = exact.exists(_ * left.size <= MostPairs)
-    val found    = left.takeWhile(_ => budget.timeLeft).flatMap(r => priced(now, r, searches).filter(p => pays(now, p._2, r)))
-      .sortBy(_._2.cost)
+    val found    =
+      left.takeWhile(_ => budget.timeLeft).flatMap(r => priced(now, r, searches).filter(p => pays(now, p._2, r)))
+        .sortBy(_._2.cost)
     // of those that were compared on one order, only the best is worth a search
     if (searches) found else found.headOption.map { case (r, p) => r -> searched(p) }.toVector ++ found.drop(1)
   }
@@ -66,7 +67,7 @@ final class ReducedSearch(
 
   private def priced(now: Priced, r: Reducer, again: Boolean): Option[(Reducer, Priced)] = {
     val more = sizer.reducing(now.sizer.reducers :+ r)
-    val plan  = Fragments.priced(shapeOf(now.plan, now.plan.best), new Fragments(graph, more, costs))
+    val plan = Fragments.priced(shapeOf(now.plan, now.plan.best), new Fragments(graph, more, costs))
     plan.map(p => r -> (if (again) searched(Priced(p.plan, more)) else Priced(p.plan, more)))
   }
 

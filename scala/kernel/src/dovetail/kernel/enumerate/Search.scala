@@ -53,14 +53,14 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
         val (plan, name, n, said) = approximate(written, tried, why)
         (plan, None, name, n, said)
     }
-    val best   = if (original.cost(original.best) <= found.cost(found.best) * Search.Tie) original else found
+    val best    = if (original.cost(original.best) <= found.cost(found.best) * Search.Tie) original else found
     val reduced = reducers(found, if (algorithm == Search.Exact) Some(pairs) else None)
       .filter { case (plan, _) => rules.forced || plan.cost(plan.best) < best.cost(best.best) }
     val chosen = reduced match {
       case Some((plan, by)) => JoinTree.fromPlan(plan, plan.best, by, costs)
       case None             => tree(best, if (best eq original) asWritten else costs)
     }
-    val asIs   = tree(original, asWritten)
+    val asIs = tree(original, asWritten)
 
     def next = {
       val others = (Vector(found) ++ second).filterNot(_ eq best).map(tree(_, costs)) :+ asIs

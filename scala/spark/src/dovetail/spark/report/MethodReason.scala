@@ -67,7 +67,7 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
   ): (Side, Side) = {
     def side(word: String, tree: JoinTree, input: Input) = tree match {
       case l: JoinTree.Leaf => Side(graph.relations(l.relation).name, Some(l.relation), input)
-      case _                      => Side(step(tree).getOrElse(s"the $word side"), None, input)
+      case _                => Side(step(tree).getOrElse(s"the $word side"), None, input)
     }
     (side("left", join.left, choice.left), side("right", join.right, choice.right))
   }

@@ -84,6 +84,14 @@ object ReportJson {
       j.runnerUp.foreach { case (method, c) => n.putObject("runner_up").put("method", method).put("cost", c) }
       j.actual.foreach { rows => n.put("actual_rows", rows).put("q_error", QError(j.rows.value, rows.toDouble)) }
     }
+    if (t.reducers.nonEmpty) {
+      val reducers = o.putArray("reducers")
+      t.reducers.foreach { r =>
+        val n = reducers.addObject().put("relation", r.input).put("condition", r.on).put("kept", r.kept)
+        strings(n.putArray("by"), r.by)
+        r.actual.foreach(n.put("actual_kept", _))
+      }
+    }
     o
   }
 

@@ -137,15 +137,20 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
         Vector(bounds(j.rows, verbose), j.rows.source.name, j.method, percent(j.cost.total, t.cost.total)) ++
         (if (verbose) Vector(absolute(j.cost.total)) else Vector.empty)
     }
-    val table = columns(head, steps, Set("#", "rows", "actual", "off by", "share", "cost"))
-    val left  = Width - table.map(_.length).foldLeft(0)(_ max _) - 2
-    if (t.joins.isEmpty) Vector(title)
-    else if (left < NarrowestCondition) title +: table
+    val table   = columns(head, steps, Set("#", "rows", "actual", "off by", "share", "cost"))
+    val left    = Width - table.map(_.length).foldLeft(0)(_ max _) - 2
+    val filters = t.reducers.flatMap(r => wrapped(s"    ${reduced(r)}", "      "))
+    if (t.joins.isEmpty) title +: filters
+    else if (left < NarrowestCondition) (title +: table) ++ filters
     else
-      title +: table.zip("on" +: t.joins.map(j => cut(j.condition, left))).map { case (line, on) =>
+      (title +: table.zip("on" +: t.joins.map(j => cut(j.condition, left))).map { case (line, on) =>
         trimmed(s"${line.padTo(Width - left, ' ')}$on")
-      }
+      }) ++ filters
   }
+
+  private def reduced(r: ReducerReport): String =
+    s"${r.input} reduced by ${r.by.mkString(", ")} (Bloom filter on ${r.on}), keeps about ${percent(r.kept, 1.0)}" +
+      r.actual.fold("")(a => s"; it kept ${percent(a, 1.0)}")
 
   private def step(j: JoinReport): String = j.inputs.mkString(if (j.kind == "inner") " join " else s" ${j.kind} join ")
 
