@@ -61,7 +61,7 @@ class ReducerSuite extends DovetailSuite with BeforeAndAfterAll {
     )
     forced(assert(optimized(s"SELECT s.id $three WHERE d.month = 3").collect { case f: Filter =>
       f.condition.exists(_.isInstanceOf[BloomFilterMightContain]) && f.child.isInstanceOf[LogicalRelation]
-    }.count(identity) == 4))
+    }.count(identity) == 3))
   }
 
   test("an empty source of keys, and a join of all NULLs") {
@@ -85,7 +85,8 @@ class ReducerSuite extends DovetailSuite with BeforeAndAfterAll {
     reduces(on("s.price = r.price"), "sold.price", "returned.price", "sold.day", "day.day")
     reduces(on("s.ratio = r.ratio"), "sold.day", "day.day")
     reduces(on("s.price = r.item"), "sold.day", "day.day")
-    reduces(on("s.item + 1 = r.item - 1"), "sold.day", "day.day")
+    // a sum may overflow: its input is not read twice
+    reduces(on("s.item + 1 = r.item - 1"), "sold.day")
   }
 
   test("a side that an outer, anti or semi join closes is left alone; the other one is not") {
@@ -111,7 +112,7 @@ class ReducerSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("what may fail or differs from run to run is not read a second time, yet may be reduced") {
     spark.udf.register("plus", (x: Long) => x + 1L)
-    for (c <- Seq("100 / (r.id + 1) > 0.5 AND CAST(r.code AS INT) IS NULL", "plus(r.id) > 3", "rand(1) < 2"))
+    for (c <- Seq("100 / (r.id + 1) > 0.5 AND CAST(r.code AS INT) IS NULL", "plus(r.id) > 3", "rand(1) < 0.5"))
       withConf("spark.sql.ansi.enabled" -> "true")(forced {
         val sql =
           s"SELECT s.id FROM sold s JOIN (SELECT * FROM returned r WHERE $c) r ON s.item = r.item JOIN day d ON " +
