@@ -108,7 +108,7 @@ class Config(ConfigBase):
     exact_pairs: int = 300000
     min_gain: float = 0.1
     reorder_semi_joins: bool = True
-    reducers_enabled: bool = True
+    reducers_enabled: bool = False
     reducers_always: bool = False
     reorder_order: str = ""
     broadcast_enabled: bool = True
@@ -138,7 +138,7 @@ class Config(ConfigBase):
         Setting("exact_pairs", "spark.dovetail.reorder.exactPairs", "int", 300000, low=0),
         Setting("min_gain", "spark.dovetail.reorder.minGain", "float", 0.1, low=0.0, high=1.0),
         Setting("reorder_semi_joins", "spark.dovetail.reorder.semiJoins", "bool", True),
-        Setting("reducers_enabled", "spark.dovetail.reducers.enabled", "bool", True),
+        Setting("reducers_enabled", "spark.dovetail.reducers.enabled", "bool", False),
         Setting("reducers_always", "spark.dovetail.reducers.always", "bool", False),
         Setting("reorder_order", "spark.dovetail.reorder.order", "str", ""),
         Setting("broadcast_enabled", "spark.dovetail.broadcast.enabled", "bool", True),

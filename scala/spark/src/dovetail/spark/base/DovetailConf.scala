@@ -153,7 +153,7 @@ object DovetailConf {
 
   val Reducers: Setting[Boolean] = boolean(
     "spark.dovetail.reducers.enabled",
-    true,
+    false,
     "Whether the search may put Bloom filters on inputs, by the keys of other inputs that they are joined with, if " +
       "this saves more than it costs. Rows without a partner are then dropped before they are exchanged and sorted."
   )

@@ -93,7 +93,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   }
 
   /** Inputs are kept small by Bloom filters on their keys, where the costs say so. */
-  def reduces: Boolean = DovetailConf.Reducers.get(conf)
+  def reduces: Boolean = DovetailConf.Reducers.get(conf) || reducesAlways
 
   /** The same, whatever the costs say: for tests. */
   def reducesAlways: Boolean = DovetailConf.ReducersAlways.get(conf)
