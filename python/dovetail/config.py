@@ -55,6 +55,10 @@ class Config(ConfigBase):
         reorder_semi_joins: Whether a grouping that is joined with a small restricted table is computed only for the
             keys of that table, by a semi join below the grouping, if this saves the share of its work that
             spark.dovetail.reorder.minGain requires.
+        reducers_enabled: Whether the search may put Bloom filters on inputs, by the keys of other inputs that they are
+            joined with, if this saves more than it costs. Rows without a partner are then dropped before they are
+            exchanged and sorted.
+        reducers_always: For tests: whether Bloom filters are put on inputs wherever this is legal, whatever they cost.
         reorder_order: A join order for groups with exactly these relations, in the notation of explain: ((a b) c). It
             is taken regardless of its cost, unless outer or semi joins forbid it. For one query, use the SQL hint /*+
             DOVETAIL_ORDER('((a b) c)') */.
@@ -111,6 +115,8 @@ class Config(ConfigBase):
     exact_pairs: int = 300000
     min_gain: float = 0.1
     reorder_semi_joins: bool = True
+    reducers_enabled: bool = False
+    reducers_always: bool = False
     reorder_order: str = ""
     broadcast_enabled: bool = True
     adaptive_shuffled_hash: bool = True
@@ -141,6 +147,8 @@ class Config(ConfigBase):
         Setting("exact_pairs", "spark.dovetail.reorder.exactPairs", "int", 300000, low=0),
         Setting("min_gain", "spark.dovetail.reorder.minGain", "float", 0.1, low=0.0, high=1.0),
         Setting("reorder_semi_joins", "spark.dovetail.reorder.semiJoins", "bool", True),
+        Setting("reducers_enabled", "spark.dovetail.reducers.enabled", "bool", False),
+        Setting("reducers_always", "spark.dovetail.reducers.always", "bool", False),
         Setting("reorder_order", "spark.dovetail.reorder.order", "str", ""),
         Setting("broadcast_enabled", "spark.dovetail.broadcast.enabled", "bool", True),
         Setting("adaptive_shuffled_hash", "spark.dovetail.adaptive.shuffledHash", "bool", True),

@@ -111,12 +111,32 @@ class Join:
 
 
 @dataclass(frozen=True)
+class Reducer:
+    """A Bloom filter on an input.
+
+    Attributes:
+        relation: The input that it keeps rows away from.
+        by: Inputs that its keys come from.
+        condition: The keys of both sides.
+        kept: Share of the rows that pass, as estimated.
+        actual: The same in a run; None is unknown.
+    """
+
+    relation: str
+    by: tuple[str, ...]
+    condition: str
+    kept: float
+    actual: float | None
+
+
+@dataclass(frozen=True)
 class Tree:
-    """A plan of a group: its joins, inputs first, the last one being the root."""
+    """A plan of a group: its joins, inputs first, the last one being the root; and what keeps rows of inputs away."""
 
     order: str
     cost: float | None
     joins: tuple[Join, ...]
+    reducers: tuple[Reducer, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -325,7 +345,17 @@ def _tree(data: object) -> Tree | None:
             inputs.reverse()
         joins.append(_join(join, number, tuple(node for _, node, _ in inputs), relations))
         loose.append((frozenset(relations), number, f"({' '.join(text for _, _, text in inputs)})"))
-    return Tree(order, _number(data.get("cost")), tuple(joins))
+    return Tree(order, _number(data.get("cost")), tuple(joins), tuple(map(_reducer, _items(data.get("reducers")))))
+
+
+def _reducer(data: Mapping[str, Any]) -> Reducer:
+    return Reducer(
+        relation=str(data.get("relation") or "?"),
+        by=_names(data.get("by")),
+        condition=str(data.get("condition") or ""),
+        kept=_number(data.get("kept")) or 0.0,
+        actual=_number(data.get("actual_kept")),
+    )
 
 
 def _join(data: Mapping[str, Any], number: int, inputs: tuple[str | int, ...], relations: tuple[str, ...]) -> Join:

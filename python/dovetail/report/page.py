@@ -10,7 +10,17 @@ from collections.abc import Sequence
 from dovetail.report import error_picture, graph_picture, numbers, tables, tree_picture
 from dovetail.report.markup import tag, text
 from dovetail.report.model import COST_PARTS, Group, Join, Report, Tree
-from dovetail.report.words import NOTHING, advice, at_run_time, lack, other_method, reasons, second_order, step
+from dovetail.report.words import (
+    NOTHING,
+    advice,
+    at_run_time,
+    lack,
+    other_method,
+    reasons,
+    reduced,
+    second_order,
+    step,
+)
 
 # Where a viewer drops the style that hides this: JupyterLab does, and drops drawings, in a notebook that its reader has
 # not run and not trusted.
@@ -150,7 +160,9 @@ def _joins(tree: Tree, title: str) -> str:
     why = [tag("li", text(line)) for line in reasons(tree.joins)]
     told = tag("details", tag("summary", "Why these methods"), tag("ul", *why)) if why else ""
     saved = ", hatched: saved reading of a scan" if any(join.parts.get("scan", 0.0) < 0 for join in tree.joins) else ""
-    return _scroll(table, title) + tag("p", "Parts of the cost: ", " ".join(keys), saved, class_="soft") + told
+    parts = tag("p", "Parts of the cost: ", " ".join(keys), saved, class_="soft")
+    fewer = [tag("li", text(reduced(reducer))) for reducer in tree.reducers]
+    return _scroll(table, title) + parts + (tag("ul", *fewer) if fewer else "") + told
 
 
 def _join(join: Join, tree: Tree, most: float, ran: bool, bounded: bool, second: bool) -> str:

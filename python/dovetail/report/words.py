@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dovetail.report import numbers
-from dovetail.report.model import Alternative, AtRunTime, Join, Missing
+from dovetail.report.model import Alternative, AtRunTime, Join, Missing, Reducer
 
 # Characters up to which an order can be read; beyond, the steps say the same.
 LONGEST_ORDER = 80
@@ -92,3 +92,14 @@ def step(join: Join) -> str:
     """
     word = " join " if join.kind == "inner" else f" {join.kind} join "
     return word.join(f"({node})" if isinstance(node, int) else node for node in join.inputs)
+
+
+def reduced(reducer: Reducer) -> str:
+    """What a Bloom filter does.
+
+    >>> reduced(Reducer("inventory", ("date_dim",), "inventory.day = date_dim.day", 0.03, 0.028))
+    'inventory reduced by date_dim (Bloom filter on inventory.day = date_dim.day), keeps about 3 %; it kept 3 %'
+    """
+    told = f"{reducer.relation} reduced by {', '.join(reducer.by)} (Bloom filter on {reducer.condition})"
+    ran = "" if reducer.actual is None else f"; it kept {numbers.share(reducer.actual, 1.0)}"
+    return f"{told}, keeps about {numbers.share(reducer.kept, 1.0)}{ran}"

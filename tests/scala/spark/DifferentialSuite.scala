@@ -77,6 +77,7 @@ class DifferentialSuite extends DovetailSuite {
       val cbo                  = (random.nextInt(8) == 0).toString
       Seq(
         DovetailConf.MinGain.key               -> "0",
+        DovetailConf.ReducersAlways.key        -> one("true", "false"),
         DovetailConf.CostModel.key             -> one("physical", "physical", "cardWeight"),
         DovetailConf.ExactPairs.key            -> one("300000", "300000", "0"),
         "spark.sql.adaptive.enabled"           -> one("true", "false", "false", "false"),

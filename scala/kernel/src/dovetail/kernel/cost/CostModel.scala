@@ -21,6 +21,9 @@ trait CostModel {
    */
   def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean): Unit
 
+  /** Of a Bloom filter in front of an input; none: the model does not know such filters, and none is made. */
+  def filter(work: FilterWork): Option[Double]
+
   /** Offers the ways of joining `left` and `right` to `out` by an operator, whose left side `left` is. */
   def join(left: SubPlan, right: SubPlan, out: SubPlan, operator: OperatorJoin): Unit
 
@@ -44,7 +47,8 @@ final class CardWeightCosts(weight: Double) extends CostModel {
   require(weight >= 0.0 && weight <= 1.0, s"weight $weight is not within 0..1")
   val name = "cardWeight"
 
-  def scan(leaf: SubPlan): Double = 0.0
+  def scan(leaf: SubPlan): Double              = 0.0
+  def filter(work: FilterWork): Option[Double] = None
 
   def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean): Unit =
     out.offer(left.cost(0) + right.cost(0) + own(out), 0L, JoinMethod.Unspecified, left, 0, right, 0, 0.0)

@@ -20,6 +20,8 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
 
   def scan(leaf: SubPlan): Double = if (facts.prunesScans) leaf.pruning.total * scanByte else 0.0
 
+  def filter(work: FilterWork): Option[Double] = Some(work.cost(constants, facts))
+
   def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean): Unit = {
     val repartition = moved(out)
     val output      = outputOf(out)

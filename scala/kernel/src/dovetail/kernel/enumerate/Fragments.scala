@@ -56,3 +56,20 @@ final class Fragments(graph: JoinGraph, sizer: Sizer, costs: CostModel, val conn
   /** The same for two that some plan joins already, be it along an edge or not. */
   def joinAgain(a: Fragment, b: Fragment, out: Fragment): Unit = join(a, b, out, connections.between(a, b).get)
 }
+
+object Fragments {
+
+  /**
+   * The plans of a tree: the cheapest ways to execute exactly these joins. None where operators do not allow one of
+   * them.
+   */
+  def priced(shape: Shape, parts: Fragments): Option[Fragment] = shape match {
+    case Shape.Leaf(r)    => Some(parts.leaf(r))
+    case Shape.Join(l, r) =>
+      for (left <- priced(l, parts); right <- priced(r, parts); step <- parts.connections.between(left, right)) yield {
+        val out = parts.union(left, right)
+        parts.join(left, right, out, step)
+        out
+      }
+  }
+}

@@ -23,16 +23,30 @@ sealed trait JoinTree {
     case _                => Vector.empty
   }
 
+  /** Of all relations. */
+  def reducers: Vector[Reducer] = this match {
+    case j: JoinTree.Join => j.left.reducers ++ j.right.reducers
+    case _                => Vector.empty
+  }
+
   def shape: Shape = this match {
-    case JoinTree.Leaf(r, _, _) => Shape.Leaf(r)
-    case j: JoinTree.Join       => Shape.Join(j.left.shape, j.right.shape)
+    case l: JoinTree.Leaf => Shape.Leaf(l.relation)
+    case j: JoinTree.Join => Shape.Join(j.left.shape, j.right.shape)
   }
 }
 
 object JoinTree {
 
-  /** @param cost of its scan, as far as joins can change it */
-  final case class Leaf(relation: Int, rows: Estimate, cost: Cost = Cost.zero) extends JoinTree {
+  /**
+   * @param cost    of its scan, as far as joins can change it, and of its reducers
+   * @param reducers that keep rows of it away
+   */
+  final case class Leaf(
+      relation: Int,
+      rows: Estimate,
+      cost: Cost = Cost.zero,
+      override val reducers: Vector[Reducer] = Vector.empty
+  ) extends JoinTree {
     val relations: Vector[Int] = Vector(relation)
   }
 
@@ -69,12 +83,16 @@ object JoinTree {
    * write it (of equals, the one with the first relation); other joins keep their sides.
    */
   def fromPlan(plan: SubPlan, i: Int, sizer: Sizer, costs: CostModel): JoinTree =
-    if (plan.relation >= 0) Leaf(plan.relation, sizer.model.estimate(Array(plan.relation)), Cost(scan = plan.cost(i)))
-    else {
+    if (plan.relation >= 0) {
+      val r       = plan.relation
+      val filters = sizer.filters(r, costs)
+      val cost    = Cost(hash = filters, scan = plan.cost(i) - filters)
+      Leaf(r, sizer.estimate(Array(r)), cost, sizer.reducers.filter(_.reduced == r))
+    } else {
       val left  = fromPlan(plan.left(i), plan.leftAlternative(i), sizer, costs)
       val right = fromPlan(plan.right(i), plan.rightAlternative(i), sizer, costs)
       val set   = (left.relations ++ right.relations).toArray
-      val rows  = sizer.model.estimate(set)
+      val rows  = sizer.estimate(set)
       val plain = sizer.model.estimatedRows(set)
       sizer.step(left.relations, right.relations).flatMap(_.operator) match {
         case Some(o) =>

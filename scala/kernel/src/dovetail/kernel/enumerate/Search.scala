@@ -34,8 +34,11 @@ final case class Outcome(
  *
  * @param asWritten prices the written order: what the engine does with it by itself, if that is less than what `costs`
  *                  can have done
+ * @param rules     reducers that plans may have
  */
-final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten: CostModel) {
+final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten: CostModel, rules: ReducerRules) {
+  def this(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten: CostModel) =
+    this(graph, costs, budget, asWritten, ReducerRules.none)
   def this(graph: JoinGraph, costs: CostModel, budget: Budget) = this(graph, costs, budget, costs)
 
   private val model = new CardinalityModel(graph)
@@ -45,14 +48,19 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
     require(written.leaves.sorted == graph.relations.indices.toVector, "the written order names every relation once")
     val original                                = asItIs(written)
     val (found, second, algorithm, pairs, note) = exact() match {
-      case Right(table)       => (table.full, Option(table.second), "dphyp", table.pairs, None)
+      case Right(table)       => (table.full, Option(table.second), Search.Exact, table.pairs, None)
       case Left((tried, why)) =>
         val (plan, name, n, said) = approximate(written, tried, why)
         (plan, None, name, n, said)
     }
-    val best   = if (original.cost(original.best) <= found.cost(found.best) * Search.Tie) original else found
-    val chosen = tree(best, if (best eq original) asWritten else costs)
-    val asIs   = tree(original, asWritten)
+    val best    = if (original.cost(original.best) <= found.cost(found.best) * Search.Tie) original else found
+    val reduced = reducers(found, if (algorithm == Search.Exact) Some(pairs) else None)
+      .filter { case (plan, _) => rules.forced || plan.cost(plan.best) < best.cost(best.best) }
+    val chosen = reduced match {
+      case Some((plan, by)) => JoinTree.fromPlan(plan, plan.best, by, costs)
+      case None             => tree(best, if (best eq original) asWritten else costs)
+    }
+    val asIs = tree(original, asWritten)
 
     def next = {
       val others = (Vector(found) ++ second).filterNot(_ eq best).map(tree(_, costs)) :+ asIs
@@ -66,12 +74,23 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
    * operators do not allow it.
    */
   def priced(order: Shape, written: Shape): Option[Outcome] =
-    price(order, new Fragments(graph, sizer, costs)).map(p =>
-      Outcome(tree(p.plan, costs), tree(asItIs(written), asWritten), Search.Given, 0L, None)(() => None)
-    )
+    Fragments.priced(order, new Fragments(graph, sizer, costs)).map(_.plan).map { plan =>
+      val best = reducers(plan, None).fold(tree(plan, costs)) { case (p, by) =>
+        JoinTree.fromPlan(p, p.best, by, costs)
+      }
+      Outcome(best, tree(asItIs(written), asWritten), Search.Given, 0L, None)(() => None)
+    }
+
+  /** A plan with the reducers that pay, if there are any. */
+  private def reducers(plan: SubPlan, exact: Option[Long]): Option[(SubPlan, Sizer)] =
+    if (candidates.isEmpty) None
+    else new ReducedSearch(graph, sizer, costs, budget.again, exact, rules.forced).improve(plan, candidates)
+
+  private lazy val candidates: Vector[Reducer] =
+    if (rules.reducible.isEmpty || graph.size < 2) Vector.empty else new ReducerCandidates(graph, rules).all
 
   private def asItIs(written: Shape): SubPlan =
-    price(written, new Fragments(graph, sizer, asWritten)).map(_.plan).getOrElse(
+    Fragments.priced(written, new Fragments(graph, sizer, asWritten)).map(_.plan).getOrElse(
       throw new IllegalArgumentException(
         s"the written order has joins that the graph's operators do not allow: $written is not its tree"
       )
@@ -114,7 +133,7 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
     val time   = budget.again
     val goo    = new Greedy(graph, sizer, costs, time)
     val greedy = goo.run()
-    val start  = greedy.orElse(price(written, parts).map(_.plan)).getOrElse(asItIs(written))
+    val start  = greedy.orElse(Fragments.priced(written, parts).map(_.plan)).getOrElse(asItIs(written))
     val linear = new LinearizedDp(parts, meter).improve(start)
     val found  = new IterativeDp(parts, meter, IterativeDp.Rounds).improve(linear)
     val name = (if (linear ne start) "lindp" else if (greedy.isDefined) "goo" else "written") + (if (found eq linear) ""
@@ -125,23 +144,12 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
     else Some(s"improving the ${if (greedy.isDefined) "greedy" else "written"} plan ran out of time")
     (found, name, tried + goo.pairs + meter.pairs, Some((Seq(why) ++ noGreedy ++ notImproved).mkString("; ")))
   }
-
-  /**
-   * The plans of a tree: the cheapest ways to execute exactly these joins. None where operators do not allow one of
-   * them.
-   */
-  private def price(shape: Shape, parts: Fragments): Option[Fragment] = shape match {
-    case Shape.Leaf(r)    => Some(parts.leaf(r))
-    case Shape.Join(l, r) =>
-      for (left <- price(l, parts); right <- price(r, parts); step <- parts.connections.between(left, right)) yield {
-        val out = parts.union(left, right)
-        parts.join(left, right, out, step)
-        out
-      }
-  }
 }
 
 object Search {
+
+  /** The algorithm of a plan that no other one is cheaper than. */
+  private val Exact = "dphyp"
 
   /** The algorithm of a plan that was given, not searched. */
   val Given = "given"

@@ -4,15 +4,44 @@ import scala.collection.immutable.BitSet
 
 import dovetail.kernel.cost.{BroadcastMemory, CostModel, OperatorJoin, SubPlan}
 import dovetail.kernel.graph.{JoinGraph, JoinKind, RelSet, Step, WideSet, Words}
-import dovetail.kernel.profile.{Assumptions, Width}
+import dovetail.kernel.profile.{Assumptions, Estimate, Width}
 import dovetail.kernel.size.CardinalityModel
 
 /**
  * Makes the sized, yet unpriced [[SubPlan]] of a relation or of a join: the one place where a search asks for sizes,
  * keys, and what may be joined.
+ *
+ * @param reducers that keep rows of relations away until the relations are there that the keys come from
  */
-final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
+final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: Vector[Reducer] = Vector.empty) {
   import Sizer._
+
+  /** The same with these reducers. */
+  def reducing(by: Vector[Reducer]): Sizer = new Sizer(graph, model, by)
+
+  /** Share of the rows of a set that reducers leave, without those whose keys' relations are in the set. */
+  private def kept(has: Int => Boolean): Double =
+    if (reducers.isEmpty) 1.0
+    else {
+      val apply = reducers.filter(r => has(r.reduced) && !r.by.exists(has))
+      if (apply.isEmpty) 1.0 else Assumptions.conjunction(apply.map(_.kept))
+    }
+
+  private def kept(n: Int): Double = if (reducers.isEmpty) 1.0 else kept(within(n)(_))
+
+  /** Among the first `n` of the buffer. */
+  private def within(n: Int)(r: Int): Boolean = {
+    var i = 0
+    while (i < n && buffer(i) != r) i += 1
+    i < n
+  }
+
+  /** Rows of the join of these relations, with bounds and source. */
+  def estimate(relations: Array[Int]): Estimate = {
+    val share = kept(relations.contains(_))
+    val plain = model.estimate(relations)
+    if (share >= 1.0) plain else plain.scaled(share)
+  }
 
   private val classMasks: Array[Long] =
     graph.classesOf.map(_.foldLeft(0L)((m, c) => m | SubPlan.classBit(c))).toArray
@@ -29,7 +58,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
 
   def leaf(r: Int, costs: CostModel): SubPlan = {
     val relation = graph.relations(r)
-    val rows     = math.max(relation.profile.rows.value, 1.0)
+    val rows     = math.max(relation.profile.rows.value * kept(_ == r), 1.0)
     val most     = math.max(relation.profile.rows.upper, 1.0)
     val plan     = new SubPlan(
       relation = r,
@@ -43,9 +72,13 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
       selective = keys.selective(Array(r), 1),
       copies = relation.copies
     )
-    plan.offerInput(costs.scan(plan), SubPlan.Unpartitioned)
+    plan.offerInput(costs.scan(plan) + filters(r, costs), SubPlan.Unpartitioned)
     plan
   }
+
+  /** What the reducers of a relation cost. */
+  def filters(r: Int, costs: CostModel): Double =
+    if (reducers.isEmpty) 0.0 else reducers.filter(_.reduced == r).flatMap(x => costs.filter(x.work)).sum
 
   def join(relations: Array[Int]): SubPlan = {
     System.arraycopy(relations, 0, buffer, 0, relations.length); joinOf(relations.length)
@@ -62,6 +95,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
 
   private def joinOf(n: Int): SubPlan = {
     val size   = model.sizeOf(buffer, n)
+    val rows   = if (reducers.isEmpty) size.rows else math.max(1.0, size.rows * kept(n))
     val most   = size.cautious
     val output = outputColumns(n)
     var width  = Assumptions.RowOverhead + output.flags * Assumptions.FlagBytes
@@ -76,8 +110,8 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel) {
     }
     new SubPlan(
       relation = SubPlan.NoRelation,
-      rows = size.rows,
-      bytes = size.rows * width,
+      rows = rows,
+      bytes = rows * width,
       classes = mask,
       broadcast = false,
       cautious = BroadcastMemory(most, bytes),

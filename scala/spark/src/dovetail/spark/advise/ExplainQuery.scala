@@ -8,6 +8,7 @@ import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.HintedJoins
 import org.apache.spark.sql.dovetail.log.QueryLog
 import org.apache.spark.sql.dovetail.report.{
+  ActualReducers,
   ActualRows,
   ExecutedRun,
   ExecutedStep,
@@ -61,7 +62,7 @@ object ExplainQuery {
       val steps = FailOpen("reading the metrics of a run", (_: String) => Vector.empty[ExecutedStep])(
         ExecutedSteps(plan, informed)
       )
-      val counted = ActualRows(plan, informed)
+      val counted = ActualReducers(plan, ActualRows(plan, informed))
       report(session, format, counted, trace.millis, notes(trace), Some(ExecutedRun(ran, steps)))
     }
   }

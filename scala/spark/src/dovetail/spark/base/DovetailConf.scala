@@ -151,6 +151,19 @@ object DovetailConf {
       "requires."
   )
 
+  val Reducers: Setting[Boolean] = boolean(
+    "spark.dovetail.reducers.enabled",
+    false,
+    "Whether the search may put Bloom filters on inputs, by the keys of other inputs that they are joined with, if " +
+      "this saves more than it costs. Rows without a partner are then dropped before they are exchanged and sorted."
+  )
+
+  val ReducersAlways: Setting[Boolean] = boolean(
+    "spark.dovetail.reducers.always",
+    false,
+    "For tests: whether Bloom filters are put on inputs wherever this is legal, whatever they cost."
+  )
+
   val BroadcastEnabled: Setting[Boolean] = boolean(
     "spark.dovetail.broadcast.enabled",
     true,
@@ -280,6 +293,8 @@ object DovetailConf {
     ExactPairs,
     MinGain,
     SemiJoins,
+    Reducers,
+    ReducersAlways,
     Order,
     BroadcastEnabled,
     AdaptiveHash,

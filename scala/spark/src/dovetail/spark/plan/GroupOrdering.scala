@@ -85,7 +85,8 @@ final class GroupOrdering(
       case None =>
         val ready = Trace.timed("estimate")(preparation(group, optimized, predicates, reduced))
         PlanningTime.check()
-        val search       = new Search(ready.graph, planner.costs, planner.budget(share), planner.costsAsWritten)
+        val rules        = ReducerFilters.rules(ready, planner)
+        val search       = new Search(ready.graph, planner.costs, planner.budget(share), planner.costsAsWritten, rules)
         val written      = WrittenOrder(group, optimized, planner.marksKeptGroups)
         val chosen       = choice(ready, search, notes ++ ready.known.note)
         lazy val another = ready.rebuild(chosen.outcome.best)
@@ -129,7 +130,8 @@ final class GroupOrdering(
     else {
       val tree    = if (decision.taken) decision.outcome.best else decision.outcome.original
       val planned = ready.estimated.relations.map(_.profile.rows.value)
-      report.copy(identity = RunRecorder.identity(ready.group, ready.historyForms.value, tree, planned, reduced))
+      val fewer   = reduced ++ tree.reducers.map(_.reduced)
+      report.copy(identity = RunRecorder.identity(ready.group, ready.historyForms.value, tree, planned, fewer))
     }
   }
 

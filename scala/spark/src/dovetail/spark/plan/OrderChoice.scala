@@ -22,8 +22,9 @@ final class OrderChoice(planner: Planner, steering: Steering) {
     }.getOrElse {
       val (outcome, note) =
         Trace.timed("search")(new MeasuredOrders(ready, search).choose(search.run(group.shape)))
-      val gain = Decision.gain(outcome)
-      Decision(outcome, taken = gain > 0.0 && gain >= planner.minGain, all ++ note, None)
+      val gain   = Decision.gain(outcome)
+      val forced = planner.reducesAlways && outcome.best.reducers.nonEmpty
+      Decision(outcome, taken = forced || (gain > 0.0 && gain >= planner.minGain), all ++ note, None)
     }
   }
 

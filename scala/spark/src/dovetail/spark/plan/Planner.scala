@@ -95,6 +95,15 @@ final class Planner(conf: SQLConf, session: SparkSession) {
     gain > 0.0 && gain >= minGain
   }
 
+  /** Inputs are kept small by Bloom filters on their keys, where the costs say so. */
+  def reduces: Boolean = DovetailConf.Reducers.get(conf) || reducesAlways
+
+  /** The same, whatever the costs say: for tests. */
+  def reducesAlways: Boolean = DovetailConf.ReducersAlways.get(conf)
+
+  /** Scans of partitioned tables skip what a broadcast has no keys of. */
+  def prunesScans: Boolean = facts.prunesScans
+
   // for both cost models, where there is anything physical to price
   private lazy val constants = ClusterCosts(session, conf)
   private lazy val memory    = new TaskMemory(context, conf)

@@ -14,7 +14,7 @@ import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
 /**
  * Join tree → logical plan: each predicate at the lowest join that has all it needs, one equality per equivalence class
  * and join (a written one where there is one, else an implied one), the mark on every join, and the group's output
- * unchanged. Joins that are not inner keep their condition whole; what is applied where they join becomes a filter
+ * unchanged, and reducers ([[ReducerFilters]]) on the inputs. Joins that are not inner keep their condition whole; what is applied where they join becomes a filter
  * above them.
  *
  * The predicates of a class that are left out are implied: within each input the members of the class are equal already
@@ -31,23 +31,35 @@ final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicate
   /** The plan of a search's result, with its broadcasts. */
   def apply(tree: JoinTree): LogicalPlan = {
     val methods = tree.joins.map(j => j.relations.toSet -> j.method).toMap
-    rebuilt(tree.shape, relations => methods.get(relations).flatMap(JoinChoice.side))
+    val filters = new ReducerFilters(leaves, predicates, links)(tree.reducers)
+    val inputs  = leaves.indices.toVector.map(i =>
+      filters.getOrElse(i, Vector.empty).foldLeft(leaves(i))((input, filter) => Filter(filter, input))
+    )
+    rebuilt(tree.shape, inputs, relations => methods.get(relations).flatMap(JoinChoice.side))
   }
 
   /** The plan of a bare order. */
-  def apply(shape: Shape): LogicalPlan = rebuilt(shape, _ => None)
+  def apply(shape: Shape): LogicalPlan = rebuilt(shape, leaves, _ => None)
 
-  private def rebuilt(shape: Shape, broadcast: Set[Int] => Option[BuildSide]): LogicalPlan = {
-    val joined   = build(shape, broadcast)
+  private def rebuilt(
+      shape: Shape,
+      inputs: Vector[LogicalPlan],
+      broadcast: Set[Int] => Option[BuildSide]
+  ): LogicalPlan = {
+    val joined   = build(shape, inputs, broadcast)
     val filtered = predicates.constant.map(_.expression).reduceOption(And(_, _)).fold(joined)(Filter(_, joined))
     if (filtered.output == group.top.output) filtered else Project(group.top.output, filtered)
   }
 
-  private def build(shape: Shape, broadcast: Set[Int] => Option[BuildSide]): LogicalPlan = shape match {
-    case Shape.Leaf(r)    => leaves(r)
+  private def build(
+      shape: Shape,
+      inputs: Vector[LogicalPlan],
+      broadcast: Set[Int] => Option[BuildSide]
+  ): LogicalPlan = shape match {
+    case Shape.Leaf(r)    => inputs(r)
     case Shape.Join(l, r) =>
       val (left, right) = (l.leaves.toSet, r.leaves.toSet)
-      val (a, b)        = (build(l, broadcast), build(r, broadcast))
+      val (a, b)        = (build(l, inputs, broadcast), build(r, inputs, broadcast))
       val step          = if (graph.operators.isEmpty) Step.Inner
       else graph.joinable.between(WideSet(graph.size, l.leaves), WideSet(graph.size, r.leaves)).get
       val swapped = step.operator.isEmpty && starts.swaps(l, r)

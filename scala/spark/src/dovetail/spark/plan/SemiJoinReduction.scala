@@ -2,19 +2,14 @@ package org.apache.spark.sql.dovetail.plan
 
 import dovetail.kernel.cost.GroupReduction
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
-import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeMap, EqualTo, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.catalyst.plans.LeftSemi
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, SubqueryCopies}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
-import org.apache.spark.sql.execution.columnar.InMemoryRelation
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
-import org.apache.spark.sql.types._
 
 /**
  * Semi-join reduction of groupings. Where `SELECT k, avg(x) … GROUP BY k` is joined by k with a small, restricted
@@ -66,13 +61,13 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
   ): Option[Reduction] =
     (mine, its) match {
       case (column: Attribute, partner: Attribute)
-          if comparable(column.dataType) && column.dataType == partner.dataType =>
+          if RereadInput.isKey(column.dataType) && column.dataType == partner.dataType =>
         for {
           (aggregate, key) <- grouping(leaves(leaf), column)
           table = leaves(other)
           if leaves(leaf).deterministic && !hasRepeated(
             aggregate
-          ) && table.outputSet.contains(partner) && readableTwice(table) &&
+          ) && table.outputSet.contains(partner) && RereadInput(table) &&
             !reducedBefore(aggregate, key, table)
           profile = statistics(table)
           columns = table.output.map(_.exprId.id)
@@ -169,29 +164,6 @@ object SemiJoinReduction {
       case a: Attribute           => a
       case Alias(a: Attribute, _) => a
     }
-
-  /** Equality of such values is the same for a grouping as for a join: no collations, no NaN. */
-  private def comparable(t: DataType): Boolean = t match {
-    case _: IntegralType | _: DecimalType | DateType | TimestampType | TimestampNTZType => true
-    case s: StringType                                                                  => s == StringType
-    case _                                                                              => false
-  }
-
-  /**
-   * Rows of one table, by predicates: the same each time that they are read. Not what a program makes, nor another
-   * system's table; nor what fails where it is computed for all rows, as a broadcast does.
-   */
-  private def readableTwice(plan: LogicalPlan): Boolean =
-    plan.deterministic && !plan.containsPattern(PLAN_EXPRESSION) && ofTable(plan) && !SparedInputs.mayFail(plan)
-
-  private def ofTable(plan: LogicalPlan): Boolean = plan match {
-    case whole if SubqueryCopies.isWhole(whole)                        => false
-    case Project(_, child)                                             => ofTable(child)
-    case Filter(_, child)                                              => ofTable(child)
-    case r: LogicalRelation                                            => r.relation.isInstanceOf[HadoopFsRelation]
-    case _: HiveTableRelation | _: InMemoryRelation | _: LocalRelation => true
-    case _                                                             => false
-  }
 
   /** The same rows in columns of other names, and these names. */
   private def copied(plan: LogicalPlan): (LogicalPlan, AttributeMap[Attribute]) = plan match {

@@ -42,7 +42,7 @@ final class Conditions {
     case l: Like          => C.Matches(id(l.left))
     case l: RLike         => C.Matches(id(l.left))
     // a copy of a join's filter: the join counts it
-    case _: DynamicPruning                                     => C.Constant(keeps = true)
+    case _: DynamicPruning | _: BloomFilterMightContain        => C.Constant(keeps = true)
     case b if b.dataType == BooleanType && column(b).isDefined => C.Equals(column(b).get, Some(1.0))
     case other                                                 => C.Opaque(other.sql)
   }

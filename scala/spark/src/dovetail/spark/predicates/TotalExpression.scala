@@ -40,7 +40,9 @@ object TotalExpression {
     case _: In | _: InSet                                                          => true
     case _: IsNull | _: IsNotNull | _: IsNaN | _: AtLeastNNonNulls                 => true
     case l: Like                                                                   => likes(l)
-    case _                                                                         => false
+    // of a filter that a subquery makes before any row
+    case _: BloomFilterMightContain => true
+    case _                          => false
   }
 
   private def text(e: Expression): Boolean = e match {

@@ -66,8 +66,8 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
       step: JoinTree => Option[String]
   ): (Side, Side) = {
     def side(word: String, tree: JoinTree, input: Input) = tree match {
-      case JoinTree.Leaf(r, _, _) => Side(graph.relations(r).name, Some(r), input)
-      case _                      => Side(step(tree).getOrElse(s"the $word side"), None, input)
+      case l: JoinTree.Leaf => Side(graph.relations(l.relation).name, Some(l.relation), input)
+      case _                => Side(step(tree).getOrElse(s"the $word side"), None, input)
     }
     (side("left", join.left, choice.left), side("right", join.right, choice.right))
   }

@@ -82,6 +82,14 @@ object ReportJson {
   private def tree(t: TreeReport): ObjectNode = {
     val o = nodes.objectNode().put("order", t.order).put("cost", t.cost.total)
     joins(o.putArray("joins"), t.joins)
+    if (t.reducers.nonEmpty) {
+      val reducers = o.putArray("reducers")
+      t.reducers.foreach { r =>
+        val n = reducers.addObject().put("relation", r.input).put("condition", r.on).put("kept", r.kept)
+        strings(n.putArray("by"), r.by)
+        r.actual.foreach(n.put("actual_kept", _))
+      }
+    }
     o
   }
 

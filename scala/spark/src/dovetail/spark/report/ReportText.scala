@@ -137,7 +137,8 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
 
   private def tree(label: String, t: TreeReport, whole: Double): Vector[String] = {
     val order = if (t.order.length <= LongestOrder) t.order else s"${t.joins.size} joins"
-    s"  $label  $order  cost ${price(t.cost.total, whole)}" +: steps(t.joins, t.cost.total)
+    (s"  $label  $order  cost ${price(t.cost.total, whole)}" +: steps(t.joins, t.cost.total)) ++
+      t.reducers.flatMap(r => wrapped(s"    ${reduced(r)}", "      "))
   }
 
   private def steps(joins: Vector[JoinReport], whole: Double): Vector[String] = {
@@ -172,6 +173,10 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
       (s"  at run time  ${short(order)}" +: steps(o.joins, o.joins.map(_.cost.total).sum)) ++
         wrapped(s"    in place of ${o.planned.fold("")(short)}: ${o.reason}", "      ")
   }
+
+  private def reduced(r: ReducerReport): String =
+    s"${r.input} reduced by ${r.by.mkString(", ")} (Bloom filter on ${r.on}), keeps about ${percent(r.kept, 1.0)}" +
+      r.actual.fold("")(a => s"; it kept ${percent(a, 1.0)}")
 
   private def step(j: JoinReport): String = j.inputs.mkString(if (j.kind == "inner") " join " else s" ${j.kind} join ")
 

@@ -147,7 +147,14 @@ final case class RelationReport(
     actual: Option[Long] = None
 )
 final case class EdgeReport(relations: Vector[String], condition: String)
-final case class TreeReport(order: String, cost: Cost, joins: Vector[JoinReport])
+
+/** @param reducers what keeps rows of inputs away */
+final case class TreeReport(
+    order: String,
+    cost: Cost,
+    joins: Vector[JoinReport],
+    reducers: Vector[ReducerReport] = Vector.empty
+)
 
 /**
  * @param inputs   the left and the right one: a relation, or the number of an earlier join in brackets
@@ -212,6 +219,8 @@ object GroupReport {
       else if (decision.asked.isDefined && decision.gain < 0.0)
         f"${decision.asked.get}; its estimated cost is ${1.0 - decision.gain}%.1f times that of the written order"
       else if (decision.asked.isDefined) s"${decision.asked.get}; it saves $percent of the estimated cost"
+      else if (taken && sameOrder && outcome.best.reducers.nonEmpty)
+        s"the written order with Bloom filters saves $percent of the estimated cost"
       else if (taken && sameOrder) s"the written order with other broadcasts saves $percent of the estimated cost"
       else if (taken) s"saves $percent of the estimated cost"
       else if (sameOrder) "the written order is the best one found"
@@ -271,7 +280,7 @@ object GroupReport {
       )
       reasons.fold(plain)(_.explained(j, plain, side => number.get(side.relations).map(n => s"step $n")))
     }
-    TreeReport(order(graph, as.getOrElse(t.shape)), t.cost, joins)
+    TreeReport(order(graph, as.getOrElse(t.shape)), t.cost, joins, t.reducers.map(ReducerReport(graph, _)))
   }
 
   /** What stands to the left in the joins of an order. */

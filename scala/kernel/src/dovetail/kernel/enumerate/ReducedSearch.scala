@@ -1,0 +1,107 @@
+package dovetail.kernel.enumerate
+
+import dovetail.kernel.cost.{CostModel, SubPlan}
+import dovetail.kernel.graph.{Hypergraph, JoinGraph}
+
+/**
+ * Adds reducers to a plan, one at a time, as long as each of them pays.
+ *
+ * A reducer is a choice of the search: with it all sets between the reduced relation and the source of its keys have
+ * fewer rows, so another order may be the best one. The plan table has one entry per set of relations, and with a set of
+ * reducers given every set has one size. So a table is made per set of reducers: exact for that set, while the sets of
+ * reducers are climbed greedily (the best one, then the best one beside it, …). Tables that hold plans with and without
+ * each reducer side by side (Zeyl et al., "Including Bloom filters in bottom-up optimization", SIGMOD 2025) would be
+ * exact in this as well, but grow by a power of two for each reducer.
+ *
+ * Where so many tables would take too long, reducers are compared on the order at hand, and the order is searched again
+ * once one is chosen.
+ *
+ * @param exact pairs of the exact search, where there was one
+ */
+final class ReducedSearch(
+    graph: JoinGraph,
+    sizer: Sizer,
+    costs: CostModel,
+    budget: Budget,
+    exact: Option[Long],
+    forced: Boolean
+) {
+  import ReducedSearch._
+
+  /** The plan with the reducers that pay, and what sizes it; none if there is none. */
+  def improve(start: SubPlan, candidates: Vector[Reducer]): Option[(SubPlan, Sizer)] = {
+    var now  = Priced(start, sizer)
+    var left = if (forced) candidates.take(MostForced) else candidates.filter(r => costs.filter(r.work).isDefined)
+    var open = true
+    while (open && left.nonEmpty && now.sizer.reducers.size < (if (forced) MostForced else Most) && budget.timeLeft) {
+      val tried = if (forced) left.take(1).flatMap(priced(now, _, again = false)) else all(now, left)
+      // a reducer that does not pay by itself hardly does beside another one
+      left = tried.map(_._1)
+      tried.headOption match {
+        case None              => open = false
+        case Some((r, better)) => now = better; left = left.filterNot(same(_, r))
+      }
+      if (forced) left = candidates.take(MostForced).filterNot(c => now.sizer.reducers.exists(same(_, c)))
+    }
+    if (now.sizer.reducers.isEmpty) None else Some((now.plan, now.sizer))
+  }
+
+  /** One filter per relation and class: a second one by the same key would drop what the first one does. */
+  private def same(a: Reducer, b: Reducer) = a.reduced == b.reduced && a.equivalence == b.equivalence
+
+  /** Those that pay, the best first. */
+  private def all(now: Priced, left: Vector[Reducer]): Vector[(Reducer, Priced)] = {
+    val searches = exact.exists(_ * left.size <= MostPairs)
+    val found    =
+      left.takeWhile(_ => budget.timeLeft).flatMap(r => priced(now, r, searches).filter(p => pays(now, p._2, r)))
+        .sortBy(_._2.cost)
+    // of those that were compared on one order, only the best is worth a search
+    if (searches) found else found.headOption.map { case (r, p) => r -> searched(p) }.toVector ++ found.drop(1)
+  }
+
+  /** It saves twice what it costs, and a part of the whole that an estimate can tell. */
+  private def pays(before: Priced, after: Priced, r: Reducer): Boolean = {
+    val saved = before.cost - after.cost
+    saved >= before.cost * LeastGain && saved >= costs.filter(r.work).getOrElse(Double.PositiveInfinity)
+  }
+
+  private def priced(now: Priced, r: Reducer, again: Boolean): Option[(Reducer, Priced)] = {
+    val more = sizer.reducing(now.sizer.reducers :+ r)
+    val plan = Fragments.priced(shapeOf(now.plan, now.plan.best), new Fragments(graph, more, costs))
+    plan.map(p => r -> (if (again) searched(Priced(p.plan, more)) else Priced(p.plan, more)))
+  }
+
+  /** The cheapest order with the same reducers, as far as an exact search finds one in time. */
+  private def searched(p: Priced): Priced =
+    if (exact.isEmpty) p
+    else {
+      val table = new PlanTable(graph.size, p.sizer, costs, budget)
+      val full  = if (new Dphyp(edges, table).run()) Option(table.full) else None
+      full.map(Priced(_, p.sizer)).filter(_.cost < p.cost).getOrElse(p)
+    }
+
+  private lazy val edges = Hypergraph(graph)
+
+  private def shapeOf(p: SubPlan, i: Int): Shape =
+    if (p.relation >= 0) Shape.Leaf(p.relation)
+    else Shape.Join(shapeOf(p.left(i), p.leftAlternative(i)), shapeOf(p.right(i), p.rightAlternative(i)))
+}
+
+private object ReducedSearch {
+
+  final case class Priced(plan: SubPlan, sizer: Sizer) {
+    def cost: Double = plan.cost(plan.best)
+  }
+
+  /** Reducers of one group: each is a job that the query waits for. */
+  val Most = 4
+
+  /** The same where all are taken: for tests. */
+  val MostForced = 6
+
+  /** Share of a plan's cost that a reducer has to save. */
+  val LeastGain = 0.02
+
+  /** Pairs that are worth it to compare reducers by searches: some 20 ms. */
+  val MostPairs = 20000L
+}

@@ -1,0 +1,110 @@
+package org.apache.spark.sql.dovetail.plan
+
+import dovetail.kernel.enumerate.{Reducer, ReducerRules}
+import dovetail.kernel.graph.JoinGraph
+import org.apache.spark.sql.catalyst.dsl.plans._
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.BloomFilterAggregate
+import org.apache.spark.sql.catalyst.optimizer.ColumnPruning
+import org.apache.spark.sql.catalyst.plans.Inner
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.group.{JoinGroup, SubqueryCopies}
+import org.apache.spark.sql.dovetail.predicates.JoinPredicates
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * The reducers of a plan as Spark's own expressions, as its rule `InjectRuntimeFilter` makes them: a filter on the
+ * reduced input, `might_contain(filter, xxhash64(key))`, whose Bloom filter is a scalar subquery over the inputs that
+ * the keys come from. Spark runs the subquery before the input's stage, and its own rule leaves a key alone that has
+ * such a filter. Spark pushes the filter down to the scan after its own rule for runtime filters, which comes after
+ * ours.
+ *
+ * The subquery reads the same inputs under the same names, as Spark's does: so exchanges and subqueries that are the
+ * same are found to be the same. NULL keys need no care: whether a row with a NULL key passes or not, its join drops it.
+ *
+ * @param links the equalities between two sets of inputs
+ */
+final class ReducerFilters(
+    leaves: Vector[LogicalPlan],
+    predicates: JoinPredicates,
+    links: (Set[Int], Set[Int]) => Vector[Expression]
+) {
+
+  /** Per reduced input its conditions. */
+  def apply(reducers: Vector[Reducer]): Map[Int, Vector[Expression]] =
+    reducers.groupBy(_.reduced).map { case (r, all) => r -> all.map(condition) }
+
+  private def condition(r: Reducer): Expression = {
+    val filter    = new BloomFilterAggregate(hash(r, r.by.head), Literal(r.items), Literal(r.bits))
+    val aggregate = keys(r.by).groupBy()(Alias(filter.toAggregateExpression(), "bloomFilter")())
+    BloomFilterMightContain(ScalarSubquery(ColumnPruning(aggregate)), hash(r, r.reduced))
+  }
+
+  private def keys(by: Vector[Int]): LogicalPlan =
+    by.tail.foldLeft((leaves(by.head), Set(by.head))) { case ((plan, joined), i) =>
+      val on = links(joined, Set(i)).reduceOption(And(_, _))
+      (Join(plan, leaves(i), Inner, on, JoinGroup.Mark), joined + i)
+    }._1
+
+  private def hash(r: Reducer, of: Int): Expression =
+    new XxHash64(predicates.members(r.equivalence).find(_.relation == of).map(_.expression).toSeq)
+}
+
+object ReducerFilters {
+
+  /** What a group's inputs allow: which may be reduced, and which read again for their keys. */
+  def rules(ready: PreparedGroup, planner: Planner): ReducerRules = if (!planner.reduces) ReducerRules.none
+  else {
+    val leaves = ready.leaves
+    val again  = leaves.indices.filter(i => RereadInput(leaves(i))).toSet
+    // keys of both sides have one type: they are members of one class
+    val keys = for {
+      (members, c) <- ready.predicates.members.zipWithIndex
+      m            <- members
+      key          <- attribute(m.expression) if leaves(m.relation).outputSet.contains(key)
+    } yield (m.relation, c, key)
+    ReducerRules(
+      keys.collect { case (i, c, key) if reducible(ready.graph, leaves, i, key, planner) => (i, c) }.toSet,
+      keys.collect { case (i, c, _) if again(i) => (i, c) }.toSet,
+      again.filter(ready.graph.relations(_).broadcastable),
+      mostItems(leaves.head.conf),
+      planner.reducesAlways
+    )
+  }
+
+  private def attribute(e: Expression): Option[Attribute] = e match {
+    case a: Attribute if RereadInput.isKey(a.dataType) => Some(a)
+    case _                                             => None
+  }
+
+  /**
+   * Not an input that the query has several times, and computes once; nor a table whose files the join prunes by the
+   * same key.
+   */
+  private def reducible(
+      graph: JoinGraph,
+      leaves: Vector[LogicalPlan],
+      i: Int,
+      key: Attribute,
+      planner: Planner
+  ): Boolean = {
+    val relation = graph.relations(i)
+    leaves(i).deterministic && !SubqueryCopies.isWhole(leaves(i)) && relation.copies == 1 &&
+    !(planner.prunesScans && relation.partitions.contains(key.exprId.id))
+  }
+
+  /** Keys that Spark makes a filter for, by its own limits and by ours. */
+  private def mostItems(conf: SQLConf): Long = math.min(
+    MostItems,
+    math.min(
+      conf.getConf(SQLConf.RUNTIME_BLOOM_FILTER_MAX_NUM_ITEMS),
+      conf.getConf(SQLConf.RUNTIME_BLOOM_FILTER_MAX_NUM_BITS) / Reducer.BitsPerItem
+    )
+  )
+
+  /**
+   * A filter of 4 MB: each task of the reduced input has one of its own, and the driver one from each task that builds
+   * it.
+   */
+  private val MostItems = 4000000L
+}

@@ -1,0 +1,123 @@
+package dovetail.kernel.enumerate
+
+import scala.util.Random
+
+import org.scalatest.funsuite.AnyFunSuite
+import dovetail.kernel.{Graphs, GraphText}
+import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, PhysicalCosts}
+import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator}
+import dovetail.kernel.size.CardinalityModel
+
+/** Bloom filters as alternatives of the search: what they are worth, and where they may be. */
+class ReducerSuite extends AnyFunSuite {
+  private val costs = new PhysicalCosts(CostConstants(), ClusterFacts(broadcastBytes = 0, tasks = 8))
+
+  // two facts that meet on a key of many values; a dimension restricts one of them to a fiftieth
+  private val facts =
+    "A 1e8 bytes=40; B 1e7 bytes=40; D 40/2000 bytes=20 broadcast; A.k:2e6=B.k:2e6; B.d:2000=D.d:2000"
+
+  /** All that the graph allows. */
+  private def rules(graph: JoinGraph, forced: Boolean = false, most: Long = 4000000L): ReducerRules = {
+    val all = (for (c <- graph.classes; r <- c.relations) yield (r, c.index)).toSet
+    ReducerRules(all, all, graph.relations.filter(_.broadcastable).map(_.index).toSet, most, forced)
+  }
+
+  private def search(graph: JoinGraph, rules: ReducerRules): Outcome =
+    new Search(graph, costs, Budget.unlimited, costs, rules).run(GraphText.leftDeep(graph))
+
+  private def pairs(o: Outcome): Vector[(Int, Vector[Int])] = o.best.reducers.map(r => (r.reduced, r.by))
+
+  test("a large fact is reduced by the keys of a restricted one, and its plan costs what the search says") {
+    val graph = GraphText(facts)
+    val plain = search(graph, ReducerRules.none)
+    val found = search(graph, rules(graph))
+    assert(pairs(found).contains((0, Vector(1, 2))), found.best.reducers)
+    assert(plain.best.reducers.isEmpty)
+    assert(found.best.cost.total < 0.5 * plain.best.cost.total)
+    // what is exchanged is what the filter leaves; what comes out is the same
+    val reducer = found.best.reducers.find(_.reduced == 0).get
+    assert(reducer.kept > 0.05 && reducer.kept < 0.4, reducer)
+    assert(math.abs(found.best.rows.value - plain.best.rows.value) <= 1e-6 * plain.best.rows.value)
+    val sum = found.best.joins.map(_.own.total).sum +
+      found.best.reducers.flatMap(r => costs.filter(r.work)).sum
+    assert(math.abs(sum - found.best.cost.total) <= 1e-9 * sum)
+  }
+
+  test("no filter where it costs more than it saves: few rows, keys that all have partners, or more keys than fit") {
+    for {
+      text <- Seq(
+        facts.replace("1e8", "1e5").replace("1e7", "1e4"),
+        facts.replace("40/2000", "2000")
+      )
+      graph = GraphText(text)
+    } assert(pairs(search(graph, rules(graph))).isEmpty, text)
+    val graph = GraphText(facts)
+    assert(!pairs(search(graph, rules(graph, most = 1000L))).exists(_._1 == 0))
+  }
+
+  test("a dimension that another one restricts is reduced, where that makes a fact smaller before its exchange") {
+    // B is restricted by its week, which A reaches through C alone
+    val graph = GraphText(
+      "A 1e8 bytes=40; B 1e6/1e7 bytes=40; C 70000 bytes=20 broadcast; D 365/70000 bytes=20 broadcast; " +
+        "A.k:2e5=B.k:2e5; A.c:70000=C.c:70000; C.w:10000=D.w:10000; B.d:70000=D.d:70000"
+    )
+    val found = search(graph, rules(graph))
+    assert(found.best.reducers.exists(r => r.by.contains(3) && (r.reduced == 2 || r.reduced == 0)), found.best.reducers)
+    assert(found.best.cost.total < search(graph, ReducerRules.none).best.cost.total)
+  }
+
+  test("sets between a reduced relation and the source of its keys have fewer rows, others the same") {
+    val graph                     = GraphText(facts)
+    val reducer                   = search(graph, rules(graph)).best.reducers.find(_.reduced == 0).get
+    val model                     = new CardinalityModel(graph)
+    val plain                     = new Sizer(graph, model)
+    val fewer                     = plain.reducing(Vector(reducer))
+    def rows(s: Sizer, set: Int*) = if (set.size == 1) s.leaf(set.head, costs).rows else s.join(set.toArray).rows
+    assert(rows(fewer, 0) == rows(plain, 0) * reducer.kept)
+    for (set <- Seq(Seq(1), Seq(0, 1), Seq(1, 2), Seq(0, 1, 2)))
+      assert(rows(fewer, set: _*) == rows(plain, set: _*), set)
+    assert(fewer.estimate(Array(0)).value == plain.estimate(Array(0)).value * reducer.kept)
+    assert(fewer.estimate(Array(0, 1)) == plain.estimate(Array(0, 1)))
+  }
+
+  test("nothing is reduced beside an operator that closes a side") {
+    val plain     = GraphText("A 1e8; B 1e7; C 10/1e5; B.k:1e6=C.k:1e6")
+    def m(r: Int) = Member(r, plain.classes.head.members.head.column, Set(900L + r), s"x$r")
+    for (kind <- Seq(JoinKind.LeftOuter, JoinKind.Anti, JoinKind.Semi, JoinKind.FullOuter)) {
+      // A op (B join C): the class of B and C is inside of the closed side
+      val o =
+        Operator(0, kind, Vector(0), Vector(1, 2), Vector((m(0), m(1))), Vector(0, 1), 1.0, Vector(0, 1), false, "")
+      val graph = plain.copy(operators = Vector(o))
+      assert(new ReducerCandidates(graph, rules(graph, forced = true)).all.isEmpty, kind)
+    }
+  }
+
+  test("no filter makes a plan dearer, and the plans with filters are found again in any run") {
+    // exchanges that cost much, for graphs of few rows
+    val costs  = new PhysicalCosts(CostConstants(exchangeRow = 3e6, exchangeByte = 4e4), ClusterFacts(broadcastBytes = 0))
+    val random = new Random(17)
+    def search(graph: JoinGraph, rules: ReducerRules) =
+      new Search(graph, costs, Budget.unlimited, costs, rules).run(GraphText.leftDeep(graph))
+    val found  = (0 until 60).map { i =>
+      val n       = 3 + i % 5
+      val graph   = GraphText(Graphs.sized(n, Graphs.connected(n, i % 2, random), random))
+      val allowed = rules(graph)
+      val (a, b)  = (search(graph, allowed), search(graph, allowed))
+      assert(a == b)
+      assert(a.best.cost.total <= search(graph, ReducerRules.none).best.cost.total * (1.0 + 1e-9))
+      assert(a.best.reducers.forall(r => r.kept >= 0.0 && r.kept <= 1.0 && r.items >= 1L && !r.by.contains(r.reduced)))
+      a.best.reducers.size
+    }
+    info(s"${found.count(_ > 0)} of ${found.size} plans have filters")
+    assert(found.exists(_ > 0))
+  }
+
+  test("forced, all of them are used; where the model knows no filters, none is") {
+    val graph = GraphText(facts)
+    assert(search(graph, rules(graph, forced = true)).best.reducers.map(r => (r.reduced, r.equivalence)).toSet ==
+      Set((0, 0), (1, 0), (1, 1), (2, 1)))
+    val weights = new CardWeightCosts(0.7)
+    val found   = new Search(graph, weights, Budget.unlimited, weights, rules(graph)).run(GraphText.leftDeep(graph))
+    assert(found.best.reducers.isEmpty)
+  }
+}

@@ -1,0 +1,169 @@
+package org.apache.spark.sql.dovetail
+
+import org.apache.spark.sql.catalyst.expressions.BloomFilterMightContain
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.scalatest.BeforeAndAfterAll
+
+/**
+ * Bloom filters on inputs: where they are legal they change no answer, elsewhere there are none. Spark runs every rule
+ * of this session twice and fails if the second run changes a plan.
+ */
+class ReducerSuite extends DovetailSuite with BeforeAndAfterAll {
+  private val tables = Seq("sold", "returned", "day", "nothing")
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    def table(name: String, query: String): Unit = { spark.sql(s"CREATE TABLE $name USING parquet AS $query"); () }
+    // NULL keys, keys many times, keys without a partner
+    val columns =
+      "concat('c', id % 700) AS code, CAST(id % 700 AS DOUBLE) AS ratio, CAST(id % 700 AS DECIMAL(9, 2)) AS " +
+        "price, id % 400 AS day"
+    table("sold", s"SELECT id, if(id % 31 = 0, NULL, id % 700) AS item, $columns FROM range(6000)")
+    table("returned", s"SELECT id, if(id % 7 = 0, NULL, id % 900) AS item, $columns FROM range(300)")
+    table("day", "SELECT id AS day, id DIV 7 AS week, id % 12 AS month FROM range(365)")
+    table("nothing", "SELECT id AS item, id AS day FROM range(10) WHERE id < 0")
+  }
+
+  override def afterAll(): Unit =
+    try tables.foreach(t => spark.sql(s"DROP TABLE IF EXISTS $t"))
+    finally super.afterAll()
+
+  private def forced[A](body: => A): A =
+    withConf(DovetailConf.ReducersAlways.key -> "true", "spark.sql.autoBroadcastJoinThreshold" -> "100")(body)
+
+  /** Tables that have a Bloom filter, with the column that is looked up. */
+  private def filters(sql: String): Seq[String] = optimized(sql).collect { case f: Filter =>
+    f.condition.collect { case b: BloomFilterMightContain =>
+      s"${tableOf(f)}.${b.right.references.map(_.name).mkString}"
+    }
+  }.flatten
+
+  private def tableOf(plan: LogicalPlan): String =
+    plan.collect { case r: LogicalRelation => r.catalogTable.fold("?")(_.identifier.table) }.mkString("+")
+
+  private def reduces(sql: String, expected: String*): Unit = forced {
+    assert(dovetail(on = false)(filters(sql)).isEmpty)
+    assert(filters(sql).sorted == expected.sorted, s"$sql: ${traced(sql)._2.groups.map(_.reason)}")
+    sameAnswer(sql, reorders = false)
+  }
+
+  private val three = "FROM sold s JOIN returned r ON s.item = r.item JOIN day d ON r.day = d.day"
+
+  test("inner joins: both sides of a key, and pushed down to the scan") {
+    reduces(
+      s"SELECT count(*), sum(s.id), sum(r.id) $three WHERE d.month = 3",
+      "sold.item",
+      "returned.item",
+      "returned.day",
+      "day.day"
+    )
+    forced(assert(optimized(s"SELECT s.id $three WHERE d.month = 3").collect { case f: Filter =>
+      f.condition.exists(_.isInstanceOf[BloomFilterMightContain]) && f.child.isInstanceOf[LogicalRelation]
+    }.count(identity) == 3))
+  }
+
+  test("an empty source of keys, and a join of all NULLs") {
+    reduces(
+      "SELECT s.id FROM sold s JOIN nothing n ON s.item = n.item JOIN day d ON s.day = d.day",
+      "sold.item",
+      "sold.day",
+      "nothing.item",
+      "day.day"
+    )
+    forced(sameAnswer(
+      "SELECT count(*) FROM sold s JOIN (SELECT * FROM returned WHERE item IS NULL) r ON s.item = r.item JOIN day d ON " +
+        "s.day = d.day",
+      reorders = false
+    ))
+  }
+
+  test("texts and decimals are keys, floating point numbers are not, nor are two types, nor expressions") {
+    def on(c: String) = s"SELECT count(*) FROM sold s JOIN returned r ON $c JOIN day d ON s.day = d.day"
+    reduces(on("s.code = r.code"), "sold.code", "returned.code", "sold.day", "day.day")
+    reduces(on("s.price = r.price"), "sold.price", "returned.price", "sold.day", "day.day")
+    reduces(on("s.ratio = r.ratio"), "sold.day", "day.day")
+    reduces(on("s.price = r.item"), "sold.day", "day.day")
+    // a sum may overflow: its input is not read twice
+    reduces(on("s.item + 1 = r.item - 1"), "sold.day")
+  }
+
+  test("a side that an outer, anti or semi join closes is left alone; the other one is not") {
+    for (kind <- Seq("LEFT", "LEFT ANTI", "LEFT SEMI")) reduces(
+      s"SELECT s.id FROM sold s JOIN day d ON s.day = d.day $kind JOIN returned r ON s.item = r.item AND r.id > 20",
+      "sold.day",
+      "day.day"
+    )
+    reduces(
+      "SELECT s.id, r.id, d.week FROM sold s FULL JOIN returned r ON s.item = r.item FULL JOIN day d ON s.day = d.day"
+    )
+    reduces(
+      "SELECT d.week, s.id FROM day d LEFT JOIN (SELECT s.id, s.day, r.id AS back FROM sold s JOIN returned r ON " +
+        "s.item = r.item) s ON d.day = s.day LEFT JOIN nothing n ON n.day = d.day"
+    )
+    reduces(
+      "SELECT s.id FROM sold s JOIN day d ON s.day = d.day WHERE NOT EXISTS (SELECT 1 FROM returned r WHERE " +
+        "r.item = s.item) AND s.item NOT IN (SELECT item FROM nothing)",
+      "sold.day",
+      "day.day"
+    )
+  }
+
+  test("what may fail or differs from run to run is not read a second time, yet may be reduced") {
+    spark.udf.register("plus", (x: Long) => x + 1L)
+    for (c <- Seq("100 / (r.id + 1) > 0.5 AND CAST(r.code AS INT) IS NULL", "plus(r.id) > 3", "rand(1) < 0.5"))
+      withConf("spark.sql.ansi.enabled" -> "true")(forced {
+        val sql =
+          s"SELECT s.id FROM sold s JOIN (SELECT * FROM returned r WHERE $c) r ON s.item = r.item JOIN day d ON " +
+            "s.day = d.day"
+        val found = filters(sql)
+        assert(!found.contains("sold.item"), s"$c: $found")
+      })
+  }
+
+  test("Spark's own filters: one per key, whoever makes it") {
+    val sparks = Seq(
+      "spark.sql.optimizer.runtime.bloomFilter.enabled"                          -> "true",
+      "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold" -> "1",
+      "spark.sql.optimizer.runtime.bloomFilter.creationSideThreshold"            -> "100MB"
+    )
+    val sql = s"SELECT count(*), sum(s.id) $three WHERE r.id < 40 AND d.month = 3"
+    withConf(sparks: _*)(forced {
+      assert(dovetail(on = false)(filters(sql)).nonEmpty)
+      val found = filters(sql)
+      assert(found.nonEmpty && found == found.distinct, found)
+      sameAnswer(sql, reorders = false)
+    })
+  }
+
+  test("explain tells what is reduced by what, and what a run kept") {
+    val sql = s"SELECT count(*), sum(s.id) $three WHERE d.month = 3"
+    forced {
+      val reducers = traced(sql)._2.groups.flatMap(_.after).flatMap(_.reducers)
+      assert(reducers.map(_.input).toSet == Set("s", "r", "d"), reducers)
+      val text = spark.sql(s"SELECT * FROM dovetail_explain('$sql', 'text', 'actual')").collect().map(_.getString(0))
+        .mkString("\n")
+      assert(text.contains("s reduced by r"), text)
+      assert("keeps about [<\\d.]+ %; it kept [<\\d.]+ %".r.findFirstIn(text.replaceAll("\\s+", " ")).isDefined, text)
+    }
+  }
+
+  test("filters are chosen by price: none for tables that are small, one for a table that is said to be large") {
+    val sql = s"SELECT count(*), sum(s.id), sum(r.id) $three WHERE d.month = 3"
+    val on  = DovetailConf.Reducers.key -> "true"
+    withConf(on)(assert(filters(sql).isEmpty))
+    withTables("large")(withConf(on, "spark.sql.autoBroadcastJoinThreshold" -> "1000", "spark.sql.cbo.enabled" -> "true") {
+      spark.sql("CREATE TABLE large USING parquet AS SELECT * FROM sold")
+      val many           = BigInt(2000000000L)
+      def key(ndv: Long) = InjectedStatistics.column(Some(BigInt(ndv)), Some(BigInt(0)), Some("0"), Some(ndv.toString))
+      InjectedStatistics(spark, "large", Some(many), many * 50, Map("item" -> key(1000000), "day" -> key(400)))
+      InjectedStatistics(spark, "returned", Some(1000000), 50000000, Map("item" -> key(1000000), "day" -> key(400)))
+      InjectedStatistics(spark, "day", Some(365), 8000, Map("day" -> key(365), "month" -> key(12)))
+      val large = sql.replace("sold", "large")
+      assert(filters(large).contains("large.item"), traced(large)._2.groups.map(g => g.reason -> g.after))
+      sameAnswer(large)
+      withConf(DovetailConf.Reducers.key -> "false")(assert(filters(large).isEmpty))
+    })
+  }
+}
