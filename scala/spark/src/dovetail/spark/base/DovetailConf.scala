@@ -172,6 +172,14 @@ object DovetailConf {
       "written. For one query, use the SQL hint /*+ DOVETAIL_OFF */."
   )
 
+  val StatsPublish: Setting[Boolean] = boolean(
+    "spark.dovetail.stats.publish",
+    false,
+    "Whether Spark itself plans with Dovetail's statistics: rows, size and columns of files whose rows were counted " +
+      "by their footers, DOVETAIL ANALYZE or the user. EXPLAIN COST shows them, and Spark's CBO, if it is on, finds " +
+      "them. No broadcast becomes possible that may not fit into memory."
+  )
+
   val StorePath: Setting[String] = text(
     "spark.dovetail.store.path",
     "Directory for the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop supports. If " +
@@ -267,6 +275,7 @@ object DovetailConf {
     BroadcastEnabled,
     AdaptiveHash,
     ExcludeTables,
+    StatsPublish,
     StorePath,
     StoreValues,
     StoreWriteBack,

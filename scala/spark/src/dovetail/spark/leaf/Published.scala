@@ -1,0 +1,32 @@
+package org.apache.spark.sql.dovetail.leaf
+
+import org.apache.spark.sql.catalyst.expressions.AttributeMap
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+
+/**
+ * Relations that tell Spark statistics of ours instead of their own, which are the bytes of their files.
+ *
+ * A [[PublishedRelation]] is the `LogicalRelation` that it stands for in all that identifies it: the same relation, the
+ * same columns, the same table. What matches relations by type, extracts their fields or compares canonical forms
+ * (cached data, exchanges, subqueries that are merged, Delta Lake) finds what it found before, for its canonical form
+ * and every copy that a rule makes of it is the plain one: then the statistics are Spark's again.
+ *
+ * It equals no plain relation: Spark's `transform` takes an equal node for no change.
+ */
+object Published {
+
+  /** The relation as Spark made it, by which we know it; every other leaf as it is. */
+  def plain(leaf: LeafNode): LeafNode = leaf match {
+    case p: PublishedRelation => p.plain
+    case other                => other
+  }
+
+  /** The relation under new column names, as `fresh` has them. */
+  private[leaf] def renamed(r: PublishedRelation, fresh: LogicalRelation): LogicalRelation = {
+    val columns = r.output.zip(fresh.output).flatMap { case (from, to) =>
+      r.published.attributeStats.get(from).map(to -> _)
+    }
+    PublishedRelation(fresh, r.published.copy(attributeStats = AttributeMap(columns)))
+  }
+}
