@@ -17,7 +17,9 @@ final class PublishedRelation(
 ) extends LogicalRelation(relation, output, catalogTable, isStreaming) {
   override def computeStats(): Statistics           = published
   override def newInstance(): LogicalRelation       = Published.renamed(this, super.newInstance())
-  override protected def otherCopyArgs: Seq[AnyRef] = Seq(plain, published)
+
+  // of the copy that Spark plans and runs
+  override protected def otherCopyArgs: Seq[AnyRef] = Seq(plain, plain.stats)
 
   override def canEqual(that: Any): Boolean = that.isInstanceOf[PublishedRelation]
   override def equals(that: Any): Boolean   = canEqual(that) && super.equals(that)

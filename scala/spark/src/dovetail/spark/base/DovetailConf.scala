@@ -175,9 +175,10 @@ object DovetailConf {
   val StatsPublish: Setting[Boolean] = boolean(
     "spark.dovetail.stats.publish",
     false,
-    "Whether Spark itself plans with Dovetail's statistics: rows, size and columns of files whose rows were counted " +
-      "by their footers, DOVETAIL ANALYZE or the user. EXPLAIN COST shows them, and Spark's CBO, if it is on, finds " +
-      "them. No broadcast becomes possible that may not fit into memory."
+    "Whether Spark's own optimizer sees Dovetail's statistics: rows, size and columns of files whose rows were all " +
+      "counted, by their footers or by DOVETAIL ANALYZE. EXPLAIN COST shows them, and Spark's CBO, if it is on, finds " +
+      "them. Physical planning and adaptive execution keep to Spark's own sizes. It costs planning time in queries " +
+      "without joins, too."
   )
 
   val StorePath: Setting[String] = text(

@@ -53,9 +53,7 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
 
   /** Sides that Spark is to be kept from broadcasting, until they have been computed: then it knows their bytes. */
   private def heavySides(j: Join): Vector[BuildSide] =
-    (JoinDecision.kept(j) ++ new PublishedBroadcasts(session).refused(j)).distinct.filterNot(side =>
-      computed(JoinChoice.input(j, side)).isDefined
-    )
+    JoinDecision.kept(j).filterNot(side => computed(JoinChoice.input(j, side)).isDefined)
 
   private def withoutBroadcast(j: Join, sides: Vector[BuildSide]): Seq[SparkPlan] = {
     def hint(side: BuildSide) = if (sides.contains(side)) Some(HintInfo(strategy = Some(NO_BROADCAST_HASH))) else None

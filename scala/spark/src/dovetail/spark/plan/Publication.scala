@@ -16,7 +16,7 @@ import org.apache.spark.sql.internal.SQLConf
 
 /**
  * Puts our statistics into the relations of a plan ([[Published]]), where `spark.dovetail.stats.publish` is on: from
- * there on all of Spark plans with them.
+ * there on Spark's optimizer works with them.
  *
  * Scans have to be pruned by then ([[Preparation]]): Spark makes a new relation of one that it prunes. It comes before
  * the joins are ordered, which asks for Spark's sizes as well.
@@ -26,7 +26,7 @@ final class Publication(session: SparkSession, conf: SQLConf) {
 
   /** There is something to be published in `plan`, and it does no harm. */
   def wanted(plan: LogicalPlan): Boolean = DovetailConf.StatsPublish.get(conf) && !plan.isStreaming &&
-    !plan.isInstanceOf[V2WriteCommand] && plan.exists(Publication.readsFiles) && !mayFail(plan)
+    !plan.isInstanceOf[V2WriteCommand] && plan.exists(Publication.readsFiles) && !fillsCache && !mayFail(plan)
 
   /** All of a plan in which no joins are to be ordered. */
   def apply(plan: LogicalPlan): LogicalPlan =
@@ -51,6 +51,12 @@ final class Publication(session: SparkSession, conf: SQLConf) {
         PublishedStatistics(r, statistics(r), (a: Attribute) => hidden(r, a.name)).fold(r)(PublishedRelation(r, _))
     }
   )
+
+  /**
+   * The plan is that of cached data, which keeps its statistics: adaptive execution takes the rows in them for a fact
+   * until the data is there. Spark plans it with a setting of its own.
+   */
+  private def fillsCache: Boolean = !conf.getConf(SQLConf.AUTO_BUCKETED_SCAN_ENABLED)
 
   /**
    * Spark's own reordering is on, which by our statistics would find another order than without them, and in that order

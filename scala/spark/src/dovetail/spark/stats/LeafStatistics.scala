@@ -70,7 +70,9 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   /** Rows of a leaf's files that were read ahead. */
   def sample(leaf: LeafNode): Option[TableSample] =
     // rows that the user has told of are then no longer those of the files
-    files(Published.plain(leaf)).map(s => known.rows(leaf).fold(s)(n => s.copy(of = math.max(n.toLong, s.rows.length + 1L))))
+    files(Published.plain(leaf)).map(s =>
+      known.rows(leaf).fold(s)(n => s.copy(of = math.max(n.toLong, s.rows.length + 1L)))
+    )
 
   def learnFrom(leaf: LeafNode): Unit = leaf match {
     case r: LogicalRelation   => learnFrom(r.catalogTable)

@@ -11,8 +11,8 @@ import org.apache.spark.sql.types._
 /**
  * What we know of a relation, in the form that Spark plans with.
  *
- * Rows only where somebody has counted them (files, a pass over the data, the user), not where they are derived from
- * bytes; what the catalog has, Spark knows itself. Columns only as far as Spark's estimator can read them: it has no
+ * Rows only where they were counted in all files that there are: Spark may take them for the most that there can be. What
+ * the catalog has, Spark knows itself. Columns only as far as Spark's estimator can read them: it has no
  * case for TIMESTAMP_NTZ, times, intervals and collations and fails a query that filters such a column; it takes a
  * number without bounds for one that no IN list meets; and it fails where bounds and a histogram differ, so there are
  * none (they made its orders no better and its planning slower).
@@ -21,7 +21,7 @@ object PublishedStatistics {
 
   /** @param hidden columns of which no values may be shown */
   def apply(relation: LogicalRelation, profile: RelationProfile, hidden: Attribute => Boolean): Option[Statistics] =
-    if (!counted(profile.rows.source)) None
+    if (!counted(profile.rows)) None
     else {
       val columns = relation.output.filterNot(hidden).flatMap(a =>
         column(a, profile.column(a.exprId.id), profile.rows.value).map((a: Attribute) -> _)
@@ -33,15 +33,14 @@ object PublishedStatistics {
       ))
     }
 
-  private def counted(source: Source): Boolean = source match {
-    case Source.Given | Source.Collected | Source.Footer => true
-    case _                                               => false
-  }
+  private def counted(rows: Estimate): Boolean = rows.value == rows.upper && (rows.source match {
+    case Source.Collected | Source.Footer => true
+    case _                                => false
+  })
 
   /**
    * Spark's own size, or what its rows take in memory at most, where that is less: as many bytes as a broadcast of the
-   * relation is judged by. Never more than Spark's own: what plain Spark broadcasts it goes on to broadcast, unless the
-   * search keeps it from that.
+   * relation is judged by.
    */
   private def bytes(relation: LogicalRelation, profile: RelationProfile): BigInt = {
     val own  = relation.stats.sizeInBytes
@@ -51,8 +50,8 @@ object PublishedStatistics {
 
   private def column(a: Attribute, c: ColumnProfile, rows: Double): Option[ColumnStat] =
     for {
-      ndv   <- c.ndv if ndv >= 1.0 && c.unseen == 0.0
-      nulls <- c.nulls
+      ndv        <- c.ndv if ndv >= 1.0 && c.unseen == 0.0
+      nulls      <- c.nulls
       (min, max) <- bounds(a.dataType, c)
     } yield ColumnStat(
       distinctCount = Some(whole(ndv)),
