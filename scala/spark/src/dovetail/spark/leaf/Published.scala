@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.leaf
 
 import org.apache.spark.sql.catalyst.expressions.AttributeMap
-import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 
 /**
@@ -19,11 +19,8 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
  */
 object Published {
 
-  /** The relation as Spark made it, by which we know it; every other leaf as it is. */
-  def plain(leaf: LeafNode): LeafNode = leaf match {
-    case p: PublishedRelation => p.plain
-    case other                => other
-  }
+  /** The plan with the sizes that it will be planned with. */
+  def asPlanned(plan: LogicalPlan): LogicalPlan = plan.transform { case p: PublishedRelation => p.plain }
 
   /** The relation under new column names, as `fresh` has them. */
   private[leaf] def renamed(r: PublishedRelation, fresh: LogicalRelation): LogicalRelation = {

@@ -18,8 +18,8 @@ import org.apache.spark.sql.internal.SQLConf
  * Puts our statistics into the relations of a plan ([[Published]]), where `spark.dovetail.stats.publish` is on: from
  * there on Spark's optimizer works with them.
  *
- * Scans have to be pruned by then ([[Preparation]]): Spark makes a new relation of one that it prunes. It comes before
- * the joins are ordered, which asks for Spark's sizes as well.
+ * Scans have to be pruned by then ([[Preparation]]): Spark makes a new relation of one that it prunes. It comes after
+ * the joins were ordered, which asks for the sizes that Spark is going to plan with.
  */
 final class Publication(session: SparkSession, conf: SQLConf) {
   private lazy val hidden = PrivateColumns(conf)
@@ -37,12 +37,12 @@ final class Publication(session: SparkSession, conf: SQLConf) {
     }.getOrElse(plan))
 
   /**
-   * @param prepared   with its scans pruned
+   * @param ordered    with its scans pruned
    * @param statistics that have learned of it
    */
-  def apply(prepared: LogicalPlan, statistics: PlanStatistics): LogicalPlan =
-    FailOpen("publishing statistics", (_: String) => prepared)(
-      PlanningTime.orNone(published(prepared, statistics)).getOrElse(prepared)
+  def apply(ordered: LogicalPlan, statistics: PlanStatistics): LogicalPlan =
+    FailOpen("publishing statistics", (_: String) => ordered)(
+      PlanningTime.orNone(published(ordered, statistics)).getOrElse(ordered)
     )
 
   private def published(plan: LogicalPlan, statistics: PlanStatistics): LogicalPlan = Trace.timed("publish")(

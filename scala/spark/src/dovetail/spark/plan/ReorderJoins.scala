@@ -64,8 +64,8 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   private def allGroups(plan: LogicalPlan): LogicalPlan = {
     val prepared   = Trace.timed("prepare")(Preparation(session, plan))
     val statistics = PlanStatistics.of(session, conf, plan, prepared)
-    val told       = if (publication.wanted(prepared)) publication(prepared, statistics) else prepared
-    val result     = bottomUp(told, GroupOrdering(session, conf, told, statistics))
+    val ordered    = bottomUp(prepared, GroupOrdering(session, conf, prepared, statistics))
+    val result     = if (publication.wanted(prepared)) publication(ordered, statistics) else ordered
     if (result eq prepared) plan else verified(plan, result)
   }
 

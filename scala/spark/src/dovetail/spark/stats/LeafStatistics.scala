@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, LeafNode, Statistics}
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
-import org.apache.spark.sql.dovetail.leaf.{HiddenRows, LeafNames, LocalRows, Published}
+import org.apache.spark.sql.dovetail.leaf.{HiddenRows, LeafNames, LocalRows}
 import org.apache.spark.sql.dovetail.predicates.{Values, Widths}
 import org.apache.spark.sql.dovetail.sample.FileSamples
 import org.apache.spark.sql.dovetail.table.{ColumnStatistics, TableSample, TableStatistics, TableStatisticsSource}
@@ -70,9 +70,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   /** Rows of a leaf's files that were read ahead. */
   def sample(leaf: LeafNode): Option[TableSample] =
     // rows that the user has told of are then no longer those of the files
-    files(Published.plain(leaf)).map(s =>
-      known.rows(leaf).fold(s)(n => s.copy(of = math.max(n.toLong, s.rows.length + 1L)))
-    )
+    files(leaf).map(s => known.rows(leaf).fold(s)(n => s.copy(of = math.max(n.toLong, s.rows.length + 1L))))
 
   def learnFrom(leaf: LeafNode): Unit = leaf match {
     case r: LogicalRelation   => learnFrom(r.catalogTable)
@@ -83,8 +81,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   private def learnFrom(table: Option[CatalogTable]): Unit =
     for (t <- table; s <- t.stats if s.rowCount.isDefined) whole.getOrElseUpdate(t.identifier, s)
 
-  def apply(of: LeafNode): RelationProfile = {
-    val leaf  = Published.plain(of)
+  def apply(leaf: LeafNode): RelationProfile = {
     val name  = LeafNames.name(leaf)
     val found = known.find(leaf).map(collected(name, leaf.output, _)).getOrElse(leaf match {
       case r: LogicalRelation =>

@@ -8,7 +8,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.deadline.{Aside, ListedFiles}
-import org.apache.spark.sql.dovetail.leaf.{GivenRows, HiddenRows, LeafNames, Published}
+import org.apache.spark.sql.dovetail.leaf.{GivenRows, HiddenRows, LeafNames}
 import org.apache.spark.sql.dovetail.sketch.TableSketch
 import org.apache.spark.sql.dovetail.store.{DataFile, StatisticsStore, StoredTable, TableKey}
 import org.apache.spark.sql.dovetail.table.{Counting, TableStatistics, TableStatisticsSource, Unread}
@@ -26,8 +26,7 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 final class StoredTables(session: SparkSession) extends TableStatisticsSource {
   private val found = new IdentityHashMap[LeafNode, Option[TableStatistics]]
 
-  override def find(of: LeafNode): Option[TableStatistics] = {
-    val leaf = Published.plain(of)
+  override def find(leaf: LeafNode): Option[TableStatistics] = {
     if (!found.containsKey(leaf)) findAll(Seq(leaf))
     found.get(leaf)
   }
@@ -36,7 +35,7 @@ final class StoredTables(session: SparkSession) extends TableStatisticsSource {
 
   /** One look at the store, which is done aside, serves all leaves: a thread for each of them costs more than the look. */
   override def findAll(leaves: Seq[LeafNode]): Unit = {
-    val missing = leaves.map(Published.plain).filterNot(found.containsKey)
+    val missing = leaves.filterNot(found.containsKey)
     missing.foreach(found.put(_, None))
     val files   = missing.flatMap(filesOf)
     val stored  = if (files.isEmpty) Nil else looked(files)(f => store.find(TableKey(f.leaf, f.relation, hadoop)))
