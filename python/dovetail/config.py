@@ -65,6 +65,10 @@ class Config(ConfigBase):
             inputs, after adaptive execution has measured them and if every task has the memory.
         reorder_exclude_tables: Tables, separated by commas: t, db.t, or a pattern with *. A group of joins that reads
             one of them stays as written. For one query, use the SQL hint /*+ DOVETAIL_OFF */.
+        stats_publish: Whether Spark's own optimizer sees Dovetail's statistics: rows, size and columns of files whose
+            rows were all counted, by their footers or by DOVETAIL ANALYZE. EXPLAIN COST shows them, and Spark's CBO, if
+            it is on, finds them. Physical planning and adaptive execution keep to Spark's own sizes. It costs planning
+            time in queries without joins, too.
         store_path: Directory for the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop
             supports. If empty: .dovetail/statistics in spark.sql.warehouse.dir.
         store_values: Whether DOVETAIL ANALYZE stores values of the data: bounds, quantiles, frequent values, and a
@@ -108,6 +112,7 @@ class Config(ConfigBase):
     broadcast_enabled: bool = True
     adaptive_shuffled_hash: bool = True
     reorder_exclude_tables: str = ""
+    stats_publish: bool = False
     store_path: str = ""
     store_values: bool = True
     store_write_back: bool = True
@@ -136,6 +141,7 @@ class Config(ConfigBase):
         Setting("broadcast_enabled", "spark.dovetail.broadcast.enabled", "bool", True),
         Setting("adaptive_shuffled_hash", "spark.dovetail.adaptive.shuffledHash", "bool", True),
         Setting("reorder_exclude_tables", "spark.dovetail.reorder.excludeTables", "str", ""),
+        Setting("stats_publish", "spark.dovetail.stats.publish", "bool", False),
         Setting("store_path", "spark.dovetail.store.path", "str", ""),
         Setting("store_values", "spark.dovetail.store.values", "bool", True),
         Setting("store_write_back", "spark.dovetail.store.writeBack", "bool", True),
