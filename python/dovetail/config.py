@@ -72,6 +72,10 @@ class Config(ConfigBase):
             the share of the joins' work that spark.dovetail.reorder.minGain requires. Needs spark.sql.adaptive.enabled.
         reorder_exclude_tables: Tables, separated by commas: t, db.t, or a pattern with *. A group of joins that reads
             one of them stays as written. For one query, use the SQL hint /*+ DOVETAIL_OFF */.
+        stats_publish: Whether Spark's own optimizer sees Dovetail's statistics: rows, size and columns of files whose
+            rows were all counted, by their footers or by DOVETAIL ANALYZE. EXPLAIN COST shows them, and Spark's CBO, if
+            it is on, finds them. Physical planning and adaptive execution keep to Spark's own sizes. It costs planning
+            time in queries without joins, too.
         store_path: Directory for the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop
             supports. If empty: .dovetail/statistics in spark.sql.warehouse.dir.
         store_values: Whether DOVETAIL ANALYZE stores values of the data: bounds, quantiles, frequent values, and a
@@ -122,6 +126,7 @@ class Config(ConfigBase):
     adaptive_shuffled_hash: bool = True
     adaptive_reorder: bool = True
     reorder_exclude_tables: str = ""
+    stats_publish: bool = False
     store_path: str = ""
     store_values: bool = True
     store_write_back: bool = True
@@ -154,6 +159,7 @@ class Config(ConfigBase):
         Setting("adaptive_shuffled_hash", "spark.dovetail.adaptive.shuffledHash", "bool", True),
         Setting("adaptive_reorder", "spark.dovetail.adaptive.reorder", "bool", True),
         Setting("reorder_exclude_tables", "spark.dovetail.reorder.excludeTables", "str", ""),
+        Setting("stats_publish", "spark.dovetail.stats.publish", "bool", False),
         Setting("store_path", "spark.dovetail.store.path", "str", ""),
         Setting("store_values", "spark.dovetail.store.values", "bool", True),
         Setting("store_write_back", "spark.dovetail.store.writeBack", "bool", True),

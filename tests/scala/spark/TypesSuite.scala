@@ -11,70 +11,7 @@ import org.scalatest.BeforeAndAfterAll
  * fails a query.
  */
 class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
-
-  import TypesSuite.Case
-
-  private lazy val variant =
-    if (spark.version >= "4.0")
-      Seq(Case("va", "VARIANT", "parse_json(CAST(id AS STRING))", "va IS NOT NULL", joins = false, analyzed = false))
-    else Nil
-  // added in Spark 4.1
-  private lazy val time =
-    if (spark.version >= "4.1")
-      Seq(Case("ti", "TIME", "CAST(concat('0', id % 10, ':00:00') AS TIME)", "ti < TIME'05:00:00'", analyzed = false))
-    else Nil
-
-  private lazy val cases: Seq[Case] = Seq(
-    Case("bo", "BOOLEAN", "id % 2 = 0", "bo"),
-    Case("by", "TINYINT", "CAST(id AS TINYINT)", "by BETWEEN 3 AND 20"),
-    Case("sh", "SMALLINT", "CAST(id AS SMALLINT)", "sh <> 5"),
-    Case("it", "INT", "CAST(id AS INT)", "it IN (1, 2, 3, 50)"),
-    Case("bi", "BIGINT", "id", "bi >= 10"),
-    Case("fl", "FLOAT", "CAST(id AS FLOAT) / 2", "fl < 7.5F"),
-    Case("do", "DOUBLE", "CAST(id AS DOUBLE) / 2", "do > 1.25D"),
-    Case("de", "DECIMAL(10,2)", "CAST(id AS DECIMAL(10,2))", "de = 7.00"),
-    Case("dl", "DECIMAL(38,18)", "CAST(id AS DECIMAL(38,18))", "dl <= 12"),
-    Case("st", "STRING", "concat('s', id % 13)", "st LIKE 's1%'"),
-    Case("vc", "VARCHAR(10)", "concat('v', id % 13)", "vc > 'v3'"),
-    Case("ch", "CHAR(6)", "concat('c', id % 13)", "ch = 'c4'"),
-    Case("bn", "BINARY", "CAST(concat('b', id % 13) AS BINARY)", "bn > CAST('b3' AS BINARY)"),
-    Case(
-      "da",
-      "DATE",
-      "date_add(DATE'2020-01-01', CAST(id AS INT))",
-      "da BETWEEN DATE'2020-01-05' AND DATE'2020-01-20'"
-    ),
-    Case("ts", "TIMESTAMP", "timestamp_seconds(1577836800 + id * 3600)", "ts < TIMESTAMP'2020-01-02 00:00:00'"),
-    Case(
-      "tn",
-      "TIMESTAMP_NTZ",
-      "CAST(timestamp_seconds(1577836800 + id * 3600) AS TIMESTAMP_NTZ)",
-      "tn < TIMESTAMP_NTZ'2020-01-02 00:00:00'"
-    ),
-    Case(
-      "ym",
-      "INTERVAL YEAR TO MONTH",
-      "make_ym_interval(CAST(id AS INT), 1)",
-      "ym > INTERVAL '3-0' YEAR TO MONTH",
-      analyzed = false
-    ),
-    Case(
-      "dt",
-      "INTERVAL DAY TO SECOND",
-      "make_dt_interval(CAST(id AS INT))",
-      "dt > INTERVAL '3 00:00:00' DAY TO SECOND",
-      analyzed = false
-    ),
-    Case("ar", "ARRAY<INT>", "array(CAST(id % 5 AS INT), 1)", "get(ar, 0) = 2", analyzed = false),
-    Case(
-      "sr",
-      "STRUCT<x: INT, y: STRING>",
-      "named_struct('x', CAST(id % 5 AS INT), 'y', 'z')",
-      "sr.x < 3",
-      analyzed = false
-    ),
-    Case("ma", "MAP<STRING, INT>", "map('m', CAST(id AS INT))", "ma['m'] < 20", joins = false, analyzed = false)
-  ) ++ variant ++ time
+  private lazy val cases = TypesSuite.cases(spark.version)
 
   override def beforeAll(): Unit = {
     super.beforeAll()
@@ -210,7 +147,7 @@ object TypesSuite {
    * @param joins     two values can be compared
    * @param analyzed  Spark's ANALYZE has statistics for the type
    */
-  final private case class Case(
+  final case class Case(
       name: String,
       sqlType: String,
       value: String,
@@ -218,4 +155,67 @@ object TypesSuite {
       joins: Boolean = true,
       analyzed: Boolean = true
   )
+
+  private def variant(version: String): Seq[Case] =
+    if (version >= "4.0")
+      Seq(Case("va", "VARIANT", "parse_json(CAST(id AS STRING))", "va IS NOT NULL", joins = false, analyzed = false))
+    else Nil
+  // added in Spark 4.1
+  private def time(version: String): Seq[Case] =
+    if (version >= "4.1")
+      Seq(Case("ti", "TIME", "CAST(concat('0', id % 10, ':00:00') AS TIME)", "ti < TIME'05:00:00'", analyzed = false))
+    else Nil
+
+  /** All types of the line. */
+  def cases(version: String): Seq[Case] = Seq(
+    Case("bo", "BOOLEAN", "id % 2 = 0", "bo"),
+    Case("by", "TINYINT", "CAST(id AS TINYINT)", "by BETWEEN 3 AND 20"),
+    Case("sh", "SMALLINT", "CAST(id AS SMALLINT)", "sh <> 5"),
+    Case("it", "INT", "CAST(id AS INT)", "it IN (1, 2, 3, 50)"),
+    Case("bi", "BIGINT", "id", "bi >= 10"),
+    Case("fl", "FLOAT", "CAST(id AS FLOAT) / 2", "fl < 7.5F"),
+    Case("do", "DOUBLE", "CAST(id AS DOUBLE) / 2", "do > 1.25D"),
+    Case("de", "DECIMAL(10,2)", "CAST(id AS DECIMAL(10,2))", "de = 7.00"),
+    Case("dl", "DECIMAL(38,18)", "CAST(id AS DECIMAL(38,18))", "dl <= 12"),
+    Case("st", "STRING", "concat('s', id % 13)", "st LIKE 's1%'"),
+    Case("vc", "VARCHAR(10)", "concat('v', id % 13)", "vc > 'v3'"),
+    Case("ch", "CHAR(6)", "concat('c', id % 13)", "ch = 'c4'"),
+    Case("bn", "BINARY", "CAST(concat('b', id % 13) AS BINARY)", "bn > CAST('b3' AS BINARY)"),
+    Case(
+      "da",
+      "DATE",
+      "date_add(DATE'2020-01-01', CAST(id AS INT))",
+      "da BETWEEN DATE'2020-01-05' AND DATE'2020-01-20'"
+    ),
+    Case("ts", "TIMESTAMP", "timestamp_seconds(1577836800 + id * 3600)", "ts < TIMESTAMP'2020-01-02 00:00:00'"),
+    Case(
+      "tn",
+      "TIMESTAMP_NTZ",
+      "CAST(timestamp_seconds(1577836800 + id * 3600) AS TIMESTAMP_NTZ)",
+      "tn < TIMESTAMP_NTZ'2020-01-02 00:00:00'"
+    ),
+    Case(
+      "ym",
+      "INTERVAL YEAR TO MONTH",
+      "make_ym_interval(CAST(id AS INT), 1)",
+      "ym > INTERVAL '3-0' YEAR TO MONTH",
+      analyzed = false
+    ),
+    Case(
+      "dt",
+      "INTERVAL DAY TO SECOND",
+      "make_dt_interval(CAST(id AS INT))",
+      "dt > INTERVAL '3 00:00:00' DAY TO SECOND",
+      analyzed = false
+    ),
+    Case("ar", "ARRAY<INT>", "array(CAST(id % 5 AS INT), 1)", "get(ar, 0) = 2", analyzed = false),
+    Case(
+      "sr",
+      "STRUCT<x: INT, y: STRING>",
+      "named_struct('x', CAST(id % 5 AS INT), 'y', 'z')",
+      "sr.x < 3",
+      analyzed = false
+    ),
+    Case("ma", "MAP<STRING, INT>", "map('m', CAST(id AS INT))", "ma['m'] < 20", joins = false, analyzed = false)
+  ) ++ variant(version) ++ time(version)
 }

@@ -193,6 +193,15 @@ object DovetailConf {
       "written. For one query, use the SQL hint /*+ DOVETAIL_OFF */."
   )
 
+  val StatsPublish: Setting[Boolean] = boolean(
+    "spark.dovetail.stats.publish",
+    false,
+    "Whether Spark's own optimizer sees Dovetail's statistics: rows, size and columns of files whose rows were all " +
+      "counted, by their footers or by DOVETAIL ANALYZE. EXPLAIN COST shows them, and Spark's CBO, if it is on, finds " +
+      "them. Physical planning and adaptive execution keep to Spark's own sizes. It costs planning time in queries " +
+      "without joins, too."
+  )
+
   val StorePath: Setting[String] = text(
     "spark.dovetail.store.path",
     "Directory for the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop supports. If " +
@@ -300,6 +309,7 @@ object DovetailConf {
     AdaptiveHash,
     AdaptiveReorder,
     ExcludeTables,
+    StatsPublish,
     StorePath,
     StoreValues,
     StoreWriteBack,

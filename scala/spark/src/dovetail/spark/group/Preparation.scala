@@ -20,8 +20,14 @@ object Preparation {
   def apply(session: SparkSession, plan: LogicalPlan): LogicalPlan =
     SubqueryCopies(PlanningTime.notCounting(bySpark(session, plan)))
 
-  private def bySpark(session: SparkSession, plan: LogicalPlan): LogicalPlan = {
-    val pushed = session.sessionState.optimizer match {
+  private def bySpark(session: SparkSession, plan: LogicalPlan): LogicalPlan =
+    RewritePredicateSubquery(pushed(session, plan))
+
+  /** With partitions and columns of scans pruned, and nothing else. */
+  def pruned(session: SparkSession, plan: LogicalPlan): LogicalPlan = PlanningTime.notCounting(pushed(session, plan))
+
+  private def pushed(session: SparkSession, plan: LogicalPlan): LogicalPlan =
+    session.sessionState.optimizer match {
       case optimizer: SparkOptimizer =>
         val excluded =
           plan.conf.optimizerExcludedRules.toSeq.flatMap(_.split(',')).map(_.trim).toSet -- optimizer.nonExcludableRules
@@ -30,8 +36,6 @@ object Preparation {
         ).foldLeft(plan)((p, rule) => rule(p))
       case _ => plan
     }
-    RewritePredicateSubquery(pushed)
-  }
 
   /**
    * It computes predicates on the partitions of a table. Spark would do so once; should our plan not be used, it does

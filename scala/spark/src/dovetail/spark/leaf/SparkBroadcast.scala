@@ -14,7 +14,7 @@ object SparkBroadcast {
   /** @param threshold bytes; negative: never */
   def apply(input: LogicalPlan, threshold: Long): Boolean =
     threshold >= 0L &&
-      (try input.stats.sizeInBytes <= threshold
+      (try Published.asPlanned(input).stats.sizeInBytes <= threshold
       catch { case NonFatal(_) | _: MatchError => false })
 
   /**

@@ -11,7 +11,7 @@ import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInput
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
 import org.apache.spark.sql.dovetail.history.{KnownRuns, RunRecorder}
 import org.apache.spark.sql.dovetail.report.{Decision, GroupReport, Trace}
-import org.apache.spark.sql.dovetail.stats.{PlanStatistics, StoredTables}
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.steer.{Capture, GroupForm, Steering}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -168,14 +168,11 @@ object GroupOrdering {
   /**
    * For all groups of a query.
    *
-   * @param plan     as it reached the rule, with all that Spark knew of its tables
-   * @param prepared with subqueries as joins
+   * @param prepared   with subqueries as joins
+   * @param statistics that have learned of it
    */
-  def apply(session: SparkSession, conf: SQLConf, plan: LogicalPlan, prepared: LogicalPlan): GroupOrdering = {
-    val planner    = new Planner(conf, session)
-    val statistics = new PlanStatistics(conf, planner.histograms, new StoredTables(session))
-    Seq(plan, prepared).foreach(statistics.learnFrom)
-    Trace.timed("footers")(statistics.readAhead(prepared))
+  def apply(session: SparkSession, conf: SQLConf, prepared: LogicalPlan, statistics: PlanStatistics): GroupOrdering = {
+    val planner     = new Planner(conf, session)
     val reduction   = new SemiJoinReduction(prepared, statistics, planner)
     val steering    = new Steering(session)
     val repeated    = RepeatedInputs(prepared, planner.reusesExchanges)

@@ -11,6 +11,7 @@ import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
 import org.apache.spark.sql.dovetail.log.QueryLog
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, Movable}
 import org.apache.spark.sql.dovetail.report.{GroupReport, Trace}
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
 /**
  * The rule: finds groups of joins in a logical plan and puts each into its best order.
@@ -29,13 +30,17 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = QueryLog.keeping(session, plan)(orElseAsItCame(plan))
 
+  private def publication = new Publication(session, conf)
+
   private def orElseAsItCame(plan: LogicalPlan): LogicalPlan = {
     val before = Trace.size
     Trace.start(plan)
     FailOpen("reordering joins", (why: String) => { Trace.failed(before, why); plan }) {
       UnknownSettings.tell(conf)
-      if (DovetailConf.Enabled.get(conf) && worthALook(plan) && !CrossProducts.refused(plan, conf))
+      if (!DovetailConf.Enabled.get(conf)) plan
+      else if (worthALook(plan) && !CrossProducts.refused(plan, conf))
         Trace.timed("total")(PlanningTime.ofQuery(conf)(inTime(plan, before)))
+      else if (publication.wanted(plan)) PlanningTime.ofQuery(conf)(publication(plan))
       else plan
     }
   }
@@ -57,12 +62,14 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   }
 
   private def allGroups(plan: LogicalPlan): LogicalPlan = {
-    val prepared = Trace.timed("prepare")(Preparation(session, plan))
-    val ordering = GroupOrdering(session, conf, plan, prepared)
-    val result   = bottomUp(prepared, ordering)
-    val verdict  = if (result eq prepared) plan else verified(plan, result)
-    ordering.atRun.leaveWith(verdict)
-    verdict
+    val prepared   = Trace.timed("prepare")(Preparation(session, plan))
+    val statistics = PlanStatistics.of(session, conf, plan, prepared)
+    val ordering   = GroupOrdering(session, conf, prepared, statistics)
+    val ordered    = bottomUp(prepared, ordering)
+    val published  = if (publication.wanted(prepared)) publication(ordered, statistics) else ordered
+    val result     = if (published eq prepared) plan else verified(plan, published)
+    ordering.atRun.leaveWith(result)
+    result
   }
 
   /** Groups inside the leaves of a group come first: their order settles what the leaf is. */

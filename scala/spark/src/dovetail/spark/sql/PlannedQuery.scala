@@ -8,6 +8,7 @@ import org.apache.spark.sql.dovetail.base.ErrorCondition.NotAQuery
 import org.apache.spark.sql.dovetail.group.Preparation
 import org.apache.spark.sql.dovetail.plan.GroupOrdering
 import org.apache.spark.sql.dovetail.report.Trace
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.execution.CommandExecutionMode
 
 /** A query as the rule sees it: planned up to there, not run. */
@@ -24,7 +25,10 @@ final class PlannedQuery(session: SparkSession, sql: String, asker: String) {
   }
   private val prepared = Preparation(session, input)
 
-  val ordering: GroupOrdering = GroupOrdering(session, session.sessionState.conf, input, prepared)
+  val ordering: GroupOrdering = {
+    val conf = session.sessionState.conf
+    GroupOrdering(session, conf, prepared, PlanStatistics.of(session, conf, input, prepared))
+  }
 
   /** Without projections on top, which change no rows. */
   val top: LogicalPlan = PlannedQuery.top(prepared)

@@ -5,6 +5,7 @@ import java.util.IdentityHashMap
 import scala.collection.mutable
 
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, Filters, RelationProfile, Sampling, Source}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   And,
@@ -16,8 +17,10 @@ import org.apache.spark.sql.catalyst.expressions.{
   NamedExpression
 }
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, DistinctValues, Widths}
+import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.dovetail.sample.{PlanSample, PlanSamples}
 import org.apache.spark.sql.dovetail.table.TableStatisticsSource
 import org.apache.spark.sql.execution.datasources.LogicalRelation
@@ -348,13 +351,26 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   }
 }
 
-private object PlanStatistics {
+object PlanStatistics {
+
+  /**
+   * Of a query, for one run of the rule: footers and rows of its files have been read.
+   *
+   * @param plan     as it reached the rule, with all that Spark knew of its tables
+   * @param prepared with scans pruned
+   */
+  def of(session: SparkSession, conf: SQLConf, plan: LogicalPlan, prepared: LogicalPlan): PlanStatistics = {
+    val statistics = new PlanStatistics(conf, DovetailConf.HistogramEnabled.get(conf), new StoredTables(session))
+    Seq(plan, prepared).foreach(statistics.learnFrom)
+    Trace.timed("footers")(statistics.readAhead(prepared))
+    statistics
+  }
 
   /**
    * A check for NULL that Spark adds for a join key, on a column without any: it keeps all rows, whether it can be
    * tried or not.
    */
-  def holds(condition: Expression, child: RelationProfile): Boolean = condition match {
+  private def holds(condition: Expression, child: RelationProfile): Boolean = condition match {
     case IsNotNull(a: Attribute) => child.column(a.exprId.id).nulls.contains(0.0)
     case _                       => false
   }

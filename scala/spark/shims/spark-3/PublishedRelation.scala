@@ -1,0 +1,32 @@
+package org.apache.spark.sql.dovetail.leaf
+
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.expressions.AttributeReference
+import org.apache.spark.sql.catalyst.plans.logical.Statistics
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.sources.BaseRelation
+
+/** A relation with statistics of ours: [[Published]] says what that means. */
+final class PublishedRelation(
+    relation: BaseRelation,
+    output: Seq[AttributeReference],
+    catalogTable: Option[CatalogTable],
+    isStreaming: Boolean,
+    val plain: LogicalRelation,
+    val published: Statistics
+) extends LogicalRelation(relation, output, catalogTable, isStreaming) {
+  override def computeStats(): Statistics           = published
+  override def newInstance(): LogicalRelation       = Published.renamed(this, super.newInstance())
+
+  // of the copy that Spark plans and runs
+  override protected def otherCopyArgs: Seq[AnyRef] = Seq(plain, plain.stats)
+
+  override def canEqual(that: Any): Boolean = that.isInstanceOf[PublishedRelation]
+  override def equals(that: Any): Boolean   = canEqual(that) && super.equals(that)
+  override def hashCode: Int                = super.hashCode
+}
+
+object PublishedRelation {
+  def apply(r: LogicalRelation, published: Statistics): PublishedRelation =
+    new PublishedRelation(r.relation, r.output, r.catalogTable, r.isStreaming, r, published)
+}
