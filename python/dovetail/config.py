@@ -110,7 +110,7 @@ class Config(ConfigBase):
     reorder_order: str = ""
     broadcast_enabled: bool = True
     adaptive_shuffled_hash: bool = True
-    adaptive_reorder: bool = True
+    adaptive_reorder: bool = False
     reorder_exclude_tables: str = ""
     store_path: str = ""
     store_values: bool = True
