@@ -139,7 +139,7 @@ class Config(ConfigBase):
         Setting("reorder_order", "spark.dovetail.reorder.order", "str", ""),
         Setting("broadcast_enabled", "spark.dovetail.broadcast.enabled", "bool", True),
         Setting("adaptive_shuffled_hash", "spark.dovetail.adaptive.shuffledHash", "bool", True),
-        Setting("adaptive_reorder", "spark.dovetail.adaptive.reorder", "bool", True),
+        Setting("adaptive_reorder", "spark.dovetail.adaptive.reorder", "bool", False),
         Setting("reorder_exclude_tables", "spark.dovetail.reorder.excludeTables", "str", ""),
         Setting("store_path", "spark.dovetail.store.path", "str", ""),
         Setting("store_values", "spark.dovetail.store.values", "bool", True),
