@@ -124,7 +124,7 @@ class Config(ConfigBase):
     reorder_order: str = ""
     broadcast_enabled: bool = True
     adaptive_shuffled_hash: bool = True
-    adaptive_reorder: bool = True
+    adaptive_reorder: bool = False
     reorder_exclude_tables: str = ""
     stats_publish: bool = False
     store_path: str = ""
@@ -157,7 +157,7 @@ class Config(ConfigBase):
         Setting("reorder_order", "spark.dovetail.reorder.order", "str", ""),
         Setting("broadcast_enabled", "spark.dovetail.broadcast.enabled", "bool", True),
         Setting("adaptive_shuffled_hash", "spark.dovetail.adaptive.shuffledHash", "bool", True),
-        Setting("adaptive_reorder", "spark.dovetail.adaptive.reorder", "bool", True),
+        Setting("adaptive_reorder", "spark.dovetail.adaptive.reorder", "bool", False),
         Setting("reorder_exclude_tables", "spark.dovetail.reorder.excludeTables", "str", ""),
         Setting("stats_publish", "spark.dovetail.stats.publish", "bool", False),
         Setting("store_path", "spark.dovetail.store.path", "str", ""),

@@ -181,7 +181,7 @@ object DovetailConf {
 
   val AdaptiveReorder: Setting[Boolean] = boolean(
     "spark.dovetail.adaptive.reorder",
-    true,
+    false,
     "Whether joins with broadcast inputs that follow one another are ordered anew while the query runs, when the rows " +
       "of these inputs are counted and differ from their estimates, and if another order saves the share of the joins' " +
       "work that spark.dovetail.reorder.minGain requires. Needs spark.sql.adaptive.enabled."
