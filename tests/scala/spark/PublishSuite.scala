@@ -53,8 +53,10 @@ class PublishSuite extends DovetailSuite with BeforeAndAfterAll {
     plan.collectLeaves().collectFirst { case r: LogicalRelation => r }.get
   private def ofLeaf(sql: String): Statistics = leaf(optimized(sql)).stats
   private def costs(sql: String): String      = spark.sql(s"EXPLAIN COST $sql").head().getString(0)
-  private def path(table: String): String     =
-    s"parquet.`${spark.sessionState.catalog.getTableMetadata(spark.sessionState.sqlParser.parseTableIdentifier(table)).location}`"
+  private def path(table: String): String     = {
+    val name = spark.sessionState.sqlParser.parseTableIdentifier(table)
+    s"parquet.`${spark.sessionState.catalog.getTableMetadata(name).location}`"
+  }
 
   test("EXPLAIN COST of tables, paths and views that nobody has analyzed: a size before, rows after") {
     val sources = Seq("bare", "bareorc", "seen", path("bare"), "(SELECT * FROM bare WHERE id > 5)")
@@ -126,7 +128,7 @@ class PublishSuite extends DovetailSuite with BeforeAndAfterAll {
       val before = publishing(on = false, all: _*)(joins(initial(sql)))
       publishing(on = true, all: _*) {
         val side = optimized(sql).collectFirst { case j: Join => j.right }.get
-        assert(side.stats.sizeInBytes < 60000 && side.stats.rowCount.exists(_ < 100), "the optimizer's estimate is small")
+        assert(side.stats.sizeInBytes < 60000 && side.stats.rowCount.exists(_ < 100), "the estimate is small")
         assert(before == Seq("SortMergeJoin") && joins(initial(sql)) == before)
         val planned = initial(sql).logicalLink.get
         assert(planned.exists(_.isInstanceOf[PublishedRelation]), "it is a clone of the optimized plan")
@@ -193,7 +195,8 @@ class PublishSuite extends DovetailSuite with BeforeAndAfterAll {
           s"${cases.map(c => s"${c.name}2 ${c.sqlType}").mkString(", ")}) USING parquet"
       )
       spark.sql(
-        s"INSERT INTO typed SELECT CAST(id AS INT), ${columns.map(c => s"IF(id % 7 = 6, NULL, ${c._2})").mkString(", ")}, " +
+        s"INSERT INTO typed SELECT CAST(id AS INT), " +
+          s"${columns.map(c => s"IF(id % 7 = 6, NULL, ${c._2})").mkString(", ")}, " +
           s"${cases.map(_.value).mkString(", ")} FROM range(60)"
       )
       // Spark's estimator fails, if it does, when it is asked
@@ -240,7 +243,7 @@ class PublishSuite extends DovetailSuite with BeforeAndAfterAll {
         assert(again.collectFirst { case r: InMemoryRelation => r }.isDefined)
         withConf(cbo: _*) {
           val unfilled = spark.table("bare").where("ten = 4").cache()
-          try assert(optimized("SELECT * FROM bare WHERE ten = 4").stats.rowCount.isEmpty, "adaptive execution believes it")
+          try assert(optimized("SELECT * FROM bare WHERE ten = 4").stats.rowCount.isEmpty)
           finally { unfilled.unpersist(blocking = true); () }
         }
         assert(cached.count() == Rows / 10)

@@ -197,8 +197,8 @@ object DovetailConf {
     "spark.dovetail.stats.publish",
     false,
     "Whether Spark's own optimizer sees Dovetail's statistics: rows, size and columns of files whose rows were all " +
-      "counted, by their footers or by DOVETAIL ANALYZE. EXPLAIN COST shows them, and Spark's CBO, if it is on, finds " +
-      "them. Physical planning and adaptive execution keep to Spark's own sizes. It costs planning time in queries " +
+      "counted, by their footers or by DOVETAIL ANALYZE. EXPLAIN COST shows them, and Spark's CBO, if it is on, " +
+      "finds them. Physical planning and adaptive execution keep to Spark's own sizes. It costs planning time in queries " +
       "without joins, too."
   )
 

@@ -11,11 +11,11 @@ import org.apache.spark.sql.types._
 /**
  * What we know of a relation, in the form that Spark plans with.
  *
- * Rows only where they were counted in all files that there are: Spark may take them for the most that there can be. What
- * the catalog has, Spark knows itself. Columns only as far as Spark's estimator can read them: it has no
- * case for TIMESTAMP_NTZ, times, intervals and collations and fails a query that filters such a column; it takes a
- * number without bounds for one that no IN list meets; and it fails where bounds and a histogram differ, so there are
- * none (they made its orders no better and its planning slower).
+ * Rows only where they were counted in all files that there are: Spark may take them for the most that there can be.
+ * What the catalog has, Spark knows itself. Columns only as far as Spark's estimator can read them: it has no case for
+ * TIMESTAMP_NTZ, times, intervals and collations and fails a query that filters such a column; it takes a number without
+ * bounds for one that no IN list meets; and it fails where bounds and a histogram differ, so there are none (they made
+ * its orders no better and its planning slower).
  */
 object PublishedStatistics {
 
