@@ -22,7 +22,7 @@ def test_explain_cost_shows_rows_of_files(spark: SparkSession, files: str, capsy
     for on, expected in (("false", 0), ("true", 1)):
         spark.conf.set(PUBLISH, on)
         try:
-            text = spark.sql(f"EXPLAIN COST SELECT * FROM parquet.`{files}`").head()[0]
+            text = spark.sql(f"EXPLAIN COST SELECT * FROM parquet.`{files}`").collect()[0][0]
             assert text.count("rowCount=3.00E+3") == expected
             spark.read.parquet(files).where("seven = 3").explain("cost")
             assert capsys.readouterr().out.count("rowCount=3.00E+3") == expected
@@ -35,7 +35,7 @@ def test_spark_s_cbo_finds_columns(spark: SparkSession, files: str) -> None:
     for key, value in settings.items():
         spark.conf.set(key, value)
     try:
-        text = spark.sql(f"EXPLAIN COST SELECT id FROM parquet.`{files}` WHERE seven = 3").head()[0]
+        text = spark.sql(f"EXPLAIN COST SELECT id FROM parquet.`{files}` WHERE seven = 3").collect()[0][0]
         assert "rowCount=429" in text
         assert spark.read.parquet(files).where("seven = 3").count() == ROWS // 7 + (ROWS % 7 > 3)
     finally:

@@ -153,7 +153,11 @@ class ReducerSuite extends DovetailSuite with BeforeAndAfterAll {
     val sql = s"SELECT count(*), sum(s.id), sum(r.id) $three WHERE d.month = 3"
     val on  = DovetailConf.Reducers.key -> "true"
     withConf(on)(assert(filters(sql).isEmpty))
-    withTables("large")(withConf(on, "spark.sql.autoBroadcastJoinThreshold" -> "1000", "spark.sql.cbo.enabled" -> "true") {
+    withTables("large")(withConf(
+      on,
+      "spark.sql.autoBroadcastJoinThreshold" -> "1000",
+      "spark.sql.cbo.enabled"                -> "true"
+    ) {
       spark.sql("CREATE TABLE large USING parquet AS SELECT * FROM sold")
       val many           = BigInt(2000000000L)
       def key(ndv: Long) = InjectedStatistics.column(Some(BigInt(ndv)), Some(BigInt(0)), Some("0"), Some(ndv.toString))

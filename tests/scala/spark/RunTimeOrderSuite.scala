@@ -38,7 +38,10 @@ class RunTimeOrderSuite extends StarSuite {
 
   /** Wrong statistics are believed: no rows are looked at. */
   private def misled[A](settings: (String, String)*)(body: => A): A =
-    withConf((Seq("spark.dovetail.sample.files" -> "false", DovetailConf.AdaptiveReorder.key -> "true") ++ settings): _*)(withoutIdempotenceCheck(body))
+    withConf((Seq(
+      "spark.dovetail.sample.files"    -> "false",
+      DovetailConf.AdaptiveReorder.key -> "true"
+    ) ++ settings): _*)(withoutIdempotenceCheck(body))
 
   private def all(plan: SparkPlan): Seq[SparkPlan] = plan match {
     case a: AdaptiveSparkPlanExec => all(a.executedPlan)

@@ -17,8 +17,8 @@ final class PublishedRelation(
     val plain: LogicalRelation,
     val published: Statistics
 ) extends LogicalRelation(relation, output, catalogTable, isStreaming, stream) {
-  override def computeStats(): Statistics           = published
-  override def newInstance(): LogicalRelation       = Published.renamed(this, super.newInstance())
+  override def computeStats(): Statistics     = published
+  override def newInstance(): LogicalRelation = Published.renamed(this, super.newInstance())
 
   // of the copy that Spark plans and runs
   override protected def otherCopyArgs: Seq[AnyRef] = Seq(plain, plain.stats)

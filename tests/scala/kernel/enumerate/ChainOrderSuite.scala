@@ -13,8 +13,9 @@ class ChainOrderSuite extends AnyFunSuite {
       if (i > 0 && random.nextInt(4) == 0) 1L << random.nextInt(i) else 0L
     )
     private val factors            = Vector.fill(builds)(math.exp(random.nextGaussian()))
-    def rows(joined: Long): Double = factors.indices.foldLeft(1000.0)((r, i) => if ((joined >>> i & 1L) == 0L) r else r * factors(i))
-    val order: ChainOrder          = new ChainOrder(builds, needs, rows, (in, out) => in + 2.0 * out)
+    def rows(joined: Long): Double =
+      factors.indices.foldLeft(1000.0)((r, i) => if ((joined >>> i & 1L) == 0L) r else r * factors(i))
+    val order: ChainOrder = new ChainOrder(builds, needs, rows, (in, out) => in + 2.0 * out)
 
     def legal(order: Seq[Int]): Boolean =
       order.indices.forall(n => (needs(order(n)) & ~order.take(n).foldLeft(0L)((m, i) => m | 1L << i)) == 0L)
@@ -40,8 +41,9 @@ class ChainOrderSuite extends AnyFunSuite {
     }
     // needs nothing: builds by how few rows they leave
     val factors = Vector.tabulate(20)(i => 1.0 / (1 + (i * 7) % 20))
-    val rows    = (joined: Long) => factors.indices.foldLeft(1e6)((r, i) => if ((joined >>> i & 1L) == 0L) r else r * factors(i))
-    val order   = new ChainOrder(20, Vector.fill(20)(0L), rows, (in, out) => in + out)
+    val rows    =
+      (joined: Long) => factors.indices.foldLeft(1e6)((r, i) => if ((joined >>> i & 1L) == 0L) r else r * factors(i))
+    val order = new ChainOrder(20, Vector.fill(20)(0L), rows, (in, out) => in + out)
     assert(order.best == factors.indices.sortBy(factors(_)).toVector)
   }
 

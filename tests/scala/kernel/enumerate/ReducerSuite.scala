@@ -94,11 +94,12 @@ class ReducerSuite extends AnyFunSuite {
 
   test("no filter makes a plan dearer, and the plans with filters are found again in any run") {
     // exchanges that cost much, for graphs of few rows
-    val costs  = new PhysicalCosts(CostConstants(exchangeRow = 3e6, exchangeByte = 4e4), ClusterFacts(broadcastBytes = 0))
-    val random = new Random(17)
+    val costs =
+      new PhysicalCosts(CostConstants(exchangeRow = 3e6, exchangeByte = 4e4), ClusterFacts(broadcastBytes = 0))
+    val random                                        = new Random(17)
     def search(graph: JoinGraph, rules: ReducerRules) =
       new Search(graph, costs, Budget.unlimited, costs, rules).run(GraphText.leftDeep(graph))
-    val found  = (0 until 60).map { i =>
+    val found = (0 until 60).map { i =>
       val n       = 3 + i % 5
       val graph   = GraphText(Graphs.sized(n, Graphs.connected(n, i % 2, random), random))
       val allowed = rules(graph)

@@ -91,7 +91,9 @@ object ChainDecision {
       ).flatten.toSet
 
     private lazy val known = new CardinalityModel(
-      graph.knowing(counted.map { case (set, rows) => set -> KnownSize.exactly(math.max(rows, 1.0), Source.Exact) }.toMap)
+      graph.knowing(counted.map { case (set, rows) =>
+        set -> KnownSize.exactly(math.max(rows, 1.0), Source.Exact)
+      }.toMap)
     )
 
     private def relations(joined: Long): Array[Int] = {
