@@ -260,7 +260,7 @@ class RunTimeOrderSuite extends StarSuite {
     }
   }
 
-  private val queries = DovetailSuite.setting("dovetail.test.chains", 240L)
+  private val queries = DovetailSuite.setting("dovetail.test.chains", 80L)
   private val seed    = DovetailSuite.setting("dovetail.test.seed", 20264L)
 
   /** Of the queries, this share at least has to get another order at run time. */
