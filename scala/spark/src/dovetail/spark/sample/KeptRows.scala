@@ -26,12 +26,12 @@ private[sample] object KeptRows {
    * Numbers of rows as bits: a tenth of the bytes of the numbers.
    *
    * @param rows  on which the predicate was tried
-   * @param kept  none where it was in vain; null where it kept all
+   * @param kept  none where it was in vain; `rows` itself where it kept all
    * @param tried nanoseconds that it has had
    */
   final private class Result(val rows: Array[Long], val kept: Option[Array[Long]], val tried: Long) {
     def bytes: Long =
-      Overhead + (rows +: kept.filter(_ != null).toVector).map(_.length.toLong * java.lang.Long.BYTES).sum
+      Overhead + (rows +: kept.filter(_ ne rows).toVector).map(_.length.toLong * java.lang.Long.BYTES).sum
   }
 
   private val results = new BoundedCache[Key, Result]("predicates on rows", Remembered)(_.bytes)
@@ -45,7 +45,7 @@ private[sample] object KeptRows {
     val key   = Key(table.id, condition.canonicalized, Arrays.hashCode(bits))
     val known = results.get(key).filter(r => Arrays.equals(r.rows, bits))
     if (known.exists(r => r.kept.isDefined || PlanningTime.left / WorthMore < r.tried))
-      known.get.kept.map(k => if (k == null) rows else BitSet.valueOf(k).stream.toArray)
+      known.flatMap(r => r.kept.map(k => if (k eq r.rows) rows else BitSet.valueOf(k).stream.toArray))
     else {
       val start = System.nanoTime()
       // not Spark's InterpretedPredicate, which keeps the values of subexpressions in a cache that it clears at each row
@@ -53,7 +53,7 @@ private[sample] object KeptRows {
         try inTime(condition, until => rows.filter { i => check(until); condition.eval(table.rows(i)) == true })
         catch { case Survivable(_) => None }
       val kept  = tried.map(k => if (k.length == rows.length) rows else k)
-      val found = kept.map(k => if (k eq rows) null else packed(k))
+      val found = kept.map(k => if (k eq rows) bits else packed(k))
       results.put(key, new Result(bits, found, System.nanoTime() - start))
       kept
     }
