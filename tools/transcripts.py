@@ -36,8 +36,6 @@ print(dovetail.status(SparkSession.builder.getOrCreate()))
 
 # Budgets of planning, which must not run out here.
 BUDGETS = ("planning.maxMs", "footers.maxMs", "reorder.maxPlanningMs")
-# With it, the server that pyspark starts for Spark Connect takes a free port.
-OWN = {"connect": {"SPARK_TESTING": "1"}}
 
 # What differs from run to run, and what stands for it.
 MASKS = (
@@ -75,7 +73,7 @@ def transcript(path: Path, place: Path) -> str:
 def _python(path: Path, place: Path) -> Iterator[str]:
     first = "# " + path.read_text(encoding="utf-8").splitlines()[0].strip('".')
     yield f"{first}\n$ python {path.name}"
-    code, out, err = _run([sys.executable, str(path)], place, **OWN.get(path.stem, {}))
+    code, out, err = _run([sys.executable, str(path)], place)
     yield _told(code, out, err)
 
 
@@ -104,7 +102,7 @@ def _quiet(text: str) -> str:
     return re.sub(r"\n\n\n+", "\n\n", "\n".join(lines))
 
 
-def _run(command: list[str], place: Path, **own: str) -> tuple[int, str, str]:
+def _run(command: list[str], place: Path) -> tuple[int, str, str]:
     binaries = str(Path(sys.executable).parent)
     environment = {
         **os.environ,
@@ -113,7 +111,6 @@ def _run(command: list[str], place: Path, **own: str) -> tuple[int, str, str]:
         "SPARK_CONF_DIR": str(place / "conf"),
         "COLUMNS": "120",
         "NO_COLOR": "1",
-        **own,
     }
     done = subprocess.run(
         command, cwd=place, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail
 
+import java.util.{Collections, WeakHashMap}
+
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.plan.{JoinChoice, ReorderAtRunTime, ReorderJoins}
@@ -11,9 +13,18 @@ import org.apache.spark.sql.dovetail.sql.{CommandParser, TableFunctions, TableFu
  *
  * Builders are called often (the rule's once per optimizer run and subquery, the strategy's once per planned node), so
  * they return cheap objects and do not touch the session.
+ *
+ * The setting may list the class twice, in a configuration file and in a builder, say. Each rule would run twice then,
+ * so only the first time counts.
  */
 object Injection {
-  def apply(extensions: SparkSessionExtensions): Unit = {
+  private val injected = Collections.synchronizedSet(
+    Collections.newSetFromMap(new WeakHashMap[SparkSessionExtensions, java.lang.Boolean])
+  )
+
+  def apply(extensions: SparkSessionExtensions): Unit = if (injected.add(extensions)) inject(extensions)
+
+  private def inject(extensions: SparkSessionExtensions): Unit = {
     DovetailConf.register()
     // The probe first: whatever else fails, one can ask whether Dovetail is here.
     TableFunctions.all.foreach(extensions.injectTableFunction)

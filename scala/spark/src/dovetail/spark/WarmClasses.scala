@@ -8,14 +8,15 @@ import scala.util.control.NonFatal
 /**
  * Loads and links Dovetail's classes beside the start of the first session, in a thread of low priority: the first
  * query of a JVM would wait for them otherwise. The classes come from the jar that this one is in, by the order of its
- * entries; nothing of them runs. Whatever goes wrong leaves the classes to the first query.
+ * entries; nothing of them runs but what reads a small file ([[WarmParquet]]). Whatever goes wrong leaves the classes to
+ * the first query.
  */
 private[dovetail] object WarmClasses {
   private val started = new AtomicBoolean(false)
 
   /** Starts the thread, once in a JVM. */
   def start(): Unit = if (started.compareAndSet(false, true)) {
-    val thread = new Thread(() => load(), "dovetail-classes")
+    val thread = new Thread(() => { WarmParquet(); load(); () }, "dovetail-classes")
     thread.setDaemon(true)
     thread.setPriority(Thread.MIN_PRIORITY)
     thread.start()
