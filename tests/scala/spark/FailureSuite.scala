@@ -271,7 +271,7 @@ class FailureSuite extends StarSuite {
   }
 
   test("the file that is read beside the start of a session has its rows, and is gone") {
-    def files = new java.io.File(System.getProperty("java.io.tmpdir")).list.count(_.matches("dovetail-\\d+\\.parquet"))
+    def files  = new java.io.File(System.getProperty("java.io.tmpdir")).list.count(_.matches("dovetail-\\d+\\.parquet"))
     val before = files
     assert(WarmParquet() == WarmParquet.Rows && files == before)
   }
