@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from dovetail import _sql
+from dovetail_bench import executed_plan
 from dovetail_bench.fuzz_dialects import Dialect
 from dovetail_bench.random_queries import duckdb_text
 from dovetail_bench.random_tables import seeded
@@ -23,6 +24,7 @@ PER_DATA_SET = 1000
 PER_SETTINGS = 25
 
 SAME = "same"
+SAME_PLAN = "same plan, not run"
 DIFFERENT = "different"
 FAILED = "failed"
 NOT_SPARK = "not run by Spark"
@@ -40,6 +42,7 @@ TINY = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode"
 
 # With the CBO on and wrong statistics plain Spark takes an estimate of one row for a fact while a query runs, and drops
 # a DISTINCT (SPARK-57956: 9,588 rows of one value in query 16,495). Both sessions do without the rule.
+ADAPTIVE = "spark.sql.adaptive.enabled"
 EXCLUDED = "spark.sql.adaptive.optimizer.excludedRules"
 ONE_ROW = "org.apache.spark.sql.catalyst.optimizer.OptimizeOneRowPlan"
 SPARK_FAULTS = {EXCLUDED: ONE_ROW}
@@ -95,6 +98,7 @@ class Runner:
         self._duckdb = SecondOpinion(directory) if dialect.duckdb else None
         for session, on in ((self._plain, "false"), (self._ours, "true")):
             _configure(session, {**TINY, **SPARK_FAULTS, _sql.ENABLED_KEY: on})
+            executed_plan.watch(session)
 
     def run(self, numbers: Sequence[int]) -> Iterator[Checked]:
         """Checks queries of one data set and one set of settings."""
@@ -113,6 +117,8 @@ class Runner:
 
     def _check(self, number: int, settings: dict[str, str]) -> Checked:
         sql = self._dialect.text(seeded(f"query {self._seed} {number}"))
+        if self._duckdb is None and settings[ADAPTIVE] == "false" and self._is_same_plan(sql):
+            return Checked(number, sql, settings, False, 0, SAME_PLAN, NOT_ASKED)
         try:
             expected, before = _answer(self._plain, sql)
         except Exception as failed:
@@ -128,6 +134,15 @@ class Runner:
         against_duckdb, differs_from_duckdb = self._second_opinion(sql, found)
         detail = differs or differs_from_duckdb
         return Checked(number, sql, settings, before != after, len(found), against_spark, against_duckdb, detail)
+
+    def _is_same_plan(self, sql: str) -> bool:
+        """Whether both sessions would run one and the same plan, in which nothing is decided while it runs."""
+        try:
+            plain, ours = (_physical(session, sql) for session in (self._plain, self._ours))
+        except Exception:
+            # a query that cannot be planned is looked at where it runs
+            return False
+        return plain == ours
 
     def _is_race(self, sql: str) -> bool:
         """Whether a query that failed with Dovetail fails with plain Spark at times, or would without its early end.
@@ -176,6 +191,11 @@ def _answer(session: SparkSession, sql: str) -> tuple[list[Row], list[tuple[str,
     frame = session.sql(sql)
     tree = _TREE.findall(frame._jdf.queryExecution().optimizedPlan().toString())
     return [tuple(map(_hashable, row)) for row in frame.collect()], tree
+
+
+def _physical(session: SparkSession, sql: str) -> str:
+    """The plan that would run, with its ids by the order in which they appear."""
+    return executed_plan.normalized(session.sql(sql)._jdf.queryExecution().executedPlan().toString())
 
 
 def _hashable(value: Any) -> Any:
