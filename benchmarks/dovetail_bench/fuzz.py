@@ -5,10 +5,10 @@
 
 Joins of all kinds over small tables that are rich in NULLs and duplicates, under wrong statistics and many settings.
 The first dialect is what Spark and DuckDB read alike. The second is Spark's own, with nested types and expressions that
-fail on some rows: what plain Spark does not answer is counted, and Dovetail may answer it or not. A query of it that has
-one and the same physical plan with Dovetail and without is not run, unless adaptive execution may change the plan. Whether an input that
-fails is computed before another one turns out to be empty can be a race: a query that fails with Dovetail is asked of
-plain Spark again, and once more without the rule by which adaptive execution ends a query early.
+fail on some rows: what plain Spark does not answer is counted, and Dovetail may answer it or not. A query of it that
+has one and the same physical plan with Dovetail and without is not run, unless adaptive execution may change the plan.
+Whether an input that fails is computed before another one turns out to be empty can be a race: a query that fails with
+Dovetail is asked of plain Spark again, and once more without the rule by which adaptive execution ends a query early.
 
 Exit code 1 if an answer differs, if a query fails that runs without Dovetail, or if too few join orders changed for the
 run to mean anything. Everything comes from the seed; `--first N --queries 1` repeats query N. A run that is stopped
