@@ -75,7 +75,12 @@ class Bench:
         return self._drivers[memory]
 
     def _size(self, maker: Driver, case: Case) -> int:
-        run = Run.of_answer(maker.run(case.sql("probe", "/*+ BROADCAST(p) */"), MEASURE, [], self._options.limit))
+        tables = known(case.payload, self._tables)
+        sql = case.sql("probe", "/*+ BROADCAST(p) */")
+        run = Run.of_answer(maker.run(sql, MEASURE, tables, self._options.limit))
+        if run.state != OK:
+            # earlier broadcasts may still lie in its memory; a driver on which a query failed is started anew
+            run = Run.of_answer(maker.run(sql, MEASURE, tables, self._options.limit))
         if run.state != OK:
             raise DovetailError(f"the size of {case.measured_as} cannot be measured: {run.state}: {run.error}")
         return max(join.bytes for join in run.executed if case.payload.name in join.build)
@@ -122,6 +127,8 @@ def run(options: argparse.Namespace) -> list[Pair]:
                 bench.remove(payload)
         except KeyboardInterrupt:
             say(f"stopped after {len(pairs)} pairs; what they showed is reported")
+        except DovetailError as failed:
+            say(f"{failed}; what {len(pairs)} pairs showed is reported")
     return pairs
 
 
