@@ -23,7 +23,7 @@ from dovetail_bench import report
 from dovetail_bench.join_rows_report import Results, targets, write_page
 from dovetail_bench.metrics import Profile, profile
 from dovetail_bench.progress import say
-from dovetail_bench.queries import FOLDERS, Query, load
+from dovetail_bench.queries import FOLDERS, SSB, Query, load
 from dovetail_bench.rounds import latin_square
 from dovetail_bench.session import (
     DOVETAIL,
@@ -36,6 +36,7 @@ from dovetail_bench.session import (
     add_session_options,
     bench,
 )
+from dovetail_bench.ssb_data import ssb_dataset
 
 MODES = (SPARK, SPARK_CBO, DOVETAIL, DOVETAIL_BARE, DOVETAIL_ONE_PASS)
 
@@ -43,7 +44,11 @@ MODES = (SPARK, SPARK_CBO, DOVETAIL, DOVETAIL_BARE, DOVETAIL_ONE_PASS)
 def run(options: argparse.Namespace, modes: tuple[Mode, ...]) -> Results:
     """Measures the chosen queries in these modes. A run that is stopped (Ctrl-C) gives what it has measured so far."""
     queries = load(options.suite, options.queries)[:: options.every]
-    data = dataset(FOLDERS[options.suite][1], options.scale, options.data_dir)
+    data = (
+        ssb_dataset(options.scale, options.data_dir)
+        if options.suite == SSB
+        else dataset(FOLDERS[options.suite][1], options.scale, options.data_dir)
+    )
     measured: dict[str, dict[str, list[Profile]]] = {}
     failures: dict[str, dict[str, str]] = {}
     with bench(options) as session:

@@ -28,6 +28,10 @@ FOLDERS: dict[str, tuple[str, Benchmark]] = {
     "tpch": ("tpch", "tpch"),
 }
 
+# The Star Schema Benchmark, which has a command of its own (star_schemas) and data made of TPC-H's.
+SSB = "ssb"
+_IN_JAR = {**{suite: folder for suite, (folder, _) in FOLDERS.items()}, SSB: "ssb"}
+
 
 @dataclass(frozen=True)
 class Query:
@@ -74,10 +78,10 @@ _COMMENT = re.compile(r"--[^\n]*")
 
 def load(suite: str, names: Iterable[str] = (), cache: Path | None = None) -> list[Query]:
     """The suite's queries in their natural order (q2 before q10), all or the named ones."""
-    if suite not in FOLDERS:
-        raise DovetailError(f"no query suite {suite!r}; there are {', '.join(FOLDERS)}")
-    folders = [folder for folder, _ in FOLDERS.values()]
-    directory = unpacked(cache or cache_root(), "queries", SPARK_VERSION, folders, (".sql",)) / FOLDERS[suite][0]
+    if suite not in _IN_JAR:
+        raise DovetailError(f"no query suite {suite!r}; there are {', '.join(_IN_JAR)}")
+    texts_of_all = unpacked(cache or cache_root(), "query-texts", SPARK_VERSION, _IN_JAR.values(), (".sql",))
+    directory = texts_of_all / _IN_JAR[suite]
     texts = {p.stem: _COMMENT.sub("", p.read_text(encoding="utf-8")).strip() for p in directory.glob("*.sql")}
     wanted = list(names) or sorted(texts, key=_natural)
     unknown = [name for name in wanted if name not in texts]

@@ -51,13 +51,13 @@ class Dataset:
     """A complete data set on disk.
 
     Attributes:
-        benchmark: "tpcds" or "tpch".
+        benchmark: "tpcds", "tpch", or another data set of this shape.
         scale: Its scale factor.
         directory: Where it is.
         rows: Number of rows per table.
     """
 
-    benchmark: Benchmark
+    benchmark: str
     scale: float
     directory: Path
     rows: Mapping[str, int]

@@ -34,7 +34,7 @@ def test_outermost_clauses(text: str, order_by: list[str], without_limit: str) -
 
 
 @pytest.mark.usefixtures("maven")
-@pytest.mark.parametrize(("suite", "number"), [("tpcds", 103), ("tpcds-v2.7", 32), ("tpch", 22)])
+@pytest.mark.parametrize(("suite", "number"), [("tpcds", 103), ("tpcds-v2.7", 32), ("tpch", 22), ("ssb", 13)])
 def test_suites_are_complete_and_in_their_natural_order(suite: str, number: int) -> None:
     names = [query.name for query in load(suite)]
     assert len(names) == number

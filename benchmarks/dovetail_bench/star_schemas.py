@@ -1,0 +1,92 @@
+"""Rows out of joins on the Star Schema Benchmark, whose 13 queries are stars: Spark with its star detection, Dovetail.
+
+    python -m dovetail_bench.star_schemas
+
+Spark finds stars in two ways. Without its cost-based optimizer a heuristic puts the star's dimensions, most selective
+first, next to the fact table; with it, a filter keeps joins of the star together. Both need statistics of Spark's own,
+so they get tables of which all columns are analyzed. Dovetail has no such detection.
+Exit code 1 if a query fails, or gets more rows out of joins with Dovetail than with the better of Spark's modes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from dovetail_bench import report
+from dovetail_bench.join_rows import run
+from dovetail_bench.join_rows_report import Results
+from dovetail_bench.queries import SSB
+from dovetail_bench.session import (
+    DOVETAIL,
+    DOVETAIL_BARE,
+    DOVETAIL_ONE_PASS,
+    SPARK,
+    SPARK_CBO,
+    Mode,
+    add_session_options,
+)
+
+# Rows out of joins, as a multiple of the better of Spark's modes, that a query may have with Dovetail.
+MAX_WORSE = 1.1
+
+_DETECTION = "spark.sql.cbo.starSchemaDetection"
+_FILTER = "spark.sql.cbo.joinReorder.dp.star.filter"
+_STATISTICS = "spark.sql.cbo.planStats.enabled"
+
+
+def _with(mode: Mode, detects: bool, **named: Any) -> Mode:
+    own = {_DETECTION: detects, _FILTER: detects, _STATISTICS: detects}
+    return replace(mode, conf={**mode.conf, **{key: str(on).lower() for key, on in own.items()}}, **named)
+
+
+PLAIN = _with(SPARK, False)
+HEURISTIC = _with(SPARK, True, name="spark_star", title="Spark, star heuristic", analyzed=True)
+FILTERED = _with(SPARK_CBO, True, name="cbo_star", title="Spark CBO, star filter")
+OURS = tuple(_with(mode, False) for mode in (DOVETAIL, DOVETAIL_BARE, DOVETAIL_ONE_PASS))
+MODES = (PLAIN, HEURISTIC, FILTERED, *OURS)
+
+
+def lines(results: Results) -> list[dict[str, Any]]:
+    """Rows out of joins of each query and mode, and the sums."""
+    found = [{"query": q, **{m.title: results.rows(q, m) for m in results.modes}} for q in results.complete]
+    return [*found, {"query": "all", **{m.title: sum(line[m.title] for line in found) for m in results.modes}}]
+
+
+def targets(results: Results) -> list[dict[str, Any]]:
+    """No query worse than the better of Spark's modes, in any of Dovetail's."""
+    found = []
+    for mode in OURS:
+        worse = [
+            q
+            for q in results.complete
+            if results.rows(q, mode) > MAX_WORSE * min(results.rows(q, m) for m in (PLAIN, HEURISTIC, FILTERED))
+        ]
+        words = f"{mode.title}: no query above {MAX_WORSE:g}x of the best of Spark's modes, rows out of joins"
+        found.append(report.target(words, ", ".join(worse) or "none", not worse))
+    return [*found, report.target("all queries run in all modes", len(results.failures) or "yes", not results.failures)]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    head, _, _ = (__doc__ or "").partition("\n")
+    parser = argparse.ArgumentParser(prog="python -m dovetail_bench.star_schemas", description=head)
+    parser.add_argument("--queries", nargs="+", default=[], metavar="NAME", help="only these")
+    report.add_options(parser)
+    add_session_options(parser)
+    options = report.parse(parser, arguments)
+    results = run(argparse.Namespace(**vars(options), suite=SSB, every=1, repeat=1), MODES)
+    page = report.Page("star_schemas", f"Star Schema Benchmark, scale {options.scale:g}")
+    page.table("Rows out of joins", lines(results))
+    found = targets(results)
+    page.targets(found)
+    runs = {q: {m: [asdict(p) for p in profiles] for m, profiles in by.items()} for q, by in results.measured.items()}
+    page.write(options, {"targets": found, "rows": lines(results), "failures": results.failures, "runs": runs})
+    return 0 if all(t["hit"] for t in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
