@@ -19,6 +19,7 @@ package dovetail.kernel.profile
  * @param repetition how far it repeats its values, 0 for a key to 1, where nobody knows how evenly
  *                 ([[Assumptions.oneOf]]); 0 also where a statistic stands for all that is to be known, and values are
  *                 taken as equally frequent
+ * @param uncounted the domain is what the column's range and rows can hold at most: nobody has counted it
  * @param unseen   share of the rows that came after this was collected, whose values may be outside of all that is
  *                 known
  */
@@ -34,7 +35,8 @@ final case class ColumnProfile(
     frequent: Option[Frequencies] = None,
     degree: Option[Double] = None,
     unseen: Double = 0.0,
-    repetition: Double = 0.0
+    repetition: Double = 0.0,
+    uncounted: Boolean = false
 ) {
   require(ndv.forall(_ >= 0.0), s"negative ndv $ndv")
   require(nulls.forall(n => n >= 0.0 && n <= 1.0), s"share of nulls outside 0..1: $nulls")

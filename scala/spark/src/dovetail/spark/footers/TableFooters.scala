@@ -132,7 +132,8 @@ final class TableFooters private (
       width = Some(width(a.dataType, distinct, read.size == all.size))
     )
     // how evenly the values are spread, no footer says
-    (column.copy(repetition = column.ndv.fold(0.0)(Assumptions.repetition(_, nonNull))), faults)
+    val repetition = column.ndv.fold(0.0)(Assumptions.repetition(_, nonNull))
+    (column.copy(repetition = repetition, uncounted = parts.isEmpty), faults)
   }
 
   private def absent(read: Vector[TableFooters.FileRead], found: Vector[(TableFooters.FileRead, ColumnFooter)]): Long =

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.plan
 
-import dovetail.kernel.graph.{JoinGraph, Member, Operator, Relation}
+import dovetail.kernel.graph.{ForeignKeys, JoinGraph, Member, Operator, Relation}
 import dovetail.kernel.profile.RelationProfile
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -91,9 +91,12 @@ final class GroupGraph(
 
   private def operator(o: WrittenJoin, index: Int): Operator = {
     val conjuncts  = conditions(index)
-    val equalities = conjuncts.flatMap(_.key).map { case (l, r) => (member(l), member(r)) }
-    val rest       = conjuncts.filter(_.key.isEmpty).map(_.condition)
-    val reads      = conjuncts.flatMap(_.condition.relations).distinct.sorted
+    val equalities = conjuncts.flatMap(_.key).map { case (l, r) =>
+      val sides = ForeignKeys(Vector(member(l), member(r)), profiles)
+      (sides.head, sides.last)
+    }
+    val rest  = conjuncts.filter(_.key.isEmpty).map(_.condition)
+    val reads = conjuncts.flatMap(_.condition.relations).distinct.sorted
     Operator(
       index,
       o.kind,

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.predicates
 
 import scala.collection.mutable
 
-import dovetail.kernel.graph.{EquivalenceClass, Forest, JoinPredicate, Member}
+import dovetail.kernel.graph.{EquivalenceClass, ForeignKeys, Forest, JoinPredicate, Member}
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, RelationProfile}
 import org.apache.spark.sql.catalyst.expressions._
 
@@ -75,7 +75,9 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
   }
 
   def equivalenceClasses(profiles: Vector[RelationProfile]): Vector[EquivalenceClass] =
-    members.zipWithIndex.map { case (ms, i) => EquivalenceClass(i, ms.map(member(_, profiles))) }
+    members.zipWithIndex.map { case (ms, i) =>
+      EquivalenceClass(i, ForeignKeys(ms.map(member(_, profiles)), profiles))
+    }
 
   def joinPredicates(profiles: Vector[RelationProfile]): Vector[JoinPredicate] = {
     val selectivity = new PredicateSelectivity(profiles, classifier.relationsOf)
