@@ -50,6 +50,8 @@ MASKS = (
     (re.compile(r"plan_id=\d+"), "plan_id=_"),
     (re.compile(r"\b\d+(\.\d+)? [KMG]?i?B/s"), "_ B/s"),
     (re.compile(r"Python \d+\.\d+\.\d+"), "Python _"),
+    # rows of a join that a sample tells: what is drawn depends on the names of the files, which are made anew
+    (re.compile(r"^( +\d+  .*join \S+) +\S+( +up to \S+)? +dovetail ", re.MULTILINE), r"\1  _  dovetail "),
     (re.compile(r"[ \t]+$", re.MULTILINE), ""),
 )
 # Lines of Spark and of the JVM that come where log4j is not set up, and say nothing of Dovetail.

@@ -188,6 +188,11 @@ def first_steps() -> str:
     return _lines("start", "steps")
 
 
+def stars() -> str:
+    """Rows out of joins of the Star Schema Benchmark."""
+    return _lines("star_schemas", "rows")
+
+
 def delta() -> str:
     """Time of the optimizer on Delta tables."""
     return _lines("delta_planning", "summary")
@@ -227,6 +232,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "slower-tpch": slower("tpch", 10),
     "real": real,
     "search-times": search_times,
+    "stars": stars,
     "first-steps": first_steps,
     "delta": delta,
     "sketches": sketches,
