@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from dovetail import _sql
 from dovetail_bench import executed_plan
@@ -40,9 +40,10 @@ ASKED_AGAIN = 12
 # Tiny queries would spend their time in the compiler and in empty tasks.
 TINY = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
+ADAPTIVE = "spark.sql.adaptive.enabled"
+
 # With the CBO on and wrong statistics plain Spark takes an estimate of one row for a fact while a query runs, and drops
 # a DISTINCT (SPARK-57956: 9,588 rows of one value in query 16,495). Both sessions do without the rule.
-ADAPTIVE = "spark.sql.adaptive.enabled"
 EXCLUDED = "spark.sql.adaptive.optimizer.excludedRules"
 ONE_ROW = "org.apache.spark.sql.catalyst.optimizer.OptimizeOneRowPlan"
 SPARK_FAULTS = {EXCLUDED: ONE_ROW}
@@ -98,7 +99,8 @@ class Runner:
         self._duckdb = SecondOpinion(directory) if dialect.duckdb else None
         for session, on in ((self._plain, "false"), (self._ours, "true")):
             _configure(session, {**TINY, **SPARK_FAULTS, _sql.ENABLED_KEY: on})
-            executed_plan.watch(session)
+            if not dialect.duckdb:
+                executed_plan.watch(session)
 
     def run(self, numbers: Sequence[int]) -> Iterator[Checked]:
         """Checks queries of one data set and one set of settings."""
@@ -117,15 +119,18 @@ class Runner:
 
     def _check(self, number: int, settings: dict[str, str]) -> Checked:
         sql = self._dialect.text(seeded(f"query {self._seed} {number}"))
-        if self._duckdb is None and settings[ADAPTIVE] == "false" and self._is_same_plan(sql):
-            return Checked(number, sql, settings, False, 0, SAME_PLAN, NOT_ASKED)
+        plain = ours = None
+        if self._duckdb is None and settings[ADAPTIVE] == "false":
+            plain, ours = _planned(self._plain, sql), _planned(self._ours, sql)
+            if plain is not None and ours is not None and _physical(plain) == _physical(ours):
+                return Checked(number, sql, settings, False, 0, SAME_PLAN, NOT_ASKED)
         try:
-            expected, before = _answer(self._plain, sql)
+            expected, before = _answer(self._plain, sql, plain)
         except Exception as failed:
             against = NOT_SPARK if self._dialect.duckdb or not self._answers(self._ours, sql) else ANSWERED
             return Checked(number, sql, settings, False, 0, against, NOT_SPARK, _first_line(failed))
         try:
-            found, after = _answer(self._ours, sql)
+            found, after = _answer(self._ours, sql, ours)
         except Exception as failed:
             against = AT_TIMES if self._is_race(sql) else FAILED
             return Checked(number, sql, settings, False, 0, against, NOT_ASKED, _first_line(failed))
@@ -134,15 +139,6 @@ class Runner:
         against_duckdb, differs_from_duckdb = self._second_opinion(sql, found)
         detail = differs or differs_from_duckdb
         return Checked(number, sql, settings, before != after, len(found), against_spark, against_duckdb, detail)
-
-    def _is_same_plan(self, sql: str) -> bool:
-        """Whether both sessions would run one and the same plan, in which nothing is decided while it runs."""
-        try:
-            plain, ours = (_physical(session, sql) for session in (self._plain, self._ours))
-        except Exception:
-            # a query that cannot be planned is looked at where it runs
-            return False
-        return plain == ours
 
     def _is_race(self, sql: str) -> bool:
         """Whether a query that failed with Dovetail fails with plain Spark at times, or would without its early end.
@@ -186,16 +182,31 @@ def _configure(session: SparkSession, settings: dict[str, str]) -> None:
         session.conf.set(key, value)
 
 
-def _answer(session: SparkSession, sql: str) -> tuple[list[Row], list[tuple[str, ...]]]:
-    """The rows, and the tree of joins of the optimized plan: joins and relations from the top, left before right."""
-    frame = session.sql(sql)
+def _answer(
+    session: SparkSession, sql: str, planned: DataFrame | None = None
+) -> tuple[list[Row], list[tuple[str, ...]]]:
+    """The rows, and the tree of joins of the optimized plan: joins and relations from the top, left before right.
+
+    A query that is planned already is not planned again.
+    """
+    frame = session.sql(sql) if planned is None else planned
     tree = _TREE.findall(frame._jdf.queryExecution().optimizedPlan().toString())
     return [tuple(map(_hashable, row)) for row in frame.collect()], tree
 
 
-def _physical(session: SparkSession, sql: str) -> str:
+def _planned(session: SparkSession, sql: str) -> DataFrame | None:
+    """A query with its physical plan; None where it cannot be planned, which is looked at where it runs."""
+    try:
+        frame = session.sql(sql)
+        frame._jdf.queryExecution().executedPlan()
+    except Exception:
+        return None
+    return frame
+
+
+def _physical(planned: DataFrame) -> str:
     """The plan that would run, with its ids by the order in which they appear."""
-    return executed_plan.normalized(session.sql(sql)._jdf.queryExecution().executedPlan().toString())
+    return executed_plan.normalized(planned._jdf.queryExecution().executedPlan().toString())
 
 
 def _hashable(value: Any) -> Any:

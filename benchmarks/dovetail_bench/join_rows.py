@@ -15,15 +15,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
-from dovetail.demo.data import dataset
+from dovetail.demo.data import Dataset, dataset
 from dovetail_bench import report
 from dovetail_bench.join_rows_report import Results, targets, write_page
 from dovetail_bench.metrics import Profile, profile
 from dovetail_bench.progress import say
-from dovetail_bench.queries import FOLDERS, SSB, Query, load
+from dovetail_bench.queries import FOLDERS, Query, load
 from dovetail_bench.rounds import latin_square
 from dovetail_bench.session import (
     DOVETAIL,
@@ -36,19 +35,29 @@ from dovetail_bench.session import (
     add_session_options,
     bench,
 )
-from dovetail_bench.ssb_data import ssb_dataset
 
 MODES = (SPARK, SPARK_CBO, DOVETAIL, DOVETAIL_BARE, DOVETAIL_ONE_PASS)
 
 
 def run(options: argparse.Namespace, modes: tuple[Mode, ...]) -> Results:
-    """Measures the chosen queries in these modes. A run that is stopped (Ctrl-C) gives what it has measured so far."""
+    """Measures the chosen queries of a suite in these modes."""
     queries = load(options.suite, options.queries)[:: options.every]
-    data = (
-        ssb_dataset(options.scale, options.data_dir)
-        if options.suite == SSB
-        else dataset(FOLDERS[options.suite][1], options.scale, options.data_dir)
-    )
+    data = dataset(FOLDERS[options.suite][1], options.scale, options.data_dir)
+    return measure(options, queries, data, modes, options.repeat)
+
+
+def measure(
+    options: argparse.Namespace, queries: Sequence[Query], data: Dataset, modes: tuple[Mode, ...], repeat: int = 1
+) -> Results:
+    """Measures queries on a data set. A run that is stopped (Ctrl-C) gives what it has measured so far.
+
+    Args:
+        options: Of the session.
+        queries: The queries.
+        data: What they read.
+        modes: All modes, plain Spark first.
+        repeat: Runs of each query and mode.
+    """
     measured: dict[str, dict[str, list[Profile]]] = {}
     failures: dict[str, dict[str, str]] = {}
     with bench(options) as session:
@@ -61,7 +70,7 @@ def run(options: argparse.Namespace, modes: tuple[Mode, ...]) -> Results:
                 for mode in next(latin_square(modes, number)):
                     session.use(mode, data)
                     try:
-                        runs = [profile(session.spark, query.text) for _ in range(options.repeat)]
+                        runs = [profile(session.spark, query.text) for _ in range(repeat)]
                     except Exception as failed:  # of Spark: a finding about this query, not the end of the run
                         failures.setdefault(query.name, {})[mode.name] = str(failed).strip().splitlines()[0]
                     else:
@@ -112,8 +121,7 @@ def _finish(
     page: report.Page, options: argparse.Namespace, results: Results, targets: Sequence[Mapping[str, Any]]
 ) -> int:
     """Writes the page and all runs; returns the exit code."""
-    runs = {q: {m: [asdict(p) for p in profiles] for m, profiles in by.items()} for q, by in results.measured.items()}
-    page.write(options, {"targets": targets, "failures": results.failures, "runs": runs})
+    page.write(options, {"targets": targets, "failures": results.failures, "runs": results.as_dict()})
     failed = any(set(failures) - {SPARK.name, SPARK_CBO.name} for failures in results.failures.values())
     missed = options.gate and not all(target["hit"] for target in targets)
     return 1 if failed or missed else 0

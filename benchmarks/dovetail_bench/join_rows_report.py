@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from typing import Any
 
@@ -52,6 +52,10 @@ class Results:
     collect_seconds: float
     equal: Mapping[str, Collection[str]] = field(default_factory=dict)
     operators: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, dict[str, list[dict[str, Any]]]]:
+        """Query → mode → its runs, for JSON."""
+        return {q: {m: [asdict(p) for p in runs] for m, runs in by.items()} for q, by in self.measured.items()}
 
     @property
     def complete(self) -> list[str]:

@@ -42,6 +42,9 @@ OURS = {_sql.ENABLED_KEY: "true"}
 # A size is read off a broadcast that was asked for.
 MEASURE = {**PLAIN, "spark.sql.adaptive.enabled": "false"}
 
+# Earlier broadcasts may still lie in the maker's memory, and a driver on which a query failed is started anew.
+ATTEMPTS = 2
+
 VARIANT_SINCE = 4
 
 
@@ -77,13 +80,11 @@ class Bench:
     def _size(self, maker: Driver, case: Case) -> int:
         tables = known(case.payload, self._tables)
         sql = case.sql("probe", "/*+ BROADCAST(p) */")
-        run = Run.of_answer(maker.run(sql, MEASURE, tables, self._options.limit))
-        if run.state != OK:
-            # earlier broadcasts may still lie in its memory; a driver on which a query failed is started anew
+        for _ in range(ATTEMPTS):
             run = Run.of_answer(maker.run(sql, MEASURE, tables, self._options.limit))
-        if run.state != OK:
-            raise DovetailError(f"the size of {case.measured_as} cannot be measured: {run.state}: {run.error}")
-        return max(join.bytes for join in run.executed if case.payload.name in join.build)
+            if run.state == OK:
+                return max(join.bytes for join in run.executed if case.payload.name in join.build)
+        raise DovetailError(f"the size of {case.measured_as} cannot be measured: {run.state}: {run.error}")
 
     def pair(self, case: Case, number: int, true_bytes: int) -> Pair:
         """Runs both sides; which goes first changes from pair to pair.

@@ -8,19 +8,13 @@ and brands, which the benchmark draws at random, are the remainder of the key he
 
 from __future__ import annotations
 
-import json
 import math
-import tempfile
 from pathlib import Path
 
-from dovetail._identifiers import Quotes, string_literal
-from dovetail.demo.data import MANIFEST, Dataset, cache_root, dataset, import_duckdb
+from dovetail.demo.data import Dataset, cached, dataset, import_duckdb, write_table
 from dovetail_bench.progress import say
-
-NAME = "ssb"
-
-# Raised when the tables change: a cached data set of an older shape is made anew.
-FORMAT = 1
+from dovetail_bench.queries import SSB
+from dovetail_bench.tables import files
 
 # Per scale factor.
 CUSTOMERS, SUPPLIERS, PARTS = 30_000, 2_000, 200_000
@@ -34,45 +28,15 @@ _BRANDS = 40
 
 def ssb_dataset(scale: float, root: Path | None = None) -> Dataset:
     """The data set of a scale, made unless it is there already."""
-    directory = (root or cache_root()).expanduser().absolute() / NAME / f"sf{scale:g}"
-    found = _read(directory)
-    if found is None:
-        source = dataset("tpch", scale, root)
-        say(f"making {directory}")
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as work:
-            made = Path(work) / "made"
-            _make(source, made)
-            made.rename(directory)
-        found = _read(directory)
-    assert found is not None  # noqa: S101  it was written a line above
-    return found
+    return cached(SSB, scale, root, lambda made, _: _make(dataset("tpch", scale, root), made))
 
 
-def _read(directory: Path) -> Dataset | None:
-    try:
-        manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    if manifest.get("format") != FORMAT:
-        return None
-    return Dataset(NAME, float(manifest["scale"]), directory, manifest["rows"])
-
-
-def _make(source: Dataset, directory: Path) -> None:
-    rows = {}
+def _make(source: Dataset, directory: Path) -> dict[str, int]:
+    say(f"making {SSB} of {source.directory}")
     with import_duckdb().connect() as connection:
         for table in source.tables:
-            files = string_literal(f"{source.location(table)}/*.parquet", Quotes.DOUBLED)
-            connection.execute(f"CREATE VIEW tpch_{table} AS FROM read_parquet({files})")
-        for table, query in _queries(source.scale).items():
-            (directory / table).mkdir(parents=True)
-            target = string_literal(str(directory / table / "part-0.parquet"), Quotes.DOUBLED)
-            connection.execute(f"COPY ({query}) TO {target} (FORMAT parquet)")
-            counted = connection.execute(f"SELECT count(*) FROM {target}").fetchone()
-            rows[table] = int(counted[0]) if counted else 0
-    manifest = {"format": FORMAT, "scale": source.scale, "rows": rows}
-    (directory / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+            connection.execute(f"CREATE VIEW tpch_{table} AS FROM {files(source.location(table))}")
+        return {t: write_table(connection, f"({q})", directory / t) for t, q in _queries(source.scale).items()}
 
 
 def _queries(scale: float) -> dict[str, str]:

@@ -13,13 +13,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from dovetail_bench import report
-from dovetail_bench.join_rows import run
+from dovetail_bench.join_rows import measure
 from dovetail_bench.join_rows_report import Results
-from dovetail_bench.queries import SSB
+from dovetail_bench.queries import SSB, load
 from dovetail_bench.session import (
     DOVETAIL,
     DOVETAIL_BARE,
@@ -29,6 +29,7 @@ from dovetail_bench.session import (
     Mode,
     add_session_options,
 )
+from dovetail_bench.ssb_data import ssb_dataset
 
 # Rows out of joins, as a multiple of the better of Spark's modes, that a query may have with Dovetail.
 MAX_WORSE = 1.1
@@ -78,13 +79,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report.add_options(parser)
     add_session_options(parser)
     options = report.parse(parser, arguments)
-    results = run(argparse.Namespace(**vars(options), suite=SSB, every=1, repeat=1), MODES)
+    data = ssb_dataset(options.scale, options.data_dir)
+    results = measure(options, load(SSB, options.queries), data, MODES)
     page = report.Page("star_schemas", f"Star Schema Benchmark, scale {options.scale:g}")
-    page.table("Rows out of joins", lines(results))
+    rows = lines(results)
+    page.table("Rows out of joins", rows)
     found = targets(results)
     page.targets(found)
-    runs = {q: {m: [asdict(p) for p in profiles] for m, profiles in by.items()} for q, by in results.measured.items()}
-    page.write(options, {"targets": found, "rows": lines(results), "failures": results.failures, "runs": runs})
+    page.write(options, {"targets": found, "rows": rows, "failures": results.failures, "runs": results.as_dict()})
     return 0 if all(t["hit"] for t in found) else 1
 
 

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -99,7 +99,25 @@ def dataset(benchmark: Benchmark, scale: float, root: Path | str | None = None, 
         raise DovetailError(
             f"scale {scale:g} is not allowed: it is above 0 and at most {MAX_SCALE:g} (1 is about 1 GB)."
         )
-    directory = Path(root or cache_root()).expanduser().absolute() / benchmark / f"sf{scale:g}"
+    return cached(benchmark, scale, root, lambda made, work: _generate(benchmark, scale, made, work, show))
+
+
+def cached(
+    name: str, scale: float, root: Path | str | None, make: Callable[[Path, Path], Mapping[str, int]]
+) -> Dataset:
+    """The data set of a name and scale under `root`, made unless it is there already.
+
+    Args:
+        name: "tpcds", "tpch", or another one: also its directory.
+        scale: Scale factor.
+        root: Directory for data sets; None is `cache_root()`.
+        make: Writes the tables into the first directory, which is not there yet, and returns their numbers of rows. The
+            second one is for what is needed meanwhile.
+
+    Raises:
+        DovetailError: The place is taken by something else.
+    """
+    directory = Path(root or cache_root()).expanduser().absolute() / name / f"sf{scale:g}"
     found = _read(directory)
     if found is not None:
         return found
@@ -114,7 +132,8 @@ def dataset(benchmark: Benchmark, scale: float, root: Path | str | None = None, 
         raise DovetailError(f"{directory.parent} cannot be made: {error.strerror}. Choose a data directory.") from error
     with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as work:
         made = Path(work) / "made"
-        _generate(benchmark, scale, made, Path(work) / "generated.duckdb", show)
+        manifest = {"format": FORMAT, "benchmark": name, "scale": scale, "rows": make(made, Path(work))}
+        (made / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
         try:
             made.rename(directory)
         except OSError:
@@ -165,9 +184,9 @@ def _read(directory: Path) -> Dataset | None:
     return Dataset(manifest["benchmark"], float(manifest["scale"]), directory, manifest["rows"])
 
 
-def _generate(benchmark: Benchmark, scale: float, directory: Path, database: Path, show: bool) -> None:
+def _generate(benchmark: Benchmark, scale: float, directory: Path, work: Path, show: bool) -> dict[str, int]:
     # A database file instead of memory: the generators are as fast, and memory does not bound the scale.
-    with connect(benchmark, database) as connection:
+    with connect(benchmark, work / "generated.duckdb") as connection:
         title = f"{benchmark} scale {scale:g}"
         with progress(title, 1, show) as shown, shown.step(f"{GENERATORS[benchmark]}, about 20 s per scale factor"):
             connection.execute(f"CALL {GENERATORS[benchmark]}(sf = {scale})")
@@ -178,15 +197,14 @@ def _generate(benchmark: Benchmark, scale: float, directory: Path, database: Pat
                 with shown.step(f"writing {table}"):
                     for old, new in RENAMED_COLUMNS.get((benchmark, table), {}).items():
                         connection.execute(f"ALTER TABLE {table} RENAME COLUMN {old} TO {new}")
-                    rows[table] = _write(connection, table, directory / table)
-    database.unlink()
-    manifest = {"format": FORMAT, "benchmark": benchmark, "scale": scale, "rows": rows}
-    (directory / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+                    rows[table] = write_table(connection, table, directory / table)
+    return rows
 
 
-def _write(connection: DuckDBPyConnection, table: str, directory: Path) -> int:
+def write_table(connection: DuckDBPyConnection, relation: str, directory: Path) -> int:
+    """Writes a table, or a query in brackets, into a directory as Parquet; returns its number of rows."""
     directory.mkdir(parents=True)
     target = string_literal(str(directory / "part-0.parquet"), Quotes.DOUBLED)
-    connection.execute(f"COPY {table} TO {target} (FORMAT parquet)")
-    counted = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+    connection.execute(f"COPY {relation} TO {target} (FORMAT parquet)")
+    counted = connection.execute(f"SELECT count(*) FROM {target}").fetchone()
     return int(counted[0]) if counted else 0

@@ -37,7 +37,7 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.Mon
     def full(*_: object) -> int:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(module, "_write", full)
+    monkeypatch.setattr(module, "write_table", full)
     with pytest.raises(OSError, match="no space"):
         dataset("tpch", SCALE, tmp_path, show=False)
     assert list((tmp_path / "tpch").iterdir()) == []

@@ -23,74 +23,35 @@ class ForeignKeysSuite extends AnyFunSuite with TableDrivenPropertyChecks {
     ForeignKeys(members, profiles).map(_.column.domain.get)
   }
 
-  private val (from, to) = (19920101.0, 19980802.0)
-  private val dates      = column(60702, from, to, counted = false, "fact.date")
+  private def fact(domain: Double, low: Double, high: Double) = column(domain, low, high, counted = false, "fact.key")
+  private def key(domain: Double, low: Double, high: Double)  = column(domain, low, high, counted = true, "other.key")
+
+  private val dates = fact(60702, 19920101, 19980802)
+  private val days  = key(2557, 19920101, 19981231)
+  private val ids   = fact(9000, 1, 9000)
+  private val few   = key(10, 1, 9000)
 
   private val cases = Table(
     ("what", "fact rows", "fact", "other rows", "other", "domain of the fact's column"),
-    ("days as numbers", 1e6, dates, 2557.0, column(2557, from, 19981231, counted = true, "day.key"), 2539.8),
-    (
-      "a key that only its rows bound",
-      1e6,
-      dates,
-      2557.0,
-      column(2557, from, 19981231, counted = false, "day.key"),
-      2539.8
-    ),
-    (
-      "a dense key",
-      1e6,
-      column(100, 1, 100, counted = false, "f.k"),
-      200.0,
-      column(200, 1, 200, counted = true, "d.k"),
-      100.0
-    ),
-    (
-      "a counted column stays",
-      1e6,
-      column(5000, 1, 9000, counted = true, "f.k"),
-      10.0,
-      column(10, 1, 9000, counted = true, "d.k"),
-      5000.0
-    ),
-    (
-      "no key, no foreign key",
-      1e6,
-      column(9000, 1, 9000, counted = false, "f.k"),
-      1000.0,
-      column(10, 1, 9000, counted = true, "d.k"),
-      9000.0
-    ),
-    (
-      "a table that meets itself",
-      1e6,
-      column(9000, 1, 9000, counted = false, "t.k"),
-      10.0,
-      column(10, 1, 9000, counted = true, "t.k"),
-      9000.0
-    ),
-    (
-      "ranges apart leave one value",
-      1e6,
-      column(9000, 1, 9000, counted = false, "f.k"),
-      10.0,
-      column(10, 20000, 30000, counted = true, "d.k"),
-      1.0
-    )
+    ("days as numbers", 1e6, dates, 2557.0, days, 2539.8),
+    ("a key that only its rows bound", 1e6, dates, 2557.0, days.copy(uncounted = true), 2539.8),
+    ("a dense key", 1e6, fact(100, 1, 100), 200.0, key(200, 1, 200), 100.0),
+    ("a counted column stays", 1e6, fact(5000, 1, 9000).copy(uncounted = false), 10.0, few, 5000.0),
+    ("no key, no foreign key", 1e6, ids, 1000.0, few, 9000.0),
+    ("a table that meets itself", 1e6, ids, 10.0, few.copy(origin = ids.origin), 9000.0),
+    ("ranges apart leave one value", 1e6, ids, 10.0, key(10, 20000, 30000), 1.0)
   )
 
   test("a column that nobody has counted draws from the key that it meets, as far as the ranges go") {
-    forAll(cases) { (_, rows, fact, otherRows, other, domain) =>
-      val found = domains(Seq(rows, otherRows), Seq(fact, other))
+    forAll(cases) { (_, rows, column, otherRows, other, domain) =>
+      val found = domains(Seq(rows, otherRows), Seq(column, other))
       assert(math.abs(found.head - domain) < 1.0 && found.last == other.domain.get)
       // the order of the members does not matter
-      assert(domains(Seq(otherRows, rows), Seq(other, fact)) == found.reverse)
+      assert(domains(Seq(otherRows, rows), Seq(other, column)) == found.reverse)
     }
   }
 
   test("of several keys the largest counts") {
-    val small = column(10, 1, 9000, counted = true, "a.k")
-    val large = column(300, 1, 9000, counted = true, "b.k")
-    assert(domains(Seq(1e6, 10, 300), Seq(column(9000, 1, 9000, counted = false, "f.k"), small, large)).head == 300.0)
+    assert(domains(Seq(1e6, 10, 300), Seq(ids, few, key(300, 1, 9000))).head == 300.0)
   }
 }

@@ -26,8 +26,7 @@ private[dovetail] object WarmClasses {
   def load(): Int =
     try {
       val loader = getClass.getClassLoader
-      val names  = classes() ++ Others
-      names.count { name =>
+      classes().count { name =>
         try {
           // to ask for its methods links a class, without running its initializer
           Class.forName(name, false, loader).getDeclaredMethods
@@ -55,13 +54,4 @@ private[dovetail] object WarmClasses {
 
   private val Ending   = ".class"
   private val Packages = Vector("dovetail/kernel/", "org/apache/spark/sql/dovetail/")
-
-  /** Classes of others that the first look at a footer needs. */
-  private val Others = Vector(
-    "org.apache.parquet.hadoop.ParquetFileReader",
-    "org.apache.parquet.format.converter.ParquetMetadataConverter",
-    "org.apache.parquet.format.FileMetaData",
-    "org.apache.parquet.hadoop.metadata.ColumnChunkMetaData",
-    "org.apache.parquet.column.statistics.Statistics"
-  )
 }

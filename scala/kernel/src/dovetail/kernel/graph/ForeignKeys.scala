@@ -1,6 +1,6 @@
 package dovetail.kernel.graph
 
-import dovetail.kernel.profile.{Assumptions, ColumnProfile, RelationProfile}
+import dovetail.kernel.profile.{ColumnProfile, RelationProfile}
 
 /**
  * Domains of columns that nobody has counted, where such a column meets a key.
@@ -31,7 +31,7 @@ object ForeignKeys {
   /** A column of another relation with as many values as rows; of the same table's column it is no foreign key. */
   private def isKeyFor(m: Member, other: Member, profiles: Vector[RelationProfile]): Boolean =
     other.relation != m.relation && !m.column.origin.exists(other.column.origin.contains) &&
-      other.column.domain.exists(_ >= Assumptions.UniqueNdvShare * profiles(other.relation).baseRows)
+      other.column.isLikeKey(profiles(other.relation).baseRows)
 
   /** Values of a key that lie in the range of a column, if they are spread evenly; at least one. */
   private def valuesFor(column: ColumnProfile, key: Member): Option[Double] = key.column.domain.map { values =>

@@ -44,6 +44,9 @@ final case class ColumnProfile(
   require(unseen >= 0.0 && unseen <= 1.0, s"share of rows not seen outside 0..1: $unseen")
   require(repetition >= 0.0 && repetition <= 1.0, s"repetition outside 0..1: $repetition")
 
+  /** Its known domain is as large as a relation of so many rows: it looks like a key. */
+  def isLikeKey(rows: Double): Boolean = domain.exists(_ >= Assumptions.UniqueNdvShare * rows)
+
   /** Of rows that may come more often than they did: what bounds them is gone. */
   def multiplied: ColumnProfile = copy(degree = None, width = width.multiplied)
 

@@ -1,7 +1,7 @@
 package dovetail.kernel.size
 
 import dovetail.kernel.graph.JoinGraph
-import dovetail.kernel.profile.{Assumptions, Frequencies}
+import dovetail.kernel.profile.Frequencies
 
 /**
  * A column of a relation in one equivalence class: what the size formulas need to know of it.
@@ -71,7 +71,7 @@ private[size] object JoinInput {
       classIndex,
       domain = math.max(1.0, column.domain.getOrElse(math.min(tableRows, of.domain(graph.relations)))),
       known = column.domain.isDefined,
-      unique = column.domain.exists(_ >= Assumptions.UniqueNdvShare * tableRows),
+      unique = column.isLikeKey(tableRows),
       nonNull = column.nonNull,
       repetition = column.repetition,
       low = column.min.getOrElse(Double.NaN),

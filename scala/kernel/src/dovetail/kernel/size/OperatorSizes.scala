@@ -201,7 +201,7 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
   /** The same, for certain or by counts. */
   private def likelyKey(o: Operator): Boolean =
     rightIsKey(o) || o.equalities.exists { case (_, m) =>
-      m.column.domain.exists(_ >= Assumptions.UniqueNdvShare * profile(m).baseRows)
+      m.column.isLikeKey(profile(m).baseRows)
     }
 }
 
