@@ -5,22 +5,38 @@ import java.util.jar.JarFile
 
 import scala.util.control.NonFatal
 
+import org.apache.spark.sql.SparkSession
+
 /**
- * Loads and links Dovetail's classes beside the start of the first session, in a thread of low priority: the first
- * query of a JVM would wait for them otherwise. The classes come from the jar that this one is in, by the order of its
+ * Loads and links Dovetail's classes once the first session has started, in a thread of low priority: the first query
+ * of a JVM would wait for them otherwise. The classes come from the jar that this one is in, by the order of its
  * entries; nothing of them runs but what reads a small file ([[WarmParquet]]). Whatever goes wrong leaves the classes to
  * the first query.
+ *
+ * Extensions are applied in the middle of a session's start, which takes a second more and keeps two cores busy: on
+ * those it would take twice as long beside this thread.
  */
 private[dovetail] object WarmClasses {
   private val started = new AtomicBoolean(false)
 
   /** Starts the thread, once in a JVM. */
   def start(): Unit = if (started.compareAndSet(false, true)) {
-    val thread = new Thread(() => { WarmParquet(); load(); () }, "dovetail-classes")
+    val thread = new Thread(
+      () => if (waited(SparkSession.getDefaultSession.isDefined)) { WarmParquet(); load(); () },
+      "dovetail-classes"
+    )
     thread.setDaemon(true)
     thread.setPriority(Thread.MIN_PRIORITY)
     thread.start()
   }
+
+  /** Whether it was worth to wait: no session after so long, and somebody else has other plans for this JVM. */
+  private[dovetail] def waited(ready: => Boolean, times: Int = MostPauses): Boolean =
+    try {
+      val pauses = Iterator.continually(Thread.sleep(PauseMs)).take(times)
+      while (!ready && pauses.hasNext) pauses.next()
+      ready
+    } catch { case _: InterruptedException => false }
 
   /** @return classes that are loaded and linked */
   def load(): Int =
@@ -51,6 +67,12 @@ private[dovetail] object WarmClasses {
         } finally jar.close()
         names.result()
       }
+
+  /** Milliseconds between two looks for a session: a tenth of what may be added to its start. */
+  private val PauseMs = 50L
+
+  /** A minute: sessions take some seconds to start, on a loaded machine ten times that. */
+  private val MostPauses = 1200
 
   private val Ending   = ".class"
   private val Packages = Vector("dovetail/kernel/", "org/apache/spark/sql/dovetail/")
