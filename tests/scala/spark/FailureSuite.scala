@@ -270,12 +270,6 @@ class FailureSuite extends StarSuite {
     assert(extensions.buildPlannerStrategies(spark).size == 2)
   }
 
-  test("the file that is read beside the start of a session has its rows, and is gone") {
-    def files  = new java.io.File(System.getProperty("java.io.tmpdir")).list.count(_.matches("dovetail-\\d+\\.parquet"))
-    val before = files
-    assert(WarmParquet() == WarmParquet.Rows && files == before)
-  }
-
   test("in another Spark line Dovetail switches itself off, with one line, and injects nothing") {
     val line = BuildInfo.sparkLine
     Seq("3.4.1", "4.9.0", s"${line}1.0", "5.0.0-SNAPSHOT").filterNot(_.startsWith(line + ".")).foreach { version =>

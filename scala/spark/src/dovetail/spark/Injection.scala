@@ -38,6 +38,6 @@ object Injection {
     // to inject a rule before partition pruning.
     extensions.injectPreCBORule(session => new ReorderJoins(session))
     extensions.injectRuntimeOptimizerRule(session => new ReorderAtRunTime(session))
-    WarmClasses.start()
+    WarmPlanning.start()
   }
 }

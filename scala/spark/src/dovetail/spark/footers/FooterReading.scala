@@ -1,8 +1,9 @@
 package org.apache.spark.sql.dovetail.footers
 
-import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger, AtomicReferenceArray}
-import java.util.concurrent.{CountDownLatch, TimeUnit}
+import java.util.concurrent.atomic.{AtomicInteger, AtomicReferenceArray}
+import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, TimeUnit}
 
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
@@ -33,24 +34,24 @@ final class FooterRequest(
  * answer are left out for a while ([[Aside]]).
  */
 final class FooterReading(maxMillis: Long) {
-  private lazy val allowed =
-    TimeUnit.MILLISECONDS.toNanos(maxMillis) * (if (FooterReading.warm.getAndSet(true)) 1 else FooterReading.FirstTime)
-  private var spent = 0L
+  private var allowed = TimeUnit.MILLISECONDS.toNanos(maxMillis)
+  private var spent   = 0L
 
   def read(requests: Seq[FooterRequest]): Unit = {
     val inTurn = for (i <- 0 until requests.map(_.files.size).foldLeft(0)(math.max); r <- requests if i < r.files.size)
       yield (r, r.files(i))
     val footers = inTurn.filter { case (_, file) => FooterCache.get(FileKey(file)).isEmpty }
-    val unread  = run(footers.map { case (r, file) => task(file)(_ => footer(r, file)) })
+    val unread  = run(footers.map { case (r, file) => task(r, file)(_ => footer(r, file)) })
     if (unread > 0 && maxMillis > 0L)
       PlanningTime.cut(s"$unread of ${footers.size} footers of files were not read in time")
     run(inTurn.flatMap { case (r, file) =>
-      missing(r, file).map { case (entry, columns) => task(file)(distinct(r, file, entry, columns, _)) }
+      missing(r, file).map { case (entry, columns) => task(r, file)(distinct(r, file, entry, columns, _)) }
     })
     ()
   }
 
-  private def task(file: FileStatus)(body: Long => Unit) = new FooterReading.Task(Aside.table(file.getPath), body)
+  private def task(request: FooterRequest, file: FileStatus)(body: Long => Unit) =
+    new FooterReading.Task(Aside.table(file.getPath), request.format.getClass, body)
 
   private def footer(request: FooterRequest, file: FileStatus): Unit = {
     val footer =
@@ -94,6 +95,9 @@ final class FooterReading(maxMillis: Long) {
   def run(all: Seq[FooterReading.Task]): Int = {
     val (hanging, tasks) = all.partition(t => Aside.hangs(t.place))
     hanging.map(_.place).distinct.foreach(Aside.cutOff)
+    val cold = tasks.map(_.reader).filterNot(FooterReading.warm.contains)
+    if (cold.nonEmpty)
+      allowed = math.max(allowed, TimeUnit.MILLISECONDS.toNanos(maxMillis) * FooterReading.FirstTime)
     def time = math.min(allowed - spent, PlanningTime.left)
     hanging.size + (if (tasks.isEmpty || time <= 0L) tasks.size else within(time, tasks.toVector))
   }
@@ -127,15 +131,26 @@ final class FooterReading(maxMillis: Long) {
     try
       if (!done.await(time, TimeUnit.NANOSECONDS))
         threads.indices.foreach(i => Option(at.get(i)).foreach(Aside.leave(_, threads(i))))
-    finally spent += System.nanoTime() - start
+    finally {
+      spent += System.nanoTime() - start
+      FooterReading.warm.addAll(tasks.map(_.reader).asJava)
+    }
     tasks.size - ended.get
   }
 }
 
 object FooterReading {
 
-  /** Something to be read at a place, by a time on the clock of `System.nanoTime`. */
-  final class Task(val place: String, val body: Long => Unit)
+  /**
+   * Something to be read at a place, by a time on the clock of `System.nanoTime`.
+   *
+   * @param by the class that reads it
+   */
+  final class Task(val place: String, by: Class[_], val body: Long => Unit) {
+
+    /** What has to be loaded for it: who reads, and the client of the file system. */
+    val reader: String = s"${by.getName} ${place.takeWhile(_ != ':')}"
+  }
 
   /**
    * Parallel reads: enough to hide an object store's 50 ms per request behind each other; on a local disk parsing takes
@@ -144,10 +159,11 @@ object FooterReading {
   private val Threads = 8
 
   /**
-   * Loading and warming up the readers' classes takes half a second, once in the life of a JVM: what the first reading
-   * may take, in times of the others.
+   * Loading and warming up a reader's classes takes half a second, those of an object store's client more, once in the
+   * life of a JVM: what the first reading may take, and those beside it, in times of the others.
    */
   private val FirstTime = 10
 
-  private val warm = new AtomicBoolean
+  /** Readers that have been used. */
+  private val warm = ConcurrentHashMap.newKeySet[String]()
 }

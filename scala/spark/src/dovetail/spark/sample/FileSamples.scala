@@ -54,6 +54,7 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
       case i if missing.indexWhere(_.key == missing(i).key) == i =>
         new FooterReading.Task(
           missing(i).place,
+          missing(i).relation.fileFormat.getClass,
           _ => read(missing(i), missing.filter(_.key == missing(i).key).map(_.schema))
         )
     })

@@ -40,7 +40,7 @@ final class TextSamples(footers: FooterStatistics, conf: SQLConf) {
     val missing = found.filter(f => known.get(f._2).isEmpty).groupBy(_._2).toVector.map(_._2.head)
     // in the order of the query
     footers.within(found.filter(missing.contains(_)).map { case (text, key) =>
-      new FooterReading.Task(text.place, _ => known.put(key, read(text)))
+      new FooterReading.Task(text.place, text.getClass, _ => known.put(key, read(text)))
     })
   }
 

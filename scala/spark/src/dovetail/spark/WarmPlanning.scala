@@ -1,0 +1,94 @@
+package org.apache.spark.sql.dovetail
+
+import java.io.File
+import java.nio.file.Files
+import java.util.Base64
+import java.util.concurrent.atomic.AtomicBoolean
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{EqualTo, Literal}
+import org.apache.spark.sql.catalyst.plans.Inner
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, JoinHint, LogicalPlan}
+import org.apache.spark.sql.dovetail.plan.ReorderJoins
+import org.apache.spark.sql.dovetail.report.Trace
+import org.apache.spark.sql.execution.datasources.{DataSource, LogicalRelation}
+import org.apache.spark.sql.types.{LongType, StringType, StructType}
+import org.apache.spark.util.Utils
+
+/**
+ * Plans a small query once the first session has started, in a thread of its own: the first query of a JVM would wait
+ * for the classes of Dovetail, Parquet and Spark's reader otherwise.
+ *
+ * The query joins three Parquet files of a kilobyte in the directory for temporary files. Only [[ReorderJoins]] plans
+ * it: no other rule of the session sees it, no job runs, and the log of queries does not have it. Whatever goes wrong
+ * leaves the work to the first query.
+ *
+ * Extensions are applied in the middle of a session's start, which goes on for a second and keeps two cores busy: beside
+ * this thread it takes twice as long. So the thread waits for the session.
+ */
+private[dovetail] object WarmPlanning {
+  private val started = new AtomicBoolean(false)
+
+  /** Starts the thread, once in a JVM. */
+  def start(): Unit = if (started.compareAndSet(false, true)) {
+    val thread = new Thread(() => if (waited(session.isDefined)) session.foreach(apply), "dovetail-warm-up")
+    thread.setDaemon(true)
+    thread.setPriority(Thread.MIN_PRIORITY)
+    thread.start()
+  }
+
+  private def session: Option[SparkSession] = SparkSession.getDefaultSession
+
+  /** Whether it was ready in so many looks: not for ever, for a JVM may have other plans than a session. */
+  private[dovetail] def waited(ready: => Boolean, times: Int = MostPauses): Boolean =
+    try {
+      var pauses = 0
+      while (!ready && pauses < times) { Thread.sleep(PauseMs); pauses += 1 }
+      pauses < times
+    } catch { case _: InterruptedException => false }
+
+  /** @return whether the query was planned */
+  private[dovetail] def apply(session: SparkSession): Boolean =
+    try {
+      // gone at the end of the JVM: a reading that nobody waits for any more may come to it late
+      val home       = Utils.createTempDir(namePrefix = "dovetail")
+      val rule       = new ReorderJoins(session)
+      val (_, trace) = Trace.collecting(detailed = false)(session.withActive(rule(query(session, home))))
+      trace.groups.exists(_.algorithm.isDefined)
+    } catch { case NonFatal(_) | _: LinkageError => false }
+
+  private def query(session: SparkSession, home: File): LogicalPlan = {
+    val (a, b, c) = (relation(session, home, "a"), relation(session, home, "b"), relation(session, home, "c"))
+    val some      = Filter(EqualTo(c.output.last, Literal("t1")), c)
+    joined(joined(a, b), some)
+  }
+
+  private def joined(left: LogicalPlan, right: LogicalPlan): LogicalPlan =
+    Join(left, right, Inner, Some(EqualTo(left.output.head, right.output.head)), JoinHint.NONE)
+
+  private def relation(session: SparkSession, home: File, name: String): LogicalPlan = {
+    val file = new File(home, s"$name.parquet")
+    Files.write(file.toPath, Base64.getDecoder.decode(Content))
+    val source = DataSource(session, "parquet", Seq(file.toURI.toString), userSpecifiedSchema = Some(Schema))
+    LogicalRelation(source.resolveRelation())
+  }
+
+  /** Milliseconds between two looks for a session: a tenth of what may be added to its start. */
+  private val PauseMs = 50L
+
+  /** A minute: sessions take some seconds to start, on a loaded machine ten times that. */
+  private val MostPauses = 1200
+
+  private val Schema = new StructType().add("id", LongType).add("text", StringType)
+
+  private val Content =
+    "UEFSMRUEFYACFZYBTBUgFQASAACAAQAADQEAAQ0IAAINCAADDQgABA0IAAUNCAAGDQgABw0IAAgNCAAJDQgACg0IAAsNCAAMDQgADQ0I" +
+      "PA4AAAAAAAAADwAAAAAAAAAVABUgFSQsFSAVEBUGFQYcGAgPAAAAAAAAABgIAAAAAAAAAAAWACgIDwAAAAAAAAAYCAAAAAAAAAAAEREA" +
+      "AAAQPAIAAAAgAQQFEDJUdpi63P4VBBUkFShMFQYVABIAABJEAgAAAHQwAgAAAHQxAgAAAHQyFQAVGBUcLBUgFRAVBhUGHDYAKAJ0MhgC" +
+      "dDAREQAAAAwsAgAAACABAgUkSZIkFQQZPDUAGAZzY2hlbWEVBAAVBCUCGAJpZAAVDCUCGAR0ZXh0JQBMHAAAABYgGRwZLCYAHBUEGTUA" +
+      "BhAZGAJpZBUCFiAWvgMW2AImvgEmCBwYCA8AAAAAAAAAGAgAAAAAAAAAABYAKAgPAAAAAAAAABgIAAAAAAAAAAAREQAZLBUEFQAVAgAV" +
+      "ABUQFQIAPCkGGSYAIAAAACYAHBUMGTUABhAZGAR0ZXh0FQIWIBaWARaeASakAybgAhw2ACgCdDIYAnQwEREAGSwVBBUAFQIAFQAVEBUC" +
+      "ADwWQBkGGSYAIAAAABbUBBYgJggW9gMAKCBwYXJxdWV0LWNwcC1hcnJvdyB2ZXJzaW9uIDI2LjAuMRksHAAAHAAAABgBAABQQVIx"
+}

@@ -1,0 +1,44 @@
+package org.apache.spark.sql.dovetail
+
+import java.util.concurrent.atomic.AtomicInteger
+
+import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
+
+/** The query that is planned once a session has started: it works, and leaves no trace in the session. */
+class WarmPlanningSuite extends DovetailSuite {
+
+  test("the query is planned: its rows are counted, its joins are ordered, and nothing is logged") {
+    // starting Spark sets up logging anew
+    val session          = spark
+    val (planned, lines) = LogCapture("dovetail")(WarmPlanning(session))
+    assert(planned && lines.isEmpty, lines)
+  }
+
+  test("no job runs, no query is recorded, and no statistics of the session change") {
+    val jobs     = new AtomicInteger
+    val listener = new SparkListener {
+      override def onJobStart(job: SparkListenerJobStart): Unit = { jobs.incrementAndGet(); () }
+    }
+    def recorded = spark.sql("SELECT count(*) FROM dovetail_queries()").head().getLong(0)
+    val before   = recorded
+    spark.sparkContext.addSparkListener(listener)
+    try {
+      assert(WarmPlanning(spark))
+      spark.sparkContext.listenerBus.waitUntilEmpty()
+      assert(jobs.get == 0)
+    } finally spark.sparkContext.removeSparkListener(listener)
+    assert(recorded == before)
+  }
+
+  test("where Dovetail is off nothing is planned") {
+    assert(!dovetail(on = false)(WarmPlanning(spark)))
+  }
+
+  test("a JVM that starts no session is not waited for") {
+    var asked = 0
+    assert(!WarmPlanning.waited({ asked += 1; false }, times = 3) && asked == 4)
+    assert(WarmPlanning.waited(ready = true, times = 3))
+    asked = 0
+    assert(WarmPlanning.waited({ asked += 1; asked == 3 }, times = 5) && asked == 3)
+  }
+}
