@@ -59,6 +59,8 @@ NOISE = re.compile(
     r"^(WARNING: |Setting default log level|To adjust logging level|Using Spark's|\d\d/\d\d/\d\d |:: |Picked up |"
     r"\s*\[Stage |Spark Web UI|Spark master|Time taken|Setting Spark log level)"
 )
+# How Spark resolves --packages and spark.jars.packages: another text once the jars have been fetched.
+IVY = re.compile(r"^Ivy Default Cache set to: .*?^\t\d+ artifacts copied[^\n]*$", re.MULTILINE | re.DOTALL)
 
 
 def paths() -> list[Path]:
@@ -100,7 +102,8 @@ def _told(code: int, out: str, err: str) -> str:
 
 def _quiet(text: str) -> str:
     """Without what Spark and the JVM say of themselves; a bar of progress leaves empty lines."""
-    lines = [line for line in text.replace("\r", "\n").splitlines() if not NOISE.match(line)]
+    text = IVY.sub("", text.replace("\r", "\n"))
+    lines = [line for line in text.splitlines() if not NOISE.match(line)]
     return re.sub(r"\n\n\n+", "\n\n", "\n".join(lines))
 
 

@@ -11,6 +11,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{EqualTo, Literal}
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, JoinHint, LogicalPlan}
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.plan.ReorderJoins
 import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.execution.datasources.{DataSource, LogicalRelation}
@@ -49,9 +50,9 @@ private[dovetail] object WarmPlanning {
       pauses < times
     } catch { case _: InterruptedException => false }
 
-  /** @return whether the query was planned */
+  /** @return whether the query was planned; not where Dovetail is off */
   private[dovetail] def apply(session: SparkSession): Boolean =
-    try {
+    try DovetailConf.Enabled.get(session.sessionState.conf) && {
       // gone at the end of the JVM: a reading that nobody waits for any more may come to it late
       val home       = Utils.createTempDir(namePrefix = "dovetail")
       val rule       = new ReorderJoins(session)
