@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -205,23 +206,24 @@ def _session() -> Check:
 
 
 def _probed() -> tuple[str, str]:
-    """What the probe writes to stdout and stderr. However this ends, probe and JVM, which are a group, end too."""
+    """What the probe writes to stdout and stderr. However this ends, probe and JVM, which are a group, end too.
+
+    It writes to files: the JVM outlives Python by two seconds, and would keep pipes open for as long.
+    """
     environ = {**os.environ, _JVM_OPTIONS: f"{os.environ.get(_JVM_OPTIONS, '')} {_LEAN_JVM}".strip()}
-    with subprocess.Popen(
-        [sys.executable, "-c", _PROBE],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environ,
-        start_new_session=True,
-    ) as probe:
-        try:
-            return probe.communicate(timeout=SESSION_SECONDS)
-        except BaseException:
-            if hasattr(os, "killpg"):
-                os.killpg(probe.pid, signal.SIGKILL)
-            probe.kill()
-            raise
+    with tempfile.TemporaryFile("w+") as stdout, tempfile.TemporaryFile("w+") as stderr:
+        command = [sys.executable, "-c", _PROBE]
+        with subprocess.Popen(command, stdout=stdout, stderr=stderr, env=environ, start_new_session=True) as probe:
+            try:
+                probe.wait(timeout=SESSION_SECONDS)
+            except BaseException:
+                if hasattr(os, "killpg"):
+                    os.killpg(probe.pid, signal.SIGKILL)
+                probe.kill()
+                raise
+        for file in (stdout, stderr):
+            file.seek(0)
+        return stdout.read(), stderr.read()
 
 
 def _session_fix(stderr: str) -> str:
