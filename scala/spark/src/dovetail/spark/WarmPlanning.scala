@@ -53,12 +53,13 @@ private[dovetail] object WarmPlanning {
   /** @return whether the query was planned; not where Dovetail is off */
   private[dovetail] def apply(session: SparkSession): Boolean =
     try DovetailConf.Enabled.get(session.sessionState.conf) && {
-      // gone at the end of the JVM: a reading that nobody waits for any more may come to it late
-      val home       = Utils.createTempDir(namePrefix = "dovetail")
-      val rule       = new ReorderJoins(session)
-      val (_, trace) = Trace.collecting(detailed = false)(session.withActive(rule(query(session, home))))
-      trace.groups.exists(_.algorithm.isDefined)
-    } catch { case NonFatal(_) | _: LinkageError => false }
+        // gone at the end of the JVM: a reading that nobody waits for any more may come to it late
+        val home       = Utils.createTempDir(namePrefix = "dovetail")
+        val rule       = new ReorderJoins(session)
+        val (_, trace) = Trace.collecting(detailed = false)(session.withActive(rule(query(session, home))))
+        trace.groups.exists(_.algorithm.isDefined)
+      }
+    catch { case NonFatal(_) | _: LinkageError => false }
 
   private def query(session: SparkSession, home: File): LogicalPlan = {
     val (a, b, c) = (relation(session, home, "a"), relation(session, home, "b"), relation(session, home, "c"))
