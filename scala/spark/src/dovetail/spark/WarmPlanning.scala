@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.{EqualTo, Literal}
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, JoinHint, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.plan.ReorderJoins
 import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.execution.datasources.{DataSource, LogicalRelation}
@@ -26,19 +27,16 @@ import org.apache.spark.util.Utils
  * it: no other rule of the session sees it, no job runs, and the log of queries does not have it. Whatever goes wrong
  * leaves the work to the first query.
  *
- * Extensions are applied in the middle of a session's start, which goes on for a second and keeps two cores busy: beside
- * this thread it takes twice as long. So the thread waits for the session.
+ * Extensions are applied in the middle of a session's start, which goes on for a second and keeps two cores busy:
+ * beside this thread it takes twice as long. So the thread waits for the session.
  */
 private[dovetail] object WarmPlanning {
   private val started = new AtomicBoolean(false)
 
   /** Starts the thread, once in a JVM. */
-  def start(): Unit = if (started.compareAndSet(false, true)) {
-    val thread = new Thread(() => if (waited(session.isDefined)) session.foreach(apply), "dovetail-warm-up")
-    thread.setDaemon(true)
-    thread.setPriority(Thread.MIN_PRIORITY)
-    thread.start()
-  }
+  def start(): Unit = if (started.compareAndSet(false, true))
+    Aside.start("dovetail-warm-up", () => if (waited(session.isDefined)) session.foreach(apply))
+      .setPriority(Thread.MIN_PRIORITY)
 
   private def session: Option[SparkSession] = SparkSession.getDefaultSession
 
@@ -52,14 +50,16 @@ private[dovetail] object WarmPlanning {
 
   /** @return whether the query was planned; not where Dovetail is off */
   private[dovetail] def apply(session: SparkSession): Boolean =
-    try DovetailConf.Enabled.get(session.sessionState.conf) && {
-        // gone at the end of the JVM: a reading that nobody waits for any more may come to it late
-        val home       = Utils.createTempDir(namePrefix = "dovetail")
-        val rule       = new ReorderJoins(session)
-        val (_, trace) = Trace.collecting(detailed = false)(session.withActive(rule(query(session, home))))
-        trace.groups.exists(_.algorithm.isDefined)
-      }
+    try DovetailConf.Enabled.get(session.sessionState.conf) && planned(session)
     catch { case NonFatal(_) | _: LinkageError => false }
+
+  private def planned(session: SparkSession): Boolean = {
+    // gone at the end of the JVM: a reading that nobody waits for any more may come to it late
+    val home       = Utils.createTempDir(namePrefix = "dovetail")
+    val rule       = new ReorderJoins(session)
+    val (_, trace) = Trace.collecting(detailed = false)(session.withActive(rule(query(session, home))))
+    trace.groups.exists(_.algorithm.isDefined)
+  }
 
   private def query(session: SparkSession, home: File): LogicalPlan = {
     val (a, b, c) = (relation(session, home, "a"), relation(session, home, "b"), relation(session, home, "c"))
@@ -83,8 +83,10 @@ private[dovetail] object WarmPlanning {
   /** A minute: sessions take some seconds to start, on a loaded machine ten times that. */
   private val MostPauses = 1200
 
-  private val Schema = new StructType().add("id", LongType).add("text", StringType)
+  // not made while the session starts
+  private lazy val Schema = new StructType().add("id", LongType).add("text", StringType)
 
+  /** Parquet, Snappy: 16 rows, `id` from 0 on, and `text`, one of three by a dictionary. */
   private val Content =
     "UEFSMRUEFYACFZYBTBUgFQASAACAAQAADQEAAQ0IAAINCAADDQgABA0IAAUNCAAGDQgABw0IAAgNCAAJDQgACg0IAAsNCAAMDQgADQ0I" +
       "PA4AAAAAAAAADwAAAAAAAAAVABUgFSQsFSAVEBUGFQYcGAgPAAAAAAAAABgIAAAAAAAAAAAWACgIDwAAAAAAAAAYCAAAAAAAAAAAEREA" +

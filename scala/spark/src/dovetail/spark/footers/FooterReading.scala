@@ -34,8 +34,8 @@ final class FooterRequest(
  * answer are left out for a while ([[Aside]]).
  */
 final class FooterReading(maxMillis: Long) {
-  private var allowed = TimeUnit.MILLISECONDS.toNanos(maxMillis)
-  private var spent   = 0L
+  private var times = 1
+  private var spent = 0L
 
   def read(requests: Seq[FooterRequest]): Unit = {
     val inTurn = for (i <- 0 until requests.map(_.files.size).foldLeft(0)(math.max); r <- requests if i < r.files.size)
@@ -95,10 +95,8 @@ final class FooterReading(maxMillis: Long) {
   def run(all: Seq[FooterReading.Task]): Int = {
     val (hanging, tasks) = all.partition(t => Aside.hangs(t.place))
     hanging.map(_.place).distinct.foreach(Aside.cutOff)
-    val cold = tasks.map(_.reader).filterNot(FooterReading.warm.contains)
-    if (cold.nonEmpty)
-      allowed = math.max(allowed, TimeUnit.MILLISECONDS.toNanos(maxMillis) * FooterReading.FirstTime)
-    def time = math.min(allowed - spent, PlanningTime.left)
+    if (!tasks.forall(t => FooterReading.warm.contains(t.reader))) times = FooterReading.FirstTime
+    def time = math.min(TimeUnit.MILLISECONDS.toNanos(maxMillis) * times - spent, PlanningTime.left)
     hanging.size + (if (tasks.isEmpty || time <= 0L) tasks.size else within(time, tasks.toVector))
   }
 
