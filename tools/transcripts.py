@@ -46,7 +46,11 @@ MASKS = (
     (re.compile(r"^(planning ms): .*$", re.MULTILINE), r"\1: _"),
     (re.compile(r"^(order of runs|.*first: the first run).*$", re.MULTILINE), r"\1"),
     (re.compile(r"(exec|app|application|local)-\d{6,}"), r"\1-_"),
-    (re.compile(r"#\d{2,}L?\b"), "#_"),
+    # expression ids of Spark, which the planning beside the start moves; a table that comes twice is "day#2"
+    (re.compile(r"#(\d{2,}|\d+L)\b"), "#_"),
+    # a frame is as wide as the plan in it
+    (re.compile(r"-{121,}"), "-" * 121),
+    (re.compile(r" {121,}"), " " * 121),
     (re.compile(r"plan_id=\d+"), "plan_id=_"),
     (re.compile(r"\b\d+(\.\d+)? [KMG]?i?B/s"), "_ B/s"),
     (re.compile(r"Python \d+\.\d+\.\d+"), "Python _"),
@@ -54,6 +58,9 @@ MASKS = (
     (re.compile(r"^( +\d+  .*join \S+) +\S+( +up to \S+)? +dovetail ", re.MULTILINE), r"\1  _  dovetail "),
     (re.compile(r"[ \t]+$", re.MULTILINE), ""),
 )
+# A line of Spark's plan, in which each number after "#" is an expression's.
+PLAN = re.compile(r"^(\|== Physical Plan|[ :|]*(\*\(\d+\) )?[+:]- ).*$", re.MULTILINE)
+EXPRESSION = re.compile(r"#\d+L?\b")
 # Lines of Spark and of the JVM that come where log4j is not set up, and say nothing of Dovetail.
 NOISE = re.compile(
     r"^(WARNING: |Setting default log level|To adjust logging level|Using Spark's|\d\d/\d\d/\d\d |:: |Picked up |"
@@ -127,6 +134,7 @@ def _masked(text: str, place: Path) -> str:
     for known, called in ((place, "<here>"), (Path(sys.executable).parents[1], "<venv>"), (ROOT, "<dovetail>")):
         text = text.replace(str(known), called)
     text = text.replace(str(Path.home()), "~")
+    text = PLAN.sub(lambda line: EXPRESSION.sub("#_", line[0]), text)
     for pattern, mask in MASKS:
         text = pattern.sub(mask, text)
     return text
