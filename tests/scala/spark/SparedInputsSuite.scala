@@ -57,6 +57,31 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
+  test("an input that may fail stays behind a NOT IN that has no answer, for there is a NULL") {
+    def over(filter: String) =
+      s"SELECT count(*), max(many.t) FROM (SELECT * FROM words WHERE $filter AND words.j NOT IN " +
+        "(SELECT nullif(v, 50) FROM few)) words JOIN many ON words.j = many.j"
+    everyPlan {
+      sameAnswer(over("length(words.name) > 0"))
+      sameAnswer(over(fails), reorders = false)
+      val groups = dovetail(on = true)(traced(over(fails))._2.groups)
+      assert(groups.exists(_.reason.contains("words may fail, by ")), groups)
+      assert(groups.exists(_.reason.contains("it is not read if there is a NULL in the key of ")), groups)
+    }
+  }
+
+  test("while a query runs, an input that may fail stays behind a broadcast without a key") {
+    def over(filter: String) = query(filter, "words JOIN few ON words.j > few.v JOIN many ON words.j = many.j")
+    everyPlan {
+      sameAnswer(over("length(words.name) > 0"))
+      if (spark.conf.get("spark.sql.adaptive.enabled") == "true") {
+        sameAnswer(over(fails), reorders = false)
+        val groups = dovetail(on = true)(traced(over(fails))._2.groups)
+        assert(groups.exists(_.reason.contains("words may fail, by ")), groups)
+      }
+    }
+  }
+
   test("a key that may fail stays behind the product with a table that has no files") {
     spark.sql("CREATE TABLE nothing (k INT, v INT, d STRING) USING parquet")
     try withConf(

@@ -1,8 +1,8 @@
 package org.apache.spark.sql.dovetail.plan
 
-import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expression, ExprId}
+import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expression, ExprId, IsNull, Or}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
-import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike, LeftOuter, LeftSemi, RightOuter}
+import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike, LeftAnti, LeftOuter, LeftSemi, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
 import org.apache.spark.sql.dovetail.plan.StartOrder.throws
@@ -16,7 +16,10 @@ import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText}
  * input that may throw ([[StartOrder]]) is still behind all broadcasts that spare it in the written plan: behind the same
  * relations, or behind more of them whose rows are all joined with theirs.
  *
- * A Cartesian product reads nothing either where one side is a table without files, for it has no partition then.
+ * A NOT IN looks at its broadcast side first, too: with a NULL in there it has no answer, and reads nothing else. So
+ * does adaptive execution with a broadcast that is compared without a key: it takes the join out once it knows that
+ * none of its rows can come out. A Cartesian product reads nothing either where one side is a table without files, for
+ * it has no partition then.
  *
  * It is about what happens in every run. Where both sides are exchanged, both are read, or which of them ends first is
  * a race.
@@ -42,8 +45,8 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
         val after = shields(rebuilt).withDefaultValue(Vector.empty)
         before.toVector.sortBy(_._1).flatMap { case (i, spared) =>
           spared.find(s => !after(i).exists(_.covers(s))).map(s =>
-            s"${names(i)} may fail, by ${ExpressionText(fragile(i).get)}; as written, it is not read if there are no " +
-              s"rows of ${s.leaves.toVector.sorted.map(names).mkString(", ")}"
+            s"${names(i)} may fail, by ${ExpressionText(fragile(i).get)}; as written, it is not read if there " +
+              s"${s.when.shown} ${s.leaves.toVector.sorted.map(names).mkString(", ")}"
           )
         }.headOption
       }
@@ -87,20 +90,23 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
     found.result()
   }
 
-  /** None where the rows of the other side come out without a partner. */
+  /** None where the rows of the other side come out without a partner, or are read before that is looked at. */
   private def shield(j: Join, side: BuildSide): Option[Shield] = {
-    val build  = JoinChoice.input(j, side)
-    val spares = j.joinType match {
-      case _: InnerLike => true
-      case LeftSemi     => side == BuildRight
-      case _            => false
+    val build       = JoinChoice.input(j, side)
+    val looksBefore = hasKeys(j) || j.conf.adaptiveExecutionEnabled
+    j.joinType match {
+      case _ if isNullAware(j)                                        => Some(Shield(of(build), Set.empty, NullKey))
+      case _: InnerLike if looksBefore                                => Some(Shield(of(build), needed(build), NoRow))
+      case LeftSemi if looksBefore && side == BuildRight              => Some(Shield(of(build), needed(build), NoRow))
+      case LeftAnti if j.condition.isEmpty && looksBefore && side == BuildRight =>
+        Some(Shield(of(build), Set.empty, AnyRow))
+      case _ => None
     }
-    if (spares) Some(Shield(of(build), needed(build), ofFiles = false)) else None
   }
 
   /** Without a partition on one side, a product has none, and what the other side is computed from is not computed. */
   private def product(side: LogicalPlan): Option[Shield] =
-    if (partitionsOfFiles(side)) Some(Shield(of(side), of(side), ofFiles = true)) else None
+    if (partitionsOfFiles(side)) Some(Shield(of(side), of(side), NoFile)) else None
 
   private def partitionsOfFiles(plan: LogicalPlan): Boolean = plan match {
     case _: LeafNode            => true
@@ -133,22 +139,42 @@ object SparedInputs {
    * An input that spares another one: it is broadcast, or makes a product with it.
    *
    * @param leaves of it
-   * @param needed  those of them without whose rows it is empty
-   * @param ofFiles it has no partition where a table has no file, and only that spares
+   * @param needed those of them without whose rows it is empty
+   * @param when   it does
    */
-  final private case class Shield(leaves: Set[Int], needed: Set[Int], ofFiles: Boolean) {
+  final private case class Shield(leaves: Set[Int], needed: Set[Int], when: Spares) {
     def covers(that: Shield): Boolean =
-      ofFiles == that.ofFiles && (leaves == that.leaves || that.leaves.subsetOf(needed))
+      when == that.when && (leaves == that.leaves || that.leaves.subsetOf(needed))
   }
 
-  /** The side that is broadcast: by our choice, or by Spark's, which goes by sizes. None where both are read. */
+  /** What an input has to have, or not to have, so that another one is not read. */
+  sealed abstract private class Spares(val shown: String)
+  private case object NoRow   extends Spares("are no rows of")
+  private case object NoFile  extends Spares("are no files of")
+  private case object AnyRow  extends Spares("are rows of")
+  private case object NullKey extends Spares("is a NULL in the key of")
+
+  /**
+   * The side that is broadcast: by our choice, or by Spark's, which goes by sizes. Without a key a join that is not inner
+   * has no other way. None where both are read.
+   */
   private def buildSide(j: Join): Option[BuildSide] =
-    if (!hasKeys(j)) None
+    if (isNullAware(j)) Some(BuildRight)
     else JoinDecision.broadcast(j).orElse {
       (broadcasts(j, BuildLeft), broadcasts(j, BuildRight)) match {
         case (true, true)  => Some(if (j.right.stats.sizeInBytes <= j.left.stats.sizeInBytes) BuildRight else BuildLeft)
-        case (left, right) => if (left) Some(BuildLeft) else if (right) Some(BuildRight) else None
+        case (left, right) =>
+          if (left) Some(BuildLeft)
+          else if (right || (!hasKeys(j) && JoinChoice.builds(j.joinType, BuildRight) && j.joinType != Inner)) Some(BuildRight)
+          else None
       }
+    }
+
+  /** NOT IN of one column, by which a row with a NULL is told apart: Spark broadcasts its right side, however large. */
+  private def isNullAware(j: Join): Boolean = j.joinType == LeftAnti && j.conf.optimizeNullAwareAntiJoin &&
+    j.condition.exists {
+      case Or(e: EqualTo, IsNull(other: EqualTo)) => e.semanticEquals(other) && across(j, e)
+      case _                                      => false
     }
 
   private def broadcasts(j: Join, side: BuildSide): Boolean =
@@ -160,16 +186,18 @@ object SparedInputs {
   private def isProduct(j: Join): Boolean = j.joinType.isInstanceOf[InnerLike] && !hasKeys(j) &&
     JoinDecision.broadcast(j).isEmpty && !broadcasts(j, BuildLeft) && !broadcasts(j, BuildRight)
 
-  /** Without an equality between its sides a join is no hash join, and its other side is read. */
-  private def hasKeys(j: Join): Boolean = {
+  /** Without an equality between its sides a join is no hash join. */
+  private def hasKeys(j: Join): Boolean = j.condition.exists(Conjuncts(_).exists(across(j, _)))
+
+  private def across(j: Join, condition: Expression): Boolean = {
     def reads(e: Expression, side: LogicalPlan) = e.references.nonEmpty && e.references.subsetOf(side.outputSet)
-    def across(a: Expression, b: Expression)    =
+    def both(a: Expression, b: Expression)      =
       (reads(a, j.left) && reads(b, j.right)) || (reads(a, j.right) && reads(b, j.left))
-    j.condition.exists(Conjuncts(_).exists {
-      case EqualTo(a, b)       => across(a, b)
-      case EqualNullSafe(a, b) => across(a, b)
+    condition match {
+      case EqualTo(a, b)       => both(a, b)
+      case EqualNullSafe(a, b) => both(a, b)
       case _                   => false
-    })
+    }
   }
 
   def mayFail(input: LogicalPlan): Boolean = failing(input).nonEmpty
