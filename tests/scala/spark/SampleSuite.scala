@@ -49,7 +49,7 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
       val rows   = plan.queryExecution.toRdd.map(_.copy()).collect()
       val sample = TableSample(
         plan.schema,
-        new Random(1).shuffle(rows.toVector).take(drawn).toArray[InternalRow],
+        new Random(1).shuffle(rows.toVector).take(drawn),
         rows.length.toLong
       )
       name -> TableStatistics(

@@ -3,7 +3,6 @@ package org.apache.spark.sql.dovetail.footers
 import java.util.concurrent.atomic.{AtomicInteger, AtomicReferenceArray}
 import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, TimeUnit}
 
-import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
@@ -34,8 +33,8 @@ final class FooterRequest(
  * answer are left out for a while ([[Aside]]).
  */
 final class FooterReading(maxMillis: Long) {
-  private var times = 1
-  private var spent = 0L
+  private var spent   = 0L
+  private var charged = 0L
 
   def read(requests: Seq[FooterRequest]): Unit = {
     val inTurn = for (i <- 0 until requests.map(_.files.size).foldLeft(0)(math.max); r <- requests if i < r.files.size)
@@ -95,9 +94,24 @@ final class FooterReading(maxMillis: Long) {
   def run(all: Seq[FooterReading.Task]): Int = {
     val (hanging, tasks) = all.partition(t => Aside.hangs(t.place))
     hanging.map(_.place).distinct.foreach(Aside.cutOff)
-    if (!tasks.forall(t => FooterReading.warm.contains(t.reader))) times = FooterReading.FirstTime
-    def time = math.min(TimeUnit.MILLISECONDS.toNanos(maxMillis) * times - spent, PlanningTime.left)
-    hanging.size + (if (tasks.isEmpty || time <= 0L) tasks.size else within(time, tasks.toVector))
+    val readers = tasks.map(_.reader).distinct
+    val time    = math.min(budget + readers.map(allowance).foldLeft(0L)(math.max) - spent + charged, PlanningTime.left)
+    hanging.size + (if (tasks.isEmpty || time <= 0L) tasks.size
+                    else
+                      try within(time, tasks.toVector)
+                      finally charge(readers))
+  }
+
+  private def budget: Long = TimeUnit.MILLISECONDS.toNanos(maxMillis)
+
+  /** What is left of the time that readers are given beyond the budgets of queries while they are slow. */
+  private def allowance(reader: String): Long =
+    budget * FooterReading.SlowStart - Option(FooterReading.beyond.get(reader)).fold(0L)(_.longValue)
+
+  private def charge(readers: Seq[String]): Unit = {
+    val more = math.max(0L, spent - budget) - charged
+    charged += more
+    readers.foreach(FooterReading.beyond.merge(_, more, (a, b) => a + b))
   }
 
   private def within(time: Long, tasks: Vector[FooterReading.Task]): Int = {
@@ -129,10 +143,7 @@ final class FooterReading(maxMillis: Long) {
     try
       if (!done.await(time, TimeUnit.NANOSECONDS))
         threads.indices.foreach(i => Option(at.get(i)).foreach(Aside.leave(_, threads(i))))
-    finally {
-      spent += System.nanoTime() - start
-      FooterReading.warm.addAll(tasks.map(_.reader).asJava)
-    }
+    finally spent += System.nanoTime() - start
     tasks.size - ended.get
   }
 }
@@ -157,11 +168,12 @@ object FooterReading {
   private val Threads = 8
 
   /**
-   * Loading and warming up a reader's classes takes half a second, those of an object store's client more, once in the
-   * life of a JVM: what the first reading may take, and those beside it, in times of the others.
+   * Loading a reader's classes takes half a second, those of an object store's client more, and until it has been
+   * compiled it reads at a tenth of its speed: what the readings of a JVM's life may take beyond the budgets of their
+   * queries, in budgets of one query.
    */
-  private val FirstTime = 10
+  private val SlowStart = 9L
 
-  /** Readers that have been used. */
-  private val warm = ConcurrentHashMap.newKeySet[String]()
+  /** How much of it readers have taken, in nanoseconds. */
+  private val beyond = new ConcurrentHashMap[String, java.lang.Long]
 }

@@ -7,9 +7,9 @@ import scala.collection.mutable
 import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, XXH64}
+import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.dovetail.footers.{RowGroups, Spread}
-import org.apache.spark.sql.dovetail.table.TableSample
+import org.apache.spark.sql.dovetail.table.{CountedColumn, SampledRows, TableSample}
 import org.apache.spark.sql.execution.datasources.{FileFormat, HadoopFsRelation, PartitionedFile}
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
@@ -18,18 +18,23 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
  * Some rows of a table of Parquet or ORC files, read on the driver by Spark's own reader and without a job, for a query
  * that is being planned.
  *
- * Of a table of moderate size every n-th row is taken, which is as good as drawing at random for predicates. Of a
+ * Of a table of moderate size rows are drawn at random, each by itself: joins can be counted on such samples. Of a
  * larger one, runs of rows are read in a few places that are spread over the files, and every n-th row of these: the
  * sample says where the places begin, so that nobody takes rows that lie together for independent ones
  * ([[PlanSample.left]]). Readers fetch a column of a row group as a whole, so the fewer places and columns the longer
  * these are.
+ *
+ * Of a table that is small enough all values are counted on the way, too: how many there are, and how often the most
+ * frequent ones come.
  *
  * @param wanted columns to read, as far as that does not take too many bytes
  */
 final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: StructType) {
   import FileSample._
 
-  private val whole = groups.all && groups.rows <= RowsReadWhole && groups.groups.size <= GroupsReadWhole
+  private val whole = readsWhole(groups)
+
+  private val counts = FileSample.counts(groups)
 
   private val (places, schema) = {
     val choices = if (whole) Vector(groups.groups)
@@ -51,22 +56,38 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
   /** None where no column may be fetched. */
   def read(): Option[TableSample] = if (schema.isEmpty) None
   else {
-    val most   = if (whole) Long.MaxValue else RowsReadInPlaces / places.size
-    val step   = math.max(1L, (places.map(g => math.min(g._2.rows, most)).sum + Rows - 1) / Rows)
-    val open   = reader()
-    val rows   = mutable.ArrayBuffer.empty[InternalRow]
-    val starts = mutable.ArrayBuffer.empty[Int]
+    val most     = if (whole) Long.MaxValue else RowsReadInPlaces / places.size
+    val counting = schema.map(f => if (counts) CountedColumn.Counter(f.dataType) else None).toArray
+    val open     = reader()
+    val rows     = new SampledRows.Builder(schema)
+    var taken    = 0
+    val starts   = mutable.ArrayBuffer.empty[Int]
+    var before   = 0L
     places.foreach { case (file, group) =>
-      starts += rows.size
-      take(open(part(file, group.start, group.bytes)), step, most, rows)
+      starts += taken
+      before += take(open(part(file, group.start, group.bytes)), if (whole) before else 0L, most, counting) { row =>
+        rows.add(row); taken += 1
+      }
     }
     Some(TableSample(
       schema,
-      rows.toArray,
-      math.max(groups.rows, rows.size.toLong),
-      if (whole) Vector(0) else starts.toVector
+      rows.result,
+      math.max(groups.rows, taken.toLong),
+      if (whole) Vector.empty else starts.toVector,
+      schema.fieldNames.zip(counting).collect { case (name, Some(c)) => name -> c.result }.toMap
     ))
   }
+
+  /** By the table's own name and size, not by those of its files, which are others when it is written again. */
+  private lazy val draw: RowDraw =
+    if (whole) new RowDraw.AtRandom(
+      Rows.toDouble / math.max(groups.rows, 1L),
+      relation.location.rootPaths.map(_.getName.hashCode.toLong).foldLeft(groups.rows)(XXH64.hashLong(_, _))
+    )
+    else {
+      val most = RowsReadInPlaces / places.size
+      new RowDraw.OneOfEvery(math.max(1L, (places.map(g => math.min(g._2.rows, most)).sum + Rows - 1) / Rows))
+    }
 
   private def reader(): PartitionedFile => Iterator[InternalRow] = {
     val (format, session) = (relation.fileFormat, relation.sparkSession)
@@ -77,27 +98,41 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
   }
 
   /**
-   * One of every `step` rows of the first `most`: any of them, for data may repeat itself every so many rows. Readers
-   * say that they return rows, and may return batches of them.
+   * Gives those of the first `most` rows that are drawn to `keep`; returns how many were read. Readers say that they return rows, and
+   * may return batches of them.
+   *
+   * @param first number of the first row
    */
-  private def take(found: Iterator[Any], step: Long, most: Long, into: mutable.ArrayBuffer[InternalRow]): Unit =
+  private def take(
+      found: Iterator[Any],
+      first: Long,
+      most: Long,
+      counting: Array[Option[CountedColumn.Counter]]
+  )(keep: InternalRow => Unit): Long =
     try {
-      var seen                         = 0L
-      var stride                       = 0L
-      var next                         = FileSample.chosen(stride, step)
-      def take(row: InternalRow): Unit = {
-        into += copied(row, schema); stride += 1L; next = FileSample.chosen(stride, step)
-      }
+      var seen = 0L
       while (seen < most && found.hasNext) found.next() match {
         case batch: ColumnarBatch =>
-          while (next < seen + batch.numRows) take(batch.getRow((next - seen).toInt))
-          seen += batch.numRows
+          val n = batch.numRows
+          counting.indices.foreach(c => counting(c).foreach(_.add(batch.column(c), n)))
+          var i = 0
+          while (i < n) { if (draw.takes(first + seen + i)) keep(batch.getRow(i)); i += 1 }
+          seen += n
         case row: InternalRow =>
-          if (seen == next) take(row)
+          count(row, counting)
+          if (draw.takes(first + seen)) keep(row)
           seen += 1L
         case other => throw new IllegalStateException(s"a reader returned ${other.getClass}")
       }
+      seen
     } finally found match { case c: Closeable => c.close(); case _ => () }
+
+  private def count(row: InternalRow, counting: Array[Option[CountedColumn.Counter]]): Unit = {
+    var i = 0
+    while (i < counting.length) {
+      counting(i).foreach(_.add(if (row.isNullAt(i)) null else row.get(i, schema(i).dataType))); i += 1
+    }
+  }
 }
 
 object FileSample {
@@ -114,6 +149,15 @@ object FileSample {
    */
   private val RowsReadWhole = 500000L
 
+  /** Rows of a table of which all values are counted: at some 50 ns each, a column takes ten milliseconds at most. */
+  private val RowsCounted = 200000L
+
+  private def counts(groups: RowGroups): Boolean = readsWhole(groups) && groups.rows <= RowsCounted
+
+  /** Whether a table is small enough to be read from end to end. */
+  def readsWhole(groups: RowGroups): Boolean =
+    groups.all && groups.rows <= RowsReadWhole && groups.groups.size <= GroupsReadWhole
+
   /** Row groups of such a table: each is a request to an object store, and takes a reader of its own. */
   private val GroupsReadWhole = 16
 
@@ -125,12 +169,6 @@ object FileSample {
 
   /** Bytes of a table that are fetched: some tenths of a second on a local disk or from an object store. */
   private val MostBytes = 32.0 * 1024 * 1024
-
-  /** The row that is taken of those from `stride * step` on: the same in each session, so that plans are. */
-  private def chosen(stride: Long, step: Long): Long = stride * step + Math.floorMod(XXH64.hashLong(stride, Seed), step)
-
-  /** Any number. */
-  private val Seed = 42L
 
   /** Flat types, whose values are copied one by one. */
   def readable(dataType: DataType): Boolean = dataType match {
@@ -149,14 +187,4 @@ object FileSample {
       file.getModificationTime,
       file.getLen
     )
-
-  /** Readers use a row again for the next one. */
-  private[sample] def copied(row: InternalRow, schema: StructType): InternalRow = {
-    val values = new Array[Any](schema.size)
-    var i      = 0
-    while (i < values.length) {
-      values(i) = if (row.isNullAt(i)) null else InternalRow.copyValue(row.get(i, schema(i).dataType)); i += 1
-    }
-    new GenericInternalRow(values)
-  }
 }

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.sample
 
 import org.apache.spark.sql.dovetail.base.BoundedCache
 import org.apache.spark.sql.dovetail.footers.{FileKey, RowGroups}
-import org.apache.spark.sql.dovetail.table.TableSample
+import org.apache.spark.sql.dovetail.table.{SampledRows, TableSample}
 import org.apache.spark.sql.types.StructType
 
 /**
@@ -14,16 +14,24 @@ object FileSampleCache {
 
   /** @param asked columns that were to be read; the sample has those that could be */
   final private case class CachedSample(asked: StructType, sample: Option[TableSample]) {
-    val values: Long = 1L + sample.fold(0L)(s => s.rows.length.toLong * s.schema.size)
+    val bytes: Long = Overhead + sample.fold(0L)(s =>
+      (s.rows match { case r: SampledRows => r.bytes; case _ => 0L }) + s.counts.values.map(_.bytes).sum
+    )
   }
 
-  /**
-   * Values that are kept: at 20 to 60 bytes each, 100 megabytes of the driver's memory at most. 100 samples of 20,000
-   * values of one column.
-   */
-  private val MostValues = 2000000L
+  /** One in so many bytes of the heap. */
+  private val PartOfHeap = 20L
 
-  private val entries = new BoundedCache[Key, CachedSample]("rows of files", MostValues)(_.values)
+  /**
+   * Bytes that are kept: of some 80 tables with 20,000 rows of four columns, and no more than a part of a small driver's
+   * memory.
+   */
+  private val MostBytes = math.min(64L * 1024 * 1024, Runtime.getRuntime.maxMemory / PartOfHeap)
+
+  /** Bytes of an entry without its rows. */
+  private val Overhead = 512L
+
+  private val entries = new BoundedCache[Key, CachedSample]("rows of files", MostBytes)(_.bytes)
 
   def key(groups: RowGroups): Key = groups.files.map(f => FileKey(f._1))
 

@@ -4,13 +4,12 @@ import java.util.IdentityHashMap
 
 import scala.util.control.NonFatal
 
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{AttributeSet, GenericInternalRow}
+import org.apache.spark.sql.catalyst.expressions.AttributeSet
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.footers.{FooterReading, FooterStatistics, RowGroups}
-import org.apache.spark.sql.dovetail.table.{PrivateColumns, TableSample}
+import org.apache.spark.sql.dovetail.table.{PrivateColumns, SampledRows, TableSample}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
@@ -30,18 +29,25 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
   /** The rows, if they have been read in time. */
   def apply(leaf: LeafNode): Option[TableSample] = Option(wanted.get(leaf)).flatMap(_.found).flatten
 
-  /** @param leaves with the columns to try predicates on */
-  def readAhead(leaves: Seq[(LeafNode, AttributeSet)]): Unit = if (enabled) {
-    val tables = for {
-      (leaf, columns) <- leaves
-      relation        <- files(leaf)
-      names  = columns.map(_.name).toSet
-      schema = StructType(relation.dataSchema.filter(f =>
+  /**
+   * @param tried columns to try predicates on
+   * @param keys  columns to read of tables that are small enough to be read from end to end
+   */
+  def readAhead(tried: Seq[(LeafNode, AttributeSet)], keys: Seq[(LeafNode, AttributeSet)]): Unit = if (enabled) {
+    def readable(leaf: LeafNode, columns: AttributeSet) = files(leaf).map { relation =>
+      val names = columns.map(_.name).toSet
+      relation -> StructType(relation.dataSchema.filter(f =>
         FileSample.readable(f.dataType) && names(f.name) && !privacy(leaf, f.name)
       ))
-      if schema.nonEmpty
+    }.filter(_._2.nonEmpty)
+    footers.readAhead(tried.map(_._1).filter(files(_).isDefined), AttributeSet.empty)
+    val small  = keys.filter { case (leaf, _) => footers.rowGroups(leaf).exists(FileSample.readsWhole) }
+    val more   = small.toMap
+    val tables = for {
+      // predicates come first, should the time run out
+      (leaf, columns)    <- tried ++ small.filterNot { case (leaf, _) => tried.exists(_._1 eq leaf) }
+      (relation, schema) <- readable(leaf, columns ++ more.getOrElse(leaf, AttributeSet.empty))
     } yield (leaf, relation, schema)
-    footers.readAhead(tables.map(_._1), AttributeSet.empty)
     for ((leaf, relation, schema) <- tables; groups <- footers.rowGroups(leaf)) {
       val one = SampleRequest(relation, groups, schema)
       // read before they became private
@@ -93,14 +99,12 @@ object FileSamples {
    * The same rows with the columns of both: reading again takes the same rows, unless wide columns have made it take
    * fewer places.
    */
-  private def together(a: TableSample, b: TableSample): Option[TableSample] =
-    if (a.rows.length != b.rows.length || a.clusters != b.clusters || a.of != b.of) None
-    else Some(a.copy(
-      schema = StructType(a.schema ++ b.schema),
-      rows = a.rows.zip(b.rows).map { case (x, y) =>
-        new GenericInternalRow(x.toSeq(a.schema).toArray ++ y.toSeq(b.schema)): InternalRow
-      }
-    ))
+  private def together(a: TableSample, b: TableSample): Option[TableSample] = (a.rows, b.rows) match {
+    case (mine: SampledRows, more: SampledRows)
+        if mine.length == more.length && a.clusters == b.clusters && a.of == b.of =>
+      Some(a.copy(schema = StructType(a.schema ++ b.schema), rows = mine.beside(more), counts = a.counts ++ b.counts))
+    case _ => None
+  }
 
   private def files(leaf: LeafNode): Option[HadoopFsRelation] = leaf match {
     case r: LogicalRelation => r.relation match { case f: HadoopFsRelation => Some(f); case _ => None }

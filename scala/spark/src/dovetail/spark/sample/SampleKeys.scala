@@ -35,7 +35,7 @@ private[sample] object SampleKeys extends KeyMemo {
 
   /** The keys of a column of the sample; None where the expression is more than that. */
   def ofColumn(table: TableSample, e: Expression, key: JoinKeys): Option[KeyColumn] = column(e).map { c =>
-    kept(columns, (table.id, c.ordinal))(KeyColumn(table.rows.map(row => key(c.eval(row)))))
+    kept(columns, (table.id, c.ordinal))(KeyColumn(table.rows.iterator.map(row => key(c.eval(row))).toArray))
   }
 
   override def together(of: Vector[KeyColumn]): KeyColumn = kept(combined, of.map(_.id))(KeyColumn.together(of))

@@ -36,7 +36,7 @@ private[sample] object TextColumn {
     )
   }
 
-  private def lengths(bytes: Array[Double], all: Boolean): Option[Lengths] =
+  private def lengths(bytes: Seq[Double], all: Boolean): Option[Lengths] =
     if (bytes.isEmpty) None
     else {
       def bound(b: => Double) = if (all) Some(b) else None

@@ -83,7 +83,7 @@ final class TableSketch private (
       GroupStatistics(g.map(recipe.columns(_).name), math.min(d.estimate, rows.toDouble))
     },
     sample = if (recipe.sampleColumns.isEmpty) None
-    else Some(TableSample(recipe.sampleSchema, sample.result.map(unsafeRow), rows)),
+    else Some(TableSample(recipe.sampleSchema, sample.result.map(unsafeRow).toVector, rows)),
     collectedAt = collectedAt
   )
 

@@ -56,11 +56,11 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
    * better, and rows.
    *
    * @param wanted  columns that the plan looks at
-   * @param sampled columns by leaf on which predicates are to be tried
+   * @param sampled columns by leaf that are worth looking at in the data
    */
-  def readAhead(leaves: Seq[LeafNode], wanted: AttributeSet, sampled: Seq[(LeafNode, AttributeSet)]): Unit = {
+  def readAhead(leaves: Seq[LeafNode], wanted: AttributeSet, sampled: WantedColumns): Unit = {
     known.findAll(leaves)
-    val untried = sampled.filter { case (leaf, _) => known.find(leaf).forall(_.sample.isEmpty) }
+    val untried = sampled.tried.filter { case (leaf, _) => known.find(leaf).forall(_.sample.isEmpty) }
     val unknown = leaves.filter {
       case r: LogicalRelation          => believable(r).isEmpty && known.find(r).isEmpty
       case _: DataSourceV2ScanRelation => true
@@ -68,7 +68,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     }
     footers.readAhead(unknown, wanted)
     texts.readAhead(unknown ++ untried.map(_._1).filterNot(l => unknown.exists(_ eq l)))
-    files.readAhead(untried)
+    files.readAhead(untried, sampled.keys.filter { case (leaf, _) => unknown.exists(_ eq leaf) })
     databases.readAhead(unknown)
   }
 
@@ -93,7 +93,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     val found = known.find(leaf).map(collected(name, leaf.output, _)).getOrElse(leaf match {
       case r: LogicalRelation =>
         believable(r).map(fromCatalog(name, r.output, _))
-          .orElse(footers(r))
+          .orElse(footers(r).map(withCounts(r, _)))
           .orElse(texts(r).map { case (text, table) => TextProfile(r.output, text, table) })
           .orElse(databases(r).map(DatabaseProfile(r.output, _, Nil, conf)))
           .getOrElse(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))
@@ -112,6 +112,16 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       ).toMap
     )
   }
+
+  /** What was counted when the rows of a small table were read. */
+  private def withCounts(relation: LogicalRelation, profile: RelationProfile): RelationProfile =
+    files(relation).filterNot(_ => HiddenRows.possible(relation)).fold(profile)(sample =>
+      profile.copy(columns = profile.columns ++ (for {
+        a     <- relation.output
+        field <- sample.schema.find(_.name == a.name) if field.dataType == a.dataType
+        c     <- sample.counts.get(a.name)
+      } yield a.exprId.id -> c.onto(profile.column(a.exprId.id))))
+    )
 
   /**
    * Partition columns by which `relation` was pruned, where its rows come from the size that is left: predicates on

@@ -7,35 +7,49 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, TrialSafe}
 
 /**
- * Columns of a plan's leaves that are worth looking at in the data itself: those that predicates read on the leaf, and
- * keys of several columns, of which nobody knows how many there are together.
+ * Columns of a plan's leaves that are worth looking at in the data itself.
+ *
+ * @param tried that predicates read on the leaf, and keys of several columns, of which nobody knows how many there are
+ *              together
+ * @param keys  that joins compare
  */
+final case class WantedColumns(tried: Seq[(LeafNode, AttributeSet)], keys: Seq[(LeafNode, AttributeSet)])
+
 object WantedColumns {
 
   /** In the order of the plan. */
-  def apply(plan: LogicalPlan): Seq[(LeafNode, AttributeSet)] = {
+  def apply(plan: LogicalPlan): WantedColumns = {
     val leaves                = plan.collectLeaves().collect { case l: LeafNode => l }
     val owner                 = leaves.flatMap(l => l.output.map(_.exprId -> l)).toMap
-    val wanted                = mutable.LinkedHashMap.empty[ExprId, Attribute]
+    val (tried, keys)         = (mutable.LinkedHashMap.empty[ExprId, Attribute], mutable.LinkedHashMap.empty[ExprId, Attribute])
     def leafOf(e: Expression) = e match { case a: Attribute => owner.get(a.exprId); case _ => None }
     plan.foreach {
       case Filter(condition, _) =>
         for (c <- Conjuncts(condition) if telling(c)) {
           val read = c.references.toSeq
           if (read.flatMap(a => owner.get(a.exprId)).distinct.size == 1 && read.forall(a => owner.contains(a.exprId)))
-            read.foreach(a => wanted(a.exprId) = a)
+            read.foreach(a => tried(a.exprId) = a)
         }
       case Join(_, _, _, Some(condition), _) =>
-        val keys = Conjuncts(condition).collect { case EqualTo(l, r) =>
+        val compared = Conjuncts(condition).collect { case Equality(l, r) =>
           for (a <- leafOf(l); b <- leafOf(r)) yield ((a, b), Seq(l, r).flatMap(_.references))
         }.flatten
-        keys.groupBy { case ((a, b), _) => (System.identityHashCode(a), System.identityHashCode(b)) }.values.filter(
-          _.size > 1
-        )
-          .foreach(_.foreach(_._2.foreach(a => wanted(a.exprId) = a)))
+        compared.foreach(_._2.foreach(a => keys(a.exprId) = a))
+        compared.groupBy { case ((a, b), _) => (System.identityHashCode(a), System.identityHashCode(b)) }.values
+          .filter(_.size > 1).foreach(_.foreach(_._2.foreach(a => tried(a.exprId) = a)))
       case _ =>
     }
-    leaves.map(l => l -> AttributeSet(l.output.filter(a => wanted.contains(a.exprId)))).filter(_._2.nonEmpty)
+    def of(columns: collection.Map[ExprId, Attribute]) =
+      leaves.map(l => l -> AttributeSet(l.output.filter(a => columns.contains(a.exprId)))).filter(_._2.nonEmpty)
+    WantedColumns(of(tried), of(keys))
+  }
+
+  private object Equality {
+    def unapply(e: Expression): Option[(Expression, Expression)] = e match {
+      case EqualTo(l, r)       => Some((l, r))
+      case EqualNullSafe(l, r) => Some((l, r))
+      case _                   => None
+    }
   }
 
   /**

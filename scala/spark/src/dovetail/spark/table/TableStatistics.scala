@@ -4,6 +4,8 @@ import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
 
 import dovetail.kernel.profile.{Bucket, DistinctInSample, Frequencies, FrequentValue, Histogram, RelationSample}
+import scala.collection.immutable.IndexedSeq
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values}
 import org.apache.spark.sql.types.{DataType, StructType}
@@ -120,12 +122,14 @@ final case class GroupStatistics(columns: Vector[String], ndv: Double)
  * @param of       rows of the table
  * @param clusters empty for a uniform sample, drawn at random; else the rows were taken from the files as they lie
  *                 there, and here begin those that lay together
+ * @param counts   of columns of which all rows of the table were read, by name
  */
 final case class TableSample(
     schema: StructType,
-    rows: Array[InternalRow],
+    rows: IndexedSeq[InternalRow],
     of: Long,
-    clusters: Vector[Int] = Vector.empty
+    clusters: Vector[Int] = Vector.empty,
+    counts: Map[String, CountedColumn] = Map.empty
 ) {
 
   /** Tells samples apart where results are kept, which must not keep the rows. */
