@@ -93,7 +93,7 @@ class PlanningTimeSuite extends DovetailSuite {
         HangingFileSystem.during("slow") {
           val (millis, reasons) = total(Three)
           assert(millis < PatienceMs)
-          assert(reasons.exists(_.contains("rows of 1 of 1 tables were not read in time")), reasons)
+          assert(reasons.exists(_.contains("rows of 1 of 3 tables were not read in time")), reasons)
         }
       }
     }

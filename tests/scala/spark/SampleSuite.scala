@@ -3,7 +3,6 @@ package org.apache.spark.sql.dovetail
 import scala.util.Random
 
 import dovetail.kernel.profile.RelationProfile
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.sample.PlanSamples

@@ -91,8 +91,8 @@ object DovetailConf {
     "spark.dovetail.footers.maxMs",
     100L,
     0L,
-    "Milliseconds that one query may wait for footers of files. The first query of a JVM, which has to load " +
-      "classes, may wait ten times as long. Footers stay in memory for later queries, which continue where this one " +
+    "Milliseconds that one query may wait for footers and rows of files. The first queries of a JVM, which has to " +
+      "load and compile its readers, may wait longer, by 20 times as long in all. Footers stay in memory for later queries, which continue where this one " +
       "stopped. If only a part of a table's footers was read, its rows are extrapolated. The default is too short to " +
       "notice. It suffices for some hundred files on a local disk, or for one file each of a dozen tables on an " +
       "object store, where a read takes about 50 ms. 0 uses only footers in memory."

@@ -95,7 +95,8 @@ final class FooterReading(maxMillis: Long) {
     val (hanging, tasks) = all.partition(t => Aside.hangs(t.place))
     hanging.map(_.place).distinct.foreach(Aside.cutOff)
     val readers = tasks.map(_.reader).distinct
-    val time    = math.min(budget + readers.map(allowance).foldLeft(0L)(math.max) - spent + charged, PlanningTime.left)
+    val most    = budget + readers.map(allowance).foldLeft(0L)(math.max) - spent + charged
+    val time    = math.min(most, PlanningTime.left / FooterReading.PartOfPlanning)
     hanging.size + (if (tasks.isEmpty || time <= 0L) tasks.size
                     else
                       try within(time, tasks.toVector)
@@ -167,12 +168,15 @@ object FooterReading {
    */
   private val Threads = 8
 
+  /** Reading takes half of the time that is left for planning: a file system that hangs leaves the rest to the search. */
+  private val PartOfPlanning = 2L
+
   /**
    * Loading a reader's classes takes half a second, those of an object store's client more, and until it has been
    * compiled it reads at a tenth of its speed: what the readings of a JVM's life may take beyond the budgets of their
    * queries, in budgets of one query.
    */
-  private val SlowStart = 9L
+  private val SlowStart = 20L
 
   /** How much of it readers have taken, in nanoseconds. */
   private val beyond = new ConcurrentHashMap[String, java.lang.Long]
