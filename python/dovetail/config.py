@@ -34,11 +34,12 @@ class Config(ConfigBase):
             ANALYZE collects the quantiles from which it makes histograms.
         footers_enabled: Whether the footers of Parquet and ORC files give rows, NULLs, ranges and hints of distinct
             counts, for tables without better statistics.
-        footers_max_ms: Milliseconds that one query may wait for footers of files. The first query of a JVM, which has
-            to load classes, may wait ten times as long. Footers stay in memory for later queries, which continue where
-            this one stopped. If only a part of a table's footers was read, its rows are extrapolated. The default is
-            too short to notice. It suffices for some hundred files on a local disk, or for one file each of a dozen
-            tables on an object store, where a read takes about 50 ms. 0 uses only footers in memory.
+        footers_max_ms: Milliseconds that one query may wait for footers and rows of files. The first queries of a JVM,
+            which has to load and compile its readers, may wait longer, by 20 times as long in all. Footers stay in
+            memory for later queries, which continue where this one stopped. If only a part of a table's footers was
+            read, its rows are extrapolated. The default is too short to notice. It suffices for some hundred files on a
+            local disk, or for one file each of a dozen tables on an object store, where a read takes about 50 ms. 0
+            uses only footers in memory.
         planning_max_ms: Milliseconds that Dovetail may add to the planning of one query, including its subqueries:
             statistics, footers, rows, predicates on rows, estimates and search. After that, the best plan so far is
             taken, the rest stays as written, and explain lists what was cut. spark.dovetail.footers.maxMs and

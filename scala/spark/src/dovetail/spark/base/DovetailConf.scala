@@ -242,8 +242,8 @@ object DovetailConf {
     "spark.dovetail.sample.files",
     true,
     "Whether predicates on Parquet, ORC, CSV and JSON tables without a collected sample are tested on some thousand " +
-      "rows, which are read while the query is planned, in the time that spark.dovetail.footers.maxMs leaves. The " +
-      "number of rows of CSV and JSON tables is estimated from them. The rows stay in the driver's memory for later " +
+      "rows, which are read while the query is planned, in the time that spark.dovetail.footers.maxMs leaves, and " +
+      "whether join keys of small Parquet and ORC tables are counted. The number of rows of CSV and JSON tables is estimated from them. The rows stay in the driver's memory for later " +
       "queries."
   )
 
