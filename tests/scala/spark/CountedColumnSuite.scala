@@ -35,12 +35,15 @@ class CountedColumnSuite extends DovetailSuite {
     test(s"$format: distinct values, NULLs and the largest number of rows of a key are those of the data") {
       withDirectory { d =>
         Seq("a", "b").foreach(t => keyed.write.format(format).save(d.resolve(t).toString))
-        val (a, b) = (spark.read.format(format).load(d.resolve("a").toString), spark.read.format(format).load(
-          d.resolve("b").toString
-        ))
-        val plan = a.join(b, a("k") === b("k") && a("s") === b("s")).queryExecution.analyzed
-        val leaf = plan.collectLeaves().head
-        val of   = statistics(plan)(leaf)
+        val (a, b) = (
+          spark.read.format(format).load(d.resolve("a").toString),
+          spark.read.format(format).load(
+            d.resolve("b").toString
+          )
+        )
+        val plan                 = a.join(b, a("k") === b("k") && a("s") === b("s")).queryExecution.analyzed
+        val leaf                 = plan.collectLeaves().head
+        val of                   = statistics(plan)(leaf)
         def column(name: String) = of.column(leaf.output.find(_.name == name).get.exprId.id)
         assert(column("k").ndv.contains(1000.0) && column("k").degree.contains(7.0) && column("k").nulls.contains(0.0))
         val (rows, none) = (keyed.count().toDouble, keyed.where("s IS NULL").count().toDouble)
@@ -58,8 +61,8 @@ class CountedColumnSuite extends DovetailSuite {
       spark.range(200001).selectExpr("id k").write.parquet(d.resolve("large").toString)
       val (small, large) =
         (spark.read.parquet(d.resolve("small").toString), spark.read.parquet(d.resolve("large").toString))
-      val plan   = small.join(large, "k").queryExecution.analyzed
-      val leaves = plan.collectLeaves()
+      val plan                                       = small.join(large, "k").queryExecution.analyzed
+      val leaves                                     = plan.collectLeaves()
       def degree(statistics: PlanStatistics, i: Int) =
         statistics(leaves(i)).column(leaves(i).output.find(_.name == "k").get.exprId.id).degree
       val open = statistics(plan)
@@ -69,7 +72,9 @@ class CountedColumnSuite extends DovetailSuite {
     }
   }
 
-  test("tables that are sorted alike do not keep the same rows: joins of their samples are about as large as they are") {
+  test(
+    "tables that are sorted alike do not keep the same rows: joins of their samples are about as large as they are"
+  ) {
     withDirectory { d =>
       Seq("left", "right").foreach(t =>
         spark.range(0, 100000, 1, 1).selectExpr("id DIV 4 AS k", s"id % 4 AS $t").write.parquet(d.resolve(t).toString)
@@ -126,14 +131,19 @@ class CountedColumnSuite extends DovetailSuite {
       val values  = Vector.fill(20000)(if (chance.nextInt(20) == 0) null else Int.box(chance.nextInt(distinct)))
       val counter = CountedColumn.Counter(IntegerType).get
       values.foreach(counter.add(_))
-      val (found, truth) = (counter.result, values.filter(_ != null).groupBy(identity).map { case (v, vs) => v -> vs.size })
+      val (found, truth) =
+        (counter.result, values.filter(_ != null).groupBy(identity).map { case (v, vs) => v -> vs.size })
       assert(found.distinct == truth.size && found.degree == truth.values.max)
       assert(found.nulls == values.count(_ == null) && found.values == values.count(_ != null))
       assert(found.frequent.complete == (truth.size <= 256) && found.frequent.values.size == math.min(256, truth.size))
       found.frequent.values.foreach(v =>
-        assert(math.abs(v.share * found.values - truth(Int.box(v.key.toInt))) < 1e-6 && v.number.contains(v.key.toDouble))
+        assert(
+          math.abs(v.share * found.values - truth(Int.box(v.key.toInt))) < 1e-6 && v.number.contains(v.key.toDouble)
+        )
       )
-      assert(found.frequent.values.map(v => (-v.share, v.key)) == found.frequent.values.map(v => (-v.share, v.key)).sorted)
+      assert(found.frequent.values.map(v => (-v.share, v.key)) == found.frequent.values.map(v =>
+        (-v.share, v.key)
+      ).sorted)
     }
     assert(CountedColumn.Counter(DoubleType).isEmpty && CountedColumn.Counter(ArrayType(IntegerType)).isEmpty)
   }

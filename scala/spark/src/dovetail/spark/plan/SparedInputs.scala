@@ -95,9 +95,9 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
     val build       = JoinChoice.input(j, side)
     val looksBefore = hasKeys(j) || j.conf.adaptiveExecutionEnabled
     j.joinType match {
-      case _ if isNullAware(j)                                        => Some(Shield(of(build), Set.empty, NullKey))
-      case _: InnerLike if looksBefore                                => Some(Shield(of(build), needed(build), NoRow))
-      case LeftSemi if looksBefore && side == BuildRight              => Some(Shield(of(build), needed(build), NoRow))
+      case _ if isNullAware(j)                           => Some(Shield(of(build), Set.empty, NullKey))
+      case _: InnerLike if looksBefore                   => Some(Shield(of(build), needed(build), NoRow))
+      case LeftSemi if looksBefore && side == BuildRight => Some(Shield(of(build), needed(build), NoRow))
       case LeftAnti if j.condition.isEmpty && looksBefore && side == BuildRight =>
         Some(Shield(of(build), Set.empty, AnyRow))
       case _ => None
@@ -165,7 +165,8 @@ object SparedInputs {
         case (true, true)  => Some(if (j.right.stats.sizeInBytes <= j.left.stats.sizeInBytes) BuildRight else BuildLeft)
         case (left, right) =>
           if (left) Some(BuildLeft)
-          else if (right || (!hasKeys(j) && JoinChoice.builds(j.joinType, BuildRight) && j.joinType != Inner)) Some(BuildRight)
+          else if (right || (!hasKeys(j) && JoinChoice.builds(j.joinType, BuildRight) && j.joinType != Inner))
+            Some(BuildRight)
           else None
       }
     }

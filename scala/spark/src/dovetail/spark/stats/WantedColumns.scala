@@ -19,9 +19,9 @@ object WantedColumns {
 
   /** In the order of the plan. */
   def apply(plan: LogicalPlan): WantedColumns = {
-    val leaves                = plan.collectLeaves().collect { case l: LeafNode => l }
-    val owner                 = leaves.flatMap(l => l.output.map(_.exprId -> l)).toMap
-    val (tried, keys)         = (mutable.LinkedHashMap.empty[ExprId, Attribute], mutable.LinkedHashMap.empty[ExprId, Attribute])
+    val leaves        = plan.collectLeaves().collect { case l: LeafNode => l }
+    val owner         = leaves.flatMap(l => l.output.map(_.exprId -> l)).toMap
+    val (tried, keys) = (mutable.LinkedHashMap.empty[ExprId, Attribute], mutable.LinkedHashMap.empty[ExprId, Attribute])
     def leafOf(e: Expression) = e match { case a: Attribute => owner.get(a.exprId); case _ => None }
     plan.foreach {
       case Filter(condition, _) =>

@@ -59,12 +59,12 @@ object CountedColumn {
 
     /** The first values of a vector. */
     def add(vector: ColumnVector, values: Int): Unit = dataType match {
-      case IntegerType | DateType                              => each(vector, values)(i => vector.getInt(i).toLong)
-      case LongType | TimestampType | TimestampNTZType         => each(vector, values)(vector.getLong(_))
-      case StringType                                          => each(vector, values)(i => key(vector.getUTF8String(i)))
-      case ShortType                                           => each(vector, values)(i => vector.getShort(i).toLong)
-      case ByteType                                            => each(vector, values)(i => vector.getByte(i).toLong)
-      case _                                                   => each(vector, values)(i => key(vector.getBoolean(i)))
+      case IntegerType | DateType                      => each(vector, values)(i => vector.getInt(i).toLong)
+      case LongType | TimestampType | TimestampNTZType => each(vector, values)(vector.getLong(_))
+      case StringType                                  => each(vector, values)(i => key(vector.getUTF8String(i)))
+      case ShortType                                   => each(vector, values)(i => vector.getShort(i).toLong)
+      case ByteType                                    => each(vector, values)(i => vector.getByte(i).toLong)
+      case _                                           => each(vector, values)(i => key(vector.getBoolean(i)))
     }
 
     private def each(vector: ColumnVector, values: Int)(keyAt: Int => Long): Unit = {
@@ -77,7 +77,13 @@ object CountedColumn {
       val most   = counts.most(Most).map { case (k, n) =>
         FrequentValue(k, if (ordered) Some(k.toDouble) else None, n.toDouble / math.max(values, 1L))
       }
-      CountedColumn(nulls, values, counts.size.toLong, counts.largest, Frequencies(most, complete = counts.size <= Most))
+      CountedColumn(
+        nulls,
+        values,
+        counts.size.toLong,
+        counts.largest,
+        Frequencies(most, complete = counts.size <= Most)
+      )
     }
   }
 

@@ -29,7 +29,8 @@ final private[table] class KeyCounts {
 
   /** Most frequent first; by key where counts are equal, so that the same data gives the same plan. */
   def most(n: Int): Vector[(Long, Long)] = {
-    val least = if (used <= n) 1L else { val sorted = counts.filter(_ > 0L); java.util.Arrays.sort(sorted); sorted(used - n) }
+    val least =
+      if (used <= n) 1L else { val sorted = counts.filter(_ > 0L); java.util.Arrays.sort(sorted); sorted(used - n) }
     keys.indices.iterator.filter(counts(_) >= least).map(i => keys(i) -> counts(i)).toVector
       .sortBy { case (k, c) => (-c, k) }.take(n)
   }

@@ -47,7 +47,7 @@ final class SampledRows private (schema: StructType, data: Array[Byte], ends: Ar
 
   private def fields = schema
 
-  override protected[this] def className: String = "SampledRows"
+  override def toString: String = s"SampledRows($length)"
 }
 
 object SampledRows {
