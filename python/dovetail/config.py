@@ -88,8 +88,8 @@ class Config(ConfigBase):
         sample_rows: Number of rows of a table that DOVETAIL ANALYZE samples; fewer if rows are long.
         sample_files: Whether predicates on Parquet, ORC, CSV and JSON tables without a collected sample are tested on
             some thousand rows, which are read while the query is planned, in the time that spark.dovetail.footers.maxMs
-            leaves. The number of rows of CSV and JSON tables is estimated from them. The rows stay in the driver's
-            memory for later queries.
+            leaves, and whether join keys of small Parquet and ORC tables are counted. The number of rows of CSV and
+            JSON tables is estimated from them. The rows stay in the driver's memory for later queries.
         jdbc_statistics: Whether PostgreSQL is asked for its own statistics of tables that are read over JDBC, while a
             query is planned: one query per table on pg_class and pg_stats, over the connection options of the table.
             The answer stays in the driver's memory for ten minutes.
