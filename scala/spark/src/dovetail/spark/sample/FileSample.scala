@@ -98,8 +98,8 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
   }
 
   /**
-   * Gives those of the first `most` rows that are drawn to `keep`; returns how many were read. Readers say that they return rows, and
-   * may return batches of them.
+   * Gives those of the first `most` rows that are drawn to `keep`; returns how many were read. Readers say that they
+   * return rows, and may return batches of them.
    *
    * @param first number of the first row
    */
