@@ -9,7 +9,7 @@ import dovetail.kernel.profile.{ColumnProfile, RelationProfile, Source}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.base.DovetailConf
-import org.apache.spark.sql.dovetail.footers.{ChunkValues, DistinctHints, FileKey, FooterCache, Numbers, Spread, Texts}
+import org.apache.spark.sql.dovetail.footers._
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.table.TableStatisticsSource
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
@@ -424,5 +424,18 @@ class FooterSuite extends DovetailSuite {
     Seq(0, 1, 2, 3, 7, 64, 100, 1000).foreach(n => assert(Spread(n).toVector.sorted == (0 until n).toVector))
     val first = Spread(1000).take(8).toVector.sorted
     assert(first.sliding(2).forall { case Seq(a, b) => b - a >= 60; case _ => true }, first)
+  }
+
+  test("the first query of a reader waits beyond its budget for what is urgent, later ones for all") {
+    final class Reader
+    def read(urgent: Boolean) = {
+      val reading        = new FooterReading(20L)
+      def task(ms: Long) = new FooterReading.Task("nowhere:/t", classOf[Reader], _ => Thread.sleep(ms))
+      reading.run(Seq(task(100L))) -> reading.run(Seq(task(0L)), urgent)
+    }
+    assert(read(urgent = false) == (0 -> 1))
+    assert(read(urgent = false) == (0 -> 0))
+    FooterReading.startAgain()
+    assert(read(urgent = true) == (0 -> 0))
   }
 }

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPla
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.sample.PlanSamples
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
-import org.apache.spark.sql.dovetail.table.{TableSample, TableStatistics, TableStatisticsSource, Unread}
+import org.apache.spark.sql.dovetail.table.{SampledRows, TableSample, TableStatistics, TableStatisticsSource, Unread}
 import org.apache.spark.sql.functions.udf
 import org.scalatest.BeforeAndAfterAll
 
@@ -48,7 +48,7 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
       val rows   = plan.queryExecution.toRdd.map(_.copy()).collect()
       val sample = TableSample(
         plan.schema,
-        new Random(1).shuffle(rows.toVector).take(drawn),
+        SampledRows(plan.schema, new Random(1).shuffle(rows.toVector).take(drawn)),
         rows.length.toLong
       )
       name -> TableStatistics(

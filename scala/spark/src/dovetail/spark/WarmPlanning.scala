@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, JoinHint, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.Aside
+import org.apache.spark.sql.dovetail.footers.FooterReading
 import org.apache.spark.sql.dovetail.plan.ReorderJoins
 import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.execution.datasources.{DataSource, LogicalRelation}
@@ -58,6 +59,7 @@ private[dovetail] object WarmPlanning {
     val home       = Utils.createTempDir(namePrefix = "dovetail")
     val rule       = new ReorderJoins(session)
     val (_, trace) = Trace.collecting(detailed = false)(session.withActive(rule(query(session, home))))
+    FooterReading.startAgain()
     trace.groups.exists(_.algorithm.isDefined)
   }
 

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.footers
 
+import java.util.HashMap
 import java.util.concurrent.atomic.{AtomicInteger, AtomicReferenceArray}
 import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, TimeUnit}
 
@@ -33,8 +34,10 @@ final class FooterRequest(
  * answer are left out for a while ([[Aside]]).
  */
 final class FooterReading(maxMillis: Long) {
-  private var spent   = 0L
-  private var charged = 0L
+  private var spent = 0L
+
+  /** Readers that served an earlier query. */
+  private val met = new HashMap[String, java.lang.Long](FooterReading.beyond)
 
   def read(requests: Seq[FooterRequest]): Unit = {
     val inTurn = for (i <- 0 until requests.map(_.files.size).foldLeft(0)(math.max); r <- requests if i < r.files.size)
@@ -90,17 +93,16 @@ final class FooterReading(maxMillis: Long) {
   /**
    * Runs the tasks until they are done or time is up; each gets the time at which it should stop. Returns how many were
    * not done.
+   *
+   * @param urgent whether the first query that a reader serves waits for it beyond its budget, too
    */
-  def run(all: Seq[FooterReading.Task]): Int = {
+  def run(all: Seq[FooterReading.Task], urgent: Boolean = true): Int = {
     val (hanging, tasks) = all.partition(t => Aside.hangs(t.place))
     hanging.map(_.place).distinct.foreach(Aside.cutOff)
-    val readers = tasks.map(_.reader).distinct
-    val most    = budget + readers.map(allowance).foldLeft(0L)(math.max) - spent + charged
+    val readers = tasks.map(_.reader).filter(urgent || met.containsKey(_))
+    val most    = math.max(0L, budget - spent) + readers.map(allowance).foldLeft(0L)(math.max)
     val time    = math.min(most, PlanningTime.left / FooterReading.PartOfPlanning)
-    hanging.size + (if (tasks.isEmpty || time <= 0L) tasks.size
-                    else
-                      try within(time, tasks.toVector)
-                      finally charge(readers))
+    hanging.size + (if (tasks.isEmpty || time <= 0L) tasks.size else within(time, tasks.toVector))
   }
 
   private def budget: Long = TimeUnit.MILLISECONDS.toNanos(maxMillis)
@@ -109,10 +111,12 @@ final class FooterReading(maxMillis: Long) {
   private def allowance(reader: String): Long =
     budget * FooterReading.SlowStart - Option(FooterReading.beyond.get(reader)).fold(0L)(_.longValue)
 
-  private def charge(readers: Seq[String]): Unit = {
-    val more = math.max(0L, spent - budget) - charged
-    charged += more
-    readers.foreach(FooterReading.beyond.merge(_, more, (a, b) => a + b))
+  /** What goes beyond the budget of the query is of the readers' allowances. */
+  private def spend(nanos: Long, tasks: Seq[FooterReading.Task]): Unit = {
+    def over   = math.max(0L, spent - budget)
+    val before = over
+    spent += nanos
+    tasks.map(_.reader).distinct.foreach(FooterReading.beyond.merge(_, over - before, (a, b) => a + b))
   }
 
   private def within(time: Long, tasks: Vector[FooterReading.Task]): Int = {
@@ -144,7 +148,7 @@ final class FooterReading(maxMillis: Long) {
     try
       if (!done.await(time, TimeUnit.NANOSECONDS))
         threads.indices.foreach(i => Option(at.get(i)).foreach(Aside.leave(_, threads(i))))
-    finally spent += System.nanoTime() - start
+    finally spend(System.nanoTime() - start, tasks)
     tasks.size - ended.get
   }
 }
@@ -174,10 +178,13 @@ object FooterReading {
   /**
    * Loading a reader's classes takes half a second, those of an object store's client more, and until it has been
    * compiled it reads at a tenth of its speed: what the readings of a JVM's life may take beyond the budgets of their
-   * queries, in budgets of one query.
+   * queries, in budgets of one query. The first query has most to wait for, so it takes of it only for what is urgent.
    */
   private val SlowStart = 20L
 
-  /** How much of it readers have taken, in nanoseconds. */
+  /** How much of it readers have taken, in nanoseconds; a reader that served no query is not there. */
   private val beyond = new ConcurrentHashMap[String, java.lang.Long]
+
+  /** What was read so far was for no query of a user's. */
+  def startAgain(): Unit = beyond.clear()
 }

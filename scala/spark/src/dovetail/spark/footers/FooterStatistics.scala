@@ -40,10 +40,18 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
   /** Where the leaf's rows are, if that is known. */
   def rowGroups(leaf: LeafNode): Option[RowGroups] = Option(listed.get(leaf)).flatten.flatMap(_.rowGroups)
 
-  /** Runs what else has to be read of files, in the time that is left. */
-  def within(tasks: Seq[FooterReading.Task]): Unit = {
-    val unread = reading.run(tasks)
-    if (unread > 0 && maxMillis > 0L) PlanningTime.cut(s"rows of $unread of ${tasks.size} tables were not read in time")
+  /**
+   * Runs what else has to be read of files, in the time that is left.
+   *
+   * @param urgent what the first query of a JVM waits for beyond its budget
+   * @param others looked for when the urgent ones are done
+   */
+  def within(urgent: Seq[FooterReading.Task], others: => Seq[FooterReading.Task] = Nil): Unit = {
+    val first  = reading.run(urgent)
+    val more   = others
+    val unread = first + reading.run(more, urgent = false)
+    if (unread > 0 && maxMillis > 0L)
+      PlanningTime.cut(s"rows of $unread of ${urgent.size + more.size} tables were not read in time")
   }
 
   private def list(leaf: LeafNode): Option[TableFooters] = {

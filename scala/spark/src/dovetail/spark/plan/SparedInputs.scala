@@ -1,12 +1,12 @@
 package org.apache.spark.sql.dovetail.plan
 
-import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expression, ExprId, IsNull, Or}
+import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expression, ExprId}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike, LeftAnti, LeftOuter, LeftSemi, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
 import org.apache.spark.sql.dovetail.plan.StartOrder.throws
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText}
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, JoinCondition}
 
 /**
  * Inputs that the written order does not read where another one is empty, and that may fail when they are read.
@@ -173,10 +173,7 @@ object SparedInputs {
 
   /** NOT IN of one column, by which a row with a NULL is told apart: Spark broadcasts its right side, however large. */
   private def isNullAware(j: Join): Boolean = j.joinType == LeftAnti && j.conf.optimizeNullAwareAntiJoin &&
-    j.condition.exists {
-      case Or(e: EqualTo, IsNull(other: EqualTo)) => e.semanticEquals(other) && across(j, e)
-      case _                                      => false
-    }
+    j.condition.exists(sides(j)(_).equality.exists(_.kind == JoinCondition.NullAware))
 
   private def broadcasts(j: Join, side: BuildSide): Boolean =
     JoinChoice.builds(if (j.joinType.isInstanceOf[InnerLike]) Inner else j.joinType, side) &&
@@ -188,18 +185,10 @@ object SparedInputs {
     JoinDecision.broadcast(j).isEmpty && !broadcasts(j, BuildLeft) && !broadcasts(j, BuildRight)
 
   /** Without an equality between its sides a join is no hash join. */
-  private def hasKeys(j: Join): Boolean = j.condition.exists(Conjuncts(_).exists(across(j, _)))
+  private def hasKeys(j: Join): Boolean = j.condition.exists(Conjuncts(_).exists(sides(j)(_).sides.isDefined))
 
-  private def across(j: Join, condition: Expression): Boolean = {
-    def reads(e: Expression, side: LogicalPlan) = e.references.nonEmpty && e.references.subsetOf(side.outputSet)
-    def both(a: Expression, b: Expression)      =
-      (reads(a, j.left) && reads(b, j.right)) || (reads(a, j.right) && reads(b, j.left))
-    condition match {
-      case EqualTo(a, b)       => both(a, b)
-      case EqualNullSafe(a, b) => both(a, b)
-      case _                   => false
-    }
-  }
+  /** The two sides of a join as relations. */
+  private def sides(j: Join) = new JoinCondition.Classifier(Vector(j.left.outputSet, j.right.outputSet))
 
   def mayFail(input: LogicalPlan): Boolean = failing(input).nonEmpty
 

@@ -13,11 +13,14 @@ import org.apache.spark.unsafe.types.UTF8String
 final class JoinKeys private (val ordered: Boolean, key: Any => Long) {
 
   def apply(value: Any): Long =
-    if (value == null) RelationSample.NullKey else { val k = key(value); if (k == RelationSample.NullKey) k + 1 else k }
+    if (value == null) RelationSample.NullKey else JoinKeys.ofValue(key(value))
 }
 
 object JoinKeys {
   private val Seed = 42L
+
+  /** Of a value that is not NULL, whose key has to be another one. */
+  def ofValue(key: Long): Long = if (key == RelationSample.NullKey) key + 1 else key
 
   /** None for types that have no cheap equality: nested ones, and strings with a collation of their own. */
   def forType(dataType: DataType): Option[JoinKeys] = dataType match {

@@ -56,7 +56,6 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
   /** None where no column may be fetched. */
   def read(): Option[TableSample] = if (schema.isEmpty) None
   else {
-    val most     = if (whole) Long.MaxValue else RowsReadInPlaces / places.size
     val counting = schema.map(f => if (counts) CountedColumn.Counter(f.dataType) else None).toArray
     val open     = reader()
     val rows     = new SampledRows.Builder(schema)
@@ -65,7 +64,7 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
     var before   = 0L
     places.foreach { case (file, group) =>
       starts += taken
-      before += take(open(part(file, group.start, group.bytes)), if (whole) before else 0L, most, counting) { row =>
+      before += take(open(part(file, group.start, group.bytes)), if (whole) before else 0L, counting) { row =>
         rows.add(row); taken += 1
       }
     }
@@ -78,16 +77,16 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
     ))
   }
 
+  /** Rows that are read in a place. */
+  private val most = if (whole) Long.MaxValue else RowsReadInPlaces / places.size
+
   /** By the table's own name and size, not by those of its files, which are others when it is written again. */
   private lazy val draw: RowDraw =
     if (whole) new RowDraw.AtRandom(
       Rows.toDouble / math.max(groups.rows, 1L),
       relation.location.rootPaths.map(_.getName.hashCode.toLong).foldLeft(groups.rows)(XXH64.hashLong(_, _))
     )
-    else {
-      val most = RowsReadInPlaces / places.size
-      new RowDraw.OneOfEvery(math.max(1L, (places.map(g => math.min(g._2.rows, most)).sum + Rows - 1) / Rows))
-    }
+    else new RowDraw.OneOfEvery(math.max(1L, (places.map(g => math.min(g._2.rows, most)).sum + Rows - 1) / Rows))
 
   private def reader(): PartitionedFile => Iterator[InternalRow] = {
     val (format, session) = (relation.fileFormat, relation.sparkSession)
@@ -106,7 +105,6 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
   private def take(
       found: Iterator[Any],
       first: Long,
-      most: Long,
       counting: Array[Option[CountedColumn.Counter]]
   )(keep: InternalRow => Unit): Long =
     try {

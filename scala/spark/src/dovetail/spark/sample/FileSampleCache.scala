@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.sample
 
 import org.apache.spark.sql.dovetail.base.BoundedCache
 import org.apache.spark.sql.dovetail.footers.{FileKey, RowGroups}
-import org.apache.spark.sql.dovetail.table.{SampledRows, TableSample}
+import org.apache.spark.sql.dovetail.table.TableSample
 import org.apache.spark.sql.types.StructType
 
 /**
@@ -14,9 +14,7 @@ object FileSampleCache {
 
   /** @param asked columns that were to be read; the sample has those that could be */
   final private case class CachedSample(asked: StructType, sample: Option[TableSample]) {
-    val bytes: Long = Overhead + sample.fold(0L)(s =>
-      (s.rows match { case r: SampledRows => r.bytes; case _ => 0L }) + s.counts.values.map(_.bytes).sum
-    )
+    val bytes: Long = Overhead + sample.fold(0L)(s => s.rows.bytes + s.counts.values.map(_.bytes).sum)
   }
 
   /** One in so many bytes of the heap. */

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.footers.{FooterReading, FooterStatistics, RowGroups}
-import org.apache.spark.sql.dovetail.table.{PrivateColumns, SampledRows, TableSample}
+import org.apache.spark.sql.dovetail.table.{PrivateColumns, TableSample}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
@@ -41,21 +41,28 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
       ))
     }.filter(_._2.nonEmpty)
     footers.readAhead(tried.map(_._1).filter(files(_).isDefined), AttributeSet.empty)
-    val small  = keys.filter { case (leaf, _) => footers.rowGroups(leaf).exists(FileSample.readsWhole) }
-    val more   = small.toMap
-    val tables = for {
+    val small = keys.filter { case (leaf, _) => footers.rowGroups(leaf).exists(FileSample.readsWhole) }
+    val more  = small.toMap
+    val found = for {
       // predicates come first, should the time run out
       (leaf, columns)    <- tried ++ small.filterNot { case (leaf, _) => tried.exists(_._1 eq leaf) }
       (relation, schema) <- readable(leaf, columns ++ more.getOrElse(leaf, AttributeSet.empty))
     } yield (leaf, relation, schema)
-    for ((leaf, relation, schema) <- tables; groups <- footers.rowGroups(leaf)) {
+    for ((leaf, relation, schema) <- found; groups <- footers.rowGroups(leaf)) {
       val one = SampleRequest(relation, groups, schema)
       // read before they became private
       if (FileSampleCache.known(one.key)._1.exists(f => privacy(leaf, f.name))) FileSampleCache.remove(one.key)
       wanted.put(leaf, one)
     }
-    val missing = tables.flatMap { case (leaf, _, _) => Option(wanted.get(leaf)) }.filter(_.found.isEmpty)
-    footers.within(missing.indices.collect {
+    val (filtered, others) = found.map(_._1).partition(leaf => tried.exists(_._1 eq leaf))
+    // a predicate may be off by any factor; keys of joins have what footers say of them
+    footers.within(tasks(filtered), tasks(others))
+  }
+
+  /** What is to be read of these and not there yet. */
+  private def tasks(leaves: Seq[LeafNode]): Seq[FooterReading.Task] = {
+    val missing = leaves.flatMap(leaf => Option(wanted.get(leaf))).filter(_.found.isEmpty)
+    missing.indices.collect {
       // a table that the query has twice is read once, with the columns of both
       case i if missing.indexWhere(_.key == missing(i).key) == i =>
         new FooterReading.Task(
@@ -63,7 +70,7 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
           missing(i).relation.fileFormat.getClass,
           _ => read(missing(i), missing.filter(_.key == missing(i).key).map(_.schema))
         )
-    })
+    }
   }
 
   private def read(one: SampleRequest, schemas: Seq[StructType]): Unit = {
@@ -99,12 +106,12 @@ object FileSamples {
    * The same rows with the columns of both: reading again takes the same rows, unless wide columns have made it take
    * fewer places.
    */
-  private def together(a: TableSample, b: TableSample): Option[TableSample] = (a.rows, b.rows) match {
-    case (mine: SampledRows, more: SampledRows)
-        if mine.length == more.length && a.clusters == b.clusters && a.of == b.of =>
-      Some(a.copy(schema = StructType(a.schema ++ b.schema), rows = mine.beside(more), counts = a.counts ++ b.counts))
-    case _ => None
-  }
+  private def together(a: TableSample, b: TableSample): Option[TableSample] =
+    if (a.rows.length != b.rows.length || a.clusters != b.clusters || a.of != b.of) None
+    else {
+      val rows = a.rows.beside(b.rows)
+      Some(a.copy(schema = rows.schema, rows = rows, counts = a.counts ++ b.counts))
+    }
 
   private def files(leaf: LeafNode): Option[HadoopFsRelation] = leaf match {
     case r: LogicalRelation => r.relation match { case f: HadoopFsRelation => Some(f); case _ => None }

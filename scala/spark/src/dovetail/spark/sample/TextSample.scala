@@ -8,9 +8,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.hadoop.io.compress.{CompressionCodec, CompressionCodecFactory}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.dovetail.footers.Spread
-import org.apache.spark.sql.dovetail.table.TableSample
+import org.apache.spark.sql.dovetail.table.{SampledRows, TableSample}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -85,7 +84,8 @@ private[sample] object TextSample {
     hadoop.setInt(LongestLineOption, math.min(LongestLine, hadoop.getInt(LongestLineOption, Int.MaxValue)))
     val codecs     = new CompressionCodecFactory(hadoop)
     val compressed = text.files.count(f => codecs.getCodec(f._1.getPath) != null)
-    if (text.files.isEmpty) Some(table(text, 0.0, 0L, whole = true, TableSample(text.schema, Vector.empty, 0L)))
+    if (text.files.isEmpty)
+      Some(table(text, 0.0, 0L, whole = true, TableSample(text.schema, SampledRows(text.schema, Nil), 0L)))
     else if (compressed == 0) {
       val all = text.bytes <= BytesReadWhole && text.files.size <= FilesReadWhole
       parsed(text, hadoop, if (all) text.files.map(f => whole(f._1)) else spread(text), all)
@@ -180,22 +180,15 @@ private[sample] object TextSample {
         rows ++= half
         step *= 2L
       }
-      if (seen % step == 0L) rows += ((range, copied(row)))
+      if (seen % step == 0L) rows += ((range, row.copy()))
       seen += 1L
     }
-
-    /** Readers use a row again for the next one. */
-    private def copied(row: InternalRow): InternalRow = new GenericInternalRow(
-      text.schema.indices.map(i =>
-        if (row.isNullAt(i)) null else InternalRow.copyValue(row.get(i, text.schema(i).dataType))
-      ).toArray[Any]
-    )
 
     def sample(of: Long, whole: Boolean): TableSample = {
       val starts = rows.indices.filter(i => i == 0 || rows(i)._1 != rows(i - 1)._1).toVector
       // rows that lay together are never taken for rows that chance has drawn
       val clusters = if (whole) Vector(0) else if (starts.size > 1) starts else Vector(0, rows.size / 2)
-      TableSample(text.schema, rows.map(_._2).toVector, of, clusters)
+      TableSample(text.schema, SampledRows(text.schema, rows.map(_._2)), of, clusters)
     }
   }
 }

@@ -2,10 +2,9 @@ package org.apache.spark.sql.dovetail.sketch
 
 import java.io.DataOutput
 
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.dovetail.base.{BrokenFile, UnpackedStream}
-import org.apache.spark.sql.dovetail.table.{GroupStatistics, TableSample, TableStatistics}
+import org.apache.spark.sql.dovetail.table.{GroupStatistics, SampledRows, TableSample, TableStatistics}
 import org.apache.spark.sql.types.{BinaryType, StringType}
 
 /**
@@ -83,15 +82,9 @@ final class TableSketch private (
       GroupStatistics(g.map(recipe.columns(_).name), math.min(d.estimate, rows.toDouble))
     },
     sample = if (recipe.sampleColumns.isEmpty) None
-    else Some(TableSample(recipe.sampleSchema, sample.result.map(unsafeRow).toVector, rows)),
+    else Some(TableSample(recipe.sampleSchema, SampledRows.ofBytes(recipe.sampleSchema, sample.result), rows)),
     collectedAt = collectedAt
   )
-
-  private def unsafeRow(bytes: Array[Byte]): InternalRow = {
-    val row = new UnsafeRow(recipe.sampleColumns.size)
-    row.pointTo(bytes, bytes.length)
-    row
-  }
 
   def write(out: DataOutput): Unit = {
     out.writeLong(rows)

@@ -19,28 +19,28 @@ object WantedColumns {
 
   /** In the order of the plan. */
   def apply(plan: LogicalPlan): WantedColumns = {
-    val leaves        = plan.collectLeaves().collect { case l: LeafNode => l }
-    val owner         = leaves.flatMap(l => l.output.map(_.exprId -> l)).toMap
-    val (tried, keys) = (mutable.LinkedHashMap.empty[ExprId, Attribute], mutable.LinkedHashMap.empty[ExprId, Attribute])
+    val leaves                = plan.collectLeaves().collect { case l: LeafNode => l }
+    val owner                 = leaves.flatMap(l => l.output.map(_.exprId -> l)).toMap
+    val (tried, keys)         = (mutable.Set.empty[ExprId], mutable.Set.empty[ExprId])
     def leafOf(e: Expression) = e match { case a: Attribute => owner.get(a.exprId); case _ => None }
     plan.foreach {
       case Filter(condition, _) =>
         for (c <- Conjuncts(condition) if telling(c)) {
           val read = c.references.toSeq
           if (read.flatMap(a => owner.get(a.exprId)).distinct.size == 1 && read.forall(a => owner.contains(a.exprId)))
-            read.foreach(a => tried(a.exprId) = a)
+            tried ++= read.map(_.exprId)
         }
       case Join(_, _, _, Some(condition), _) =>
         val compared = Conjuncts(condition).collect { case Equality(l, r) =>
           for (a <- leafOf(l); b <- leafOf(r)) yield ((a, b), Seq(l, r).flatMap(_.references))
         }.flatten
-        compared.foreach(_._2.foreach(a => keys(a.exprId) = a))
+        keys ++= compared.flatMap(_._2.map(_.exprId))
         compared.groupBy { case ((a, b), _) => (System.identityHashCode(a), System.identityHashCode(b)) }.values
-          .filter(_.size > 1).foreach(_.foreach(_._2.foreach(a => tried(a.exprId) = a)))
+          .filter(_.size > 1).foreach(tried ++= _.flatMap(_._2.map(_.exprId)))
       case _ =>
     }
-    def of(columns: collection.Map[ExprId, Attribute]) =
-      leaves.map(l => l -> AttributeSet(l.output.filter(a => columns.contains(a.exprId)))).filter(_._2.nonEmpty)
+    def of(columns: collection.Set[ExprId]) =
+      leaves.map(l => l -> AttributeSet(l.output.filter(a => columns(a.exprId)))).filter(_._2.nonEmpty)
     WantedColumns(of(tried), of(keys))
   }
 

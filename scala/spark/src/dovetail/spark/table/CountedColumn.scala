@@ -1,5 +1,8 @@
 package org.apache.spark.sql.dovetail.table
 
+import java.util.Arrays
+import java.util.stream.LongStream
+
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, Frequencies, FrequentValue}
 import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values}
 import org.apache.spark.sql.types._
@@ -39,7 +42,7 @@ final case class CountedColumn(nulls: Long, values: Long, distinct: Long, degree
 
 object CountedColumn {
 
-  /** Frequent values that are kept: as many as of a collected column. */
+  /** Frequent values that are kept. */
   private val Most = 256
 
   /** Of a frequent value with its places in the maps that find it. */
@@ -50,41 +53,60 @@ object CountedColumn {
    * compiled.
    */
   final class Counter(dataType: DataType, key: JoinKeys) {
-    private val counts  = new KeyCounts
+    private val keys    = LongStream.builder()
     private var nulls   = 0L
     private val ordered = key.ordered && Values.ordered(dataType)
 
     /** @param value Catalyst's; it is not kept */
-    def add(value: Any): Unit = if (value == null) nulls += 1L else counts.add(key(value))
+    def add(value: Any): Unit = if (value == null) nulls += 1L else keys.accept(key(value))
 
     /** The first values of a vector. */
     def add(vector: ColumnVector, values: Int): Unit = dataType match {
-      case IntegerType | DateType                      => each(vector, values)(i => vector.getInt(i).toLong)
-      case LongType | TimestampType | TimestampNTZType => each(vector, values)(vector.getLong(_))
+      case IntegerType | DateType                      => each(vector, values)(vector.getInt(_).toLong)
+      case LongType | TimestampType | TimestampNTZType => each(vector, values)(i => JoinKeys.ofValue(vector.getLong(i)))
       case StringType                                  => each(vector, values)(i => key(vector.getUTF8String(i)))
-      case ShortType                                   => each(vector, values)(i => vector.getShort(i).toLong)
-      case ByteType                                    => each(vector, values)(i => vector.getByte(i).toLong)
+      case ShortType                                   => each(vector, values)(vector.getShort(_).toLong)
+      case ByteType                                    => each(vector, values)(vector.getByte(_).toLong)
       case _                                           => each(vector, values)(i => key(vector.getBoolean(i)))
     }
 
     private def each(vector: ColumnVector, values: Int)(keyAt: Int => Long): Unit = {
       var i = 0
-      while (i < values) { if (vector.isNullAt(i)) nulls += 1L else counts.add(keyAt(i)); i += 1 }
+      while (i < values) { if (vector.isNullAt(i)) nulls += 1L else keys.accept(keyAt(i)); i += 1 }
     }
 
     def result: CountedColumn = {
-      val values = counts.total
-      val most   = counts.most(Most).map { case (k, n) =>
-        FrequentValue(k, if (ordered) Some(k.toDouble) else None, n.toDouble / math.max(values, 1L))
-      }
+      val (keys, counts)   = runs(this.keys.build().sorted().toArray)
+      val (values, sorted) = (counts.sum, counts.sorted)
+      val least            = if (counts.length <= Most) 0L else sorted(counts.length - Most)
+      // by key where counts are equal, so that the same data gives the same plan
+      val most = counts.indices.filter(counts(_) >= least).sortBy(i => (-counts(i), keys(i))).take(Most)
       CountedColumn(
         nulls,
         values,
-        counts.size.toLong,
-        counts.largest,
-        Frequencies(most, complete = counts.size <= Most)
+        counts.length.toLong,
+        sorted.lastOption.getOrElse(0L),
+        Frequencies(
+          most.toVector.map { i =>
+            FrequentValue(keys(i), if (ordered) Some(keys(i).toDouble) else None, counts(i).toDouble / values)
+          },
+          complete = counts.length <= Most
+        )
       )
     }
+  }
+
+  /** Distinct keys, ascending, and how often each comes. */
+  private def runs(sorted: Array[Long]): (Array[Long], Array[Long]) = {
+    val counts = new Array[Long](sorted.length)
+    var last   = -1
+    var i      = 0
+    while (i < sorted.length) {
+      if (last < 0 || sorted(last) != sorted(i)) { last += 1; sorted(last) = sorted(i) }
+      counts(last) += 1L
+      i += 1
+    }
+    (Arrays.copyOf(sorted, last + 1), Arrays.copyOf(counts, last + 1))
   }
 
   object Counter {

@@ -6,14 +6,9 @@ import scala.collection.immutable.IndexedSeq
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{
-  BoundReference,
-  InterpretedUnsafeProjection,
-  JoinedRow,
-  UnsafeProjection,
-  UnsafeRow
-}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.catalyst.expressions.{JoinedRow, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter
+import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
 /**
@@ -22,7 +17,7 @@ import org.apache.spark.unsafe.Platform
  *
  * @param ends where rows end in `data`
  */
-final class SampledRows private (schema: StructType, data: Array[Byte], ends: Array[Int])
+final class SampledRows private (val schema: StructType, data: Array[Byte], ends: Array[Int])
     extends IndexedSeq[InternalRow] {
 
   override def length: Int = ends.length
@@ -39,29 +34,61 @@ final class SampledRows private (schema: StructType, data: Array[Byte], ends: Ar
 
   /** The same rows with the columns of `that`, which has as many. */
   def beside(that: SampledRows): SampledRows = {
-    val builder = new SampledRows.Builder(StructType(schema ++ that.fields))
+    val builder = new SampledRows.Builder(StructType(schema ++ that.schema))
     val joined  = new JoinedRow
     indices.foreach(i => builder.add(joined(this(i), that(i))))
     builder.result
   }
-
-  private def fields = schema
 
   override def toString: String = s"SampledRows($length)"
 }
 
 object SampledRows {
 
-  /** Takes rows one by one; a row given may be used again by whoever gives it. */
-  final class Builder(schema: StructType) {
-    private val data = new ByteArrayOutputStream
-    private val ends = mutable.ArrayBuilder.make[Int]
-    // generated code would take longer to compile than this takes to run
-    private val projection: UnsafeProjection = InterpretedUnsafeProjection.createProjection(
-      schema.fields.toIndexedSeq.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }
-    )
+  def apply(schema: StructType, rows: Iterable[InternalRow]): SampledRows = {
+    val builder = new Builder(schema)
+    rows.foreach(builder.add)
+    builder.result
+  }
 
-    def add(row: InternalRow): Unit = { projection(row).writeToStream(data, null); ends += data.size }
+  /** Of rows that are bytes of UnsafeRows already. */
+  def ofBytes(schema: StructType, rows: Array[Array[Byte]]): SampledRows =
+    new SampledRows(schema, Array.concat(rows.toIndexedSeq: _*), rows.map(_.length).scanLeft(0)(_ + _).tail)
+
+  /**
+   * Takes rows one by one; a row given may be used again by whoever gives it. Values are written one by one: an
+   * interpreted projection takes several times as long, and a generated one would have to be compiled first.
+   *
+   * @param schema of flat types
+   */
+  final class Builder(schema: StructType) {
+    private val data   = new ByteArrayOutputStream
+    private val ends   = mutable.ArrayBuilder.make[Int]
+    private val writer = new UnsafeRowWriter(schema.size)
+    private val types  = schema.fields.map(_.dataType)
+
+    def add(row: InternalRow): Unit = {
+      writer.reset()
+      writer.zeroOutNullBytes()
+      var i = 0
+      while (i < types.length) { write(row, i); i += 1 }
+      writer.getRow.writeToStream(data, null)
+      ends += data.size
+    }
+
+    private def write(row: InternalRow, i: Int): Unit = types(i) match {
+      case _ if row.isNullAt(i)                        => writer.setNullAt(i)
+      case IntegerType | DateType                      => writer.write(i, row.getInt(i))
+      case LongType | TimestampType | TimestampNTZType => writer.write(i, row.getLong(i))
+      case StringType                                  => writer.write(i, row.getUTF8String(i))
+      case DoubleType                                  => writer.write(i, row.getDouble(i))
+      case FloatType                                   => writer.write(i, row.getFloat(i))
+      case BooleanType                                 => writer.write(i, row.getBoolean(i))
+      case ShortType                                   => writer.write(i, row.getShort(i))
+      case ByteType                                    => writer.write(i, row.getByte(i))
+      case d: DecimalType => writer.write(i, row.getDecimal(i, d.precision, d.scale), d.precision, d.scale)
+      case other          => throw new IllegalArgumentException(s"$other is no flat type")
+    }
 
     def result: SampledRows = new SampledRows(schema, data.toByteArray, ends.result())
   }

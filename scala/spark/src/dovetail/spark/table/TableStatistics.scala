@@ -4,8 +4,6 @@ import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
 
 import dovetail.kernel.profile.{Bucket, DistinctInSample, Frequencies, FrequentValue, Histogram, RelationSample}
-import scala.collection.immutable.IndexedSeq
-
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values}
 import org.apache.spark.sql.types.{DataType, StructType}
@@ -126,7 +124,7 @@ final case class GroupStatistics(columns: Vector[String], ndv: Double)
  */
 final case class TableSample(
     schema: StructType,
-    rows: IndexedSeq[InternalRow],
+    rows: SampledRows,
     of: Long,
     clusters: Vector[Int] = Vector.empty,
     counts: Map[String, CountedColumn] = Map.empty
