@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from dovetail import _sql
-from dovetail_bench import executed_plan
+from dovetail_bench import executed_plan, tiny
 from dovetail_bench.fuzz_dialects import Dialect
 from dovetail_bench.random_queries import duckdb_text
 from dovetail_bench.random_tables import seeded
@@ -37,9 +37,6 @@ SAME_UNOPTIMIZED = "same as DuckDB's without its optimizer"
 # Times that plain Spark is asked again for what fails with Dovetail, and Dovetail for what plain Spark answers.
 ASKED_AGAIN = 12
 
-# Tiny queries would spend their time in the compiler and in empty tasks.
-TINY = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-
 ADAPTIVE = "spark.sql.adaptive.enabled"
 
 # With the CBO on and wrong statistics plain Spark takes an estimate of one row for a fact while a query runs, and drops
@@ -51,8 +48,9 @@ SPARK_FAULTS = {EXCLUDED: ONE_ROW}
 # Without this rule a query does not end early where an input turns out to be empty: what fails then, fails by a race.
 NO_EARLY_END = {EXCLUDED: f"{ONE_ROW},org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation"}
 
-# In the text of a plan, from the top: the joins and the relations, which together are the tree of joins.
-_TREE = re.compile(r"\bJoin (\w+)|\bRelation ([\w.]+)\[|\b(LocalRelation)\b")
+# In the text of a plan, from the top: the joins and the relations, which together are the tree of joins; and what is
+# grouped below them.
+_TREE = re.compile(r"\bJoin (\w+)|\bRelation ([\w.]+)\[|\b(LocalRelation)\b|\b(early)_")
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ class Runner:
         self._plain, self._ours = spark.newSession(), spark.newSession()
         self._duckdb = SecondOpinion(directory) if dialect.duckdb else None
         for session, on in ((self._plain, "false"), (self._ours, "true")):
-            _configure(session, {**TINY, **SPARK_FAULTS, _sql.ENABLED_KEY: on})
+            _configure(session, {**tiny.QUERY, **SPARK_FAULTS, _sql.ENABLED_KEY: on})
             if not dialect.duckdb:
                 executed_plan.watch(session)
 

@@ -27,8 +27,7 @@ from typing import Any
 
 from pyspark.version import __version__ as pyspark_version
 
-from dovetail_bench import report, suite_files
-from dovetail_bench.fuzz_runner import TINY
+from dovetail_bench import report, suite_files, tiny
 from dovetail_bench.progress import say
 from dovetail_bench.queries import Query
 from dovetail_bench.rows import SAME_ENGINE, Row
@@ -47,7 +46,7 @@ NOT_REPEATABLE = "differs between two runs of plain Spark"
 
 # The time zone of Spark's suite.
 BASE = {
-    **TINY,
+    **tiny.QUERY,
     "spark.sql.session.timeZone": "America/Los_Angeles",
     "spark.sql.shuffle.partitions": "2",
     "spark.dovetail.reorder.minGain": "0",
@@ -215,7 +214,8 @@ def run(options: argparse.Namespace) -> tuple[list[Checked], int]:
     """All files in all passes, in processes of their own (a process has one Spark); and how many runs that are."""
     suites = suite_files.directory()
     files = suite_files.load(suites, options.files)
-    tasks = [(f, chosen, own) for chosen in PASSES for f in files for own in f.runs if chosen.suits(own)]
+    passes = [PASSES[number - 1] for number in options.passes]
+    tasks = [(f, chosen, own) for chosen in passes for f in files for own in f.runs if chosen.suits(own)]
     say(f"{len(files)} files, {len(tasks)} runs")
     checked: list[Checked] = []
     context = multiprocessing.get_context("spawn")
@@ -297,15 +297,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lines = (__doc__ or "").splitlines()
     parser = argparse.ArgumentParser(prog="python -m dovetail_bench.spark_suites", description=lines[0])
     parser.add_argument("--files", nargs="*", default=[], help="paths below sql-tests/inputs (all with joins)")
+    numbers = range(1, len(PASSES) + 1)
+    parser.add_argument("--passes", nargs="+", type=int, choices=numbers, default=list(numbers), help="by number (all)")
     parser.add_argument("--processes", type=int, default=2, help="files at a time (2)")
     report.add_results_option(parser)
     add_session_options(parser)
     parser.set_defaults(cores=1, memory="2g")
     options = report.parse(parser, arguments)
+    options.conf = [*tiny.SESSION, *options.conf]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     checked, runs = run(options)
     suites = suite_files.directory()
-    page = report.Page("spark_suites", "Spark's own SQL suites", f"spark{pyspark_version}")
+    part = "" if options.passes == list(numbers) else f"-passes{'-'.join(map(str, options.passes))}"
+    page = report.Page("spark_suites", "Spark's own SQL suites", f"spark{pyspark_version}{part}")
     write_page(page, checked, runs, len(suite_files.load(suites, options.files)), suite_files.left_out(suites))
     results = targets(checked, runs)
     wrong = [asdict(statement) for c in checked for statement in c.found if _wrong(statement)]

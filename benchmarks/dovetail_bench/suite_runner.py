@@ -107,8 +107,10 @@ class SuiteRunner:
         """All statements of a file; with wrong statistics (a number above 0) inline tables become tables."""
         self._clean()
         session = self._spark.newSession()
-        for key, value in {**LOG, **settings, _sql.ENABLED_KEY: str(dovetail).lower()}.items():
+        conf = {**LOG, **settings, _sql.ENABLED_KEY: str(dovetail).lower()}
+        for key, value in conf.items():
             session.conf.set(key, value)
+        self._tell_tasks(conf)
         for table in TABLES:
             session.sql(f"CREATE TABLE {table} USING parquet LOCATION '{self._place(table)}'")
             if wrong:
@@ -122,7 +124,13 @@ class SuiteRunner:
         if dovetail:
             log = session.sql("SELECT coalesce(sum(groups), 0), coalesce(sum(reordered), 0) FROM dovetail_queries()")
             groups, reordered = (int(value) for value in log.collect()[0])
+        self._tell_tasks(dict.fromkeys(conf))
         return Ran(outcomes, groups, reordered)
+
+    def _tell_tasks(self, conf: Mapping[str, str | None]) -> None:
+        """Spark tells tasks the settings of a query that is an execution of SQL; plans that are run here are none."""
+        for key, value in conf.items():
+            self._spark.sparkContext.setLocalProperty(key, value)  # type: ignore[arg-type]
 
     def _place(self, table: str) -> str:
         return (self._directory / table).as_posix()

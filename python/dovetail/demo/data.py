@@ -165,6 +165,8 @@ def connect(benchmark: Benchmark, database: Path | None = None) -> DuckDBPyConne
     connection: DuckDBPyConnection = duckdb.connect(str(database) if database else ":memory:")
     try:
         connection.execute(f"LOAD {benchmark}")
+        # steps are told by `progress`
+        connection.execute("SET enable_progress_bar = false")
     except duckdb.Error as error:
         raise DovetailError(
             f"duckdb {duckdb.__version__} as installed has no {benchmark} extension; "

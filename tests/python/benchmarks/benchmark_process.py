@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dovetail_bench.fuzz_runner import TINY
+from dovetail_bench import tiny
 
 ROOT = Path(__file__).resolve().parents[3]
 
 # Small data needs few partitions and no compiled code, and most of the time would go into them.
-SETTINGS = {"spark.sql.shuffle.partitions": "2", **TINY}
+SETTINGS = {"spark.sql.shuffle.partitions": "2", **tiny.QUERY}
 SMALL = ("--scale", "0.01", *(word for key, value in SETTINGS.items() for word in ("--conf", f"{key}={value}")))
 
 

@@ -74,9 +74,9 @@ def test_files_with_joins_or_subqueries_are_read_as_spark_reads_them(suites: Pat
 @pytest.mark.usefixtures("maven")
 def test_a_file_gives_the_same_with_dovetail(tmp_path: Path) -> None:
     name = "subquery/in-subquery/not-in-joins.sql"
-    run = python(
-        "-m", "dovetail_bench.spark_suites", "--dirty", "--files", name, "--processes", "1", "--results", str(tmp_path)
-    )
+    # one set of wrong statistics, with broadcasts and without
+    options = ("--dirty", "--files", name, "--passes", "1", "2", "--processes", "1", "--results", str(tmp_path))
+    run = python("-m", "dovetail_bench.spark_suites", *options)
     files = list(tmp_path.glob("*.json"))
     assert len(files) == 1, run.stderr[-5000:]
     report = json.loads(files[0].read_text())
