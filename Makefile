@@ -129,7 +129,7 @@ test-recipes: $(READY) ## the documentation's recipes for other programs, dbt fo
 
 # small: each query runs four times and more in each of four modes
 pairs: $(READY) ## a sample of TPC-H and TPC-DS, scale 1, under Spark, its CBO and Dovetail; fails if a query or an answer does
-	cd benchmarks && for suite in "tpch --every 8" "tpcds --every 16"; do \
+	cd benchmarks && for suite in "tpch --every 11" "tpcds --every 26"; do \
 	  ../$(BIN)/python -m dovetail_bench.times --suite $$suite --scale 1 --dirty --results ../.build/pairs || exit 1; done
 
 figures: .venv/$(PRIMARY)/ready ## figures of README and docs, from benchmarks/results

@@ -4,9 +4,10 @@
     python -m dovetail_bench.fuzz --queries 50000 --dialect spark
 
 Joins of all kinds over small tables that are rich in NULLs and duplicates, under wrong statistics and many settings.
-The first dialect is what Spark and DuckDB read alike. The second is Spark's own, with nested types and expressions that
-fail on some rows: what plain Spark does not answer is counted, and Dovetail may answer it or not. A query of it that
-has one and the same physical plan with Dovetail and without is not run, unless adaptive execution may change the plan.
+The first dialect is what Spark and DuckDB read alike; so is the second, whose queries group what they join, mostly
+below the joins already. The third is Spark's own, with nested types and expressions that fail on some rows: what plain
+Spark does not answer is counted, and Dovetail may answer it or not. A query of it that has one and the same physical
+plan with Dovetail and without is not run, unless adaptive execution may change the plan.
 Whether an input that fails is computed before another one turns out to be empty can be a race: a query that fails with
 Dovetail is asked of plain Spark again, and once more without the rule by which adaptive execution ends a query early.
 
@@ -34,7 +35,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from dovetail.demo.data import import_duckdb
-from dovetail_bench import report
+from dovetail_bench import report, tiny
 from dovetail_bench.fuzz_dialects import DIALECTS, Dialect
 from dovetail_bench.fuzz_runner import FAILED, PER_DATA_SET, PER_SETTINGS, SAME_UNOPTIMIZED, Checked, Runner
 from dovetail_bench.progress import say
@@ -45,17 +46,6 @@ PROGRESS = 250
 
 # Of the queries, this share at least has to have another tree of joins with Dovetail.
 LEAST_CHANGED = 0.3
-
-# Of the session, before `--conf`. A hash table takes at least a page. Spark removes old broadcasts one after the other,
-# more slowly than tiny queries make them, and the more are left the longer each takes: 11,000 after 1,500 queries.
-# No code runs often enough to be worth the second compiler, nor any data long enough to be worth compressing.
-MANY = (
-    "spark.buffer.pageSize=1m",
-    "spark.cleaner.referenceTracking.blocking=false",
-    "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m",
-    "spark.broadcast.compress=false",
-    "spark.shuffle.compress=false",
-)
 
 
 def run(options: argparse.Namespace) -> tuple[list[Checked], float]:
@@ -180,12 +170,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report.add_results_option(parser)
     add_session_options(parser)
     options = report.parse(parser, arguments)
-    options.conf = [*MANY, *options.conf]
+    options.conf = [*tiny.SESSION, *options.conf]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     checked, seconds = run(options)
     from_there = f"-from{options.first}" if options.first else ""
     dialect = DIALECTS[options.dialect]
-    own = "" if dialect.duckdb else f"{options.dialect}-dialect-"
+    own = "" if options.dialect == "shared" else f"{options.dialect}-dialect-"
     page = report.Page("fuzz", "Generated queries", f"{own}spark{report.machine()['pyspark']}{from_there}")
     write_page(page, checked, options.queries, seconds, dialect)
     # Of Spark's dialect many fail as they are meant to: those are counted, not kept.

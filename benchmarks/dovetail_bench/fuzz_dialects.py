@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from dovetail_bench.grouping_queries import GroupingQuery
 from dovetail_bench.random_queries import RandomQuery
 from dovetail_bench.random_tables import RandomTables
 from dovetail_bench.spark_queries import SparkQuery
@@ -39,6 +40,13 @@ SPARK_SETTINGS = {
     "spark.sql.bucketing.coalesceBucketsInJoin.enabled": ("false", "false", "true"),
 }
 
+# Of groupings, beside them.
+GROUPING_SETTINGS = {
+    **SETTINGS,
+    "spark.dovetail.grouping.always": ("true", "true", "true", "false"),
+    "spark.dovetail.reducers.always": ("true", "false", "false"),
+}
+
 # Of a query's text, by which the report tells kinds of queries apart.
 FEATURES = {
     "LEFT, RIGHT or FULL JOIN": r"(LEFT|RIGHT|FULL) JOIN",
@@ -66,6 +74,17 @@ SPARK_FEATURES = {
     "hints": r"/\*\+",
 }
 
+# Of groupings, beside them.
+GROUPING_FEATURES = {
+    **FEATURES,
+    "GROUP BY": r"GROUP BY",
+    "ROLLUP, CUBE or GROUPING SETS": r"ROLLUP|CUBE|SETS",
+    "sum": r"sum\(",
+    "avg": r"avg\(",
+    "DISTINCT": r"DISTINCT",
+    "HAVING": r"HAVING",
+}
+
 
 @dataclass(frozen=True)
 class Dialect:
@@ -90,5 +109,8 @@ class Dialect:
 
 DIALECTS = {
     "shared": Dialect(RandomTables, lambda c: RandomQuery(c).text(), SETTINGS, FEATURES, True, MOST_UNCOMPARED),
+    "groupings": Dialect(
+        RandomTables, lambda c: GroupingQuery(c).text(), GROUPING_SETTINGS, GROUPING_FEATURES, True, MOST_UNCOMPARED
+    ),
     "spark": Dialect(SparkTables, lambda c: SparkQuery(c).text(), SPARK_SETTINGS, SPARK_FEATURES, False, MOST_FAILED),
 }

@@ -60,6 +60,11 @@ class Config(ConfigBase):
             joined with, if this saves more than it costs. Rows without a partner are then dropped before they are
             exchanged and sorted.
         reducers_always: For tests: whether Bloom filters are put on inputs wherever this is legal, whatever they cost.
+        grouping_early: Whether rows are grouped below joins, and below the copies of ROLLUP, CUBE and GROUPING SETS,
+            where there are few groups of many rows and this saves more than it costs. The groups are merged by the
+            grouping above. Only for count, sum, min, max and avg of types whose sums do not depend on the order of
+            additions.
+        grouping_always: For tests: whether rows are grouped below joins wherever this is legal, whatever it costs.
         reorder_order: A join order for groups with exactly these relations, in the notation of explain: ((a b) c). It
             is taken regardless of its cost, unless outer or semi joins forbid it. For one query, use the SQL hint /*+
             DOVETAIL_ORDER('((a b) c)') */.
@@ -122,6 +127,8 @@ class Config(ConfigBase):
     reorder_semi_joins: bool = True
     reducers_enabled: bool = False
     reducers_always: bool = False
+    grouping_early: bool = True
+    grouping_always: bool = False
     reorder_order: str = ""
     broadcast_enabled: bool = True
     adaptive_shuffled_hash: bool = True
@@ -155,6 +162,8 @@ class Config(ConfigBase):
         Setting("reorder_semi_joins", "spark.dovetail.reorder.semiJoins", "bool", True),
         Setting("reducers_enabled", "spark.dovetail.reducers.enabled", "bool", False),
         Setting("reducers_always", "spark.dovetail.reducers.always", "bool", False),
+        Setting("grouping_early", "spark.dovetail.grouping.early", "bool", True),
+        Setting("grouping_always", "spark.dovetail.grouping.always", "bool", False),
         Setting("reorder_order", "spark.dovetail.reorder.order", "str", ""),
         Setting("broadcast_enabled", "spark.dovetail.broadcast.enabled", "bool", True),
         Setting("adaptive_shuffled_hash", "spark.dovetail.adaptive.shuffledHash", "bool", True),

@@ -14,7 +14,7 @@ from dovetail_bench.random_queries import duckdb_text
 from dovetail_bench.random_tables import seeded
 
 # Of each dialect.
-QUERIES = {"shared": 75, "spark": 50}
+QUERIES = {"shared": 30, "groupings": 40, "spark": 40}
 
 
 def texts(count: int, dialect: str = "shared") -> list[str]:

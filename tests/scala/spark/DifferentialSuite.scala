@@ -78,6 +78,7 @@ class DifferentialSuite extends DovetailSuite {
       Seq(
         DovetailConf.MinGain.key               -> "0",
         DovetailConf.ReducersAlways.key        -> one("true", "false"),
+        DovetailConf.EarlyGroupingAlways.key   -> one("true", "false"),
         DovetailConf.CostModel.key             -> one("physical", "physical", "cardWeight"),
         DovetailConf.ExactPairs.key            -> one("300000", "300000", "0"),
         "spark.sql.adaptive.enabled"           -> one("true", "false", "false", "false"),

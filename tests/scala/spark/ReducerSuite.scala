@@ -4,18 +4,14 @@ import org.apache.spark.sql.catalyst.expressions.BloomFilterMightContain
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.execution.datasources.LogicalRelation
-import org.scalatest.BeforeAndAfterAll
 
 /**
  * Bloom filters on inputs: where they are legal they change no answer, elsewhere there are none. Spark runs every rule
  * of this session twice and fails if the second run changes a plan.
  */
-class ReducerSuite extends DovetailSuite with BeforeAndAfterAll {
-  private val tables = Seq("sold", "returned", "day", "nothing")
-
+class ReducerSuite extends DovetailSuite with SuiteTables {
   override def beforeAll(): Unit = {
     super.beforeAll()
-    def table(name: String, query: String): Unit = { spark.sql(s"CREATE TABLE $name USING parquet AS $query"); () }
     // NULL keys, keys many times, keys without a partner
     val columns =
       "concat('c', id % 700) AS code, CAST(id % 700 AS DOUBLE) AS ratio, CAST(id % 700 AS DECIMAL(9, 2)) AS " +
@@ -25,10 +21,6 @@ class ReducerSuite extends DovetailSuite with BeforeAndAfterAll {
     table("day", "SELECT id AS day, id DIV 7 AS week, id % 12 AS month FROM range(365)")
     table("nothing", "SELECT id AS item, id AS day FROM range(10) WHERE id < 0")
   }
-
-  override def afterAll(): Unit =
-    try tables.foreach(t => spark.sql(s"DROP TABLE IF EXISTS $t"))
-    finally super.afterAll()
 
   private def forced[A](body: => A): A =
     withConf(DovetailConf.ReducersAlways.key -> "true", "spark.sql.autoBroadcastJoinThreshold" -> "100")(body)

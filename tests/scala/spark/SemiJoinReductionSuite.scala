@@ -3,18 +3,14 @@ package org.apache.spark.sql.dovetail
 import org.apache.spark.sql.catalyst.plans.LeftSemi
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Join}
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
-import org.scalatest.BeforeAndAfterAll
 
 /**
  * Groupings that are joined with a restricted table are computed for its keys alone, where that pays, and never where
  * the answer could be another one.
  */
-class SemiJoinReductionSuite extends DovetailSuite with BeforeAndAfterAll {
-  private val tables = Seq("sale", "part", "shop")
-
+class SemiJoinReductionSuite extends DovetailSuite with SuiteTables {
   override def beforeAll(): Unit = {
     super.beforeAll()
-    def table(name: String, query: String): Unit = { spark.sql(s"CREATE TABLE $name USING parquet AS $query"); () }
     table(
       "sale",
       "SELECT id, if(id % 31 = 0, NULL, id % 500) AS item, concat('i', id % 500) AS code, CAST(id % 500 AS DOUBLE) " +
@@ -27,10 +23,6 @@ class SemiJoinReductionSuite extends DovetailSuite with BeforeAndAfterAll {
     table("shop", "SELECT id AS shop, id % 3 AS town FROM range(12)")
     tables.foreach(t => spark.sql(s"DOVETAIL ANALYZE TABLE $t").collect())
   }
-
-  override def afterAll(): Unit =
-    try tables.foreach(t => spark.sql(s"DROP TABLE IF EXISTS $t"))
-    finally super.afterAll()
 
   private val correlated =
     "SELECT count(*), sum(s.id) FROM sale s JOIN part ON s.item = part.item WHERE part.brand = 3 AND s.qty < (SELECT " +

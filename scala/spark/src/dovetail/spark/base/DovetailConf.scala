@@ -92,8 +92,8 @@ object DovetailConf {
     100L,
     0L,
     "Milliseconds that one query may wait for footers and rows of files. The first queries of a JVM, which has to " +
-      "load and compile its readers, may wait longer, by 20 times as long in all. Footers stay in memory for later queries, which continue where this one " +
-      "stopped. If only a part of a table's footers was read, its rows are extrapolated. The default is too short to " +
+      "load and compile its readers, may wait longer, by 20 times as long in all. Footers stay in memory for later " +
+      "queries, which continue where this one stopped. If only a part of a table's footers was read, its rows are extrapolated. The default is too short to " +
       "notice. It suffices for some hundred files on a local disk, or for one file each of a dozen tables on an " +
       "object store, where a read takes about 50 ms. 0 uses only footers in memory."
   )
@@ -162,6 +162,20 @@ object DovetailConf {
     "spark.dovetail.reducers.always",
     false,
     "For tests: whether Bloom filters are put on inputs wherever this is legal, whatever they cost."
+  )
+
+  val EarlyGrouping: Setting[Boolean] = boolean(
+    "spark.dovetail.grouping.early",
+    true,
+    "Whether rows are grouped below joins, and below the copies of ROLLUP, CUBE and GROUPING SETS, where there are few " +
+      "groups of many rows and this saves more than it costs. The groups are merged by the grouping above. Only for " +
+      "count, sum, min, max and avg of types whose sums do not depend on the order of additions."
+  )
+
+  val EarlyGroupingAlways: Setting[Boolean] = boolean(
+    "spark.dovetail.grouping.always",
+    false,
+    "For tests: whether rows are grouped below joins wherever this is legal, whatever it costs."
   )
 
   val BroadcastEnabled: Setting[Boolean] = boolean(
@@ -243,8 +257,8 @@ object DovetailConf {
     true,
     "Whether predicates on Parquet, ORC, CSV and JSON tables without a collected sample are tested on some thousand " +
       "rows, which are read while the query is planned, in the time that spark.dovetail.footers.maxMs leaves, and " +
-      "whether join keys of small Parquet and ORC tables are counted. The number of rows of CSV and JSON tables is estimated from them. The rows stay in the driver's memory for later " +
-      "queries."
+      "whether join keys of small Parquet and ORC tables are counted. The number of rows of CSV and JSON tables is " +
+      "estimated from them. The rows stay in the driver's memory for later queries."
   )
 
   val JdbcStatistics: Setting[Boolean] = boolean(
@@ -304,6 +318,8 @@ object DovetailConf {
     SemiJoins,
     Reducers,
     ReducersAlways,
+    EarlyGrouping,
+    EarlyGroupingAlways,
     Order,
     BroadcastEnabled,
     AdaptiveHash,

@@ -12,10 +12,12 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 object SparkBroadcast {
 
   /** @param threshold bytes; negative: never */
-  def apply(input: LogicalPlan, threshold: Long): Boolean =
-    threshold >= 0L &&
-      (try Published.asPlanned(input).stats.sizeInBytes <= threshold
-      catch { case NonFatal(_) | _: MatchError => false })
+  def apply(input: LogicalPlan, threshold: Long): Boolean = threshold >= 0L && bytes(input) <= threshold.toDouble
+
+  /** Spark's own size of an input; endless where Spark finds none. */
+  def bytes(input: LogicalPlan): Double =
+    try Published.asPlanned(input).stats.sizeInBytes.toDouble
+    catch { case NonFatal(_) | _: MatchError => Double.PositiveInfinity }
 
   /**
    * The input takes more memory than there is for a broadcast: Spark goes by bytes of files, which may be compressed a

@@ -61,7 +61,7 @@ final case class LoggedQuery(
     id,
     java.time.temporal.ChronoUnit.MICROS.between(Instant.EPOCH, at),
     query.orNull,
-    groups.size,
+    groups.count(!_.isRemark),
     reordered,
     predictedGain.orNull,
     millis,

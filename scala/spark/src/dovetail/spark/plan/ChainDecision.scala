@@ -20,7 +20,7 @@ import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.cluster.ClusterCosts
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText}
-import org.apache.spark.sql.dovetail.report.{GroupAtRun, JoinReport, QError, RunTimeOrder}
+import org.apache.spark.sql.dovetail.report.{EarlyMark, GroupAtRun, JoinReport, QError, RunTimeOrder}
 import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage => AdaptiveStage, QueryStageExec}
 
 /**
@@ -56,7 +56,9 @@ object ChainDecision {
   ): Option[ChainDecision] = {
     val inputs = chain.probe +: chain.joins.map(_.build)
     val sets   = inputs.map(p => group.relationsOf(columns(p)))
-    if (sets.exists(_.isEmpty) || sets.map(_.size).sum != sets.reduce(_ ++ _).size) None
+    // rows that are grouped early are not those that the estimates are of
+    val merged = inputs.exists(operators(_).exists(EarlyMark.isOn(_: LogicalPlan)))
+    if (merged || sets.exists(_.isEmpty) || sets.map(_.size).sum != sets.reduce(_ ++ _).size) None
     else if (!chain.ready) Some(new ChainDecision(chain, None))
     else Some(new Weighing(session, chain, group, graph, inputs.zip(sets)).decision)
   }

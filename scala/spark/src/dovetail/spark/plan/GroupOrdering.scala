@@ -47,6 +47,10 @@ final class GroupOrdering(
         }.getOrElse(late(group, optimized, notes))
     }
 
+  /** A plan whose groups are ordered, with groupings done in part below their joins. */
+  def grouped(plan: LogicalPlan): LogicalPlan =
+    new EarlyGroupings(planner, statistics, steering.off(_).isDefined)(plan)
+
   private def reduced(group: JoinGroup): (Option[String], JoinPredicates, Vector[LogicalPlan], Vector[String]) = {
     val off             = steering.off(group)
     val predicates      = Trace.timed("extract")(group.predicates)

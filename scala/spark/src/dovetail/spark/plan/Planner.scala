@@ -6,6 +6,7 @@ import dovetail.kernel.cost.{
   BroadcastMemory,
   CardWeightCosts,
   ClusterFacts,
+  CostConstants,
   CostModel,
   GroupReduction,
   HashTable,
@@ -104,10 +105,16 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /** Scans of partitioned tables skip what a broadcast has no keys of. */
   def prunesScans: Boolean = facts.prunesScans
 
+  /** Groupings are done in part below joins, where the costs say so. */
+  def groupsEarly: Boolean = (DovetailConf.EarlyGrouping.get(conf) && costs.isInstanceOf[PhysicalCosts]) || groupsAlways
+
+  /** The same, whatever the costs say: for tests. */
+  def groupsAlways: Boolean = DovetailConf.EarlyGroupingAlways.get(conf)
+
   // for both cost models, where there is anything physical to price
-  private lazy val constants = ClusterCosts(session, conf)
-  private lazy val memory    = new TaskMemory(context, conf)
-  private lazy val facts     = {
+  lazy val constants: CostConstants = ClusterCosts(session, conf)
+  private lazy val memory           = new TaskMemory(context, conf)
+  lazy val facts: ClusterFacts      = {
     val cluster = context.getConf
     ClusterFacts(
       Executors.configured(context.master, context.isLocal, cluster),

@@ -136,13 +136,16 @@ object WrittenOrder {
     group.leaves.zip(optimized).foreach { case (leaf, o) => replacement.put(leaf, o) }
     def put(p: LogicalPlan): LogicalPlan =
       if (replacement.containsKey(p)) replacement.get(p)
-      else
-        p.mapChildren(put) match {
-          case j: Join if marks && j.hint == JoinHint.NONE => marked(j)
-          case other                                       => other
-        }
+      else {
+        val plan = p.mapChildren(put)
+        if (marks) marked(plan) else plan
+      }
     put(group.top)
   }
 
-  private def marked(j: Join): Join = { val join = j.copy(hint = JoinGroup.Mark); join.copyTagsFrom(j); join }
+  /** A join without a hint gets Dovetail's mark. */
+  def marked(plan: LogicalPlan): LogicalPlan = plan match {
+    case j: Join if j.hint == JoinHint.NONE => val join = j.copy(hint = JoinGroup.Mark); join.copyTagsFrom(j); join
+    case other                              => other
+  }
 }

@@ -65,7 +65,7 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
     val prepared   = Trace.timed("prepare")(Preparation(session, plan))
     val statistics = PlanStatistics.of(session, conf, plan, prepared)
     val ordering   = GroupOrdering(session, conf, prepared, statistics)
-    val ordered    = bottomUp(prepared, ordering)
+    val ordered    = ordering.grouped(bottomUp(prepared, ordering))
     val published  = if (publication.wanted(prepared)) publication(ordered, statistics) else ordered
     val result     = if (published eq prepared) plan else verified(plan, published)
     ordering.atRun.leaveWith(result)
@@ -122,7 +122,8 @@ object ReorderJoins {
    */
   private def open(plan: LogicalPlan): Boolean = plan.collect { case j: Join => j } match {
     case Seq(j) =>
-      j.containsPattern(AGGREGATE) || !j.children.exists(SparkBroadcast(_, plan.conf.autoBroadcastJoinThreshold))
+      j.containsPattern(AGGREGATE) || !j.children.exists(SparkBroadcast(_, plan.conf.autoBroadcastJoinThreshold)) ||
+      DovetailConf.EarlyGroupingAlways.get(plan.conf)
     case joins => joins.nonEmpty
   }
 }

@@ -23,7 +23,7 @@ import org.apache.spark.sql.execution.window.WindowExec
  * A count is complete where the operator was read to its end, and once: not below a limit, nor below a sort-merge join,
  * which stops when one side ends, nor below a sort of all rows, which runs its input a second time to find its ranges.
  * An exchange reads its input to the end whatever is above. Below a filter that Spark takes from another input (dynamic
- * pruning, Bloom filters), only sets with that input are complete.
+ * pruning, Bloom filters), only sets with that input are complete. Above an early grouping nothing is counted.
  */
 object ActualRows {
 
@@ -48,8 +48,14 @@ object ActualRows {
    * @param columns of all operators
    * @param open    the joins whose rows a filter above still changes
    * @param filters of the inputs that filters were taken from, their columns
+   * @param merged  rows have been grouped ([[EarlyMark]]), and their numbers are no longer those of the relations
    */
-  final private case class Below(columns: Set[ExprId], open: Vector[Key], filters: Vector[Set[ExprId]])
+  final private case class Below(
+      columns: Set[ExprId],
+      open: Vector[Key],
+      filters: Vector[Set[ExprId]],
+      merged: Boolean
+  )
 
   final private class Walk(relations: Vector[Vector[Set[ExprId]]]) {
     val rows = mutable.LinkedHashMap.empty[Key, Count]
@@ -62,7 +68,8 @@ object ActualRows {
       val below                 = children.zipWithIndex.map { case (c, i) => apply(c, drains(p, i, drained)) }
       val columns               = below.foldLeft(p.output.map(_.exprId).toSet)(_ ++ _.columns)
       val filters               = below.flatMap(_.filters).toVector ++ filtersOf(p)
-      val sets                  = made(columns)
+      val merged                = EarlyMark.isOn(p) || (!p.isInstanceOf[BaseAggregateExec] && below.exists(_.merged))
+      val sets                  = if (merged) Vector.empty else made(columns)
       val all                   = drained || p.isInstanceOf[BroadcastExchangeLike]
       def count(key: Key): Unit =
         rows(key) = Count(p.metrics("numOutputRows").value, all && filters.forall(from(key, _)))
@@ -80,7 +87,7 @@ object ActualRows {
             case _                                                           => Vector.empty
           }
       }
-      Below(columns, open, filters)
+      Below(columns, open, filters, merged)
     }
 
     /** Sets of relations of the groups that have just these columns below. */

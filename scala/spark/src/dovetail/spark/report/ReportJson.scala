@@ -22,9 +22,10 @@ object ReportJson {
     root.put("version", version).put("enabled", enabled).put("cost_model", costModel)
     val times = root.putObject("planning_ms")
     millis.foreach { case (phase, ms) => times.put(phase, ms) }
-    val groups = root.putArray("groups")
-    of.zipWithIndex.foreach { case (g, i) => groups.add(group(g, i + 1)) }
-    strings(root.putArray("notes"), notes)
+    val (remarks, found) = of.partition(_.isRemark)
+    val groups           = root.putArray("groups")
+    found.zipWithIndex.foreach { case (g, i) => groups.add(group(g, i + 1)) }
+    strings(root.putArray("notes"), notes ++ remarks.map(_.reason))
     run.foreach { r =>
       val o     = root.putObject("run").put("ms", r.millis)
       val steps = o.putArray("steps")

@@ -33,11 +33,14 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
   }
 
   /** Groups of joins, and what is told of the query as a whole: alone, it stands for the group that was not found. */
-  private def apart(reports: Vector[GroupReport]): (Vector[GroupReport], Vector[String]) =
-    reports.partition(_.relations.nonEmpty) match {
-      case (Vector(), all)   => (all, Vector.empty)
-      case (groups, remarks) => (groups, remarks.map(r => s"Cut short: ${r.reason}.").distinct)
+  private def apart(reports: Vector[GroupReport]): (Vector[GroupReport], Vector[String]) = {
+    val (told, others) = reports.partition(_.isRemark)
+    val remarks        = told.map(r => s"${r.reason.capitalize}.").distinct
+    others.partition(_.relations.nonEmpty) match {
+      case (Vector(), all) => (all, remarks)
+      case (groups, cuts)  => (groups, remarks ++ cuts.map(r => s"Cut short: ${r.reason}.").distinct)
     }
+  }
 
   /** What happened to the joins of the query, and why. */
   private def said(groups: Vector[GroupReport]): String = {

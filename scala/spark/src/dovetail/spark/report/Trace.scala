@@ -110,6 +110,9 @@ final case class GroupReport(
     atRun: Vector[RunTimeOrder] = Vector.empty
 ) {
 
+  /** No group of joins. */
+  def isRemark: Boolean = status == GroupReport.Remark
+
   /** The joins of the plan that is used, as they ran. */
   def joins: Vector[JoinReport] = {
     val replaced = atRun.flatMap(_.replaced).toSet
@@ -176,6 +179,11 @@ final case class JoinReport(
 )
 
 object GroupReport {
+
+  /** What is told of the query as a whole. */
+  def remark(text: String): GroupReport = leftAlone(Vector.empty, text).copy(status = Remark)
+
+  private val Remark = "remark"
 
   def leftAlone(names: Vector[String], reason: String): GroupReport =
     GroupReport(

@@ -1,0 +1,67 @@
+"""Queries of `fuzz` that group what they join: all functions, keys of any input, grouping sets.
+
+Both engines read them alike. Sums are of integers and decimals alone, for those of floating point numbers depend on
+the order of additions; averages are of integers, for those of decimals have other types in DuckDB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dovetail_bench.random_queries import Input, RandomQuery
+
+# What is grouped by; floating point numbers have several zeros.
+KEYS = ("k", "g", "s", "d", "v", "f")
+
+# Of one input, by a column of it.
+FUNCTIONS = ("sum({c})", "count({c})", "min({c})", "max({c})", "avg({c})", "count(DISTINCT {c})", "count(*)")
+SUMMED = ("k", "v", "f")
+AVERAGED = ("k", "v")
+
+# Of two inputs: such a grouping cannot be done below their join.
+OF_TWO = ("sum({a} + {b})", "max({a} * {b})", "count({a} = {b})")
+
+SETS = ("ROLLUP ({})", "CUBE ({})")
+
+
+class GroupingQuery(RandomQuery):
+    """The generator of one query."""
+
+    def _output(self, visible: Sequence[Input]) -> tuple[str, str]:
+        keys = list(dict.fromkeys(self._key(visible) for _ in range(self._random.randint(0, 3))))
+        one = self._pick(visible)
+        functions = [
+            self._function(one if self._chance(0.7) else self._pick(visible), visible)
+            for _ in range(self._random.choice((0, 1, 1, 2, 2, 3)))
+        ]
+        if not keys and not functions:
+            functions = ["count(*)"]
+        named = [f"{e} AS c{i}" for i, e in enumerate([*keys, *functions])]
+        if not keys:
+            return ", ".join(named), ""
+        groups = ", ".join(keys)
+        if len(keys) > 1 and self._chance(0.25):
+            groups = self._one(*SETS, f"GROUPING SETS (({keys[0]}), ({groups}), ())").format(groups)
+            # of no rows at all, DuckDB has a total and Spark has none
+            return ", ".join(named), f" GROUP BY {groups} HAVING count(*) > {self._one(0, 0, 1)}"
+        some = f" HAVING {functions[0]} IS NOT NULL" if functions else ""
+        having = self._one("", "", "", " HAVING count(*) > 1", some)
+        return ", ".join(named), f" GROUP BY {groups}{having}"
+
+    def _key(self, visible: Sequence[Input]) -> str:
+        a = self._pick(visible)
+        column = f"{a.alias}.{self._pick([c for c in a.columns if c in KEYS])}"
+        if column.endswith((".k", ".v", ".g")):
+            return self._one(column, column, column, f"{column} + 1", f"coalesce({column}, -1)")
+        return column
+
+    def _function(self, a: Input, visible: Sequence[Input]) -> str:
+        if self._chance(0.1):
+            b = self._pick(visible)
+            return self._one(*OF_TWO).format(a=a.column("v"), b=b.column("k"))
+        function = self._one(*FUNCTIONS)
+        columns = SUMMED if function.startswith("sum") else AVERAGED if function.startswith("avg") else KEYS
+        column = a.column(self._one(*columns))
+        if function.startswith("sum") and self._chance(0.2):
+            return function.format(c=f"coalesce({column}, 1)")
+        return function.format(c=column)

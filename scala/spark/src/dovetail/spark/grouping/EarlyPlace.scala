@@ -1,0 +1,199 @@
+package org.apache.spark.sql.dovetail.grouping
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.trees.TreePattern.JOIN
+import org.apache.spark.sql.dovetail.report.EarlyMark
+
+/**
+ * A place below a grouping where its rows can be grouped already: by the grouping's own columns, as far as they come
+ * from there, and by all that the operators in between read of a row. Rows that agree in these have the same partners
+ * and pass the same filters, so what is left of a group stands for what would have been left of its rows.
+ *
+ * In between there may be joins that keep rows as they are or drop them (inner, semi, anti, outer joins from the side
+ * that they keep), filters, projections, and the copies of ROLLUP, CUBE and GROUPING SETS.
+ *
+ * @param input whose rows are grouped
+ * @param keys  columns to group by
+ * @param parts of the grouping's functions, as they read `input`
+ * @param way   the operators in between
+ */
+final class EarlyPlace private (
+    val input: LogicalPlan,
+    val keys: Vector[Attribute],
+    parts: Vector[SplitFunction],
+    way: EarlyPlace.Way
+) {
+
+  /** The grouping of the input's rows. */
+  val early: Aggregate = EarlyMark(Aggregate(keys, keys ++ parts.flatMap(_.partial), input))
+
+  def depth: Int = way.path.size
+
+  /** The joins in between, from the top down. */
+  def sides: Vector[EarlyPlace.Side] = way.sides
+
+  /** The whole query's part, grouped twice. `of` is the grouping that the place belongs to. */
+  def grouped(of: Aggregate): LogicalPlan = {
+    val merged  = EarlyPlace.functionsOf(of).zip(parts).map { case (f, s) => f.canonicalized -> s.merged }.toMap
+    val outputs = of.aggregateExpressions.map(_.transformUp { case e: AggregateExpression => merged(e.canonicalized) })
+    of.copy(
+      aggregateExpressions = outputs.map(_.asInstanceOf[NamedExpression]),
+      child = way.rebuild(early, parts.flatMap(_.partial).map(_.toAttribute))
+    )
+  }
+}
+
+object EarlyPlace {
+
+  /** A join between a place and its grouping. @param side on which the place is */
+  final case class Side(join: Join, side: BuildSide) {
+    def input: LogicalPlan = if (side == BuildLeft) join.left else join.right
+  }
+
+  private type Rebuild = (LogicalPlan, Vector[Attribute]) => LogicalPlan
+
+  /**
+   * From a grouping down to a plan below it.
+   *
+   * @param needs     columns of the plan that are read above, beside those in functions
+   * @param functions of the grouping, as they read the plan
+   * @param path      the operators in between, from the top down
+   * @param sides     the joins among them
+   * @param rebuild   the operators over another plan, with the columns that it has more
+   */
+  final private case class Way(
+      needs: AttributeSet,
+      functions: Vector[AggregateExpression],
+      path: Vector[LogicalPlan] = Vector.empty,
+      sides: Vector[Side] = Vector.empty,
+      rebuild: Rebuild = (input, _) => input
+  ) {
+
+    /** One operator further down, which `over` puts over another plan. */
+    def through(operator: LogicalPlan, needs: AttributeSet)(over: Rebuild): Way = copy(
+      needs = needs,
+      path = path :+ operator,
+      rebuild = (input, carried) => rebuild(over(input, carried), carried)
+    )
+
+    /** The columns that functions read are these expressions of the plan. */
+    def reading(columns: AttributeMap[Expression]): Way = copy(functions =
+      functions.map(_.transform { case a: Attribute => columns.getOrElse(a, a) }.asInstanceOf[AggregateExpression])
+    )
+
+    /** Past a join or copies: before, a grouping would only be done twice. */
+    def leadsAway: Boolean = path.exists(p => p.isInstanceOf[Join] || p.isInstanceOf[Expand])
+
+    def parts: Option[Vector[SplitFunction]] = {
+      val all = functions.map(SplitFunction(_))
+      if (all.forall(_.isDefined)) Some(all.flatten) else None
+    }
+  }
+
+  /**
+   * From the top down.
+   *
+   * @param key   whether equal values of a type are the same to whatever reads them
+   * @param guard a join over a new input
+   */
+  def apply(of: Aggregate, key: Attribute => Boolean, guard: (Side, LogicalPlan) => Join): Vector[EarlyPlace] = {
+    val functions = functionsOf(of)
+    val outside   = of.groupingExpressions.flatMap(_.references) ++ of.aggregateExpressions.flatMap(outsideFunctions)
+    if (!of.expressions.forall(_.deterministic) || isGrouped(of.child)) Vector.empty
+    else new Walk(key, guard)(of.child, Way(AttributeSet(outside), functions))
+  }
+
+  /** There may be places below. */
+  def isOpen(plan: LogicalPlan): Boolean = plan match {
+    case _: Expand              => true
+    case _: Project | _: Filter => isOpen(plan.children.head)
+    case other                  => other.containsPattern(JOIN)
+  }
+
+  /** It has an early grouping already: Spark runs rules again. */
+  private def isGrouped(plan: LogicalPlan): Boolean = plan match {
+    case a: Aggregate => EarlyMark.isOn(a)
+    case other        => other.children.exists(isGrouped)
+  }
+
+  private def functionsOf(a: Aggregate): Vector[AggregateExpression] = {
+    val all = a.aggregateExpressions.flatMap(_.collect { case e: AggregateExpression => e }).toVector
+    all.groupBy(_.canonicalized).toVector.map(_._2.head).sortBy(all.indexOf(_))
+  }
+
+  private def outsideFunctions(e: Expression): Seq[Attribute] = e match {
+    case _: AggregateExpression => Nil
+    case a: Attribute           => Seq(a)
+    case other                  => other.children.flatMap(outsideFunctions)
+  }
+
+  final private class Walk(key: Attribute => Boolean, guard: (Side, LogicalPlan) => Join) {
+
+    def apply(plan: LogicalPlan, way: Way): Vector[EarlyPlace] = {
+      val keys  = plan.output.filter(way.needs.contains).distinct.toVector
+      val legal = way.leadsAway && keys.nonEmpty && keys.forall(key)
+      val here  = if (legal) way.parts.map(new EarlyPlace(plan, keys, _, way)) else None
+      val below =
+        if (!isOpen(plan) || !plan.expressions.forall(_.deterministic)) Vector.empty
+        else plan match {
+          case p: Project => project(p, way)
+          case f: Filter  =>
+            val further = way.through(f, way.needs ++ f.condition.references)((input, _) => Filter(f.condition, input))
+            apply(f.child, further)
+          case e: Expand => expand(e, way)
+          case j: Join   => sidesOf(j).flatMap(join(_, way))
+          case _         => Vector.empty
+        }
+      here.toVector ++ below
+    }
+
+    private def project(p: Project, way: Way): Vector[EarlyPlace] = {
+      val read    = p.projectList.filter(e => way.needs.contains(e.toAttribute))
+      val aliases = AttributeMap(p.projectList.collect { case a: Alias => a.toAttribute -> a.child })
+      val further = way.through(p, AttributeSet(read.flatMap(_.references)))((input, carried) =>
+        Project(read ++ carried, input)
+      )
+      apply(p.child, further.reading(aliases))
+    }
+
+    /** A column that functions read is the same in all copies; of the others, the copies say what they are. */
+    private def expand(e: Expand, way: Way): Vector[EarlyPlace] = {
+      val same = e.output.indices.flatMap { i =>
+        e.projections.map(_(i)).distinct match {
+          case Seq(a: Attribute) => Some(e.output(i) -> (a: Expression))
+          case _                 => None
+        }
+      }
+      val read    = e.output.indices.filter(i => way.needs.contains(e.output(i)))
+      val needs   = AttributeSet(read.flatMap(i => e.projections.flatMap(_(i).references)))
+      val further = way.through(e, needs)((input, carried) =>
+        Expand(e.projections.map(p => read.map(p(_)) ++ carried), read.map(e.output(_)) ++ carried, input)
+      )
+      if (way.functions.flatMap(_.references).forall(AttributeSet(same.map(_._1)).contains))
+        apply(e.child, further.reading(AttributeMap(same)))
+      else Vector.empty
+    }
+
+    private def join(side: Side, way: Way): Vector[EarlyPlace] = {
+      val columns = side.input.outputSet
+      val reads   = way.needs ++ side.join.condition.fold(AttributeSet.empty)(_.references)
+      val further =
+        way.through(side.join, AttributeSet(reads.filter(columns.contains)))((input, _) => guard(side, input))
+      if (way.functions.forall(_.references.subsetOf(columns)))
+        apply(side.input, further.copy(sides = way.sides :+ side))
+      else Vector.empty
+    }
+  }
+
+  /** Sides whose rows a join keeps as they are, drops, or repeats; not those that it fills with NULLs. */
+  private def sidesOf(j: Join): Vector[Side] = j.joinType match {
+    case _: InnerLike                                       => Vector(Side(j, BuildLeft), Side(j, BuildRight))
+    case LeftOuter | LeftSemi | LeftAnti | ExistenceJoin(_) => Vector(Side(j, BuildLeft))
+    case RightOuter                                         => Vector(Side(j, BuildRight))
+    case _                                                  => Vector.empty
+  }
+}

@@ -1,0 +1,170 @@
+package org.apache.spark.sql.dovetail.plan
+
+import dovetail.kernel.cost.EarlyGrouping
+import dovetail.kernel.profile.RelationProfile
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildSide}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
+import org.apache.spark.sql.dovetail.group.JoinGroup
+import org.apache.spark.sql.dovetail.grouping.EarlyPlace
+import org.apache.spark.sql.dovetail.leaf.{LeafNames, SparkBroadcast}
+import org.apache.spark.sql.dovetail.report.{EarlyMark, GroupReport, Trace}
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
+
+/**
+ * Groupings over joins whose rows are few groups below the joins already: they are grouped there, and the groups are
+ * merged above (eager aggregation: Yan and Larson, VLDB 1995; Eich and Moerkotte, ICDE 2015). The joins carry
+ * groups in the place of rows then, and ROLLUP, CUBE and GROUPING SETS copy groups.
+ *
+ * It comes after the joins are ordered: the search does not weigh orders by it. Where the number of groups is not known
+ * by distinct values of all keys, nothing is done; the product of these is what is counted on, however the keys go
+ * together. The broadcasts that the search has decided stay: what is broadcast is not grouped, and what is grouped does
+ * not become a broadcast by Spark's own size.
+ *
+ * @param isOff says of a group of joins that it is left to Spark
+ */
+final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: JoinGroup => Boolean) {
+  import EarlyGroupings._
+
+  def apply(plan: LogicalPlan): LogicalPlan =
+    if (!planner.groupsEarly || !plan.exists(isCandidate)) plan else Trace.timed("rebuild")(below(plan))
+
+  private def below(plan: LogicalPlan): LogicalPlan = plan.mapChildren(below) match {
+    case a: Aggregate if isCandidate(a) => PlanningTime.orNone(best(a)).flatten.fold[LogicalPlan](a)(taken(a, _))
+    case other                          => other
+  }
+
+  private def taken(of: Aggregate, chosen: (EarlyPlace, Double)): LogicalPlan = {
+    val (place, groups) = chosen
+    Trace.record(_ => GroupReport.remark(note(place, groups)))
+    place.grouped(of).mapChildren(settled)
+  }
+
+  private def best(of: Aggregate): Option[(EarlyPlace, Double)] = {
+    lazy val left = joins(of.child).flatMap(JoinGroup.unapply(_)).exists(isOff)
+    val large     = planner.groupsAlways || of.collectLeaves().exists(statistics(_).rows.value >= LeastRows)
+    val places    = if (!large || left) Vector.empty
+    else
+      EarlyPlace(of, key = a => RereadInput.isKey(a.dataType), guarded).filter(p =>
+        p.input.deterministic && !SparedInputs.mayFail(p.input) &&
+          (planner.groupsAlways || !p.sides.exists(s => broadcasts(s.join, s.side)))
+      )
+    if (planner.groupsAlways)
+      places.sortBy(p => (-p.depth, -statistics(p.input).rows.value)).headOption.map(p =>
+        p -> statistics(p.early).rows.value
+      )
+    else {
+      val priced = for (p <- places if mayBeFew(p); groups <- groupsOf(p)) yield p -> work(of, p, groups)
+      priced.filter { case (_, w) =>
+        w.rows >= LeastRows && w.gain(planner.constants) >= math.max(planner.minGain, LeastGain)
+      }.sortBy(-_._2.saving(planner.constants)).headOption.map { case (p, w) => p -> w.groups }
+    }
+  }
+
+  /**
+   * Whether the keys' distinct values in their tables leave room for fewer groups than the largest table has rows.
+   * Asked before the joins below a place are sized, which takes longer.
+   */
+  private def mayBeFew(place: EarlyPlace): Boolean = {
+    val tables = place.input.collectLeaves().map(statistics(_))
+    val values = place.keys.flatMap(k => tables.flatMap(_.columns.get(k.exprId.id)).flatMap(_.ndv))
+    values.product <= tables.map(_.rows.value).max * (1.0 - LeastGain)
+  }
+
+  /** By the distinct values of its keys: however they go together, there are no more groups. */
+  private def groupsOf(place: EarlyPlace): Option[Double] = {
+    val profile = statistics(place.input)
+    val values  = place.keys.map(k => profile.column(k.exprId.id).ndv)
+    if (values.forall(_.isDefined))
+      Some(values.flatten.foldLeft(1.0)((all, v) => math.min(all * math.max(v, 1.0), profile.rows.value)))
+    else None
+  }
+
+  private def work(of: Aggregate, place: EarlyPlace, groups: Double): EarlyGrouping = {
+    val early = statistics(place.early)
+    EarlyGrouping(
+      statistics(place.input).rows.value,
+      groups,
+      bytes(early, place.early.output) / math.max(early.rows.value, 1.0),
+      above(of, place),
+      parts(place.input),
+      planner.facts.tasks
+    )
+  }
+
+  /** Tasks that read the largest input. */
+  private def parts(input: LogicalPlan): Double =
+    input.collectLeaves().map(l => SparkBroadcast.bytes(l)).max / input.conf.filesMaxPartitionBytes
+
+  private def bytes(profile: RelationProfile, columns: Seq[Attribute]): Double = profile.bytes(columns.map(_.exprId.id))
+
+  /** What the operators take from the place up to the final grouping, whose hash table its rows go to. */
+  private def above(of: Aggregate, place: EarlyPlace): Double = {
+    val joined = place.sides.map { s =>
+      val (in, out) = (statistics(s.input), statistics(s.join).rows.value)
+      val otherSide = JoinChoice.other(s.side)
+      val other     = JoinChoice.input(s.join, otherSide)
+      val stay      = broadcasts(s.join, otherSide) ||
+        bytes(statistics(other), other.output) <= planner.facts.broadcastBytes
+      EarlyGrouping.joined(planner.constants, in.rows.value, bytes(in, s.input.output), out, stay)
+    }
+    joined.sum + EarlyGrouping.grouped(planner.constants, statistics(of.child).rows.value)
+  }
+
+  private def broadcasts(join: Join, side: BuildSide): Boolean =
+    JoinDecision.broadcast(join).contains(side) ||
+      SparkBroadcast(JoinChoice.input(join, side), planner.broadcastThreshold)
+
+  /** Spark goes by the bytes of a row, and of groups it knows no number: it must not take them for small. */
+  private def guarded(side: EarlyPlace.Side, input: LogicalPlan): Join = {
+    val join = if (side.side == BuildLeft) side.join.copy(left = input) else side.join.copy(right = input)
+    join.copyTagsFrom(side.join)
+    val kept = JoinDecision.kept(side.join)
+    if (
+      JoinGroup.hasStrategy(join.hint) || kept.contains(side.side) || !SparkBroadcast(input, planner.broadcastThreshold)
+    )
+      join
+    else {
+      val decided = join.copy(hint = JoinDecision.hint(JoinDecision.broadcast(side.join), kept :+ side.side))
+      decided.copyTagsFrom(join)
+      decided
+    }
+  }
+
+  private def note(place: EarlyPlace, groups: Double): String = {
+    val tables = place.input.collectLeaves().collect { case l: LeafNode => LeafNames.name(l) }.distinct
+    val keys   = place.keys.map(_.name)
+    f"the rows of ${tables.mkString(", ")} are grouped by ${keys.mkString(", ")} below the joins, about $groups%.0f " +
+      f"groups of ${statistics(place.input).rows.value}%.0f rows"
+  }
+}
+
+object EarlyGroupings {
+
+  /** Rows below which no grouping is worth a look: they are joined in as little time as one more exchange takes. */
+  private val LeastRows = 1e6
+
+  /**
+   * Share of the work above that an early grouping has to save: estimates of groups are rough, and it is one more step.
+   */
+  private val LeastGain = 0.3
+
+  private def isCandidate(plan: LogicalPlan): Boolean = plan match {
+    case a: Aggregate => !EarlyMark.isOn(a) && EarlyPlace.isOpen(a.child)
+    case _            => false
+  }
+
+  /** The joins around an early grouping are in their order: when Spark runs the rule again, they are no other group. */
+  private def settled(plan: LogicalPlan): LogicalPlan = plan match {
+    case _: Join | _: Project | _: Filter | _: Expand => WrittenOrder.marked(plan.mapChildren(settled))
+    case a: Aggregate if EarlyMark.isOn(a)            => a.mapChildren(settled)
+    case other                                        => other
+  }
+
+  /** The topmost joins. */
+  private def joins(plan: LogicalPlan): Seq[LogicalPlan] = plan match {
+    case j: Join => Seq(j)
+    case other   => other.children.flatMap(joins)
+  }
+}

@@ -1,0 +1,209 @@
+package org.apache.spark.sql.dovetail
+
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.report.EarlyMark
+
+/**
+ * Groupings below joins: where they are legal they change no answer, elsewhere there are none. Spark runs every rule of
+ * this session twice and fails if the second run changes a plan.
+ */
+class EarlyGroupingSuite extends DovetailSuite with SuiteTables {
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    // NULL keys and values, keys many times, keys without a partner
+    val numbers =
+      "CAST(id % 7 AS TINYINT) AS tiny, CAST(if(id % 5 = 0, NULL, id % 11) AS INT) AS number, id % 13 AS big, " +
+        "CAST(if(id % 6 = 0, NULL, id % 9) AS DECIMAL(7, 2)) AS price, CAST(id % 3 AS DECIMAL(38, 2)) AS wide, " +
+        "CAST(id % 17 AS DECIMAL(12, 2)) AS cost, " +
+        "CAST(id % 9 AS DOUBLE) AS ratio, concat('s', id % 4) AS text, DATE '2020-01-01' + CAST(id % 50 AS INT) AS at"
+    table("sold", s"SELECT id, if(id % 31 = 0, NULL, id % 40) AS item, id % 30 AS day, $numbers FROM range(2000)")
+    // two items of one number: groups meet several partners
+    table("item", "SELECT id % 45 AS item, concat('i', id % 8) AS name, id % 5 AS class FROM range(60)")
+    table("day", "SELECT id AS day, id DIV 7 AS week, id % 12 AS month FROM range(28)")
+    table("nothing", "SELECT id AS item, id AS day, 'x' AS name FROM range(10) WHERE id < 0")
+  }
+
+  private def forced[A](body: => A): A = withConf(DovetailConf.EarlyGroupingAlways.key -> "true")(body)
+
+  /** Of the early groupings, the columns that they group by. */
+  private def keys(sql: String): Seq[String] = optimized(sql).collect {
+    case a: Aggregate if EarlyMark.isOn(a) =>
+      a.groupingExpressions.flatMap(_.references.map(_.name)).sorted.mkString(" ")
+  }
+
+  /** The same answer, by groupings of these columns below a join. */
+  private def groups(sql: String, expected: String*): Unit = forced {
+    assert(dovetail(on = false)(keys(sql)).isEmpty)
+    assert(keys(sql).sorted == expected.sorted, s"$sql\n${optimized(sql)}")
+    for ((broadcast, adaptive) <- Seq("10485760" -> "true", "-1" -> "false")) withConf(
+      "spark.sql.autoBroadcastJoinThreshold" -> broadcast,
+      "spark.sql.adaptive.enabled"           -> adaptive
+    )(sameAnswer(sql, reorders = false))
+  }
+
+  /** There is no legal place. */
+  private def once(sql: String): Unit = forced { assert(keys(sql).isEmpty, s"$sql\n${optimized(sql)}"); () }
+
+  private val both = "FROM sold s JOIN item i ON s.item = i.item"
+
+  test("functions in two steps, with the types and the NULLs of one step") {
+    groups(
+      s"SELECT i.name, count(*), count(s.number), sum(s.tiny), sum(s.number), sum(s.price), min(s.at), max(s.number), " +
+        s"avg(s.number), avg(s.cost), min(s.wide), max(s.cost), sum(s.price) / count(s.price) $both GROUP BY i.name",
+      "item"
+    )
+    groups(s"SELECT count(*), sum(s.number), avg(s.cost) $both WHERE s.id < 500", "item")
+    // of no rows at all
+    groups(
+      "SELECT count(*), count(s.number), sum(s.number), avg(s.cost) FROM sold s JOIN nothing n ON s.item = n.item",
+      "item"
+    )
+  }
+
+  test("a grouping without functions, and of both sides' columns") {
+    groups(s"SELECT DISTINCT i.name, s.day $both", "day item")
+    groups(s"SELECT i.name, s.day, s.text, sum(s.tiny) $both GROUP BY ALL", "day item text")
+    groups(
+      s"SELECT i.class, s.day % 3, sum(s.tiny) $both GROUP BY i.class, s.day % 3 HAVING sum(s.tiny) > 20",
+      "day item"
+    )
+  }
+
+  test("columns that conditions and filters above read are keys, too") {
+    groups(
+      s"SELECT i.name, count(*) FROM sold s JOIN item i ON s.item = i.item AND s.day > i.class GROUP BY i.name",
+      "day item"
+    )
+    groups(
+      s"SELECT d.month, sum(s.price) $both JOIN day d ON s.day = d.day WHERE i.class + d.week > s.big % 5 GROUP BY d.month",
+      "big day item"
+    )
+  }
+
+  test("joins that keep rows, drop them, or repeat them; not the side that an outer join fills") {
+    val list = "count(*), count(s.number), sum(s.number)"
+    for (kind <- Seq("LEFT", "LEFT SEMI", "LEFT ANTI"))
+      groups(s"SELECT s.text, $list FROM sold s $kind JOIN item i ON s.item = i.item GROUP BY s.text", "item text")
+    groups(s"SELECT i.name, $list FROM item i RIGHT JOIN sold s ON s.item = i.item GROUP BY i.name", "item")
+    groups(
+      s"SELECT s.text, $list FROM sold s LEFT JOIN day d ON s.day = d.day WHERE s.item IN (SELECT item FROM item) OR d.week = 3 " +
+        "GROUP BY s.text",
+      "day item text"
+    )
+    for (kind <- Seq("LEFT", "FULL"))
+      once(s"SELECT i.name, $list FROM item i $kind JOIN sold s ON s.item = i.item GROUP BY i.name")
+  }
+
+  test("ROLLUP, CUBE and GROUPING SETS copy groups") {
+    groups(s"SELECT i.name, i.class, sum(s.price), avg(s.number) $both GROUP BY ROLLUP (i.name, i.class)", "item")
+    groups(s"SELECT s.text, s.day, grouping_id(), count(*) $both GROUP BY CUBE (s.text, s.day)", "day item text")
+    groups(
+      s"SELECT i.name, s.day, grouping(s.day), max(s.number) $both GROUP BY GROUPING SETS ((i.name), (i.name), (s.day), ())",
+      "day item"
+    )
+  }
+
+  test("what depends on the order of additions, or on pairs of rows, is grouped once") {
+    for (
+      f <- Seq(
+        "sum(s.ratio)",
+        "avg(s.ratio)",
+        "sum(s.wide)",
+        "count(DISTINCT s.number)",
+        "stddev(s.number)",
+        "first(s.text)",
+        "max(s.text)",
+        "sum(s.number) FILTER (WHERE s.day > 3)",
+        "sum(s.number * i.class)",
+        "collect_list(s.number)",
+        "avg(s.big)"
+      )
+    )
+      once(s"SELECT i.name, $f $both GROUP BY i.name")
+    // its sums wrap, or fail
+    withConf("spark.sql.ansi.enabled" -> "false")(groups(s"SELECT i.name, sum(s.big) $both GROUP BY i.name", "item"))
+    withConf("spark.sql.ansi.enabled" -> "true")(once(s"SELECT i.name, sum(s.big) $both GROUP BY i.name"))
+  }
+
+  test("nothing is computed that may throw, nor grouped by what has no one form") {
+    withConf("spark.sql.ansi.enabled" -> "true") {
+      once(s"SELECT i.name, sum(CAST(s.text AS INT)) $both WHERE s.item < 0 GROUP BY i.name")
+      once(s"SELECT i.name, sum(1 div s.number) $both WHERE s.item < 0 GROUP BY i.name")
+      once(
+        s"SELECT i.name, sum(s.tiny) FROM (SELECT * FROM sold WHERE CAST(text AS INT) = 3) s JOIN nothing i ON s.item = i.item GROUP BY i.name"
+      )
+    }
+    once(s"SELECT s.ratio, count(s.number) FROM sold s LEFT JOIN item i ON s.item = i.item GROUP BY s.ratio")
+    once(
+      "SELECT s.name, r, count(s.number) FROM (SELECT *, rand() > 0.5 AS r FROM sold s JOIN item i USING (item)) s GROUP BY s.name, r"
+    )
+  }
+
+  test("hints: a query that is left to Spark has none") {
+    once(s"SELECT /*+ DOVETAIL_OFF */ i.name, sum(s.price) $both GROUP BY i.name")
+    withConf(DovetailConf.ExcludeTables.key -> "item")(once(s"SELECT i.name, sum(s.price) $both GROUP BY i.name"))
+    groups(s"SELECT /*+ MERGE(i) */ i.name, sum(s.price) $both GROUP BY i.name", "item")
+  }
+
+  test("between joins, and in subqueries") {
+    groups(
+      s"SELECT d.month, max(x.n) FROM (SELECT s.day, i.class, count(*) AS n $both GROUP BY s.day, i.class) x JOIN day d ON " +
+        "x.day = d.day GROUP BY d.month",
+      "day item"
+    )
+    once(
+      s"SELECT * FROM day WHERE week < (SELECT count(DISTINCT i.name) FROM item i) AND month > (SELECT avg(s.tiny) $both)"
+    )
+  }
+
+  private def injected(sql: String): Seq[String] = {
+    val many           = BigInt(200000000L)
+    def key(ndv: Long) = InjectedStatistics.column(Some(BigInt(ndv)), Some(BigInt(0)), Some("0"), Some(ndv.toString))
+    InjectedStatistics(
+      spark,
+      "large",
+      Some(many),
+      many * 80,
+      Map("item" -> key(10000), "day" -> key(2000), "id" -> key(200000000L))
+    )
+    InjectedStatistics(spark, "item", Some(10000), 500000, Map("item" -> key(10000), "class" -> key(5)))
+    keys(sql)
+  }
+
+  test("by price: where there are few groups of many rows, and all keys have known distinct values") {
+    withTables("large")(withConf(
+      "spark.sql.cbo.enabled"                -> "true",
+      "spark.sql.autoBroadcastJoinThreshold" -> "1000",
+      DovetailConf.SampleFiles.key           -> "false"
+    ) {
+      spark.sql("CREATE TABLE large USING parquet AS SELECT * FROM sold")
+      val grouped = "SELECT i.class, sum(s.number) FROM large s JOIN item i ON s.item = i.item GROUP BY i.class"
+      assert(injected(grouped) == Seq("item"))
+      sameAnswer(grouped, reorders = false)
+      // as many groups as rows
+      assert(injected(grouped.replace("i.class", "i.class, s.id")).isEmpty)
+      assert(injected(grouped.replace("s.item = i.item", "s.item = i.item AND s.tiny <> i.class")).isEmpty)
+      withConf(DovetailConf.EarlyGrouping.key -> "false")(assert(injected(grouped).isEmpty))
+      // small
+      assert(keys(grouped.replace("large", "sold")).isEmpty)
+      val remark = traced(grouped)._2.groups.filter(_.isRemark).map(_.reason)
+      assert(
+        remark.exists(_.startsWith("the rows of large are grouped by item below the joins, about 10000 groups of ")),
+        remark
+      )
+    })
+  }
+
+  test("rows above an early grouping are nobody's count, and those below it are") {
+    val sql                 = s"SELECT d.month, sum(s.price) $both JOIN day d ON s.day = d.day GROUP BY d.month"
+    def actual(sql: String) = {
+      val json =
+        spark.sql(s"SELECT * FROM dovetail_explain('$sql', 'json', 'actual')").collect().map(_.getString(0)).mkString
+      "\"actual_rows\"".r.findAllIn(json).size
+    }
+    val counted = actual(sql)
+    assert(counted > 3)
+    forced(assert(actual(sql) < counted))
+  }
+}
