@@ -1,4 +1,7 @@
-"""TPC-H on every Spark line: Dovetail's rows are plain Spark's, and DuckDB's; all of TPC-DS runs on one line only."""
+"""TPC-H on every Spark line: Dovetail's rows are plain Spark's, and DuckDB's; all of TPC-DS runs on one line only.
+
+`make test-around` runs it on the primary line, where `make test` has TPC-DS.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import pytest
 from benchmark_process import answers
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("maven")
 def test_no_answer_of_tpch_differs(data_dir: Path, tmp_path: Path) -> None:
     report = answers(data_dir, tmp_path, "--suite", "tpch")

@@ -13,8 +13,8 @@ from dovetail_bench.fuzz_dialects import DIALECTS
 from dovetail_bench.random_queries import duckdb_text
 from dovetail_bench.random_tables import seeded
 
-# Of each dialect.
-QUERIES = {"shared": 30, "groupings": 40, "spark": 40}
+# Of each dialect; the joins of the groupings' queries are made as those of the shared dialect.
+QUERIES = {"groupings": 50, "spark": 30}
 
 
 def texts(count: int, dialect: str = "shared") -> list[str]:
@@ -77,7 +77,7 @@ def test_what_duckdb_writes_otherwise() -> None:
 
 
 @pytest.mark.primary  # the other lines have the generated queries of DifferentialSuite
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", QUERIES)
 def test_no_answer_differs(tmp_path: Path, dialect: str) -> None:
     options = ("--dirty", "--dialect", dialect, "--queries", str(QUERIES[dialect]), "--results", str(tmp_path))
     run = python("-m", "dovetail_bench.fuzz", *options)
