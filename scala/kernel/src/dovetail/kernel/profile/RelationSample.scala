@@ -5,7 +5,7 @@ package dovetail.kernel.profile
  * joined by.
  *
  * @param complete the sample is the whole table: counts are counts and not estimates
- * @param kept     numbers of the sample's rows that are kept
+ * @param kept     those of the sample's rows that are kept
  * @param fraction share of the table's rows that were drawn, above 0 to 1
  * @param keys     by index of the equivalence class the keys of all rows of the sample: equal values have equal keys.
  *                 Behind the classes come the equalities of the operators, numbered on in the order of the graph
@@ -14,7 +14,7 @@ package dovetail.kernel.profile
  */
 final case class RelationSample(
     complete: Boolean,
-    kept: Array[Int],
+    kept: RowNumbers,
     fraction: Double,
     keys: Map[Int, KeyColumn],
     ordered: Set[Int],
@@ -24,7 +24,7 @@ final case class RelationSample(
   require(keys.values.map(_.codes.length).toSet.size <= 1, "columns of one sample have as many rows")
 
   /** Rows kept. */
-  def rows: Int = kept.length
+  def rows: Int = kept.size
 }
 
 object RelationSample {
@@ -42,7 +42,7 @@ object RelationSample {
   ): RelationSample = {
     require(keys.values.forall(_.length == rows), s"one key for each of $rows rows")
     val columns = keys.map { case (c, values) => c -> KeyColumn(values) }
-    RelationSample(complete, Array.range(0, rows), fraction, columns, ordered, KeyMemo.none)
+    RelationSample(complete, RowNumbers.all(rows), fraction, columns, ordered, KeyMemo.none)
   }
 
   /** The key of several columns, one after the other from 0; [[NullKey]] where one of them is. */

@@ -11,11 +11,12 @@ import dovetail.kernel.size.KeyGroups._
  */
 final private[size] class KeyGroups(sample: RelationSample, classes: Array[Int]) {
   private val column = columnOf(sample, classes)
+  private val kept   = sample.kept.toArray
 
   /** Numbers that groups have. */
   val numbers: Int = column.keys.length
 
-  private val counts = Counts(column, sample.kept)
+  private val counts = Counts(column, kept)
   import counts.{first, last, sizes}
 
   /** Groups that are not empty. */
@@ -37,7 +38,7 @@ final private[size] class KeyGroups(sample: RelationSample, classes: Array[Int])
   def line: Option[(Long, Long)] = if (onLine) Some((column.keys(first), column.keys(last))) else None
 
   /** The group of a kept row, [[Null]] for one that has no partner. */
-  def ofRow(row: Int): Int = { val g = column.codes(sample.kept(row)); if (g == KeyColumn.Null) Null else g }
+  def ofRow(row: Int): Int = { val g = column.codes(kept(row)); if (g == KeyColumn.Null) Null else g }
 
   /**
    * Per kept row of another sample the group with its key. Where there is none: [[Outside]], beyond the range of the
@@ -46,10 +47,11 @@ final private[size] class KeyGroups(sample: RelationSample, classes: Array[Int])
   def find(other: RelationSample): Array[Int] = {
     val theirs = columnOf(other, classes)
     val places = sample.memo.places(theirs, column)
-    val groups = new Array[Int](other.kept.length)
+    val rows   = other.kept.toArray
+    val groups = new Array[Int](rows.length)
     var i      = 0
     while (i < groups.length) {
-      val code = theirs.codes(other.kept(i))
+      val code = theirs.codes(rows(i))
       groups(i) = if (code == KeyColumn.Null) Null else groupAt(places(code))
       i += 1
     }

@@ -1,7 +1,7 @@
 package dovetail.kernel.size
 
 import dovetail.kernel.graph.JoinGraph
-import dovetail.kernel.profile.{RelationSample, SetCounts}
+import dovetail.kernel.profile.SetCounts
 
 /**
  * All that the sizes of [[SampleJoins]] depend on, by value: two groups of joins with equal ones have equal sizes,
@@ -24,7 +24,7 @@ private[size] object SampledGroup {
       r.sample match {
         case None    => parts += Nothing
         case Some(s) =>
-          parts += (if (s.complete) Whole else Part) += s.kept.length.toLong += hash(s.kept)
+          parts += (if (s.complete) Whole else Part) += s.kept.size.toLong += s.kept.hash
           number(s.fraction)
           val keys = s.keys.toVector.sortBy(_._1)
           list(keys.map(_._1))
@@ -49,14 +49,6 @@ private[size] object SampledGroup {
         case (of, ndv) if of.forall(number.contains) => of.toVector.map(number).sorted -> ndv
       }.sortBy { case (of, ndv) => (of.mkString(" "), ndv) }
     }
-  }
-
-  /** Of the numbers of rows: two lists of 2^64 collide too seldom to matter. */
-  private def hash(rows: Array[Int]): Long = {
-    var h = 0L
-    var i = 0
-    while (i < rows.length) { h = RelationSample.together(h, rows(i).toLong); i += 1 }
-    h
   }
 
   // whether a relation has a sample

@@ -40,6 +40,6 @@ object GroupsAtRun {
   def graph(group: GroupAtRun): Option[JoinGraph] = graphs.get(group)
 
   private def weight(graph: JoinGraph): Long = graph.relations.map { r =>
-    PerRelation + r.sample.fold(0L)(s => s.kept.length.toLong + s.keys.values.map(_.codes.length.toLong).sum)
+    PerRelation + r.sample.fold(0L)(s => s.kept.size.toLong + s.keys.values.map(_.codes.length.toLong).sum)
   }.sum
 }

@@ -1,8 +1,6 @@
 package org.apache.spark.sql.dovetail.sample
 
-import java.util.{Arrays, BitSet}
-
-import dovetail.kernel.profile.{KeyColumn, RelationSample}
+import dovetail.kernel.profile.{KeyColumn, RelationSample, RowNumbers}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.dovetail.base.BoundedCache
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
@@ -20,18 +18,14 @@ private[sample] object KeptRows {
   /** Bytes of results that are remembered: of some 2,000 predicates on 20,000 rows. */
   private val Remembered = 16L * 1024 * 1024
 
-  final private case class Key(table: Long, condition: Expression, of: Int)
+  final private case class Key(table: Long, condition: Expression, of: RowNumbers)
 
   /**
-   * Numbers of rows as bits: a tenth of the bytes of the numbers.
-   *
-   * @param rows  on which the predicate was tried
-   * @param kept  none where it was in vain; `rows` itself where it kept all
+   * @param kept  none where it was in vain
    * @param tried nanoseconds that it has had
    */
-  final private class Result(val rows: Array[Long], val kept: Option[Array[Long]], val tried: Long) {
-    def bytes: Long =
-      Overhead + (rows +: kept.filter(_ ne rows).toVector).map(_.length.toLong * java.lang.Long.BYTES).sum
+  final private class Result(of: RowNumbers, val kept: Option[RowNumbers], val tried: Long) {
+    def bytes: Long = Overhead + of.bytes + kept.fold(0L)(_.bytes)
   }
 
   private val results = new BoundedCache[Key, Result]("predicates on rows", Remembered)(_.bytes)
@@ -40,38 +34,29 @@ private[sample] object KeptRows {
    * Those of `rows` for which the condition, bound to the table's rows, is true; None where it throws, as a cast or a
    * user's function may, or where time does not suffice.
    */
-  def apply(table: TableSample, rows: Array[Int], condition: Expression): Option[Array[Int]] = {
-    val bits  = packed(rows)
-    val key   = Key(table.id, condition.canonicalized, Arrays.hashCode(bits))
-    val known = results.get(key).filter(r => Arrays.equals(r.rows, bits))
+  def apply(table: TableSample, rows: RowNumbers, condition: Expression): Option[RowNumbers] = {
+    val key   = Key(table.id, condition.canonicalized, rows.packed)
+    val known = results.get(key)
     if (known.exists(r => r.kept.isDefined || PlanningTime.left / WorthMore < r.tried))
-      known.flatMap(r => r.kept.map(k => if (k eq r.rows) rows else BitSet.valueOf(k).stream.toArray))
+      known.flatMap(_.kept.map(kept => if (kept == rows) rows else kept.packed))
     else {
       val start = System.nanoTime()
       // not Spark's InterpretedPredicate, which keeps the values of subexpressions in a cache that it clears at each row
       val tried =
         try inTime(condition, until => rows.filter { i => check(until); condition.eval(table.rows(i)) == true })
         catch { case Survivable(_) => None }
-      val kept  = tried.map(k => if (k.length == rows.length) rows else k)
-      val found = kept.map(k => if (k eq rows) bits else packed(k))
-      results.put(key, new Result(bits, found, System.nanoTime() - start))
-      kept
+      results.put(key, new Result(key.of, tried.map(_.packed), System.nanoTime() - start))
+      tried
     }
   }
 
-  private def packed(rows: Array[Int]): Array[Long] = {
-    val bits = new BitSet(rows.lastOption.fold(0)(_ + 1))
-    rows.foreach(bits.set)
-    bits.toLongArray
-  }
-
   /** The values of an expression in these rows, as keys; None where time does not suffice. It may throw. */
-  def keys(table: TableSample, rows: Array[Int], e: Expression, key: JoinKeys): Option[KeyColumn] =
+  def keys(table: TableSample, rows: RowNumbers, e: Expression, key: JoinKeys): Option[KeyColumn] =
     SampleKeys.ofColumn(table, e, key).orElse(inTime(
       e,
       until => {
         val values = Array.fill(table.rows.length)(RelationSample.NullKey)
-        rows.foreach { i => check(until); values(i) = key(e.eval(table.rows(i))) }
+        rows.toArray.foreach { i => check(until); values(i) = key(e.eval(table.rows(i))) }
         KeyColumn(values)
       }
     ))

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.sample
 
-import dovetail.kernel.profile.{RelationSample, Sampling}
+import dovetail.kernel.profile.{RelationSample, RowNumbers, Sampling}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.predicates.{JoinKeys, TrialSafe}
@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.StructType
  * @param table   the stored sample
  * @param columns the plan's output as expressions over the sample's columns; what cannot be computed from them is
  *                missing
- * @param kept    numbers of the rows that are left
+ * @param kept    the rows that are left
  * @param untried conjuncts that could not be computed here, and so kept all rows
  * @param fresh   the table has not changed since, and hides no rows
  */
@@ -21,7 +21,7 @@ final class PlanSample private (
     val table: TableSample,
     base: AttributeSeq,
     columns: AttributeMap[Expression],
-    val kept: Array[Int],
+    val kept: RowNumbers,
     val untried: Vector[Expression],
     fresh: Boolean
 ) {
@@ -35,7 +35,7 @@ final class PlanSample private (
    */
   def rowsAtMost: Option[Double] =
     if (fresh && table.clusters.size < 2)
-      Some(table.of * Sampling.atMost(kept.length.toDouble, table.rows.length.toDouble))
+      Some(table.of * Sampling.atMost(kept.size.toDouble, table.rows.length.toDouble))
     else None
 
   /**
@@ -44,13 +44,13 @@ final class PlanSample private (
    * 1965), and where none is kept, or all, there may be other places.
    */
   def left(after: PlanSample): (Double, Double) = {
-    val drawn = kept.length.toDouble
-    val share = if (drawn == 0.0) 0.0 else after.kept.length / drawn
+    val drawn = kept.size.toDouble
+    val share = if (drawn == 0.0) 0.0 else after.kept.size / drawn
     val of    = table.clusters
     if (of.size < 2) (share, drawn)
     else {
       val shares = of.zip(of.drop(1) :+ table.rows.length).map { case (from, to) =>
-        (PlanSample.between(kept, from, to), PlanSample.between(after.kept, from, to))
+        (kept.between(from, to), after.kept.between(from, to))
       }
         .collect { case (d, k) if d > 0 => k.toDouble / d }
       val places   = shares.size.toDouble
@@ -156,12 +156,6 @@ object PlanSample {
    * Rows drawn at random that one place is worth at most, where all places agree: there are places that were not seen.
    */
   private val RowsPerPlace = 20.0
-
-  /** How many of ascending numbers are in a range. */
-  private def between(numbers: Array[Int], from: Int, to: Int): Int = {
-    def before(n: Int) = { val i = java.util.Arrays.binarySearch(numbers, n); if (i >= 0) i else -i - 1 }
-    before(to) - before(from)
-  }
 
   private def attributes(schema: StructType): Seq[Attribute] =
     schema.map(f => AttributeReference(f.name, f.dataType, f.nullable)())

@@ -159,7 +159,7 @@ final private class JoinedPair(
   }
 
   /** Share of the left side's rows with a partner. */
-  val leftPartnered: Double = partnered(0, 1) * local
+  lazy val leftPartnered: Double = partnered(0, 1) * local
 
   /** Share of the right side's rows with a partner. */
   lazy val rightPartnered: Double = partnered(1, 0) * local

@@ -166,7 +166,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     val untried                     = open.diff(before.untried)
     def formula(c: Seq[Expression]) =
       c.reduceOption(And(_, _)).fold(1.0)(e => Filters.selectivity(child, new Conditions()(e)))
-    val (drawn, left) = (before.kept.length.toDouble, after.kept.length.toDouble)
+    val (drawn, left) = (before.kept.size.toDouble, after.kept.size.toDouble)
     val counted       =
       if (after.complete) (if (drawn == 0.0) 0.0 else left / drawn)
       else before.left(after) match {

@@ -3,7 +3,15 @@ package org.apache.spark.sql.dovetail.table
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
 
-import dovetail.kernel.profile.{Bucket, DistinctInSample, Frequencies, FrequentValue, Histogram, RelationSample}
+import dovetail.kernel.profile.{
+  Bucket,
+  DistinctInSample,
+  Frequencies,
+  FrequentValue,
+  Histogram,
+  RelationSample,
+  RowNumbers
+}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values}
 import org.apache.spark.sql.types.{DataType, StructType}
@@ -133,8 +141,7 @@ final case class TableSample(
   /** Tells samples apart where results are kept, which must not keep the rows. */
   val id: Long = TableSample.ids.getAndIncrement()
 
-  /** The numbers of all rows. */
-  lazy val all: Array[Int] = Array.range(0, rows.length)
+  lazy val all: RowNumbers = RowNumbers.all(rows.length)
 
   private val joint = new ConcurrentHashMap[Vector[Int], java.lang.Double]
 
