@@ -29,6 +29,9 @@ final class PlanSample private (
   /** The sample is the table as it is now, so that its counts are facts. */
   def complete: Boolean = fresh && table.rows.length.toLong == table.of
 
+  /** The table may have changed since these rows were read, or other rows may have been read before it did. */
+  def ofThen: PlanSample = new PlanSample(table, base, columns, kept, untried, fresh = false)
+
   /**
    * Rows of the table that are left here at most, by a sample that chance has drawn; None where the rows lay together,
    * or the table has changed.

@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
 import org.apache.spark.sql.dovetail.table.{TableSample, TableStatisticsSource}
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
 
 /**
  * Samples of the plans that estimates are asked for: filters and projections over a table of which a sample was
@@ -17,8 +18,15 @@ import org.apache.spark.sql.dovetail.table.{TableSample, TableStatisticsSource}
  *
  * So LIKE, Spark's functions, casts, CASE and predicates that depend on each other are not guessed but tried. One
  * object serves one run of the rule.
+ *
+ * @param read   rows of a leaf's files
+ * @param cached the plan that a cached relation was filled by
  */
-final class PlanSamples(known: TableStatisticsSource, read: LeafNode => Option[TableSample] = _ => None) {
+final class PlanSamples(
+    known: TableStatisticsSource,
+    read: LeafNode => Option[TableSample] = _ => None,
+    cached: InMemoryRelation => Option[LogicalPlan] = _ => None
+) {
   private val remembered = new IdentityHashMap[LogicalPlan, Option[PlanSample]]
 
   def apply(plan: LogicalPlan): Option[PlanSample] = {
@@ -32,7 +40,8 @@ final class PlanSamples(known: TableStatisticsSource, read: LeafNode => Option[T
   }
 
   private def sampled(plan: LogicalPlan): Option[PlanSample] = plan match {
-    case leaf: LeafNode =>
+    case r: InMemoryRelation => cached(r).flatMap(apply(_)).map(_.ofThen)
+    case leaf: LeafNode      =>
       (for (t <- known.find(leaf); s <- t.sample)
         yield PlanSample(s, leaf.output, t.counted)).orElse(read(leaf).map(PlanSample(_, leaf.output, fresh = true)))
     case Filter(condition, child) => apply(child).map(filtered(_, condition))

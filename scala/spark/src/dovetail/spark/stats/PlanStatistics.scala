@@ -23,6 +23,7 @@ import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, Distinct
 import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.dovetail.sample.{PlanSample, PlanSamples}
 import org.apache.spark.sql.dovetail.table.TableStatisticsSource
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.internal.SQLConf
 
@@ -34,7 +35,9 @@ import org.apache.spark.sql.internal.SQLConf
 final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStatisticsSource) {
   private val leaves = new LeafStatistics(conf, histograms, known)
 
-  val samples: PlanSamples = new PlanSamples(known, leaves.sample)
+  private val cached = new CachedSource
+
+  val samples: PlanSamples = new PlanSamples(known, leaves.sample, cached.apply)
 
   private val remembered = new IdentityHashMap[LogicalPlan, RelationProfile]
   private val ctes       = mutable.HashMap.empty[Long, CTERelationDef]
@@ -43,7 +46,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
    * Common table expressions below `plan`, so that references to them have a size, and statistics of its tables. To be
    * told of a plan before pruning.
    */
-  def learnFrom(plan: LogicalPlan): Unit = plan.foreach {
+  def learnFrom(plan: LogicalPlan): Unit = cached.within(plan).foreach {
     case w: WithCTE  => w.cteDefs.foreach(d => ctes(d.id) = d)
     case l: LeafNode => leaves.learnFrom(l)
     case _           =>
@@ -53,12 +56,14 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
    * Reads the footers of all files of the plan at once, which otherwise are read when a leaf is asked for, and some
    * rows of those tables that predicates restrict.
    */
-  def readAhead(plan: LogicalPlan): Unit =
+  def readAhead(plan: LogicalPlan): Unit = {
+    val whole = cached.within(plan)
     leaves.readAhead(
-      plan.collectLeaves().collect { case l: LeafNode => l },
-      AttributeSet(plan.flatMap(_.references)),
-      WantedColumns(plan)
+      whole.collectLeaves().collect { case l: LeafNode => l },
+      AttributeSet(whole.flatMap(_.references)),
+      WantedColumns(whole)
     )
+  }
 
   def apply(plan: LogicalPlan): RelationProfile = {
     val known = remembered.get(plan)
@@ -72,22 +77,23 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   }
 
   private def estimate(plan: LogicalPlan): RelationProfile = plan match {
-    case r: CTERelationRef => reference(r)
-    case l: LeafNode       => leaves(l)
-    case f: Filter         => filtered(f)
-    case p: Project        => project(p.projectList, apply(p.child))
-    case a: Aggregate      => aggregate(a)
-    case d: Distinct       => grouped(apply(d.child), d.output.map(_.exprId.id), d.output.map(_.exprId.id).toSet)
-    case j: Join           => JoinStatistics(j, apply(j.left), apply(j.right), samples)
-    case l: GlobalLimit    => limited(apply(l.child), l.maxRows)
-    case l: LocalLimit     => apply(l.child)
-    case u: Union          => union(u)
-    case e: Expand         => expand(e)
-    case g: Generate       => generate(g)
-    case s: Sample         => apply(s.child).scaled(math.max(0.0, math.min(1.0, s.upperBound - s.lowerBound)))
-    case w: Window         => widened(apply(w.child), w.output)
-    case w: WithCTE        => apply(w.plan)
-    case u: UnaryNode      =>
+    case r: CTERelationRef   => reference(r)
+    case r: InMemoryRelation => cached(r).fold(leaves(r))(p => CachedSource.profile(r, leaves(r), apply(p)))
+    case l: LeafNode         => leaves(l)
+    case f: Filter           => filtered(f)
+    case p: Project          => project(p.projectList, apply(p.child))
+    case a: Aggregate        => aggregate(a)
+    case d: Distinct         => grouped(apply(d.child), d.output.map(_.exprId.id), d.output.map(_.exprId.id).toSet)
+    case j: Join             => JoinStatistics(j, apply(j.left), apply(j.right), samples)
+    case l: GlobalLimit      => limited(apply(l.child), l.maxRows)
+    case l: LocalLimit       => apply(l.child)
+    case u: Union            => union(u)
+    case e: Expand           => expand(e)
+    case g: Generate         => generate(g)
+    case s: Sample           => apply(s.child).scaled(math.max(0.0, math.min(1.0, s.upperBound - s.lowerBound)))
+    case w: Window           => widened(apply(w.child), w.output)
+    case w: WithCTE          => apply(w.plan)
+    case u: UnaryNode        =>
       if (addsNoRows(u)) widened(apply(u.child), u.output) else unbounded(widened(apply(u.child), u.output))
     case other => unknown(other)
   }

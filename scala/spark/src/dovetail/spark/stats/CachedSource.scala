@@ -1,0 +1,83 @@
+package org.apache.spark.sql.dovetail.stats
+
+import java.util.IdentityHashMap
+
+import scala.annotation.tailrec
+
+import dovetail.kernel.profile.{Estimate, RelationProfile, Source, Width}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.dovetail.predicates.Widths
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+
+/**
+ * The plans that fill cached relations (`df.cache()`, `CACHE TABLE`): Spark counts a cached relation's rows and bytes,
+ * and [[PlanStatistics]] takes what else there is to know of its columns from the plan it was made by.
+ *
+ * The files below that plan may have changed since. So its numbers are estimates here, and no bounds: no degree, no
+ * longest value, and no sample that stands for all rows.
+ */
+final class CachedSource {
+  private val sources = new IdentityHashMap[InMemoryRelation, Option[LogicalPlan]]
+
+  /** With the columns of the relation; None where Spark does not tell. */
+  def apply(r: InMemoryRelation): Option[LogicalPlan] = sources.computeIfAbsent(r, CachedSource.plan(_))
+
+  /** A plan with the sources in the place of its cached relations. */
+  def within(plan: LogicalPlan): LogicalPlan =
+    if (!plan.exists(_.isInstanceOf[InMemoryRelation])) plan
+    else plan.transformUp { case r: InMemoryRelation => apply(r).fold[LogicalPlan](r)(within) }
+}
+
+object CachedSource {
+
+  /**
+   * @param counted what Spark knows of the relation: its rows, once they are cached
+   * @param made    of the plan that makes them
+   */
+  def profile(r: InMemoryRelation, counted: RelationProfile, made: RelationProfile): RelationProfile = {
+    val known = Counts(counted.rows.source)
+    val rows  = if (known) counted.rows else Estimate.guess(made.rows.value, made.rows.source)
+    val whole = if (known) made.ofRows(rows.value) else made
+    whole.copy(
+      rows = rows,
+      columns = r.output.map { a =>
+        val column = whole.column(a.exprId.id)
+        val fixed  = Widths.fixed(a.dataType).isDefined
+        val width  = if (fixed) Widths.ofType(a.dataType) else Width.unknown(column.width.mean)
+        a.exprId.id -> column.copy(degree = None, width = width)
+      }.toMap
+    )
+  }
+
+  /** Rows that somebody has counted: Spark, or the user. */
+  private val Counts = Set[Source](Source.Exact, Source.Given)
+
+  private def plan(r: InMemoryRelation): Option[LogicalPlan] = {
+    val columns = r.cachedPlan.output.map(_.exprId)
+    logical(r.cachedPlan).filter(p =>
+      p.output.map(_.exprId) == columns && columns.distinct.size == columns.size && columns.size == r.output.size
+    ).map(renamed(_, columns.zip(r.output.map(_.exprId)).filter { case (from, to) => from != to }.toMap))
+  }
+
+  @tailrec private def logical(p: SparkPlan): Option[LogicalPlan] = p match {
+    case a: AdaptiveSparkPlanExec => logical(a.inputPlan)
+    case other                    => other.logicalLink match {
+        case None if other.children.size == 1 => logical(other.children.head)
+        case found                            => found
+      }
+  }
+
+  /** The same plan with other numbers for some columns, wherever they come up. */
+  private def renamed(plan: LogicalPlan, ids: Map[ExprId, ExprId]): LogicalPlan =
+    if (ids.isEmpty) plan
+    else
+      plan.transformUp { case p =>
+        p.transformExpressions {
+          case a: Attribute if ids.contains(a.exprId) => a.withExprId(ids(a.exprId))
+          case a: Alias if ids.contains(a.exprId)     => Alias(a.child, a.name)(ids(a.exprId), a.qualifier)
+        }
+      }
+}

@@ -1,0 +1,132 @@
+package org.apache.spark.sql.dovetail
+
+import java.nio.file.{Files, Path, StandardCopyOption}
+
+import dovetail.kernel.profile.{ColumnProfile, RelationProfile, Source}
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.internal.SQLConf
+
+/** Cached relations: their rows are those that Spark has cached, their columns those of the plan they were made by. */
+class CachedSourceSuite extends DovetailSuite with SuiteTables {
+  private val Rows = 20000
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    table(
+      "sale",
+      s"SELECT /*+ COALESCE(1) */ id, id % 50 AS item, id % 7 AS day, concat('note ', id) AS note FROM range($Rows)"
+    )
+    table(
+      "item",
+      "SELECT /*+ COALESCE(1) */ id AS item, concat(if(id < 3, 'rare ', 'common '), id) AS name FROM range(50)"
+    )
+    table("day", "SELECT /*+ COALESCE(1) */ id AS day, id % 2 AS odd FROM range(7)")
+  }
+
+  private def cached[A](frame: DataFrame, filled: Boolean = true)(body: DataFrame => A): A = {
+    frame.cache()
+    try {
+      if (filled) frame.count()
+      assert(frame.queryExecution.optimizedPlan.exists(_.isInstanceOf[InMemoryRelation]))
+      body(frame)
+    } finally { frame.unpersist(blocking = true); () }
+  }
+
+  private def statistics(frame: DataFrame): PlanStatistics = withConf(DovetailConf.FootersMaxMs.key -> "60000") {
+    val plan = frame.queryExecution.optimizedPlan
+    PlanStatistics.of(spark, SQLConf.get, plan, plan)
+  }
+
+  private def profile(frame: DataFrame): RelationProfile = statistics(frame)(frame.queryExecution.optimizedPlan)
+
+  private def column(frame: DataFrame, name: String): ColumnProfile =
+    profile(frame).column(frame.queryExecution.optimizedPlan.output.find(_.name == name).get.exprId.id)
+
+  /** Within a third. */
+  private def near(p: RelationProfile, rows: Double): Boolean = math.abs(p.rows.value - rows) <= rows / 3.0
+
+  test("a filled cache has the rows that Spark counted, and columns as its files tell") {
+    cached(spark.table("sale")) { sale =>
+      val rows = profile(sale).rows
+      assert(rows.value == Rows && rows.source == Source.Exact)
+      val item = column(sale, "item")
+      assert(item.ndv.contains(50.0) && item.min.contains(0.0) && item.max.contains(49.0))
+    }
+  }
+
+  test("predicates over a cache are tried on rows of its files, whatever its columns are called now") {
+    cached(spark.sql("SELECT item AS thing, name AS title FROM item")) { things =>
+      val few = things.where("title LIKE 'rare%'")
+      assert(near(profile(few), 3.0))
+      // renamed once more, with numbers of its own
+      things.createOrReplaceTempView("things")
+      withTables("things")(
+        assert(near(profile(spark.sql("SELECT x.title FROM things x WHERE x.title LIKE 'rare%'")), 3.0))
+      )
+    }
+  }
+
+  test("an empty cache has the rows that its plan is estimated to make, and no more than that") {
+    def grouped = spark.sql("SELECT item, count(*) AS n FROM sale GROUP BY item")
+    for (adaptive <- Seq("true", "false")) withConf("spark.sql.adaptive.enabled" -> adaptive) {
+      cached(grouped, filled = false) { g =>
+        val rows = profile(g).rows
+        assert(near(profile(g), 50.0))
+        assert(rows.upper > Rows, "nobody has counted them")
+        assert(profile(g).uniqueKeys.nonEmpty)
+      }
+      cached(grouped)(g => assert(profile(g).rows.value == 50.0 && profile(g).rows.source == Source.Exact))
+    }
+  }
+
+  test("files that have changed since tell what is likely, and bound nothing") {
+    withDirectory { d =>
+      def write(rows: Int, to: String): Path = {
+        spark.range(rows).selectExpr("id % 10 AS k", "id").coalesce(1).write.parquet(d.resolve(to).toString)
+        val files = Files.list(d.resolve(to))
+        try files.filter(_.toString.endsWith(".parquet")).findFirst.get
+        finally files.close()
+      }
+      val (many, few) = (write(1000, "many"), write(10, "few"))
+      cached(spark.read.parquet(d.resolve("many").toString)) { before =>
+        // not by Spark, which would fill its cache anew
+        Files.copy(few, many, StandardCopyOption.REPLACE_EXISTING)
+        val sample = statistics(before)
+        assert(profile(before).rows.value == 1000.0)
+        assert(column(before, "k").degree.isEmpty)
+        assert(!sample.samples(before.queryExecution.optimizedPlan).exists(_.complete))
+        assert(profile(before.where("k = 3")).rows.upper >= 100.0)
+        assert(before.where("k = 3").count() == 100)
+      }
+    }
+  }
+
+  test("joins of caches, of one with itself, and of caches of caches: ordered, with the same answers") {
+    val star =
+      "SELECT d.odd, count(*), max(s.note) FROM sale s JOIN day d ON s.day = d.day JOIN item i ON s.item = i.item " +
+        "WHERE i.name LIKE 'rare%' GROUP BY d.odd"
+    cached(spark.table("sale"))(_ =>
+      cached(spark.table("item")) { _ =>
+        sameAnswer(star)
+        cached(spark.sql("SELECT item, note, day FROM sale WHERE id % 2 = 0")) { half =>
+          half.createOrReplaceTempView("half")
+          withTables("half") {
+            sameAnswer(star.replace("FROM sale", "FROM half"))
+            sameAnswer(
+              "SELECT count(*) FROM half a JOIN half b ON a.note = b.note JOIN item i ON a.item = i.item " +
+                "JOIN day d ON b.day = d.day WHERE i.name = 'rare 1'"
+            )
+          }
+        }
+      }
+    )
+    spark.sql("CACHE TABLE kept AS SELECT * FROM item WHERE name LIKE 'rare%'")
+    withTables("kept") {
+      spark.catalog.clearCache()
+      sameAnswer(star.replace("JOIN item i", "JOIN kept i"))
+    }
+  }
+}
