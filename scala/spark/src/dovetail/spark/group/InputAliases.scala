@@ -5,7 +5,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /**
  * What a query calls the inputs of a group. Spark drops the nodes of aliases and views before it optimizes a plan; the
- * references to their columns keep the names as qualifiers.
+ * references to their columns keep the names as qualifiers. Of a view in SQL, and of a common table expression that is
+ * read twice, they do not: Spark puts the columns of its query in their place. There the text of the condition tells
+ * ([[WrittenNames]]).
  */
 private[group] object InputAliases {
 
@@ -22,11 +24,11 @@ private[group] object InputAliases {
       inputs: Vector[LogicalPlan]
   ): Vector[Option[String]] = {
     val (joining, local) = read.partition(e => outputs.count(o => e.references.exists(o.contains)) > 1)
-    val columns          = (joining ++ local).flatMap(_.references).filter(a => written(a).isDefined)
+    val columns          = (joining ++ local).flatMap(named)
     outputs.zip(inputs).map { case (output, plan) =>
-      columns.find(output.contains).orElse(
-        plan.expressions.flatMap(_.references).find(a => output.contains(a) && written(a).isDefined)
-      ).flatMap(written)
+      columns.collectFirst { case (a, name) if output.contains(a) => name }.orElse(
+        plan.expressions.flatMap(_.references).find(a => output.contains(a) && qualifier(a).isDefined).flatMap(qualifier)
+      )
     }
   }
 
@@ -34,6 +36,16 @@ private[group] object InputAliases {
   def within(plan: LogicalPlan, alias: String): Boolean =
     plan.exists(_.expressions.exists(_.references.exists(_.qualifier.lastOption.contains(alias))))
 
-  /** The name that stands before a column; Spark makes names for subqueries that have none. */
-  private def written(a: Attribute): Option[String] = a.qualifier.lastOption.filterNot(_.startsWith("__auto_generated"))
+  /** The columns of a condition, each with the name that stands before it. */
+  private def named(e: Expression): Seq[(Attribute, String)] = {
+    val written = WrittenNames(e)
+    e.references.toSeq.flatMap { a =>
+      val told = written.get(a.exprId)
+      // the same name in the letter case of its declaration
+      qualifier(a).filter(q => told.forall(_.equalsIgnoreCase(q))).orElse(told).map(a -> _)
+    }
+  }
+
+  /** The name that Spark keeps with a column; it makes names for subqueries that have none. */
+  private def qualifier(a: Attribute): Option[String] = a.qualifier.lastOption.filterNot(_.startsWith("__auto_generated"))
 }
