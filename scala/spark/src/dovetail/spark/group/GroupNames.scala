@@ -40,7 +40,9 @@ object GroupNames {
   def apply(group: JoinGroup, plans: Vector[LogicalPlan]): GroupNames = {
     val tables = plans.map(name)
     val shown  = plans.indices.toVector.map { i =>
-      group.aliases(i).filter(alias => isSimple(plans(i)) || !InputAliases.within(plans(i), alias)).getOrElse(tables(i))
+      group.aliases(i).filter(alias =>
+        isSimple(plans(i)) || !InputAliases.within(plans(i), alias)
+      ).fold(tables(i))(_.name)
     }
     GroupNames(different(shown), tables)
   }
@@ -65,7 +67,7 @@ object GroupNames {
   /** Table and alias of one side of a join, if it reads one table: the alias is the one by which `condition` knows it. */
   def label(side: LogicalPlan, condition: Option[Expression]): Option[String] = LeafNames.below(side).map { leaf =>
     val table = LeafNames.name(leaf)
-    val alias = InputAliases(Vector(side.outputSet), condition.toSeq, Vector(side)).head
+    val alias = InputAliases(Vector(side.outputSet), condition.toSeq, Vector(side)).head.map(_.name)
     alias.filterNot(_ == table).fold(table)(a => s"$table $a")
   }
 
