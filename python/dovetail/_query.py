@@ -15,15 +15,18 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-# What a query begins with, and no name of a table: a name has no blanks outside of backticks.
-_QUERY = re.compile(r"\s*(\(|(select|with|values|from)\s)", re.IGNORECASE)
+# What a query begins with after its comments, and no name of a table: that ends there, or goes on with a dot.
+_COMMENTS = r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*"
+_QUERY = re.compile(rf"{_COMMENTS}(\(|(select|with|values|from|table)\b(?!\s*(?:\.|;|$)))", re.IGNORECASE | re.DOTALL)
 
 
 def is_query(text: str) -> bool:
-    """Whether a text is a query, where the name of a table may stand as well.
+    r"""Whether a text is a query, where the name of a table may stand as well.
 
-    >>> is_query("SELECT 1"), is_query("db.with"), is_query("`select t`")
-    (True, False, False)
+    >>> is_query("SELECT 1"), is_query("-- of today\nSELECT*FROM t"), is_query("TABLE t")
+    (True, True, True)
+    >>> is_query("db.with"), is_query("`select t`"), is_query("values"), is_query("from.t"), is_query("tables")
+    (False, False, False, False, False)
     """
     return _QUERY.match(text) is not None
 

@@ -100,7 +100,7 @@ class TableStats(Shown):
     Attributes:
         table: The name asked for.
         rows: Number of rows.
-        size_bytes: Size in bytes, as Spark's planner sees it.
+        size_bytes: Size in bytes: of a table as Spark's planner sees it, of a query that of its rows in memory.
         source: Where the table's numbers came from, e.g. "catalog".
         confidence: How far they can be trusted.
         columns: One entry per column, in the table's order.

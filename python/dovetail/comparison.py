@@ -159,8 +159,8 @@ def compare(
         assert result.same_answer
         print(result)
     """
-    if runs < 1:
-        raise StatementError(f"runs={runs} is not allowed: give a whole number, at least 1.")
+    if not isinstance(runs, int) or runs < 1:
+        raise StatementError(f"runs={runs!r} is not allowed: give a whole number, at least 1.")
     reports: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
     with query_text(sql, spark, "compare") as (session, text):
         for at in range(runs + (1 if warmup else 0)):

@@ -151,7 +151,11 @@ def explain(
         dovetail.explain("SELECT ...", spark).to_dict()["groups"][0]["status"]
     """
     checked_format(format)
+    if isinstance(df_or_sql, bool):
+        raise StatementError("explain takes a DataFrame, the text of a query or its number, got bool.")
     if isinstance(df_or_sql, int):
+        if df_or_sql < 0:
+            raise StatementError(f"there is no query {df_or_sql}: the numbers in dovetail.queries begin with 1.")
         return Explanation(None, format, _fetched(_sql.session_or_active(spark), str(df_or_sql), actual))
     with query_text(df_or_sql, spark, "explain") as (session, query):
         found = _fetched(session, query, actual)

@@ -64,7 +64,7 @@ def tell(spark: SparkSession, rows: int, *, sql: DataFrame | str | None = None, 
         StatementError: The number or the query cannot be used.
     """
     _sql.require_dovetail(spark)
-    if not isinstance(rows, int) or rows < 0:
+    if not isinstance(rows, int) or isinstance(rows, bool) or rows < 0:
         raise StatementError(f"rows={rows} is not allowed: give a whole number, 0 or more.")
     with _target(spark, sql, table, "tell") as (session, target):
         _sql.rows(session, f"DOVETAIL SET ROWS {rows} FOR {target}")

@@ -11,7 +11,7 @@ from dovetail._identifiers import parse_name, quote_name
 from dovetail._query import FRAME, TEXT, is_query, temporary_view, view_of_text
 from dovetail._spark_errors import condition, is_spark_error
 from dovetail._table_statistics import ColumnStats, DatabaseStats, GroupStats, PartitionStats, TableStats
-from dovetail.errors import StatementError, TargetNotFoundError
+from dovetail.errors import StatementError, TargetNotFoundError, did_you_mean
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -69,8 +69,8 @@ def _read(spark: SparkSession, name: str, target: str) -> TableStats:
     except Exception as error:
         if is_spark_error(error) and condition(error).startswith(("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND")):
             raise TargetNotFoundError(
-                f"there is no table, view or path '{target}'. Expected db.table, a temporary view, or a path such as "
-                "parquet.`/data/sales`; SHOW TABLES lists the tables of the current database."
+                f"there is no table, view or path '{target}'.{_nearest(spark, target)} Expected db.table, a temporary "
+                "view, or a path such as parquet.`/data/sales`; SHOW TABLES lists the tables of the current database."
             ) from None
         raise
     return TableStats(
@@ -86,6 +86,20 @@ def _read(spark: SparkSession, name: str, target: str) -> TableStats:
         fresh=table["fresh"],
         unread_files=table["unread_files"],
     )
+
+
+def _nearest(spark: SparkSession, target: str) -> str:
+    """What may be meant by a name that nothing has."""
+    if "/" in target:
+        return " Files are named with their format, and their path between backticks."
+    *namespace, last = parse_name(target)
+    try:
+        found = _sql.rows(spark, f"SHOW TABLES IN {quote_name(tuple(namespace))}" if namespace else "SHOW TABLES")
+    except Exception as error:
+        if not is_spark_error(error):
+            raise
+        return ""
+    return did_you_mean(last, [row["tableName"] for row in found])
 
 
 def _group(row: Mapping[str, Any]) -> GroupStats:

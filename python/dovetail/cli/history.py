@@ -6,7 +6,7 @@ import dovetail
 from dovetail import _sql
 from dovetail._table_text import table_text
 from dovetail.cli.session import add_session, session
-from dovetail.cli.words import Commands, Words, add_json, show_all
+from dovetail.cli.words import Commands, Words, add_json, filled, show_all, table_name
 
 _TITLES = ("relations", "rows", "estimated", "factor", "runs", "last run")
 _NUMBERS = range(1, 5)
@@ -17,9 +17,11 @@ def add(commands: Commands) -> None:
     command = commands.add("history", history)
     action = command.add_mutually_exclusive_group()
     action.add_argument("--forget", action="store_true", help="remove all of it")
-    action.add_argument("--forget-table", metavar="TABLE", help="remove what queries with this table have told")
-    action.add_argument("--save", metavar="PATH", help="write it to a file")
-    action.add_argument("--load", metavar="PATH", help="add the history in a file")
+    action.add_argument(
+        "--forget-table", type=table_name, metavar="TABLE", help="remove what queries with this table have told"
+    )
+    action.add_argument("--save", type=filled, metavar="PATH", help="write it to a file")
+    action.add_argument("--load", type=filled, metavar="PATH", help="add the history in a file")
     add_json(command)
     add_session(command)
 

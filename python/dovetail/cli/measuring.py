@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import math
 from pathlib import Path
 
 import dovetail
@@ -23,7 +25,7 @@ def add(commands: Commands) -> None:
 
     command = commands.add("demo", demo)
     command.add_argument(
-        "--scale", type=float, default=1.0, help="TPC-DS scale factor, default 1, which is about 1 GB of raw data"
+        "--scale", type=_scale, default=1.0, help="TPC-DS scale factor, default 1, which is about 1 GB of raw data"
     )
     command.add_argument("--data-dir", type=Path, metavar="DIR", help="directory for the generated data; it is reused")
     command.add_argument("--queries", type=names, metavar="Q72,Q25", help="queries to run; default: a selection")
@@ -33,6 +35,16 @@ def add(commands: Commands) -> None:
     command.add_argument(
         "--page", type=Path, default=Path("dovetail-demo.html"), metavar="FILE", help="file for the HTML page"
     )
+
+
+def _scale(word: str) -> float:
+    try:
+        scale = float(word)
+    except ValueError:
+        scale = math.nan
+    if not (scale > 0 and math.isfinite(scale)):
+        raise argparse.ArgumentTypeError(f"{word!r} is not a number above 0")
+    return scale
 
 
 def calibrate(given: Words) -> None:

@@ -49,7 +49,7 @@ def add_session(command: Parser, views: bool = True, remote: bool = True) -> Non
             "with a view for each; repeatable",
         )
     if remote:
-        options.add_argument("--remote", metavar="URL", help="Spark Connect server, sc://host:15002")
+        options.add_argument("--remote", type=_server, metavar="URL", help="Spark Connect server, sc://host:15002")
     options.add_argument("--master", default="local[*]", help="master of the session (default: local[*])")
     options.add_argument(
         "--conf",
@@ -60,6 +60,23 @@ def add_session(command: Parser, views: bool = True, remote: bool = True) -> Non
         help="Spark setting; repeatable",
     )
     options.add_argument("-v", "--verbose", action="store_true", help="show what Spark logs")
+
+
+def _server(word: str) -> str:
+    """A server's address, or `local` with what may follow it: pyspark starts a server of its own then."""
+    if word == "local" or word.startswith("local["):
+        return word
+    try:
+        server = urlsplit(word)
+        # asked for, the port of a text that has no number there raises
+        known = server.scheme == "sc" and bool(server.hostname) and server.port != 0
+    except ValueError:
+        known = False
+    if not known:
+        raise argparse.ArgumentTypeError(
+            f"{word!r} is not the address of a Spark Connect server, such as sc://host:15002"
+        )
+    return word
 
 
 def _setting(word: str) -> tuple[str, str]:

@@ -19,8 +19,10 @@ from dovetail.cli.words import (
     add_json,
     add_query,
     at_least,
+    filled,
     query,
     show_all,
+    table_name,
     text_of,
 )
 
@@ -32,10 +34,10 @@ def add(commands: Commands) -> None:
     """Adds the commands."""
     command = commands.add("pins", pins)
     action = command.add_mutually_exclusive_group()
-    action.add_argument("--capture", metavar="NAME", help="pin the order of a query: SQL or --file")
-    action.add_argument("--remove", metavar="NAME", help="remove a pin")
-    action.add_argument("--save", metavar="PATH", help="write all pins to a file")
-    action.add_argument("--load", metavar="PATH", help="add the pins in a file")
+    action.add_argument("--capture", type=filled, metavar="NAME", help="pin the order of a query: SQL or --file")
+    action.add_argument("--remove", type=filled, metavar="NAME", help="remove a pin")
+    action.add_argument("--save", type=filled, metavar="PATH", help="write all pins to a file")
+    action.add_argument("--load", type=filled, metavar="PATH", help="add the pins in a file")
     add_query(command)
     command.add_argument("--order", metavar="ORDER", help="with --capture: '((a b) c)'; default: the query's own")
     add_json(command)
@@ -47,7 +49,7 @@ def add(commands: Commands) -> None:
     action.add_argument("--set", type=at_least(0), metavar="N", help="set the rows of a table or a query")
     action.add_argument("--forget", action="store_true", help="remove the rows of a table or a query")
     which = command.add_mutually_exclusive_group()
-    which.add_argument("--table", metavar="TABLE", help="the table")
+    which.add_argument("--table", type=table_name, metavar="TABLE", help="the table")
     which.add_argument("--sql", metavar="SQL", help="the query in quotes; '-' reads standard input")
     which.add_argument("-f", "--file", type=Path, metavar="FILE", help="file with the query")
     add_json(command)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import sys
 
 import dovetail
+from dovetail._query import is_query
 from dovetail.cli.session import add_session, session
-from dovetail.cli.words import Commands, Parser, Words, add_json, names, show
+from dovetail.cli.words import Commands, Words, add_json, names, show, table_name
 
 
 def add(commands: Commands) -> None:
     """Adds the commands."""
     command = commands.add("analyze", analyze)
-    _add_target(command, "table (db.t), files (parquet.`/data/t`), view, or database")
+    command.add_argument(
+        "target", type=table_name, metavar="TARGET", help="table (db.t), files (parquet.`/data/t`), view, or database"
+    )
     command.add_argument("--columns", type=names, metavar="A,B", help="columns; default: all")
     command.add_argument(
         "--mode",
@@ -24,13 +27,18 @@ def add(commands: Commands) -> None:
     add_session(command)
 
     command = commands.add("stats", stats)
-    _add_target(command, "table (db.t), files (parquet.`/data/t`), or view")
+    command.add_argument(
+        "target",
+        type=_table_or_query,
+        metavar="TARGET",
+        help="table (db.t), files (parquet.`/data/t`), view, or a query in quotes",
+    )
     add_json(command)
     add_session(command)
 
 
-def _add_target(command: Parser, help: str) -> None:
-    command.add_argument("target", metavar="TARGET", help=help)
+def _table_or_query(word: str) -> str:
+    return word if is_query(word) else table_name(word)
 
 
 def analyze(given: Words) -> None:

@@ -14,8 +14,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
+from dovetail._identifiers import parse_name
 from dovetail.cli.errors import tell
-from dovetail.errors import DovetailError
+from dovetail.errors import DovetailError, StatementError
 
 WRONG_WORDS = 2
 
@@ -66,7 +67,11 @@ class Commands:
 
     def run(self, words: Sequence[str] | None) -> int:
         """Runs the command that the words name; returns its exit code."""
-        given = self._parser.parse_args(words)
+        given, unknown = self._parser.parse_known_args(words)
+        if unknown:
+            # of the command, whose help lists what it takes
+            parser: Parser = getattr(given, "parser", self._parser)
+            parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         if not hasattr(given, "run"):
             self._parser.print_help(sys.stderr)
             return WRONG_WORDS
@@ -84,7 +89,26 @@ def names(text: str) -> list[str]:
     >>> names("item_id, price,")
     ['item_id', 'price']
     """
-    return [name.strip() for name in text.split(",") if name.strip()]
+    found = [name.strip() for name in text.split(",") if name.strip()]
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} has no name in it")
+    return found
+
+
+def filled(word: str) -> str:
+    """A word that is not empty, as that of a variable which a script has not set."""
+    if not word.strip():
+        raise argparse.ArgumentTypeError("it is empty")
+    return word
+
+
+def table_name(word: str) -> str:
+    """The name of a table, a view, a database or files."""
+    try:
+        parse_name(word)
+    except StatementError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return word
 
 
 def add_query(command: Parser) -> None:
@@ -132,18 +156,26 @@ def text_of(sql: str | None, file: Path | None) -> str:
         WrongWordsError: The text is empty.
         DovetailError: The file cannot be read.
     """
-    if file is not None:
-        try:
-            text = file.read_text(encoding="utf-8")
-        except OSError as error:
-            raise DovetailError(f"--file {file} cannot be read: {error.strerror}.") from error
-    else:
-        text = sys.stdin.read() if sql == "-" else str(sql)
+    place = f"--file {file}" if file is not None else "standard input" if sql == "-" else "the query"
+    try:
+        text = _read(sql, file)
+        # what a terminal or a pipe gives may hold bytes that are no text
+        text.encode()
+    except OSError as error:
+        raise DovetailError(f"{place} cannot be read: {error.strerror}.") from error
+    except UnicodeError as error:
+        raise DovetailError(f"{place} cannot be read: it is not UTF-8 text.") from error
     # one statement, as people end it in files
     found = text.strip().removesuffix(";").rstrip()
     if not found:
         raise WrongWordsError("the query is empty")
     return found
+
+
+def _read(sql: str | None, file: Path | None) -> str:
+    if file is not None:
+        return file.read_text(encoding="utf-8")
+    return sys.stdin.read() if sql == "-" else str(sql)
 
 
 def at_least(lowest: int) -> Callable[[str], int]:

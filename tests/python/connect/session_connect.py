@@ -142,7 +142,7 @@ def test_frames_as_queries(spark: SparkSession) -> None:
 def test_hints_of_frames(spark: SparkSession) -> None:
     frame = spark.table("f").join(spark.table("d"), "k").join(spark.table("s"), "o").where("x = 1")
     for hinted, reason in (
-        (frame.hint("DOVETAIL_OFF").where("w > 5").groupBy("w").count(), "the query's text has the hint DOVETAIL_OFF"),
+        (frame.hint("DOVETAIL_OFF").where("w > 5").groupBy("w").count(), "the query has the hint DOVETAIL_OFF"),
         (frame.hint("DOVETAIL_ORDER", "((f d) s)"), "the requested order"),
     ):
         assert dovetail.explain(hinted).to_dict()["groups"][0]["reason"].startswith(reason)

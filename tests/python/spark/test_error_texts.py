@@ -185,6 +185,10 @@ CALLS: list[tuple[Callable[[SparkSession], object], str]] = [
     (lambda spark: dovetail.stats(spark, 5), "stats takes a name, a DataFrame or the text of a query, got int"),  # type: ignore[arg-type]
     (lambda _: dovetail.status(None), "a Spark session is expected as the first argument, got NoneType"),  # type: ignore[arg-type]
     (lambda spark: dovetail.compare(spark, 3), "compare takes a DataFrame or the text of a query, got int"),  # type: ignore[arg-type]
+    (lambda spark: dovetail.compare(spark, QUERY, runs="3"), "runs='3' is not allowed: give a whole number"),  # type: ignore[arg-type]
+    (lambda spark: dovetail.explain(True, spark), "the text of a query or its number, got bool"),
+    (lambda spark: dovetail.explain(-1, spark), "there is no query -1: the numbers in dovetail.queries begin with 1"),
+    (lambda spark: dovetail.rows.tell(spark, True, table="t"), "rows=True is not allowed: give a whole number"),
     (lambda spark: dovetail.rows.tell(spark, 2.5, table="t"), "rows=2.5 is not allowed: give a whole number"),  # type: ignore[arg-type]
     (
         lambda spark: dovetail.enable(SparkSession.builder.config("spark.dovetail.reorder.mingain", "0.1")),

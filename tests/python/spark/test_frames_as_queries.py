@@ -130,7 +130,7 @@ def told(frame: DataFrame) -> list[tuple[str, str]]:
     return [(group["status"], group["reason"]) for group in dovetail.explain(frame).to_dict()["groups"]]
 
 
-OFF = ("left_alone", "the query's text has the hint DOVETAIL_OFF")
+OFF = ("left_alone", "the query has the hint DOVETAIL_OFF")
 
 
 def test_off_as_a_hint_of_a_frame(spark: SparkSession, joined: DataFrame) -> None:

@@ -77,6 +77,13 @@ def test_rows_are_counted(
     assert local.count() == count
 
 
+def test_rows_that_are_to_be_cached_are_counted(spark: SparkSession, around: DataFrame) -> None:
+    cached = spark.createDataFrame([(1, "a"), (2, "b")], KEYED).select("n", "k").cache()
+    # nothing has filled it yet
+    assert rows(around, cached) == (2, 2, "exact")
+    cached.unpersist()
+
+
 def test_what_runs_a_function_is_not_counted(spark: SparkSession, around: DataFrame) -> None:
     few = spark.sparkContext.parallelize([(1, "a")] * 3)
     for changed in (

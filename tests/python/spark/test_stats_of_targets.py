@@ -49,6 +49,30 @@ def test_a_target_that_is_not_there(spark: SparkSession, tables: str, target: st
         dovetail.stats(spark, target)
 
 
+def test_a_target_that_is_not_there_may_be_near(spark: SparkSession, tables: str) -> None:
+    with pytest.raises(TargetNotFoundError, match=r"'star.sale'. Did you mean sales\? Expected db.table"):
+        dovetail.stats(spark, "star.sale")
+    with pytest.raises(TargetNotFoundError, match="Files are named with their format"):
+        dovetail.stats(spark, "data/sales")
+
+
+def test_the_size_of_a_query_is_that_of_its_rows(spark: SparkSession, tables: str) -> None:
+    """Spark multiplies the sizes of joined tables."""
+    stats = dovetail.stats(spark, "-- of a day\nSELECT * FROM star.sales JOIN star.item USING (item_id)")
+    assert stats.rows == 10_000
+    assert stats.size_bytes is not None
+    assert 10_000 * 20 < stats.size_bytes < 10_000 * 200
+
+
+def test_values_that_are_as_frequent_are_in_their_order(spark: SparkSession) -> None:
+    spark.sql("DROP TABLE IF EXISTS evens")
+    spark.sql("CREATE TABLE evens USING parquet AS SELECT id % 20 AS a FROM range(1000)")
+    stats = dovetail.analyze(spark, "evens", progress=False)
+    spark.sql("DROP TABLE evens")
+    assert isinstance(stats, dovetail.TableStats)
+    assert list(stats["a"].top_values) == ["0", "1", "2", "3", "4"]
+
+
 def test_a_target_that_is_no_name(spark: SparkSession) -> None:
     with pytest.raises(StatementError, match="not a table name"):
         dovetail.stats(spark, "a..b")

@@ -137,6 +137,16 @@ WRONG = [
     (["stats", "t", "--conf", "spark.dovetail.cost.cardWeight=7"], "expected a number from 0.0 to 1.0"),
     (["compare", "SELECT 1", "--runs", "0"], "'0' is not a whole number, at least 1"),
     (["advise"], "give queries as SQL text or with --file"),
+    (["stats", "a..b"], "'a..b' is not a table name"),
+    (["stats", "a", "b"], "dovetail stats: unrecognized arguments: b"),
+    (["analyze", ""], "'' is not a table name"),
+    (["analyze", "t", "--columns", ","], "',' has no name in it"),
+    (["explain", "SELECT 1", "--remote", "host:15002"], "such as sc://host:15002"),
+    (["explain", "SELECT 1", "--remote", "sc://host:port"], "such as sc://host:15002"),
+    (["pins", "--remove", ""], "argument --remove: it is empty"),
+    (["history", "--forget-table", ""], "'' is not a table name"),
+    (["demo", "--scale", "-1"], "'-1' is not a number above 0"),
+    (["demo", "--queries", ","], "',' has no name in it"),
     (["analyze", "t", "--mode", "x"], "invalid choice: 'x'"),
     (["pins", "SELECT 1"], "a query and --order belong to --capture NAME"),
     (["pins", "--capture", "nightly"], "give the query either as SQL text"),
@@ -176,6 +186,15 @@ def test_what_fails_is_one_line(words: list[str], message: str) -> None:
     assert (code, out) == (1, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_a_query_that_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "q.sql").write_bytes(b"SELECT '\xe9'")
+    code, out, err = typed("explain", "--file", str(tmp_path / "q.sql"))
+    assert (code, out) == (1, "")
+    assert err == f"dovetail: --file {tmp_path}/q.sql cannot be read: it is not UTF-8 text.\n"
+    # as a shell gives such a byte
+    assert typed("explain", "SELECT '\udce9'").err == "dovetail: the query cannot be read: it is not UTF-8 text.\n"
 
 
 def test_a_folder_without_tables_is_no_folder_of_tables(tmp_path: Path) -> None:

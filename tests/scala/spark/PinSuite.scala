@@ -203,7 +203,7 @@ class PinSuite extends StarSuite {
       LogCapture("org.apache.spark.sql")(Seq("/*+ DOVETAIL_OFF */", "/*+ BROADCAST(zz), dovetail_off */").foreach {
         hint =>
           val g = group(query(1).replace("SELECT", s"SELECT $hint"))
-          assert(g.status == "left_alone" && g.reason == "the query's text has the hint DOVETAIL_OFF", g)
+          assert(g.status == "left_alone" && g.reason == "the query has the hint DOVETAIL_OFF", g)
       })
     assert(!warnings.exists(_.toUpperCase.contains("DOVETAIL_OFF")), warnings)
     assert(reordered(query(1)))

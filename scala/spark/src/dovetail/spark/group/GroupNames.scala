@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.group
 
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, JoinType}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LeafNode, LogicalPlan, Project, SubqueryAlias}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
@@ -39,9 +40,17 @@ object GroupNames {
   def apply(group: JoinGroup, plans: Vector[LogicalPlan]): GroupNames = {
     val tables = plans.map(name)
     val shown  = plans.indices.toVector.map { i =>
-      group.aliases(i).filter(alias => isSimple(plans(i)) || !InputAliases.within(plans(i), alias)).getOrElse(tables(i))
+      group.aliases(i).filter(alias =>
+        isSimple(plans(i)) || !InputAliases.within(plans(i), alias)
+      ).fold(tables(i))(_.name)
     }
     GroupNames(different(shown), tables)
+  }
+
+  /** What a column of the inputs `plans` is told by in a condition: an input that is an operator has no such name. */
+  def ofColumns(names: Vector[String], plans: Vector[LogicalPlan]): Attribute => Option[String] = {
+    val inputs = plans.zipWithIndex.flatMap { case (plan, i) => plan.output.map(_.exprId -> i) }.toMap
+    a => inputs.get(a.exprId).map(names).filterNot(_.contains('('))
   }
 
   /** What people call a leaf of a group: its table, or the operator and the tables below it. */
@@ -53,6 +62,13 @@ object GroupNames {
       val tables = other.collectLeaves().map(name).distinct
       val more   = if (tables.size > NamesShown) ", …" else ""
       s"${other.nodeName.toLowerCase(java.util.Locale.ROOT)}(${tables.take(NamesShown).mkString(", ")}$more)"
+  }
+
+  /** Table and alias of one side of a join, if it reads one table: the alias is the one by which `condition` knows it. */
+  def label(side: LogicalPlan, condition: Option[Expression]): Option[String] = LeafNames.below(side).map { leaf =>
+    val table = LeafNames.name(leaf)
+    val alias = InputAliases(Vector(side.outputSet), condition.toSeq, Vector(side)).head.map(_.name)
+    alias.filterNot(_ == table).fold(table)(a => s"$table $a")
   }
 
   private def isSimple(plan: LogicalPlan): Boolean = LeafNames.below(plan).isDefined

@@ -18,7 +18,7 @@ object HintedJoins {
   def apply(plan: LogicalPlan): Vector[String] = {
     val hinted = plan.collectWithSubqueries { case j: Join if JoinGroup.hasStrategy(j.hint) => j }.toVector
     if (hinted.isEmpty || !hasGroup(unhinted(plan))) Vector.empty
-    else hinted.flatMap(j => sides(j).map { case (side, hint) => sentence(side, hint) }).distinct
+    else hinted.flatMap(j => sides(j).map { case (side, hint) => sentence(called(side, j), hint) }).distinct
   }
 
   private def sides(j: Join): Vector[(LogicalPlan, HintInfo)] =
@@ -26,12 +26,16 @@ object HintedJoins {
       case (side, Some(hint)) if hint.strategy.isDefined => side -> hint
     }
 
-  private def sentence(side: LogicalPlan, hint: HintInfo): String = {
+  private def sentence(called: String, hint: HintInfo): String = {
+    val name = hint.strategy.fold("")(_.displayName.toUpperCase(Locale.ROOT))
+    s"The hint $name on $called keeps its join where it is written: Dovetail does not move a join with a hint."
+  }
+
+  /** The table of a side, with its alias; several tables by their names. */
+  private def called(side: LogicalPlan, join: Join): String = GroupNames.label(side, join.condition).getOrElse {
     val tables = side.collectLeaves().collect { case l: LeafNode => LeafNames.name(l) }.distinct
     val more   = if (tables.size > MostNamed) ", …" else ""
-    val name   = hint.strategy.fold("")(_.displayName.toUpperCase(Locale.ROOT))
-    s"The hint $name on ${tables.take(MostNamed).mkString(", ")}$more keeps its join where it is written: " +
-      "Dovetail does not move a join with a hint."
+    s"${tables.take(MostNamed).mkString(", ")}$more"
   }
 
   private def unhinted(plan: LogicalPlan): LogicalPlan =

@@ -63,7 +63,7 @@ final case class JoinGroup(
   def predicates: JoinPredicates = JoinPredicates(outputs, conditions, fragile)
 
   /** Per leaf its alias, or the name of a view, if the query reads a column by it. */
-  lazy val aliases: Vector[Option[String]] =
+  lazy val aliases: Vector[Option[InputAliases.InputAlias]] =
     InputAliases(outputs, conditions.map(_.expression) ++ operators.flatMap(_.condition), leaves)
 
   /** No two leaves have a column in common. */

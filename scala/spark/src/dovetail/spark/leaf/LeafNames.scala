@@ -1,5 +1,8 @@
 package org.apache.spark.sql.dovetail.leaf
 
+import scala.annotation.tailrec
+
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan, Project, SubqueryAlias}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
@@ -38,11 +41,23 @@ object LeafNames {
     case other               => other.nodeName.replaceAll("([a-z])([A-Z])", "$1_$2").toLowerCase(java.util.Locale.ROOT)
   })
 
+  /** What files are called: one file or folder by its name, parts, partitions and several files by their folder. */
+  private def folder(paths: Seq[Path]): Option[String] = paths.headOption.map { first =>
+    val together = paths.size > 1 && paths.forall(p => p.getName.contains('.') && p.getParent == first.getParent)
+    whole(if (together && first.getParent != null) first.getParent else first).getName
+  }
+
+  /** Above the files that Spark writes, and the folders of partitions. */
+  @tailrec private def whole(path: Path): Path =
+    if (isPart(path.getName) && path.getParent != null && !path.getParent.isRoot) whole(path.getParent) else path
+
+  private def isPart(name: String): Boolean = name.startsWith("part-") || name.contains('=')
+
   /** The name of a table or a file; what a program has made (a range, a local relation, an RDD) has none. */
   def named(leaf: LeafNode): Option[String] = leaf match {
     case r: LogicalRelation =>
       r.catalogTable.map(_.identifier.table).orElse(r.relation match {
-        case f: HadoopFsRelation => f.location.rootPaths.headOption.map(_.getName)
+        case f: HadoopFsRelation => folder(f.location.rootPaths)
         case _                   => None
       })
     case r: HiveTableRelation        => Some(r.tableMeta.identifier.table)

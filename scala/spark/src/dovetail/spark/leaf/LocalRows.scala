@@ -9,7 +9,16 @@ import net.razorvine.pickle.Unpickler
 import org.apache.spark.api.python.{PythonFunction, PythonRDD}
 import org.apache.spark.rdd.{MapPartitionsRDD, ParallelCollectionPartition, ParallelCollectionRDD, RDD}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
-import org.apache.spark.sql.execution.{ExternalRDD, LogicalRDD}
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.{
+  ExternalRDD,
+  InputAdapter,
+  LogicalRDD,
+  ProjectExec,
+  RDDScanExec,
+  SparkPlan,
+  WholeStageCodegenExec
+}
 
 /**
  * Rows of data that a program has on the driver and gives to Spark as an RDD, which tells nothing of its size:
@@ -28,15 +37,28 @@ object LocalRows {
   def apply(leaf: LeafNode): Option[Long] = leaf match {
     case r: LogicalRDD     => known.computeIfAbsent(r.rdd, _ => counted(leaf))
     case r: ExternalRDD[_] => known.computeIfAbsent(r.rdd, _ => counted(leaf))
-    case _                 => None
+    // until it is filled; then Spark has counted its rows
+    case r: InMemoryRelation => scanned(r.cacheBuilder.cachedPlan).flatMap(rdd =>
+        known.computeIfAbsent(rdd, _ => orUnknown(fromSpark(rdd)))
+      )
+    case _                   => None
   }
 
-  private def counted(leaf: LeafNode): Option[Long] =
-    try leaf match {
-        case r: LogicalRDD if !r.isStreaming => fromSpark(r.rdd)
-        case r: ExternalRDD[_]               => parallelized(r.rdd).map(elements(_).map(_.size.toLong).sum)
-        case _                               => None
-      }
+  /** The RDD of which a plan only chooses columns. */
+  @tailrec private def scanned(plan: SparkPlan): Option[RDD[_]] = plan match {
+    case scan: RDDScanExec                                          => Some(scan.rdd)
+    case _: ProjectExec | _: WholeStageCodegenExec | _: InputAdapter => scanned(plan.children.head)
+    case _                                                          => None
+  }
+
+  private def counted(leaf: LeafNode): Option[Long] = orUnknown(leaf match {
+    case r: LogicalRDD if !r.isStreaming => fromSpark(r.rdd)
+    case r: ExternalRDD[_]               => parallelized(r.rdd).map(elements(_).map(_.size.toLong).sum)
+    case _                               => None
+  })
+
+  private def orUnknown(count: => Option[Long]): Option[Long] =
+    try count
     catch { case NonFatal(_) => None }
 
   private def fromSpark(rdd: RDD[_]): Option[Long] = rdd match {

@@ -41,9 +41,15 @@ final class GroupGraph(
   }
   private val profiles    = leaves.indices.toVector.map(withJointNdv)
   private val selectivity = new PredicateSelectivity(profiles, predicates.classifier.relationsOf)
+  private val names       = GroupNames(group, leaves)
+
+  /** As the inputs are called: a condition on the second `day` names `day#2`. */
+  private val text: Expression => String = {
+    val called = GroupNames.ofColumns(names.shown, leaves)
+    ExpressionText(_, called)
+  }
 
   def graph: JoinGraph = {
-    val names   = GroupNames(group, leaves)
     val samples = statistics.samples.relations(
       leaves,
       predicates,
@@ -63,8 +69,8 @@ final class GroupGraph(
     }
     JoinGraph(
       relations,
-      predicates.equivalenceClasses(profiles),
-      predicates.joinPredicates(profiles),
+      predicates.equivalenceClasses(profiles, text),
+      predicates.joinPredicates(profiles, text),
       group.operators.zipWithIndex.map { case (o, i) => operator(o, i) }
     )
   }
@@ -109,11 +115,11 @@ final class GroupGraph(
         conjuncts.exists(c => NullRejection(c.condition.expression, predicates.classifier.relationsOf, r))
       ),
       rest.exists(_.across(o.left.contains, o.right.contains)),
-      o.condition.fold("")(ExpressionText(_))
+      o.condition.fold("")(text)
     )
   }
 
-  private def member(m: JoinPredicates.ClassMember): Member = JoinPredicates.member(m, profiles)
+  private def member(m: JoinPredicates.ClassMember): Member = JoinPredicates.member(m, profiles, text)
 }
 
 private object GroupGraph {

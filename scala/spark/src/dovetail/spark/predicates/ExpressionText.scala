@@ -1,10 +1,20 @@
 package org.apache.spark.sql.dovetail.predicates
 
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression}
 
 /** An expression as people write it: columns with their table or alias, without catalog and database. */
 object ExpressionText {
-  def apply(e: Expression): String = e.transform { case a: AttributeReference =>
-    a.withQualifier(a.qualifier.takeRight(1))
-  }.sql
+  def apply(e: Expression): String = apply(e, _ => None)
+
+  /** @param called what people call the input that a column is of, where that is known */
+  def apply(e: Expression, called: Attribute => Option[String]): String =
+    Numbered.replaceAllIn(
+      e.transform { case a: AttributeReference =>
+        a.withQualifier(called(a).fold(a.qualifier.takeRight(1))(Seq(_)))
+      }.sql,
+      "$1."
+    )
+
+  /** A table that comes again, `day#2`: SQL would put it between backticks, explain does not. */
+  private val Numbered = """`(\w+#\d+)`\.""".r
 }

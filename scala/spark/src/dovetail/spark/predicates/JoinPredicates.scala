@@ -74,12 +74,20 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
     written ++ implied
   }
 
-  def equivalenceClasses(profiles: Vector[RelationProfile]): Vector[EquivalenceClass] =
+  /** @param text what people call an expression */
+  def equivalenceClasses(
+      profiles: Vector[RelationProfile],
+      text: Expression => String = ExpressionText(_)
+  ): Vector[EquivalenceClass] =
     members.zipWithIndex.map { case (ms, i) =>
-      EquivalenceClass(i, ForeignKeys(ms.map(member(_, profiles)), profiles))
+      EquivalenceClass(i, ForeignKeys(ms.map(member(_, profiles, text)), profiles))
     }
 
-  def joinPredicates(profiles: Vector[RelationProfile]): Vector[JoinPredicate] = {
+  /** @param text what people call an expression */
+  def joinPredicates(
+      profiles: Vector[RelationProfile],
+      text: Expression => String = ExpressionText(_)
+  ): Vector[JoinPredicate] = {
     val selectivity = new PredicateSelectivity(profiles, classifier.relationsOf)
     complex.zipWithIndex.map { case (c, i) =>
       val e    = c.expression
@@ -89,7 +97,7 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
         c.relations,
         kept,
         c.sides,
-        ExpressionText(e),
+        text(e),
         if (c.placed.scope.size == outputs.size) None else Some(c.placed.scope)
       )
     }
@@ -136,7 +144,7 @@ object JoinPredicates {
   }
 
   /** For the kernel. */
-  def member(m: ClassMember, profiles: Vector[RelationProfile]): Member = {
+  def member(m: ClassMember, profiles: Vector[RelationProfile], text: Expression => String): Member = {
     val conditions = new Conditions
     val column     = conditions.column(m.expression)
     def computed   = DistinctValues(m.expression, profiles(m.relation).column)
@@ -145,7 +153,7 @@ object JoinPredicates {
       m.relation,
       if (conditions.sameValues(m.expression)) profile else profile.recoded,
       column.toSet,
-      ExpressionText(m.expression)
+      text(m.expression)
     )
   }
 

@@ -81,7 +81,7 @@ object ProfileCommand {
   def orders(plan: org.apache.spark.sql.catalyst.plans.logical.LogicalPlan): Seq[String] = plan match {
     case JoinGroup(group) =>
       val names = GroupNames(group)
-      (if (group.leaves.size > 2) Seq(group.shape.render(names.tables(_))) else Nil) ++ group.leaves.flatMap(orders)
+      (if (group.leaves.size > 2) Seq(group.shape.render(names(_))) else Nil) ++ group.leaves.flatMap(orders)
     case other => other.children.flatMap(orders) ++ other.subqueries.flatMap(orders)
   }
 }

@@ -81,7 +81,7 @@ object ShowStatistics {
       null,
       null,
       rows.value.toLong,
-      size(plan),
+      size(plan, profile),
       null,
       null,
       null,
@@ -148,8 +148,9 @@ object ShowStatistics {
   /** The most frequent values with their counts, of which those that are lower bounds are shown as such. */
   private def most(c: ColumnStatistics, dataType: DataType): Seq[Row] = {
     val less = c.counting match { case Counting.AtLeast(n) => n; case _ => 0L }
-    c.heavyHitters.flatMap { case (v, n) => text(v, dataType).map(_ -> (n - less)) }
-      .sortBy { case (value, n) => (-n, value) }.take(TopValues).map(Row.fromTuple(_))
+    c.heavyHitters.flatMap { case (v, n) => text(v, dataType).map(t => (less - n, Values.number(v).getOrElse(0.0), t)) }
+      // those as frequent as each other by value: 2 comes before 10
+      .sortBy(identity).take(TopValues).map { case (n, _, value) => Row(value, -n) }
   }
 
   private def group(plan: LogicalPlan, t: TableStatistics, g: GroupStatistics): Option[Seq[Any]] = {
@@ -207,8 +208,14 @@ object ShowStatistics {
     case other => other.children.find(_.outputSet.contains(a)).flatMap(origin(_, a))
   }
 
-  private def size(plan: LogicalPlan): java.lang.Long = {
-    val bytes = plan.stats.sizeInBytes
-    if (bytes >= BigInt(plan.conf.defaultSizeInBytes)) null else bytes.toLong
-  }
+  /**
+   * Of a table its size as Spark has it. Of a query the rows that are estimated, each with its columns in memory:
+   * Spark multiplies the sizes of joined tables.
+   */
+  private def size(plan: LogicalPlan, profile: RelationProfile): java.lang.Long =
+    if (!asItIs(plan)) profile.bytes(plan.output.map(_.exprId.id)).round
+    else {
+      val bytes = plan.stats.sizeInBytes
+      if (bytes >= BigInt(plan.conf.defaultSizeInBytes)) null else bytes.toLong
+    }
 }

@@ -1,7 +1,9 @@
 package org.apache.spark.sql.dovetail.steer
 
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, UnresolvedHint}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project, UnresolvedHint}
+import org.apache.spark.sql.dovetail.base.QueryText
 import org.apache.spark.sql.dovetail.group.JoinGroup
+import org.apache.spark.sql.dovetail.predicates.Conjuncts
 
 /**
  * Hints of Dovetail's own: DOVETAIL_ORDER('((a b) c)') and DOVETAIL_OFF, in a query's text or by `df.hint`
@@ -44,6 +46,14 @@ object QueryHints {
     }
 
   private def hints(group: JoinGroup): Vector[String] =
-    group.top.collect { case j: Join => j.origin.sqlText }.flatten.distinct.toVector.flatMap(Hint.findAllIn(_).toVector)
-      .distinct
+    group.top.collect(texts).flatten.distinct.toVector.flatMap(Hint.findAllIn(_).toVector).distinct
+
+  /**
+   * Where a query has a view, Spark makes its joins anew, and they lose their texts. Their conditions keep theirs, and
+   * the operators between them what a DataFrame's hints have written.
+   */
+  private val texts: PartialFunction[LogicalPlan, Seq[String]] = {
+    case j: Join               => j.origin.sqlText.toSeq ++ j.condition.toSeq.flatMap(Conjuncts(_)).flatMap(_.origin.sqlText)
+    case p @ (_: Filter | _: Project) => p.origin.sqlText.map(QueryText.hints).filter(_.nonEmpty).toSeq
+  }
 }

@@ -36,7 +36,7 @@ final class Steering(session: SparkSession) {
 
   /** Why a group is left to Spark, if somebody asks for that. */
   def off(group: JoinGroup): Option[String] =
-    if (QueryHints.off(group)) Some("the query's text has the hint DOVETAIL_OFF")
+    if (QueryHints.off(group)) Some("the query has the hint DOVETAIL_OFF")
     else if (excluded.isEmpty) None
     else {
       val tables = group.leaves.flatMap(_.collectLeaves()).collect { case l: LeafNode => l }

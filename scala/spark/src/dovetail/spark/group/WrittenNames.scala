@@ -1,0 +1,53 @@
+package org.apache.spark.sql.dovetail.group
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, BinaryComparison, Cast, ExprId, Expression}
+import org.apache.spark.sql.dovetail.predicates.Conjuncts
+
+/**
+ * The names before the columns of a condition, as its text has them: `s` and `february` of `s.day = february.day`. Spark
+ * keeps with every expression of a query the part of the text that it comes from, whatever it does to the expression.
+ *
+ * Read are comparisons of two columns, what joins are made of. A text that does not fit the comparison tells nothing.
+ */
+private[group] object WrittenNames {
+
+  def apply(condition: Expression): Map[ExprId, String] = Conjuncts(condition).flatMap {
+    case c: BinaryComparison => (column(c.left), column(c.right)) match {
+        case (Some(l), Some(r)) => text(c).fold(Vector.empty[(ExprId, String)])(compared(_, l, r))
+        case _                  => Vector.empty
+      }
+    case _ => Vector.empty
+  }.reverse.toMap // the first one counts
+
+  private def column(e: Expression): Option[Attribute] = e match {
+    case a: Attribute => Some(a)
+    case c: Cast      => column(c.child)
+    case _            => None
+  }
+
+  private def text(e: Expression): Option[String] = for {
+    whole <- e.origin.sqlText
+    start <- e.origin.startIndex
+    stop  <- e.origin.stopIndex
+    if start >= 0 && start <= stop && stop < whole.length
+  } yield whole.substring(start, stop + 1)
+
+  private val Part     = """(?:\w+|`(?:[^`]|``)+`)"""
+  private val Name     = s"((?:$Part\\s*\\.\\s*)+)($Part)"
+  private val Compared = s"\\s*$Name\\s*(?:=|==|<=>|<|<=|>|>=)\\s*$Name\\s*".r
+  private val Parts    = Part.r
+
+  private def compared(text: String, left: Attribute, right: Attribute): Vector[(ExprId, String)] = text match {
+    case Compared(l, x, r, y) if is(x, left) && is(y, right) => Vector(left.exprId -> last(l), right.exprId -> last(r))
+    case Compared(l, x, r, y) if is(x, right) && is(y, left) => Vector(right.exprId -> last(l), left.exprId -> last(r))
+    case _                                                   => Vector.empty
+  }
+
+  private def is(written: String, a: Attribute): Boolean = plain(written).equalsIgnoreCase(a.name)
+
+  /** The part next to the column: what stands before it is a database. */
+  private def last(names: String): String = plain(Parts.findAllIn(names).toVector.last)
+
+  private def plain(name: String): String =
+    if (name.startsWith("`")) name.substring(1, name.length - 1).replace("``", "`") else name
+}
