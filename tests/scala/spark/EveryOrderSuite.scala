@@ -49,6 +49,9 @@ class EveryOrderSuite extends DovetailSuite {
         |AND NOT EXISTS (SELECT 1 FROM t3 d WHERE d.k = b.k AND d.v = b.v)""".stripMargin,
     "NOT IN" -> "SELECT a.k, b.v FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g WHERE a.v NOT IN (SELECT v FROM t4 WHERE v IS NOT NULL AND v > 3)",
     "NOT IN with NULLs" -> "SELECT count(*) FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g WHERE a.v NOT IN (SELECT v FROM t4 WHERE t4.k = a.k)",
+    "semi and anti joins alone" ->
+      """SELECT a.k, a.v FROM t0 a WHERE a.k IN (SELECT k FROM t1 WHERE v > 2) AND EXISTS (SELECT 1 FROM t2 c WHERE c.g = a.g AND c.v > a.v)
+        |AND NOT EXISTS (SELECT 1 FROM t4 d WHERE d.k = a.k AND d.v = a.v)""".stripMargin,
     "EXISTS under OR" -> (
       "SELECT a.k, b.v, c.s FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g WHERE EXISTS (SELECT 1 FROM t4 d " +
         "WHERE d.k = b.k) OR a.v > c.v"

@@ -33,8 +33,8 @@ private[group] object InputAliases {
   ): Vector[Option[InputAlias]] = {
     val known = outputs.zipWithIndex.flatMap { case (o, i) => o.toSeq.map(_.exprId -> i) }.groupBy(_._1)
     def inputsOf(a: Attribute): Vector[Int] = known.getOrElse(a.exprId, Vector.empty).map(_._2)
-    val (joining, local) = read.partition(_.references.toSeq.flatMap(inputsOf).distinct.size > 1)
-    val called           = (joining ++ local).flatMap(named).flatMap { case (a, name) => inputsOf(a).map(_ -> name) }
+    val (joining, local)                    = read.partition(_.references.toSeq.flatMap(inputsOf).distinct.size > 1)
+    val called = (joining ++ local).flatMap(named).flatMap { case (a, name) => inputsOf(a).map(_ -> name) }
       .groupBy(_._1)
     outputs.zip(inputs).zipWithIndex.map { case ((output, plan), i) =>
       val names = called.getOrElse(i, Nil).map(_._2)
@@ -55,7 +55,7 @@ private[group] object InputAliases {
    */
   def within(plan: LogicalPlan, alias: InputAlias): Boolean = plan.exists {
     case _: Filter if alias.written => false
-    case p                          => p.expressions.exists(_.references.exists(_.qualifier.lastOption.contains(alias.name)))
+    case p => p.expressions.exists(_.references.exists(_.qualifier.lastOption.contains(alias.name)))
   }
 
   /** The columns of a condition, each with the name that stands before it. */
@@ -70,5 +70,6 @@ private[group] object InputAliases {
   }
 
   /** The name that Spark keeps with a column; it makes names for subqueries that have none. */
-  private def qualifier(a: Attribute): Option[String] = a.qualifier.lastOption.filterNot(_.startsWith("__auto_generated"))
+  private def qualifier(a: Attribute): Option[String] =
+    a.qualifier.lastOption.filterNot(_.startsWith("__auto_generated"))
 }

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.group
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, BinaryComparison, Cast, ExprId, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, BinaryComparison, Cast, Expression, ExprId}
 import org.apache.spark.sql.dovetail.predicates.Conjuncts
 
 /**

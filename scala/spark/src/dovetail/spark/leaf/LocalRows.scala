@@ -41,14 +41,14 @@ object LocalRows {
     case r: InMemoryRelation => scanned(r.cacheBuilder.cachedPlan).flatMap(rdd =>
         known.computeIfAbsent(rdd, _ => orUnknown(fromSpark(rdd)))
       )
-    case _                   => None
+    case _ => None
   }
 
   /** The RDD of which a plan only chooses columns. */
   @tailrec private def scanned(plan: SparkPlan): Option[RDD[_]] = plan match {
-    case scan: RDDScanExec                                          => Some(scan.rdd)
+    case scan: RDDScanExec                                           => Some(scan.rdd)
     case _: ProjectExec | _: WholeStageCodegenExec | _: InputAdapter => scanned(plan.children.head)
-    case _                                                          => None
+    case _                                                           => None
   }
 
   private def counted(leaf: LeafNode): Option[Long] = orUnknown(leaf match {

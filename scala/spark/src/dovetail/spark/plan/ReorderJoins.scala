@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{Exists, InSubquery}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.{AGGREGATE, EXISTS_SUBQUERY, IN_SUBQUERY, JOIN}
@@ -53,8 +54,10 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   }
 
   /** Streaming operators are numbered by their place in the plan, so a streaming plan keeps it. */
-  private def worthALook(plan: LogicalPlan): Boolean = plan.containsAnyPattern(JOIN) && !plan.isStreaming &&
-    (plan.containsAnyPattern(EXISTS_SUBQUERY, IN_SUBQUERY) || ReorderJoins.open(plan))
+  private def worthALook(plan: LogicalPlan): Boolean = !plan.isStreaming && (
+    if (plan.containsPattern(JOIN)) plan.containsAnyPattern(EXISTS_SUBQUERY, IN_SUBQUERY) || ReorderJoins.open(plan)
+    else ReorderJoins.hasSemiJoins(plan)
+  )
 
   private def reordered(plan: LogicalPlan): LogicalPlan = new SparkReordering(conf).needsAll(plan) match {
     case Some(why) => Trace.record(_ => GroupReport.leftAlone(Vector.empty, why)); plan
@@ -126,4 +129,8 @@ object ReorderJoins {
       DovetailConf.EarlyGroupingAlways.get(plan.conf)
     case joins => joins.nonEmpty
   }
+
+  /** Without a join, two EXISTS or IN subqueries make a group of three relations. */
+  private def hasSemiJoins(plan: LogicalPlan): Boolean = plan.containsAnyPattern(EXISTS_SUBQUERY, IN_SUBQUERY) &&
+    plan.collect { case Filter(c, _) => c.collect { case e @ (_: Exists | _: InSubquery) => e } }.flatten.size > 1
 }

@@ -53,7 +53,7 @@ object QueryHints {
    * the operators between them what a DataFrame's hints have written.
    */
   private val texts: PartialFunction[LogicalPlan, Seq[String]] = {
-    case j: Join               => j.origin.sqlText.toSeq ++ j.condition.toSeq.flatMap(Conjuncts(_)).flatMap(_.origin.sqlText)
+    case j: Join => j.origin.sqlText.toSeq ++ j.condition.toSeq.flatMap(Conjuncts(_)).flatMap(_.origin.sqlText)
     case p @ (_: Filter | _: Project) => p.origin.sqlText.map(QueryText.hints).filter(_.nonEmpty).toSeq
   }
 }
