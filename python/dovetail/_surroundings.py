@@ -1,7 +1,7 @@
-"""What `dovetail doctor` finds in the configuration that a session here would start with, and in the statistics store.
+"""Checks of `dovetail doctor` for the configuration of a new session on this machine and for the statistics store.
 
-Read without starting anything: PYSPARK_SUBMIT_ARGS, and spark-defaults.conf beneath it. What a program sets on its
-session builder is not seen; `dovetail.enable` checks that itself.
+The checks start nothing. They read PYSPARK_SUBMIT_ARGS and spark-defaults.conf. They do not see what a program sets on
+its session builder; `dovetail.enable` checks that.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Conf = Mapping[str, str]
 
 
 def examine() -> list[Check]:
-    """All checks of this file."""
+    """Runs all checks of this file."""
     conf = _launch.configured()
     return [check(conf) for check in (_extension, _extension_jar, _conflicts, _settings, _store)]
 
