@@ -34,7 +34,7 @@ class ColumnStats:
         top_values: The most frequent of them with their counts, most frequent first; empty for private columns.
         sample_rows: Rows of the sample that contains the column; None if there is none.
         collected_at: When Dovetail collected it; None for other sources.
-        fresh: Whether the data is still what was read then.
+        fresh: Whether the data has not changed since.
         unread_files: Number of files that were added or changed since.
         distinct_error: Relative standard error of `distinct_count`: 0 if it was counted, None if unknown.
         top_counts: What the counts in `top_values` are: "exact", "at least" or "about".
@@ -69,7 +69,7 @@ class GroupStats:
         columns: The columns.
         distinct_count: Number of distinct combinations without a NULL; an estimate.
         collected_at: When Dovetail collected it.
-        fresh: Whether the data is still what was read then.
+        fresh: Whether the data has not changed since.
     """
 
     columns: tuple[str, ...]
@@ -109,7 +109,7 @@ class TableStats(Shown):
         sample_rows: Rows of the sample that Dovetail drew; None if there is none.
         collected_at: When Dovetail collected the statistics, for several tables the oldest time; None for other
             sources.
-        fresh: Whether the data is still what was read then; None for other sources.
+        fresh: Whether the data has not changed since; None for other sources.
         unread_files: Number of files that were added or changed since.
     """
 
