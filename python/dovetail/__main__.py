@@ -1,4 +1,4 @@
-"""Entry point of `dovetail` and `python -m dovetail`: Ctrl-C ends it with one line, also while it is being imported."""
+"""Entry point of `dovetail` and `python -m dovetail`. Ctrl-C ends it with one line, even during the import."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""mode="dovetail" of `analyze`: one pass over the data, whose results Dovetail keeps per file.
+"""mode="dovetail" of `analyze`: one pass over the data. Dovetail stores the results per file.
 
     DOVETAIL ANALYZE TABLE t [PARTITION (p = 1)] [COLUMNS (a, b)] [GROUPS ((a, b))]
     DOVETAIL ANALYZE PATH parquet.`/data` ...
 
-One statement per table, or per partition specification. The session keeps what it read of files that have not changed.
+There is one statement per table or partition specification. Statistics of unchanged files are kept and not read again.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def analyze_statement(
     columns: Sequence[str] | None = None,
     groups: Sequence[Sequence[str]] = (),
 ) -> str:
-    """`DOVETAIL ANALYZE` of one table or path, whose name and partition clause are SQL already."""
+    """The statement `DOVETAIL ANALYZE` for one table or path; its name and partition clause are given as SQL."""
     words = [f"DOVETAIL ANALYZE {kind} {quoted}", partition]
     if columns is not None:
         words.append(f"COLUMNS ({names(columns)})")

@@ -1,4 +1,4 @@
-"""What both modes of `analyze` share: the request, the statements made of it, and what a mode has to answer.
+"""Shared by both modes of `analyze`: the request, the statements made from it, and the interface of a mode.
 
 analysis.py is the pipeline. _analyze_dovetail.py and _analyze_spark.py are the two modes.
 """
@@ -33,13 +33,13 @@ Groups = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class Request:
-    """What `analyze` was asked for, in one form.
+    """The arguments of `analyze` in one form.
 
     Attributes:
-        columns: "all", names, or None where nothing was said.
-        partitions: Partition specifications, "all", or None where nothing was said.
-        histogram: Whether to build histograms; None where nothing was said.
-        noscan: Only the size in bytes, from the file system, without reading.
+        columns: "all", names, or None if not given.
+        partitions: Partition specifications, "all", or None if not given.
+        histogram: Whether to build histograms; None if not given.
+        noscan: Whether to store only the size in bytes from the file system, without reading the data.
         groups: Groups of columns whose distinct combinations are counted.
     """
 
@@ -53,7 +53,7 @@ class Request:
     def of(
         cls, columns: Columns, partitions: Partitions, histogram: bool | None, noscan: bool, groups: Groups = ()
     ) -> Request:
-        """The request of a call's arguments.
+        """The request made from a call's arguments.
 
         Raises:
             NotAnalyzableError: An argument is not of the kind that is allowed.
@@ -63,7 +63,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement, what to call it in the progress, and the partition that it names."""
+    """One statement, its label in the progress, and the partition that it names."""
 
     sql: str
     label: str
@@ -75,19 +75,19 @@ class Mode(ABC):
 
     @abstractmethod
     def check(self, request: Request) -> None:
-        """Raises NotAnalyzableError for arguments that this mode does not have, or that do not go together."""
+        """Raises NotAnalyzableError if this mode does not accept an argument or a combination of arguments."""
 
     @abstractmethod
     def refuse(self, target: Table | Database, request: Request) -> None:
-        """Raises NotAnalyzableError for a target of which this mode cannot collect what is asked for."""
+        """Raises NotAnalyzableError if this mode cannot collect the requested statistics of a target."""
 
     def settings(self, spark: SparkSession, request: Request) -> dict[str, str]:
-        """Configuration of the session that holds for the call."""
+        """Session settings that apply during the call."""
         return {}
 
     @abstractmethod
     def statements(self, table: Table, request: Request) -> tuple[Statement, ...]:
-        """What to run for a table, in order.
+        """The statements to run for a table, in order.
 
         Raises:
             ColumnNotFoundError: A column does not exist, or cannot be analyzed.
@@ -96,19 +96,19 @@ class Mode(ABC):
 
     @abstractmethod
     def failure(self, spark: SparkSession, table: Table, statement: Statement, error: Exception) -> AnalyzeError:
-        """What an error of Spark's in a statement means."""
+        """The error to raise for an error of Spark in a statement."""
 
     @abstractmethod
     def notes(self, spark: SparkSession, table: Table, request: Request, answers: Sequence[Row]) -> list[str]:
-        """What was less than asked for, by the table's facts and the rows that the statements returned."""
+        """Notes on what was not collected, from the table's properties and the rows that the statements returned."""
 
     def known(self, spark: SparkSession, table: Table, request: Request) -> TableStats:
-        """What is known of the table afterwards."""
+        """The statistics of the table after the call."""
         return replace(stats(spark, table.quoted), table=table.name)
 
 
 def histograms_are_off(spark: SparkSession) -> bool:
-    """Whether the session's setting says that histograms are not to be used, and so not built."""
+    """Whether the session's setting turns histograms off, so that none are built."""
     return (_sql.setting(spark, TOGGLE_KEY) or "").strip().lower() == "false"
 
 

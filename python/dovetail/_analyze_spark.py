@@ -5,8 +5,8 @@
     ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS a, b
     ANALYZE TABLE t COMPUTE STATISTICS FOR ALL COLUMNS
 
-Spark parses PARTITION together with FOR COLUMNS, but ignores the partition and reads the whole table: that combination
-is refused.
+Spark parses PARTITION together with FOR COLUMNS, but ignores the partition and reads the whole table. Therefore, this
+combination is refused.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class SparkAnalyze(Mode):
 
 
 def partition_sizes(spark: SparkSession, table: Table, clauses: Sequence[str]) -> tuple[PartitionStats, ...]:
-    """Stored sizes of the partitions that the PARTITION clauses mean, at most `PARTITIONS_SHOWN` of them."""
+    """Stored sizes of the partitions that the PARTITION clauses select, at most `PARTITIONS_SHOWN` of them."""
     found = dict.fromkeys(name for clause in clauses for name in _partitions_of(spark, table, clause))
     return tuple(_size(spark, table, name) for name in list(found)[:PARTITIONS_SHOWN])
 

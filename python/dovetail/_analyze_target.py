@@ -1,4 +1,4 @@
-"""What the target of `analyze` is: a table, a path, a DataFrame, or a database with tables; else what is near it."""
+"""Resolves the target of `analyze`: a table, a path, a DataFrame or a database. Errors name similar targets."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND",
 
 @dataclass(frozen=True)
 class Table:
-    """One thing to analyze that has columns.
+    """A target with columns: a table, a view, a path or a DataFrame.
 
     Attributes:
-        parts: Its name for SQL, part by part; of a path its format and the path.
-        columns: Type by column name, partition columns included, in order. None are listed of a path or a DataFrame:
-            the session checks their names when it runs the statement.
+        parts: The parts of its SQL name; for a path, its format and the path.
+        columns: Type by column name, including partition columns, in order. Empty for a path or a DataFrame, whose
+            column names the session checks when it runs the statement.
         partition_columns: Names of the columns it is partitioned by, in order.
-        case_sensitive: Whether the session tells A from a.
+        case_sensitive: Whether the session distinguishes A and a.
         quotes: How the session's parser reads string literals.
-        kind: What it is: a table or view, files by their path, or a DataFrame.
-        label: What people call it, where that is not its parts.
+        kind: Whether it is a table or view, files that are given by path, or a DataFrame.
+        label: Its name in messages, if that differs from its parts.
     """
 
     parts: tuple[str, ...]
@@ -70,7 +70,7 @@ class Table:
         """The column's name as the table has it.
 
         Raises:
-            ColumnNotFoundError: No such column; the message lists those there are.
+            ColumnNotFoundError: The table has no such column; the message lists its columns.
         """
         if self.kind != "table":
             return name
@@ -86,7 +86,7 @@ class Table:
         """The columns it is partitioned by.
 
         Raises:
-            PartitionNotFoundError: There are none.
+            PartitionNotFoundError: The table is not partitioned.
         """
         if not self.partition_columns:
             raise PartitionNotFoundError(
@@ -95,7 +95,7 @@ class Table:
         return self.partition_columns
 
     def partition(self, spec: Mapping[str, PartitionValue]) -> dict[str, PartitionValue]:
-        """The values of a partition specification by the names that the table has for its partition columns.
+        """The values of a partition specification, by the table's own names of its partition columns.
 
         Raises:
             PartitionNotFoundError: The table is not partitioned by one of its names.
@@ -115,7 +115,7 @@ class Table:
         return values
 
     def _match(self, name: str, names: tuple[str, ...]) -> str | None:
-        """The one of `names` that `name` means in this session, None where none is meant."""
+        """The entry of `names` that `name` refers to in this session; None if there is none."""
         if name in names:
             return name
         if self.case_sensitive:
@@ -132,8 +132,8 @@ class Database:
     """A database that Spark knows.
 
     Attributes:
-        parts: Its name, part by part.
-        tables: Names of its tables, views left out, sorted.
+        parts: The parts of its name.
+        tables: Names of its tables without views, sorted.
     """
 
     parts: tuple[str, ...]
@@ -147,13 +147,13 @@ class Database:
 
 @contextmanager
 def resolved(spark: SparkSession, target: str | DataFrame) -> Iterator[Table | Database]:
-    """What a target is, for the body of a `with`, at whose end the view of a DataFrame goes away.
+    """Resolves a target for the body of a `with`; the view of a DataFrame is dropped at its end.
 
-    A name is the table or view of this name, else the database of this name; `db.*` is always the database.
+    A name means the table or view of this name, or else the database of this name; `db.*` always means the database.
 
     Raises:
-        TargetNotFoundError: There is nothing of this name; the message names near matches.
-        NotAnalyzableError: The target is of no kind that can be analyzed.
+        TargetNotFoundError: Nothing has this name; the message lists similar names.
+        NotAnalyzableError: A target of this kind cannot be analyzed.
     """
     if isinstance(target, str):
         yield _named(spark, target)

@@ -1,11 +1,11 @@
-"""`attach`: Dovetail in a classic session that runs already, such as a notebook's whose platform has started it.
+"""`attach`: adds Dovetail to a running classic session, for example one that a notebook platform has started.
 
-Spark reads `spark.jars` and `spark.sql.extensions` once, when a session starts. Yet a session keeps the object into
-which extensions put their parts, and asks it for rules and strategies again whenever it plans a query: what is put in
-later is found too. So do the table functions, once they are registered by hand. Only the parser was made at the start:
-statements of Dovetail's own need a session that starts later, and every copy of this one is such a session.
+Spark reads `spark.jars` and `spark.sql.extensions` once, when a session starts. But a session keeps the object in which
+extensions register their rules and strategies, and reads it whenever it plans a query, so rules that are added later
+apply. Table functions work after they are registered by hand. The parser is created at the start, so Dovetail's
+statements need a session that starts later; a copy of the running session is one.
 
-There is no SQL for this: _py4j.py does it.
+There is no SQL for this; _py4j.py does it.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ NEW_SESSION = (
 
 @dataclass(frozen=True)
 class Attached:
-    """What `attach` brought to a running session. `print` says it.
+    """The result of `attach`. `print` shows which features the running session has.
 
     Attributes:
         status: Dovetail's version and state in the session.
-        here: What the session that was running has now.
-        needs_new_session: What it has not: these parts work in `session`.
-        session: A copy of the session with all of Dovetail: same context, catalog and cached tables; temporary views,
-            settings and registered functions as they are now.
+        here: Features that work in the running session.
+        needs_new_session: Features that work only in `session`.
+        session: A copy of the running session with all features of Dovetail. It has the same context, catalog and
+            cached tables, and the current temporary views, settings and registered functions.
     """
 
     status: Status
@@ -64,20 +64,20 @@ class Attached:
 
 
 def attach(spark: SparkSession, jar: str | Path | None = None, **config: Any) -> Attached:
-    """Brings Dovetail to a classic session that runs already.
+    """Adds Dovetail to a classic session that is already running.
 
-    Prefer `enable` where you start the session yourself. Here a platform has started it: what can be added to it is
-    added, and what needs a new session is said; `.session` is one, a copy of this one. What is attached ends with the
-    session: the next one that the platform starts knows nothing of it.
+    Prefer `enable` if you start the session yourself. `attach` is for sessions that a platform has started. It adds
+    what the running session accepts, and reports which features need a new session; `.session` is such a session, a
+    copy of the running one. Call `attach` again whenever the platform starts a session.
 
     Args:
         spark: A classic session, with Dovetail or without.
-        jar: The jar; by default the one bundled for the session's Spark. Not used where the JVM has one already.
+        jar: The jar; default: the bundled jar for the session's Spark. Ignored if the JVM has loaded one already.
         **config: Settings by their `dovetail.Config` names, e.g. `card_weight=0.5`.
 
     Raises:
-        RemoteServerError: A Spark Connect session: its server has to be started with Dovetail.
-        SessionRunningError: The session is stopped, or its JVM takes no more jars.
+        RemoteServerError: This is a Spark Connect session, whose server must be started with Dovetail.
+        SessionRunningError: The session is stopped, or its JVM accepts no more jars.
         UnsupportedSparkError: There is no jar for this Spark, or the jar is for another line.
         JarMissingError: The jar is missing.
         ConfigError: A setting's name or value is wrong.
@@ -117,7 +117,7 @@ def _check(spark: object) -> None:
 
 
 def _jar(spark: SparkSession, jar: str | Path | None) -> str:
-    """The jar to add: the one that was named, if it is a file and its name is of the session's Spark line."""
+    """The jar to add: the given one, if it is a file and its name fits the session's Spark line."""
     if jar is None:
         return jar_path(spark.version)
     if not Path(jar).is_file():

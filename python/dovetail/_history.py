@@ -1,4 +1,4 @@
-"""`dovetail.history`: what past queries have told about the rows of their sub-plans."""
+"""`dovetail.history`: row counts of sub-plans from past queries."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SubplanHistory:
-    """What the history knows of one sub-plan of a group of joins.
+    """One entry of the history: a sub-plan (an input or a join) of a group of joins.
 
     Attributes:
-        kind: "counted" if its rows were counted in a run with the same constants over the same data; "corrected" if
-            estimates of groups that differ in constants alone are multiplied by a factor.
+        kind: "counted" for the row count of a run with the same constants over the same data; "corrected" for a factor
+            that corrects the estimates of groups that differ only in constants.
         query_group: Key of the group of joins: a hash of its canonical form.
         relations: Tables that the sub-plan reads.
         rows: Rows that were counted; None if it is "corrected".
-        estimated_rows: Rows that the statistics alone give; None if it is "corrected".
-        factor: What estimates are multiplied by; None if it is "counted".
+        estimated_rows: The estimate from statistics alone; None if it is "corrected".
+        factor: The factor that corrects estimates; None if it is "counted".
         lower_factor: Lower bound of the factor; None if it is "counted".
         upper_factor: Upper bound of the factor; None if it is "counted".
         runs: Number of runs of the group.
@@ -63,7 +63,7 @@ class SubplanHistory:
 
 
 def history(spark: SparkSession) -> Listing[SubplanHistory]:
-    """The history of queries, newest first: rows of sub-plans that queries have counted.
+    """The history of queries, newest first: row counts of the sub-plans of queries that ran.
 
     `DOVETAIL FORGET HISTORY` removes it, `DOVETAIL SAVE HISTORY` and `DOVETAIL LOAD HISTORY` copy it.
 
@@ -71,7 +71,7 @@ def history(spark: SparkSession) -> Listing[SubplanHistory]:
         spark: A session with Dovetail, classic or Connect.
 
     Returns:
-        A tuple with one entry per sub-plan of each group of joins, which shows itself as a table.
+        A tuple with one entry per sub-plan of each group of joins; a prompt and a notebook show it as a table.
     """
     found = _sql.function_rows(spark, "dovetail_history")
     return Listing(SubplanHistory(**{**row, "relations": tuple(row["relations"])}) for row in found)

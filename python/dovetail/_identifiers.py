@@ -1,4 +1,4 @@
-"""Names and values as SQL text: splitting what users write, quoting what Spark reads."""
+"""Names and values as SQL text: parses names that users write, and quotes names and values for Spark."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ PartitionValue = str | int | float | bool | Decimal | datetime.date | datetime.d
 
 
 def parse_name(name: str) -> tuple[str, ...]:
-    """Parts of a table name as SQL has them: dots separate, backticks protect, a doubled backtick stands for one.
+    """Splits a table name at its dots; backticks quote a part, and a doubled backtick stands for one.
 
-    Parts without backticks may hold what SQL would demand backticks for, except dots: users copy names from elsewhere.
+    Parts without backticks may contain any characters except dots, because users copy names from other places.
 
     >>> parse_name("spark_catalog.db.`a.b`"), parse_name("my-table")
     (('spark_catalog', 'db', 'a.b'), ('my-table',))
 
     Raises:
-        StatementError: An empty part, an open backtick, or no text.
+        StatementError: The name is not text, or has an empty part or an open backtick.
     """
     if not isinstance(name, str):
         raise StatementError(f"the name of a table is expected, got {type(name).__name__}.")
@@ -56,7 +56,7 @@ def check_columns(names: str) -> None:
     >>> check_columns("email, hr.people.`date of birth`")
 
     Raises:
-        StatementError: A name that is none: an empty part, an open backtick.
+        StatementError: A name has an empty part or an open backtick.
     """
     rest = _LISTED.sub("", names)
     entries = [entry for entry in _LISTED.findall(names) if entry.strip()]
@@ -97,7 +97,7 @@ class Quotes(Enum):
 
 
 def string_literal(text: str, style: Quotes = Quotes.BACKSLASH) -> str:
-    r"""A string as a SQL literal, in the style of the parser that is to read it.
+    r"""A string as a SQL literal, in the style of the parser that will read it.
 
     >>> for style in Quotes:
     ...     print(string_literal("O'Neil", style))

@@ -1,9 +1,9 @@
-"""What the driver's JVM will be started with, from everything that decides it outside the session builder.
+"""Finds the settings outside of the session builder with which pyspark will start the driver's JVM.
 
 pyspark starts the JVM as `spark-submit <builder's options as --conf> $PYSPARK_SUBMIT_ARGS`, and spark-submit adds
-conf/spark-defaults.conf beneath. What comes later wins, `--jars` wins over `--conf spark.jars`, and nothing is ever
-merged: so whoever wants to append has to read all of it. This module reads, and rewrites PYSPARK_SUBMIT_ARGS where a
-value in it would hide ours.
+conf/spark-defaults.conf beneath. Later values replace earlier ones, and `--jars` replaces `--conf spark.jars`; values
+are never merged. To append a value, one must read all of these places. This module reads them, and rewrites
+PYSPARK_SUBMIT_ARGS if a value there would hide Dovetail's.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OPTION_OF_KEY = {"spark.jars": "--jars", "spark.master": "--master", "spark.rem
 
 
 def split_list(value: str | None) -> list[str]:
-    """Entries of a comma separated configuration value, without blanks and empty entries.
+    """Entries of a comma-separated configuration value, without blanks and empty entries.
 
     >>> split_list(" a.jar, ,b.jar"), split_list(None)
     (['a.jar', 'b.jar'], [])
@@ -33,7 +33,7 @@ def split_list(value: str | None) -> list[str]:
 
 
 def append(value: str | None, entry: str) -> str:
-    """The comma separated value with `entry` at its end, unchanged where it is in it already.
+    """The comma-separated value with `entry` appended, or unchanged if it contains the entry.
 
     >>> append("io.delta.sql.DeltaSparkSessionExtension", "dovetail.DovetailExtensions")
     'io.delta.sql.DeltaSparkSessionExtension,dovetail.DovetailExtensions'
@@ -45,14 +45,14 @@ def append(value: str | None, entry: str) -> str:
 
 
 def submit_args_value(key: str, environ: Mapping[str, str] = os.environ) -> str | None:
-    """The value that PYSPARK_SUBMIT_ARGS gives a configuration key, None where it gives none."""
+    """The value of a configuration key in PYSPARK_SUBMIT_ARGS; None if it is not set there."""
     words = shlex.split(environ.get(SUBMIT_ARGS, ""))
     values = {option: value for _, option, value in _settings(words, key)}
     return values.get("option", values.get("conf"))
 
 
 def replace_in_submit_args(key: str, value: str) -> None:
-    """Gives `key` another value in this process's PYSPARK_SUBMIT_ARGS, at every place where it is set there."""
+    """Replaces every value of `key` in this process's PYSPARK_SUBMIT_ARGS."""
     words = shlex.split(os.environ.get(SUBMIT_ARGS, ""))
     for index, option, _ in list(_settings(words, key)):
         joined = words[index].startswith("--") and "=" in words[index]
@@ -81,12 +81,12 @@ def _settings(words: list[str], key: str) -> Iterator[tuple[int, str, str]]:
 
 
 def defaults_value(key: str, environ: Mapping[str, str] = os.environ) -> str | None:
-    """The value of a key in the properties file that spark-submit will read, None where it has none."""
+    """The value of a key in the properties file that spark-submit will read; None if it is not set there."""
     return _defaults(environ).get(key)
 
 
 def configured(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """All that PYSPARK_SUBMIT_ARGS and the properties file beneath it give a session."""
+    """All settings of a session from PYSPARK_SUBMIT_ARGS and the properties file."""
     found = _defaults(environ)
     words = shlex.split(environ.get(SUBMIT_ARGS, ""))
     named = [word.removeprefix("--conf=").partition("=")[0].strip() for word in words]
@@ -116,7 +116,7 @@ def _defaults_file(environ: Mapping[str, str]) -> Path | None:
 
 
 def spark_home(environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The Spark installation whose JVM pyspark will start: SPARK_HOME, else the pyspark package itself."""
+    """The Spark installation that pyspark will start: SPARK_HOME, or else the pyspark package itself."""
     if environ.get("SPARK_HOME"):
         return Path(environ["SPARK_HOME"])
     pyspark = sys.modules.get("pyspark")

@@ -1,13 +1,13 @@
-"""The one door to py4j, the bridge from a classic session of pyspark to its JVM: for what SQL and settings cannot do.
+"""The only module that uses py4j, the bridge from a classic session to its JVM, for what SQL and settings cannot do.
 
-* Launch: whether a context runs, by which command its JVM was started, and what spark-submit was given. `enable` asks
-  this before there is a session that could run SQL.
+* Launch: whether a context runs, which command started its JVM, and the settings of spark-submit. `enable` needs this
+  before a session exists that could run SQL.
 * Jobs: tags by which jobs are cancelled, and how many of their tasks are done. A session runs one statement per thread,
-  so that it cannot be asked by SQL about the statement that it runs.
-* Interrupt: the JVM that was being started, which would outlive its Python.
-* `attach`: a jar on the class path, extension points of a session, its parser, a copy of it. All of these are objects.
+  so SQL cannot ask it about the running statement.
+* Interrupt: the JVM that was being started, which would outlive its Python process.
+* `attach`: a jar on the class path, extension points of a session, its parser, and a copy of it.
 
-A Spark Connect session has none of it. Callers ask `_sql.is_connect` first; there `_watch` uses Connect's own calls.
+A Spark Connect session has no JVM here. Callers ask `_sql.is_connect` first; there `_watch` uses Connect's own calls.
 Metrics of a query need no py4j: DOVETAIL PROFILE and dovetail_explain return them as rows.
 """
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 def context_runs() -> bool:
-    """Whether this process has a context that is not stopped."""
+    """Whether this process has a running Spark context."""
     from pyspark import SparkContext
 
     return getattr(SparkContext, "_active_spark_context", None) is not None
 
 
 def jvm_command() -> Sequence[str] | None:
-    """The command line by which this process started its JVM, None where it did not start one (yet)."""
+    """The command line with which this process started its JVM; None if it has not started one."""
     try:
         from pyspark import SparkContext
     except ImportError:
@@ -45,9 +45,9 @@ def jvm_command() -> Sequence[str] | None:
 
 
 def kill_launched(interrupt: KeyboardInterrupt) -> None:
-    """Ends the JVM that pyspark was starting when it was interrupted, which would stay for ever.
+    """Ends the JVM that pyspark was starting when it was interrupted; it would run forever otherwise.
 
-    Such a JVM does not yet watch whether its Python is there, and only the interrupted call knows its process.
+    Such a JVM does not check yet whether its Python process is alive, and only the interrupted call knows the process.
     """
     for frame, _ in traceback.walk_tb(interrupt.__traceback__):
         process = frame.f_locals.get("proc")
@@ -56,7 +56,7 @@ def kill_launched(interrupt: KeyboardInterrupt) -> None:
 
 
 def submitted_conf() -> SparkConf:
-    """What spark-submit was given: once the process is connected to its JVM, a new SparkConf holds it."""
+    """The settings of spark-submit; after the process has connected to its JVM, a new SparkConf contains them."""
     try:
         from pyspark import SparkConf, SparkContext
     except ImportError as missing:
@@ -66,7 +66,7 @@ def submitted_conf() -> SparkConf:
 
 
 def tag_jobs(spark: SparkSession, tag: str) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Tags the jobs that this thread starts from now on; returns what cancels them, and what ends the tagging.
+    """Tags the jobs that this thread starts from now on; returns functions to cancel them and to end the tagging.
 
     These are the context's tags. The session's belong to the calling thread of the JVM, and after Ctrl-C that is
     another one.
@@ -80,7 +80,7 @@ def tag_jobs(spark: SparkSession, tag: str) -> tuple[Callable[[], None], Callabl
 
 
 def stages(spark: SparkSession, tag: str) -> Iterator[tuple[int, int]]:
-    """Tasks, and those that are done, of every stage of the tag's jobs."""
+    """Number of tasks and of finished tasks, for every stage of the tag's jobs."""
     tracker: Any = spark.sparkContext._jsc.sc().statusTracker()
     for job in tracker.getJobIdsForTag(tag):
         info = tracker.getJobInfo(job)
@@ -96,12 +96,12 @@ def is_stopped(spark: SparkSession) -> bool:
 
 
 def copy_of(spark: SparkSession) -> SparkSession:
-    """A session that starts now: same context, catalog and cached tables; views, settings and functions as they are."""
+    """A new session with the same context, catalog and cached tables, and the current views, settings and functions."""
     return type(spark)(spark.sparkContext, _classic(spark).cloneSession())
 
 
 def parses(spark: SparkSession, statement: str) -> bool:
-    """Whether the session's parser knows a statement, which is not run."""
+    """Whether the session's parser accepts a statement; the statement is not run."""
     try:
         _classic(spark).sessionState().sqlParser().parsePlan(statement)
     except Exception as error:
@@ -132,7 +132,7 @@ def load(spark: SparkSession, jar: str, name: str) -> None:
 
 
 def extend(spark: SparkSession) -> None:
-    """Puts Dovetail's rules and table functions into a running session. Its parser was made at its start, and stays."""
+    """Adds Dovetail's rules and table functions to a running session. Its parser does not change."""
     jvm: Any = spark._jvm
     session = _classic(spark)
     extensions = session.extensions()

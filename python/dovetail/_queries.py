@@ -1,4 +1,4 @@
-"""`dovetail.queries`: what Dovetail did with the last queries of a session, and what came of it."""
+"""`dovetail.queries`: what Dovetail did with the last queries of a session, and how they ran."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LoggedQuery:
-    """A query that Dovetail looked at; None is unknown.
+    """A query that Dovetail planned; None means unknown.
 
     Attributes:
         id: Its number: `dovetail.explain(id, spark)` explains it.
@@ -78,7 +78,8 @@ def queries(spark: SparkSession) -> Listing[LoggedQuery]:
         spark: A session with Dovetail, classic or Connect.
 
     Returns:
-        A tuple with one entry per query, which shows itself as a table. A run appears shortly after it ended.
+        A tuple with one entry per query; a prompt and a notebook show it as a table. A run appears shortly after it has
+        ended.
 
     Raises:
         NotEnabledError: The session does not have Dovetail.

@@ -1,4 +1,4 @@
-"""A query as SQL text, whichever way the user has it: text cannot carry a DataFrame, but a temporary view can."""
+"""Turns a query (SQL text or a DataFrame) into SQL text; a DataFrame becomes a temporary view."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _QUERY = re.compile(rf"{_COMMENTS}(\(|(select|with|values|from|table)\b(?!\s*(?:
 
 
 def is_query(text: str) -> bool:
-    r"""Whether a text is a query, where the name of a table may stand as well.
+    r"""Whether a text is a query and not the name of a table.
 
     >>> is_query("SELECT 1"), is_query("-- of today\nSELECT*FROM t"), is_query("TABLE t")
     (True, True, True)
@@ -42,8 +42,8 @@ def query_text(query: DataFrame | str, spark: SparkSession | None, call: str) ->
 
     Args:
         query: A DataFrame, or the text of a query.
-        spark: The session for a text; the active one where there is none.
-        call: What the user called, for errors.
+        spark: The session for a text; default: the active session.
+        call: Name of the calling function, for error messages.
 
     Raises:
         StatementError: Neither a DataFrame nor text, or text without a session.
@@ -60,7 +60,7 @@ def query_text(query: DataFrame | str, spark: SparkSession | None, call: str) ->
 
 @contextmanager
 def temporary_view(frame: DataFrame, call: str) -> Iterator[str]:
-    """A view of a DataFrame for the body of a `with`: the name by which SQL can speak of it."""
+    """Creates a temporary view of a DataFrame for the body of a `with`, and yields its name."""
     view = _new_name(call)
     frame.createOrReplaceTempView(view)
     try:
@@ -71,7 +71,7 @@ def temporary_view(frame: DataFrame, call: str) -> Iterator[str]:
 
 @contextmanager
 def view_of_text(spark: SparkSession, query: str, call: str) -> Iterator[str]:
-    """A view of a query's text, for the body of a `with`; what is no query is refused by Spark's parser."""
+    """Creates a temporary view of a query's text for the body of a `with`; Spark's parser rejects any other text."""
     view = _new_name(call)
     _sql.rows(spark, f"CREATE TEMPORARY VIEW {view} AS {query}")
     try:

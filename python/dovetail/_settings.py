@@ -1,4 +1,4 @@
-"""What `Config` is made of: one `Setting` per key, and the base class that checks, writes and reads them.
+"""The base of `Config`: one `Setting` per key, and the class that checks, writes and reads settings.
 
 config.py, generated from the registry inside the jar, adds the fields. A wrong value raises here, before Spark sees it;
 Spark itself would only log a warning and use the default.

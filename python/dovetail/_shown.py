@@ -1,4 +1,4 @@
-"""Values that show themselves: as text where they are printed or typed at a prompt, as HTML in a notebook's cell."""
+"""Base classes of results that are displayed as text at a prompt and by `print`, and as HTML in a notebook."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dovetail.report import tables
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts; None is unknown.
+    """A table of texts; None means unknown.
 
     Attributes:
         header: Column titles.
@@ -26,7 +26,7 @@ class Table:
 
 
 class Shown:
-    """What has blocks of lines and tables has all three forms: `str`, `repr` and a notebook's HTML."""
+    """Derives `str`, `repr` and a notebook's HTML from blocks of lines and tables."""
 
     __slots__ = ()
 
@@ -62,7 +62,7 @@ E = TypeVar("E", bound=Entry)
 
 
 class Listing(Shown, tuple[E, ...]):
-    """A tuple that shows itself as a table, a row per entry."""
+    """A tuple that is displayed as a table with one row per entry."""
 
     __slots__ = ()
 

@@ -1,11 +1,11 @@
-"""Errors that come from Spark's JVM: what they are called, what they say, and which of them are Dovetail's own.
+"""Errors from Spark's JVM: their condition, their message, and whether Dovetail raised them.
 
-An error has a condition (`TABLE_OR_VIEW_NOT_FOUND`), an SQLSTATE and message parameters. Conditions of Dovetail's own
-begin with DOVETAIL_; `own_error` makes of these the errors that the Python package raises. All else stays Spark's.
+An error has a condition (`TABLE_OR_VIEW_NOT_FOUND`), an SQLSTATE and message parameters. Conditions of Dovetail begin
+with DOVETAIL_; `own_error` converts these errors to errors of the Python package. All other errors remain Spark's.
 
-The text of a message is read only where an error carries no condition: pyspark drops it from exceptions of classes that
-it does not know, the Connect client of 3.5 does not send it, and a failed job in a classic session is py4j's error.
-pyspark is imported inside the functions, so that `import dovetail` works without it.
+The text of a message is read only if an error has no condition: pyspark drops it from exceptions of classes that it
+does not know, the Connect client of 3.5 does not send it, and a failed job in a classic session raises an error of
+py4j. pyspark is imported inside the functions, so that `import dovetail` works without it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def is_spark_error(error: BaseException) -> bool:
 
 
 def condition(error: BaseException) -> str:
-    """Spark's name of an error, e.g. TABLE_OR_VIEW_NOT_FOUND; empty where it has none."""
+    """The condition of an error, e.g. TABLE_OR_VIEW_NOT_FOUND; empty if it has none."""
     # 4.x: getCondition (getErrorClass is deprecated there); 3.5: getErrorClass.
     named = _asked(error, "getCondition" if hasattr(error, "getCondition") else "getErrorClass")
     if named:
@@ -67,7 +67,7 @@ def condition(error: BaseException) -> str:
 
 
 def own_error(error: BaseException) -> DovetailError | None:
-    r"""The error of the Python package that an error of the JVM stands for; None where it is not one of Dovetail's.
+    r"""The error of the Python package for an error of the JVM; None if Dovetail did not raise it.
 
     >>> from dovetail import _spark_errors
     >>> _spark_errors._own("DOVETAIL_PIN_NOT_FOUND", "[DOVETAIL_PIN_NOT_FOUND] no pin 'a'. SQLSTATE: 42704", None, {})
@@ -87,7 +87,7 @@ def own_error(error: BaseException) -> DovetailError | None:
 
 
 def reason(error: BaseException) -> str:
-    r"""What an error of Spark says, in one line; of a failed job, what caused it.
+    r"""The message of a Spark error in one line; for a failed job, the message of its cause.
 
     >>> job = "An error occurred while calling o1.sql.\n: X: Job aborted\n\tat a.b\nCaused by: Y: no Parquet\n\tat c"
     >>> reason(Exception(job)), reason(Exception("[A] one\ntwo"))

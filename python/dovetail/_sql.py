@@ -1,7 +1,7 @@
 """SQL text and runtime configuration: the only module that calls `spark.sql` and `spark.conf`.
 
-Both work alike in classic sessions and in Spark Connect. What cannot be said in them is in _py4j.py.
-pyspark is imported inside the functions, so that `import dovetail` works without it.
+Both work in classic sessions and in Spark Connect. _py4j.py does what they cannot do. pyspark is imported inside the
+functions, so that `import dovetail` works without it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def rows(spark: SparkSession, statement: str) -> list[Row]:
     """Runs a statement and returns all its rows.
 
     Raises:
-        DovetailError: Dovetail's jar refused it. Errors of Spark's own pass through.
+        DovetailError: Dovetail's jar raised an error. Spark's own errors are not changed.
     """
     try:
         with _told_once():
@@ -82,7 +82,7 @@ def _told_once() -> Iterator[None]:
 
 
 def text_literal(spark: SparkSession, text: str) -> str:
-    """A string as the literal that this session's parser reads back as that string."""
+    """A string as a SQL literal for this session's parser."""
     return string_literal(text, quotes(spark))
 
 
@@ -96,7 +96,7 @@ def function_rows(spark: SparkSession, function: str, *arguments: str) -> list[d
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
-        StatementError: This is no session.
+        StatementError: The argument is not a session.
     """
     if not hasattr(spark, "sql"):
         raise StatementError(f"a Spark session is expected as the first argument, got {type(spark).__name__}.")
@@ -115,7 +115,7 @@ def statement_rows(spark: SparkSession, statement: str) -> list[Row]:
     """Runs one of Dovetail's own statements and returns its rows.
 
     Raises:
-        NotEnabledError: The session's parser does not know them.
+        NotEnabledError: The session's parser does not know Dovetail's statements.
     """
     try:
         return rows(spark, statement)
@@ -126,7 +126,7 @@ def statement_rows(spark: SparkSession, statement: str) -> list[Row]:
 
 
 def profile(spark: SparkSession, query: str) -> dict[str, Any]:
-    """Runs a query once on the server and returns what it did, as `DOVETAIL PROFILE` reports it.
+    """Runs a query once on the server and returns the report of `DOVETAIL PROFILE`.
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
@@ -146,23 +146,23 @@ def has_dovetail(spark: SparkSession) -> bool:
 
 
 def require_dovetail(spark: SparkSession) -> None:
-    """Raises NotEnabledError, with what to do, where the session does not have Dovetail."""
+    """Raises NotEnabledError, with instructions, if the session does not have Dovetail."""
     function_rows(spark, "dovetail_version")
 
 
 def setting(spark: SparkSession, key: str) -> str | None:
-    """A configuration value of the session as it was set, None where it was not."""
+    """A configuration value of the session as text; None if it is not set."""
     return spark.conf.get(key, None)
 
 
 def put(spark: SparkSession, key: str, value: str) -> None:
-    """Gives a configuration key of the session a value."""
+    """Sets a configuration key of the session."""
     spark.conf.set(key, value)
 
 
 @contextmanager
 def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    """Sets configuration values for the body of a `with`; however it ends, what was there before is put back."""
+    """Sets configuration values for the body of a `with`, and restores the earlier values afterwards in any case."""
     before = {key: setting(spark, key) for key in values}
     try:
         for key, value in values.items():
@@ -182,7 +182,7 @@ def is_connect(spark: SparkSession) -> bool:
 
 
 def running_session() -> SparkSession | None:
-    """The session that runs in this process, classic or Connect; None where none does. Starts nothing."""
+    """The running session of this process, classic or Connect; None if there is none. Starts nothing."""
     try:
         from pyspark.sql import SparkSession
     except ImportError:
@@ -195,10 +195,10 @@ def running_session() -> SparkSession | None:
 
 
 def session_or_active(spark: SparkSession | None) -> SparkSession:
-    """The session given, else the one that runs.
+    """The given session, or else the running one.
 
     Raises:
-        StatementError: Neither.
+        StatementError: There is neither.
     """
     session = spark if spark is not None else running_session()
     if session is None:

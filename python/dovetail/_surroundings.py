@@ -1,7 +1,7 @@
-"""What `dovetail doctor` finds in the configuration that a session here would start with, and in the statistics store.
+"""Checks of `dovetail doctor` for the configuration of a new session on this machine and for the statistics store.
 
-Read without starting anything: PYSPARK_SUBMIT_ARGS, and spark-defaults.conf beneath it. What a program sets on its
-session builder is not seen; `dovetail.enable` checks that itself.
+The checks start nothing. They read PYSPARK_SUBMIT_ARGS and spark-defaults.conf. They do not see what a program sets on
+its session builder; `dovetail.enable` checks that.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Conf = Mapping[str, str]
 
 
 def examine() -> list[Check]:
-    """All checks of this file."""
+    """Runs all checks of this file."""
     conf = _launch.configured()
     return [check(conf) for check in (_extension, _extension_jar, _conflicts, _settings, _store)]
 
@@ -61,7 +61,7 @@ def _extension(conf: Conf) -> Check:
 
 
 def _extension_jar(conf: Conf) -> Check:
-    """An extension class without its jar is skipped by Spark with one line in the log, and all runs as without it."""
+    """Checks the jars of extension classes. Spark skips a class without its jar, with one line in the log."""
     name = "extension jar"
     entries = [entry for key in SUBMITTED_JARS_KEYS for entry in _launch.split_list(conf.get(key))]
     names = [part.rsplit("/", 1)[-1] for entry in entries for part in entry.split(os.pathsep)]
@@ -85,7 +85,7 @@ def _extension_jar(conf: Conf) -> Check:
 
 
 def _conflicts(conf: Conf) -> Check:
-    """Settings of Spark that work against ours, or switch it off."""
+    """Spark settings that conflict with Dovetail or switch it off."""
     name = "spark settings"
     if all(_is_true(conf.get(key)) for key in SPARK_REORDERING):
         fix = f"set {SPARK_REORDERING[1]}=false: otherwise Spark orders the joins that Dovetail leaves alone"
@@ -97,7 +97,7 @@ def _conflicts(conf: Conf) -> Check:
 
 
 def _settings(conf: Conf) -> Check:
-    """Settings of our own."""
+    """Dovetail's own settings."""
     name = "dovetail settings"
     found = {key: value for key, value in conf.items() if key.startswith(PREFIX)}
     try:
@@ -110,7 +110,7 @@ def _settings(conf: Conf) -> Check:
 
 
 def _store(conf: Conf) -> Check:
-    """Statistics of `dovetail.analyze`: is there a place for them, and are there any?"""
+    """The statistics store: whether it is writable, and whether it has statistics."""
     name = "statistics"
     location = conf.get(STORE_KEY) or f"{conf.get(WAREHOUSE_KEY) or 'spark-warehouse'}/.dovetail/statistics"
     url = urlsplit(location)
@@ -130,7 +130,7 @@ def _store(conf: Conf) -> Check:
 
 
 def _unwritable(directory: Path) -> str:
-    """Why nothing can be written to a directory, or made where it is to be; empty where it can."""
+    """Why a directory is not writable or cannot be created; empty if it can."""
     there = next(parent for parent in (directory, *directory.parents) if parent.exists())
     if not there.is_dir():
         return f"{there} is a file"

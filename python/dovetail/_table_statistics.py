@@ -1,4 +1,4 @@
-"""What is known about tables, columns and databases, as typed values; `statistics` reads them."""
+"""Statistics of tables, columns and databases as typed values; `statistics` reads them."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ColumnStats:
-    """What is known about one column; None is unknown.
+    """Statistics of one column; None means unknown.
 
     Attributes:
         name: The column's name.
         data_type: Its Spark type, "int" or "decimal(7,2)".
-        distinct_count: Number of distinct values, NULL not counted; an estimate unless `distinct_error` is 0
-            (Spark's is within 5 %, as by default).
+        distinct_count: Number of distinct values without NULL; an estimate unless `distinct_error` is 0 (by default,
+            Spark's estimate is within 5 %).
         null_count: Number of NULLs.
-        min: Smallest value as text; Spark keeps none for strings.
+        min: Smallest value as text; Spark stores none for strings.
         max: Largest value as text.
         avg_length: Average size of a value in bytes.
         max_length: Size of the longest value in bytes.
-        histogram_bins: Number of bins of the equi-height histogram, None where there is no histogram.
+        histogram_bins: Number of bins of the equi-height histogram; None if there is no histogram.
         source: Where the numbers came from, e.g. "catalog".
         confidence: How far they can be trusted: "exact" if all of them are counted, "estimated" or "guessed".
-        frequent_values: Number of values that are known with their counts, None where Dovetail collected none.
+        frequent_values: Number of values whose counts are known; None if Dovetail collected none.
         top_values: The most frequent of them with their counts, most frequent first; empty for private columns.
-        sample_rows: Rows of the sample that the column is in, None where it is in none.
+        sample_rows: Rows of the sample that contains the column; None if there is none.
         collected_at: When Dovetail collected it; None for other sources.
-        fresh: Whether the data is still what was read then.
+        fresh: Whether the data has not changed since.
         unread_files: Number of files that were added or changed since.
         distinct_error: Relative standard error of `distinct_count`: 0 if it was counted, None if unknown.
         top_counts: What the counts in `top_values` are: "exact", "at least" or "about".
@@ -69,7 +69,7 @@ class GroupStats:
         columns: The columns.
         distinct_count: Number of distinct combinations without a NULL; an estimate.
         collected_at: When Dovetail collected it.
-        fresh: Whether the data is still what was read then.
+        fresh: Whether the data has not changed since.
     """
 
     columns: tuple[str, ...]
@@ -80,11 +80,11 @@ class GroupStats:
 
 @dataclass(frozen=True)
 class PartitionStats:
-    """Size of one partition as ANALYZE TABLE ... PARTITION stored it; None is unknown.
+    """Size of one partition as stored by ANALYZE TABLE ... PARTITION; None means unknown.
 
     Attributes:
-        partition: The partition as SHOW PARTITIONS has it, "year=2024/month=1".
-        rows: Number of rows, None after NOSCAN.
+        partition: The partition as SHOW PARTITIONS prints it, "year=2024/month=1".
+        rows: Number of rows; None after NOSCAN.
         size_bytes: Size of its files in bytes.
     """
 
@@ -95,7 +95,7 @@ class PartitionStats:
 
 @dataclass(frozen=True, repr=False)
 class TableStats(Shown):
-    """What is known about a table, view or path; None is unknown. `print` shows it as a table.
+    """Statistics of a table, view or path; None means unknown. `print` shows them as a table.
 
     Attributes:
         table: The name asked for.
@@ -104,11 +104,12 @@ class TableStats(Shown):
         source: Where the table's numbers came from, e.g. "catalog".
         confidence: How far they can be trusted.
         columns: One entry per column, in the table's order.
-        partitions: After `analyze(partitions=...)` the partitions analyzed (the first of them); else empty.
+        partitions: After `analyze(partitions=...)`, the first of the analyzed partitions; otherwise empty.
         groups: Groups of columns that were counted together.
-        sample_rows: Rows of the sample that Dovetail drew, None where there is none.
-        collected_at: When Dovetail collected it, of several tables the oldest; None for other sources.
-        fresh: Whether the data is still what was read then; None for other sources.
+        sample_rows: Rows of the sample that Dovetail drew; None if there is none.
+        collected_at: When Dovetail collected the statistics, for several tables the oldest time; None for other
+            sources.
+        fresh: Whether the data has not changed since; None for other sources.
         unread_files: Number of files that were added or changed since.
     """
 
@@ -126,7 +127,7 @@ class TableStats(Shown):
     unread_files: int | None = None
 
     def __getitem__(self, column: str) -> ColumnStats:
-        """Statistics of one column by name, case-insensitively where that is unambiguous.
+        """Statistics of one column by name; letter case does not matter if the name is unambiguous.
 
         Raises:
             KeyError: No such column.

@@ -1,4 +1,4 @@
-"""Plain-text tables for `print`, as wide as their longest cells; without rich, so that `__str__` works everywhere."""
+"""Plain-text tables for `print`, as wide as their longest cells. They do not need rich."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ WIDEST_CELL = 40
 
 
 def table_text(header: Sequence[str], rows: Sequence[Sequence[str | None]], right: Collection[int] = ()) -> str:
-    """Header, a rule, and the rows, columns two blanks apart; None is shown as "-".
+    """A header, a rule and the rows, with two blanks between columns; None is shown as "-".
 
     Args:
         header: Column titles.

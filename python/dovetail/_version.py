@@ -1,7 +1,7 @@
 """The package's version, which is also part of the name of every bundled jar.
 
-A source tree is asked first (its VERSION file is what the jars beside it were built from; the metadata of an editable
-install may be older), then the metadata of the installed distribution.
+In a source tree, the version is that of the VERSION file, from which the jars are built; the metadata of an editable
+install may be older. Otherwise, it is that of the installed distribution.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""A running statement: cancelled where it is interrupted, and asked how far it is while the caller waits.
+"""Runs a statement, cancels its jobs if it is interrupted, and reports its progress.
 
-The calling thread runs the statement under a job tag; a thread of ours asks Spark's status tracker about that tag. Over
-Spark Connect (from 4.0) the server tells by itself. What cannot be asked is not shown: watching never fails the work.
+The calling thread runs the statement under a job tag; another thread asks Spark's status tracker about that tag. Over
+Spark Connect (from 4.0), the server reports the progress. If the progress is not available, it is not shown; this never
+fails the statement.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ Tell = Callable[[float], None]
 
 @contextmanager
 def statement(spark: SparkSession, tell: Tell) -> Iterator[None]:
-    """The body of a `with` runs one statement: cancelled where it is interrupted, watched while it runs."""
+    """Cancels the statement that the body of a `with` runs if it is interrupted, and reports its progress."""
     with cancellable(spark) as tag, watched(spark, tag, tell):
         yield
 
 
 @contextmanager
 def cancellable(spark: SparkSession) -> Iterator[str]:
-    """Cancels the jobs that the body of a `with` started where it is interrupted (Ctrl-C), and no others.
+    """Cancels the jobs that the body of a `with` started, and no others, if it is interrupted (Ctrl-C).
 
     Yields the tag that its jobs have.
     """
@@ -113,7 +114,7 @@ def _told_by_the_server(spark: Any, tell: Tell) -> Iterator[None]:
 
 
 def share(stages: Iterable[tuple[int, int]]) -> float | None:
-    """Done tasks over all tasks; None as long as there are none."""
+    """Share of finished tasks; None as long as there are no tasks."""
     counted = list(stages)
     tasks = sum(of for of, _ in counted)
     return sum(done for _, done in counted) / tasks if tasks else None

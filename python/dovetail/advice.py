@@ -171,7 +171,7 @@ def advise(spark: SparkSession, queries: Sequence[DataFrame | str] | DataFrame |
 
 
 def _together(table: str, uses: list[tuple[int, dict[str, Any]]], queries: int) -> TableAdvice:
-    """One table's advice from those of several queries, of which the most urgent gives state and reason."""
+    """Combines the advice of several queries on one table; the most urgent one gives the state and the reason."""
     rows = [row for _, row in uses]
     main = min(rows, key=lambda row: (*_WORTH, _REFUSED).index(row["state"]))
     columns = tuple(dict.fromkeys(column for row in rows for column in row["columns"]))
@@ -192,7 +192,7 @@ def _together(table: str, uses: list[tuple[int, dict[str, Any]]], queries: int) 
 
 
 def _statement(one: str, table: str, columns: tuple[str, ...], groups: tuple[tuple[str, ...], ...]) -> str:
-    """The statement of one query, for the columns of all of them."""
+    """The statement of one query, with the columns of all queries."""
     kind = "PATH" if one.startswith("DOVETAIL ANALYZE PATH") else "TABLE"
     return analyze_statement(kind, table, columns=columns, groups=groups)
 

@@ -1,8 +1,8 @@
-"""`analyze`: collects statistics, with Dovetail's one pass or with Spark's own ANALYZE, and returns what is known then.
+"""`analyze`: collects statistics with Dovetail's pass or with Spark's own ANALYZE, and returns them.
 
-One pipeline for both modes: the request (_analyze_mode) → what the target is (_analyze_target) → the mode's statements
-(_analyze_dovetail, _analyze_spark) → run them with progress, under the settings of the mode → what is known, and
-warnings of what is less than asked for.
+Both modes have the same steps: the request (_analyze_mode) → the target (_analyze_target) → the mode's statements
+(_analyze_dovetail, _analyze_spark) → running them with progress, under the settings of the mode → the statistics, and
+warnings about what was not collected.
 """
 
 from __future__ import annotations
@@ -58,41 +58,43 @@ def analyze(
 ) -> TableStats | DatabaseStats:
     """Collects statistics of a table, a view's tables, files, a DataFrame's files, or every table of a database.
 
-    By default one pass over the data collects everything of all columns, Dovetail keeps it per file (see
-    `spark.dovetail.store.path`), and the next call reads only files that are new or changed. Interrupting it (Ctrl-C)
-    cancels its job and leaves what was known before.
+    By default, one pass over the data collects all statistics of all columns. Dovetail stores them per file (see
+    `spark.dovetail.store.path`), and the next call reads only new and changed files. An interrupt (Ctrl-C) cancels the
+    job and keeps the earlier statistics.
 
     Args:
         spark: A session with Dovetail, classic or Connect.
         target: A table (`db.t`, `catalog.db.t`; backticks around parts that hold dots), a view, files
-            (``parquet.`/data/t` ``), a DataFrame, or a database (`db`, or `db.*` where a table has that name too).
+            (``parquet.`/data/t` ``), a DataFrame, or a database (`db`, or `db.*` if a table has the same name).
             mode="spark" takes tables and databases.
-        columns: Names of columns, or "all". None is all columns; with mode="spark" it is none of them, and rows and
-            bytes only. A `DovetailWarning` names columns of types without statistics.
-        partitions: `{"year": 2024}` (all partitions beneath it), a list of such, or "all". None as a value is the NULL
-            partition. With mode="spark", rows and bytes of these partitions, and not together with columns.
+        columns: Names of columns, or "all". None means all columns; with mode="spark", it means no columns, only rows
+            and bytes. A `DovetailWarning` names columns whose types have no statistics.
+        partitions: `{"year": 2024}` (all partitions of this year), a list of such specifications, or "all". None as a
+            value means the NULL partition. With mode="spark", only rows and bytes of the partitions are collected;
+            `columns` cannot be given as well.
         histogram: Whether histograms are collected; None leaves it to `spark.dovetail.histogram.enabled`. With
-            mode="dovetail" they are quantiles of the same pass. With mode="spark" True is an equi-height histogram per
-            column, which is a second scan of the data; None builds none where that setting is false, and else leaves it
-            to `spark.sql.statistics.histogram.enabled`. All settings are put back after the call.
+            mode="dovetail", they are quantiles from the same pass. With mode="spark", True builds an equi-height
+            histogram per column, which needs a second scan of the data. None builds no histograms if that setting is
+            false; otherwise `spark.sql.statistics.histogram.enabled` decides. All settings are restored after the call.
         mode: "dovetail", or "spark" for Spark's ANALYZE TABLE.
-        progress: Shows progress on stderr: a bar with rich in a terminal or notebook, else one line per table.
-        groups: Groups of columns whose distinct combinations are counted as well, those of joins on several columns:
-            `[["item_id", "ticket"]]`. Not with mode="spark".
-        noscan: For mode="spark": only bytes, from the file system; the data is not read. For a table without statistics
-            Spark 4 stores 0 rows along with them, which Dovetail reads as unknown, but Spark's own CBO takes for true.
+        progress: Whether to show progress on stderr: a bar with rich in a terminal or notebook, otherwise one line per
+            table.
+        groups: Groups of columns whose distinct combinations are also counted, such as keys of joins on several
+            columns: `[["item_id", "ticket"]]`. Not with mode="spark".
+        noscan: For mode="spark": only bytes, from the file system; the data is not read. For a table without
+            statistics, Spark 4 also stores 0 rows. Dovetail reads this as unknown, but Spark's own CBO believes it.
 
     Returns:
-        What is known afterwards: `TableStats` for a table, `DatabaseStats` for a database.
+        The statistics after the call: `TableStats` for a table, `DatabaseStats` for a database.
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
         TargetNotFoundError: No such table or database.
-        ColumnNotFoundError: No such column, or none that Spark has statistics for.
+        ColumnNotFoundError: No such column, or Spark has no statistics for its type.
         PartitionNotFoundError: No such partition or partition column.
         NotAnalyzableError: This kind of target or this combination of arguments cannot be analyzed.
         AnalyzeIncompleteError: Some tables of a database failed; the statistics of the others are in its `done`.
-        AnalyzeError: Spark failed for another reason, which is the error's cause.
+        AnalyzeError: Spark failed for another reason, which is the cause of this error.
 
     Example::
 

@@ -25,7 +25,7 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Run:
-    """One way of running the query: plain Spark, or Dovetail. None is unknown.
+    """The measured runs of the query with plain Spark or with Dovetail. None means unknown.
 
     Attributes:
         rows: Rows in the answer.
@@ -34,7 +34,7 @@ class Run:
         dovetail_ms: Time that Dovetail's rule took, in milliseconds (median).
         join_rows: Rows that all joins return together (C_out).
         shuffle_bytes: Bytes written to shuffles (median).
-        task_seconds: Time that the tasks ran, of all cores together (median).
+        task_seconds: Run time of all tasks together (median).
         gc_seconds: Part of the task time in which their JVMs collected garbage (median).
         spilled_bytes: Bytes that tasks wrote to disks because memory was short (median).
         orders: Join order of each join group, e.g. "((store_sales date_dim) item)".
@@ -63,7 +63,7 @@ class Run:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Shown):
-    """Plain Spark and Dovetail side by side. A prompt, `print` and a notebook show a table.
+    """The runs with plain Spark and with Dovetail side by side. A prompt, `print` and a notebook show a table.
 
     Attributes:
         sql: The text of the query; None for a DataFrame.
@@ -79,7 +79,7 @@ class Comparison(Shown):
 
     @property
     def same_answer(self) -> bool:
-        """Whether both returned the same rows in any order, with floating-point columns within the tolerance."""
+        """Whether both returned the same rows in any order, with floating-point sums within the tolerance."""
         return not self.differences
 
     @property
@@ -130,21 +130,21 @@ def compare(
 ) -> Comparison:
     """Runs a query with and without Dovetail, and compares answers, times, join rows, shuffles, spills and GC.
 
-    Join rows are the rows that all joins of the query return together. The query runs in rounds, once each way per
-    round. Dovetail is first in the first round, plain Spark in the second, and so on: a change in the speed of the
-    machine affects both, and what the very first run pays for (class loading, code generation, file caches) is not
-    counted in Dovetail's favor. By default there is one round: two runs of the query.
+    Join rows are the rows that all joins of the query return together. The query runs in rounds, once with Dovetail and
+    once with plain Spark per round. Dovetail runs first in the first round, plain Spark in the second, and so on. A
+    change in the speed of the machine therefore affects both, and the overhead of the very first run (class loading,
+    code generation, file caches) does not count against plain Spark. By default, there is one round, which is two runs
+    of the query.
 
-    The answers stay on the server; only their digests are compared. Queries without a fixed answer (a LIMIT without a
-    complete ORDER BY, rand()) may differ without a fault.
+    The answers stay on the server; only their digests are compared. The answers of queries without a fixed answer (a
+    LIMIT without a complete ORDER BY, rand()) may differ without an error.
 
     Args:
         spark: A session with Dovetail, classic or Connect. The call changes `spark.dovetail.enabled` for the runs and
             restores it.
         sql: A query, as SQL text or a DataFrame.
-        runs: Number of rounds; the medians are compared. From 3 on, the first run, which is slow, counts no more than
-            the others.
-        warmup: Whether to run one more round before, which is not measured.
+        runs: Number of rounds; the medians are compared. With 3 or more, the slow first run hardly affects the medians.
+        warmup: Whether to run one round before the measurement.
         tolerance: Largest allowed difference between the sums of a floating-point column, relative to the sum of its
             absolute values.
 
@@ -208,7 +208,7 @@ def _close(a: Sequence[float], b: Sequence[float], tolerance: float) -> bool:
 
 
 def run_of(reports: Sequence[Mapping[str, Any]]) -> Run:
-    """What `DOVETAIL PROFILE` reported of one or more runs in the same way."""
+    """The `Run` from the reports of `DOVETAIL PROFILE` on one or more runs of the same kind."""
     last = reports[-1]
     return Run(
         rows=last["rows"],
@@ -225,7 +225,7 @@ def run_of(reports: Sequence[Mapping[str, Any]]) -> Run:
 
 
 def _median(reports: Sequence[Mapping[str, Any]], key: str) -> float | None:
-    """None where a run does not tell, or the jar is older than this package."""
+    """The median; None if a run does not report the value, or if the jar is older than this package."""
     found = [report.get(key) for report in reports]
     return None if None in found else median(value for value in found if value is not None)
 

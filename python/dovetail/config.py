@@ -32,14 +32,14 @@ class Config(ConfigBase):
             broadcastByte, nestedLoopPair, scanByte, spillByte.
         histograms: Whether estimates use the equi-height histograms of tables that have them, and whether DOVETAIL
             ANALYZE collects the quantiles from which it makes histograms.
-        footers_enabled: Whether the footers of Parquet and ORC files give rows, NULLs, ranges and hints of distinct
-            counts, for tables without better statistics.
+        footers_enabled: Whether Dovetail takes rows, NULLs, ranges and estimates of distinct counts from the footers of
+            Parquet and ORC files, for tables without better statistics.
         footers_max_ms: Milliseconds that one query may wait for footers and rows of files. The first queries of a JVM,
-            which has to load and compile its readers, may wait longer, by 20 times as long in all. Footers stay in
-            memory for later queries, which continue where this one stopped. If only a part of a table's footers was
-            read, its rows are extrapolated. The default is too short to notice. It suffices for some hundred files on a
-            local disk, or for one file each of a dozen tables on an object store, where a read takes about 50 ms. 0
-            uses only footers in memory.
+            which have to load and compile the readers, may wait longer: in total, 20 times this limit for each kind of
+            reader. Footers stay in memory for later queries, which continue where this one stopped. If only a part of a
+            table's footers was read, its rows are extrapolated. The default is too short to notice. It suffices for
+            some hundred files on a local disk, or for one file each of a dozen tables on an object store, where a read
+            takes about 50 ms. 0 uses only footers in memory.
         planning_max_ms: Milliseconds that Dovetail may add to the planning of one query, including its subqueries:
             statistics, footers, rows, predicates on rows, estimates and search. After that, the best plan so far is
             taken, the rest stays as written, and explain lists what was cut. spark.dovetail.footers.maxMs and
@@ -56,15 +56,16 @@ class Config(ConfigBase):
         reorder_semi_joins: Whether a grouping that is joined with a small restricted table is computed only for the
             keys of that table, by a semi join below the grouping, if this saves the share of its work that
             spark.dovetail.reorder.minGain requires.
-        reducers_enabled: Whether the search may put Bloom filters on inputs, by the keys of other inputs that they are
-            joined with, if this saves more than it costs. Rows without a partner are then dropped before they are
-            exchanged and sorted.
-        reducers_always: For tests: whether Bloom filters are put on inputs wherever this is legal, whatever they cost.
-        grouping_early: Whether rows are grouped below joins, and below the copies of ROLLUP, CUBE and GROUPING SETS,
-            where there are few groups of many rows and this saves more than it costs. The groups are merged by the
-            grouping above. Only for count, sum, min, max and avg of types whose sums do not depend on the order of
-            additions.
-        grouping_always: For tests: whether rows are grouped below joins wherever this is legal, whatever it costs.
+        reducers_enabled: Whether the search may add Bloom filters to inputs, built from the keys of other inputs that
+            they are joined with, if this saves more than it costs. The filters drop rows without a partner before these
+            are exchanged and sorted.
+        reducers_always: For tests: whether Bloom filters are added to inputs wherever this is legal, regardless of
+            their cost.
+        grouping_early: Whether rows are grouped below joins, and below the copies of rows that ROLLUP, CUBE and
+            GROUPING SETS make, if many rows form few groups and this saves more than it costs. The query's own grouping
+            merges the groups. Applies only to count, sum, min, max and avg of types whose sums do not depend on the
+            order of additions.
+        grouping_always: For tests: whether rows are grouped below joins wherever this is legal, regardless of the cost.
         reorder_order: A join order for groups with exactly these relations, in the notation of explain: ((a b) c). It
             is taken regardless of its cost, unless outer or semi joins forbid it. For one query, use the SQL hint /*+
             DOVETAIL_ORDER('((a b) c)') */.
@@ -73,15 +74,15 @@ class Config(ConfigBase):
             estimate is wrong. spark.sql.autoBroadcastJoinThreshold=-1 also turns this off.
         adaptive_shuffled_hash: Whether a shuffled join builds a hash table of its smaller input instead of sorting both
             inputs, after adaptive execution has measured them and if every task has the memory.
-        adaptive_reorder: Whether joins with broadcast inputs that follow one another are ordered anew while the query
-            runs, when the rows of these inputs are counted and differ from their estimates, and if another order saves
-            the share of the joins' work that spark.dovetail.reorder.minGain requires. Needs spark.sql.adaptive.enabled.
+        adaptive_reorder: Whether consecutive joins with broadcast inputs are reordered while the query runs, if the
+            counted rows of these inputs differ from their estimates and another order saves the share of the joins'
+            work that spark.dovetail.reorder.minGain requires. Needs spark.sql.adaptive.enabled.
         reorder_exclude_tables: Tables, separated by commas: t, db.t, or a pattern with *. A group of joins that reads
             one of them stays as written. For one query, use the SQL hint /*+ DOVETAIL_OFF */.
-        stats_publish: Whether Spark's own optimizer sees Dovetail's statistics: rows, size and columns of files whose
-            rows were all counted, by their footers or by DOVETAIL ANALYZE. EXPLAIN COST shows them, and Spark's CBO, if
-            it is on, finds them. Physical planning and adaptive execution keep to Spark's own sizes. It costs planning
-            time in queries without joins, too.
+        stats_publish: Whether Spark's own optimizer sees Dovetail's statistics: rows, size and columns of tables of
+            files whose rows were all counted, from footers or by DOVETAIL ANALYZE. EXPLAIN COST shows them, and Spark's
+            CBO uses them if it is on. Physical planning and adaptive execution use Spark's own sizes. Publishing takes
+            planning time, also in queries without joins.
         store_path: Directory for the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop
             supports. If empty: .dovetail/statistics in spark.sql.warehouse.dir.
         store_values: Whether DOVETAIL ANALYZE stores values of the data: bounds, quantiles, frequent values, and a
@@ -91,26 +92,27 @@ class Config(ConfigBase):
             (TIMESTAMP_NTZ).
         sample_enabled: Whether DOVETAIL ANALYZE stores a sample of rows, on which predicates are tested.
         sample_rows: Number of rows of a table that DOVETAIL ANALYZE samples; fewer if rows are long.
-        sample_files: Whether predicates on Parquet, ORC, CSV and JSON tables without a collected sample are tested on
-            some thousand rows, which are read while the query is planned, in the time that spark.dovetail.footers.maxMs
-            leaves, and whether join keys of small Parquet and ORC tables are counted. The number of rows of CSV and
-            JSON tables is estimated from them. The rows stay in the driver's memory for later queries.
-        jdbc_statistics: Whether PostgreSQL is asked for its own statistics of tables that are read over JDBC, while a
-            query is planned: one query per table on pg_class and pg_stats, over the connection options of the table.
-            The answer stays in the driver's memory for ten minutes.
+        sample_files: Whether Dovetail reads some thousand rows of Parquet, ORC, CSV and JSON tables without a collected
+            sample while it plans a query, in the time that spark.dovetail.footers.maxMs leaves. It tests predicates on
+            these rows, counts join keys of small Parquet and ORC tables, and estimates the number of rows of CSV and
+            JSON tables. The rows stay in the driver's memory for later queries.
+        jdbc_statistics: Whether Dovetail asks PostgreSQL for its own statistics of tables that are read over JDBC,
+            while it plans a query: one query per table on pg_class and pg_stats, over the connection options of the
+            table. The answer stays in the driver's memory for ten minutes.
         sample_user_functions: Whether predicates with user-defined functions are tested on rows while a query is
             planned, within its planning time. If false, only Spark's own functions run then: a user-defined function
             may be slow or have side effects.
         private_columns: Columns, separated by commas, named as in SQL: column, table.column or database.table.column,
             with backticks where SQL needs them. Letter case does not matter. DOVETAIL ANALYZE stores counts of these
-            columns but no values, their rows are not read for estimates, and their bounds are not shown. In a table
-            that is read by its path, a column is private if any entry has its name. DOVETAIL ANALYZE reports names that
-            no table has.
+            columns but no values. Dovetail does not read their values for estimates and does not show their bounds. In
+            a table that is read by its path, a column is private if any entry has its name. DOVETAIL ANALYZE reports
+            names that no table has.
         log_queries: Number of queries of this session that dovetail_queries() keeps in the driver's memory, with their
             text if they came from SQL. 0 keeps none.
-        history_enabled: Whether Dovetail remembers how many rows the sub-plans of a query had when it ran, and plans
-            later queries with these numbers. They are kept beside the statistics in spark.dovetail.store.path, as
-            numbers and hashes: no values and no query texts. Nothing is remembered if spark.dovetail.log.queries is 0.
+        history_enabled: Whether Dovetail remembers how many rows the sub-plans of a query returned when it ran, and
+            plans later queries with these numbers. They are kept beside the statistics in spark.dovetail.store.path,
+            with names of tables and hashes, but without values and query texts. Nothing is remembered if
+            spark.dovetail.log.queries is 0.
     """
 
     enabled: bool = True

@@ -1,4 +1,4 @@
-"""`dovetail doctor`: checks everything that Dovetail needs, and starts a session. It names the fix of each fault.
+"""`dovetail doctor`: checks everything that Dovetail needs, starts a session, and names the fix of each fault.
 
 The session starts in a separate process, because a process that has started a JVM cannot start one with another class
 path.
@@ -58,7 +58,7 @@ spark.stop()
 
 
 def examine(session: bool = True) -> list[Check]:
-    """All checks; later checks depend on earlier ones.
+    """Runs all checks; later checks depend on earlier ones.
 
     Args:
         session: Whether to start a session; the other checks are fast.
@@ -123,7 +123,7 @@ def _java() -> Check:
 
 
 def java_release(output: str) -> int | None:
-    """Feature release out of `java -version`: 8 for 1.8.0_402, 17 for 17.0.9.
+    """The feature release in the output of `java -version`: 8 for 1.8.0_402, 17 for 17.0.9.
 
     >>> java_release('openjdk version "17.0.9" 2023-10-17'), java_release('java version "1.8.0_402"')
     (17, 8)
@@ -141,7 +141,7 @@ def _java_allowed() -> tuple[int, ...]:
 
 
 def _spark_home() -> Check:
-    """The Spark in SPARK_HOME is the one that starts, and may be another than pyspark's own."""
+    """Checks SPARK_HOME: this Spark is started, and it may differ from pyspark's own."""
     home = os.environ.get("SPARK_HOME")
     if not home:
         return Check("spark home", "ok", "not set: pyspark starts its own Spark")
@@ -206,9 +206,9 @@ def _session() -> Check:
 
 
 def _probed() -> tuple[str, str]:
-    """What the probe writes to stdout and stderr. However this ends, probe and JVM, which are a group, end too.
+    """What the probe writes to stdout and stderr. The probe and its JVM, one process group, are ended in any case.
 
-    It writes to files: the JVM outlives Python by two seconds, and would keep pipes open for as long.
+    The probe writes to files, because the JVM ends two seconds after Python and would keep pipes open until then.
     """
     environ = {**os.environ, _JVM_OPTIONS: f"{os.environ.get(_JVM_OPTIONS, '')} {_LEAN_JVM}".strip()}
     with tempfile.TemporaryFile("w+") as stdout, tempfile.TemporaryFile("w+") as stderr:

@@ -32,7 +32,7 @@ _FORMAT_OF_SUFFIX = {".txt": "text", ".html": "html", ".htm": "html", ".json": "
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Join order before and after, with estimates and costs. A prompt and `print` show it; a notebook draws it.
+    """The written and the chosen join order, with estimates and costs: text at a prompt, a drawing in a notebook.
 
     Attributes:
         sql: The text of the query; None for a DataFrame.
@@ -54,7 +54,7 @@ class Explanation:
         return any(group.status == "reordered" for group in self._report.groups)
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole explanation as plain dictionaries, lists, strings and numbers; more than the text contains.
+        """The whole explanation as plain dictionaries, lists, strings and numbers; it contains more than the text.
 
         `groups` has one entry per group of joins: its `status` ("reordered", "kept" or "left_alone") and `reason`, its
         `relations` with their estimated rows, and the plans `before` and `after`. `schema()` describes all keys.
@@ -66,9 +66,8 @@ class Explanation:
         """Renders the explanation in one form.
 
         Args:
-            format: "text" for a terminal; "verbose", the same with all that the search knows; "html", a self-contained
-                document with drawings; "json", described by
-                `schema()`; "mermaid", a flowchart.
+            format: "text" for a terminal; "verbose" for text with all details of the search; "html" for a
+                self-contained document with drawings; "json", described by `schema()`; "mermaid" for a flowchart.
 
         Raises:
             StatementError: The format is unknown.
@@ -102,7 +101,7 @@ class Explanation:
         return page.fragment(self._report)
 
     def _written(self, form: str) -> str:
-        """The explanation as the jar writes it; an older jar sends none."""
+        """The explanation as the jar writes it; an older jar writes none."""
         told = self._data.get(form)
         return str(told) if told else "\n".join(f"{group.verdict}: {group.reason}" for group in self._report.groups)
 
@@ -127,19 +126,19 @@ def explain(
 ) -> Explanation:
     """Explains how Dovetail orders the joins of a query. The query is planned; it runs only with `actual=True`.
 
-    A past query is not planned again: its explanation is what Dovetail did then, with the actual rows if it has run.
+    A past query is not planned again; the explanation shows what Dovetail did then, with the actual rows if it has run.
 
     Args:
         df_or_sql: A DataFrame, the text of a query, or the number of a past query: the `id` in `dovetail.queries`.
         spark: The session for a text or a number; default: the active session.
-        format: The form that `print` shows: "text", "verbose", "html", "json" or "mermaid". `render`, `save`
-            and `to_dict` work with each of them, and a notebook draws the value of a cell.
+        format: The form that `print` shows: "text", "verbose", "html", "json" or "mermaid". This does not affect
+            `render`, `save`, `to_dict` and the drawing in a notebook.
         actual: Runs the query, discards its rows, and shows the actual rows of each join next to the estimates.
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
-        StatementError: The argument is none of these, the log has no such query, the format is unknown, or there is no
-            session for the text.
+        StatementError: The argument is not a DataFrame, text or number, the log has no such query, the format is
+            unknown, or there is no session for the text.
         pyspark.errors.AnalysisException: The query is wrong; this is Spark's own error.
 
     Example::

@@ -76,7 +76,8 @@ def capture(spark: SparkSession, name: str, sql: DataFrame | str, order: str | N
         StatementError: The query is neither text nor a DataFrame, or Dovetail orders no joins in it.
 
     Warns:
-        DovetailWarning: The store cannot be written, so the pin is of this application alone; with the place and why.
+        DovetailWarning: The store is not writable, so the pin applies only in this application. The warning names the
+            directory and the reason.
     """
     _sql.require_dovetail(spark)
     chosen = "" if order is None else f" AS {_sql.text_literal(spark, order)}"
@@ -112,7 +113,7 @@ def load(spark: SparkSession, path: str) -> Listing[Pin]:
 
 
 def _warn_of_the_store(done: list[str]) -> None:
-    """Where the store was not written, one warning: what was done, where the store is, and why."""
+    """Issues one warning if the store was not written: what was done, the directory of the store, and the reason."""
     for told in done:
         if _STORE in told:
             warnings.warn(told, DovetailWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""Progress of long work on stderr: a bar if rich is installed and stderr is a terminal, else one line per step."""
+"""Progress of long work on stderr: a bar if rich is installed and stderr is a terminal, otherwise a line per step."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Progress(Protocol):
-    """Shows how far a piece of work of known length is."""
+    """Shows the progress of work with a known number of steps."""
 
     def step(self, label: str) -> AbstractContextManager[Callable[[float], None]]:
-        """One step: its label is shown while the body runs, and it counts as done when the body ends without error.
+        """One step. Its label is shown while the body runs; it counts as done when the body ends without an error.
 
-        Yields what the body may tell its progress to: the share of the step that is done, from 0 to 1.
+        Yields a function to which the body may report the share of the step that is done, from 0 to 1.
         """
 
 
@@ -48,7 +48,7 @@ def progress(title: str, total: int, show: bool = True) -> Iterator[Progress]:
 
 
 def _console() -> Console | None:
-    """The console on stderr, None without rich or where nobody can see a bar move (a log file, a pipe)."""
+    """The console on stderr; None without rich, or if stderr is not a terminal (a log file, a pipe)."""
     try:
         from rich.console import Console
     except ImportError:
@@ -74,7 +74,7 @@ class _Lines:
 
 
 class _Bar:
-    """A rich progress bar with the step's label, the count and the time gone; it moves within a step too."""
+    """A rich progress bar with the step's label, the count and the elapsed time; it also moves within a step."""
 
     def __init__(self, console: Console, title: str, total: int, stack: ExitStack) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn

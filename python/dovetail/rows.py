@@ -87,7 +87,7 @@ def forget(spark: SparkSession, *, sql: DataFrame | str | None = None, table: st
 
 
 def save(spark: SparkSession, path: str) -> None:
-    """Writes the row counts to a file, on any file system of the cluster; those of DataFrames have no text to write."""
+    """Writes the row counts to a file, on any file system of the cluster; row counts of DataFrames cannot be saved."""
     _sql.require_dovetail(spark)
     _sql.rows(spark, f"DOVETAIL SAVE ROWS {_sql.text_literal(spark, path)}")
 

@@ -1,8 +1,8 @@
 """`enable`: adds Dovetail's jar and extension class to a session builder.
 
-It refuses in three cases, checked in this order: the session is on a remote server; a session without Dovetail already
-runs; the JVM was started without the jar. Otherwise it chooses the jar, and appends the jar and the class to the
-existing values.
+It raises an error in three cases, checked in this order: the session is on a remote server; a session without Dovetail
+already runs; the JVM was started without the jar. Otherwise it chooses the jar, and appends the jar and the class to
+the existing values.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def enable(builder: Builder, **config: Any) -> Builder:
 
 
 def appended_conf(options: Mapping[str, str], jar: str) -> dict[str, str]:
-    """`spark.jars` and `spark.sql.extensions` as they would reach Spark without us, with ours at the end."""
+    """`spark.jars` and `spark.sql.extensions` as Spark would get them otherwise, with Dovetail's values appended."""
     return {
         JARS_KEY: _launch.append(_found(options, JARS_KEY), jar),
         EXTENSIONS_KEY: _launch.append(_found(options, EXTENSIONS_KEY), EXTENSION),
@@ -97,7 +97,7 @@ def appended_conf(options: Mapping[str, str], jar: str) -> dict[str, str]:
 
 
 def _explain_section(options: Mapping[str, str]) -> dict[str, str]:
-    """Our name among the explain providers, where this Spark knows such."""
+    """Adds Dovetail to the explain providers, if this Spark version has them."""
     if parse_line(pyspark_version()) < (4, 0):
         return {}
     return {EXPLAIN_PROVIDERS_KEY: _launch.append(_found(options, EXPLAIN_PROVIDERS_KEY), EXPLAIN_PROVIDER)}
@@ -110,7 +110,7 @@ def _with(builder: Builder, settings: dict[str, str]) -> Builder:
 
 
 def _options(builder: object) -> dict[str, str]:
-    """The options set on a builder so far: pyspark has no public way to read them; all its builders keep them alike."""
+    """The options set on a builder so far. pyspark has no public way to read them; all builders store them alike."""
     options = getattr(builder, "_options", None)
     if not isinstance(options, dict) or not hasattr(builder, "config"):
         raise TypeError(
@@ -121,10 +121,10 @@ def _options(builder: object) -> dict[str, str]:
 
 
 def _found(options: Mapping[str, str], key: str) -> str | None:
-    """The value that would reach Spark without us.
+    """The value that Spark would get without this call.
 
-    PYSPARK_SUBMIT_ARGS comes after the builder's options on the command line, but the builder sets its own once more
-    on the running context: the entries of both count.
+    PYSPARK_SUBMIT_ARGS comes after the builder's options on the command line, but the builder sets its own options
+    again on the running context. Therefore, the entries of both are included.
     """
     value = options.get(key)
     for entry in _launch.split_list(_launch.submit_args_value(key)):
@@ -133,7 +133,7 @@ def _found(options: Mapping[str, str], key: str) -> str | None:
 
 
 def _jar(options: dict[str, str]) -> str:
-    """The jar to append: ours, unless a Dovetail jar of the right line is named already."""
+    """The jar to append: the bundled one, unless a Dovetail jar of the right line is already listed."""
     version = pyspark_version()
     for entry in _launch.split_list(_found(options, JARS_KEY)):
         name = entry.rsplit("/", 1)[-1]
@@ -163,7 +163,7 @@ def _refuse_remote(options: dict[str, str]) -> None:
 
 
 def _enable_under_submit(builder: Builder, options: dict[str, str], jar: str, settings: dict[str, str]) -> Builder:
-    """Under spark-submit the JVM and its class path are there already; only the extension class can still be named."""
+    """Under spark-submit, the JVM and its class path already exist; only the extension class can still be set."""
     submitted = _py4j.submitted_conf()
     name = jar.rsplit("/", 1)[-1]
     if not any(name in submitted.get(key, "") for key in SUBMITTED_JARS_KEYS):

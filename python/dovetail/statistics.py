@@ -1,4 +1,4 @@
-"""`stats`: what is known about a table, and from where, as typed values."""
+"""`stats`: the statistics of a table with their sources, as typed values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ColumnStats", "DatabaseStats", "GroupStats", "PartitionStats", "Tabl
 
 
 def stats(spark: SparkSession, target: DataFrame | str) -> TableStats:
-    """What Dovetail would plan with: the statistics known about a table or of a query's rows, each with its source.
+    """The statistics that Dovetail plans with, for a table or for the result of a query, each with its source.
 
     Args:
         spark: A session with Dovetail, classic or Connect.
@@ -28,13 +28,14 @@ def stats(spark: SparkSession, target: DataFrame | str) -> TableStats:
             text. A query is planned, not run; its statistics are estimates.
 
     Returns:
-        Rows and bytes of the table, and per column distinct values, NULLs, bounds, lengths, histogram bins and frequent
-        values; groups of columns; and of what Dovetail collected, when that was and whether the data has changed since.
+        Rows and bytes of the table; distinct values, NULLs, bounds, lengths, histogram bins and frequent values per
+        column; and groups of columns. For statistics that Dovetail collected, also the time of collection and whether
+        the data has changed since.
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
         TargetNotFoundError: There is no such table, view or path.
-        StatementError: This is no name and no query.
+        StatementError: The target is neither a name nor a query.
 
     Example::
 
@@ -47,7 +48,7 @@ def stats(spark: SparkSession, target: DataFrame | str) -> TableStats:
 
 @contextmanager
 def _named(spark: SparkSession, target: DataFrame | str) -> Iterator[tuple[SparkSession, str, str]]:
-    """The session and the quoted name by which SQL knows the target, and what it is called in the answer."""
+    """The session, the quoted name of the target in SQL, and its name in the result."""
     if not isinstance(target, str):
         if not hasattr(target, "createOrReplaceTempView"):
             raise StatementError(

@@ -1,11 +1,11 @@
 """The command line: `dovetail explain | analyze | compare | stats | … | doctor | jar-path`.
 
-words.py is what commands are made of; session.py is what those with a session share; errors.py is how a command ends
-that did not succeed. Every other file is a group of commands. A new command is a function with a docstring, which is
-its help, and a call of `Commands.add`; a new file of them is named in `_GROUPS`.
+words.py has the parser and the list of commands, session.py the options of commands with a session, and errors.py the
+handling of failures. Every other file is a group of commands. A new command is a function, whose docstring is its help,
+and a call of `Commands.add`. A new file is listed in `_GROUPS`.
 
-It needs the standard library and, for commands with a session, pyspark. Results that other programs read (a path,
-options for spark-submit, JSON) are alone on stdout. All other messages go to stderr.
+It needs the standard library and, for commands with a session, pyspark. Only results go to stdout (a path, options for
+spark-submit, JSON), so other programs can read them. All other messages go to stderr.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def commands() -> Commands:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Runs a command, by default that of the process's arguments; returns the exit code."""
+    """Runs a command, by default the one in the process's arguments, and returns the exit code."""
     with exit_code() as ended:
         ended.code = commands().run(words)
     return ended.code

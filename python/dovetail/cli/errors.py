@@ -1,6 +1,6 @@
-"""How a command ends that did not succeed: one line on stderr, and an exit code.
+"""Handles failures of commands: one line on stderr, and an exit code.
 
-What failed is told here. Wrong words have ended before, in words.py; Ctrl-C is told by __main__.py.
+This module reports errors while a command runs. words.py reports wrong arguments, and __main__.py reports Ctrl-C.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class Ended:
 
 @contextmanager
 def exit_code() -> Iterator[Ended]:
-    """The body of a `with` runs a command and says its exit code; what it raises becomes one line and another code.
+    """Runs a command in the body of a `with`; turns an exception into one line on stderr and an exit code.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C was pressed, whatever came of it.
+        KeyboardInterrupt: Ctrl-C was pressed, whichever exception it caused.
     """
     ended = Ended()
     with warnings.catch_warnings(), _no_log(), _ctrl_c() as pressed:
@@ -68,13 +68,13 @@ def exit_code() -> Iterator[Ended]:
 
 
 def tell(text: str) -> None:
-    """A line for people."""
+    """Prints a line on stderr."""
     sys.stderr.write(f"dovetail: {text}\n")
 
 
 @contextmanager
 def _ctrl_c() -> Iterator[Callable[[], bool]]:
-    """Yields what tells whether Ctrl-C was pressed meanwhile: what pyspark's handler does may end in another error."""
+    """Yields a function that tells whether Ctrl-C was pressed; pyspark's handler may turn it into another error."""
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
@@ -97,7 +97,7 @@ def _ctrl_c() -> Iterator[Callable[[], bool]]:
 
 
 def _text(error: Exception) -> str:
-    """What an error says to the user of a command; a bug stays an exception."""
+    """The text of an error for the user of a command; a bug stays an exception."""
     if isinstance(error, DovetailError):
         return str(error)
     if isinstance(error, OSError):
@@ -112,7 +112,7 @@ def _text(error: Exception) -> str:
 
 @contextmanager
 def _no_log() -> Iterator[None]:
-    """What is logged in Python goes nowhere: py4j tells there once more of a connection that Ctrl-C has broken."""
+    """Drops Python's log, to which py4j writes again about a connection that Ctrl-C has broken."""
     nowhere = logging.NullHandler()
     logging.getLogger().addHandler(nowhere)
     try:

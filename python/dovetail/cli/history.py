@@ -1,4 +1,4 @@
-"""The command `dovetail history`: what past queries have told."""
+"""The command `dovetail history`: row counts of past queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The session of a command: its options, its start without Spark's noise, and its views."""
+"""The session of a command: its options, its start without Spark's log, and its views."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _setting(word: str) -> tuple[str, str]:
 
 @contextmanager
 def session(given: Words) -> Iterator[SparkSession]:
-    """The session that the options describe, with its views; stopped at the end."""
+    """Starts the session that the options describe, with its views, and stops it at the end."""
     wanted = views.wanted(getattr(given, "view", ()))
     spark = _started(getattr(given, "remote", None), given.master, dict(given.conf), given.verbose)
     # pyspark's own handler asks the JVM over the connection that the interrupted call still uses
@@ -139,10 +139,10 @@ def _started(remote: str | None, master: str, conf: dict[str, str], verbose: boo
 
 @contextmanager
 def _output_of_the_jvm(verbose: bool) -> Iterator[Callable[[], str]]:
-    """The JVM that starts meanwhile writes what it says to stderr or, unless `verbose`, nowhere.
+    """Sends the output of the JVM that starts in the body to stderr or, unless `verbose`, nowhere.
 
-    A process keeps the streams that it was started with: so they are exchanged while it starts. Yields what tells what
-    was written.
+    A process keeps the streams that it was started with, so they are exchanged while it starts. Yields a function that
+    returns what was written.
     """
     with tempfile.TemporaryFile() as log, _exchanged(None if verbose else log):
 
@@ -185,7 +185,7 @@ def cause(log: str) -> str:
 
 
 def _reach(remote: str) -> None:
-    """Refuses a server that nobody answers for. Where a proxy stands between, only Spark's client can tell."""
+    """Raises an error if the server does not answer. Behind a proxy, only Spark's client can find out."""
     server = urlsplit(remote)
     if server.scheme != "sc" or server.hostname is None or getproxies():
         return

@@ -1,7 +1,7 @@
-"""Commands about what users know: `dovetail pins | rows`.
+"""Commands for pinned orders and known row counts: `dovetail pins | rows`.
 
-Pins are kept in the statistics store. Known row counts belong to a session, which ends with the command: between
-commands a file keeps them, which `explain` and `compare` read by --rows.
+Pins are kept in the statistics store. Known row counts belong to a session, which ends with the command. Therefore, a
+file keeps them, which `explain` and `compare` read with --rows.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def add_rows(command: Parser) -> None:
 
 
 def load_rows(spark: SparkSession, given: Words) -> None:
-    """Tells the session the row counts of --rows, if there are."""
+    """Loads the row counts of --rows into the session, if given."""
     if given.rows is not None:
         dovetail.rows.load(spark, given.rows.absolute().as_uri())
 
@@ -91,7 +91,7 @@ def pins(given: Words) -> None:
 
 
 def rows(given: Words) -> None:
-    """Show or change known row counts, which are kept in a file. Without an option: show all of the file."""
+    """Show or change known row counts, which are kept in a file. Without an option: show all row counts in the file."""
     changes = given.set is not None or given.forget
     sql = text_of(given.sql, given.file) if given.sql or given.file else None
     if changes == (given.table is None and sql is None):

@@ -1,6 +1,6 @@
-"""Views over files, from the words of --view: NAME=PATH is one view, PATH alone a folder of tables with a view each.
+"""Views over files, from --view: NAME=PATH is one view; PATH alone is a folder of tables, with one view per table.
 
-A table is a file, or a folder of files. A folder is listed on this machine; one elsewhere needs NAME=PATH per table.
+A table is a file or a folder of files. Folders are listed on this machine only; elsewhere, each table needs NAME=PATH.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PART = "part-"
 
 @dataclass(frozen=True)
 class View:
-    """A view to be made.
+    """A view to create.
 
     Attributes:
         name: Its name.
@@ -40,16 +40,16 @@ class View:
 
 
 def wanted(words: Sequence[str]) -> list[View]:
-    """The views that the words of --view name.
+    """The views that --view names.
 
     Raises:
-        WrongWordsError: A word is neither NAME=PATH nor a folder with tables.
+        WrongWordsError: An argument is neither NAME=PATH nor a folder with tables.
     """
     return [view for word in words for view in _views(word)]
 
 
 def create(spark: SparkSession, view: View) -> None:
-    """Makes a temporary view."""
+    """Creates a temporary view."""
     options = {"path": view.path, **({"header": "true", "inferSchema": "true"} if view.format == "csv" else {})}
     told = ", ".join(f"{key} {_sql.text_literal(spark, value)}" for key, value in options.items())
     _sql.rows(spark, f"CREATE TEMPORARY VIEW {quote(view.name)} USING {view.format} OPTIONS ({told})")
@@ -80,7 +80,7 @@ def _tables(folder: Path) -> Iterator[Path]:
 
 
 def _format(path: Path) -> str:
-    """By the suffix of a file or folder, else by that of the first file in the folder."""
+    """The format, by the suffix of a file or folder, or else by that of the first file in the folder."""
     named = _FORMATS.get(path.suffix.lower())
     if named is not None:
         return named

@@ -1,6 +1,6 @@
-"""What commands are made of: a parser whose faults are two lines on stderr, a list of commands, and shared arguments.
+"""The parser, which reports wrong arguments in two lines on stderr, the list of commands, and shared arguments.
 
-A wrong word ends a command with exit code 2 before it has started anything.
+A wrong argument ends a command with exit code 2 before anything is started.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ Run = Callable[[Words], "int | None"]
 
 
 class Answer(Protocol):
-    """What a command finds: `print` shows it, and it has a plain form."""
+    """A result of a command: `print` shows it, and `to_dict` returns its plain form."""
 
     def to_dict(self) -> dict[str, Any]:
         """The plain form."""
 
 
 class WrongWordsError(DovetailError):
-    """The words of a command are not understood, or do not go together."""
+    """The arguments of a command are wrong, or cannot be combined."""
 
 
 class Parser(argparse.ArgumentParser):
-    """The parser of the whole line, or of one command: options have one spelling, and say their defaults."""
+    """The parser of the whole line or of one command. Options cannot be abbreviated; the help shows their defaults."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(allow_abbrev=False, **given)
@@ -59,14 +59,14 @@ class Commands:
         return list(self._parsers.choices)
 
     def add(self, name: str, run: Run) -> Parser:
-        """Adds a command. The docstring of `run` is its help, and the first sentence its line in the list."""
+        """Adds a command. The docstring of `run` is its help; its first sentence is shown in the list of commands."""
         text = " ".join((inspect.getdoc(run) or "").split())
         added: Parser = self._parsers.add_parser(name, help=text.partition(". ")[0].rstrip("."), description=text)
         added.set_defaults(run=run, parser=added)
         return added
 
     def run(self, words: Sequence[str] | None) -> int:
-        """Runs the command that the words name; returns its exit code."""
+        """Runs the command that the arguments name; returns its exit code."""
         given, unknown = self._parser.parse_known_args(words)
         if unknown:
             # of the command, whose help lists what it takes
@@ -84,7 +84,7 @@ class Commands:
 
 
 def names(text: str) -> list[str]:
-    """Names that are separated by commas.
+    """Splits names that are separated by commas.
 
     >>> names("item_id, price,")
     ['item_id', 'price']
@@ -123,12 +123,12 @@ def add_json(command: Parser) -> None:
 
 
 def show(found: Answer, as_json: bool) -> None:
-    """Prints what a command has found."""
+    """Prints the result of a command."""
     print(json.dumps(found.to_dict()) if as_json else found)
 
 
 def show_all(given: Words, found: Sequence[Any], lines: Sequence[str], none: str) -> None:
-    """Prints all of a list of dataclasses, as JSON or in lines, or tells that there is none."""
+    """Prints a list of dataclasses, as JSON or in lines, or a message if it is empty."""
     if given.json:
         print(json.dumps([asdict(one) for one in found], default=str))
     elif lines:
@@ -138,10 +138,10 @@ def show_all(given: Words, found: Sequence[Any], lines: Sequence[str], none: str
 
 
 def query(given: Words) -> str:
-    """The text of the query that `add_query` has read.
+    """The text of the query from the arguments of `add_query`.
 
     Raises:
-        WrongWordsError: There is none, or there are two.
+        WrongWordsError: No query is given, or two are.
         DovetailError: The file cannot be read, or the text is empty.
     """
     if (given.sql is None) == (given.file is None):
@@ -150,7 +150,7 @@ def query(given: Words) -> str:
 
 
 def text_of(sql: str | None, file: Path | None) -> str:
-    """The text of one query: that of the file, of standard input for '-', or the SQL itself.
+    """The text of one query: from the file, from standard input for '-', or the SQL itself.
 
     Raises:
         WrongWordsError: The text is empty.
@@ -179,7 +179,7 @@ def _read(sql: str | None, file: Path | None) -> str:
 
 
 def at_least(lowest: int) -> Callable[[str], int]:
-    """Reads a whole number that is not below another one."""
+    """Returns a reader of whole numbers with a lower limit."""
 
     def read(word: str) -> int:
         if not word.isdecimal() or int(word) < lowest:

@@ -83,19 +83,20 @@ object DovetailConf {
   val FootersEnabled: Setting[Boolean] = boolean(
     "spark.dovetail.footers.enabled",
     true,
-    "Whether the footers of Parquet and ORC files give rows, NULLs, ranges and hints of distinct counts, for " +
-      "tables without better statistics."
+    "Whether Dovetail takes rows, NULLs, ranges and estimates of distinct counts from the footers of Parquet " +
+      "and ORC files, for tables without better statistics."
   )
 
   val FootersMaxMs: Setting[Long] = long(
     "spark.dovetail.footers.maxMs",
     100L,
     0L,
-    "Milliseconds that one query may wait for footers and rows of files. The first queries of a JVM, which has to " +
-      "load and compile its readers, may wait longer, by 20 times as long in all. Footers stay in memory for later " +
-      "queries, which continue where this one stopped. If only a part of a table's footers was read, its rows are extrapolated. The default is too short to " +
-      "notice. It suffices for some hundred files on a local disk, or for one file each of a dozen tables on an " +
-      "object store, where a read takes about 50 ms. 0 uses only footers in memory."
+    "Milliseconds that one query may wait for footers and rows of files. The first queries of a JVM, which have " +
+      "to load and compile the readers, may wait longer: in total, 20 times this limit for each kind of reader. " +
+      "Footers stay in memory for later queries, which continue where this one stopped. If only a part of a " +
+      "table's footers was read, its rows are extrapolated. The default is too short to notice. It suffices for " +
+      "some hundred files on a local disk, or for one file each of a dozen tables on an object store, where a " +
+      "read takes about 50 ms. 0 uses only footers in memory."
   )
 
   val PlanningMaxMs: Setting[Long] = long(
@@ -154,28 +155,30 @@ object DovetailConf {
   val Reducers: Setting[Boolean] = boolean(
     "spark.dovetail.reducers.enabled",
     false,
-    "Whether the search may put Bloom filters on inputs, by the keys of other inputs that they are joined with, if " +
-      "this saves more than it costs. Rows without a partner are then dropped before they are exchanged and sorted."
+    "Whether the search may add Bloom filters to inputs, built from the keys of other inputs that they are " +
+      "joined with, if this saves more than it costs. The filters drop rows without a partner before these are " +
+      "exchanged and sorted."
   )
 
   val ReducersAlways: Setting[Boolean] = boolean(
     "spark.dovetail.reducers.always",
     false,
-    "For tests: whether Bloom filters are put on inputs wherever this is legal, whatever they cost."
+    "For tests: whether Bloom filters are added to inputs wherever this is legal, regardless of their cost."
   )
 
   val EarlyGrouping: Setting[Boolean] = boolean(
     "spark.dovetail.grouping.early",
     true,
-    "Whether rows are grouped below joins, and below the copies of ROLLUP, CUBE and GROUPING SETS, where there are few " +
-      "groups of many rows and this saves more than it costs. The groups are merged by the grouping above. Only for " +
-      "count, sum, min, max and avg of types whose sums do not depend on the order of additions."
+    "Whether rows are grouped below joins, and below the copies of rows that ROLLUP, CUBE and GROUPING SETS " +
+      "make, if many rows form few groups and this saves more than it costs. The query's own grouping merges the " +
+      "groups. Applies only to count, sum, min, max and avg of types whose sums do not depend on the order of " +
+      "additions."
   )
 
   val EarlyGroupingAlways: Setting[Boolean] = boolean(
     "spark.dovetail.grouping.always",
     false,
-    "For tests: whether rows are grouped below joins wherever this is legal, whatever it costs."
+    "For tests: whether rows are grouped below joins wherever this is legal, regardless of the cost."
   )
 
   val BroadcastEnabled: Setting[Boolean] = boolean(
@@ -196,9 +199,9 @@ object DovetailConf {
   val AdaptiveReorder: Setting[Boolean] = boolean(
     "spark.dovetail.adaptive.reorder",
     false,
-    "Whether joins with broadcast inputs that follow one another are ordered anew while the query runs, when the rows " +
-      "of these inputs are counted and differ from their estimates, and if another order saves the share of the joins' " +
-      "work that spark.dovetail.reorder.minGain requires. Needs spark.sql.adaptive.enabled."
+    "Whether consecutive joins with broadcast inputs are reordered while the query runs, if the counted rows of " +
+      "these inputs differ from their estimates and another order saves the share of the joins' work that " +
+      "spark.dovetail.reorder.minGain requires. Needs spark.sql.adaptive.enabled."
   )
 
   val ExcludeTables: Setting[String] = text(
@@ -210,10 +213,10 @@ object DovetailConf {
   val StatsPublish: Setting[Boolean] = boolean(
     "spark.dovetail.stats.publish",
     false,
-    "Whether Spark's own optimizer sees Dovetail's statistics: rows, size and columns of files whose rows were all " +
-      "counted, by their footers or by DOVETAIL ANALYZE. EXPLAIN COST shows them, and Spark's CBO, if it is on, " +
-      "finds them. Physical planning and adaptive execution keep to Spark's own sizes. It costs planning time in queries " +
-      "without joins, too."
+    "Whether Spark's own optimizer sees Dovetail's statistics: rows, size and columns of tables of files whose " +
+      "rows were all counted, from footers or by DOVETAIL ANALYZE. EXPLAIN COST shows them, and Spark's CBO uses " +
+      "them if it is on. Physical planning and adaptive execution use Spark's own sizes. Publishing takes " +
+      "planning time, also in queries without joins."
   )
 
   val StorePath: Setting[String] = text(
@@ -255,18 +258,18 @@ object DovetailConf {
   val SampleFiles: Setting[Boolean] = boolean(
     "spark.dovetail.sample.files",
     true,
-    "Whether predicates on Parquet, ORC, CSV and JSON tables without a collected sample are tested on some thousand " +
-      "rows, which are read while the query is planned, in the time that spark.dovetail.footers.maxMs leaves, and " +
-      "whether join keys of small Parquet and ORC tables are counted. The number of rows of CSV and JSON tables is " +
-      "estimated from them. The rows stay in the driver's memory for later queries."
+    "Whether Dovetail reads some thousand rows of Parquet, ORC, CSV and JSON tables without a collected sample " +
+      "while it plans a query, in the time that spark.dovetail.footers.maxMs leaves. It tests predicates on these " +
+      "rows, counts join keys of small Parquet and ORC tables, and estimates the number of rows of CSV and JSON " +
+      "tables. The rows stay in the driver's memory for later queries."
   )
 
   val JdbcStatistics: Setting[Boolean] = boolean(
     "spark.dovetail.jdbc.statistics",
     true,
-    "Whether PostgreSQL is asked for its own statistics of tables that are read over JDBC, while a query is planned: " +
-      "one query per table on pg_class and pg_stats, over the connection options of the table. The answer stays in " +
-      "the driver's memory for ten minutes."
+    "Whether Dovetail asks PostgreSQL for its own statistics of tables that are read over JDBC, while it plans " +
+      "a query: one query per table on pg_class and pg_stats, over the connection options of the table. The " +
+      "answer stays in the driver's memory for ten minutes."
   )
 
   val SampleUserFunctions: Setting[Boolean] = boolean(
@@ -279,10 +282,11 @@ object DovetailConf {
 
   val PrivateColumns: Setting[String] = text(
     "spark.dovetail.privateColumns",
-    "Columns, separated by commas, named as in SQL: column, table.column or database.table.column, with backticks " +
-      "where SQL needs them. Letter case does not matter. DOVETAIL ANALYZE stores counts of these columns but no " +
-      "values, their rows are not read for estimates, and their bounds are not shown. In a table that is read by its " +
-      "path, a column is private if any entry has its name. DOVETAIL ANALYZE reports names that no table has."
+    "Columns, separated by commas, named as in SQL: column, table.column or database.table.column, with " +
+      "backticks where SQL needs them. Letter case does not matter. DOVETAIL ANALYZE stores counts of these " +
+      "columns but no values. Dovetail does not read their values for estimates and does not show their bounds. " +
+      "In a table that is read by its path, a column is private if any entry has its name. DOVETAIL ANALYZE " +
+      "reports names that no table has."
   )
 
   val LogQueries: Setting[Long] = long(
@@ -297,9 +301,10 @@ object DovetailConf {
   val HistoryEnabled: Setting[Boolean] = boolean(
     "spark.dovetail.history.enabled",
     true,
-    "Whether Dovetail remembers how many rows the sub-plans of a query had when it ran, and plans later queries with " +
-      "these numbers. They are kept beside the statistics in spark.dovetail.store.path, as numbers and hashes: no " +
-      "values and no query texts. Nothing is remembered if spark.dovetail.log.queries is 0."
+    "Whether Dovetail remembers how many rows the sub-plans of a query returned when it ran, and plans later " +
+      "queries with these numbers. They are kept beside the statistics in spark.dovetail.store.path, with names " +
+      "of tables and hashes, but without values and query texts. Nothing is remembered if " +
+      "spark.dovetail.log.queries is 0."
   )
 
   /** In the order of the documentation. */
