@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import functools
+import operator
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pandas as pd  # type: ignore[import-untyped]
 import pytest
+from pyspark.serializers import BatchedSerializer, CPickleSerializer
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 import dovetail
 from dovetail import _sql
@@ -95,6 +100,136 @@ def test_what_runs_a_function_is_not_counted(spark: SparkSession, around: DataFr
         spark.sparkContext.parallelize(range(1000)).map(lambda number: (number, "a")),
     ):
         assert rows(around, spark.createDataFrame(changed, KEYED)) == (1_000_000, None, "assumed")
+
+
+ROW = StructType([StructField("k", IntegerType(), False), StructField("flatMap", StringType())])
+"""A column's name is no function."""
+
+
+@pytest.mark.parametrize(
+    ("data", "arguments"),
+    [
+        ([(1, "a"), (2, "b"), (3, "c")], (["k", "n"],)),
+        ([(1, "a"), (2, "b"), (3, "c")], (KEYED,)),
+        ([(1, "a"), (2, "b"), (3, "c")], (KEYED, None, False)),
+        ([(1, "a")] * 3, (ROW,)),
+        ([Row(k=1, n="a")] * 3, ()),
+        ([{"k": 1, "n": datetime.date(2020, 1, 1)}] * 3, ()),
+        ([(1, [{"x": Row(y=1)}], ("z", {"u": [2.5]}))] * 3, (["k", "n", "m"],)),
+        ([(number, *ALL_TYPES) for number in range(3)], (TYPES,)),
+        ([1, 2, 3], ("int",)),
+        ([1, 2, 3], ("int", None, False)),
+    ],
+    ids=[
+        "names",
+        "schema",
+        "unverified",
+        "struct",
+        "rows",
+        "dictionaries",
+        "nested",
+        "types",
+        "numbers",
+        "unverified2",
+    ],
+)
+def test_rows_of_a_parallelized_collection_are_counted(
+    spark: SparkSession, around: DataFrame, data: list[Any], arguments: tuple[Any, ...]
+) -> None:
+    parallelized = spark.sparkContext.parallelize(data, 2)
+    local = spark.createDataFrame(parallelized, *arguments)
+    assert rows(around, local.withColumnRenamed("value", "k")) == (3, 3, "exact")
+    assert local.count() == 3
+
+
+def test_rows_of_to_df_are_counted(spark: SparkSession, around: DataFrame) -> None:
+    few = spark.sparkContext.parallelize([(1, "a")] * 3)
+    for local in (few.toDF(["k", "n"]), few.toDF(KEYED), few.toDF(KEYED).cache(), few.cache().toDF(KEYED)):
+        assert rows(around, local) == (3, 3, "exact")
+        local.unpersist()
+    few.unpersist()
+
+
+def named_like_pyspark(row: Any) -> Any:
+    return row
+
+
+named_like_pyspark.__name__ = "<lambda>"
+named_like_pyspark.__qualname__ = "RDD._reserialize.<locals>.<lambda>"
+named_like_pyspark.__module__ = "pyspark.core.rdd"
+
+
+class Twice(BatchedSerializer):
+    """A serializer of the user's that makes two rows of one."""
+
+    def load_stream(self, stream: Any) -> Any:
+        for row in super().load_stream(stream):
+            yield row
+            yield row
+
+
+def test_functions_of_others_are_not_counted(spark: SparkSession, around: DataFrame) -> None:
+    few = spark.sparkContext.parallelize([(1, "a")] * 3)
+    twice = spark.sparkContext.parallelize([(1, "a")] * 3)
+    twice._jrdd_deserializer = Twice(CPickleSerializer())
+    for changed in (
+        few.map(lambda row: row),
+        few.map(named_like_pyspark),
+        # in a function of pyspark's
+        few.mapValues(lambda value: value),
+        # found by its name, in a module of Python's or pyspark's
+        few.map(tuple),
+        few.map(operator.itemgetter(0, 1)),
+        few.map(functools.partial(named_like_pyspark)),
+        # functions of pyspark's that make more or fewer rows
+        few.distinct(),
+        few.flatMap(iter),
+        few.mapPartitions(iter),
+        few.glom().flatMap(list),
+        few.sample(False, 0.5),
+        few.repartition(3),
+        few.map(lambda row: row).cache(),
+        spark.sparkContext.parallelize(["a"] * 3).zipWithIndex(),
+        twice,
+    ):
+        assert rows(around, spark.createDataFrame(changed, KEYED)) == (1_000_000, None, "assumed")
+    numbers = spark.createDataFrame(spark.sparkContext.parallelize(range(3)), "int").toDF("k")
+    assert rows(around, numbers) == (1_000_000, None, "assumed")
+
+
+def test_checkpoints_and_lines_of_json_are_not_counted(spark: SparkSession, around: DataFrame) -> None:
+    local = spark.createDataFrame([(1, "a")] * 3, KEYED)
+    # one line, two rows
+    lines = spark.sparkContext.parallelize(['[{"k": 1}, {"k": 2}]'])
+    for unknown in (
+        local.localCheckpoint(),
+        local.filter("k > 1").localCheckpoint(eager=False),
+        spark.read.json(lines, schema="k int"),
+    ):
+        assert rows(around, unknown) == (1_000_000, None, "assumed")
+
+
+def test_planning_runs_no_job_and_no_function(spark: SparkSession, around: DataFrame, tmp_path: Path) -> None:
+    class Loud:
+        """Says when it is made of its pickle."""
+
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def __reduce__(self) -> Any:
+            return Path.touch, (tmp_path / "made",)
+
+    context = spark.sparkContext
+    local = spark.createDataFrame(context.parallelize([(1, Loud(1))] * 3), KEYED, verifySchema=False)
+    query = around.join(local, "k")
+    context.setJobGroup("planned", "planning")
+    try:
+        (group,) = dovetail.explain(query).to_dict()["groups"]
+        assert not list(context.statusTracker().getJobIdsForGroup("planned"))
+    finally:
+        context._jsc.clearJobGroup()
+    assert [r["rows"]["value"] for r in group["relations"] if r["name"] not in ("lf", "ls")] == [3]
+    assert not (tmp_path / "made").exists()
 
 
 def test_large_values_are_not_broadcast_for_their_few_rows(spark: SparkSession) -> None:

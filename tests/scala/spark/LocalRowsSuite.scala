@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
-import org.apache.spark.sql.dovetail.leaf.{LocalRows, PickledStrings}
+import org.apache.spark.sql.dovetail.leaf.{LocalRows, Pickle}
 import org.apache.spark.sql.types.{LongType, StructType}
 import org.apache.spark.sql.{DataFrame, Row}
 
@@ -29,16 +29,21 @@ class LocalRowsSuite extends StarSuite {
     assert(rows(spark.range(5).toDF()).isEmpty)
   }
 
-  test("strings of a pickle: by opcodes, none where one is not known or the end is missing") {
+  test("a pickle: its collections by opcodes, none where one is not known or the end is missing") {
     // pickle.dumps(['ab', {'c': b'xy'}, 1.5, 300], 5)
     val pickle =
       "80059522000000000000005d94288c026162947d948c0163944302787994734" + "73ff80000000000004d2c01652e"
     val bytes = pickle.grouped(2).map(Integer.parseInt(_, 16).toByte).toArray
-    assert(PickledStrings(bytes).contains(Vector("ab", "c")))
-    assert(bytes.indices.forall(n => PickledStrings(bytes.take(n)).isEmpty))
-    assert(PickledStrings("cos\nsystem\n.".getBytes).isEmpty)
+    assert(Pickle(bytes).map(_.value).collect { case list: Pickle.Items => list.items.size }.contains(4))
+    assert(bytes.indices.forall(n => Pickle(bytes.take(n)).isEmpty))
+    assert(Pickle("cos\nsystem\n.".getBytes).isEmpty)
     // a length beyond the end, and one that is negative
-    assert(PickledStrings(Array('X'.toByte, -1, -1, -1, -1)).isEmpty)
-    assert(PickledStrings(Array(0x8c.toByte, 9, 'a'.toByte)).isEmpty)
+    assert(Pickle(Array('X'.toByte, -1, -1, -1, -1)).isEmpty)
+    assert(Pickle(Array(0x8c.toByte, 9, 'a'.toByte)).isEmpty)
+    // nothing to take off the stack, or nothing since the mark
+    assert(Pickle(Array('0'.toByte, '.'.toByte)).isEmpty)
+    assert(Pickle("N(0.".getBytes).isEmpty)
+    // itself in itself: ]\x94h\x00a.
+    assert(Pickle(Array(0x5d, 0x94, 'h'.toInt, 0, 'a'.toInt, '.'.toInt).map(_.toByte)).isDefined)
   }
 }

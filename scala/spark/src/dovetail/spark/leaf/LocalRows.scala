@@ -5,7 +5,6 @@ import java.util.{Collections, WeakHashMap}
 import scala.annotation.tailrec
 import scala.util.control.NonFatal
 
-import net.razorvine.pickle.Unpickler
 import org.apache.spark.api.python.{PythonFunction, PythonRDD}
 import org.apache.spark.rdd.{MapPartitionsRDD, ParallelCollectionPartition, ParallelCollectionRDD, RDD}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
@@ -22,12 +21,13 @@ import org.apache.spark.sql.execution.{
 
 /**
  * Rows of data that a program has on the driver and gives to Spark as an RDD, which tells nothing of its size:
- * `createDataFrame` of a list or, without Arrow, of a pandas frame; of a parallelized collection.
+ * `createDataFrame` of a list or, without Arrow, of a pandas frame; of a parallelized collection, in Python also
+ * `toDF`.
  *
  * The rows are counted where they are, in the collection. No job runs, and no function of the user's. So only an RDD is
  * counted between which and the collection there is nothing but Spark's own conversions, row by row. Each of them is
- * known by where it was made, and the one in Python by the names in its pickle; whatever else there is, the rows are
- * unknown.
+ * known by where it was made, and those in Python by their pickle (`PythonConversions`); whatever else there is, the
+ * rows are unknown.
  */
 object LocalRows {
 
@@ -71,8 +71,8 @@ object LocalRows {
   @tailrec private def fromPython(rdd: RDD[_]): Option[Long] = rdd match {
     case m: MapPartitionsRDD[_, _] if m.creationSite.shortForm.contains(" at SerDeUtil.scala:") =>
       fromPython(m.firstParent[Any])
-    case p: PythonRDD if reserializes(p) => parallelized(p.firstParent[Any]).flatMap(pickled)
-    case _                               => None
+    case p: PythonRDD if converts(p) => parallelized(p.firstParent[Any]).flatMap(pickled)
+    case _                           => None
   }
 
   private def madeBy(rdd: RDD[_], how: String): Boolean = rdd.creationSite.shortForm.startsWith(how)
@@ -90,7 +90,7 @@ object LocalRows {
 
   // ---- Python: batches of rows, each a pickled list ----
 
-  /** Bytes of batches that are unpickled to be counted: some milliseconds. */
+  /** Bytes of batches that are read to be counted: some milliseconds. */
   private val MostBytes = 1L << 20
 
   /**
@@ -105,94 +105,14 @@ object LocalRows {
     else None
   }
 
-  private def size(batch: Array[Byte]): Long = new Unpickler().loads(batch) match {
-    case list: java.util.List[_] => list.size.toLong
-    case array: Array[_]         => array.length.toLong
-    case other                   => throw new IllegalStateException(s"a batch of rows: $other")
+  private def size(batch: Array[Byte]): Long = Pickle(batch).map(_.value) match {
+    case Some(rows: Pickle.Items) => rows.items.size.toLong
+    case other                    => throw new IllegalStateException(s"a batch of rows: $other")
   }
 
-  /** The function is pyspark's own that hands on what it reads (`RDD._reserialize`), and no other one is in it. */
-  private def reserializes(rdd: PythonRDD): Boolean = {
+  private def converts(rdd: PythonRDD): Boolean = {
     val field = classOf[PythonRDD].getDeclaredField("func")
     field.setAccessible(true)
-    val command = field.get(rdd).asInstanceOf[PythonFunction].command.toArray
-    PickledStrings(command).exists { strings =>
-      strings.contains(Reserialize) && strings.forall(s => Known(s) || isFileOfRdds(s))
-    }
+    PythonConversions.only(field.get(rdd).asInstanceOf[PythonFunction].command.toArray)
   }
-
-  private val Reserialize = "RDD._reserialize.<locals>.<lambda>"
-
-  private def isFileOfRdds(text: String): Boolean = {
-    val path = text.replace('\\', '/')
-    path.endsWith("/pyspark/core/rdd.py") || path.endsWith("/pyspark/rdd.py")
-  }
-
-  /**
-   * All that cloudpickle says of `rdd.map(lambda x: x)` in pyspark's own file, by pyspark 3.5 to 4.3. A function of the
-   * user's has names of its own: of itself, its file, and its module.
-   */
-  private val Known: Set[String] = Set(
-    Reserialize,
-    "<lambda>",
-    "x",
-    "map",
-    "func",
-    "RDD.map.<locals>.func",
-    "f",
-    "_",
-    "iterator",
-    "fail_on_stopiteration",
-    // modules and classes
-    "pyspark",
-    "pyspark.core",
-    "pyspark.core.rdd",
-    "pyspark.rdd",
-    "pyspark.util",
-    "pyspark.serializers",
-    "typing",
-    "builtins",
-    "_operator",
-    "BatchedSerializer",
-    "AutoBatchedSerializer",
-    "CloudPickleSerializer",
-    "CPickleSerializer",
-    "PickleSerializer",
-    "serializer",
-    "allowed_names",
-    "batchSize",
-    "bestSize",
-    // types in annotations
-    "int",
-    "Iterable",
-    "T",
-    "U",
-    "return",
-    "getattr",
-    "getitem",
-    // how cloudpickle writes a function
-    "pyspark.cloudpickle.cloudpickle",
-    "pyspark.cloudpickle.cloudpickle_fast",
-    "pyspark.cloudpickle",
-    "_make_function",
-    "_function_setstate",
-    "_builtin_type",
-    "CodeType",
-    "_make_cell",
-    "_make_empty_cell",
-    "_cloudpickle_submodules",
-    "subimport",
-    "__package__",
-    "__name__",
-    "__file__",
-    "__qualname__",
-    "__annotations__",
-    "__kwdefaults__",
-    "__defaults__",
-    "__module__",
-    "__doc__",
-    "__closure__",
-    "__globals__",
-    "__type_params__"
-  )
 }

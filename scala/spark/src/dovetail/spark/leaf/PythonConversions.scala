@@ -1,0 +1,174 @@
+package org.apache.spark.sql.dovetail.leaf
+
+import java.util.IdentityHashMap
+
+import org.apache.spark.sql.dovetail.leaf.Pickle.{Call, Entries, Items, Name, NoValue, Text, Value}
+
+/**
+ * Whether a function that pyspark has pickled for its workers does no more than pyspark's own conversions, row by
+ * row: those of `createDataFrame`, `toDF` and of serializers. `LocalRows` counts rows below such a function.
+ *
+ * The pickle says so by itself (`Pickle`); no Python runs. Two things are looked at.
+ *
+ *   - How the function is made: of nothing but `RDD.map` of one of the conversions, and chains of such
+ *     (`PipelinedRDD`). So it makes one row of each.
+ *   - Whether there is anything of others in it: a function that is not pyspark's comes either with its code, which
+ *     names its file, or by the name of its module.
+ *
+ * Names are those of pyspark 3.5 to 4.3, in which they hardly differ. Those of another pyspark may: then the rows are
+ * unknown.
+ */
+object PythonConversions {
+
+  /** @param command pyspark's `(function, profiler, deserializer, serializer)` */
+  def only(command: Array[Byte]): Boolean = Pickle(command).exists(p => new PythonConversions(p).only)
+
+  /** pyspark's own chains are four functions long; a user's may have many. */
+  private val MostStages = 16
+
+  /** Files of functions that come with their code, because they are local ones; `pyspark.rdd` until 3.5. */
+  private val Modules = Set("pyspark.core.rdd", "pyspark.rdd", "pyspark.sql.session", "pyspark.sql.types")
+
+  private val MapRows = "RDD.map.<locals>.func"
+  private val Chained = "PipelinedRDD.__init__.<locals>.pipeline_func"
+
+  /** What `RDD.map` applies to each row. */
+  private val Conversions = Set(
+    // another serializer reads what it writes
+    "RDD._reserialize.<locals>.<lambda>",
+    // checks a row by the schema, if that is asked for; wraps what is no row
+    "SparkSession._create_dataframe.<locals>.prepare",
+    // without a schema: tuples of dictionaries and objects; from 4.1 on, strings of what is in a column of strings
+    "_create_converter.<locals>.convert_struct",
+    "_create_converter.<locals>.convert_string",
+    "_create_converter.<locals>.<lambda>"
+  )
+
+  /** The method of a schema that makes of Python's values those of Spark; not with code, but by its name. */
+  private val ToInternal = Name("pyspark.sql.types", "StructType.toInternal")
+
+  /** Classes of values, which a check by the schema compares, and what annotations are written with. */
+  private val OthersModules = Set("typing", "datetime", "decimal", "array")
+  private val OthersNames   =
+    Set("bool", "bytearray", "bytes", "dict", "float", "getattr", "int", "list", "str", "tuple", "type").map(
+      Name("builtins", _)
+    ) + Name("_operator", "getitem")
+
+  private def known(name: Name): Boolean = name.module == "pyspark" || name.module.startsWith("pyspark.") ||
+    OthersModules(name.module) || OthersNames(name)
+
+  private val Cloudpickle = "pyspark.cloudpickle."
+
+  private val Batches          = Name("pyspark.serializers", "BatchedSerializer")
+  private val AutomaticBatches = Name("pyspark.serializers", "AutoBatchedSerializer")
+
+  // places in the arguments of Python's CodeType, the same from Python 3.8 on
+  private val FileOfCode = 10
+  private val NameOfCode = 11
+  // from the end: variables of functions around it, then its own that others use
+  private val FreeOfCode = 2
+
+  private def isFile(path: String, module: String): Boolean =
+    path.replace('\\', '/').endsWith("/" + module.replace('.', '/') + ".py")
+}
+
+final private class PythonConversions(pickle: Pickle) {
+  import PythonConversions._
+
+  /** What cloudpickle says of a function after it has made it: its names, and the values that its code refers to. */
+  private val states = new IdentityHashMap[Value, Items]
+  pickle.calls.foreach(c =>
+    (c.what, c.arguments) match {
+      case (Name(module, "_function_setstate"), Seq(function, state: Items)) if module.startsWith(Cloudpickle) =>
+        require(states.put(function, state) == null, "a function has one state")
+      case _ =>
+    }
+  )
+
+  def only: Boolean = pickle.names.forall(known) && pickle.calls.forall(c => !isCode(c) || ofPyspark(c)) &&
+    (pickle.value match {
+      case command: Items => command.items.toList match {
+          case List(function, NoValue, from, to) => isBatches(from, to) && isRowByRow(function, MostStages)
+          case _                                 => false
+        }
+      case _ => false
+    })
+
+  private def isCode(call: Call): Boolean = isBuiltin(call.what, "CodeType")
+
+  /** Also the code of a comprehension, which is inside of that of a function. */
+  private def ofPyspark(code: Call): Boolean = code.arguments.lift(FileOfCode) match {
+    case Some(Text(path)) => Modules.exists(isFile(path, _))
+    case _                => false
+  }
+
+  private def isBuiltin(value: Value, name: String): Boolean = value match {
+    case c: Call => c.what match {
+        case Name(module, "_builtin_type") => module.startsWith(Cloudpickle) && c.arguments == Seq(Text(name))
+        case _                             => false
+      }
+    case _ => false
+  }
+
+  /** `SparkContext.parallelize` writes batches of equal sizes; conversions may write others. */
+  private def isBatches(from: Value, to: Value): Boolean = isMade(from, Batches) &&
+    (isMade(to, Batches) || isMade(to, AutomaticBatches))
+
+  private def isMade(value: Value, of: Name): Boolean = value match {
+    case c: Call => c.what == of
+    case _       => false
+  }
+
+  private def isRowByRow(function: Value, stages: Int): Boolean = stages > 0 && Function.of(function).exists(f =>
+    if (f.name == MapRows) f.refersTo("f").exists(isConversion)
+    else f.name == Chained && Seq("func", "prev_func").forall(f.refersTo(_).exists(isRowByRow(_, stages - 1)))
+  )
+
+  private def isConversion(function: Value): Boolean = function match {
+    case c: Call if isBuiltin(c.what, "MethodType") => c.arguments.headOption.contains(ToInternal)
+    case other                                      => Function.of(other).exists(f => Conversions(f.name))
+  }
+
+  /**
+   * A local function of pyspark's.
+   *
+   * @param name  as Python qualifies it
+   * @param cells by the names of the variables that it has from around it
+   */
+  final private class Function(val name: String, cells: Map[String, Value]) {
+    def refersTo(variable: String): Option[Value] = cells.get(variable).flatMap {
+      case c: Call => c.what match {
+          case Name(module, "_make_cell") if module.startsWith(Cloudpickle) => c.arguments.headOption
+          case _                                                            => None
+        }
+      case _ => None
+    }
+  }
+
+  private object Function {
+    def of(value: Value): Option[Function] = for {
+      made <- Some(value).collect { case c: Call => c }
+      code <- made.what match {
+        case Name(module, "_make_function") if module.startsWith(Cloudpickle) =>
+          made.arguments.headOption.collect { case c: Call if isCode(c) => c }
+        case _ => None
+      }
+      state        <- Option(states.get(value)).flatMap(_.items.lift(1)).collect { case e: Entries => fields(e) }
+      Text(name)   <- state.get("__qualname__")
+      Text(module) <- state.get("__module__")
+      Text(file)   <- code.arguments.lift(FileOfCode)
+      Text(short)  <- code.arguments.lift(NameOfCode)
+      if Modules(module) && isFile(file, module) && name.split('.').last == short
+    } yield new Function(name, cells(code, state))
+
+    private def fields(entries: Entries): Map[String, Value] =
+      entries.entries.collect { case (Text(key), value) => key -> value }.toMap
+
+    private def cells(code: Call, state: Map[String, Value]): Map[String, Value] =
+      (code.arguments(code.arguments.size - FreeOfCode), state.get("__closure__")) match {
+        case (names: Items, Some(values: Items)) if names.items.size == values.items.size =>
+          names.items.zip(values.items).collect { case (Text(name), cell) => name -> cell }.toMap
+        case _ => Map.empty
+      }
+  }
+}
