@@ -5,7 +5,7 @@ import java.nio.file.{Files, Path, StandardCopyOption}
 import dovetail.kernel.profile.{ColumnProfile, RelationProfile, Source}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.dovetail.base.DovetailConf
-import org.apache.spark.sql.dovetail.stats.PlanStatistics
+import org.apache.spark.sql.dovetail.stats.{CachedSource, PlanStatistics}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.internal.SQLConf
 
@@ -102,6 +102,23 @@ class CachedSourceSuite extends DovetailSuite with SuiteTables {
         assert(before.where("k = 3").count() == 100)
       }
     }
+  }
+
+  test("caches of caches of caches: what is looked at is bounded") {
+    def doubled(f: DataFrame): DataFrame = {
+      val next = f.join(f.toDF("k"), "k").cache()
+      assert(next.queryExecution.optimizedPlan.isInstanceOf[InMemoryRelation])
+      next
+    }
+    val levels = Iterator.iterate(spark.range(10).toDF("k"))(doubled).slice(1, 6).toVector
+    try {
+      val plan                       = levels.last.queryExecution.optimizedPlan
+      def operators(s: CachedSource) = s.within(plan).collect { case p => p }.size
+      // all of them are 31 joins
+      assert(operators(new CachedSource) > 31 * 3)
+      assert(operators(new CachedSource(most = 40)) <= 40 + 1)
+      assert(profile(levels.last).rows.value >= 1.0)
+    } finally levels.foreach(_.unpersist())
   }
 
   test("joins of caches, of one with itself, and of caches of caches: ordered, with the same answers") {

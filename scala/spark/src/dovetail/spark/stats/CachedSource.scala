@@ -18,17 +18,37 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation
  *
  * The files below that plan may have changed since. So its numbers are estimates here, and no bounds: no degree, no
  * longest value, and no sample that stands for all rows.
+ *
+ * @param most operators of all sources together
  */
-final class CachedSource {
+final class CachedSource(most: Int = CachedSource.MostOperators) {
   private val sources = new IdentityHashMap[InMemoryRelation, Option[LogicalPlan]]
+  private var left    = most
 
-  /** With the columns of the relation; None where Spark does not tell. */
-  def apply(r: InMemoryRelation): Option[LogicalPlan] = sources.computeIfAbsent(r, CachedSource.plan(_))
+  /** With the columns of the relation; None where Spark does not tell, or where there are too many operators. */
+  def apply(r: InMemoryRelation): Option[LogicalPlan] = sources.computeIfAbsent(r, found(_))
 
-  /** A plan with the sources in the place of its cached relations. */
-  def within(plan: LogicalPlan): LogicalPlan =
-    if (!plan.exists(_.isInstanceOf[InMemoryRelation])) plan
-    else plan.transformUp { case r: InMemoryRelation => apply(r).fold[LogicalPlan](r)(within) }
+  /** A plan with the sources in the place of its cached relations, as far as these are not too many operators. */
+  def within(plan: LogicalPlan): LogicalPlan = {
+    var more                               = CachedSource.MostOperators
+    def fits(source: LogicalPlan): Boolean = {
+      more -= CachedSource.operators(source, more + 1)
+      more >= 0
+    }
+    def put(p: LogicalPlan): LogicalPlan = p.transformUp { case r: InMemoryRelation =>
+      apply(r).filter(fits).fold[LogicalPlan](r)(put)
+    }
+    if (plan.exists(_.isInstanceOf[InMemoryRelation])) put(plan) else plan
+  }
+
+  private def found(r: InMemoryRelation): Option[LogicalPlan] = CachedSource.source(r).flatMap { plan =>
+    val size = CachedSource.operators(plan, left + 1)
+    if (size > left) None
+    else {
+      left -= size
+      Some(CachedSource.renamed(plan, r))
+    }
+  }
 }
 
 object CachedSource {
@@ -55,11 +75,28 @@ object CachedSource {
   /** Rows that somebody has counted: Spark, or the user. */
   private val Counts = Set[Source](Source.Exact, Source.Given)
 
-  private def plan(r: InMemoryRelation): Option[LogicalPlan] = {
+  /**
+   * Operators that are looked at in one run of the rule. A program that joins a cache with itself and caches the
+   * result, again and again, has twice as many each time; most caches are made by a dozen.
+   */
+  private val MostOperators = 500
+
+  private def source(r: InMemoryRelation): Option[LogicalPlan] = {
     val columns = r.cachedPlan.output.map(_.exprId)
     logical(r.cachedPlan).filter(p =>
       p.output.map(_.exprId) == columns && columns.distinct.size == columns.size && columns.size == r.output.size
-    ).map(renamed(_, columns.zip(r.output.map(_.exprId)).filter { case (from, to) => from != to }.toMap))
+    )
+  }
+
+  /** Operators of a plan, but no more than `most`. */
+  private def operators(plan: LogicalPlan, most: Int): Int = {
+    var open  = List(plan)
+    var count = 0
+    while (open.nonEmpty && count < most) {
+      count += 1
+      open = open.head.children.toList ::: open.tail
+    }
+    count
   }
 
   @tailrec private def logical(p: SparkPlan): Option[LogicalPlan] = p match {
@@ -70,8 +107,10 @@ object CachedSource {
       }
   }
 
-  /** The same plan with other numbers for some columns, wherever they come up. */
-  private def renamed(plan: LogicalPlan, ids: Map[ExprId, ExprId]): LogicalPlan =
+  /** The plan with the numbers that the relation has for its columns, wherever these come up. */
+  private def renamed(plan: LogicalPlan, r: InMemoryRelation): LogicalPlan = {
+    val ids: Map[ExprId, ExprId] =
+      plan.output.map(_.exprId).zip(r.output.map(_.exprId)).filter { case (from, to) => from != to }.toMap
     if (ids.isEmpty) plan
     else
       plan.transformUp { case p =>
@@ -80,4 +119,5 @@ object CachedSource {
           case a: Alias if ids.contains(a.exprId)     => Alias(a.child, a.name)(ids(a.exprId), a.qualifier)
         }
       }
+  }
 }
