@@ -16,14 +16,14 @@ class CachedSourceSuite extends DovetailSuite with SuiteTables {
   override def beforeAll(): Unit = {
     super.beforeAll()
     table(
-      "sale",
+      "cache_sale",
       s"SELECT /*+ COALESCE(1) */ id, id % 50 AS item, id % 7 AS day, concat('note ', id) AS note FROM range($Rows)"
     )
     table(
-      "item",
+      "cache_item",
       "SELECT /*+ COALESCE(1) */ id AS item, concat(if(id < 3, 'rare ', 'common '), id) AS name FROM range(50)"
     )
-    table("day", "SELECT /*+ COALESCE(1) */ id AS day, id % 2 AS odd FROM range(7)")
+    table("cache_day", "SELECT /*+ COALESCE(1) */ id AS day, id % 2 AS odd FROM range(7)")
   }
 
   private def cached[A](frame: DataFrame, filled: Boolean = true)(body: DataFrame => A): A = {
@@ -49,7 +49,7 @@ class CachedSourceSuite extends DovetailSuite with SuiteTables {
   private def near(p: RelationProfile, rows: Double): Boolean = math.abs(p.rows.value - rows) <= rows / 3.0
 
   test("a filled cache has the rows that Spark counted, and columns as its files tell") {
-    cached(spark.table("sale")) { sale =>
+    cached(spark.table("cache_sale")) { sale =>
       val rows = profile(sale).rows
       assert(rows.value == Rows && rows.source == Source.Exact)
       val item = column(sale, "item")
@@ -58,7 +58,7 @@ class CachedSourceSuite extends DovetailSuite with SuiteTables {
   }
 
   test("predicates over a cache are tried on rows of its files, whatever its columns are called now") {
-    cached(spark.sql("SELECT item AS thing, name AS title FROM item")) { things =>
+    cached(spark.sql("SELECT item AS thing, name AS title FROM cache_item")) { things =>
       val few = things.where("title LIKE 'rare%'")
       assert(near(profile(few), 3.0))
       // renamed once more, with numbers of its own
@@ -70,7 +70,7 @@ class CachedSourceSuite extends DovetailSuite with SuiteTables {
   }
 
   test("an empty cache has the rows that its plan is estimated to make, and no more than that") {
-    def grouped = spark.sql("SELECT item, count(*) AS n FROM sale GROUP BY item")
+    def grouped = spark.sql("SELECT item, count(*) AS n FROM cache_sale GROUP BY item")
     for (adaptive <- Seq("true", "false")) withConf("spark.sql.adaptive.enabled" -> adaptive) {
       cached(grouped, filled = false) { g =>
         val rows = profile(g).rows
@@ -123,27 +123,27 @@ class CachedSourceSuite extends DovetailSuite with SuiteTables {
 
   test("joins of caches, of one with itself, and of caches of caches: ordered, with the same answers") {
     val star =
-      "SELECT d.odd, count(*), max(s.note) FROM sale s JOIN day d ON s.day = d.day JOIN item i ON s.item = i.item " +
+      "SELECT d.odd, count(*), max(s.note) FROM cache_sale s JOIN cache_day d ON s.day = d.day JOIN cache_item i ON s.item = i.item " +
         "WHERE i.name LIKE 'rare%' GROUP BY d.odd"
-    cached(spark.table("sale"))(_ =>
-      cached(spark.table("item")) { _ =>
+    cached(spark.table("cache_sale"))(_ =>
+      cached(spark.table("cache_item")) { _ =>
         sameAnswer(star)
-        cached(spark.sql("SELECT item, note, day FROM sale WHERE id % 2 = 0")) { half =>
+        cached(spark.sql("SELECT item, note, day FROM cache_sale WHERE id % 2 = 0")) { half =>
           half.createOrReplaceTempView("half")
           withTables("half") {
-            sameAnswer(star.replace("FROM sale", "FROM half"))
+            sameAnswer(star.replace("FROM cache_sale", "FROM half"))
             sameAnswer(
-              "SELECT count(*) FROM half a JOIN half b ON a.note = b.note JOIN item i ON a.item = i.item " +
-                "JOIN day d ON b.day = d.day WHERE i.name = 'rare 1'"
+              "SELECT count(*) FROM half a JOIN half b ON a.note = b.note JOIN cache_item i ON a.item = i.item " +
+                "JOIN cache_day d ON b.day = d.day WHERE i.name = 'rare 1'"
             )
           }
         }
       }
     )
-    spark.sql("CACHE TABLE kept AS SELECT * FROM item WHERE name LIKE 'rare%'")
+    spark.sql("CACHE TABLE kept AS SELECT * FROM cache_item WHERE name LIKE 'rare%'")
     withTables("kept") {
       spark.catalog.clearCache()
-      sameAnswer(star.replace("JOIN item i", "JOIN kept i"))
+      sameAnswer(star.replace("JOIN cache_item i", "JOIN kept i"))
     }
   }
 }

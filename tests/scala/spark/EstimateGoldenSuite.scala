@@ -26,7 +26,7 @@ class EstimateGoldenSuite extends GoldenSuite("estimates") {
     val (_, groups) = planned(c.input.mkString("\n"), Map.empty)
     assert(groups.size == 1, s"\n$file:${c.line}: a query has one group")
     val p     = groups.head
-    val names = p.group.leaves.indices.map(i => p.group.aliases(i).getOrElse(p.report.relations(i).name))
+    val names = p.group.leaves.indices.map(i => p.group.aliases(i).map(_.name).getOrElse(p.report.relations(i).name))
     val model = new CardinalityModel(p.graph)
     val found = c.input.collect { case Truth(relations, rows) =>
       val set = relations.split(',').map(n => names.indexOf(n.trim))
