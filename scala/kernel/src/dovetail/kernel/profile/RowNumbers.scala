@@ -9,6 +9,7 @@ import java.util.Arrays
  * @param words bits from row 0 on, without trailing zeros
  */
 final class RowNumbers private (words: Array[Long]) {
+  import RowNumbers.Word
 
   /** How many. */
   lazy val size: Int = { var n = 0; words.foreach(w => n += java.lang.Long.bitCount(w)); n }
@@ -20,7 +21,7 @@ final class RowNumbers private (words: Array[Long]) {
     while (i < words.length) {
       var bits = words(i)
       while (bits != 0L) {
-        numbers(at) = i * 64 + java.lang.Long.numberOfTrailingZeros(bits)
+        numbers(at) = i * Word + java.lang.Long.numberOfTrailingZeros(bits)
         at += 1
         bits &= bits - 1L
       }
@@ -44,7 +45,7 @@ final class RowNumbers private (words: Array[Long]) {
     var i       = 0
     while (i < numbers.length) {
       val n = numbers(i)
-      if (keep(n)) kept(n >> 6) |= 1L << n
+      if (keep(n)) kept(n / Word) |= 1L << n
       i += 1
     }
     RowNumbers.of(kept)
@@ -70,10 +71,13 @@ final class RowNumbers private (words: Array[Long]) {
 
 object RowNumbers {
 
+  /** Rows of one word. */
+  private val Word = java.lang.Long.SIZE
+
   /** All rows of a sample. */
   def all(rows: Int): RowNumbers = {
-    val words = Array.fill((rows + 63) / 64)(-1L)
-    if (rows % 64 != 0) words(words.length - 1) = (1L << rows) - 1L
+    val words = Array.fill((rows + Word - 1) / Word)(-1L)
+    if (rows % Word != 0) words(words.length - 1) = (1L << rows) - 1L
     new RowNumbers(words)
   }
 

@@ -30,7 +30,7 @@ final class CachedSource(most: Int = CachedSource.MostOperators) {
 
   /** A plan with the sources in the place of its cached relations, as far as these are not too many operators. */
   def within(plan: LogicalPlan): LogicalPlan = {
-    var more                               = CachedSource.MostOperators
+    var more                               = most
     def fits(source: LogicalPlan): Boolean = {
       more -= CachedSource.operators(source, more + 1)
       more >= 0
