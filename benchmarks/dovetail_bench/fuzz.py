@@ -11,6 +11,8 @@ plan with Dovetail and without is not run, unless adaptive execution may change 
 Whether an input that fails is computed before another one turns out to be empty can be a race: a query that fails with
 Dovetail is asked of plain Spark again, and once more without the rule by which adaptive execution ends a query early.
 
+A process runs 5,000 queries at most: what the JVM keeps of each does not add up.
+
 Exit code 1 if an answer differs, if a query fails that runs without Dovetail, or if too few join orders changed for the
 run to mean anything. Everything comes from the seed; `--first N --queries 1` repeats query N. A run that is stopped
 (Ctrl-C, SIGTERM) reports what it has checked so far, and fails.
@@ -19,6 +21,7 @@ run to mean anything. Everything comes from the seed; `--first N --queries 1` re
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import re
 import signal
 import sys
@@ -27,7 +30,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -44,6 +47,9 @@ from dovetail_bench.session import add_session_options, bench, without_errors
 # Between two lines of progress.
 PROGRESS = 250
 
+# Queries of one process: some 15 minutes, of which one starts it.
+PER_PROCESS = 5000
+
 # Of the queries, this share at least has to have another tree of joins with Dovetail.
 LEAST_CHANGED = 0.3
 
@@ -51,7 +57,35 @@ LEAST_CHANGED = 0.3
 def run(options: argparse.Namespace) -> tuple[list[Checked], float]:
     """Checks all queries; returns them and the seconds it took without making the tables."""
     last = options.first + options.queries
-    numbers = range(options.first, last)
+    pieces = [range(n, min(n + PER_PROCESS, last)) for n in range(options.first, last, PER_PROCESS)]
+    checked: list[Checked] = []
+    seconds = 0.0
+    context = multiprocessing.get_context("spawn")
+    for piece in pieces:
+        with ProcessPoolExecutor(1, context, initializer=_start) as process:
+            future = process.submit(_piece, options, piece)
+            try:
+                found, took = future.result()
+            except KeyboardInterrupt:
+                for child in multiprocessing.active_children():
+                    child.terminate()
+                found, took = future.result()
+                return checked + found, seconds + took
+        checked += found
+        seconds += took
+        if len(pieces) > 1:
+            say(f"all {len(checked)} of {options.queries}: {sum(q.wrong for q in checked)} wrong")
+    return checked, seconds
+
+
+def _start() -> None:
+    """In a process of queries: its parent alone says when to stop."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def _piece(options: argparse.Namespace, numbers: range) -> tuple[list[Checked], float]:
+    """Checks queries in this process."""
     batches = [[n for n in numbers if n // PER_SETTINGS == b] for b in _covering(numbers, PER_SETTINGS)]
     with (
         bench(options) as session,
@@ -62,7 +96,7 @@ def run(options: argparse.Namespace) -> tuple[list[Checked], float]:
             without_errors(session.spark)
         for data_set in _covering(numbers, PER_DATA_SET):
             DIALECTS[options.dialect].tables(data_set, options.seed).create(session.spark, duckdb, Path(directory))
-        say("tables made")
+        say(f"tables made for queries {numbers[0]} to {numbers[-1]}")
         started = time.monotonic()
         checked = _in_threads(session.spark, Path(directory), options, batches)
         return checked, time.monotonic() - started
@@ -88,7 +122,7 @@ def _in_threads(
                     verdicts = f"{query.against_spark}, {query.against_duckdb}"
                     say(f"query {query.number}: {verdicts}: {query.detail}\n{query.sql}")
                 if len(done) % PROGRESS == 0:
-                    say(f"{len(done)} of {options.queries}: {sum(q.changed for q in done)} changed")
+                    say(f"{len(done)} of {sum(map(len, batches))}: {sum(q.changed for q in done)} changed")
         except KeyboardInterrupt:
             say(f"stopped after {len(done)} queries; what they showed is reported")
     return done
@@ -166,11 +200,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--queries", type=int, default=20_000, help="how many (20000)")
     parser.add_argument("--first", type=int, default=0, help="number of the first one (0)")
     parser.add_argument("--seed", type=int, default=2026, help="of tables, settings and queries (2026)")
-    parser.add_argument("--threads", type=int, default=2, help="queries at a time (2)")
+    parser.add_argument("--threads", type=int, default=3, help="queries at a time (3)")
     report.add_results_option(parser)
     add_session_options(parser)
     options = report.parse(parser, arguments)
-    options.conf = [*tiny.SESSION, *options.conf]
+    options.conf = [*tiny.session(options.queries), *options.conf]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     checked, seconds = run(options)
     from_there = f"-from{options.first}" if options.first else ""

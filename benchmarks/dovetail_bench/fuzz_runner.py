@@ -187,15 +187,20 @@ def _answer(
 
     A query that is planned already is not planned again.
     """
-    frame = session.sql(sql) if planned is None else planned
+    frame = _frame(session, sql) if planned is None else planned
     tree = _TREE.findall(frame._jdf.queryExecution().optimizedPlan().toString())
     return [tuple(map(_hashable, row)) for row in frame.collect()], tree
+
+
+def _frame(session: SparkSession, sql: str) -> DataFrame:
+    """A query. `SparkSession.sql` asks the JVM for classes by name each time, in every jar and in vain."""
+    return DataFrame(session._jsparkSession.sql(sql), session)
 
 
 def _planned(session: SparkSession, sql: str) -> DataFrame | None:
     """A query with its physical plan; None where it cannot be planned, which is looked at where it runs."""
     try:
-        frame = session.sql(sql)
+        frame = _frame(session, sql)
         frame._jdf.queryExecution().executedPlan()
     except Exception:
         return None

@@ -304,7 +304,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_session_options(parser)
     parser.set_defaults(cores=1, memory="2g")
     options = report.parse(parser, arguments)
-    options.conf = [*tiny.SESSION, *options.conf]
+    options.conf = [*tiny.session(len(options.files) or tiny.LONG + 1), *options.conf]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     checked, runs = run(options)
     suites = suite_files.directory()
