@@ -61,6 +61,8 @@ class Config(ConfigBase):
             are exchanged and sorted.
         reducers_always: For tests: whether Bloom filters are added to inputs wherever this is legal, regardless of
             their cost.
+        expressions_move_all: For measurements: whether expressions that may fail on some rows are moved like those that
+            cannot. A query may then fail that Spark answers.
         grouping_early: Whether rows are grouped below joins, and below the copies of rows that ROLLUP, CUBE and
             GROUPING SETS make, if many rows form few groups and this saves more than it costs. The query's own grouping
             merges the groups. Applies only to count, sum, min, max and avg of types whose sums do not depend on the
@@ -129,6 +131,7 @@ class Config(ConfigBase):
     reorder_semi_joins: bool = True
     reducers_enabled: bool = False
     reducers_always: bool = False
+    expressions_move_all: bool = False
     grouping_early: bool = True
     grouping_always: bool = False
     reorder_order: str = ""
@@ -164,6 +167,7 @@ class Config(ConfigBase):
         Setting("reorder_semi_joins", "spark.dovetail.reorder.semiJoins", "bool", True),
         Setting("reducers_enabled", "spark.dovetail.reducers.enabled", "bool", False),
         Setting("reducers_always", "spark.dovetail.reducers.always", "bool", False),
+        Setting("expressions_move_all", "spark.dovetail.expressions.moveAll", "bool", False),
         Setting("grouping_early", "spark.dovetail.grouping.early", "bool", True),
         Setting("grouping_always", "spark.dovetail.grouping.always", "bool", False),
         Setting("reorder_order", "spark.dovetail.reorder.order", "str", ""),

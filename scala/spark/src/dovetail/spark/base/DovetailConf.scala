@@ -166,6 +166,13 @@ object DovetailConf {
     "For tests: whether Bloom filters are added to inputs wherever this is legal, regardless of their cost."
   )
 
+  val MoveAll: Setting[Boolean] = boolean(
+    "spark.dovetail.expressions.moveAll",
+    false,
+    "For measurements: whether expressions that may fail on some rows are moved like those that cannot. A query may " +
+      "then fail that Spark answers."
+  )
+
   val EarlyGrouping: Setting[Boolean] = boolean(
     "spark.dovetail.grouping.early",
     true,
@@ -323,6 +330,7 @@ object DovetailConf {
     SemiJoins,
     Reducers,
     ReducersAlways,
+    MoveAll,
     EarlyGrouping,
     EarlyGroupingAlways,
     Order,

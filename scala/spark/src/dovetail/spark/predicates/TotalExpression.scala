@@ -5,6 +5,8 @@ import scala.util.Try
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.util.{CharVarcharCodegenUtils, StringUtils}
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
 /**
@@ -117,5 +119,6 @@ object TotalExpression {
  * inside the expression here, and extracted only after our rule), correlated subqueries, and new functions of Spark.
  */
 object Movable {
-  def apply(e: Expression): Boolean = e.deterministic && !e.exists(node => !TotalExpression(node))
+  def apply(e: Expression): Boolean =
+    e.deterministic && (!e.exists(node => !TotalExpression(node)) || DovetailConf.MoveAll.get(SQLConf.get))
 }
