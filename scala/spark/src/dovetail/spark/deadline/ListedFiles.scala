@@ -28,6 +28,10 @@ object ListedFiles {
     case _                             => aside(index)(index.listFiles(partitionFilters, Nil))
   }
 
+  /** Those that a scan will read, where somebody has chosen them before it was planned. */
+  def chosen(index: FileIndex): Option[ChosenFiles] =
+    ChosenFiles(index, MostFiles)(filters => aside(index)(index.listFiles(filters, Nil)))
+
   private def aside[A](index: FileIndex)(body: => A): Option[A] =
     Aside(index.rootPaths.headOption.fold("a listing of files")(p => s"the listing of $p"))(_ => body)
 

@@ -37,6 +37,6 @@ object TableVersion {
     analyzed(index).filterNot(_ => latest)
   }
 
-  private def property(of: AnyRef, name: String): Option[AnyRef] =
+  private[deadline] def property(of: AnyRef, name: String): Option[AnyRef] =
     Try(of.getClass.getMethod(name).invoke(of)).toOption.flatMap(Option(_))
 }

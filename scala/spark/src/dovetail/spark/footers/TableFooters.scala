@@ -19,8 +19,8 @@ import org.apache.spark.sql.types._
  * Rows and columns of a relation over Parquet or ORC files from their footers.
  *
  * @param output  of the leaf
- * @param plain   whether the format is Spark's own: others may leave out rows of a file (Delta's deletion vectors), so
- *                a footer's count is a bound for them
+ * @param deleted rows of the files that are left out when they are read (Delta's deletion vectors); None where nobody
+ *                tells: a footer's count is a bound then
  * @param columns that a file has: each takes room in the cache
  * @param schema  of the partition columns, with one row of values per file
  */
@@ -28,7 +28,7 @@ final class TableFooters private (
     name: String,
     output: Seq[Attribute],
     format: FooterFormat,
-    plain: Boolean,
+    deleted: Option[Long],
     columns: Int,
     schema: StructType,
     directories: Seq[PartitionDirectory],
@@ -46,16 +46,17 @@ final class TableFooters private (
 
   /** What reading is worth the time for, for a query that looks at the columns `wanted`. */
   def request(wanted: AttributeSet): FooterRequest = {
-    val names = output.filter(a => wanted.contains(a) && !partition.contains(a.name)).map(_.name)
+    val names = output.filter(a => wanted.contains(a) && !partition.contains(a.name)).map(TableFooters.nameInFiles)
     new FooterRequest(format, files.map(_._1), hadoop, footer => names.flatMap(footer.column(_, caseSensitive)))
   }
 
   /**
-   * Where to find rows, as far as the footers that are in the cache tell, and whether that is all there are; none of
-   * formats that hide some.
+   * Where to find rows, as far as the footers that are in the cache tell, and whether those are all rows and no others;
+   * none of formats that hide nobody knows how many.
    */
-  def rowGroups: Option[RowGroups] =
-    Some(read).filter(plain && _.nonEmpty).map(r => RowGroups(r.map(f => f.file -> f.footer), r.size == all.size))
+  def rowGroups: Option[RowGroups] = Some(read).filter(deleted.isDefined && _.nonEmpty).map(r =>
+    RowGroups(r.map(f => f.file -> f.footer), r.size == all.size && deleted.contains(0L))
+  )
 
   private def read: Vector[TableFooters.FileRead] =
     files.flatMap { case (file, values) =>
@@ -73,10 +74,14 @@ final class TableFooters private (
   private def rows(read: Vector[TableFooters.FileRead]): Estimate = {
     val counted = read.map(_.footer.rows).sum.toDouble
     if (read.size == all.size)
-      if (plain) Estimate.exactly(counted, Source.Footer) else Estimate.upTo(counted, counted, Source.Footer)
+      deleted.fold(Estimate.upTo(counted, counted, Source.Footer))(d =>
+        Estimate.exactly(math.max(counted - d, 0.0), Source.Footer)
+      )
     else {
       val share = read.map(_.file.getLen).sum.toDouble / all.map(_._1.getLen).sum
-      Estimate(counted / share, if (plain) counted else 0.0, Estimate.Ceiling, Source.Footer)
+      val gone  = deleted.getOrElse(0L)
+      val least = if (deleted.isDefined) math.max(counted - gone, 0.0) else 0.0
+      Estimate(math.max(counted / share - gone, least), least, Estimate.Ceiling, Source.Footer)
     }
   }
 
@@ -103,7 +108,8 @@ final class TableFooters private (
       counted: Double,
       read: Vector[TableFooters.FileRead]
   ): (ColumnProfile, Seq[String]) = {
-    val found  = read.flatMap(r => r.footer.column(a.name, caseSensitive).map(r -> _))
+    val name   = TableFooters.nameInFiles(a)
+    val found  = read.flatMap(r => r.footer.column(name, caseSensitive).map(r -> _))
     val scale  = if (counted > 0.0) rows / counted else 1.0
     val ranged = found.filter(_._2.values > 0L)
     val ends   = Ends.hull(ranged.map(_._2.ends)).filter(_ => ranged.forall(_._2.kind == TableFooters.kind(a.dataType)))
@@ -205,21 +211,21 @@ object TableFooters {
         case f: HadoopFsRelation =>
           def conf  = f.sparkSession.sessionState.newHadoopConfWithOptions(f.options)
           val plain = Set[Class[_]](classOf[ParquetFileFormat], classOf[OrcFileFormat])(f.fileFormat.getClass)
-          for (
-            format <- FooterFormat.formatOf(f.fileFormat);
-            files  <- ListedFiles(f.location)
+          for {
+            format <- FooterFormat.formatOf(f.fileFormat)
+            chosen = if (plain) None else ListedFiles.chosen(f.location)
+            files <- chosen.map(_.directories).orElse(ListedFiles(f.location))
+          } yield new TableFooters(
+            name,
+            r.output,
+            format,
+            if (plain) Some(0L) else chosen.flatMap(_.deleted),
+            f.dataSchema.size,
+            f.partitionSchema,
+            files,
+            conf,
+            caseSensitive
           )
-            yield new TableFooters(
-              name,
-              r.output,
-              format,
-              plain,
-              f.dataSchema.size,
-              f.partitionSchema,
-              files,
-              conf,
-              caseSensitive
-            )
         case _ => None
       }
     case r: DataSourceV2ScanRelation => r.scan match {
@@ -236,7 +242,7 @@ object TableFooters {
             name,
             r.output,
             format,
-            true,
+            Some(0L),
             s.dataSchema.size,
             s.fileIndex.partitionSchema,
             files,
@@ -247,6 +253,12 @@ object TableFooters {
       }
     case _ => None
   }
+
+  /** Delta Lake's tables with column mapping have names of their own in their files. */
+  private def nameInFiles(a: Attribute): String =
+    if (a.metadata.contains(PhysicalName)) a.metadata.getString(PhysicalName) else a.name
+
+  private val PhysicalName = "delta.columnMapping.physicalName"
 
   private def kind(dataType: DataType): Kind = dataType match {
     case DateType                         => Kind.Date

@@ -90,9 +90,9 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   def apply(leaf: LeafNode): RelationProfile = {
     val name  = LeafNames.name(leaf)
-    val found = known.find(leaf).map(collected(name, leaf.output, _)).getOrElse(leaf match {
+    val found = known.find(leaf).map(t => atMost(leaf, collected(name, leaf.output, t))).getOrElse(leaf match {
       case r: LogicalRelation =>
-        believable(r).map(fromCatalog(name, r.output, _))
+        believable(r).map(s => atMost(leaf, fromCatalog(name, r.output, s)))
           .orElse(footers(r).map(withCounts(r, _)))
           .orElse(texts(r).map { case (text, table) => TextProfile(r.output, text, table) })
           .orElse(databases(r).map(DatabaseProfile(r.output, _, Nil, conf)))
@@ -101,11 +101,9 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
         statistics(name, Some(r.tableMeta)).fold(reported(name, r))(fromCatalog(name, r.output, _))
       case other => reported(name, other)
     })
-    val table = LeafNames.identity(leaf)
-    // what the files hold is then no more than an upper bound
-    val counted = if (HiddenRows.possible(leaf)) found.copy(rows = found.rows.copy(lower = 0.0)) else found
+    val table   = LeafNames.identity(leaf)
     val profile =
-      known.rows(leaf).fold(counted)(n => counted.ofRows(if (known.find(leaf).isDefined) counted.rows.value else n))
+      known.rows(leaf).fold(found)(n => found.ofRows(if (known.find(leaf).isDefined) found.rows.value else n))
     profile.copy(columns =
       leaf.output.map(a =>
         a.exprId.id -> profile.column(a.exprId.id).copy(origin = table.map(t => s"$t ${a.name}"))
@@ -113,9 +111,13 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     )
   }
 
+  /** Rows that were counted in files may be left out when these are read: what was counted is an upper bound then. */
+  private def atMost(leaf: LeafNode, counted: RelationProfile): RelationProfile =
+    if (HiddenRows.possible(leaf)) counted.copy(rows = counted.rows.copy(lower = 0.0)) else counted
+
   /** What was counted when the rows of a small table were read. */
   private def withCounts(relation: LogicalRelation, profile: RelationProfile): RelationProfile =
-    files(relation).filterNot(_ => HiddenRows.possible(relation)).fold(profile)(sample =>
+    files(relation).fold(profile)(sample =>
       profile.copy(columns = profile.columns ++ (for {
         a     <- relation.output
         field <- sample.schema.find(_.name == a.name) if field.dataType == a.dataType

@@ -1,0 +1,40 @@
+package org.apache.spark.sql.dovetail.deadline
+
+import scala.util.Try
+
+import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionSet}
+import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory}
+
+/**
+ * The files of a scan for which Delta Lake has chosen them already, by the statistics of its log. Nothing has to be
+ * listed for them.
+ *
+ * @param deleted rows of these files that deletion vectors take out; None where the log does not tell
+ */
+final case class ChosenFiles(directories: Seq[PartitionDirectory], deleted: Option[Long])
+
+/** Asked by reflection, for we are not built with Delta Lake. */
+private[deadline] object ChosenFiles {
+  import TableVersion.property
+
+  /**
+   * What the scan of an index will read; None for other indexes and where there are more than `most` files.
+   *
+   * @param list lists the files that pass these predicates: those that they were chosen by are at hand
+   */
+  def apply(index: FileIndex, most: Long)(list: Seq[Expression] => Option[Seq[PartitionDirectory]])
+      : Option[ChosenFiles] = for {
+    scan      <- property(index, "preparedScan")
+    filters   <- property(scan, "allFilters").collect { case s: ExpressionSet => s.toSeq }
+    additions <- property(scan, "files").collect { case s: scala.collection.Seq[_] if s.size <= most => s.toVector }
+    listed    <- list(filters)
+    if listed.iterator.map(_.files.size).sum == additions.size
+  } yield ChosenFiles(listed, deleted(additions))
+
+  private def deleted(additions: Vector[Any]): Option[Long] = Try {
+    val vector = additions.headOption.map(_.getClass.getMethod("deletionVector"))
+    additions.flatMap(a => vector.flatMap(m => Option(m.invoke(a)))).map { v =>
+      v.getClass.getMethod("cardinality").invoke(v).asInstanceOf[java.lang.Long].longValue
+    }.sum
+  }.toOption
+}
