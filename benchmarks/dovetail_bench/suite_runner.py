@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -173,8 +174,8 @@ def _outcome(session: SparkSession, query: Query) -> Outcome:
 def _answer(session: SparkSession, sql: str) -> tuple[Answer | None, tuple[tuple[str, ...], ...]]:
     """The rows as Spark's own suite writes them, in text: Python has no value for some types. Commands have none."""
     jvm: Any = session._jvm
-    jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)
-    frame: DataFrame = session.sql(sql)
+    _class(jvm, session._jsparkSession.getClass().getName()).setActiveSession(session._jsparkSession)
+    frame = DataFrame(session._jsparkSession.sql(sql), session)
     execution = frame._jdf.queryExecution()
     if "Command" in execution.commandExecuted().nodeName():
         return None, ()
@@ -184,6 +185,11 @@ def _answer(session: SparkSession, sql: str) -> tuple[Answer | None, tuple[tuple
     rows = [] if text.isEmpty() else text.mkString(_BETWEEN).split(_BETWEEN)
     joins = any(join for join, _, _ in tree)
     return Answer(tuple(frame.columns), [_row(line, len(frame.columns)) for line in rows]), tree if joins else ()
+
+
+def _class(jvm: Any, name: str) -> Any:
+    """A class of the JVM by its name: that of sessions is another one on each of the Spark lines 3 and 4."""
+    return reduce(getattr, name.split("."), jvm)
 
 
 def _row(line: str, columns: int) -> Row:
