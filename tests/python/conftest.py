@@ -43,7 +43,7 @@ PROCESS_SECONDS = 240
 # The JVMs of the tests live for seconds or a few minutes. The JVM's second compiler costs more than it saves there:
 # without it the tests of a session take little more than half of the CPU time. Their code does not fit into the 48 MiB
 # that such a JVM reserves for it, and what does not fit is interpreted.
-JVM_OPTIONS = {"SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"}
+JVM_OPTIONS = {"SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseParallelGC"}
 os.environ.update(JVM_OPTIONS)
 
 # Tests are about what Dovetail does, not about what a busy machine leaves undone, nor about what ran before: no budget

@@ -1,0 +1,39 @@
+"""One process of `drills`: analyzes partitions of a table over and over, until it is done or killed.
+
+    python -m dovetail_bench.drills_writer TABLE STORE FIRST ROUNDS
+
+It says "> ready" when its session is there, waits for a line, says "> begun", and "> done" at the end.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from pyspark.sql import SparkSession
+
+import dovetail
+
+PARTITIONS = 8
+
+
+def main() -> int:
+    """The command line; returns the exit code."""
+    path, store, first, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.dovetail.store.path", store).config("spark.driver.memory", "600m")
+    spark = dovetail.enable(builder.config("spark.driver.host", "localhost")).getOrCreate()
+    print("> ready", flush=True)
+    sys.stdin.readline()
+    print("> begun", flush=True)
+    for i in range(rounds):
+        # by another recipe all is read again
+        spark.conf.set("spark.dovetail.privateColumns", "g" if i % 2 else "")
+        for p in range(first, PARTITIONS, 2):
+            spark.sql(f"DOVETAIL ANALYZE PATH parquet.`{path}` PARTITION (p = {p})").collect()
+    print("> done", flush=True)
+    spark.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
