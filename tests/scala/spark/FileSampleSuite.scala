@@ -196,6 +196,35 @@ class FileSampleSuite extends DovetailSuite {
     }
   }
 
+  test("texts of a dictionary that take more memory than a sample may are not read, and the other columns are") {
+    withDirectory { d =>
+      val path = d.resolve("wide").toString
+      spark.range(0, 20000, 1, 1).selectExpr("id", "repeat(CAST(id % 8 AS STRING), 6000) AS t").write.parquet(path)
+      val wide = spark.read.parquet(path)
+      assert(rows(wide.where("id % 4 = 1")) == 5000.0)
+      assert(rows(wide.where("t LIKE '%5%'")) == off(wide.where("t LIKE '%5%'")))
+      assert(rows(wide.where("t LIKE '%5%' AND id % 4 = 1")) < 5000.0)
+    }
+  }
+
+  test("functions whose values may be of any length are not tried on rows that a query may keep from them") {
+    withDirectory { d =>
+      skewed(20000).write.parquet(d.resolve("p").toString)
+      val data = spark.read.parquet(d.resolve("p").toString)
+      for (
+        where <- Seq(
+          "length(repeat(kind, code)) > 50",
+          "length(rpad(kind, code, 'x')) > 50",
+          "size(sequence(1, code)) > 50",
+          "length(replace(kind, 'r', concat(kind, kind))) > 50",
+          "aggregate(split(kind, ' '), '', (a, b) -> concat(a, a, b)) = 'x'"
+        )
+      ) assert(rows(data.where(where)) == off(data.where(where)), where)
+      near(data, "length(concat(kind, kind)) > 12")
+      near(data, "split(kind, ' ')[0] = 'rare'")
+    }
+  }
+
   test("the same plan from a cold cache as from a warm one, and the same answer") {
     withDirectory { d =>
       skewed(30000).write.parquet(d.resolve("f").toString)

@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail
 
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, ReturnAnswer}
+import org.apache.spark.sql.dovetail.cluster.TaskMemory
 import org.apache.spark.sql.dovetail.plan.{JoinFailure, JoinFailures}
 import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
 import org.apache.spark.sql.execution.SparkPlan
@@ -275,6 +276,14 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
         "of the same size"
       )
     }
+  }
+
+  test("a task holds the hash tables of all joins that meet in it: together they take no more than those of two") {
+    val memory        = new TaskMemory(spark.sparkContext, spark.sessionState.conf)
+    val (one, twelve) = (memory.hashTable(), memory.hashTable(12))
+    val bytes         = Iterator.iterate(1024.0)(_ * 1.1).takeWhile(one.fits(1.0, _)).toVector.last
+    assert(one.fits(1.0, bytes) && !twelve.fits(1.0, bytes) && twelve.fits(1.0, bytes / 12))
+    assert(!twelve.fits(1.0, bytes / 4) && memory.hashTable(2).fits(1.0, bytes))
   }
 
   test("no hash table of ours: switched off, against a user's hint, where Spark broadcasts") {

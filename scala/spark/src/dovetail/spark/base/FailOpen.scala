@@ -33,9 +33,12 @@ object FailOpen {
 
     // NonFatal leaves out LinkageError, which is what a class moved between Spark versions looks like, and
     // StackOverflowError, which a very deep plan can raise in any recursion; it rightly leaves out
-    // InterruptedException, by which a query is cancelled.
-    def unapply(e: Throwable): Option[Throwable] =
-      if (NonFatal(e) || e.isInstanceOf[LinkageError] || e.isInstanceOf[StackOverflowError]) Some(e) else None
+    // InterruptedException, by which a query is cancelled. Memory that Dovetail did not get is free again once it
+    // gives up: Spark's own plan may do without it.
+    def unapply(e: Throwable): Option[Throwable] = e match {
+      case _: LinkageError | _: StackOverflowError | _: OutOfMemoryError => Some(e)
+      case _                                                             => Some(e).filter(NonFatal(_))
+    }
   }
 
   /** Logs a line the first time that `key` comes. */

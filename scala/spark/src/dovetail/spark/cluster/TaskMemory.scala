@@ -24,8 +24,12 @@ final class TaskMemory(context: SparkContext, conf: SQLConf) {
   /**
    * What tasks may build hash tables of: with Spark's memory manager, a task of n that run at a time gets 1/2n of the
    * memory that storage cannot hold back.
+   *
+   * @param joins that may meet in a task: it holds the tables of all of them until it ends
    */
-  def hashTable: HashTable = HashTable(pool * (1.0 - cluster.get(MEMORY_STORAGE_FRACTION)) / tasks / 2.0 / TablesOfTask)
+  def hashTable(joins: Int = 1): HashTable = HashTable(
+    pool * (1.0 - cluster.get(MEMORY_STORAGE_FRACTION)) / tasks / 2.0 / math.max(TablesOfTask, joins.toDouble)
+  )
 
   /**
    * Bytes of a broadcast that was not Spark's own choice: a share of the driver's heap, which collects and builds it,
@@ -64,8 +68,8 @@ object TaskMemory {
   private val MiB = 1024.0 * 1024
 
   /**
-   * Hash tables that a task may hold at a time: those of two joins, whose results meet in a third without another
-   * exchange.
+   * Hash tables that a task may hold at a time, at least: those of two joins, whose results meet in a third without
+   * another exchange.
    */
   private val TablesOfTask = 2.0
 

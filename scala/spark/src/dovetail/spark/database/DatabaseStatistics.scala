@@ -7,6 +7,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.execution.datasources.jdbc.{JDBCOptions, JDBCPartition, JDBCRelation}
@@ -119,7 +120,7 @@ private object DatabaseStatistics {
   /** All tables of one database, over one connection. */
   private def ask(place: String, tables: Seq[Table]): Unit =
     try Aside(place)(until => overOneConnection(place, tables, until))
-    catch { case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] => failed(place, tables, e) }
+    catch { case Survivable(e) => failed(place, tables, e) }
 
   private def overOneConnection(place: String, tables: Seq[Table], until: Long): Unit = {
     val options    = tables.head.options

@@ -4,11 +4,10 @@ import java.util.HashMap
 import java.util.concurrent.atomic.{AtomicInteger, AtomicReferenceArray}
 import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, TimeUnit}
 
-import scala.util.control.NonFatal
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 
 /**
@@ -58,7 +57,7 @@ final class FooterReading(maxMillis: Long) {
   private def footer(request: FooterRequest, file: FileStatus): Unit = {
     val footer =
       try Some(request.format.footer(file, request.conf))
-      catch { case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] => warn(file, e); None }
+      catch { case Survivable(e) => warn(file, e); None }
     FooterCache.put(FileKey(file), new FooterEntry(footer))
   }
 
@@ -80,7 +79,7 @@ final class FooterReading(maxMillis: Long) {
         case (name, d) => entry.distinct.put(name, d)
       }
     catch {
-      case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] =>
+      case Survivable(e) =>
         warn(file, e); columns.foreach(c => entry.distinct.put(c.name, None))
     }
 

@@ -4,9 +4,14 @@ import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.cluster.TaskMemory
-import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage => AdaptiveStage, ShuffleQueryStageExec}
+import org.apache.spark.sql.execution.adaptive.{
+  BroadcastQueryStageExec,
+  LogicalQueryStage => AdaptiveStage,
+  ShuffleQueryStageExec
+}
 import org.apache.spark.sql.execution.exchange.ENSURE_REQUIREMENTS
 import org.apache.spark.sql.internal.SQLConf
 
@@ -18,6 +23,24 @@ import org.apache.spark.sql.internal.SQLConf
  */
 object ExchangedInputs {
 
+  /** The joins of the plan that a join was part of when it was ordered last. */
+  private val Together = TreeNodeTag[Int]("dovetail.joins")
+
+  /**
+   * Tells each join of a running query's plan how many there are that may hash, for the tables of those that end up in
+   * one task add up. Those with an input that is broadcast are none.
+   */
+  def count(plan: LogicalPlan): Unit = {
+    val joins = plan.collect { case j: Join if !j.children.exists(isBroadcast) => j }
+    joins.foreach(_.setTagValue(Together, joins.size))
+  }
+
+  private def isBroadcast(plan: LogicalPlan): Boolean = plan match {
+    case p: Project       => isBroadcast(p.child)
+    case s: AdaptiveStage => s.physicalPlan.isInstanceOf[BroadcastQueryStageExec]
+    case _                => false
+  }
+
   /** The side to hash instead of sorting both; none where Spark is going to broadcast. */
   def hashSide(j: Join, context: SparkContext): Option[BuildSide] =
     for {
@@ -28,7 +51,8 @@ object ExchangedInputs {
         if (s == BuildLeft) left.bytes else right.bytes
       ).headOption
       (build, other) = if (side == BuildLeft) (left, right) else (right, left)
-      table          = new TaskMemory(context, j.conf).hashTable
+      joins <- j.getTagValue(Together)
+      table = new TaskMemory(context, j.conf).hashTable(joins)
       if table.pays(build.bytes, other.bytes) && table.fits(build.rows, build.bytes)
     } yield side
 

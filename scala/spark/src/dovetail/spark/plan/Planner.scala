@@ -179,7 +179,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   }
 
   private def hashTable: HashTable =
-    if (conf.adaptiveExecutionEnabled && DovetailConf.AdaptiveHash.get(conf)) memory.hashTable else HashTable.none
+    if (conf.adaptiveExecutionEnabled && DovetailConf.AdaptiveHash.get(conf)) memory.hashTable() else HashTable.none
 
   private def adaptiveBroadcastBytes: Double =
     if (!conf.adaptiveExecutionEnabled) 0.0

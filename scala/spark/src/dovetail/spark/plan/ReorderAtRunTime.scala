@@ -26,9 +26,13 @@ class ReorderAtRunTime(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!plan.containsPattern(JOIN)) plan
     else FailOpen("reordering joins at run time", (why: String) => asPlanned(plan, why)) {
-      if (!DovetailConf.Enabled.get(conf) || !DovetailConf.AdaptiveReorder.get(conf) || plan.isStreaming) plan
-      else PlanningTime.ofItsOwn(conf)(reordered(plan)).getOrElse(asPlanned(plan, TimeIsUp.reason))
+      if (!DovetailConf.Enabled.get(conf) || plan.isStreaming) plan
+      else if (!DovetailConf.AdaptiveReorder.get(conf)) counted(plan)
+      else counted(PlanningTime.ofItsOwn(conf)(reordered(plan)).getOrElse(asPlanned(plan, TimeIsUp.reason)))
     }
+
+  /** Of the plan that is returned: [[JoinChoice]] sees one join at a time. */
+  private def counted(plan: LogicalPlan): LogicalPlan = { ExchangedInputs.count(plan); plan }
 
   private def reordered(plan: LogicalPlan): LogicalPlan = {
     val groups = for (g <- GroupAtRun.of(plan); graph <- GroupsAtRun.graph(g)) yield (g, graph)

@@ -67,27 +67,49 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
     } yield leaf -> key
   }.flatten.toMap
 
-  /** Per leaf of the group the broadcasts that are empty first. */
+  /**
+   * Per leaf of the group the broadcasts that are empty first. A walk carries those that spare what it is at, and those
+   * that spare the whole broadcast that this is computed for.
+   */
   private def shields(plan: LogicalPlan): Map[Int, Vector[Shield]] = {
-    val found                                              = Map.newBuilder[Int, Vector[Shield]]
-    def walk(p: LogicalPlan, behind: Vector[Shield]): Unit = of(p) match {
+    val found = Map.newBuilder[Int, Vector[Shield]]
+    def walk(p: LogicalPlan, behind: Vector[Shield], outside: Vector[Shield]): Unit = of(p) match {
       case one if one.size == 1 => found += one.head -> behind
       case _                    =>
         p match {
           case j: Join =>
             buildSide(j) match {
-              case Some(BuildLeft)      => walk(j.left, Vector.empty); walk(j.right, behind ++ shield(j, BuildLeft))
-              case Some(BuildRight)     => walk(j.right, Vector.empty); walk(j.left, behind ++ shield(j, BuildRight))
+              case Some(side) =>
+                val probe  = JoinChoice.input(j, JoinChoice.other(side))
+                val around = if (j.conf.adaptiveExecutionEnabled) Vector.empty else outside ++ below(probe)
+                walk(JoinChoice.input(j, side), around, around)
+                walk(probe, behind ++ shield(j, side), outside)
               case None if isProduct(j) =>
-                walk(j.left, behind ++ product(j.right)); walk(j.right, behind ++ product(j.left))
-              case None => j.children.foreach(walk(_, Vector.empty))
+                walk(j.left, behind ++ product(j.right), outside); walk(j.right, behind ++ product(j.left), outside)
+              case None => j.children.foreach(walk(_, Vector.empty, Vector.empty))
             }
-          case _: Project | _: Filter => walk(p.children.head, behind)
-          case other                  => other.children.foreach(walk(_, Vector.empty))
+          case _: Project | _: Filter => walk(p.children.head, behind, outside)
+          case other                  => other.children.foreach(walk(_, Vector.empty, Vector.empty))
         }
     }
-    walk(plan, Vector.empty)
+    walk(plan, Vector.empty, Vector.empty)
     found.result()
+  }
+
+  /**
+   * What spares a broadcast whose rows come to those of `probe`, without adaptive execution. Broadcasts are started all
+   * at once. Where one below turns out to be empty, compiled code has nothing for the joins above it: nobody waits for
+   * their broadcasts, or hears that they have failed.
+   */
+  private def below(probe: LogicalPlan): Vector[Shield] = probe match {
+    case _ if of(probe).size == 1 => Vector.empty
+    case j: Join                  =>
+      buildSide(j).toVector.flatMap(side =>
+        shield(j, side).map(s => if (s.when == NoRow) s.copy(when = NoRowBelow) else s) ++
+          below(JoinChoice.input(j, JoinChoice.other(side)))
+      )
+    case _: Project | _: Filter => below(probe.children.head)
+    case _                      => Vector.empty
   }
 
   /** None where the rows of the other side come out without a partner, or are read before that is looked at. */
@@ -144,15 +166,20 @@ object SparedInputs {
    */
   final private case class Shield(leaves: Set[Int], needed: Set[Int], when: Spares) {
     def covers(that: Shield): Boolean =
-      when == that.when && (leaves == that.leaves || that.leaves.subsetOf(needed))
+      when == that.when && (leaves == that.leaves || that.leaves.subsetOf(
+        needed
+      ))
   }
 
   /** What an input has to have, or not to have, so that another one is not read. */
   sealed abstract private class Spares(val shown: String)
-  private case object NoRow   extends Spares("are no rows of")
-  private case object NoFile  extends Spares("are no files of")
-  private case object AnyRow  extends Spares("are rows of")
-  private case object NullKey extends Spares("is a NULL in the key of")
+  private case object NoRow extends Spares("are no rows of")
+
+  /** Only if the query's code is compiled. Such code still reads what it is compiled for, up to the empty broadcast. */
+  private case object NoRowBelow extends Spares("are no rows of")
+  private case object NoFile     extends Spares("are no files of")
+  private case object AnyRow     extends Spares("are rows of")
+  private case object NullKey    extends Spares("is a NULL in the key of")
 
   /**
    * The side that is broadcast: by our choice, or by Spark's, which goes by sizes. Without a key a join that is not inner

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
 import dovetail.kernel.enumerate.Shape
-import org.apache.spark.sql.catalyst.expressions.{Alias, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Expression, ScalarSubquery}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.predicates.TotalExpression
@@ -31,7 +31,13 @@ object StartOrder {
 
   /** Whether evaluating it may, or the aggregate functions in it. */
   def throws(expression: Expression): Boolean =
-    expression.exists(e => !e.isInstanceOf[Alias] && !TotalExpression(e) && !totalAggregate(e))
+    expression.exists(e => !e.isInstanceOf[Alias] && (!TotalExpression(e) && !totalAggregate(e) || fails(e)))
+
+  /** A subquery is computed when its operator starts: it may have too many rows, or throw. */
+  private def fails(e: Expression): Boolean = e match {
+    case s: ScalarSubquery => !s.plan.maxRows.exists(_ <= 1L) || mayThrow(s.plan)
+    case _                 => false
+  }
 
   private def totalAggregate(e: Expression): Boolean = e match {
     case _: AggregateExpression | _: Count | _: Min | _: Max | _: First | _: Last => true

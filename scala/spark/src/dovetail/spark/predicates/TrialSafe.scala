@@ -7,8 +7,8 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.UserDefinedType
 
 /**
- * Whether an expression may be computed while a query is planned: it does nothing but compute, and all of it is Spark's
- * own. What is known to be so may; a function of the user's, or of a library's, may be slow, count its calls or write
+ * Whether an expression may be computed while a query is planned: it does nothing but compute, in bounded memory
+ * ([[BoundedResult]]), and all of it is Spark's own. What is known to be so may; a function of the user's, or of a library's, may be slow, count its calls or write
  * somewhere, and runs only where the session allows it.
  */
 object TrialSafe {
@@ -17,7 +17,9 @@ object TrialSafe {
   ) || (DovetailConf.SampleUserFunctions.get(SQLConf.get) && !e.exists(impossible)))
 
   private def foreign(e: Expression): Boolean =
-    impossible(e) || !ofSpark(e.getClass) || e.dataType.isInstanceOf[UserDefinedType[_]] || (e match {
+    impossible(e) || !BoundedResult(e) || !ofSpark(
+      e.getClass
+    ) || e.dataType.isInstanceOf[UserDefinedType[_]] || (e match {
       // Spark's nodes that hold somebody's code
       case _: UserDefinedExpression | _: ApplyFunctionExpression | _: CallMethodViaReflection => true
       case s: StaticInvoke => !ofSpark(s.staticObject)

@@ -53,18 +53,26 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
     StructType(wanted.filter(kept))
   }
 
-  /** None where no column may be fetched. */
-  def read(): Option[TableSample] = if (schema.isEmpty) None
+  /**
+   * None where no column may be fetched. Footers do not tell how long the texts are that a dictionary holds: where they
+   * take too much memory, the sample does without texts.
+   */
+  def read(): Option[TableSample] =
+    try rows(schema)
+    catch { case SampledRows.TooWide => rows(StructType(schema.filterNot(_.dataType.isInstanceOf[StringType]))) }
+
+  private def rows(schema: StructType): Option[TableSample] = if (schema.isEmpty) None
   else {
     val counting = schema.map(f => if (counts) CountedColumn.Counter(f.dataType) else None).toArray
-    val open     = reader()
-    val rows     = new SampledRows.Builder(schema)
+    val open     = reader(schema)
+    val rows     = new SampledRows.Builder(schema, MostKept)
     var taken    = 0
     val starts   = mutable.ArrayBuffer.empty[Int]
     var before   = 0L
     places.foreach { case (file, group) =>
       starts += taken
-      before += take(open(part(file, group.start, group.bytes)), if (whole) before else 0L, counting) { row =>
+      val found = open(part(file, group.start, group.bytes))
+      before += take(found, if (whole) before else 0L, schema, counting) { row =>
         rows.add(row); taken += 1
       }
     }
@@ -88,7 +96,7 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
     )
     else new RowDraw.OneOfEvery(math.max(1L, (places.map(g => math.min(g._2.rows, most)).sum + Rows - 1) / Rows))
 
-  private def reader(): PartitionedFile => Iterator[InternalRow] = {
+  private def reader(schema: StructType): PartitionedFile => Iterator[InternalRow] = {
     val (format, session) = (relation.fileFormat, relation.sparkSession)
     val batches           = format.supportBatch(session, schema)
     val options           = relation.options + (FileFormat.OPTION_RETURNING_BATCH -> batches.toString)
@@ -105,6 +113,7 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
   private def take(
       found: Iterator[Any],
       first: Long,
+      schema: StructType,
       counting: Array[Option[CountedColumn.Counter]]
   )(keep: InternalRow => Unit): Long =
     try {
@@ -112,20 +121,20 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
       while (seen < most && found.hasNext) found.next() match {
         case batch: ColumnarBatch =>
           val n = batch.numRows
-          counting.indices.foreach(c => counting(c).foreach(_.add(batch.column(c), n)))
           var i = 0
           while (i < n) { if (draw.takes(first + seen + i)) keep(batch.getRow(i)); i += 1 }
+          counting.indices.foreach(c => counting(c).foreach(_.add(batch.column(c), n)))
           seen += n
         case row: InternalRow =>
-          count(row, counting)
           if (draw.takes(first + seen)) keep(row)
+          count(row, schema, counting)
           seen += 1L
         case other => throw new IllegalStateException(s"a reader returned ${other.getClass}")
       }
       seen
     } finally found match { case c: Closeable => c.close(); case _ => () }
 
-  private def count(row: InternalRow, counting: Array[Option[CountedColumn.Counter]]): Unit = {
+  private def count(row: InternalRow, schema: StructType, counting: Array[Option[CountedColumn.Counter]]): Unit = {
     var i = 0
     while (i < counting.length) {
       counting(i).foreach(_.add(if (row.isNullAt(i)) null else row.get(i, schema(i).dataType))); i += 1
@@ -167,6 +176,16 @@ object FileSample {
 
   /** Bytes of a table that are fetched: some tenths of a second on a local disk or from an object store. */
   private val MostBytes = 32.0 * 1024 * 1024
+
+  /**
+   * Bytes of the rows that a sample keeps: 200 of each, or less under a small driver, where eight samples are read at a
+   * time and each is copied while it grows.
+   */
+  private def MostKept: Long = math.min(MostKeptBytes, Runtime.getRuntime.maxMemory / PartOfHeap)
+
+  private val MostKeptBytes = 16L * 1024 * 1024
+
+  private val PartOfHeap = 128L
 
   /** Flat types, whose values are copied one by one. */
   def readable(dataType: DataType): Boolean = dataType match {

@@ -2,11 +2,10 @@ package org.apache.spark.sql.dovetail.sample
 
 import java.util.IdentityHashMap
 
-import scala.util.control.NonFatal
-
 import org.apache.spark.sql.catalyst.expressions.AttributeSet
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.footers.{FooterReading, FooterStatistics, RowGroups}
 import org.apache.spark.sql.dovetail.table.{PrivateColumns, TableSample}
@@ -81,7 +80,7 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
     val sample                    =
       try before.fold(rows(more))(b => rows(more).fold(before)(FileSamples.together(b, _)).orElse(rows(asked)))
       catch {
-        case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] =>
+        case Survivable(e) =>
           val paths = one.relation.location.rootPaths.mkString(" ")
           FailOpen.warnOnce(
             s"sample $paths",

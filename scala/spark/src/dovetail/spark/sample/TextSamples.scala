@@ -2,10 +2,9 @@ package org.apache.spark.sql.dovetail.sample
 
 import java.util.IdentityHashMap
 
-import scala.util.control.NonFatal
-
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.footers.{FooterReading, FooterStatistics}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.table.{PrivateColumns, TableSample}
@@ -69,7 +68,7 @@ private object TextSamples {
   private def guarded[A](place: String)(body: => Option[A]): Option[A] =
     try body
     catch {
-      case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] =>
+      case Survivable(e) =>
         FailOpen.warnOnce(
           s"text $place",
           s"Lines of $place cannot be read for estimates. The size of the files is used instead: ${e.getClass.getName}"

@@ -2,11 +2,10 @@ package org.apache.spark.sql.dovetail.stats
 
 import java.util.{IdentityHashMap, LinkedHashMap => LruMap}
 
-import scala.util.control.NonFatal
-
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, ListedFiles}
 import org.apache.spark.sql.dovetail.leaf.{GivenRows, HiddenRows, LeafNames}
 import org.apache.spark.sql.dovetail.sketch.TableSketch
@@ -67,7 +66,7 @@ final class StoredTables(session: SparkSession) extends TableStatisticsSource {
   private def guarded[A](leaf: LeafNode)(look: => Option[A]): Option[A] =
     try look
     catch {
-      case e: Throwable if NonFatal(e) || e.isInstanceOf[LinkageError] =>
+      case Survivable(e) =>
         val name = LeafNames.name(leaf)
         FailOpen.warnOnce(
           s"stored statistics $name $e",

@@ -4,12 +4,14 @@ import java.io.ByteArrayOutputStream
 
 import scala.collection.immutable.IndexedSeq
 import scala.collection.mutable
+import scala.util.control.NoStackTrace
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{JoinedRow, UnsafeRow}
 import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * Rows of a sample in one array of bytes, each as an UnsafeRow: a third of what an object per row and value takes, for
@@ -45,6 +47,9 @@ final class SampledRows private (val schema: StructType, data: Array[Byte], ends
 
 object SampledRows {
 
+  /** Rows take more bytes than they may. */
+  object TooWide extends RuntimeException("the rows of a sample are too wide") with NoStackTrace
+
   def apply(schema: StructType, rows: Iterable[InternalRow]): SampledRows = {
     val builder = new Builder(schema)
     rows.foreach(builder.add)
@@ -60,8 +65,9 @@ object SampledRows {
    * interpreted projection takes several times as long, and a generated one would have to be compiled first.
    *
    * @param schema of flat types
+   * @param most   bytes that the rows may take; one more throws [[TooWide]]
    */
-  final class Builder(schema: StructType) {
+  final class Builder(schema: StructType, most: Long = Integer.MAX_VALUE.toLong) {
     private val data   = new ByteArrayOutputStream
     private val ends   = mutable.ArrayBuilder.make[Int]
     private val writer = new UnsafeRowWriter(schema.size)
@@ -80,7 +86,7 @@ object SampledRows {
       case _ if row.isNullAt(i)                        => writer.setNullAt(i)
       case IntegerType | DateType                      => writer.write(i, row.getInt(i))
       case LongType | TimestampType | TimestampNTZType => writer.write(i, row.getLong(i))
-      case StringType                                  => writer.write(i, row.getUTF8String(i))
+      case StringType                                  => writer.write(i, fitting(row.getUTF8String(i)))
       case DoubleType                                  => writer.write(i, row.getDouble(i))
       case FloatType                                   => writer.write(i, row.getFloat(i))
       case BooleanType                                 => writer.write(i, row.getBoolean(i))
@@ -89,6 +95,9 @@ object SampledRows {
       case d: DecimalType => writer.write(i, row.getDecimal(i, d.precision, d.scale), d.precision, d.scale)
       case other          => throw new IllegalArgumentException(s"$other is no flat type")
     }
+
+    private def fitting(text: UTF8String): UTF8String =
+      if (data.size.toLong + text.numBytes > most) throw TooWide else text
 
     def result: SampledRows = new SampledRows(schema, data.toByteArray, ends.result())
   }
