@@ -80,7 +80,7 @@ lazy val spark = SparkLine.all
         shared(line, "spark"),
         // queries are planned and run once or twice: without the JVM's second compiler a suite takes a third less CPU
         // time; its code does not fit into the 48 MiB that such a JVM reserves, and what does not is interpreted
-        Test / javaOptions ++= Seq("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=512m", "-XX:+UseParallelGC"),
+        Test / javaOptions ++= Seq("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=512m"),
         name             := "dovetail",
         moduleName       := s"dovetail-spark-${line.short}",
         buildInfoPackage := "org.apache.spark.sql.dovetail",
