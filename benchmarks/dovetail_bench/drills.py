@@ -28,7 +28,7 @@ from pyspark.sql import SparkSession
 from dovetail import _sql
 from dovetail.errors import DovetailError
 from dovetail_bench import report
-from dovetail_bench.drills_writer import PARTITIONS
+from dovetail_bench.drills_writer import PARTITIONS, RECIPES, STORES
 from dovetail_bench.progress import say
 from dovetail_bench.random_tables import seeded
 from dovetail_bench.session import HISTORY, STORE, Bench, add_session_options, bench
@@ -86,11 +86,11 @@ class Drill:
 class Writer:
     """A process of `drills_writer`."""
 
-    def __init__(self, table: Path, store: Path, first: int, rounds: int) -> None:
+    def __init__(self, table: Path, store: Path, first: int, rounds: int, by: str) -> None:
         command = [sys.executable, "-m", "dovetail_bench.drills_writer", str(table), str(store), str(first)]
         path = os.pathsep.join([str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")])
         self._process = subprocess.Popen(
-            [*command, str(rounds)],
+            [*command, str(rounds), by],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -146,7 +146,7 @@ def killed(session: Bench, work: Path, rounds: int) -> Drill:
     query = _table(spark, path)
     spark.sql(f"DOVETAIL ANALYZE PATH parquet.`{path}`").collect()
     for _ in range(rounds):
-        writer = Writer(path, store, 0, 1000)
+        writer = Writer(path, store, 0, 1000, RECIPES)
         try:
             writer.says("ready")
             writer.go()
@@ -164,12 +164,12 @@ def killed(session: Bench, work: Path, rounds: int) -> Drill:
 
 
 def two_writers(session: Bench, work: Path, rounds: int) -> Drill:
-    """Two drivers that write the statistics of one table at the same time."""
+    """Two drivers that write the statistics of one table at the same time, each of every second partition."""
     drill, spark = Drill("two drivers write at once"), session.spark
     path, store = work / "two", work / "two-store"
-    spark.conf.set(STORE, str(store))
+    spark.conf.set(STORE, f"{store}/0")
     query = _table(spark, path)
-    writers = [Writer(path, store, first, rounds) for first in (0, 1)]
+    writers = [Writer(path, store, first, rounds, STORES) for first in (0, 1)]
     try:
         for writer in writers:
             writer.says("ready")
@@ -180,9 +180,11 @@ def two_writers(session: Bench, work: Path, rounds: int) -> Drill:
     finally:
         for writer in writers:
             writer.kill()
-    drill.ask(spark, query, (ROWS,))
-    drill.lost += _known(spark, path) != (ROWS, True)
-    drill.rounds = rounds
+    for number in range(rounds):
+        spark.conf.set(STORE, f"{store}/{number}")
+        drill.ask(spark, query, (ROWS,))
+        drill.lost += _known(spark, path) != (ROWS, True)
+        drill.rounds += 1
     return drill
 
 

@@ -1,8 +1,8 @@
 """One process of `drills`: analyzes partitions of a table over and over, until it is done or killed.
 
-    python -m dovetail_bench.drills_writer TABLE STORE FIRST ROUNDS
+    python -m dovetail_bench.drills_writer TABLE STORE FIRST ROUNDS recipes|stores
 
-It says "> ready" when its session is there, waits for a line, says "> begun", and "> done" at the end.
+Each round collects by another recipe, for which all is read again, or into a store of its own. It says "> ready" when its session is there, waits for a line, says "> begun", and "> done" at the end.
 """
 
 from __future__ import annotations
@@ -14,11 +14,18 @@ from pyspark.sql import SparkSession
 import dovetail
 
 PARTITIONS = 8
+RECIPES, STORES = "recipes", "stores"
 
 
 def main() -> int:
     """The command line; returns the exit code."""
-    path, store, first, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    path, store, first, rounds, by_recipe = (
+        sys.argv[1],
+        sys.argv[2],
+        int(sys.argv[3]),
+        int(sys.argv[4]),
+        sys.argv[5] == RECIPES,
+    )
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.dovetail.store.path", store).config("spark.driver.memory", "600m")
     spark = dovetail.enable(builder.config("spark.driver.host", "localhost")).getOrCreate()
@@ -26,8 +33,10 @@ def main() -> int:
     sys.stdin.readline()
     print("> begun", flush=True)
     for i in range(rounds):
-        # by another recipe all is read again
-        spark.conf.set("spark.dovetail.privateColumns", "g" if i % 2 else "")
+        if by_recipe:
+            spark.conf.set("spark.dovetail.privateColumns", "g" if i % 2 else "")
+        else:
+            spark.conf.set("spark.dovetail.store.path", f"{store}/{i}")
         for p in range(first, PARTITIONS, 2):
             spark.sql(f"DOVETAIL ANALYZE PATH parquet.`{path}` PARTITION (p = {p})").collect()
     print("> done", flush=True)
