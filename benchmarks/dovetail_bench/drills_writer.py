@@ -2,7 +2,8 @@
 
     python -m dovetail_bench.drills_writer TABLE STORE FIRST ROUNDS recipes|stores
 
-Each round collects by another recipe, for which all is read again, or into a store of its own. It says "> ready" when its session is there, waits for a line, says "> begun", and "> done" at the end.
+Each round collects by another recipe, for which all is read again, or into a store of its own. It says "> ready" when
+its session is there, waits for a line, says "> begun", and "> done" at the end.
 """
 
 from __future__ import annotations
