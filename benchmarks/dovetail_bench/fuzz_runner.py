@@ -17,7 +17,7 @@ from dovetail_bench.random_queries import duckdb_text
 from dovetail_bench.random_tables import seeded
 from dovetail_bench.rows import OTHER_ENGINE, SAME_ENGINE, Row, difference
 from dovetail_bench.second_opinion import SecondOpinion
-from dovetail_bench.session import HISTORY
+from dovetail_bench.session import HISTORY, frame_of
 
 # Queries that share tables, and queries that share settings.
 PER_DATA_SET = 1000
@@ -187,20 +187,15 @@ def _answer(
 
     A query that is planned already is not planned again.
     """
-    frame = _frame(session, sql) if planned is None else planned
+    frame = frame_of(session, sql) if planned is None else planned
     tree = _TREE.findall(frame._jdf.queryExecution().optimizedPlan().toString())
     return [tuple(map(_hashable, row)) for row in frame.collect()], tree
-
-
-def _frame(session: SparkSession, sql: str) -> DataFrame:
-    """A query. `SparkSession.sql` asks the JVM for classes by name each time, in every jar and in vain."""
-    return DataFrame(session._jsparkSession.sql(sql), session)
 
 
 def _planned(session: SparkSession, sql: str) -> DataFrame | None:
     """A query with its physical plan; None where it cannot be planned, which is looked at where it runs."""
     try:
-        frame = _frame(session, sql)
+        frame = frame_of(session, sql)
         frame._jdf.queryExecution().executedPlan()
     except Exception:
         return None

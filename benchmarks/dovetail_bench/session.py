@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import dovetail
 from dovetail import _sql
@@ -148,6 +148,11 @@ def bench(options: argparse.Namespace) -> Iterator[Bench]:
             yield Bench(spark, Path(work) / "stores")
         finally:
             spark.stop()
+
+
+def frame_of(spark: SparkSession, sql: str) -> DataFrame:
+    """A query. `SparkSession.sql` asks the JVM for classes by name each time, in every jar and in vain."""
+    return DataFrame(spark._jsparkSession.sql(sql), spark)
 
 
 def without_errors(spark: SparkSession) -> None:

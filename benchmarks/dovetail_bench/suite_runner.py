@@ -13,13 +13,14 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from dovetail import _sql
 from dovetail_bench import wrong_statistics
 from dovetail_bench.queries import Query
 from dovetail_bench.random_tables import seeded
 from dovetail_bench.rows import Row
+from dovetail_bench.session import frame_of
 from dovetail_bench.suite_files import DATA
 from dovetail_bench.verdict import Answer
 
@@ -175,7 +176,7 @@ def _answer(session: SparkSession, sql: str) -> tuple[Answer | None, tuple[tuple
     """The rows as Spark's own suite writes them, in text: Python has no value for some types. Commands have none."""
     jvm: Any = session._jvm
     _class(jvm, session._jsparkSession.getClass().getName()).setActiveSession(session._jsparkSession)
-    frame = DataFrame(session._jsparkSession.sql(sql), session)
+    frame = frame_of(session, sql)
     execution = frame._jdf.queryExecution()
     if "Command" in execution.commandExecuted().nodeName():
         return None, ()

@@ -166,9 +166,7 @@ object SparedInputs {
    */
   final private case class Shield(leaves: Set[Int], needed: Set[Int], when: Spares) {
     def covers(that: Shield): Boolean =
-      when == that.when && (leaves == that.leaves || that.leaves.subsetOf(
-        needed
-      ))
+      when == that.when && (leaves == that.leaves || that.leaves.subsetOf(needed))
   }
 
   /** What an input has to have, or not to have, so that another one is not read. */

@@ -8,18 +8,15 @@ import org.apache.spark.sql.types.UserDefinedType
 
 /**
  * Whether an expression may be computed while a query is planned: it does nothing but compute, in bounded memory
- * ([[BoundedResult]]), and all of it is Spark's own. What is known to be so may; a function of the user's, or of a library's, may be slow, count its calls or write
- * somewhere, and runs only where the session allows it.
+ * ([[BoundedResult]]), and all of it is Spark's own. What is known to be so may; a function of the user's, or of a
+ * library's, may be slow, count its calls or write somewhere, and runs only where the session allows it.
  */
 object TrialSafe {
-  def apply(e: Expression): Boolean = e.deterministic && (!e.exists(
-    foreign
-  ) || (DovetailConf.SampleUserFunctions.get(SQLConf.get) && !e.exists(impossible)))
+  def apply(e: Expression): Boolean = e.deterministic && !e.exists(impossible) &&
+    (!e.exists(foreign) || DovetailConf.SampleUserFunctions.get(SQLConf.get))
 
   private def foreign(e: Expression): Boolean =
-    impossible(e) || !BoundedResult(e) || !ofSpark(
-      e.getClass
-    ) || e.dataType.isInstanceOf[UserDefinedType[_]] || (e match {
+    !ofSpark(e.getClass) || e.dataType.isInstanceOf[UserDefinedType[_]] || (e match {
       // Spark's nodes that hold somebody's code
       case _: UserDefinedExpression | _: ApplyFunctionExpression | _: CallMethodViaReflection => true
       case s: StaticInvoke => !ofSpark(s.staticObject)
@@ -28,8 +25,9 @@ object TrialSafe {
       case other => other.getClass.getName.startsWith(Objects)
     })
 
-  /** There is no value without running the query. */
-  private def impossible(e: Expression): Boolean = e.isInstanceOf[PlanExpression[_]]
+  /** There is no value without running the query; or of a function of Spark's, one of any length. */
+  private def impossible(e: Expression): Boolean =
+    e.isInstanceOf[PlanExpression[_]] || (!BoundedResult(e) && !foreign(e))
 
   private def ofSpark(c: Class[_]): Boolean = c.getName.startsWith(Catalyst)
 

@@ -58,13 +58,14 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
    * take too much memory, the sample does without texts.
    */
   def read(): Option[TableSample] =
-    try rows(schema)
-    catch { case SampledRows.TooWide => rows(StructType(schema.filterNot(_.dataType.isInstanceOf[StringType]))) }
+    try if (schema.isEmpty) None else Some(sample())
+    catch { case SampledRows.TooWide => new FileSample(relation, groups, withoutTexts).read() }
 
-  private def rows(schema: StructType): Option[TableSample] = if (schema.isEmpty) None
-  else {
+  private def withoutTexts = StructType(wanted.filterNot(_.dataType.isInstanceOf[StringType]))
+
+  private def sample(): TableSample = {
     val counting = schema.map(f => if (counts) CountedColumn.Counter(f.dataType) else None).toArray
-    val open     = reader(schema)
+    val open     = reader()
     val rows     = new SampledRows.Builder(schema, MostKept)
     var taken    = 0
     val starts   = mutable.ArrayBuffer.empty[Int]
@@ -72,17 +73,17 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
     places.foreach { case (file, group) =>
       starts += taken
       val found = open(part(file, group.start, group.bytes))
-      before += take(found, if (whole) before else 0L, schema, counting) { row =>
+      before += take(found, if (whole) before else 0L, counting) { row =>
         rows.add(row); taken += 1
       }
     }
-    Some(TableSample(
+    TableSample(
       schema,
       rows.result,
       math.max(groups.rows, taken.toLong),
       if (whole) Vector.empty else starts.toVector,
       schema.fieldNames.zip(counting).collect { case (name, Some(c)) => name -> c.result }.toMap
-    ))
+    )
   }
 
   /** Rows that are read in a place. */
@@ -96,7 +97,7 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
     )
     else new RowDraw.OneOfEvery(math.max(1L, (places.map(g => math.min(g._2.rows, most)).sum + Rows - 1) / Rows))
 
-  private def reader(schema: StructType): PartitionedFile => Iterator[InternalRow] = {
+  private def reader(): PartitionedFile => Iterator[InternalRow] = {
     val (format, session) = (relation.fileFormat, relation.sparkSession)
     val batches           = format.supportBatch(session, schema)
     val options           = relation.options + (FileFormat.OPTION_RETURNING_BATCH -> batches.toString)
@@ -113,7 +114,6 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
   private def take(
       found: Iterator[Any],
       first: Long,
-      schema: StructType,
       counting: Array[Option[CountedColumn.Counter]]
   )(keep: InternalRow => Unit): Long =
     try {
@@ -127,14 +127,14 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
           seen += n
         case row: InternalRow =>
           if (draw.takes(first + seen)) keep(row)
-          count(row, schema, counting)
+          count(row, counting)
           seen += 1L
         case other => throw new IllegalStateException(s"a reader returned ${other.getClass}")
       }
       seen
     } finally found match { case c: Closeable => c.close(); case _ => () }
 
-  private def count(row: InternalRow, schema: StructType, counting: Array[Option[CountedColumn.Counter]]): Unit = {
+  private def count(row: InternalRow, counting: Array[Option[CountedColumn.Counter]]): Unit = {
     var i = 0
     while (i < counting.length) {
       counting(i).foreach(_.add(if (row.isNullAt(i)) null else row.get(i, schema(i).dataType))); i += 1
