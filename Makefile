@@ -21,8 +21,8 @@ READY   := .build/jar-$(PRIMARY) .venv/$(PRIMARY)/ready
 BESIDE   = $(MAKE) --no-print-directory -j2
 TOGETHER = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-.PHONY: help require demo jars test test-scala test-python test-all test-lines scala-lines test-around test-delta \
-        test-iceberg test-postgresql test-wheel test-recipes pairs figures transcripts lint format generate \
+.PHONY: help require demo demo-data jars test test-scala test-python test-all test-lines scala-lines test-around \
+        test-delta test-iceberg test-postgresql test-wheel test-recipes pairs figures transcripts lint format generate \
         notebook wheel docs clean
 .SECONDARY:
 
@@ -32,11 +32,16 @@ help:
 require:
 	@tools/require.sh $(PYTHON)
 
-# one virtual environment per Spark line, with that line's pyspark
-.venv/%/ready: pyproject.toml project/lines.txt | require
+# one virtual environment per Spark line, with that line's pyspark: first what runs the demo, …
+.venv/%/demo: pyproject.toml project/lines.txt | require
 	@echo "setting up .venv/$* …"
 	@test -d .venv/$* || $(PYTHON) -m venv .venv/$*
-	@.venv/$*/bin/pip install -q --disable-pip-version-check "pyspark==$(call of,$*,pyspark)" -e '.[cli,demo,dev]'
+	@.venv/$*/bin/pip install -q --disable-pip-version-check "pyspark==$(call of,$*,pyspark)" -e '.[cli,demo]'
+	@touch $@
+
+# … then what tests and lints
+.venv/%/ready: .venv/%/demo
+	@.venv/$*/bin/pip install -q --disable-pip-version-check "pyspark==$(call of,$*,pyspark)" -e '.[dev]'
 	@touch $@
 
 # the jar of one line
@@ -49,16 +54,20 @@ require:
 	./sbt bundleJars
 	@mkdir -p .build && touch $(LINES:%=.build/jar-%) $@
 
-.build/jars: | $(FROM_PYSPARK:%=.venv/%/ready)
-$(FROM_PYSPARK:%=.build/jar-%): .build/jar-%: | .venv/%/ready
+.build/jars: | $(FROM_PYSPARK:%=.venv/%/demo)
+$(FROM_PYSPARK:%=.build/jar-%): .build/jar-%: | .venv/%/demo
 
 jar-%: .build/jar-% ;
 
 jars: .build/jars ## the jar of every Spark line, into python/dovetail/jars; `make jar-4.1` builds one
 
 demo: ## TPC-DS (SCALE=1) under plain Spark and under Dovetail, side by side
-	@$(BESIDE) $(READY)
+	@$(BESIDE) .build/jar-$(PRIMARY) demo-data
 	$(BIN)/dovetail demo --scale $(SCALE)
+
+# beside the compiler, which keeps one core busy
+demo-data: .venv/$(PRIMARY)/demo
+	@$(BIN)/python -c "from dovetail.demo.data import dataset; dataset('tpcds', $(SCALE))"
 
 test: ## the whole suite, Scala and Python beside each other, on the primary Spark line
 	@$(BESIDE) $(READY)
@@ -87,7 +96,7 @@ PYTHON_LINES ?= $(OTHERS)
 test-lines: .build/jars $(PYTHON_LINES:%=.venv/%/ready) ## rules, answers and Python on the other Spark lines
 	@$(BESIDE) $(TOGETHER) scala-lines $(PYTHON_LINES:%=python-line-%)
 
-scala-lines: $(FROM_PYSPARK:%=.venv/%/ready)
+scala-lines: $(FROM_PYSPARK:%=.venv/%/demo)
 	DOVETAIL_TEST_QUERIES=40 ./sbt kernel$(call of,$(firstword $(LINES)),project)/test \
 	  $(foreach line,$(OTHERS),"spark$(call of,$(line),project)/testOnly *RuleSuite *FailureSuite *DifferentialSuite")
 

@@ -22,7 +22,7 @@ query="SELECT count(*) FROM range(1000000) sale JOIN range(100000) item ON sale.
 step "git clone" git clone -q "$repository" "$home/dovetail"
 cd "$home/dovetail"
 step "make jar-$line (the jar of one Spark line)" make "jar-$line"
-step "Python environment with pyspark $line" make ".venv/$line/ready"
+step "Python environment with pyspark $line" make ".venv/$line/demo"
 step "the first dovetail explain" ".venv/$line/bin/dovetail" explain "$query"
 grep -q "join" "$home/log" || { echo "nothing was explained:" >&2; cat "$home/log" >&2; exit 1; }
 printf '%6d s  from clone to the first explained query\n' "$SECONDS"
