@@ -78,13 +78,13 @@ def run(options: argparse.Namespace) -> list[Learned]:
             for number in range(options.rounds):
                 for query in queries:
                     couts[query.name].append(cout(engine.order(query), partial(truth.of_order, query)))
-                    seconds[query.name].append(_run(engine, query))
+                    seconds[query.name].append(run_and_record(engine, query))
                 ratios = [max(c[-1], 1.0) / max(q.best, 1.0) for q, c in zip(queries, couts.values(), strict=True)]
                 say(f"round {number + 1}: C_out over the best {geometric_mean(ratios):.3f}")
     return [Learned(q.name, q.best, tuple(couts[q.name]), tuple(seconds[q.name])) for q in queries]
 
 
-def _run(engine: SparkEngine, query: RealQuery) -> float:
+def run_and_record(engine: SparkEngine, query: RealQuery) -> float:
     """Runs a query to its end, and waits until the history knows of it."""
     started = time.monotonic()
     engine.spark.sql(query.sql).write.format("noop").mode("overwrite").save()
