@@ -60,9 +60,10 @@ class Driver:
         return found
 
     def execute(self, statements: Sequence[str], conf: Mapping[str, str]) -> None:
-        """Executes statements that have to succeed."""
+        """Executes statements that have to succeed; a driver on which they do not is not used again."""
         found = self._ask({"statements": statements, "conf": conf}, STATEMENTS)
         if found["state"] != OK:
+            self.stop()
             raise DovetailError(f"{statements[-1][:300]}: {found['state']}: {found.get('error')}")
 
     def _ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:

@@ -51,6 +51,27 @@ def test_what_misses_a_target(ours: Run, true_size: int, expected: list[bool]) -
     assert hits(Pair(CASE, ran(SORT), ours, true_size)) == expected
 
 
+@pytest.mark.parametrize(
+    ("again", "alone"),
+    [
+        ((ran(SORT), ran(SORT)), False),
+        ((ran(SORT), ran(SORT, FAILED)), True),
+        ((ran(SORT), ran(SORT, rows=2)), True),
+        ((ran(SORT), ran(broadcast(2 * MIB))), True),
+        ((), True),
+    ],
+    ids=["answers again", "fails again", "answers otherwise", "has another plan", "not asked again"],
+)
+def test_a_failure_by_plain_sparks_joins_counts_if_it_comes_again(again: tuple[Run, ...], alone: bool) -> None:
+    pair = Pair(CASE, ran(SORT), ran(SORT, FAILED), 2 * MIB, again)
+    assert pair.failed_with_dovetail_alone is alone
+    assert pair.failed_at_times is not alone
+
+
+def test_another_answer_is_no_failure_at_times() -> None:
+    assert Pair(CASE, ran(SORT), ran(SORT, rows=2), 2 * MIB, (ran(SORT),)).failed_with_dovetail_alone
+
+
 def test_what_plain_spark_does_by_itself_does_not_count() -> None:
     both_fail = Pair(CASE, ran(broadcast(), FAILED), ran(broadcast(), FAILED), 200 * MIB)
     assert hits(both_fail) == [False, True, False, True]
