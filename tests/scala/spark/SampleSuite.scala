@@ -117,6 +117,19 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
+  test("an OR of conditions on two tables: which alternatives go together is seen in the samples") {
+    // of `t`, three of four rows have a k below 20, and half of these one below 10; of `small`, a tenth are `here`
+    val frequent = "(t.k < 10 AND s.country = 'here') OR (t.k >= 100 AND s.country = 'there1')"
+    near(s"SELECT * FROM t CROSS JOIN small s WHERE $frequent", 0.15)
+    // alternatives that exclude each other, and conditions that formulas cannot look into
+    val makes = Seq(0, 1, 2).map(m => s"(substr(t.make, 5) = '$m' AND s.k % 3 = $m)").mkString(" OR ")
+    near(s"SELECT * FROM t CROSS JOIN small s WHERE $makes", 0.15)
+    // an alternative that all rows of one table satisfy
+    near(s"SELECT * FROM t CROSS JOIN small s WHERE (t.k < 10 AND s.country = 'here') OR s.country LIKE '%7'", 0.15)
+    // conditions on both tables together count beside those on one
+    near("SELECT * FROM t CROSS JOIN small s WHERE (t.k < 10 AND s.country = 'here' AND t.k = s.k) OR t.k > 190", 0.3)
+  }
+
   test("a table that is drawn whole: counts, with bounds that are the count") {
     val estimate =
       profile(optimized("SELECT k + 1 AS k1 FROM small WHERE country LIKE 'there%' AND k % 2 = 0"), fresh).rows

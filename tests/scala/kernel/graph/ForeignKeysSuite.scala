@@ -39,6 +39,9 @@ class ForeignKeysSuite extends AnyFunSuite with TableDrivenPropertyChecks {
     ("a counted column stays", 1e6, fact(5000, 1, 9000).copy(uncounted = false), 10.0, few, 5000.0),
     ("no key, no foreign key", 1e6, ids, 1000.0, few, 9000.0),
     ("a table that meets itself", 1e6, ids, 10.0, few.copy(origin = ids.origin), 9000.0),
+    ("a key that fills its range", 9000.0, ids, 100.0, key(100, 1, 9000), 9000.0),
+    ("about as many rows as numbers", 9003.0, ids, 2250.0, key(2250, 1, 9000), 2250.0),
+    ("rows that might be a key, of a wide range", 5000.0, fact(5000, 19920101, 19980802), 2557.0, days, 2539.8),
     ("ranges apart leave one value", 1e6, ids, 10.0, key(10, 20000, 30000), 1.0)
   )
 

@@ -154,6 +154,31 @@ class ProfilesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
+  test(
+    "keysAfter: between keys that stay or go as a whole and rows that do so one by one, growing with the rows kept"
+  ) {
+    val positive = Gen.choose(0.0, 6.0).map(math.pow(10.0, _))
+    forAll(positive, Gen.choose(0.0, 1.0), Gen.choose(0.0, 1.2), Gen.choose(0.0, 1.2)) { (rows, unique, s, t) =>
+      val ndv         = math.max(1.0, rows * unique)
+      val (few, many) = (math.min(s, t) * rows, math.max(s, t) * rows)
+      val keys        = Assumptions.keysAfter(ndv, rows, few)
+      assert(keys >= math.min(1.0, few / rows) * ndv * (1 - 1e-9))
+      assert(keys <= Assumptions.distinctAfter(ndv, rows, few) * (1 + 1e-9))
+      assert(keys <= Assumptions.keysAfter(ndv, rows, many) * (1 + 1e-9))
+    }
+    // a key has one row, which stays or goes
+    assert(math.abs(Assumptions.keysAfter(1000, 1000, 10) - 10) < 1e-6)
+    assert(Assumptions.keysAfter(100, 1000, 1000) == 100.0 && Assumptions.keysAfter(100, 1000, 0) == 0.0)
+  }
+
+  test("keysAfter errs by less than distinctAfter where rows come in baskets") {
+    // a thousand customers with three baskets of ten rows each; a tenth of the baskets is kept
+    val random                = new scala.util.Random(1)
+    val baskets               = random.shuffle((0 until 3000).toVector).take(300).map(_ % 1000).distinct.size
+    def off(estimate: Double) = math.abs(math.log(estimate / baskets))
+    assert(off(Assumptions.keysAfter(1000, 30000, 3000)) < off(Assumptions.distinctAfter(1000, 30000, 3000)) / 4)
+  }
+
   test("back-off: between independence and full correlation, whatever the order") {
     val shares = Gen.listOf(Gen.choose(0.0, 1.0))
     forAll(shares, Gen.choose(0.0, 1.0)) { (ss, one) =>

@@ -194,6 +194,10 @@ class CardinalityModelSuite extends AnyFunSuite {
     assert(cautious("A 1000; B 500; A.x:100=B.y") === 1000.0 * 500)
     assert(cautious("A 1000; B 500; A~B 0.001") === 1000.0 * 500)
     assert(cautious("A 1e20; B 1e20") === Estimate.Ceiling)
+    // two large dimensions of a smaller table: not all pairs of their rows, whatever the order of the tables
+    assert(cautious("D 5000; E 4000; F 1000; F.d:900=D.id:5000; F.e:800=E.id:4000") === 5000.0)
+    // few rows may be the ones that all of the many belong to
+    assert(cautious("A 10 upper=10; B 5000; C 5000; A.x:10=B.y:100; A.z:10=C.id:5000") === 5000.0)
   }
 
   test("NULLs join nothing: each member's share of values counts once") {

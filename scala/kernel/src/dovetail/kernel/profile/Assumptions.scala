@@ -171,4 +171,14 @@ object Assumptions {
     if (kept >= rows || rows <= 0.0) math.min(ndv, math.max(kept, 0.0))
     else if (kept <= 0.0) 0.0
     else math.min(kept, ndv * -math.expm1(math.log1p(-kept / rows) * (rows / math.max(ndv, 1.0))))
+
+  /**
+   * Distinct keys left of `ndv`, when a join with other tables keeps `kept` of `rows` rows. The rows of one key seldom
+   * stay or go independently of each other: those of a customer come in baskets of one day and one shop. It is the
+   * geometric mean of the keys left if the rows of a key stay or go together, and if they do so independently
+   * ([[distinctAfter]]), which errs by the same factor either way.
+   */
+  def keysAfter(ndv: Double, rows: Double, kept: Double): Double =
+    if (kept >= rows || kept <= 0.0 || rows <= 0.0) distinctAfter(ndv, rows, kept)
+    else math.sqrt(distinctAfter(ndv, rows, kept) * (ndv * kept / rows))
 }

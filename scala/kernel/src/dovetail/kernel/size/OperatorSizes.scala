@@ -17,7 +17,8 @@ import dovetail.kernel.profile.{Assumptions, Estimate}
  *  - Pairs: rows times rows times the share that the condition keeps, by domains; several keys between two relations by
  *    their joint NDV.
  *  - Partners: the share of rows with one, by containment in the right side's keys, thinned out by what else is joined
- *    there; counted where both sides are sampled relations.
+ *    there, as if a key's rows went together in part ([[Assumptions.keysAfter]]); counted where both sides are sampled
+ *    relations.
  *  - A left outer join adds the rows without a partner to the pairs, a full outer join those of both sides; semi and
  *    anti joins keep a share of the left rows, an existence join all of them.
  *
@@ -219,6 +220,6 @@ private[size] object OperatorSizes {
     /** Share of the rows of this side that find their key among so many rows of the other one (containment). */
     def share(among: Double): Double =
       nonNull * (if (ndv.isEmpty) Assumptions.SemiJoin
-                 else math.min(1.0, Assumptions.distinctAfter(ndv.get, rows, math.min(among, rows)) / domain))
+                 else math.min(1.0, Assumptions.keysAfter(ndv.get, rows, math.min(among, rows)) / domain))
   }
 }

@@ -45,6 +45,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
   private val seen    = new Array[Int](graph.size)
   private val classes = graph.classes.map(c => new ClassFold(c.relations.size)).toArray
 
+  private val alongJoins = new CautiousRows(graph.classes.size, inputs)
   private val composites = new CompositeKeys(graph, inputs, rank)
 
   // classes of which two members or more have frequent values, and what these have in common, by class and the two
@@ -63,6 +64,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
     val upper         = if (withBound || bounds.certain) bounds.upperBound(set, count) else bounds.none
     val rows          = new RowProduct
     var cautious      = 1.0
+    var largest       = 1.0
     var logPairs      = 0.0
     var logPredicates = 0.0
     var i             = 0
@@ -70,6 +72,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
       val r = set(i)
       seen(r) = round
       cautious = EqualityShare.cautiousRows(cautious, partners(inputs(r)))
+      largest = math.max(largest, inputs(r).mostRows)
       val pairs = inputs(r).rows * add(r)
       val share = predicateShare(r)
       if (sampled) {
@@ -79,6 +82,8 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
       rows.times(pairs * share)
       i += 1
     }
+    // no order has less than the rows of the largest relation
+    if (cautious > largest && count <= CautiousRows.MostRelations) cautious = math.min(cautious, alongJoins(set, count))
     val size =
       SetSize(rows.rows(bounds.limit(upper)), if (bounds.certain) math.min(cautious, upper) else cautious, upper)
     SetFold.Result(size, logPairs, logPredicates)

@@ -40,8 +40,12 @@ final class GroupGraph(
     }
   }
   private val profiles    = leaves.indices.toVector.map(withJointNdv)
-  private val selectivity = new PredicateSelectivity(profiles, predicates.classifier.relationsOf)
-  private val names       = GroupNames(group, leaves)
+  private val selectivity = new PredicateSelectivity(
+    profiles,
+    predicates.classifier.relationsOf,
+    (leaf, conditions, formula) => statistics.samples(leaves(leaf)).flatMap(_.alternatives(conditions, formula))
+  )
+  private val names = GroupNames(group, leaves)
 
   /** As the inputs are called: a condition on the second `day` names `day#2`. */
   private val text: Expression => String = {
@@ -70,7 +74,7 @@ final class GroupGraph(
     JoinGraph(
       relations,
       predicates.equivalenceClasses(profiles, text),
-      predicates.joinPredicates(profiles, text),
+      predicates.joinPredicates(text, selectivity),
       group.operators.zipWithIndex.map { case (o, i) => operator(o, i) }
     )
   }

@@ -83,15 +83,17 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
       EquivalenceClass(i, ForeignKeys(ms.map(member(_, profiles, text)), profiles))
     }
 
-  /** @param text what people call an expression */
-  def joinPredicates(
-      profiles: Vector[RelationProfile],
-      text: Expression => String = ExpressionText(_)
-  ): Vector[JoinPredicate] = {
-    val selectivity = new PredicateSelectivity(profiles, classifier.relationsOf)
+  /**
+   * @param text        what people call an expression
+   * @param selectivity share of the combinations of rows that a predicate keeps
+   */
+  def joinPredicates(text: Expression => String, selectivity: PredicateSelectivity): Vector[JoinPredicate] =
     complex.zipWithIndex.map { case (c, i) =>
       val e    = c.expression
-      val kept = if (c.late && c.relations.size == 1) Assumptions.LateFilter else selectivity(e)
+      val kept =
+        if (!c.late) selectivity(e)
+        else if (c.relations.size == 1) Assumptions.LateFilter
+        else selectivity.byFormulas(e)
       JoinPredicate(
         i,
         c.relations,
@@ -101,7 +103,6 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
         if (c.placed.scope.size == outputs.size) None else Some(c.placed.scope)
       )
     }
-  }
 
   /** What makes a class: of one type on both sides, of one relation each. */
   private def equality(c: JoinCondition): Option[Equality] = (c.expression, c.equality) match {

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.predicates
 
-import dovetail.kernel.profile.{Assumptions, Filters, RelationProfile}
+import dovetail.kernel.profile.{Alternatives, Assumptions, Filters, RelationProfile}
 import dovetail.kernel.size.JoinSize
 import org.apache.spark.sql.catalyst.expressions._
 
@@ -12,13 +12,46 @@ import org.apache.spark.sql.catalyst.expressions._
  *
  * An OR of ANDs over several tables (TPC-DS q13, q48, q85) implies a weaker OR on each of them, which Spark has pushed
  * down to it already (PushExtraPredicateThroughJoin): what those keep out must not be kept out twice, so the share is
- * the one under the condition that they hold.
+ * the one under the condition that they hold. Where a relation has a sample, its rows say which alternatives they
+ * satisfy, and which of these go together ([[Alternatives]]).
+ *
+ * @param tried by rows of a relation's sample
  */
-final class PredicateSelectivity(profiles: Vector[RelationProfile], relationsOf: Expression => Vector[Int]) {
+final class PredicateSelectivity(
+    profiles: Vector[RelationProfile],
+    relationsOf: Expression => Vector[Int],
+    tried: PredicateSelectivity.Tried = PredicateSelectivity.untried
+) {
 
-  def apply(e: Expression): Double = {
+  def apply(e: Expression): Double = byRows(e).getOrElse(byFormulas(e))
+
+  /** Without samples: they have no rows that an outer join below the predicate has filled with NULLs. */
+  def byFormulas(e: Expression): Double = {
     val implied = impliedLocally(e).map(share).product
     if (implied <= 0.0) share(e) else math.min(1.0, share(e) / implied)
+  }
+
+  /** An OR of which at least one relation's conditions were tried. */
+  private def byRows(e: Expression): Option[Double] = {
+    val alternatives = disjuncts(e).map(Conjuncts(_))
+    if (alternatives.size < 2 || alternatives.size > Alternatives.Most) None
+    else {
+      val found = relationsOf(e).map { r =>
+        val local   = alternatives.map(_.filter(relationsOf(_) == Vector(r)).reduceOption(And(_, _)))
+        val formula = Alternatives.ofShares(local.map(_.fold(1.0)(share)))
+        (local, formula, if (local.exists(_.nonEmpty)) tried(r, local, formula) else None)
+      }
+      if (found.forall(_._3.isEmpty)) None
+      else {
+        // where every alternative has a condition on a relation, their OR was pushed down to it
+        val relations = found.map { case (local, formula, counted) =>
+          val all = counted.getOrElse(formula)
+          if (local.forall(_.nonEmpty)) all.satisfied else all
+        }
+        val across = Alternatives.ofShares(alternatives.map(_.filter(relationsOf(_).size > 1).map(share).product))
+        Some(relations.foldLeft(across)(_ and _).share)
+      }
+    }
   }
 
   private def share(e: Expression): Double = math.max(
@@ -78,5 +111,18 @@ final class PredicateSelectivity(profiles: Vector[RelationProfile], relationsOf:
       )).orElse(Some(profiles(r).baseRows * Assumptions.GroupingFraction))
     case _ => None
   }
+}
 
+object PredicateSelectivity {
+
+  /**
+   * Which alternatives of an OR the rows of a relation satisfy, by its sample.
+   *
+   * Of the relation, the conditions of the alternatives on it (None: all rows satisfy this alternative), and what
+   * formulas say: that, for as much as it counts beside the rows. None where there is no sample, or where a condition
+   * does not run on it.
+   */
+  type Tried = (Int, Vector[Option[Expression]], Alternatives) => Option[Alternatives]
+
+  val untried: Tried = (_, _, _) => None
 }

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.sample
 
-import dovetail.kernel.profile.{RelationSample, RowNumbers, Sampling}
+import dovetail.kernel.profile.{Alternatives, RelationSample, RowNumbers, Sampling}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.predicates.{JoinKeys, TrialSafe}
@@ -71,6 +71,30 @@ final class PlanSample private (
       case Some(rows) => new PlanSample(table, base, columns, rows, untried, fresh)
       case None       => new PlanSample(table, base, columns, kept, untried :+ predicate, fresh)
     }
+
+  /**
+   * Which alternatives of an OR these rows satisfy, as counted; and, unless the sample is the table, as formulas say,
+   * for as many rows as these count elsewhere.
+   *
+   * @param conditions of the alternatives; all rows satisfy one without
+   * @return None where a condition does not run here, where they would take too long, or where no row is left
+   */
+  def alternatives(conditions: Vector[Option[Expression]], formula: Alternatives): Option[Alternatives] = {
+    val work  = conditions.flatten.size.toLong * kept.size
+    val tried = if (work == 0L || work > PlanSample.MostTried) Vector.empty else conditions.map(_.map(filtered))
+    if (tried.isEmpty || tried.flatten.exists(_.untried.size > untried.size)) None
+    else {
+      val sets = new Array[Long](table.rows.length)
+      tried.zipWithIndex.foreach { case (after, i) =>
+        after.getOrElse(this).kept.toArray.foreach(row => sets(row) |= 1L << i)
+      }
+      val counted = Alternatives.counted(kept.toArray.toVector.groupBy(sets(_)).map { case (s, rows) =>
+        s -> rows.size
+      })
+      val sure = tried.flatten.map(left(_)._2).min
+      Some(if (complete) counted else counted.mixed(sure, formula, Sampling.PriorRows))
+    }
+  }
 
   /** The output of a projection. */
   def projected(list: Seq[(Attribute, Expression)]): PlanSample = {
@@ -159,6 +183,12 @@ object PlanSample {
    * Rows drawn at random that one place is worth at most, where all places agree: there are places that were not seen.
    */
   private val RowsPerPlace = 20.0
+
+  /**
+   * Conditions of an OR times rows that they are tried on: some 10 ms. An OR of more is of a program's making, with
+   * hundreds of alternatives, and takes them for each of its tables.
+   */
+  private val MostTried = 100000L
 
   private def attributes(schema: StructType): Seq[Attribute] =
     schema.map(f => AttributeReference(f.name, f.dataType, f.nullable)())

@@ -6,7 +6,14 @@ import dovetail.kernel.size.{CardinalityModel, JoinSize}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, EqualNullSafe, EqualTo}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.Join
-import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, JoinPredicates, Widths}
+import org.apache.spark.sql.dovetail.predicates.{
+  Conditions,
+  Conjuncts,
+  ExpressionText,
+  JoinPredicates,
+  PredicateSelectivity,
+  Widths
+}
 import org.apache.spark.sql.dovetail.sample.PlanSamples
 
 /**
@@ -141,7 +148,13 @@ final private class JoinedPair(
     val relations = profiles.zipWithIndex.map { case (p, i) =>
       Relation(i, "", p, p.rowBytes(p.columns.keys), broadcastable = false, sampled(i))
     }
-    new CardinalityModel(JoinGraph(relations, classes, predicates.joinPredicates(profiles)))
+    val selectivity = new PredicateSelectivity(
+      profiles,
+      predicates.classifier.relationsOf,
+      (i, conditions, formula) =>
+        samples(if (i == 0) join.left else join.right).flatMap(_.alternatives(conditions, formula))
+    )
+    new CardinalityModel(JoinGraph(relations, classes, predicates.joinPredicates(ExpressionText(_), selectivity)))
   }
 
   /** Share of the pairs that the conditions on one side leave. */
