@@ -68,11 +68,20 @@ class FailureSuite extends StarSuite {
     }
   }
 
-  test("an interrupted thread is not a failure of the rule") {
-    withRule(new Failing(
-      _,
-      () => new InterruptedException("injected")
-    ))(assertThrows[InterruptedException](optimized(star)))
+  test("an interrupted thread is not a failure of the rule: it gets Spark's plan, and stays interrupted") {
+    val sparks = dovetail(on = false)(PlanText(optimized(star)))
+
+    def planned(): String =
+      try PlanText(optimized(star))
+      finally assert(Thread.interrupted(), "Dovetail took the interruption, and Spark would go on")
+
+    val (_, lines) = LogCapture("dovetail") {
+      withRule(new Failing(_, () => new InterruptedException("injected")))(assert(planned() == sparks))
+      Thread.currentThread.interrupt()
+      assert(planned() == sparks)
+    }
+    assert(lines.isEmpty, lines)
+    assert(PlanText(optimized(star)) != sparks)
   }
 
   // statistics make no sense
