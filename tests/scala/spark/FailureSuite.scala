@@ -215,6 +215,8 @@ class FailureSuite extends StarSuite {
             val session = spark.newSession()
             assert(DovetailSuite.sorted(session.sql(star).collect()) == answer(star))
             assert(setting.get(session.sessionState.conf).toString == setting.entry.defaultValueString)
+            // Spark sets the session's settings anew in the tasks of an RDD, and in a copy of the session
+            assert(session.range(2).rdd.count() == 2L && SessionCopy(session).range(2).rdd.count() == 2L)
           }
         }
         assert(
