@@ -68,11 +68,20 @@ class FailureSuite extends StarSuite {
     }
   }
 
-  test("an interrupted thread is not a failure of the rule") {
-    withRule(new Failing(
-      _,
-      () => new InterruptedException("injected")
-    ))(assertThrows[InterruptedException](optimized(star)))
+  test("an interrupted thread is not a failure of the rule: it gets Spark's plan, and stays interrupted") {
+    val sparks = dovetail(on = false)(PlanText(optimized(star)))
+
+    def planned(): String =
+      try PlanText(optimized(star))
+      finally assert(Thread.interrupted(), "Dovetail took the interruption, and Spark would go on")
+
+    val (_, lines) = LogCapture("dovetail") {
+      withRule(new Failing(_, () => new InterruptedException("injected")))(assert(planned() == sparks))
+      Thread.currentThread.interrupt()
+      assert(planned() == sparks)
+    }
+    assert(lines.isEmpty, lines)
+    assert(PlanText(optimized(star)) != sparks)
   }
 
   // statistics make no sense
@@ -206,6 +215,8 @@ class FailureSuite extends StarSuite {
             val session = spark.newSession()
             assert(DovetailSuite.sorted(session.sql(star).collect()) == answer(star))
             assert(setting.get(session.sessionState.conf).toString == setting.entry.defaultValueString)
+            // Spark sets the session's settings anew in the tasks of an RDD, and in a copy of the session
+            assert(session.range(2).rdd.count() == 2L && SessionCopy(session).range(2).rdd.count() == 2L)
           }
         }
         assert(

@@ -14,6 +14,8 @@ import org.apache.spark.sql.dovetail.history.{
   ShowHistory
 }
 import org.apache.spark.sql.dovetail.report.{DataStamp, GroupIdentity, GroupReport}
+import org.apache.spark.sql.dovetail.steer.PlanForm
+import org.apache.spark.sql.functions.col
 import org.scalatest.BeforeAndAfterEach
 
 /** What queries did is what the next ones are planned with: exact rows, where the same ran over the same data. */
@@ -172,6 +174,60 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
       Seq("h_odd(k)", "rand() < 0.99", "k < (SELECT max(k) FROM h_c)").foreach { p =>
         runs(star.replace("JOIN h_a a", s"JOIN (SELECT * FROM h_a WHERE $p) a"))
         assert(recorded.isEmpty, p)
+      }
+    }
+  }
+
+  test("a column that a loop has computed, each time twice from the one before, is a text that ends") {
+    val chain = (1 to 40).foldLeft(spark.table("h_fact").withColumn("x0", col("b"))) { (frame, i) =>
+      frame.withColumn(s"x$i", col(s"x${i - 1}") + col(s"x${i - 1}") % 3)
+    }
+    val plan = chain.queryExecution.analyzed
+
+    def text(column: String, literals: Boolean) = {
+      val form = new PlanForm(literals)
+      form.learn(0, plan)
+      form.expression(plan.output.find(_.name == column).get, _ => "")
+    }
+
+    assert(text("x2", literals = true).contains("b") && !text("x2", literals = true).contains(PlanForm.Nameless))
+    assert(text("x40", literals = true).contains(PlanForm.Nameless), "another column may have this text")
+    assert(text("x40", literals = true).length < 1000000 && text("x40", literals = false).length < 1000000)
+  }
+
+  test("the same files read in another way are other data") {
+    withTables("h_text") {
+      remembering() { store =>
+        val path              = store.resolveSibling("h_text").toString
+        def read(sep: String) =
+          spark.read.schema("k INT, v INT").option("sep", sep).csv(path).createOrReplaceTempView("h_text")
+        val sql = "SELECT f.id, t.v, b.v FROM h_fact f JOIN h_text t ON f.a = t.k JOIN h_b b ON f.b = b.k WHERE t.v > 5"
+        spark.range(100).selectExpr("id", "id * 2").coalesce(1).write.option("sep", ";").csv(path)
+        read(",")
+        assert(runs(sql).isEmpty && counted(sql)(Set("h_text")) == 0.0)
+        read(";")
+        assert(!counted(sql).contains(Set("h_text")), "no row of this reading was counted")
+        assert(runs(sql).nonEmpty && counted(sql)(Set("h_text")) == 97.0)
+      }
+    }
+  }
+
+  test("what depends on the time zone is counted in that time zone") {
+    withTables("h_time") {
+      remembering() { _ =>
+        write("h_time", "SELECT id AS k, timestamp_seconds(3 * 3600 + id) AS ts FROM range(100)")
+        val sql = "SELECT f.id FROM h_fact f JOIN h_time t ON f.a = t.k JOIN h_b b ON f.b = b.k WHERE "
+        Seq("hour(t.ts) = 3", "t.ts < TIMESTAMP'1970-01-01 03:30:00'").foreach { filter =>
+          withConf("spark.sql.session.timeZone" -> "UTC") {
+            runs(sql + filter)
+            assert(counted(sql + filter)(Set("h_time")) == 100.0)
+          }
+          withConf("spark.sql.session.timeZone" -> "Asia/Tokyo") {
+            assert(!counted(sql + filter).contains(Set("h_time")), filter)
+            runs(sql + filter)
+            assert(counted(sql + filter)(Set("h_time")) == 0.0)
+          }
+        }
       }
     }
   }

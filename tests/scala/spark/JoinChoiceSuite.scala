@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, ReturnAnswer}
 import org.apache.spark.sql.dovetail.cluster.TaskMemory
-import org.apache.spark.sql.dovetail.plan.{JoinFailure, JoinFailures}
+import org.apache.spark.sql.dovetail.plan.{ChosenJoin, FailedJoins, JoinFailure, JoinFailures}
 import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
@@ -141,6 +141,15 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
         assert(new JoinFailures(StatisticsStore(spark).files).isEmpty)
       }
     }
+  }
+
+  test("a server with many sessions has one listener that hears of running queries") {
+    def all     = spark.sparkContext.listenerBus.listeners.toArray.map(_.getClass.getName)
+    def running = all.count(_.contains("RunningQueries"))
+    val choice  = ChosenJoin(ChosenJoin.Broadcast, spark.range(1).queryExecution.optimizedPlan)
+    (1 to 3).foreach(_ => FailedJoins.mayBe(choice, spark.newSession()))
+    FailedJoins.mayBe(choice, SessionCopy(spark))
+    assert(running == 1, all.mkString(", "))
   }
 
   test("failures that cannot be read are none, and one warning; those of another application are found") {

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail
 
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.dovetail.base.DovetailConf
-import org.apache.spark.sql.dovetail.log.PlanSection
+import org.apache.spark.sql.dovetail.log.{PlanSection, QueryLog}
 import org.scalatest.concurrent.Eventually
 import org.scalatest.time.{Seconds, Span}
 
@@ -82,6 +82,25 @@ class QueryLogSuite extends StarSuite with Eventually {
     withConf(DovetailConf.LogQueries.key -> "0")(spark.sql(star).queryExecution.optimizedPlan)
     assert(lastId == before)
     assert(queries(spark.newSession()).isEmpty)
+  }
+
+  test("the log of a session does not take the queries of its clone for its own") {
+    val session = SessionCopy(spark)
+    withoutIdempotenceCheck(session.sql(star).queryExecution.executedPlan)
+    val clone = SessionCopy(session)
+    withoutIdempotenceCheck(clone.sql(star.replace("c.w = 1", "c.w < 3")).collect())
+    eventually(assert(queries(clone).map(_.getAs[Int]("runs")) == Vector(1)))
+    assert(queries(session).map(_.getAs[Int]("runs")) == Vector(0))
+  }
+
+  test("the log is bounded by what it takes in memory, too") {
+    val joins = (1 to 30).map(i => s"JOIN a AS a$i ON f.k1 = a$i.k").mkString(" ")
+    val log   = QueryLog(spark)
+    val heavy = optimized(s"SELECT count(*) FROM f $joins WHERE a1.w = 1")
+    eventually(assert(log.all.last.bytes > 10000L, heavy))
+    withoutIdempotenceCheck(spark.sql(star).collect())
+    eventually(assert(newest.getAs[Int]("runs") == 1))
+    assert(log.all.last.bytes > 1000L && log.all.last.bytes < 10000L)
   }
 
   test("a query inside of a query, and a write") {

@@ -3,12 +3,16 @@ package org.apache.spark.sql.dovetail
 import scala.util.Random
 
 import dovetail.kernel.profile.RelationProfile
+import org.apache.spark.sql.catalyst.expressions.{InSet, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan}
+import org.apache.spark.sql.dovetail.base.BoundedCache
 import org.apache.spark.sql.dovetail.leaf.LeafNames
+import org.apache.spark.sql.dovetail.predicates.ExpressionBytes
 import org.apache.spark.sql.dovetail.sample.PlanSamples
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.table.{SampledRows, TableSample, TableStatistics, TableStatisticsSource, Unread}
 import org.apache.spark.sql.functions.udf
+import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.BeforeAndAfterAll
 
 /**
@@ -167,6 +171,19 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
     near("SELECT t.id FROM t JOIN small ON t.k = small.k WHERE small.country = 'there3'", 0.6)
     near("SELECT a.id FROM t a JOIN t b ON a.k = b.k WHERE a.make = 'make3' AND b.model LIKE 'model3%'", 0.5)
     near("SELECT a.id FROM t a JOIN t b ON a.make = b.make AND a.k = b.k")
+  }
+
+  test("predicates that are kept weigh what their lists of values take") {
+    val numbers = InSet(Literal(1), (1 to 5000).toSet[Any])
+    val texts   = InSet(Literal("a"), (1 to 5000).map(i => UTF8String.fromString("t" * 100 + i)).toSet[Any])
+    assert(ExpressionBytes(numbers) > 200000L && ExpressionBytes(texts) > 700000L)
+    val table = optimized("SELECT k FROM t")
+    BoundedCache.clearAll()
+    (1 to 26).foreach { i =>
+      profile(Filter(InSet(table.output.head, (1 to 20000).map(_ * 50 + i).toSet[Any]), table), known())
+    }
+    val kept = BoundedCache.clearAll()
+    assert(kept > 0 && kept < 22, s"$kept: of lists of 20,000 numbers, 13 or so are kept in 16 MiB")
   }
 
   test("a predicate on the same rows is run once") {

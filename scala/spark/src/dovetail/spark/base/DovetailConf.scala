@@ -14,8 +14,8 @@ import org.slf4j.LoggerFactory
  * class `Config` are generated from it.
  *
  * Entries are registered with Spark, so `SET spark.dovetail.…` checks a value when it is set. Spark checks the values
- * of configuration files as well, when it builds a session, and a wrong one would cost the user the session: there it
- * gives the default and one warning.
+ * of configuration files as well, when it builds a session, and again wherever it copies settings, also in tasks: a
+ * wrong one would cost the user the session or the query. There it gives the default and one warning.
  */
 object DovetailConf {
 
@@ -398,22 +398,21 @@ object DovetailConf {
       allowed.mkString(" | ")
     )
 
-  /** An entry that refuses a wrong value, except while a session is built. */
+  /** An entry that refuses a wrong value where somebody sets it. */
   private def entry[T](conf: TypedConfigBuilder[T], default: T): ConfigEntry[T] = {
     def parse(value: String): T =
       try conf.converter(value)
-      catch { case NonFatal(e) if buildingSession => warn(conf.parent.key, default.toString, e); default }
+      catch { case NonFatal(e) if !beingSet => warn(conf.parent.key, default.toString, e); default }
     new TypedConfigBuilder[T](conf.parent, parse, conf.stringConverter).createWithDefault(default)
   }
 
   /**
-   * Asked only about wrong values. Spark does not say where a value comes from, and the call stack does: configuration
-   * files and options of a builder are merged in while the session's state is built, and from Spark 4.2 on, when the
-   * session's settings are first asked for.
+   * Asked only about wrong values. Spark does not say where a value comes from, and the call stack does: SET,
+   * `spark.conf.set` and Spark Connect go through the session's `RuntimeConfig`. All else are copies of what is there:
+   * settings of a file or a builder in a new session, those of a session in its clone, and in the tasks of an RDD.
    */
-  private def buildingSession: Boolean = Thread.currentThread.getStackTrace.exists { f =>
-    f.getClassName.endsWith(
-      "SessionStateBuilder"
-    ) || (f.getClassName.endsWith(".SQLConf$") && f.getMethodName.contains("merge"))
+  private def beingSet: Boolean = Thread.currentThread.getStackTrace.exists { f =>
+    (f.getMethodName == "set" && f.getClassName.contains("RuntimeConfig")) ||
+    (f.getMethodName == "setConf" && f.getClassName.endsWith("SQLContext"))
   }
 }

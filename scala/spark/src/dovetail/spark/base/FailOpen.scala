@@ -9,6 +9,9 @@ import org.slf4j.LoggerFactory
 /**
  * Runs a piece of Dovetail so that its failure never becomes the query's: the fallback is used, and one line logged per
  * kind of failure.
+ *
+ * Neither does an interruption: Spark plans without looking at it, and ends at the next thing that it waits for. So the
+ * thread stays interrupted, and nothing is logged.
  */
 object FailOpen {
   private val log    = LoggerFactory.getLogger("dovetail")
@@ -26,6 +29,9 @@ object FailOpen {
         )
         log.debug(reason, e)
         fallback(reason)
+      case _: InterruptedException =>
+        Thread.currentThread.interrupt()
+        fallback(s"$what was interrupted")
     }
 
   /** What a piece of Dovetail can fail by and the query go on. */
@@ -33,8 +39,8 @@ object FailOpen {
 
     // NonFatal leaves out LinkageError, which is what a class moved between Spark versions looks like, and
     // StackOverflowError, which a very deep plan can raise in any recursion; it rightly leaves out
-    // InterruptedException, by which a query is cancelled. Memory that Dovetail did not get is free again once it
-    // gives up: Spark's own plan may do without it.
+    // InterruptedException, which ends all that Dovetail does for the query. Memory that Dovetail did not get is free
+    // again once it gives up: Spark's own plan may do without it.
     def unapply(e: Throwable): Option[Throwable] = e match {
       case _: LinkageError | _: StackOverflowError | _: OutOfMemoryError => Some(e)
       case _                                                             => Some(e).filter(NonFatal(_))

@@ -24,7 +24,15 @@ final case class LoggedQuery(
   def groups: Vector[GroupReport] = told.value.groups
 
   def ran(counted: Vector[GroupReport], took: Long): LoggedQuery =
-    copy(told = new LazyValue(() => told.value.copy(groups = counted)), runs = runs + 1, nanos = Some(took))
+    copy(told = LazyValue.made(told.value.copy(groups = counted)), runs = runs + 1, nanos = Some(took))
+
+  /** Bytes of memory, roughly; none of what is not made yet. */
+  def bytes: Long = if (told.isMade) size else 0L
+
+  private lazy val size: Long = query.fold(0L)(_.length * 2L) + groups.map { g =>
+    g.relations.map(LoggedQuery.PerRelation + _.columns.size * LoggedQuery.PerColumn).sum +
+      (g.before ++ g.after).flatMap(_.joins).map(LoggedQuery.PerJoin + _.condition.length * 2L).sum
+  }.sum
 
   private lazy val used: Vector[(TreeReport, TreeReport)] =
     groups.flatMap(g => g.before.map(b => (b, g.after.getOrElse(b).copy(joins = g.joins))))
@@ -75,6 +83,12 @@ final case class LoggedQuery(
 }
 
 object LoggedQuery {
+
+  // bytes of what a report has of a relation, of a column's number, and of a join
+  private val PerRelation = 500L
+  private val PerColumn   = 50L
+  private val PerJoin     = 500L
+
   final case class Told(query: Option[String], groups: Vector[GroupReport])
 
   /** Of `dovetail_queries()`. */

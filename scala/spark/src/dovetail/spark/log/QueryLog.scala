@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.log
 
 import java.time.Instant
+import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
 import java.util.{Collections, WeakHashMap}
 
 import org.apache.spark.sql.SparkSession
@@ -10,6 +11,7 @@ import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen, QueryText}
 import org.apache.spark.sql.dovetail.report.{ActualRows, LazyValue, Trace}
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.QueryExecutionListener
 import org.apache.spark.util.ThreadUtils
 
@@ -22,6 +24,9 @@ import org.apache.spark.util.ThreadUtils
  * Spark takes along; columns tell nothing, for queries of one table share them.
  */
 final class QueryLog {
+  import QueryLog._
+
+  private val number  = logsMade.incrementAndGet()
   private var entries = Vector.empty[LoggedQuery]
   private var last    = 0L
 
@@ -34,16 +39,34 @@ final class QueryLog {
   def all: Vector[LoggedQuery] = synchronized(entries)
 
   /** Those that a physical plan belongs to: a query, and its subqueries. */
-  def entriesOf(plan: SparkPlan): Vector[LoggedQuery] = { val ids = QueryLog.ids(plan); all.filter(e => ids(e.id)) }
+  def entriesOf(plan: SparkPlan): Vector[LoggedQuery] = {
+    val found = places(plan); all.filter(e => found(Place(number, e.id)))
+  }
 
-  private def add(told: LazyValue[LoggedQuery.Told], millis: Double, most: Int): Long = {
+  private def add(told: LazyValue[LoggedQuery.Told], millis: Double, most: Int): Place = {
     val id = synchronized {
       last += 1
       entries = (entries :+ LoggedQuery(last, Instant.now(), told, millis, 0, None)).takeRight(most)
       last
     }
-    QueryLog.thread.execute(() => told.value)
-    id
+    fill(told)
+    Place(number, id)
+  }
+
+  /** In the log's thread. */
+  private def fill(told: LazyValue[LoggedQuery.Told]): Unit = {
+    waiting.incrementAndGet()
+    thread.execute { () =>
+      try { told.value; bound() }
+      finally { waiting.decrementAndGet(); () }
+    }
+  }
+
+  /** Forgets the oldest entries beyond what may be kept in memory; the last one stays. */
+  private def bound(): Unit = synchronized {
+    var bytes = 0L
+    val kept  = entries.reverseIterator.takeWhile { e => bytes += e.bytes; bytes <= MostBytes }.size
+    if (kept < entries.size) entries = entries.takeRight(math.max(1, kept))
   }
 
   /** A plan has run. */
@@ -59,17 +82,39 @@ final class QueryLog {
 
 object QueryLog {
 
-  private val Entry = TreeNodeTag[Long]("dovetail.entry")
+  /**
+   * A log, and the number of an entry in it. A cloned session, as each streaming query has one, also has the listeners
+   * of the first one, whose log numbers its own queries.
+   */
+  final private case class Place(log: Long, id: Long)
+
+  private val logsMade = new AtomicLong
+
+  private val Entry = TreeNodeTag[Place]("dovetail.entry")
 
   /**
    * Of a plan and its subqueries. Adaptive execution can do away with joins while it runs: what it began with has them
    * all.
    */
-  private def ids(plan: SparkPlan): Set[Long] = plan match {
-    case a: AdaptiveSparkPlanExec => ids(a.initialPlan)
+  private def places(plan: SparkPlan): Set[Place] = plan match {
+    case a: AdaptiveSparkPlanExec => places(a.initialPlan)
     case other                    =>
-      other.logicalLink.flatMap(_.getTagValue(Entry)).toSet ++ (other.children ++ other.subqueries).flatMap(ids)
+      other.logicalLink.flatMap(_.getTagValue(Entry)).toSet ++ (other.children ++ other.subqueries).flatMap(places)
   }
+
+  /**
+   * Queries whose entries wait to be filled, each with its plan: where a file system does not answer, they would pile
+   * up. What comes then is left out.
+   */
+  private val MostWaiting = 200
+
+  private val waiting = new AtomicInteger
+
+  /** One in so many bytes of the heap. */
+  private val PartOfHeap = 20L
+
+  /** Bytes of a log's entries: of a hundred queries of 300 joins; no more than a part of a small driver's memory. */
+  private val MostBytes = math.min(64L * 1024 * 1024, Runtime.getRuntime.maxMemory / PartOfHeap)
 
   /** Characters of a query's text that are kept. */
   private val TextKept = 2000
@@ -98,17 +143,19 @@ object QueryLog {
    */
   def keeping(session: SparkSession, plan: LogicalPlan)(rule: => LogicalPlan): LogicalPlan = {
     val most = DovetailConf.LogQueries.get(session.sessionState.conf).toInt
-    if (most == 0 || Trace.isOn) rule
+    if (most == 0 || Trace.isOn || waiting.get > MostWaiting) rule
     else {
       val (result, trace) = Trace.collecting(detailed = false)(rule)
       if (!trace.isEmpty)
         FailOpen("logging a query", (_: String) => ()) {
           // a plan can be too deep to be walked: it has an entry without a text
           def query = FailOpen("logging the text of a query", (_: String) => Option.empty[String])(text(plan))
-          val told  = new LazyValue(() => LoggedQuery.Told(query, trace.groups))
-          val id    = QueryLog(session).add(told, trace.millis.toMap.getOrElse("total", 0.0), most)
+          // constants and names are written as the session's settings say, in whatever thread
+          val conf  = session.sessionState.conf
+          val told  = new LazyValue(() => SQLConf.withExistingConf(conf)(LoggedQuery.Told(query, trace.groups)))
+          val place = QueryLog(session).add(told, trace.millis.toMap.getOrElse("total", 0.0), most)
           // the optimizer works on a plan of its own
-          result.foreach { case j: Join => j.setTagValue(Entry, id); case _ => }
+          result.foreach { case j: Join => j.setTagValue(Entry, place); case _ => }
         }
       result
     }

@@ -4,6 +4,7 @@ import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicBoolean
 import java.util.{Collections, WeakHashMap}
 
+import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.FailOpen
@@ -38,9 +39,15 @@ object FailedJoins {
   private val watched = Collections.synchronizedMap(new WeakHashMap[SparkSession, java.lang.Boolean])
   private val hooked  = new AtomicBoolean
 
+  // Spark's bus takes a listener as often as it is added, and sessions of a server come and go: once for all of a context
+  private val heard =
+    Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap[SparkContext, java.lang.Boolean]))
+
   private def watch(session: SparkSession): Unit = if (watched.put(session, true) == null) {
+    // a cloned session has the listeners of the one that it was made of
+    session.listenerManager.unregister(OfQueries)
     session.listenerManager.register(OfQueries)
-    session.sparkContext.addSparkListener(RunningQueries)
+    if (heard.add(session.sparkContext)) session.sparkContext.addSparkListener(RunningQueries)
     if (!hooked.getAndSet(true))
       ShutdownHookManager.addShutdownHook(ShutdownHookManager.SPARK_CONTEXT_SHUTDOWN_PRIORITY + 1)(() =>
         RunningQueries.lost()

@@ -45,13 +45,13 @@ object ActualRows {
   /**
    * What is below an operator.
    *
-   * @param columns of all operators
+   * @param inputs  relations whose columns the operators have, each as (number of its group, its own number)
    * @param open    the joins whose rows a filter above still changes
    * @param filters of the inputs that filters were taken from, their columns
    * @param merged  rows have been grouped ([[EarlyMark]]), and their numbers are no longer those of the relations
    */
   final private case class Below(
-      columns: Set[ExprId],
+      inputs: Set[(Int, Int)],
       open: Vector[Key],
       filters: Vector[Set[ExprId]],
       merged: Boolean
@@ -60,16 +60,22 @@ object ActualRows {
   final private class Walk(relations: Vector[Vector[Set[ExprId]]]) {
     val rows = mutable.LinkedHashMap.empty[Key, Count]
 
+    // a query may have hundreds of groups, and other listeners of Spark's wait for this
+    private val places: Map[ExprId, Vector[(Int, Int)]] =
+      (for ((columns, g) <- relations.zipWithIndex; (ids, r) <- columns.zipWithIndex; id <- ids) yield id -> ((g, r)))
+        .groupBy(_._1).map { case (id, found) => id -> found.map(_._2) }
+
     /** @param drained all that comes out of the operator is read, once */
     def apply(plan: SparkPlan, drained: Boolean): Below = {
       val p = ExecutedPlan.operator(plan)
       p.subqueries.foreach(apply(_, drained = true))
       val children              = if (p.isInstanceOf[ReusedSubqueryExec]) Nil else p.children.toVector
       val below                 = children.zipWithIndex.map { case (c, i) => apply(c, drains(p, i, drained)) }
-      val columns               = below.foldLeft(p.output.map(_.exprId).toSet)(_ ++ _.columns)
+      val own                   = p.output.iterator.flatMap(a => places.getOrElse(a.exprId, Vector.empty)).toSet
+      val inputs                = below.foldLeft(own)(_ ++ _.inputs)
       val filters               = below.flatMap(_.filters).toVector ++ filtersOf(p)
       val merged                = EarlyMark.isOn(p) || (!p.isInstanceOf[BaseAggregateExec] && below.exists(_.merged))
-      val sets                  = if (merged) Vector.empty else made(columns)
+      val sets                  = if (merged) Vector.empty else made(inputs)
       val all                   = drained || p.isInstanceOf[BroadcastExchangeLike]
       def count(key: Key): Unit =
         rows(key) = Count(p.metrics("numOutputRows").value, all && filters.forall(from(key, _)))
@@ -87,15 +93,12 @@ object ActualRows {
             case _                                                           => Vector.empty
           }
       }
-      Below(columns, open, filters, merged)
+      Below(inputs, open, filters, merged)
     }
 
-    /** Sets of relations of the groups that have just these columns below. */
-    private def made(columns: Set[ExprId]): Vector[Key] =
-      relations.zipWithIndex.flatMap { case (columnsOf, group) =>
-        val below = within(columnsOf, columns)
-        if (below.nonEmpty) Some((group, below)) else None
-      }
+    /** Sets of relations, by their groups. */
+    private def made(inputs: Set[(Int, Int)]): Vector[Key] =
+      inputs.groupBy(_._1).map { case (group, all) => (group, all.map(_._2)) }.toVector.sortBy(_._1)
 
     /** The set has all relations of its group that a filter was taken from, and there are some. */
     private def from(key: Key, filter: Set[ExprId]): Boolean = {

@@ -326,4 +326,11 @@ object GroupReport {
 /** A value that is made when it is first asked for, in whatever thread; what it is made of is let go then. */
 final class LazyValue[A](private var make: () => A) {
   lazy val value: A = { val made = make(); make = null; made }
+
+  /** Whoever asks for it does not wait. */
+  def isMade: Boolean = make == null
+}
+
+object LazyValue {
+  def made[A](value: A): LazyValue[A] = { val result = new LazyValue(() => value); result.value; result }
 }

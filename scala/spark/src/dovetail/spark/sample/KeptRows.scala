@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.dovetail.base.BoundedCache
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime, TimeIsUp}
-import org.apache.spark.sql.dovetail.predicates.JoinKeys
+import org.apache.spark.sql.dovetail.predicates.{ExpressionBytes, JoinKeys}
 import org.apache.spark.sql.dovetail.table.TableSample
 
 /**
@@ -21,11 +21,12 @@ private[sample] object KeptRows {
   final private case class Key(table: Long, condition: Expression, of: RowNumbers)
 
   /**
+   * @param key   of the result: lists of values make a predicate larger than its rows
    * @param kept  none where it was in vain
    * @param tried nanoseconds that it has had
    */
-  final private class Result(of: RowNumbers, val kept: Option[RowNumbers], val tried: Long) {
-    def bytes: Long = Overhead + of.bytes + kept.fold(0L)(_.bytes)
+  final private class Result(key: Key, val kept: Option[RowNumbers], val tried: Long) {
+    val bytes: Long = Overhead + ExpressionBytes(key.condition) + key.of.bytes + kept.fold(0L)(_.bytes)
   }
 
   private val results = new BoundedCache[Key, Result]("predicates on rows", Remembered)(_.bytes)
@@ -45,7 +46,7 @@ private[sample] object KeptRows {
       val tried =
         try inTime(condition, until => rows.filter { i => check(until); condition.eval(table.rows(i)) == true })
         catch { case Survivable(_) => None }
-      results.put(key, new Result(key.of, tried.map(_.packed), System.nanoTime() - start))
+      results.put(key, new Result(key, tried.map(_.packed), System.nanoTime() - start))
       tried
     }
   }
@@ -73,8 +74,8 @@ private[sample] object KeptRows {
     val text = condition.toString; if (text.length <= Shown) text else text.take(Shown) + "…"
   }
 
-  /** Bytes of a result without its rows: a predicate's tree, mostly. */
-  private val Overhead = 2048L
+  /** Bytes of a result without its rows and its predicate. */
+  private val Overhead = 512L
 
   /** What was in vain is tried again in so many times the time that it had. */
   private val WorthMore = 16L

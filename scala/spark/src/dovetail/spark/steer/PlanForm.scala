@@ -26,6 +26,7 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
 
   private val columns = mutable.HashMap.empty[ExprId, (Int, String)]
   private val defined = mutable.HashMap.empty[ExprId, Expression]
+  private val sizes   = mutable.HashMap.empty[ExprId, Long]
 
   /** To be told of all inputs before a text is asked for. */
   def learn(input: Int, plan: LogicalPlan): Unit = {
@@ -35,8 +36,16 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
     plan.foreachUp(_.expressions.foreach { case a: Alias => define(a); case _ => })
   }
 
-  /** A computed column. */
-  def define(a: Alias): Unit = defined(a.exprId) = overTables(a.child)
+  /**
+   * A computed column. Columns that are computed from each other in turn, each twice from the one before, as a loop over
+   * a DataFrame makes them, would be a text that doubles with each: from a certain size on a column has no name.
+   */
+  def define(a: Alias): Unit = {
+    val size = a.child.collect { case c: Attribute => sizes.getOrElse(c.exprId, 1L); case _ => 1L }.sum
+    val fits = size <= MostNodes
+    sizes(a.exprId) = if (fits) size else 1L
+    defined(a.exprId) = if (fits) overTables(a.child) else named(if (literals) Nameless else a.name, a.dataType)
+  }
 
   /** The column that an existence join adds to what is beside this input. */
   def flag(a: Attribute, input: Int): Unit = columns(a.exprId) = (input, "exists")
@@ -148,4 +157,7 @@ object PlanForm {
   val Nameless = "\u0000"
 
   private val Constant = "?"
+
+  /** Nodes of an expression that a column stands for, in a text: some milliseconds' work. */
+  private val MostNodes = 10000L
 }

@@ -224,8 +224,11 @@ object StatisticsStore {
   /** How often a file is read while others replace it: once is seldom, and only writers without a pause do it twice. */
   private val Attempts = 4
 
-  /** Bytes of statistics of all tables that a session keeps in memory, roughly. */
-  private val CacheBytes = 256L << 20
+  /** One in so many bytes of the heap. */
+  private val PartOfHeap = 10L
+
+  /** Bytes of statistics of all tables that are kept in memory, roughly; no more than a part of a small driver's. */
+  private val CacheBytes = math.min(256L << 20, Runtime.getRuntime.maxMemory / PartOfHeap)
 
   /** A compressed sketch is a third to a half of what it takes in memory. */
   private val Expansion = 3L

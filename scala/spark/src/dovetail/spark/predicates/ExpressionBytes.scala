@@ -1,0 +1,36 @@
+package org.apache.spark.sql.dovetail.predicates
+
+import org.apache.spark.sql.catalyst.expressions.{Expression, InSet, Literal}
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * Bytes that an expression takes in memory, roughly, for caches that have expressions as keys: a list of values can have
+ * some megabytes.
+ */
+object ExpressionBytes {
+
+  def apply(e: Expression): Long = {
+    var bytes = 0L
+    e.foreach {
+      case l: Literal => bytes += PerNode + ofValue(l.value)
+      case i: InSet   => bytes += PerNode + i.hset.iterator.map(PerValue + ofValue(_)).sum
+      case _          => bytes += PerNode
+    }
+    bytes
+  }
+
+  private def ofValue(value: Any): Long = value match {
+    case text: UTF8String   => PerText + text.numBytes
+    case bytes: Array[Byte] => bytes.length.toLong
+    case _                  => 0L
+  }
+
+  /** Bytes of a node: the object, its origin, and its lazy values. */
+  private val PerNode = 200L
+
+  /** Bytes of a number in a set. */
+  private val PerValue = 60L
+
+  /** Bytes of a text without its characters. */
+  private val PerText = 40L
+}
