@@ -39,8 +39,8 @@ final case class Relation(
 }
 
 /**
- * An expression over one relation that is equal to all other members of its class. `text` is for people; `columns` are
- * the caller's column ids it reads.
+ * An expression over one relation that is equal to all other members of its class. `text` is for people; `columns` is
+ * the caller's id of the column that it stands for, where it has another value for each of that column's.
  */
 final case class Member(relation: Int, column: ColumnProfile, columns: Set[Long], text: String)
 

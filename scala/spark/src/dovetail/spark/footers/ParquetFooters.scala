@@ -11,6 +11,7 @@ import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.schema.MessageType
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
+import org.apache.parquet.schema.Type.Repetition
 
 /**
  * Footers of Parquet files: rows, nulls and ends per column from the statistics of the row groups, and from their
@@ -44,7 +45,7 @@ object ParquetFooters extends FooterFormat {
     // chunks come in the order of the schema in every row group; leaves of a nested column are one column
     val leaves  = all.headOption.toVector.flatMap(_.indices).map(i => all.map(_(i)))
     val columns = leaves.groupBy(_.head.getPath.toArray.head).map {
-      case (name, Vector(chunks)) if chunks.head.getPath.size == 1 =>
+      case (name, Vector(chunks)) if chunks.head.getPath.size == 1 && !isRepeated(chunks.head) =>
         name -> columnOf(chunks, sampled.map(chunks), tried)
       case (name, parts) => name -> nested(name, metadata.getFileMetaData.getSchema, parts, rows)
     }
@@ -59,23 +60,27 @@ object ParquetFooters extends FooterFormat {
       rows: Long
   ): ColumnFooter = {
     val bytes = leaves.map(chunks =>
-      leafBytes(chunks, schema.getMaxRepetitionLevel(chunks.head.getPath.toArray: _*), rows.toDouble)
+      leafBytes(chunks, ParquetNesting(schema, chunks.head.getPath.toArray.toVector), rows.toDouble)
     )
     val lengths = if (bytes.forall(_.isDefined)) Some(Lengths.nested(rows.toDouble, bytes.flatten.sum)) else None
     ColumnFooter(name, rows, None, Kind.Other, None, leaves.flatten.map(_.getTotalUncompressedSize).sum, lengths)
   }
 
+  private def isRepeated(c: ColumnChunkMetaData): Boolean = c.getPrimitiveType.isRepetition(Repetition.REPEATED)
+
   /**
-   * Bytes that the values of a leaf take in memory at most, with the lists and structs that they are in. Each level of
-   * lists is two steps of the path; the outermost list is there once per row, what is inside of it as often as there
-   * are values.
+   * Bytes that the values of a leaf take in memory at most, with the lists and structs that they are in. The outermost
+   * one is there once per row, what is inside of a list as often as there are values.
    */
-  private def leafBytes(chunks: Vector[ColumnChunkMetaData], repetition: Int, rows: Double): Option[Double] = {
+  private def leafBytes(
+      chunks: Vector[ColumnChunkMetaData],
+      nesting: ParquetNesting,
+      rows: Double
+  ): Option[Double] = {
     val values     = chunks.map(_.getValueCount).sum.toDouble
-    val levels     = chunks.head.getPath.size - 1 - repetition
     val containers =
-      if (repetition == 0) levels * NestedBytes.containers(rows)
-      else NestedBytes.containers(rows) + (levels - 1) * NestedBytes.containers(values)
+      if (!nesting.repeated) nesting.containers * NestedBytes.containers(rows)
+      else NestedBytes.containers(rows) + (nesting.containers - 1) * NestedBytes.containers(values)
     val own = if (ofText(chunks.head)) textBytes(chunks).map(NestedBytes.texts(values, _))
     else Some(NestedBytes.elements(values))
     own.map(_ + containers)

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.footers
 
+import java.util.Locale
+
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, RelationProfile, Source, Width}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileStatus
@@ -23,6 +25,7 @@ import org.apache.spark.sql.types._
  *                tells: a footer's count is a bound then
  * @param columns that a file has: each takes room in the cache
  * @param schema  of the partition columns, with one row of values per file
+ * @param matching how Spark finds a column in a file
  */
 final class TableFooters private (
     name: String,
@@ -33,7 +36,8 @@ final class TableFooters private (
     schema: StructType,
     directories: Seq[PartitionDirectory],
     hadoop: => Configuration,
-    caseSensitive: Boolean
+    caseSensitive: Boolean,
+    matching: ColumnMatching
 ) {
   private val all: Vector[(FileStatus, InternalRow)] =
     directories.toVector.flatMap(d => d.files.map(f => f.fileStatus -> d.values)).filter(_._1.getLen > 0L)
@@ -46,7 +50,9 @@ final class TableFooters private (
 
   /** What reading is worth the time for, for a query that looks at the columns `wanted`. */
   def request(wanted: AttributeSet): FooterRequest = {
-    val names = output.filter(a => wanted.contains(a) && !partition.contains(a.name)).map(TableFooters.nameInFiles)
+    val names = output.filter(a => wanted.contains(a) && !partition.contains(a.name) && matching.byName(a)).map(
+      TableFooters.nameInFiles
+    )
     new FooterRequest(format, files.map(_._1), hadoop, footer => names.flatMap(footer.column(_, caseSensitive)))
   }
 
@@ -108,14 +114,16 @@ final class TableFooters private (
       counted: Double,
       read: Vector[TableFooters.FileRead]
   ): (ColumnProfile, Seq[String]) = {
-    val name   = TableFooters.nameInFiles(a)
-    val found  = read.flatMap(r => r.footer.column(name, caseSensitive).map(r -> _))
+    val found  = if (matching.byName(a)) read.flatMap(r => columnOf(r, a).map(r -> _)) else Vector.empty
     val scale  = if (counted > 0.0) rows / counted else 1.0
     val ranged = found.filter(_._2.values > 0L)
-    val ends   = Ends.hull(ranged.map(_._2.ends)).filter(_ => ranged.forall(_._2.kind == TableFooters.kind(a.dataType)))
+    // some of the values are not in those columns that have the name
+    val others = read.size > found.size && read.exists(r => columnOf(r, a).isEmpty && matching.hasOthers(a, r.footer))
+    val ends   = if (others) None
+    else Ends.hull(ranged.map(_._2.ends)).filter(_ => ranged.forall(_._2.kind == TableFooters.kind(a.dataType)))
     val numbers = ends.collect { case n: Numbers if Values.ordered(a.dataType) => n }
     // a column that only some files have is NULL in the others; one that none has goes by another name there
-    val nulls = if (found.isEmpty || found.exists(_._2.nulls.isEmpty)) None
+    val nulls = if (others || found.isEmpty || found.exists(_._2.nulls.isEmpty)) None
     else Some((found.flatMap(_._2.nulls).sum + absent(read, found)) / math.max(counted, 1.0) * rows)
     val nonNull  = found.map(_._2.values).sum * scale
     val distinct = found.map { case (r, c) => (c, Option(r.entry.distinct.get(c.name)).flatten) }
@@ -135,12 +143,15 @@ final class TableFooters private (
       min = numbers.map(_.low),
       max = numbers.map(_.high),
       histogram = None,
-      width = Some(width(a.dataType, distinct, read.size == all.size))
+      width = Some(width(a.dataType, distinct, read.size == all.size && !others))
     )
     // how evenly the values are spread, no footer says
     val repetition = column.ndv.fold(0.0)(Assumptions.repetition(_, nonNull))
     (column.copy(repetition = repetition, uncounted = parts.isEmpty), faults)
   }
+
+  private def columnOf(r: TableFooters.FileRead, a: Attribute): Option[ColumnFooter] =
+    r.footer.column(TableFooters.nameInFiles(a), caseSensitive)
 
   private def absent(read: Vector[TableFooters.FileRead], found: Vector[(TableFooters.FileRead, ColumnFooter)]): Long =
     read.map(_.footer.rows).sum - found.map(_._1.footer.rows).sum
@@ -193,9 +204,9 @@ final case class RowGroups(files: Vector[(FileStatus, FileFooter)], all: Boolean
     ).map(file -> _)
   }
 
-  /** Bytes of a row in the file, by column. */
+  /** Bytes of a row in the file, by column, in small letters: a table may spell it otherwise than its files do. */
   lazy val width: Map[String, Double] =
-    files.flatMap(_._2.columns.values).groupBy(_.name).map { case (name, columns) =>
+    files.flatMap(_._2.columns.values).groupBy(_.name.toLowerCase(Locale.ROOT)).map { case (name, columns) =>
       name -> columns.map(_.bytes).sum / math.max(rows.toDouble, 1.0)
     }
 }
@@ -224,7 +235,8 @@ object TableFooters {
             f.partitionSchema,
             files,
             conf,
-            caseSensitive
+            caseSensitive,
+            ColumnMatching(format, r.conf, conf)
           )
         case _ => None
       }
@@ -247,7 +259,8 @@ object TableFooters {
             s.fileIndex.partitionSchema,
             files,
             conf,
-            caseSensitive
+            caseSensitive,
+            ColumnMatching(format, r.conf, conf)
           )
         case _ => None
       }

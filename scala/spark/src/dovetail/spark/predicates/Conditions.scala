@@ -5,7 +5,6 @@ import scala.util.Try
 
 import dovetail.kernel.profile.{Condition => C}
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.types._
 
 /**
@@ -54,9 +53,9 @@ final class Conditions {
       column(c.child)
     case c: Cast if isText(c.child.dataType) && isText(c.dataType) => column(c.child)
     // a CHAR column is padded to its length wherever it is read
-    case p: StaticInvoke if p.functionName == "readSidePadding" => p.arguments.headOption.flatMap(column)
-    case a: Alias                                               => column(a.child)
-    case _                                                      => None
+    case CharPadding(text, _) => column(text)
+    case a: Alias             => column(a.child)
+    case _                    => None
   }
 
   /**
@@ -69,6 +68,16 @@ final class Conditions {
     case a: Alias     => sameValues(a.child)
     case _            => false
   }
+
+  /**
+   * Whether `e`, where it is a [[column]], has different values for different values of that column. Of two long
+   * integers a cast to floating point may make one, of two texts another collation, or blanks at the end.
+   */
+  def keepsApart(e: Expression): Boolean = sameValues(e) || (e match {
+    case c: Cast  => Conditions.isExact(c.child.dataType, c.dataType) && keepsApart(c.child)
+    case a: Alias => keepsApart(a.child)
+    case _        => false
+  })
 
   /** The key of a constant that `e` is compared to, where it has no place on the number line. */
   private def key(e: Expression, constant: Any): Option[Long] =
@@ -145,5 +154,16 @@ final class Conditions {
     case C.LessOrEqual    => C.GreaterOrEqual
     case C.Greater        => C.Less
     case C.GreaterOrEqual => C.LessOrEqual
+  }
+}
+
+private object Conditions {
+
+  /** Every value of the one type is a value of the other. */
+  private def isExact(from: DataType, to: DataType): Boolean = (from, to) match {
+    case (ByteType | ShortType, _: FloatType | _: DoubleType) => true
+    case (IntegerType, _: DoubleType)                         => true
+    case (_: IntegralType, _: DecimalType)                    => Cast.canUpCast(from, to)
+    case _                                                    => false
   }
 }

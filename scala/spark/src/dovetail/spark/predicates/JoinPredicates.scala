@@ -153,7 +153,7 @@ object JoinPredicates {
     Member(
       m.relation,
       if (conditions.sameValues(m.expression)) profile else profile.recoded,
-      column.toSet,
+      column.filter(_ => conditions.keepsApart(m.expression)).toSet,
       text(m.expression)
     )
   }

@@ -64,6 +64,7 @@ object Widths {
       case c: Cast if isText(c.dataType) && isText(c.child.dataType)          => child(c.child)
       case c: Cast if isText(c.dataType) && fixed(c.child.dataType).isDefined => upTo(LongestNumber)
       case _: StringTrim | _: StringTrimLeft | _: StringTrimRight             => child(e.children.head)
+      case CharPadding(text, n)                                               => padded(child(text), n, rows)
       case u: Upper                        => times(child(u.child), MostBytesPerCharacter)
       case l: Lower                        => times(child(l.child), MostBytesPerCharacter)
       case s: Substring                    => child(s.str)
@@ -71,6 +72,14 @@ object Widths {
       case _                               => Width.unknown(e.dataType.defaultSize.toDouble)
     }
   }
+
+  /** A text that is filled up with blanks, to so many characters. */
+  private def padded(w: Width, characters: Double, rows: Double): Width = Width(
+    math.max(w.mean, characters),
+    math.min(w.most + Width.padded(1.0, characters), Estimate.Ceiling),
+    math.min(math.min(w.total, w.most * rows) + rows * Width.padded(1.0, characters), Estimate.Ceiling),
+    w.source
+  )
 
   private def isText(t: DataType): Boolean = t.isInstanceOf[StringType] || t == BinaryType
 

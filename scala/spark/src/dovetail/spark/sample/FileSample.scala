@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.sample
 
 import java.io.Closeable
+import java.util.Locale
 
 import scala.collection.mutable
 
@@ -45,8 +46,9 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
 
   /** The narrowest columns, as many as may be fetched of so many rows. */
   private def fitting(rows: Double): StructType = {
-    def bytes(f: StructField) = groups.width.getOrElse(f.name, f.dataType.defaultSize.toDouble) * rows
-    val narrow                = wanted.sortBy(bytes).scanLeft((0.0, Option.empty[StructField])) { case ((sum, _), f) =>
+    def bytes(f: StructField) =
+      groups.width.getOrElse(f.name.toLowerCase(Locale.ROOT), f.dataType.defaultSize.toDouble) * rows
+    val narrow = wanted.sortBy(bytes).scanLeft((0.0, Option.empty[StructField])) { case ((sum, _), f) =>
       (sum + bytes(f), Some(f))
     }
     val kept = narrow.takeWhile(_._1 <= MostBytes).flatMap(_._2).toSet

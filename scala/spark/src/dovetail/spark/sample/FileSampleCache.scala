@@ -1,8 +1,9 @@
 package org.apache.spark.sql.dovetail.sample
 
 import org.apache.spark.sql.dovetail.base.BoundedCache
-import org.apache.spark.sql.dovetail.footers.{FileKey, RowGroups}
+import org.apache.spark.sql.dovetail.footers.{ColumnMatching, FileKey, RowGroups}
 import org.apache.spark.sql.dovetail.table.TableSample
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.types.StructType
 
 /**
@@ -10,7 +11,17 @@ import org.apache.spark.sql.types.StructType
  * are remembered too: they are not tried again.
  */
 object FileSampleCache {
-  type Key = Vector[FileKey]
+
+  /**
+   * @param settings of the session, and options of the relation, by which values are read
+   * @param special  columns of the table that are not found by their name alone, or have defaults
+   */
+  final case class Key(
+      files: Vector[FileKey],
+      settings: Map[String, String],
+      options: Map[String, String],
+      special: StructType
+  )
 
   /** @param asked columns that were to be read; the sample has those that could be */
   final private case class CachedSample(asked: StructType, sample: Option[TableSample]) {
@@ -31,7 +42,12 @@ object FileSampleCache {
 
   private val entries = new BoundedCache[Key, CachedSample]("rows of files", MostBytes)(_.bytes)
 
-  def key(groups: RowGroups): Key = groups.files.map(f => FileKey(f._1))
+  def key(relation: HadoopFsRelation, groups: RowGroups): Key = Key(
+    groups.files.map(f => FileKey(f._1)),
+    ReaderSettings(relation.sparkSession.sessionState.conf),
+    relation.options,
+    StructType(relation.dataSchema.filter(ColumnMatching.isSpecial))
+  )
 
   /** None where these columns have not been asked for yet; else the sample, if there is one. */
   def get(key: Key, schema: StructType): Option[Option[TableSample]] =

@@ -11,7 +11,7 @@ import org.apache.spark.sql.dovetail.footers.{FooterReading, FooterStatistics, R
 import org.apache.spark.sql.dovetail.table.{PrivateColumns, TableSample}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{StructField, StructType}
 
 /**
  * Samples of tables that nobody has analyzed: rows that are read from their files while a query is planned
@@ -36,7 +36,7 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
     def readable(leaf: LeafNode, columns: AttributeSet) = files(leaf).map { relation =>
       val names = columns.map(_.name).toSet
       relation -> StructType(relation.dataSchema.filter(f =>
-        FileSample.readable(f.dataType) && names(f.name) && !privacy(leaf, f.name)
+        FileSample.readable(f.dataType) && names(f.name) && !privacy(leaf, f.name) && !isOverlaid(relation, f)
       ))
     }.filter(_._2.nonEmpty)
     footers.readAhead(tried.map(_._1).filter(files(_).isDefined), AttributeSet.empty)
@@ -96,7 +96,7 @@ object FileSamples {
 
   /** What of a leaf is to be read. */
   final private case class SampleRequest(relation: HadoopFsRelation, groups: RowGroups, schema: StructType) {
-    val key: FileSampleCache.Key           = FileSampleCache.key(groups)
+    val key: FileSampleCache.Key           = FileSampleCache.key(relation, groups)
     def found: Option[Option[TableSample]] = FileSampleCache.get(key, schema)
     def place: String                      = Aside.table(groups.files.head._1.getPath)
   }
@@ -111,6 +111,10 @@ object FileSamples {
       val rows = a.rows.beside(b.rows)
       Some(a.copy(schema = rows.schema, rows = rows, counts = a.counts ++ b.counts))
     }
+
+  /** What files have under the name of a partition column is not what Spark reads. */
+  private def isOverlaid(relation: HadoopFsRelation, column: StructField): Boolean =
+    relation.partitionSchema.exists(_.name.equalsIgnoreCase(column.name))
 
   private def files(leaf: LeafNode): Option[HadoopFsRelation] = leaf match {
     case r: LogicalRelation => r.relation match { case f: HadoopFsRelation => Some(f); case _ => None }

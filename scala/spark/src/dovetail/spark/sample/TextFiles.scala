@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.sample
 
 import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Locale
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileStatus
@@ -51,7 +52,7 @@ final class TextFiles private (
     relation.fileFormat.getClass.getName,
     files.size,
     files.foldLeft(0L)((hash, f) => TextFiles.hashed(hash, f._1)),
-    options.originalMap.map { case (k, v) => k.toLowerCase(java.util.Locale.ROOT) -> v },
+    options.originalMap.map { case (k, v) => k.toLowerCase(Locale.ROOT) -> v } ++ ReaderSettings(conf),
     relation.dataSchema,
     schema
   )
@@ -76,7 +77,10 @@ final class TextFiles private (
 
 object TextFiles {
 
-  /** @param versions hash of paths, lengths and times of all files: a table may have very many */
+  /**
+   * @param versions hash of paths, lengths and times of all files: a table may have very many
+   * @param options  and settings
+   */
   final case class Key(
       format: String,
       files: Int,
@@ -131,9 +135,10 @@ object TextFiles {
         case f: HadoopFsRelation =>
           val corrupt =
             CaseInsensitiveMap(f.options).getOrElse(CorruptRecord, conf.getConf(SQLConf.COLUMN_NAME_OF_CORRUPT_RECORD))
-          // what is malformed depends on the columns that are read
+          // what is malformed depends on the columns that are read; a column of the partitions is not read
+          val others = (f.partitionSchema.fieldNames :+ corrupt).map(_.toLowerCase(Locale.ROOT)).toSet
           val schema = f.dataSchema.filter(c =>
-            FileSample.readable(c.dataType) && readable(c.name) && !c.name.equalsIgnoreCase(corrupt)
+            FileSample.readable(c.dataType) && readable(c.name) && !others(c.name.toLowerCase(Locale.ROOT))
           )
           ListedFiles(f.location).map { directories =>
             val files = directories.toVector.flatMap(d => d.files.map(s => s.fileStatus -> d.values))

@@ -90,7 +90,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     case u: Union            => union(u)
     case e: Expand           => expand(e)
     case g: Generate         => generate(g)
-    case s: Sample           => apply(s.child).scaled(math.max(0.0, math.min(1.0, s.upperBound - s.lowerBound)))
+    case s: Sample           => sampled(s)
     case w: Window           => widened(apply(w.child), w.output)
     case w: WithCTE          => apply(w.plan)
     case u: UnaryNode        =>
@@ -103,10 +103,9 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
         _: RepartitionOperation | _: RebalancePartitions =>
       true
     case _: Deduplicate | _: Offset | _: Tail | _: WindowGroupLimit | _: CollectMetrics | _: EventTimeWatermark => true
-    case _: SerializeFromObject | _: DeserializeToObject | _: MapElements | _: TypedFilter | _: AppendColumns |
-        _: MapGroups =>
-      true
-    case _ => false
+    // MapGroups is not here: it is flatMapGroups, too
+    case _: SerializeFromObject | _: DeserializeToObject | _: MapElements | _: TypedFilter | _: AppendColumns => true
+    case _                                                                                                    => false
   }
 
   /**
@@ -115,6 +114,17 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
    */
   private def unbounded(child: RelationProfile): RelationProfile =
     multiplied(child).copy(rows = Estimate.guess(child.rows.value, child.rows.source), uniqueKeys = Set.empty)
+
+  /** With replacement, chance alone says how often a row comes. */
+  private def sampled(s: Sample): RelationProfile = {
+    val (child, fraction) = (apply(s.child), math.max(0.0, s.upperBound - s.lowerBound))
+    if (s.withReplacement)
+      multiplied(child).copy(
+        rows = Estimate.guess(child.rows.value * fraction, child.rows.source),
+        uniqueKeys = Set.empty
+      )
+    else child.scaled(math.min(1.0, fraction))
+  }
 
   private def multiplied(p: RelationProfile): RelationProfile = p.copy(columns = p.columns.map { case (id, c) =>
     id -> c.multiplied
@@ -206,13 +216,14 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   private def computed(e: Expression, child: RelationProfile): ColumnProfile = {
     val conditions = new Conditions
-    conditions.column(e).flatMap(child.columns.get).map(c => if (conditions.sameValues(e)) c else c.recoded).getOrElse {
-      val ndv = knownDistinct(e, child)
-      ColumnProfile(
-        ndv = ndv,
-        domain = ndv,
-        width = Widths.ofExpression(e, child.rows.upper, a => child.column(a.exprId.id).width)
-      )
+    def width      = Widths.ofExpression(e, child.rows.upper, a => child.column(a.exprId.id).width)
+    conditions.column(e).flatMap(child.columns.get) match {
+      case Some(c) =>
+        val column = if (conditions.sameValues(e)) c else c.recoded
+        if (PlanStatistics.isColumn(e)) column else column.copy(width = width)
+      case None =>
+        val ndv = knownDistinct(e, child)
+        ColumnProfile(ndv = ndv, domain = ndv, width = width)
     }
   }
 
@@ -314,14 +325,18 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       val (literals, known) = variants.partition(_.foldable)
       val parts             = known.map(computed(_, child))
       val constants         = literals.distinct.size.toDouble
+      // UNPIVOT has another column in each copy
+      val widths  = variants.map(computed(_, child).width.multiplied)
+      val width   = widths.reduceOption(_ or _).getOrElse(Widths.ofType(a.dataType))
       val profile = parts.reduceOption((x, y) => if (x.ndv.getOrElse(0.0) >= y.ndv.getOrElse(0.0)) x else y) match {
         case Some(p) => p.multiplied.recoded.copy(
             nulls = Some(1.0 - p.nonNull * parts.size / n),
             min = None,
             max = None,
-            histogram = None
+            histogram = None,
+            width = width
           )
-        case None => ColumnProfile(ndv = Some(constants), domain = Some(constants), width = Widths.ofType(a.dataType))
+        case None => ColumnProfile(ndv = Some(constants), domain = Some(constants), width = width)
       }
       a.exprId.id -> profile
     }
@@ -370,6 +385,13 @@ object PlanStatistics {
     Seq(plan, prepared).foreach(statistics.learnFrom)
     Trace.timed("footers")(statistics.readAhead(prepared))
     statistics
+  }
+
+  /** And not a cast of one, or a padded one, whose values take other bytes. */
+  private def isColumn(e: Expression): Boolean = e match {
+    case _: Attribute => true
+    case a: Alias     => a.child.isInstanceOf[Attribute]
+    case _            => false
   }
 
   /**
