@@ -38,7 +38,7 @@ class AlternativesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("by shares: independent alternatives, within 0 and 1, growing with each share") {
     val share = Gen.choose(0.0, 1.0)
-    forAll(Gen.listOf(share).suchThat(_.size <= 20), share) { (shares, more) =>
+    forAll(Gen.choose(0, 20).flatMap(Gen.listOfN(_, share)), share) { (shares, more) =>
       val one = Alternatives.ofShares(shares.toVector)
       assert(one.share >= (0.0 +: shares).max / math.max(1.0, shares.sum) - 1e-9 && one.share <= 1.0)
       if (shares.size <= 8) assert(math.abs(one.share - (1.0 - shares.map(1.0 - _).product)) < 1e-9)
