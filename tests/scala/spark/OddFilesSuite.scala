@@ -148,9 +148,10 @@ class OddFilesSuite extends DovetailSuite {
     val message = MessageTypeParser.parseMessageType(schema)
     val conf    = new Configuration
     GroupWriteSupport.setSchema(message, conf)
-    val file   = new org.apache.hadoop.fs.Path(path.resolve("other.parquet").toUri)
-    val writer = ExampleParquetWriter.builder(file).withConf(conf).withType(message).build()
-    try (0 until Rows).foreach { _ =>
+    val file    = new org.apache.hadoop.fs.Path(path.resolve("other.parquet").toUri)
+    val writer  = ExampleParquetWriter.builder(file).withConf(conf).withType(message).build()
+    val numbers = 0 until Rows
+    try numbers.foreach { _ =>
         val row = new SimpleGroupFactory(message).newGroup()
         row.add("k", 1)
         fill(row)
