@@ -72,6 +72,8 @@ class OddFilesSuite extends DovetailSuite {
 
   test("columns that are found by their number: what the file has under the name is another column's") {
     withDirectory { d =>
+      // footers before Spark 4 tell widths by dictionaries, which are read of columns that a query looks at
+      val looksAt                           = "length(c1) > 0"
       def number(id: Long)                  = new MetadataBuilder().putLong("parquet.field.id", id).build()
       def numbered(value: String, id: Long) = expr(value).as(s"c$id", number(id))
       withConf(
@@ -83,9 +85,10 @@ class OddFilesSuite extends DovetailSuite {
         val read   = spark.read.schema(second).parquet(d.resolve("t").toString)
         assert(read.selectExpr("max(length(c1))").head().getInt(0) == 3000)
         holds(read)
-        assert(!known(read, "c1"))
+        assert(!known(read.where(looksAt), "c1"))
       }
-      assert(known(spark.read.parquet(d.resolve("t").toString), "c1"), "without the setting names count")
+      val byName = spark.read.parquet(d.resolve("t").toString)
+      assert(known(byName.where(looksAt), "c1"), "without the setting names count")
     }
   }
 
