@@ -26,8 +26,7 @@ from dovetail.errors import DovetailError
 from dovetail_bench import report
 from dovetail_bench.accuracy import geometric_mean
 from dovetail_bench.instances import can_change, instance
-from dovetail_bench.join_order import cout
-from dovetail_bench.join_query import parse
+from dovetail_bench.join_order import cout, over_best
 from dovetail_bench.learning import run_and_record
 from dovetail_bench.progress import say
 from dovetail_bench.query_file import RealQuery, add_options, read
@@ -74,7 +73,7 @@ class Planned:
 
     def ratio(self, cout_of_order: float) -> float:
         """C_out over the best; no rows count as one."""
-        return max(cout_of_order, 1.0) / max(self.best, 1.0)
+        return over_best(cout_of_order, self.best)
 
 
 class Templates:
@@ -108,7 +107,7 @@ class Templates:
             except Exception as failed:
                 say(f"{template.name}, instance {number + 1} is drawn again: {str(failed).splitlines()[0]}")
                 continue
-            return RealQuery(f"{template.name} #{number + 1}", text, parse(text), sizes)
+            return RealQuery(f"{template.name} #{number + 1}", text, join, sizes)
         raise DovetailError(f"{template.name}: the sub-plans of {ATTEMPTS} instances could not be counted.")
 
     def _values_of(self, table: str, column: str) -> list[Any]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from dovetail._identifiers import Quotes, string_literal
 from dovetail_bench.join_query import JoinQuery, Predicate
 
 # Values of a column, by table and column: as many as the caller wants to choose from, without NULLs.
@@ -60,7 +61,7 @@ def _changed(query: JoinQuery, predicate: Predicate, values: Values, chance: ran
 
 def _literal(old: str, value: Any) -> str:
     """A value, written as the literal in whose place it comes."""
-    return _quoted(str(value)) if old.startswith("'") else str(value)
+    return string_literal(str(value), Quotes.DOUBLED) if old.startswith("'") else str(value)
 
 
 def _pattern(old: str, value: str, chance: random.Random) -> str:
@@ -70,8 +71,5 @@ def _pattern(old: str, value: str, chance: random.Random) -> str:
     length = len(_WILDCARDS.sub("", body))
     start = chance.randrange(max(1, len(text) - length + 1)) if body.startswith("%") else 0
     piece = text[start : start + length]
-    return _quoted(f"{'%' if body.startswith('%') else ''}{piece}{'%' if body.endswith('%') else ''}")
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    pattern = f"{'%' if body.startswith('%') else ''}{piece}{'%' if body.endswith('%') else ''}"
+    return string_literal(pattern, Quotes.DOUBLED)

@@ -52,6 +52,11 @@ def cout(order: Order, rows: Callable[[Order], float]) -> float:
     return rows(order) + cout(left, rows) + cout(right, rows)
 
 
+def over_best(cout_of_order: float, best: float) -> float:
+    """C_out of an order over that of the best one; no rows count as one."""
+    return max(cout_of_order, 1.0) / max(best, 1.0)
+
+
 def best_and_worst(sizes: Mapping[Relations, int]) -> tuple[float, float]:
     """C_out of the best and of the worst order without cross products.
 

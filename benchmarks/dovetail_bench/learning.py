@@ -23,7 +23,7 @@ from dovetail import _sql
 from dovetail.errors import DovetailError
 from dovetail_bench import report
 from dovetail_bench.accuracy import geometric_mean
-from dovetail_bench.join_order import cout
+from dovetail_bench.join_order import cout, over_best
 from dovetail_bench.progress import say
 from dovetail_bench.query_file import RealQuery, add_options, read_complete
 from dovetail_bench.real_engines import SparkEngine, bare
@@ -57,7 +57,7 @@ class Learned:
     @property
     def ratios(self) -> list[float]:
         """C_out over the best, round by round; no rows count as one."""
-        return [max(c, 1.0) / max(self.best, 1.0) for c in self.couts]
+        return [over_best(c, self.best) for c in self.couts]
 
     @property
     def worse(self) -> float:
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> list[Learned]:
                 for query in queries:
                     couts[query.name].append(cout(engine.order(query), partial(truth.of_order, query)))
                     seconds[query.name].append(run_and_record(engine, query))
-                ratios = [max(c[-1], 1.0) / max(q.best, 1.0) for q, c in zip(queries, couts.values(), strict=True)]
+                ratios = [over_best(c[-1], q.best) for q, c in zip(queries, couts.values(), strict=True)]
                 say(f"round {number + 1}: C_out over the best {geometric_mean(ratios):.3f}")
     return [Learned(q.name, q.best, tuple(couts[q.name]), tuple(seconds[q.name])) for q in queries]
 
