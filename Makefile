@@ -2,22 +2,22 @@
 # others.
 PYTHON  ?= python3
 SCALE   ?= 1
-# of a Spark line, what its row in project/lines.txt says
+# a value from the row of a Spark line in project/lines.txt
 of       = $(shell tools/line.sh $(1) $(2))
 LINES   := $(call of,names)
 PRIMARY := $(call of,primary)
 OTHERS  := $(filter-out $(PRIMARY),$(LINES))
-# lines whose Spark jars come with pyspark, so that the virtual environment is there before anything is compiled
+# lines whose Spark jars come with pyspark; compiling for them needs the virtual environment first
 FROM_PYSPARK := $(foreach line,$(LINES),$(if $(filter pyspark,$(call of,$(line),jars)),$(line)))
 SOURCES := $(shell find scala project -name '*.scala' -o -name '*.sbt' -o -name '*.properties' | grep -v /target/) \
            project/lines.txt build.sbt VERSION
 
 BIN     := .venv/$(PRIMARY)/bin
-# how the primary line's projects end in sbt
+# suffix of the primary line's sbt projects
 SUFFIX  := $(call of,$(PRIMARY),project)
 PYTEST   = bin/pytest -q --durations 12
 READY   := .build/jar-$(PRIMARY) .venv/$(PRIMARY)/ready
-# two targets at a time; where this make can do that, the output of each together
+# two targets at a time; the output of each target in one piece, if this make can do that
 BESIDE   = $(MAKE) --no-print-directory -j2
 TOGETHER = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
@@ -32,14 +32,14 @@ help:
 require:
 	@tools/require.sh $(PYTHON)
 
-# one virtual environment per Spark line, with that line's pyspark: first what runs the demo, …
+# one virtual environment per Spark line, with that line's pyspark: first the packages of the demo, …
 .venv/%/demo: pyproject.toml project/lines.txt | require
 	@echo "setting up .venv/$* …"
 	@test -d .venv/$* || $(PYTHON) -m venv .venv/$*
 	@.venv/$*/bin/pip install -q --disable-pip-version-check "pyspark==$(call of,$*,pyspark)" -e '.[cli,demo]'
 	@touch $@
 
-# … then what tests and lints
+# … then the packages of tests and lint
 .venv/%/ready: .venv/%/demo
 	@.venv/$*/bin/pip install -q --disable-pip-version-check "pyspark==$(call of,$*,pyspark)" -e '.[dev]'
 	@touch $@
@@ -49,7 +49,7 @@ require:
 	./sbt "bundleJar $*"
 	@mkdir -p .build && touch $@
 
-# the jars of all lines: one sbt for all
+# the jars of all lines, built by one run of sbt
 .build/jars: $(SOURCES) | require
 	./sbt bundleJars
 	@mkdir -p .build && touch $(LINES:%=.build/jar-%) $@
@@ -65,7 +65,7 @@ demo: ## TPC-DS (SCALE=1) under plain Spark and under Dovetail, side by side
 	@$(BESIDE) .build/jar-$(PRIMARY) demo-data
 	$(BIN)/dovetail demo --scale $(SCALE)
 
-# beside the compiler, which keeps one core busy
+# runs in parallel with the compiler, which keeps one core busy
 demo-data: .venv/$(PRIMARY)/demo
 	@$(BIN)/python -c "from dovetail.demo.data import dataset; dataset('tpcds', $(SCALE))"
 
@@ -81,16 +81,16 @@ test-scala: | require ## kernel and Spark module on the primary Spark line
 test-python: $(READY) ## Python suite on the primary Spark line
 	.venv/$(PRIMARY)/$(PYTEST) -m "not ($(AROUND) or wheel or delta or iceberg or postgresql or recipes)" tests/python
 
-# what test-all adds on the primary line: another kind of session or catalog, jars of other lines
+# marks of the tests that test-all adds on the primary line: other kinds of session or catalog, jars of other lines
 AROUND = connect or hive or lines or slow
 
 test-all: test test-lines test-around test-delta test-iceberg test-postgresql test-wheel test-recipes ## all tests on all Spark lines
 	@echo "all tests passed on Spark $(LINES)"
 
-# what depends on Spark; the benchmarks' other tests run on the primary line only
+# tests that depend on Spark; the other tests of the benchmarks run on the primary line only
 EVERY_LINE = $(addprefix tests/python/,unit spark connect hive benchmarks/test_answers_on_every_line.py)
 
-# lines whose Python tests run; the Scala tests run on all
+# lines whose Python tests run; the Scala tests run on all other lines
 PYTHON_LINES ?= $(OTHERS)
 
 test-lines: .build/jars $(PYTHON_LINES:%=.venv/%/ready) ## rules, answers and Python on the other Spark lines
@@ -107,7 +107,8 @@ python-line-%: .build/jars .venv/%/ready
 test-around: .build/jars .venv/$(PRIMARY)/ready ## Connect, a Hive metastore, wrong jars: on the primary Spark line
 	.venv/$(PRIMARY)/$(PYTEST) -m "$(AROUND)" tests/python
 
-# the tests of one mark on each line that has a release: mark and column of project/lines.txt, group, variable
+# runs the tests of one mark on each line that has a release; arguments: the mark, which is also the column of
+# project/lines.txt, the Maven group, and the environment variable
 test-with = @$(foreach line,$(LINES),$(if $(call of,$(line),$(1)), \
   echo "== $(1) on Spark $(line)"; \
   $(3)=$(2):$(call of,$(line),$(1)) .venv/$(line)/bin/pytest -q -m $(1) tests/python/$(1) \
@@ -119,25 +120,25 @@ test-delta: .build/jars $(LINES:%=.venv/%/ready) ## tables of Delta Lake on each
 test-iceberg: .build/jars $(LINES:%=.venv/%/ready) ## tables of Iceberg on each line that has a release; fetches 140 MB
 	$(call test-with,iceberg,org.apache.iceberg,DOVETAIL_ICEBERG)
 
-# the JDBC driver, and no column of project/lines.txt: it is the same for all lines
+# the JDBC driver; it is the same for all lines, so project/lines.txt has no column for it
 POSTGRESQL_DRIVER = org.postgresql:postgresql:42.7.4
 
 test-postgresql: .build/jars $(LINES:%=.venv/%/ready) ## tables of a PostgreSQL on this machine, on each line; skipped without one
 	@$(foreach line,$(LINES),echo "== postgresql on Spark $(line)"; DOVETAIL_POSTGRESQL=$(POSTGRESQL_DRIVER) \
 	  .venv/$(line)/$(PYTEST) -m postgresql tests/python/postgresql || exit 1;)
 
-notebook: $(READY) ## the outputs that docs/notebooks/quickstart.ipynb has in its file
+notebook: $(READY) ## runs docs/notebooks/quickstart.ipynb, and stores the outputs in the file
 	$(BIN)/python tools/notebook.py
 
 test-wheel: .build/jars .venv/$(PRIMARY)/ready ## the wheel in a new virtual environment, with the pyspark of each line
 	@$(foreach line,$(LINES),echo "== the wheel beside pyspark $(call of,$(line),pyspark)"; \
 	  DOVETAIL_WHEEL_PYSPARK=$(call of,$(line),pyspark) $(BIN)/pytest -q -m wheel tests/python/wheel || exit 1;)
 
-test-recipes: $(READY) ## the documentation's recipes for other programs, dbt for one, in those programs; fetches 2 GB
+test-recipes: $(READY) ## the documentation's recipes for dbt and other programs, run in those programs; fetches 2 GB
 	$(BIN)/pytest -q -m recipes tests/python/recipes
 
-# small: each query runs four times and more in each of four modes, and answers are what it is for
-pairs: $(READY) ## a sample of TPC-H and TPC-DS, scale 0.1, under Spark, its CBO and Dovetail; fails if a query or an answer does
+# a small sample, because each query runs four times or more in each of four modes, and the target checks answers
+pairs: $(READY) ## a sample of TPC-H and TPC-DS at scale 0.1 under Spark, its CBO and Dovetail; fails if a query fails or an answer differs
 	cd benchmarks && for suite in "tpch --every 4" "tpcds --every 13"; do \
 	  ../$(BIN)/python -m dovetail_bench.times --suite $$suite --scale 0.1 --dirty --results ../.build/pairs || exit 1; done
 
@@ -148,7 +149,7 @@ transcripts: $(READY) ## what a user types and sees, path by path, into tests/tr
 	DOVETAIL_DELTA=io.delta:$(call of,$(PRIMARY),delta) DOVETAIL_ICEBERG=org.apache.iceberg:$(call of,$(PRIMARY),iceberg) \
 	  $(BIN)/python tools/transcripts.py
 
-lint: .venv/$(PRIMARY)/ready ## formatters in check mode, ruff, mypy, packages that look down only
+lint: .venv/$(PRIMARY)/ready ## formatters in check mode, ruff, mypy, import directions between packages
 	$(BIN)/python tools/floors.py
 	./sbt kernel$(SUFFIX)/scalafmtCheckAll spark$(SUFFIX)/scalafmtCheckAll bench/scalafmtCheckAll
 	$(BIN)/ruff check .

@@ -1,18 +1,19 @@
-// Two matrices, one row per Spark line (project/lines.txt): `kernel` has no Spark on its class path, `spark` hooks
-// it into Catalyst. Directories leave the package prefix out where Scala allows it: scala/spark/src/dovetail/spark holds
-// org.apache.spark.sql.dovetail, a package that has to lie under Spark's because much of Catalyst is private[sql].
+// Two project matrices with one row per Spark line (project/lines.txt): `kernel` has no Spark on its class path,
+// `spark` connects the kernel with Catalyst. Directories omit the package prefix if Scala allows it:
+// scala/spark/src/dovetail/spark contains the package org.apache.spark.sql.dovetail, which must lie under Spark's
+// because much of Catalyst is private[sql].
 
 ThisBuild / organization := "io.github.dovetail-spark"
 ThisBuild / version      := IO.read(file("VERSION")).trim
 ThisBuild / licenses     := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0"))
-// CONTRIBUTING.md, Releasing: a repository's URL, or a directory to look at what would be published
+// the URL of a repository, or a directory for inspecting what would be published (CONTRIBUTING.md, Releasing)
 ThisBuild / publishTo := sys.env
   .get("DOVETAIL_PUBLISH_TO")
   .map(place => if (place.contains("://")) "releases" at place else Resolver.file("releases", file(place)))
 
 val root_ = file(".").getAbsoluteFile
 
-// JDK 17 keeps these packages closed; Spark opens them by its launcher, a forked test has to do it itself.
+// JDK 17 keeps these packages closed. Spark's launcher opens them; a forked test JVM needs these options.
 val sparkOpens = Seq(
   "java.lang",
   "java.lang.invoke",
@@ -52,8 +53,8 @@ def shared(line: SparkLine, tests: String) = Seq(
 )
 
 /**
- * Join graph, estimates, costs, search: plain Scala. Compiled with each line's own Scala patch release, because its
- * classes go into that line's jar.
+ * Join graph, estimates, costs and search, in plain Scala. Each line compiles the kernel with its own Scala patch
+ * release, because the classes go into that line's jar.
  */
 lazy val kernel = SparkLine.all.foldLeft(projectMatrix in file("scala/kernel")) { (m, line) =>
   m.customRow(
@@ -78,8 +79,8 @@ lazy val spark = SparkLine.all
       axisValues = Seq(line, VirtualAxis.jvm),
       _.enablePlugins(BuildInfoPlugin).settings(
         shared(line, "spark"),
-        // queries are planned and run once or twice: without the JVM's second compiler a suite takes a third less CPU
-        // time; its code does not fit into the 48 MiB that such a JVM reserves, and what does not is interpreted
+        // Tests plan and run each query once or twice, so a suite takes a third less CPU time without the JVM's second
+        // compiler. Such a JVM reserves 48 MiB for compiled code, which is too little, and interprets the rest.
         Test / javaOptions ++= Seq("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=512m"),
         name             := "dovetail",
         moduleName       := s"dovetail-spark-${line.short}",
@@ -100,13 +101,13 @@ lazy val spark = SparkLine.all
   }
   .dependsOn(kernel)
 
-/** Spark on the class path, and not in the jar. */
+/** Puts Spark on the class path, but not into the jar. */
 def sparkOf(line: SparkLine): Def.SettingsDefinition =
   if (line.fromPyspark) Compile / unmanagedJars ++= Attributed.blankSeq(line.pysparkJars(root_))
   else libraryDependencies += "org.apache.spark" %% "spark-sql" % line.full % Provided
 
 /**
- * Spark's tests jar, for the query texts in it. It stays off the class path: it registers data sources of its own.
+ * Spark's tests jar, for its query texts. It stays off the class path, because it registers its own data sources.
  */
 lazy val SparkTests = config("spark-tests").hide
 
@@ -123,19 +124,19 @@ lazy val bench = (project in file("benchmarks/jmh"))
   .settings(
     scalaVersion   := SparkLine.primary.scala,
     publish / skip := true,
-    // a newer Scala library comes with Spark's other dependencies, as in Spark itself
+    // Spark's other dependencies bring a newer Scala library, as in Spark itself
     allowUnsafeScalaLibUpgrade := true,
     libraryDependencies += "org.apache.spark" %% "spark-sql" % SparkLine.primary.full,
     javaOptions ++= sparkOpens
   )
   .dependsOn(Seq("kernel", "spark").map(p => LocalProject(p + SparkLine.primary.projectSuffix): ClasspathDep[ProjectReference]): _*)
 
-/** The kernel's classes go into the published jar, so that users add one jar. */
+/** The kernel's classes, which go into the published jar, so that users add one jar. */
 def kernelClasses(line: SparkLine) = Def.taskDyn {
   Def.task((LocalProject("kernel" + line.projectSuffix) / Compile / packageBin / mappings).value)
 }
 
-/** The kernel is in the jar, and not published by itself: nobody is to look for it. */
+/** Removes the kernel from the dependencies in the POM: the jar contains it, and it is not published by itself. */
 def withoutKernel(pom: scala.xml.Node): scala.xml.Node = {
   import scala.xml.transform.{RewriteRule, RuleTransformer}
   val rule = new RewriteRule {
@@ -147,10 +148,10 @@ def withoutKernel(pom: scala.xml.Node): scala.xml.Node = {
 
 val jars_ = root_ / "python" / "dovetail" / "jars"
 
-/** Puts jars of lines among those of the Python package; lines.json lists all lines, built or not. */
+/** Copies the jars of these lines into the Python package. lines.json lists all lines, built or not. */
 def bundle(lines: Seq[SparkLine]) = Def.task {
   val built = Def.taskDyn(lines.map(l => LocalProject("spark" + l.projectSuffix) / Compile / packageBin).join).value
-  // jars of another version, or of a line that has gone from the table
+  // deletes jars of other versions, and of lines that are no longer in the table
   val current = SparkLine.all.map(_.jarName(version.value)).toSet
   IO.delete((jars_ * "*.jar").get.filterNot(file => current(file.getName)))
   lines.zip(built).foreach { case (line, jar) => IO.copyFile(jar, jars_ / line.jarName(version.value)) }

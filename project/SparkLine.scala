@@ -1,11 +1,11 @@
 import sbt._
 import sbt.VirtualAxis
 
-/** One supported Spark line: a row of project/lines.txt, where the columns are explained.
-  *
-  * The build makes a kernel and a spark project of each row; `bundleJar` and `bundleJars` put their jars into the
-  * Python package.
-  */
+/** One supported Spark line: a row of project/lines.txt, which explains the columns.
+ *
+ * The build makes a kernel project and a spark project for each row. `bundleJar` and `bundleJars` put their jars into
+ * the Python package.
+ */
 final case class SparkLine(
     short: String,
     full: String,
@@ -17,16 +17,16 @@ final case class SparkLine(
   val idSuffix: String        = "Spark" + short.replace(".", "")
   val directorySuffix: String = "-spark" + short
   val scalaBinary: String     = scala.split('.').take(2).mkString(".")
-  // projectmatrix appends the Scala binary version to a project's name where it is not the default (2.13); tools/line.sh
-  // says the same
+  // sbt-projectmatrix appends the Scala binary version to a project's name if it is not the default (2.13);
+  // tools/line.sh does the same
   val projectSuffix: String = idSuffix + (if (scalaBinary == "2.12") "2_12" else "")
 
   def jarName(version: String): String = s"dovetail-spark-${short}_$scalaBinary-$version.jar"
 
-  /** What the Python package has to know of the line. */
+  /** The facts about the line that the Python package needs. */
   def json: String = s"""{"line":"$short","spark":"$full","scalaBinary":"$scalaBinary"}"""
 
-  /** Spark's own jars, where Maven Central has none: those of the pyspark in the line's virtual environment. */
+  /** Spark's jars of a line that Maven Central does not have: those of pyspark in the line's virtual environment. */
   def pysparkJars(root: File): Seq[File] = {
     val jars = (root / ".venv" / short / "lib" * "python3*" / "site-packages" / "pyspark" / "jars" * "*.jar").get
     if (jars.isEmpty)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What project/lines.txt says, for the Makefile and scripts: `tools/line.sh names`, `tools/line.sh primary`, or a line and
-# a column, as in `tools/line.sh 4.1 pyspark`. The file's columns have one more here, `project`: how sbt's projects of
-# the line end.
+# Prints values of project/lines.txt for the Makefile and scripts: `tools/line.sh names`, `tools/line.sh primary`, or a
+# line and a column, as in `tools/line.sh 4.1 pyspark`. There is one more column than in the file, `project`: the suffix
+# of the line's sbt projects.
 set -euo pipefail
 exec awk -v line="${1:?names, primary or a Spark line}" -v column="${2:-}" '
   function fail(text) { print "dovetail: " text " in project/lines.txt" > "/dev/stderr"; failed = 1; exit 1 }
@@ -14,7 +14,7 @@ exec awk -v line="${1:?names, primary or a Spark line}" -v column="${2:-}" '
     if (column == "project") {
       project = "Spark" line
       gsub(/\./, "", project)
-      # as sbt-projectmatrix names what is not of Scala 2.13
+      # sbt-projectmatrix appends the Scala version if it is not 2.13
       print project ($at["scala"] ~ /^2\.12/ ? "2_12" : "")
     } else if (!(column in at)) fail("no column " column)
     else if ($at[column] != "-") print $at[column]

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Times a newcomer's path, from clone to the first explained query, in a directory that is thrown away; one line per step.
-# Usage: tools/newcomer.sh [--demo SCALE] [repository]. Jars and wheels that Maven, sbt and pip have cached on this machine are not fetched again.
+# Measures the time that a new user needs from the clone to the first explained query, in a temporary directory; prints
+# one line per step. Usage: tools/newcomer.sh [--demo SCALE] [repository]. Jars and wheels that Maven, sbt and pip have
+# cached on this machine are not downloaded again.
 set -euo pipefail
 demo=""
 if [ "${1:-}" = --demo ]; then demo=${2:?--demo takes a scale, such as 0.1}; shift 2; fi
@@ -10,13 +11,13 @@ home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
 
 SECONDS=0
-step() { # a name, then the command
+step() { # arguments: a name, then the command
   local name=$1 start=$SECONDS; shift
   if ! "$@" >"$home/log" 2>&1; then echo "$name failed:" >&2; tail -n 30 "$home/log" >&2; exit 1; fi
   printf '%6d s  %s\n' "$((SECONDS - start))" "$name"
 }
 
-# three relations with nothing known of them but what Spark generates: nothing to download first
+# three generated relations, so that no data has to be downloaded first
 query="SELECT count(*) FROM range(1000000) sale JOIN range(100000) item ON sale.id = item.id JOIN range(10) brand ON item.id = brand.id"
 
 step "git clone" git clone -q "$repository" "$home/dovetail"

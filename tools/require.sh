@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Names every prerequisite that is missing, with the command that installs it. Usage: tools/require.sh [python]
+# Names each missing prerequisite, with the command that installs it. Usage: tools/require.sh [python]
 set -u
 python=${1:-python3}
 missing=0

@@ -3,14 +3,14 @@ package dovetail.kernel
 import dovetail.kernel.graph.JoinKind
 
 /**
- * Bags of rows and all kinds of joins between them by their definition, for tests of what the search may do. A row
- * holds the values of each relation in it; of a relation that found no partner, NULLs. Existence joins add their flag,
- * as a relation of one column.
+ * Bags of rows, and all kinds of joins between them by their definition, for tests of the search's reorderings. A row
+ * holds the values of each of its relations, or NULLs if an outer join found no partner. An existence join adds its
+ * flag as a relation of one column.
  */
 object Bags {
   type Row = Map[Int, Vector[Option[Int]]]
 
-  /** @param width per relation (or flag) in it the number of its columns */
+  /** @param width number of columns of each relation (or flag) in the bag */
   final case class Bag(width: Map[Int, Int], rows: Vector[Row]) {
     def nulls: Row = width.map { case (k, n) => k -> Vector.fill(n)(Option.empty[Int]) }
     def filter(conditions: Iterable[Condition]): Bag = copy(rows = rows.filter(row => conditions.forall(_.isTrue(row))))
@@ -18,7 +18,7 @@ object Bags {
     private def counts                               = rows.groupBy(identity).map { case (r, same) => r -> same.size }
   }
 
-  /** The flag of an existence join, by the number of its operator. */
+  /** The flag of an existence join. Its number follows from the number of the operator. */
   def flag(operator: Int): Int = 1000 + operator
 
   def join(kind: JoinKind, operator: Int, left: Bag, right: Bag, on: Iterable[Condition]): Bag = {
@@ -41,17 +41,17 @@ object Bags {
     }
   }
 
-  /** A column: of which relation (or flag), and which of its columns. */
+  /** A column: its relation (or flag), and its number in that relation. */
   final case class Column(of: Int, number: Int) { def in(row: Row): Option[Int] = row(of)(number) }
 
-  /** Conditions with SQL's three values. */
+  /** Conditions with SQL's three-valued logic. */
   sealed trait Condition {
     def truth(row: Row): Option[Boolean]
 
-    /** The relations and flags that it reads. */
+    /** The relations and flags that the condition reads. */
     def reads: Set[Int]
 
-    /** Those for which it cannot be true where all their columns are NULL. */
+    /** The relations and flags whose NULLs it rejects: it is never true if all columns of one of them are NULL. */
     def rejects: Set[Int]
     final def isTrue(row: Row): Boolean = truth(row).contains(true)
   }
@@ -66,7 +66,7 @@ object Bags {
     def rejects: Set[Int]                = Set.empty
   }
 
-  /** `a + … <= limit`, NULL if one of them is. */
+  /** `a + … <= limit`, or NULL if one of the columns is NULL. */
   final case class AtMost(sum: Vector[Column], limit: Int) extends Condition {
     def truth(row: Row): Option[Boolean] = {
       val vs = sum.map(_.in(row)); if (vs.forall(_.isDefined)) Some(vs.flatten.sum <= limit) else None

@@ -16,15 +16,15 @@ import dovetail.kernel.profile.{
 }
 
 /**
- * Join graphs as text, so that a table of cases can be read. Statements are separated by `;` or lines, `#` begins a
+ * Join graphs as text, so that a table of cases is readable. `;` or a line break separates statements, `#` starts a
  * comment.
  * {{{
  *   A 1000                    relation A: 1000 rows
- *   B 50/1000 bytes=40        50 rows that predicates left of 1000; 40 bytes per row (100 if not given)
+ *   B 50/1000 bytes=40        predicates keep 50 of 1000 rows; 40 bytes per row (100 if not given)
  *   C 10 broadcast            the engine would broadcast C; `upper=20`: at most 20 rows
  *   C key x,y                 (x, y) is certainly unique in C
- *   C files x,y               its files are divided by x and y
- *   A.x ndv=100 nulls=0.2     column x of A; also domain= (else it is ndv), min=, max=, top=0.3 (share of its most
+ *   C files x,y               its files are partitioned by x and y
+ *   A.x ndv=100 nulls=0.2     column x of A; also domain= (default: ndv), min=, max=, top=0.3 (share of its most
  *   frequent value)
  *   A.x:100=B.y:50=C.x        an equality; `:100` is short for ndv. A column in two equalities makes them one class.
  *   A~B~C 0.1                 a predicate over A, B and C that keeps a tenth of the combinations
@@ -42,12 +42,12 @@ object GraphText {
   private val Predicate  = s"([A-Z\\d]+(?:~[A-Z\\d]+)+) $Number".r
   private val Hyperedge  = s"([A-Z\\d]+(?:\\+[A-Z\\d]+)*)=([A-Z\\d]+(?:\\+[A-Z\\d]+)*) $Number".r
 
-  /** A, B, … Z, A1, B1, … */
+  /** The name of relation `i`: A, B, … Z, A1, B1, … */
   def name(i: Int): String = s"${('A' + i % 26).toChar}${if (i < 26) "" else i / 26}"
 
   def apply(text: String): JoinGraph = new Reader(text).graph
 
-  /** `((A B) C)`, names as in the graph. */
+  /** Parses a tree such as `((A B) C)`, with the relation names of the graph. */
   def shape(text: String, graph: JoinGraph): Shape = {
     val tokens        = "[()]|[A-Z]\\d*".r.findAllIn(text).toVector.iterator.buffered
     def read(): Shape =
@@ -57,7 +57,7 @@ object GraphText {
     read()
   }
 
-  /** The left-deep tree of the relations in their order. */
+  /** The left-deep tree of the relations, in the order of the graph. */
   def leftDeep(graph: JoinGraph): Shape =
     graph.relations.indices.map(i => Shape.Leaf(i): Shape).reduceLeft((l, r) => Shape.Join(l, r))
 
@@ -107,7 +107,7 @@ object GraphText {
       )
     }
 
-    /** Equalities that share a column are one class, as transitivity has it. */
+    /** Equivalence classes: equalities that share a column belong to one class, by transitivity. */
     private def classes: Vector[Vector[(String, String)]] =
       equalities.foldLeft(Vector.empty[Vector[(String, String)]]) { (found, members) =>
         val (touching, apart) = found.partition(_.exists(members.contains))

@@ -2,7 +2,7 @@ package dovetail.kernel
 
 import scala.util.Random
 
-/** Families of join graphs, as text of [[GraphText]]: the regular shapes of the literature, and random ones by seed. */
+/** Families of join graphs, as [[GraphText]]: the regular shapes of the literature, and random graphs by seed. */
 object Graphs {
 
   /** Edges of the regular shapes over nodes 0 until n. */
@@ -11,7 +11,7 @@ object Graphs {
   def star(n: Int): Vector[(Int, Int)]   = (1 until n).map(i => (0, i)).toVector
   def clique(n: Int): Vector[(Int, Int)] = (for (a <- 0 until n; b <- a + 1 until n) yield (a, b)).toVector
 
-  /** A centre with n / 3 dimensions, each of which has two more, as far as there are. */
+  /** A center with n / 3 dimensions, each of which has up to two dimensions. */
   def snowflake(n: Int): Vector[(Int, Int)] = {
     val dimensions = math.max(1, n / 3)
     (1 until n).map(i => (if (i <= dimensions) 0 else 1 + (i - dimensions - 1) % dimensions, i)).toVector
@@ -29,8 +29,8 @@ object Graphs {
   }
 
   /**
-   * Relations that share a few classes: joins on one class many times over, so that a partitioning can be used again,
-   * and composite keys. Connected, and so is every prefix.
+   * Relations that share a few classes, so that several joins use the same class and can reuse a partitioning, and some
+   * keys are composite. The graph and each prefix of its relations are connected.
    */
   def shared(n: Int, random: Random): String = {
     val rows    = Vector.fill(n)(magnitude(6, random))
@@ -48,7 +48,7 @@ object Graphs {
   }
 
   /**
-   * Random sizes and domains on given edges; every edge is a class of its own, every number is drawn from several
+   * Random sizes and domains on the given edges. Each edge is a class of its own, and each number is drawn from several
    * orders of magnitude.
    */
   def sized(n: Int, edges: Vector[(Int, Int)], random: Random): String = {
@@ -58,8 +58,8 @@ object Graphs {
   }
 
   /**
-   * A random tree with more edges and some missing, two equalities over three relations, and an inequality: cross
-   * products may be needed.
+   * A random tree with more edges and some missing ones, two equalities over three relations each, and an inequality.
+   * It may need cross products.
    */
   def hyper(n: Int, random: Random): String = {
     def some(k: Int) = random.shuffle((0 until n).toVector).take(k).map(GraphText.name)
@@ -68,7 +68,7 @@ object Graphs {
     (sized(n, edges, random) +: hyperedges :+ some(2).mkString("", "~", " 0.3")).mkString("; ")
   }
 
-  /** Text of a graph of one of the families, by name. */
+  /** Text of a graph of the named family. */
   def apply(family: String, n: Int, random: Random): String = family match {
     case "chain"     => sized(n, chain(n), random)
     case "cycle"     => sized(n, cycle(n), random)
@@ -89,6 +89,6 @@ object Graphs {
 
   private def ndv(rows: Long, random: Random): Long = math.max(1L, (rows * random.nextDouble()).toLong)
 
-  /** 1 to 10^digits, evenly by order of magnitude. */
+  /** A number from 1 to 10^digits, drawn evenly by order of magnitude. */
   def magnitude(digits: Int, random: Random): Long = math.pow(10.0, random.nextDouble() * digits).toLong
 }

@@ -19,10 +19,10 @@ import dovetail.kernel.graph.{
 import dovetail.kernel.profile.{ColumnProfile, Estimate, RelationProfile, RowBytes, Source}
 
 /**
- * A plan as somebody may have written it: joins of all kinds with all sorts of conditions, and filters above them. Two
- * columns per relation.
+ * A plan as a user may have written it: joins of all kinds with all sorts of conditions, and filters above them. Each
+ * relation has two columns.
  *
- * @param filters above the join
+ * @param filters filters above the join
  */
 sealed trait Written { def relations: Vector[Int]; def visible: Vector[Int]; def shape: Shape }
 final case class Scan(relation: Int) extends Written {
@@ -46,7 +46,8 @@ final case class Joined(
 }
 
 /**
- * The graph of a plan, as an extraction makes it, and the rows of the plan and of what the graph allows to make of it.
+ * The join graph of a written plan, as the extraction builds it. Runs the written plan, and any tree that the graph
+ * allows.
  */
 final class PlanGraph(val written: Written, random: Random) {
   private val n = written.relations.size
@@ -57,7 +58,7 @@ final class PlanGraph(val written: Written, random: Random) {
     all(written)
   }
 
-  /** All relations that a condition reads; of a flag, the right side of its operator. */
+  /** All relations that a condition reads. A flag stands for the relations on the right side of its operator. */
   private def reads(keys: Set[Int]): Vector[Int] =
     keys.toVector.flatMap(k =>
       if (k < flag(0)) Vector(k)
@@ -143,7 +144,7 @@ final class PlanGraph(val written: Written, random: Random) {
     operators
   )
 
-  /** Rows of the plan as written. */
+  /** Runs the plan as written. */
   def run(tables: Vector[Bag]): Bag = {
     def rowsOf(w: Written): Bag = w match {
       case Scan(r)                            => tables(r)
@@ -153,8 +154,8 @@ final class PlanGraph(val written: Written, random: Random) {
   }
 
   /**
-   * Rows of a tree that the graph allows: one equality per class across an inner join, predicates where they are
-   * complete.
+   * Runs a tree that the graph allows. An inner join applies one equality per class, and a join applies each predicate
+   * whose relations are complete.
    */
   def run(shape: Shape, tables: Vector[Bag]): Bag = shape match {
     case Shape.Leaf(r) => tables(r).filter(locals.map(_._1).filter(_.reads == Set(r)) ++ classes.flatMap(c =>
@@ -187,7 +188,7 @@ final class PlanGraph(val written: Written, random: Random) {
 
 object RandomPlans {
 
-  /** A plan over `n` relations, numbered in no order. */
+  /** A plan over `n` relations, numbered in random order. */
   def apply(n: Int, random: Random, kinds: Vector[JoinKind] = JoinKind.all): PlanGraph = {
     val number                               = random.shuffle((0 until n).toVector)
     var operators                            = 0
@@ -196,7 +197,7 @@ object RandomPlans {
       else {
         val middle        = from + 1 + random.nextInt(until - from - 1)
         val (left, right) = (plan(from, middle), plan(middle, until))
-        // half of the joins are inner, as in life
+        // nearly half of the joins are inner joins, as in real queries
         val kind     = if (random.nextInt(3) == 0) JoinKind.Inner else kinds(random.nextInt(kinds.size))
         val operator = if (kind == JoinKind.Inner) -1 else { operators += 1; operators - 1 }
         val on       = Vector.fill(if (random.nextInt(8) == 0) 0 else 1 + random.nextInt(4) / 3)(condition(
@@ -211,7 +212,7 @@ object RandomPlans {
     new PlanGraph(w, random)
   }
 
-  /** Rows of a relation, at most three: few values, many NULLs. */
+  /** At most three rows of a relation, with few distinct values and many NULLs. */
   def table(relation: Int, random: Random): Bag = {
     def value = random.nextInt(4) match { case 0 => None; case v => Some(v % 2) }
     Bag(

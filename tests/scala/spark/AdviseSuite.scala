@@ -3,7 +3,9 @@ package org.apache.spark.sql.dovetail
 import org.apache.spark.sql.Row
 import org.scalatest.BeforeAndAfterAll
 
-/** dovetail_advise, and dovetail_stats of what was collected: what is known, how old it is, and what to do about it. */
+/**
+ * dovetail_advise, and dovetail_stats of collected statistics: what is known, how old it is, and which statement helps.
+ */
 class AdviseSuite extends DovetailSuite with BeforeAndAfterAll {
 
   override def beforeAll(): Unit = {

@@ -9,7 +9,7 @@ import org.apache.spark.sql.dovetail.stats.{CachedSource, PlanStatistics}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.internal.SQLConf
 
-/** Cached relations: their rows are those that Spark has cached, their columns those of the plan they were made by. */
+/** Cached relations: their rows are those that Spark has cached, their columns those of the plan that was cached. */
 class CachedSourceSuite extends DovetailSuite with SuiteTables {
   private val Rows = 20000
 
@@ -45,7 +45,7 @@ class CachedSourceSuite extends DovetailSuite with SuiteTables {
   private def column(frame: DataFrame, name: String): ColumnProfile =
     profile(frame).column(frame.queryExecution.optimizedPlan.output.find(_.name == name).get.exprId.id)
 
-  /** Within a third. */
+  /** Whether the estimate is within a third of `rows`. */
   private def near(p: RelationProfile, rows: Double): Boolean = math.abs(p.rows.value - rows) <= rows / 3.0
 
   test("a filled cache has the rows that Spark counted, and columns as its files tell") {
@@ -61,7 +61,7 @@ class CachedSourceSuite extends DovetailSuite with SuiteTables {
     cached(spark.sql("SELECT item AS thing, name AS title FROM cache_item")) { things =>
       val few = things.where("title LIKE 'rare%'")
       assert(near(profile(few), 3.0))
-      // renamed once more, with numbers of its own
+      // the query renames the columns once more, so that they have other expression IDs
       things.createOrReplaceTempView("things")
       withTables("things")(
         assert(near(profile(spark.sql("SELECT x.title FROM things x WHERE x.title LIKE 'rare%'")), 3.0))
@@ -92,7 +92,7 @@ class CachedSourceSuite extends DovetailSuite with SuiteTables {
       }
       val (many, few) = (write(1000, "many"), write(10, "few"))
       cached(spark.read.parquet(d.resolve("many").toString)) { before =>
-        // not by Spark, which would fill its cache anew
+        // not by Spark, which would refresh its cache
         Files.copy(few, many, StandardCopyOption.REPLACE_EXISTING)
         val sample = statistics(before)
         assert(profile(before).rows.value == 1000.0)
@@ -114,7 +114,7 @@ class CachedSourceSuite extends DovetailSuite with SuiteTables {
     try {
       val plan                       = levels.last.queryExecution.optimizedPlan
       def operators(s: CachedSource) = s.within(plan).collect { case p => p }.size
-      // all of them are 31 joins
+      // all levels together have 31 joins
       assert(operators(new CachedSource) > 31 * 3)
       assert(operators(new CachedSource(most = 40)) <= 40 + 1)
       assert(profile(levels.last).rows.value >= 1.0)

@@ -8,7 +8,7 @@ import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.cluster.ClusterCosts
 import org.apache.spark.sql.dovetail.sql.MicroQueries
 
-/** Constants of the cost model: measured, kept, set by hand; and wrong ones. */
+/** Constants of the cost model: measured, stored, set by hand, and wrong ones. */
 class CalibrateSuite extends DovetailSuite {
   private def withStore[A](body: Path => A): A =
     withDirectory(d => withConf(DovetailConf.StorePath.key -> d.resolve("store").toString)(body(d.resolve("store"))))

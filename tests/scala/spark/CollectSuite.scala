@@ -20,17 +20,20 @@ import org.apache.spark.sql.dovetail.table.{ColumnStatistics, Counting, TableSta
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Sketches against exact answers, on generated rows; and that merging parts gives what one pass over all gives. */
+/**
+ * Sketches compared with exact answers on generated rows, and merged sketches of parts compared with one pass over all
+ * rows.
+ */
 class CollectSuite extends DovetailSuite {
   private val Rows = 20000
 
   /** Four standard errors of the distinct count. */
   private val NdvError = 4 * HyperLogLog.StandardError
 
-  /** Rank error of a quantile, with room: 1.33 % is its bound at 99 % confidence. */
+  /** Allowed rank error of a quantile. The sketch's bound is 1.33 % at 99 % confidence. */
   private val RankError = 0.02
 
-  /** Bytes of the largest piece that is packed here. */
+  /** Largest number of bytes of a packed piece in this suite. */
   private val Most                                                         = 1 << 20
   private def packed(write: java.io.DataOutputStream => Unit): Array[Byte] = Bytes.compressed("test", Most)(write)
 
@@ -53,7 +56,7 @@ class CollectSuite extends DovetailSuite {
     "span"  -> YearMonthIntervalType()
   )
 
-  /** A third of the words is "often", every tenth value of all columns but `key` is NULL. */
+  /** A third of the words are "often". Every tenth value is NULL in all columns but `key`. */
   private def values(i: Int, random: Random): Seq[Any] = {
     val n                 = random.nextInt(5000)
     def or(value: => Any) = if (random.nextInt(10) == 0) null else value
@@ -93,7 +96,7 @@ class CollectSuite extends DovetailSuite {
     sketch
   }
 
-  /** With the session's logging, which the first expression would otherwise set up on its own. */
+  /** Uses the session first, so that it sets up logging. Otherwise the first expression would do so on its own. */
   private lazy val rows = {
     spark.version
     val random = new Random(7)
@@ -162,7 +165,7 @@ class CollectSuite extends DovetailSuite {
     "quantiles that another Spark line wrote are read, and what is written here carries the flag that Spark 3.5 asks " +
       "for"
   ) {
-    // 1 to 30, by versions 3.3.0 and 6.2.0 of the library; the latter with the flag
+    // sketches of 1 to 30, written by versions 3.3.0 and 6.2.0 of the library, with the flag
     val head  = "05010f08080008001e0000000000000008000300090000001300000013000000000000000000f03f0000000000003e40"
     val high  = (30 to 21 by -1).map(hex)
     val lines = Seq(
@@ -288,7 +291,7 @@ class CollectSuite extends DovetailSuite {
     val direct = new TableSketch(r, 1000)
     parts.foreach(direct.merge)
     assert(statistics(direct).sample.get.rows.map(_.getInt(3)).toSeq == once.sample.get.rows.map(_.getInt(3)).toSeq)
-    // bytes do not hold the random numbers: another sample, as uniform
+    // the bytes do not hold the random numbers, so this is another sample, which is as uniform
     val ids     = merged.sample.get.rows.map(_.getInt(3)).toSeq
     val quarter = ids.count(_ < Rows / 4)
     assert(ids.distinct.size == 1000 && math.abs(quarter - 250) <= 4 * math.sqrt(1000 * 0.25 * 0.75), quarter)

@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Keys of joins of small tables that nobody has analyzed are counted when a query is planned. */
+/** Planning a query counts the join keys of small tables that have no statistics. */
 class CountedColumnSuite extends DovetailSuite {
 
   private def statistics(plan: LogicalPlan, settings: (String, String)*): PlanStatistics = {
@@ -24,7 +24,7 @@ class CountedColumnSuite extends DovetailSuite {
     }
   }
 
-  /** Keys 0 to 999, of which key k comes k % 7 + 1 times; one row in ten has no text. */
+  /** Keys 0 to 999, where key k has k % 7 + 1 rows. Every tenth key has no text. */
   private def keyed: DataFrame = spark.range(1000).selectExpr(
     "id k",
     "IF(id % 10 = 0, NULL, concat('key ', id % 300)) s",
@@ -97,7 +97,7 @@ class CountedColumnSuite extends DovetailSuite {
     val drawn = (0L until 100000L).filter(draw.takes)
     assert(math.abs(drawn.size - 20000) < 600)
     assert(drawn == (0L until 100000L).filter(new RowDraw.AtRandom(0.2, 7L).takes))
-    // of two rows side by side both are taken as often as chance has it
+    // two adjacent rows are both drawn as often as independent draws predict
     val pairs = drawn.sliding(2).count { case Seq(a, b) => b == a + 1L; case _ => false }
     assert(math.abs(pairs - 4000) < 400, pairs)
     val other = (0L until 100000L).filter(new RowDraw.AtRandom(0.2, 8L).takes).toSet

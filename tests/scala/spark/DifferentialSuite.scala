@@ -7,26 +7,26 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.dovetail.base.DovetailConf
 
 /**
- * Generated queries give the same rows with Dovetail and without, under wrong statistics that make it change join
- * orders as often as possible.
+ * Generated queries return the same rows with Dovetail and without it, under wrong statistics that make Dovetail change
+ * join orders as often as possible.
  *
- * A query counts only if its plan changed: a differential test of equal plans tests nothing. Everything comes from one
+ * A query counts only if its plan changed, because comparing equal plans tests nothing. Everything is derived from one
  * seed.
  *
- * System properties: `dovetail.test.queries` (how many), `dovetail.test.seed`. For one query of a failure, its own seed
- * and 1 query.
+ * System properties: `dovetail.test.queries` (number of queries) and `dovetail.test.seed`. To run one failing query
+ * again, set its own seed and 1 query.
  */
 class DifferentialSuite extends DovetailSuite {
   private val queries = DovetailSuite.setting("dovetail.test.queries", 120L)
   private val seed    = DovetailSuite.setting("dovetail.test.seed", 20261L)
 
-  /** Of the queries, this share at least has to have another plan with Dovetail. */
+  /** Smallest share of the queries that must have another plan with Dovetail. */
   private val ChangedShare = 0.3
 
-  /** Of the generated texts, at most this share may be none that Spark runs. */
+  /** Largest share of the generated texts that Spark may refuse. */
   private val InvalidShare = 0.05
 
-  /** Queries between two sets of statistics. */
+  /** Number of queries between two sets of statistics. */
   private val PerStatistics = 4
 
   test("generated queries: same rows, and the plans do change") {

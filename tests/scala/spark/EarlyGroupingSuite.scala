@@ -5,20 +5,20 @@ import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.report.EarlyMark
 
 /**
- * Groupings below joins: where they are legal they change no answer, elsewhere there are none. Spark runs every rule of
- * this session twice and fails if the second run changes a plan.
+ * Groupings below joins: legal ones do not change the answer, and illegal ones are not made. Spark runs every rule of
+ * this session twice, and fails if the second run changes a plan.
  */
 class EarlyGroupingSuite extends DovetailSuite with SuiteTables {
   override def beforeAll(): Unit = {
     super.beforeAll()
-    // NULL keys and values, keys many times, keys without a partner
+    // NULL keys and values, repeated keys, and keys without a partner
     val numbers =
       "CAST(id % 7 AS TINYINT) AS tiny, CAST(if(id % 5 = 0, NULL, id % 11) AS INT) AS number, id % 13 AS big, " +
         "CAST(if(id % 6 = 0, NULL, id % 9) AS DECIMAL(7, 2)) AS price, CAST(id % 3 AS DECIMAL(38, 2)) AS wide, " +
         "CAST(id % 17 AS DECIMAL(12, 2)) AS cost, " +
         "CAST(id % 9 AS DOUBLE) AS ratio, concat('s', id % 4) AS text, DATE '2020-01-01' + CAST(id % 50 AS INT) AS at"
     table("sold", s"SELECT id, if(id % 31 = 0, NULL, id % 40) AS item, id % 30 AS day, $numbers FROM range(2000)")
-    // two items of one number: groups meet several partners
+    // several items have the same number, so groups have several partners
     table("item", "SELECT id % 45 AS item, concat('i', id % 8) AS name, id % 5 AS class FROM range(60)")
     table("day", "SELECT id AS day, id DIV 7 AS week, id % 12 AS month FROM range(28)")
     table("nothing", "SELECT id AS item, id AS day, 'x' AS name FROM range(10) WHERE id < 0")
@@ -26,13 +26,13 @@ class EarlyGroupingSuite extends DovetailSuite with SuiteTables {
 
   private def forced[A](body: => A): A = withConf(DovetailConf.EarlyGroupingAlways.key -> "true")(body)
 
-  /** Of the early groupings, the columns that they group by. */
+  /** The grouping columns of each early grouping in the plan. */
   private def keys(sql: String): Seq[String] = optimized(sql).collect {
     case a: Aggregate if EarlyMark.isOn(a) =>
       a.groupingExpressions.flatMap(_.references.map(_.name)).sorted.mkString(" ")
   }
 
-  /** The same answer, by groupings of these columns below a join. */
+  /** Asserts that early groupings by these columns lie below a join, and that the answer is the same. */
   private def groups(sql: String, expected: String*): Unit = forced {
     assert(dovetail(on = false)(keys(sql)).isEmpty)
     assert(keys(sql).sorted == expected.sorted, s"$sql\n${optimized(sql)}")
@@ -42,7 +42,7 @@ class EarlyGroupingSuite extends DovetailSuite with SuiteTables {
     )(sameAnswer(sql, reorders = false))
   }
 
-  /** There is no legal place. */
+  /** Asserts that there is no early grouping, because no place is legal. */
   private def once(sql: String): Unit = forced { assert(keys(sql).isEmpty, s"$sql\n${optimized(sql)}"); () }
 
   private val both = "FROM sold s JOIN item i ON s.item = i.item"
@@ -54,7 +54,7 @@ class EarlyGroupingSuite extends DovetailSuite with SuiteTables {
       "item"
     )
     groups(s"SELECT count(*), sum(s.number), avg(s.cost) $both WHERE s.id < 500", "item")
-    // of no rows at all
+    // over no rows at all
     groups(
       "SELECT count(*), count(s.number), sum(s.number), avg(s.cost) FROM sold s JOIN nothing n ON s.item = n.item",
       "item"
@@ -121,7 +121,7 @@ class EarlyGroupingSuite extends DovetailSuite with SuiteTables {
       )
     )
       once(s"SELECT i.name, $f $both GROUP BY i.name")
-    // its sums wrap, or fail
+    // its sums wrap without ANSI mode, and fail with it
     withConf("spark.sql.ansi.enabled" -> "false")(groups(s"SELECT i.name, sum(s.big) $both GROUP BY i.name", "item"))
     withConf("spark.sql.ansi.enabled" -> "true")(once(s"SELECT i.name, sum(s.big) $both GROUP BY i.name"))
   }
@@ -185,7 +185,7 @@ class EarlyGroupingSuite extends DovetailSuite with SuiteTables {
       assert(injected(grouped.replace("i.class", "i.class, s.id")).isEmpty)
       assert(injected(grouped.replace("s.item = i.item", "s.item = i.item AND s.tiny <> i.class")).isEmpty)
       withConf(DovetailConf.EarlyGrouping.key -> "false")(assert(injected(grouped).isEmpty))
-      // small
+      // a small table
       assert(keys(grouped.replace("large", "sold")).isEmpty)
       val remark = traced(grouped)._2.groups.filter(_.isRemark).map(_.reason)
       assert(

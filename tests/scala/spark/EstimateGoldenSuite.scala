@@ -6,13 +6,13 @@ import java.util.Locale
 import dovetail.kernel.size.CardinalityModel
 
 /**
- * How good estimates are, on a small real data set: its statistics, as ANALYZE collects them, and the true sizes of
+ * Quality of estimates on a small real data set, from its statistics, as ANALYZE collects them, and the true sizes of
  * sub-plans.
  *
  * `estimate` takes lines `-- relation,relation: rows` with true sizes, and a query with one group. It prints the median
- * and the worst q-error, max(estimate / truth, truth / estimate) (Moerkotte, Neumann and Steidl, VLDB 2009), both at
- * least one row, and every sub-plan that is more than [[EstimateGoldenSuite.Shown]] times wrong. An estimate above
- * its own upper bound fails.
+ * and the worst q-error, max(estimate / truth, truth / estimate) (Moerkotte, Neumann and Steidl, VLDB 2009), where both
+ * are at least one row. It also prints every sub-plan whose q-error is larger than [[EstimateGoldenSuite.Shown]]. An
+ * estimate above its own upper bound fails.
  */
 class EstimateGoldenSuite extends GoldenSuite("estimates") {
   import EstimateGoldenSuite._
@@ -47,7 +47,7 @@ class EstimateGoldenSuite extends GoldenSuite("estimates") {
 
 object EstimateGoldenSuite {
 
-  /** q-errors above it are listed one by one. */
+  /** Sub-plans with a larger q-error are listed one by one. */
   private val Shown = 3.0
 
   private val Truth = "-- ([\\w,]+): (\\d+)".r

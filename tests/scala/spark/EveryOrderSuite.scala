@@ -10,9 +10,9 @@ import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.plan.{GroupOrdering, PreparedGroup, ReorderJoins}
 
 /**
- * Every join order that the search could choose, not only the cheapest, is built, run, and gives the rows of the query
- * as it was written: all shapes, bushy ones too, without a cross product where one can be avoided (Calcite's
- * DphypJoinReorderTest does the same).
+ * Builds and runs every join order that the search could choose, not only the cheapest one, and checks that it returns
+ * the rows of the query as written. The orders have all shapes, also bushy ones, without a cross product if one can be
+ * avoided (Calcite's DphypJoinReorderTest does the same).
  */
 class EveryOrderSuite extends DovetailSuite {
 
@@ -36,7 +36,7 @@ class EveryOrderSuite extends DovetailSuite {
     "a filter between joins" -> "SELECT x.k, c.v FROM (SELECT a.k, b.g, CAST(a.v AS BIGINT) + b.v AS w FROM t0 a JOIN t1 b ON a.k = b.k WHERE a.v > 2 OR b.v > 2) x JOIN t2 c ON x.g = c.g JOIN t4 d ON d.k = x.k"
   )
 
-  /** Joins that are not inner, and what stands between joins. */
+  /** Queries with joins that are not inner joins, and with other operators between joins. */
   private val operators: Seq[(String, String)] = Seq(
     "left outer above and below" -> "SELECT a.k, b.v, c.s, d.g FROM t0 a LEFT JOIN t1 b ON a.k = b.k JOIN t2 c ON a.g = c.g LEFT JOIN t4 d ON b.g = d.g AND d.v > 2",
     "right outer and inner" -> "SELECT a.k, b.v, c.s FROM t0 a RIGHT JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g LEFT JOIN t3 d ON c.k = d.k",
@@ -88,7 +88,7 @@ class EveryOrderSuite extends DovetailSuite {
     }
   }
 
-  /** Joins in the order `shape`, whatever it costs. */
+  /** Builds the join order `shape`, whatever it costs. */
   private class Taking(session: SparkSession, shape: Shape) extends ReorderJoins(session) {
     override protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan =
       if (group.leaves.size <= 2 || group.marked) super.reorder(group, ordering)
@@ -99,8 +99,8 @@ class EveryOrderSuite extends DovetailSuite {
 object EveryOrderSuite {
 
   /**
-   * All join trees of a group, one of each two mirror images; a cross product only where the predicates leave no tree
-   * without.
+   * All join trees of a group, and of two mirror images only one. They have cross products only if the predicates leave
+   * no tree without one.
    */
   def orders(prepared: PreparedGroup): Vector[Shape] = {
     val (predicates, graph)                      = (prepared.predicates, prepared.graph)
@@ -128,7 +128,7 @@ object EveryOrderSuite {
         rest = relations -- other if allowed(rest, other)
         l <- trees(rest, allowed)
         r <- trees(other, allowed)
-        // which side stands left changes nothing but the physical join: take turns
+        // which side stands left matters only to the physical join, so both sides take turns
       } yield if (other.sum % 2 == 0) Shape.Join(l, r) else Shape.Join(r, l)
     }
 }

@@ -5,8 +5,7 @@ import org.apache.spark.sql.dovetail.cluster.Executors
 import org.scalatest.funsuite.AnyFunSuite
 
 /**
- * The number of executors comes from the configuration alone. A cluster that runs is in the Python tests
- * (`test_cluster.py`).
+ * The number of executors, from the configuration alone. The Python tests (`test_cluster.py`) cover a running cluster.
  */
 class ExecutorsSuite extends AnyFunSuite {
   private def executors(master: String, settings: (String, String)*): Int =

@@ -7,7 +7,7 @@ import org.apache.spark.sql.dovetail.report.{GroupReport, ReportText, Trace}
 import org.apache.spark.sql.functions.col
 import org.scalactic.Tolerance
 
-/** The SQL interface: what can be asked, and what it tells. */
+/** The SQL interface: its functions and statements, and their output. */
 class ExplainSuite extends StarSuite with Tolerance {
   private val star =
     "SELECT f.v, a.w, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
@@ -189,7 +189,7 @@ class ExplainSuite extends StarSuite with Tolerance {
       ),
       own
     )
-    // f joined with a filtered c is small, which Spark cannot see
+    // f joined with a filtered c is small, which Spark cannot know
     withConf("spark.sql.autoBroadcastJoinThreshold" -> "300", "spark.sql.adaptive.enabled" -> "false") {
       val whys = (joins("before") ++ joins("after")).map(_.get("why").asText)
       assert(whys.exists(_.matches("broadcast by Dovetail: c is about .* B, at most .*; limit 300 B")), whys)
@@ -229,7 +229,7 @@ class ExplainSuite extends StarSuite with Tolerance {
     withTables("unseen", "aside") {
       Seq("unseen", "aside").foreach(t => spark.sql(s"CREATE TABLE $t USING json AS SELECT k, w FROM c"))
       val query = star.replace("JOIN c ON f.k3 = c.k WHERE c.w", "JOIN unseen ON f.k3 = unseen.k WHERE unseen.w")
-      // nothing is read of its lines
+      // no row of the JSON files is read
       def unread[A](body: => A) = withConf(DovetailConf.SampleFiles.key -> "false")(body)
       val missing               = unread(items(json(query).at("/groups/0/missing_statistics")))
       assert(missing.map(_.get("table").asText) == Vector("spark_catalog.default.unseen"))
@@ -243,7 +243,7 @@ class ExplainSuite extends StarSuite with Tolerance {
       ))
       assert(unseen.get("cost_share").asDouble > 0.1 && unseen.get("reason").asText.contains("from size"))
       assert(unread(text(query)).contains(s"${unseen.get("statement").asText}"))
-      // a table that no group reads is nobody's lack; one that is analyzed lacks nothing
+      // a table that no group reads is not reported; neither is a table that is analyzed
       assert(json(s"SELECT * FROM aside, ($star)").get("groups").size > 0)
       spark.sql(unseen.get("statement").asText)
       assert(json(query).at("/groups/0/missing_statistics").size == 0)
@@ -326,7 +326,7 @@ class ExplainSuite extends StarSuite with Tolerance {
   }
 
   test("dovetail_conf") {
-    // tests have all the time they need, and no history
+    // the test session changes these two settings: more time for planning, and no history
     val changed: Seq[DovetailConf.Setting[_]] = Seq(DovetailConf.PlanningMaxMs, DovetailConf.HistoryEnabled)
     val rows                                  =
       withConf(

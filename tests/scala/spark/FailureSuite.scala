@@ -9,10 +9,7 @@ import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.plan.{GroupOrdering, ReorderJoins}
 import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 
-/**
- * Nothing that goes wrong in Dovetail is the query's misfortune: it answers, one line is logged, the reason is in the
- * trace.
- */
+/** No failure in Dovetail makes a query fail: the query answers, one line is logged, and the trace has the reason. */
 class FailureSuite extends StarSuite {
   private val star =
     "SELECT f.v, a.w, b.w FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
@@ -215,7 +212,7 @@ class FailureSuite extends StarSuite {
             val session = spark.newSession()
             assert(DovetailSuite.sorted(session.sql(star).collect()) == answer(star))
             assert(setting.get(session.sessionState.conf).toString == setting.entry.defaultValueString)
-            // Spark sets the session's settings anew in the tasks of an RDD, and in a copy of the session
+            // Spark applies the session's settings again in the tasks of an RDD, and in a copy of the session
             assert(session.range(2).rdd.count() == 2L && SessionCopy(session).range(2).rdd.count() == 2L)
           }
         }
@@ -254,7 +251,7 @@ class FailureSuite extends StarSuite {
       }
       assert(lines.size == 1 && lines.head.contains(s"no setting $key,") && lines.head.contains(nearest), lines)
     }
-    // a setting is none
+    // an existing setting is not reported
     val (_, lines) = LogCapture("dovetail")(withConf(DovetailConf.MinGain.key -> "0.5")(optimized(star)))
     assert(lines.isEmpty, lines)
   }
@@ -297,7 +294,9 @@ class FailureSuite extends StarSuite {
     assert(lines.isEmpty && extensions.injected.contains("dovetail_version"))
   }
 
-  /** Extensions that remember what is injected: the lookup in a function registry differs between the lines. */
+  /**
+   * Extensions that record what is injected, because the lookup in a function registry differs between the Spark lines.
+   */
   private class Recording extends SparkSessionExtensions {
     var injected: Set[String]                                                  = Set.empty
     override def injectTableFunction(function: TableFunctionDescription): Unit = injected += function._1.funcName

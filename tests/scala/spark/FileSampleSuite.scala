@@ -9,12 +9,10 @@ import org.apache.spark.sql.dovetail.sample.FileSampleCache
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.table.TableStatisticsSource
 
-/**
- * Predicates on tables that nobody has analyzed: tried on rows that are read from the files when a query is planned.
- */
+/** Predicates on tables without statistics: planning a query evaluates them on rows that it reads from the files. */
 class FileSampleSuite extends DovetailSuite {
 
-  /** Readers are given all the time they need. */
+  /** Gives the readers all the time they need. */
   private lazy val Patient = DovetailConf.FootersMaxMs.key -> "60000"
 
   private def rows(data: DataFrame, settings: (String, String)*): Double = withConf((Patient +: settings): _*) {
@@ -26,7 +24,7 @@ class FileSampleSuite extends DovetailSuite {
 
   private def off(data: DataFrame): Double = rows(data, DovetailConf.SampleFiles.key -> "false")
 
-  /** Skewed and correlated: nine in ten rows are of kind 'common', whose codes end in 7; names say the kind. */
+  /** Skewed and correlated rows: nine in ten have kind 'common' and code 7, the others have random kinds and codes. */
   private def skewed(n: Long, partitions: Int = 1): DataFrame = spark.range(0, n, 1, partitions).selectExpr(
     "id",
     "IF(pmod(hash(id), 10) > 0, 'common', concat('rare ', pmod(hash(id + 1), 40))) kind",
@@ -94,7 +92,7 @@ class FileSampleSuite extends DovetailSuite {
       skewed(600000).write.option("parquet.block.size", "65536").parquet(d.resolve("large").toString)
       val large = spark.read.parquet(d.resolve("large").toString)
       predicates.foreach(near(large, _, tolerance = 0.5, atLeast = 6000.0))
-      // one day in 3,000, one month of a hundred: most have no row in the places that are read
+      // one day in 3,000, or one month in a hundred: most of them have no row in the places that are read
       Seq("day = DATE'2023-05-05'" -> 200.0, "day BETWEEN DATE'2023-05-01' AND DATE'2023-06-01'" -> 6400.0).foreach {
         case (p, truth) =>
           val found = rows(large.where(p))
@@ -129,7 +127,7 @@ class FileSampleSuite extends DovetailSuite {
 
   test("keys of two columns: how many there are together is taken from the rows") {
     withDirectory { d =>
-      // 1,200 pairs of 400 and 300 values, though 120,000 would be possible; each once in b
+      // 1,200 pairs of 400 and 300 values, although 120,000 would be possible; b has each pair once
       spark.range(40000).selectExpr(
         "id a",
         "pmod(id, 1200) n"
@@ -162,7 +160,7 @@ class FileSampleSuite extends DovetailSuite {
       assert(rows(data.where("kind IS NOT NULL")) == 3000.0)
       assert(rows(data.where("kind = 'common'")) == exact)
 
-      // the footer is whole, and pages are not
+      // the footer is intact, the pages are not
       val file  = dataFile(d.resolve("t"))
       val bytes = Files.readAllBytes(file)
       (4 until bytes.length / 2).foreach(i => bytes(i) = 0)
@@ -189,7 +187,7 @@ class FileSampleSuite extends DovetailSuite {
         val data = spark.read.parquet(d.resolve(name).toString)
         near(data, "kind = 'common'")
         near(data, "code <> 7")
-        // 7 goes with common: half as many rows if they were independent of each other
+        // code 7 goes with kind 'common', so an estimate that assumes independent columns is wrong
         near(data, "kind <> 'common' AND code <> 7")
         near(data, "kind <> 'common' AND code = 7", tolerance = 0.6, atLeast = 150.0)
       }
@@ -221,7 +219,7 @@ class FileSampleSuite extends DovetailSuite {
         )
       ) {
         assert(rows(data.where(where)) == off(data.where(where)), where)
-        // the user's functions may run then, and Spark's are what they were
+        // with this setting the user's functions may run on samples; Spark's functions are treated as before
         assert(rows(data.where(where), DovetailConf.SampleUserFunctions.key -> "true") == off(data.where(where)), where)
       }
       near(data, "length(concat(kind, kind)) > 12")

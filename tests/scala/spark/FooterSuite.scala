@@ -15,10 +15,10 @@ import org.apache.spark.sql.dovetail.table.TableStatisticsSource
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 /**
- * Statistics from the footers of real files, against what was written into them.
+ * Statistics from the footers of real files, compared with the data that was written.
  *
  * The table of most tests has 1000 rows: id 0 to 999, ten = id % 10, half NULL in every second row, d 100 days, dec
- * with two decimals, ts seconds, a word of fifty, a name of its own for each row.
+ * with two decimals, ts seconds, word one of fifty, name different in each row.
  */
 class FooterSuite extends DovetailSuite {
   private val Rows = 1000
@@ -37,7 +37,7 @@ class FooterSuite extends DovetailSuite {
     "CAST(NULL AS INT) nothing"
   )
 
-  /** Readers are given all the time they need, but where a test says otherwise. */
+  /** Gives the readers all the time they need, unless a test sets another limit. */
   private lazy val Patient = DovetailConf.FootersMaxMs.key -> "60000"
 
   private def profile(plan: LogicalPlan): RelationProfile =
@@ -96,7 +96,7 @@ class FooterSuite extends DovetailSuite {
           data,
           "d"
         ).ndv.contains(100.0))
-        // texts have their own width: 7 letters at most, and about fifty
+        // texts have a measured width: `word` has at most 7 letters, `name` has about fifty
         assert(
           column(data, "word").width.mean > 5.0 && column(data, "word").width.mean < 8.0,
           column(data, "word").width
@@ -117,11 +117,11 @@ class FooterSuite extends DovetailSuite {
       assert(column(data, "word").ndv.contains(50.0))
       assert(column(data, "id").ndv.contains(1000.0) && column(data, "half").ndv.contains(500.0))
       assert(column(data, "name").ndv.contains(1000.0))
-      // INT96 has no range, and a dictionary
+      // INT96 has a dictionary, but no range
       write(rows().selectExpr("timestamp_seconds(id % 7) week", "id"), directory.resolve("old"))
       val week = column(parquetAt(directory.resolve("old")), "week")
       assert(week.ndv.contains(7.0) && week.min.isEmpty, week)
-      // a writer without dictionaries does not say that values are unique
+      // if the writer uses no dictionaries, this does not mean that values are unique
       write(rows(), directory.resolve("plain"), options = Map("parquet.enable.dictionary" -> "false"))
       val plain = parquetAt(directory.resolve("plain"))
       assert(column(plain, "word").ndv.isEmpty && column(plain, "name").ndv.isEmpty)
@@ -159,7 +159,7 @@ class FooterSuite extends DovetailSuite {
         "d"
       ).ndv.contains(100.0))
       assert(column(data, "name").ndv.exists(n => n > 7000.0 && n <= 8000.0), column(data, "name").ndv)
-      // drawn at random in every file
+      // values drawn at random in every file
       val drawn = directory.resolve("drawn")
       (0 until 8).foreach(i =>
         write(spark.range(i * 1000L, (i + 1) * 1000L).selectExpr("concat('k', pmod(hash(id), 700)) AS k", "id"), drawn)

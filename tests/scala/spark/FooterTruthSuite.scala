@@ -14,10 +14,10 @@ import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.table.TableStatisticsSource
 import org.apache.spark.sql.functions._
 
-/** What footers say of awkward values and broken files: the truth or nothing. */
+/** Footers of awkward values and broken files: the statistics are true, or there are none. */
 class FooterTruthSuite extends DovetailSuite {
 
-  /** Readers are given all the time they need. */
+  /** Gives the readers all the time they need. */
   private lazy val Patient = DovetailConf.FootersMaxMs.key -> "60000"
 
   private def profile(data: DataFrame, millis: (String, String) = Patient): RelationProfile =
@@ -34,7 +34,7 @@ class FooterTruthSuite extends DovetailSuite {
   }
 
   /**
-   * 900 rows in three files, each column with something that formats treat in ways of their own; and a file without
+   * 900 rows in three files. Each column has values that a format treats in a special way. The tests add a file without
    * rows.
    */
   private def awkward: DataFrame = spark.range(0, 900, 1, 3).selectExpr(
@@ -61,7 +61,7 @@ class FooterTruthSuite extends DovetailSuite {
     "CAST(NULL AS TIMESTAMP) never"
   )
 
-  /** Each column's statistics against an aggregate over it. */
+  /** Compares the statistics of each column with an aggregate over it. */
   private def assertTrue(data: DataFrame): Unit = {
     val p          = profile(data)
     val names      = data.columns.toVector
@@ -157,7 +157,7 @@ class FooterTruthSuite extends DovetailSuite {
         val file = dataFiles(p).head
         (1 until 150).foreach(i => Files.copy(file, file.resolveSibling(f"part-$i%05d-copy.parquet")))
       }
-      // 135,000 columns of files
+      // the footers of all files together have 135,000 columns
       val tables = path.map(p => spark.read.parquet(p.toString))
       tables.foreach { t =>
         val r = profile(t).rows; assert(r.value == 1500.0 && r.lower < 1500.0 && r.source == Source.Footer, r)

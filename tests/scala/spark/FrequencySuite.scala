@@ -3,8 +3,8 @@ package org.apache.spark.sql.dovetail
 import org.scalatest.BeforeAndAfterAll
 
 /**
- * Estimates without a sample: from frequent values, quantiles and groups that DOVETAIL ANALYZE collected, against
- * counts.
+ * Estimates without a sample, from the frequent values, quantiles and groups that DOVETAIL ANALYZE collected, compared
+ * with counts.
  */
 class FrequencySuite extends DovetailSuite with BeforeAndAfterAll {
   private val settings = Seq("spark.dovetail.sample.enabled" -> "false", "spark.dovetail.store.writeBack" -> "false")
@@ -41,7 +41,7 @@ class FrequencySuite extends DovetailSuite with BeforeAndAfterAll {
 
   private def near(sql: String, tolerance: Double): Unit = near(sql, count(sql), tolerance)
 
-  /** All of them, counted in one query. */
+  /** Checks all predicates; one query counts them all. */
   private def near(table: String, predicates: Seq[String], tolerance: Double): Unit = {
     val counts = spark.sql(s"SELECT ${predicates.map(p => s"count_if($p)").mkString(", ")} FROM $table").head()
     predicates.zipWithIndex.foreach { case (p, i) =>
@@ -59,7 +59,7 @@ class FrequencySuite extends DovetailSuite with BeforeAndAfterAll {
     val equalities =
       Seq("k = 3", "k = CAST(3 AS BIGINT)", "k IN (3, 5, 7)", "k = 1000", "day = DATE'2020-01-05'", "d = 1", "d = 2.00")
     near("freq_s", equalities ++ Seq("w = 'w1'", "w IN ('w1', 'w7')", "w <> 'w1'", "w = 'nowhere'"), 0.01)
-    // of a column with more values than are counted one by one
+    // a column with more values than are counted individually
     near("freq_s", Seq("wide = 0"), 0.15)
   }
 

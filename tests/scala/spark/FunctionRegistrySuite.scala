@@ -7,9 +7,9 @@ import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.scalatest.BeforeAndAfterAll
 
 /**
- * No function of Spark is computed on more rows than in Spark's own plan: each one is called in a projection between
- * joins, as a predicate, as a join key, above an outer join and as a grouping key, over a table with bad rows that a
- * join removes. Where the statistics say, that join is the last one that a good order makes.
+ * Checks that no function of Spark is computed on more rows than in Spark's own plan. Each function is called in a
+ * projection between joins, as a predicate, as a join key, above an outer join and as a grouping key, over a table with
+ * bad rows that a join removes. According to the statistics, a good order makes that join last.
  *
  * System properties: `dovetail.test.calls` (calls of each function; 2 takes three minutes).
  */
@@ -18,10 +18,10 @@ class FunctionRegistrySuite extends DovetailSuite with BeforeAndAfterAll {
 
   private val calls = DovetailSuite.setting("dovetail.test.calls", 1L).toInt
 
-  /** Calls in one query: all of them are total, or none is. */
+  /** Number of calls in one query. Either all of them are total, or none is. */
   private val PerQuery = 60
 
-  /** Fewer would not be what Spark has. */
+  /** Spark has at least this many functions; fewer mean that the test misses some. */
   private val LeastFunctions = 250
 
   private val Many = BigInt(1000000)
@@ -81,7 +81,7 @@ class FunctionRegistrySuite extends DovetailSuite with BeforeAndAfterAll {
 
   for (ansi <- Seq(true, false))
     test(s"every built-in function stays above the join that keeps bad rows away, ANSI ${if (ansi) "on" else "off"}") {
-      // Spark's checks after every rule take most of the time of plans with so many calls; other suites have them
+      // Spark's checks after every rule take most of the time of plans with so many calls; other suites run with them
       withoutIdempotenceCheck(withConf(
         "spark.sql.ansi.enabled"         -> ansi.toString,
         DovetailConf.MinGain.key         -> "0",
@@ -120,8 +120,8 @@ class FunctionRegistrySuite extends DovetailSuite with BeforeAndAfterAll {
   private def reorders(role: Role, cases: Seq[FunctionCase]): Boolean = dovetail(on = true)(reordered(role.sql(cases)))
 
   /**
-   * The calls that make the difference: where a query fails with Dovetail alone, its halves are tried. What plain Spark
-   * does not answer is halved as well.
+   * Finds the calls that make a difference: if a query differs with Dovetail, the test tries its halves. It also halves
+   * a query that plain Spark cannot answer.
    */
   private def differing(role: Role, cases: Seq[FunctionCase], broadcast: Boolean): Seq[String] =
     withConf("spark.sql.autoBroadcastJoinThreshold" -> (if (broadcast) (Many * 100).toString else "-1")) {
@@ -132,7 +132,7 @@ class FunctionRegistrySuite extends DovetailSuite with BeforeAndAfterAll {
       else if (cases.size > 1) cases.splitAt(cases.size / 2) match {
         case (a, b) => differing(role, a, broadcast) ++ differing(role, b, broadcast)
       }
-      // aes_encrypt begins with chance, and Spark takes it for deterministic
+      // aes_encrypt starts with a random value, although Spark treats it as deterministic
       else if (expected.isLeft || dovetail(on = false)(run(sql)) != expected) Nil
       else Seq(
         s"${role.name}, broadcast $broadcast: $sql\nwith Dovetail: ${dovetail(on = true)(run(sql)).fold(identity, _.mkString("; "))}"
@@ -146,6 +146,6 @@ class FunctionRegistrySuite extends DovetailSuite with BeforeAndAfterAll {
 
 object FunctionRegistrySuite {
 
-  /** A query that calls functions, as SQL. */
+  /** A place in a query where functions are called, and the SQL of such a query. */
   final private case class Role(name: String, sql: Seq[FunctionCase] => String)
 }

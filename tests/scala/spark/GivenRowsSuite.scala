@@ -8,7 +8,7 @@ import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.sql.EstimateQuery
 import org.scalatest.BeforeAndAfterEach
 
-/** Rows that the user tells of: found again in every query that joins the same, and nowhere else. */
+/** Row counts that the user gives: they apply to every query with the same join, and to no other. */
 class GivenRowsSuite extends StarSuite with BeforeAndAfterEach {
   override def afterEach(): Unit = { run("FORGET ROWS"); super.afterEach() }
 
@@ -71,7 +71,7 @@ class GivenRowsSuite extends StarSuite with BeforeAndAfterEach {
     val g     = withoutIdempotenceCheck(traced(sql)._2.groups).head
     assert(after(Set("f", "b")) == 2.0 && g.after.get.order.contains("(f b)"), g)
     assert(g.after.get.joins.find(_.relations.toSet == Set("f", "b")).get.rows.source == Source.Given)
-    // 4000 instead of what was estimated, and 2 instead of 5000
+    // 4000 rows instead of the estimate, and 2 rows instead of 5000
     val whole = Set("f", "a", "b", "c")
     assert(
       math.abs(after(whole) / (before(whole) * 4000 / before(Set("f", "c")) * 2 / 5000) - 1.0) < 0.05,

@@ -7,7 +7,9 @@ import org.apache.spark.sql.dovetail.leaf.GivenRows.{OfQuery, OfTable}
 import org.apache.spark.sql.dovetail.sql.Statement._
 import org.apache.spark.sql.dovetail.sql.{Grammar, Statement}
 
-/** DOVETAIL statements: what each form means, and what is said, with its position, of a text that is none. */
+/**
+ * DOVETAIL statements: the meaning of each form, and the error, with its position, for a text that is not a statement.
+ */
 class GrammarSuite extends DovetailSuite {
 
   private def read(text: String): Statement = Grammar(text, spark.sessionState.sqlParser)

@@ -18,11 +18,12 @@ import org.apache.spark.sql.dovetail.steer.PlanForm
 import org.apache.spark.sql.functions.col
 import org.scalatest.BeforeAndAfterEach
 
-/** What queries did is what the next ones are planned with: exact rows, where the same ran over the same data. */
+/** Planning uses the results of earlier runs: the exact rows, if the same query ran over the same data. */
 class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
   private val tables = Seq("h_fact", "h_a", "h_b", "h_c")
 
-  // of a fact's rows the most frequent value of `a` has nine tenths: no statistics of one table tell
+  // nine tenths of the fact's rows have the most frequent value of `a`, which is the 'hot' one; no statistics of one
+  // table tell
   override def beforeEach(): Unit = {
     super.beforeEach()
     write("h_fact", "SELECT id, if(id % 10 = 0, id % 100, 7) AS a, id % 50 AS b, id % 20 AS c FROM range(4000)")
@@ -39,7 +40,7 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
   private val star = "SELECT f.id, a.name, b.v, c.v FROM h_fact f JOIN h_a a ON f.a = a.k JOIN h_b b ON f.b = b.k " +
     "JOIN h_c c ON f.c = c.k WHERE a.name = 'hot' AND b.v = 1 AND c.v = 2"
 
-  /** A history of its own. */
+  /** Runs the body with a history that starts empty. */
   private def remembering[A](settings: (String, String)*)(body: Path => A): A = withDirectory { directory =>
     withConf(
       settings ++ Seq(
@@ -57,11 +58,11 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
 
   private def group(sql: String): GroupReport = traced(sql)._2.groups.head
 
-  /** A relation's table, by the name that the query has for it. */
+  /** The table of each relation, by the name of the relation in the query. */
   private def tables(g: GroupReport): Map[String, String] =
     g.relations.map(r => r.name -> r.label.takeWhile(_ != ' ')).toMap
 
-  /** Rows of all that the plan joins, by relations, with their sources. */
+  /** Rows of all relations and joins of the plan, with their sources, by set of tables. */
   private def sizes(sql: String): Map[Set[String], (Double, String)] = {
     val g     = group(sql)
     val joins = g.after.orElse(g.before).get.joins
@@ -76,7 +77,7 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
   private def counted(sql: String): Map[Set[String], Double] =
     sizes(sql).collect { case (set, (rows, "history")) => set -> rows }
 
-  /** What the history has counted itself. */
+  /** The rows that the history has counted. */
   private def recorded: Map[Set[String], Long] = {
     val shown = spark.sql("SELECT relations, rows FROM dovetail_history() WHERE kind = 'counted'").collect()
     shown.map(r => r.getSeq[String](0).map(_.split('.').last).toSet -> r.getLong(1)).toMap
@@ -108,7 +109,7 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
           "y.name = 'hot' GROUP BY y.name"
       val known = counted(other)
       assert(known(Set("h_a")) == 1.0 && known(Set("h_b")) == 10.0, sizes(other))
-      // of the fact, rows without a key of `c` were left out there, and are not here
+      // the first query left out fact rows without a key of `c`, this one does not
       assert(!known.contains(Set("h_fact")))
     }
   }
@@ -116,7 +117,7 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
   test("a count below a limit is none") {
     remembering() { _ =>
       runs(s"$star LIMIT 1")
-      // exchanges below are read to their end
+      // exchanges below the limit are read completely
       assert(recorded.contains(Set("h_a")) && !recorded.contains(Set("h_fact", "h_a", "h_b", "h_c")), recorded)
       withConf("spark.sql.autoBroadcastJoinThreshold" -> "10485760") {
         spark.sql("DOVETAIL FORGET HISTORY")
@@ -154,7 +155,7 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
   }
 
   test("other constants are corrected by how far off the estimates were, with bounds") {
-    // else all rows of these tables are looked at
+    // otherwise Dovetail would read all rows of these tables
     remembering(DovetailConf.SampleFiles.key -> "false") { _ =>
       def of(v: Int) = star.replace("b.v = 1", s"b.v = $v").replace("'hot'", "'cold20'")
       (0 to 2).foreach(v => runs(of(v)))
@@ -265,7 +266,7 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
 
   test("orders converge: what is worse is left after one run, and nothing moves after that") {
     remembering(DovetailConf.MinGain.key -> "0") { _ =>
-      // keys that go together: whatever is estimated is off by a factor of a hundred, in both directions
+      // correlated keys: any estimate is off by a factor of a hundred, in both directions
       withTables("h_x", "h_y", "h_z") {
         write("h_x", "SELECT id, id % 40 AS p, id % 40 AS q, if(id % 40 < 20, 1, id) AS r FROM range(8000)")
         write("h_y", "SELECT id % 40 AS p, id % 40 AS q, id % 3 AS v FROM range(400)")
@@ -349,7 +350,7 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
       val mine = History(spark)
       mine.save()
       val text = Files.readString(store.resolve("history.json"))
-      // no constants of the query
+      // no literals of the query
       assert(text.contains("h_fact") && !text.contains("hot"), text)
       assert(historyIn(store).now.entries.map(_.key).toSet == mine.now.entries.map(_.key).toSet)
     }

@@ -16,9 +16,9 @@ import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoredTable, StoreF
 import org.scalatest.BeforeAndAfterAll
 
 /**
- * Files that somebody made to do harm, with checksums that are right: what is read of them is nothing or sensible, and
- * takes no more memory than their format has room for, whatever they claim. Memory is what the reading thread asked
- * for, so that the load of the machine does not matter.
+ * Malicious files with correct checksums: reading them gives nothing or sensible statistics, and takes no more memory
+ * than their format has room for, whatever sizes they claim. The tests measure the memory that the reading thread
+ * allocates, so that the load of the machine does not matter.
  */
 class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
   import HostileFilesSuite._
@@ -33,7 +33,7 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
   private def store(directory: Path): StatisticsStore =
     new StatisticsStore(new StoreFiles(new HadoopPath(directory.toString), new Configuration()))
 
-  /** Looks at a file as a query does, and uses all that is found. */
+  /** Reads a file as a query does, and uses everything that is found. */
   private def look(directory: Path, bytes: Array[Byte]): (Option[StoredTable], Long) = {
     Files.write(directory.resolve(name), bytes)
     allocated {
@@ -135,7 +135,7 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
           assert(calls.count(_.startsWith("open")) == 1, calls)
         }
       }
-      // whoever opens a pipe waits for one who writes to it
+      // a reader that opens a pipe waits for a writer
       Files.delete(d.resolve(name))
       Seq(name, "pins.json").foreach(n =>
         assert(new ProcessBuilder("mkfifo", d.resolve(n).toString).start().waitFor() == 0)
@@ -199,14 +199,14 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
 object HostileFilesSuite {
   private val Rounds = 200
 
-  /** What a file of some kilobytes may have a reader ask for: its sketches, twice, and what a first look loads. */
+  /** Memory that reading a file of some kilobytes may allocate: its sketches, twice, and what the first read loads. */
   private val MostMemory = 48L << 20
 
   private val Claims = Vector(-1, 0, 1, Int.MaxValue, Int.MinValue, 10000000, 65536)
 
   private val threads = ManagementFactory.getThreadMXBean.asInstanceOf[com.sun.management.ThreadMXBean]
 
-  /** With the bytes that this thread has asked for meanwhile. */
+  /** Returns the result of the body, and the bytes that this thread allocated meanwhile. */
   private def allocated[A](body: => A): (A, Long) = {
     val before = threads.getThreadAllocatedBytes(Thread.currentThread.getId)
     val result = body
@@ -227,11 +227,11 @@ object HostileFilesSuite {
 
   private def checksum(bytes: Array[Byte]): Long = { val crc = new CRC32; crc.update(bytes); crc.getValue }
 
-  /** Says whether somebody has made one. */
+  /** Records whether an instance was created. */
   class Loaded  { Loaded.loaded = true         }
   object Loaded { @volatile var loaded = false }
 
-  /** A statistics file in pieces, which puts others in their places, with lengths and checksums to match. */
+  /** A statistics file in pieces. Can replace single pieces, with matching lengths and checksums. */
   final class Pieces(file: Array[Byte]) {
     private val length            = ByteBuffer.wrap(file).getInt(12)
     val packedHeader: Array[Byte] = file.slice(24, 24 + length)
@@ -248,7 +248,7 @@ object HostileFilesSuite {
     def withPacked(packedHeader: Array[Byte], packedWhole: Array[Byte]): Array[Byte] =
       if (packedHeader eq this.packedHeader) replaced(packedWhole) else put(packedHeader, blocks)
 
-    /** The header with another schema. */
+    /** Returns the header with another schema. */
     def headerWith(schema: String): Array[Byte] = {
       val in    = ByteBuffer.wrap(header)
       val text  = (0 until 2).foldLeft(0)((at, _) => at + 4 + in.getInt(at)) + 8
@@ -258,7 +258,7 @@ object HostileFilesSuite {
       )
     }
 
-    /** With another block in the place of the first part's: behind all others, so that these stay where they are. */
+    /** Replaces the block of the first part. The new block goes behind all others, so that these keep their offsets. */
     def withFirstPart(block: Array[Byte]): Array[Byte] = {
       val first = blocks.length.toLong
       val old   = place(0L, findFirst, 0L).array.take(12)
@@ -268,7 +268,7 @@ object HostileFilesSuite {
       put(Zstd.compress(other, 1), blocks ++ block)
     }
 
-    /** Length of the first block: the offset of the one behind it. */
+    /** Length of the first block, which is the offset of the next one. */
     private def findFirst: Int = {
       val ends =
         (0 to header.length - 20).map(i => ByteBuffer.wrap(header, i, 12)).map(b => (b.getLong(), b.getInt())).collect {

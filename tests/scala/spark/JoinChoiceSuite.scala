@@ -11,10 +11,12 @@ import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ReusedExc
 import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, ShuffledHashJoinExec, SortMergeJoinExec}
 import org.scalatest.BeforeAndAfterAll
 
-/** How joins are done: broadcasts of our own choice, hash tables instead of sorts, and when neither is. */
+/**
+ * How joins are executed: Dovetail's own broadcasts, hash tables instead of sorts, and the cases with neither of them.
+ */
 class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
 
-  /** Bytes: below the files of all tables here, above a few rows of any. */
+  /** Broadcast threshold in bytes: smaller than the files of each table here, larger than a few rows of it. */
   private val threshold = 20000
 
   override def beforeAll(): Unit = {
@@ -43,7 +45,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
       "spark.sql.shuffle.partitions"         -> "4"
     ) ++ more): _*)(body)
 
-  /** The plan that ran at last. */
+  /** The operators of the final plan, after the query has run. */
   private def ran(sql: String): Seq[SparkPlan] = {
     val execution = spark.sql(sql).queryExecution
     DovetailSuite.answer(execution)
@@ -100,8 +102,8 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
       val outer = "SELECT big.t, medium.t FROM big RIGHT JOIN medium ON big.k = medium.k WHERE medium.w = 7"
       assert(joins(outer) == Seq("sort merge"), "every row of the small side comes out, partner or not")
     }
-    // one row is estimated, but 6,000 of 80 bytes are more than 32 times this threshold; and with all rows read, one
-    // row is certain
+    // The estimate is one row, but 6,000 rows of 80 bytes are more than 32 times this threshold. If all rows are read,
+    // one row is certain.
     val one = "SELECT big.t, other.t FROM big JOIN other ON big.k = other.k WHERE other.i = 7"
     withThreshold(1000, off, "spark.dovetail.sample.files" -> "false")(assert(joins(one) == Seq("sort merge")))
     withThreshold(1000, off, "spark.dovetail.footers.maxMs" -> "60000")(assert(joins(one) == Seq("broadcast right")))
@@ -133,7 +135,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
           explained(late)
         )
         assert(!explained(late.replace("slowly", "quickly")).contains("a query failed"))
-        // what the next application reads
+        // the file that the next application reads
         val kept = new JoinFailures(StatisticsStore(spark).files)
         assert(!kept.isEmpty)
         assert(spark.sql("DOVETAIL FORGET FAILURES").head().getString(0).startsWith("1 failed joins removed"))
@@ -190,7 +192,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
         assert(built.nonEmpty && built.forall(!_.toString.contains("packed")), physical(asked))
         sameAnswer(asked, reorders = false)
       }
-      // with the memory for it, Spark broadcasts it there
+      // with a threshold for its size in memory, Spark broadcasts it there
       withThreshold(
         100 * threshold.toLong,
         off
@@ -226,7 +228,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
           s"big.w = $w GROUP BY 1"
       )
     val query = parts.mkString(" UNION ALL ")
-    // of big's few rows, or of a dimension
+    // Number of broadcasts, which are of big's few rows or of a dimension, and number of reused exchanges.
     def broadcasts: (Int, Int) = {
       val plan = physical(query)
       (plan.collect { case b: BroadcastExchangeExec => b }.size, plan.collect { case r: ReusedExchangeExec => r }.size)
@@ -317,7 +319,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
         "SELECT k, n, row_number() OVER (PARTITION BY k ORDER BY i) r FROM (SELECT big.k, big.i, medium.w + other.w " +
           "n FROM big JOIN medium " +
           "ON big.k = medium.k JOIN other ON other.i = big.i)"
-      // 6,000 rows come out of the first join, which are not clearly more than 5,000
+      // the first join returns 6,000 rows, which is not clearly more than 5,000
       assert(joins(sql).toSet == Set("hash right", "sort merge"), joins(sql))
       sameAnswer(sql, reorders = false)
     }

@@ -7,12 +7,12 @@ import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
 import org.apache.spark.sql.dovetail.report.{GroupReport, TreeReport}
 
 /**
- * Join orders of small queries, with all that the search saw.
+ * Join orders of small queries, with everything that the search saw.
  *
- * `reorder [expect=status,…] [key=value …]` plans a query under these settings, and prints of every group of three or
- * more joined inputs what the search saw (inputs, edges, operators with their conflict rules) and did (joins with their
- * rows, pairs considered), then the plan. `expect` holds whatever is written into the file: one of reordered, kept,
- * left_alone for each group.
+ * `reorder [expect=status,…] [key=value …]` plans a query under these settings. For each group of three or more joined
+ * inputs it prints what the search saw (inputs, edges, operators with their conflict rules) and did (joins with their
+ * rows, pairs considered), then the plan. `expect` is checked whatever the file contains: it has one of reordered,
+ * kept, left_alone for each group.
  */
 class JoinOrderGoldenSuite extends GoldenSuite("join_order") {
 
@@ -39,7 +39,10 @@ class JoinOrderGoldenSuite extends GoldenSuite("join_order") {
     verdict(p.report) +: (inputs ++ edges(p.group.predicates) ++ operators(p) ++ written ++ chosen)
   }
 
-  /** What connects the inputs: written equalities, those that a class of equal columns implies, and all else. */
+  /**
+   * The edges between the inputs: written equalities, equalities that a class of equal columns implies, and other
+   * predicates.
+   */
   private def edges(p: JoinPredicates): Vector[String] = {
     def set(rs: Seq[Int]) = rs.distinct.sorted.map(letter).mkString
     val written           =
@@ -61,7 +64,7 @@ class JoinOrderGoldenSuite extends GoldenSuite("join_order") {
     "edges" +: (written ++ implied ++ complex ++ local ++ constant)
   }
 
-  /** Orders by letters, with the rows out of each join: bounds and costs stay out of golden files. */
+  /** An order with letters for the inputs, and the rows of each join. Bounds and costs stay out of golden files. */
   private def tree(label: String, report: GroupReport, t: TreeReport): Vector[String] = {
     val joins = t.joins.map { j =>
       val set = j.relations.map(n => letter(report.relations.indexWhere(_.name == n))).sorted.mkString

@@ -11,11 +11,11 @@ import org.apache.spark.sql.dovetail.deadline.{ListedFiles, PlanningTime, TableV
 import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory}
 import org.apache.spark.sql.types.StructType
 
-/** Versions of a table, as Delta Lake's indexes name them. */
+/** File indexes of the versions of a table, with the member names of Delta Lake's indexes. */
 private object VersionedIndex {
   final case class Metadata(id: String)
 
-  /** A time travel query's index, or one that lists what is the latest version. */
+  /** The index of a time travel query, or an index that lists the latest version. */
   final class Latest(at: Path, listing: () => Seq[PartitionDirectory], val isTimeTravelQuery: Boolean)
       extends VersionedIndex(at, 1L, "t", listing) {
     def snapshotAtAnalysis: AnyRef = this
@@ -34,11 +34,11 @@ private class VersionedIndex(at: Path, val version: Long, table: String, listing
   override def partitionSchema: StructType                                                            = new StructType
 }
 
-/** A version of a table is listed once, beside the query that plans, and by one query at a time. */
+/** A version of a table is listed once, in parallel with planning, and by one query at a time. */
 class ListedFilesSuite extends DovetailSuite {
   private val places = new AtomicInteger
 
-  /** A table of its own for each test: listings are remembered. */
+  /** Returns a new table for each test, because listings are remembered. */
   private def place(): Path = new Path(s"/nowhere/table${places.incrementAndGet()}")
 
   private def inTime[A](ms: Long)(body: => A): A = withConf(DovetailConf.PlanningMaxMs.key -> ms.toString) {
@@ -47,7 +47,7 @@ class ListedFilesSuite extends DovetailSuite {
 
   private val PatientMs = 60000L
 
-  /** Waited for in full by each query that comes too early. */
+  /** Planning time of a query that comes before the listing ends; the query waits for all of it. */
   private val ShortMs = 400L
 
   test("a version is listed once; another version, table or place, and what is the latest, by themselves") {
@@ -92,7 +92,7 @@ class ListedFilesSuite extends DovetailSuite {
       }
     finally release.countDown()
     ended.await()
-    // the place is avoided until the thread that was left there has gone
+    // the place is avoided until the thread that still waits there has ended
     while (inTime(PatientMs)(ListedFiles(index)).isEmpty) Thread.onSpinWait()
     assert(listings.get == 1L)
   }

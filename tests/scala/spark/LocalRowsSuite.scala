@@ -6,7 +6,7 @@ import org.apache.spark.sql.dovetail.leaf.{LocalRows, Pickle}
 import org.apache.spark.sql.types.{LongType, StructType}
 import org.apache.spark.sql.{DataFrame, Row}
 
-/** Rows of parallelized collections; those that Python makes are in test_rows_of_local_data.py. */
+/** Rows of parallelized collections. test_rows_of_local_data.py tests the collections that Python makes. */
 class LocalRowsSuite extends StarSuite {
 
   private def rows(frame: DataFrame): Option[Long] = frame.queryExecution.analyzed.collectLeaves().collectFirst {
@@ -16,7 +16,7 @@ class LocalRowsSuite extends StarSuite {
   test("a collection that Spark only converts is counted, one that a function has changed is not") {
     val (context, schema) = (spark.sparkContext, new StructType().add("k", LongType))
     val seven             = context.parallelize((1L to 7L).map(Row(_)), 3)
-    // Spark takes this package for its own, and does not see who calls
+    // this package lies under Spark's, so Spark does not find the caller by itself
     def frame(of: RDD[Row]): DataFrame = {
       context.setCallSite("createDataFrame at Program.scala:1")
       try spark.createDataFrame(of, schema)

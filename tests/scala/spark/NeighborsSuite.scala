@@ -5,7 +5,7 @@ import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 /**
- * Reordered queries next to the other features of Spark: pushdown, pruning, writes, data source V2, caches, views,
+ * Reordered queries together with other features of Spark: pushdown, pruning, writes, data source V2, caches, views,
  * subqueries.
  */
 class NeighborsSuite extends StarSuite {
@@ -14,7 +14,7 @@ class NeighborsSuite extends StarSuite {
 
   // pushdown and pruning
 
-  /** What each table is asked for: columns and filters. Order of joins left out. */
+  /** Columns and filters that each scan asks for, without the order of the joins. */
   private def scans(plan: SparkPlan): Seq[String] = plan.collectLeaves().flatMap {
     case s: FileSourceScanExec =>
       Some(

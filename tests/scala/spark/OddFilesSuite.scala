@@ -17,14 +17,14 @@ import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.types.{MetadataBuilder, StringType, StructField, StructType}
 
 /**
- * Files and operators that are not what they seem: columns that have their values elsewhere than in the files' columns
- * of their name, lists of other writers, rows that come more often than there are. What is said to bound rows and bytes
- * does, and nothing is taken for counted that was not read.
+ * Unusual files and operators: columns whose values are not in the file's column of the same name, lists of other
+ * writers, operators that repeat rows. The bounds of rows and bytes hold, and data that was not read does not count as
+ * known.
  */
 class OddFilesSuite extends DovetailSuite {
   private val Rows = 2000
 
-  /** Readers are given all the time they need. */
+  /** Gives the readers all the time they need. */
   private lazy val Patient = DovetailConf.FootersMaxMs.key -> "60000"
 
   private def analyzed(data: DataFrame): RelationProfile = analyzed(data.queryExecution.optimizedPlan)
@@ -35,7 +35,7 @@ class OddFilesSuite extends DovetailSuite {
     statistics(plan)
   }
 
-  /** The rows of `data` are no more, and take no more bytes, than is said to bound them. */
+  /** Asserts that the number of rows of `data` and their bytes stay within the bounds. */
   private def holds(data: DataFrame): Unit = {
     val rows    = data.queryExecution.toRdd.map(_.asInstanceOf[UnsafeRow].getSizeInBytes.toDouble).collect()
     val profile = analyzed(data)
@@ -72,7 +72,7 @@ class OddFilesSuite extends DovetailSuite {
 
   test("columns that are found by their number: what the file has under the name is another column's") {
     withDirectory { d =>
-      // footers before Spark 4 tell widths by dictionaries, which are read of columns that a query looks at
+      // before Spark 4, footers give widths by dictionaries, which are read only for columns that a query uses
       val looksAt                           = "length(c1) > 0"
       def number(id: Long)                  = new MetadataBuilder().putLong("parquet.field.id", id).build()
       def numbered(value: String, id: Long) = expr(value).as(s"c$id", number(id))
@@ -114,7 +114,7 @@ class OddFilesSuite extends DovetailSuite {
         range.selectExpr("CAST(id AS INT) k", "1 p").write.format(format).option("header", "true").save(s"$path/p=2")
         val data = spark.read.option("header", "true").option("inferSchema", "true").format(format).load(path.toString)
         assert(data.where("p = 2").count() == Rows)
-        // a predicate that partitions are not pruned by, as it is no function of the partition alone
+        // a predicate that does not prune partitions, because it does not depend on the partition alone
         exactRows(data.where("p % 10 = 2 OR k < 0"))
         exactRows(data.where("p = 1 OR k < 5"))
       }
@@ -146,7 +146,7 @@ class OddFilesSuite extends DovetailSuite {
     }
   }
 
-  /** A file of another writer. */
+  /** Writes a Parquet file as another writer does. */
   private def written(path: Path, schema: String)(fill: org.apache.parquet.example.data.Group => Unit): DataFrame = {
     val message = MessageTypeParser.parseMessageType(schema)
     val conf    = new Configuration
@@ -205,7 +205,7 @@ class OddFilesSuite extends DovetailSuite {
   test("UNPIVOT: each copy has another column's bytes") {
     withDirectory { d =>
       range.selectExpr("id", "repeat('y', 3000) l").write.parquet(d.resolve("t").toString)
-      // a number's text has a longest length that is known
+      // the text of a number has a known largest length
       val data = spark.read.parquet(d.resolve("t").toString).selectExpr("id", "CAST(id AS STRING) s", "l")
       data.createOrReplaceTempView("wide")
       try holds(spark.sql("SELECT id, v FROM wide UNPIVOT (v FOR c IN (s, l))"))

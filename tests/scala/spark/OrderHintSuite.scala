@@ -5,7 +5,7 @@ import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.report.GroupReport
 import org.apache.spark.sql.dovetail.steer.OrderHint
 
-/** Orders that users ask for: taken where they are legal, ignored with a reason where not; and never another answer. */
+/** Orders that users ask for: used if they are legal, otherwise ignored with a reason; the answer never changes. */
 class OrderHintSuite extends StarSuite {
   private val from     = "FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
   private val names    = Vector("f", "a", "b", "c")
@@ -75,7 +75,7 @@ class OrderHintSuite extends StarSuite {
       assert(g.reason.contains(s"the order '$asked' is not used: $why"), g.reason)
       assert(g.status == "reordered", "the search goes on without it")
     }
-    // what stands on the null-supplied side of an outer join cannot go first
+    // the null-supplied side of an outer join cannot come first
     val outer = "FROM f LEFT JOIN (a JOIN b ON a.k = b.k AND b.w = 1) ON f.k1 = a.k JOIN c ON f.k3 = c.k"
     val g     = groups(s"SELECT /*+ DOVETAIL_ORDER('((f a) b) c') */ count(*) $outer").head
     assert(g.reason.contains("outer or semi joins forbid it"), g.reason)

@@ -8,8 +8,8 @@ import org.apache.spark.sql.dovetail.steer.OrderHint
 import org.apache.spark.sql.dovetail.store.StoreFiles
 
 /**
- * Orders under a name: captured, used by canonical form, kept beyond the session, and ignored with a reason where they
- * do not fit.
+ * Named orders: captured, used by canonical form, kept beyond the session, and ignored with a reason if they do not
+ * fit.
  */
 class PinSuite extends StarSuite {
   private val names    = Vector("f", "a", "b", "c")
@@ -46,7 +46,7 @@ class PinSuite extends StarSuite {
       }
       assert(answer(query(7)) == plain)
       assert(spark.sql("SELECT used FROM dovetail_pins()").head().getLong(0) >= 3)
-      // a hint of the query's own goes first
+      // a hint in the query takes precedence
       val hinted = group(query(1).replace("SELECT", "SELECT /*+ DOVETAIL_ORDER('((f c) b) a') */"))
       assert(hinted.reason.startsWith("the requested order"), hinted)
       assert(run("UNPIN nightly").head == "pin 'nightly' removed")
@@ -78,7 +78,7 @@ class PinSuite extends StarSuite {
       assert(!group(
         "SELECT count(*) FROM p JOIN a ON p.k1 = a.k JOIN a b ON p.k2 = b.k JOIN p q ON q.k1 = a.k"
       ).reason.contains("pin"))
-      // an order that this Dovetail does not make of the pin, as an edited file has it
+      // an order that does not belong to the pin, as in an edited file
       withDirectory { d =>
         val file = d.resolve("pins.json")
         run(s"SAVE PINS '$file'")
@@ -125,10 +125,10 @@ class PinSuite extends StarSuite {
         "one",
         "two"
       ))
-      // what another JVM would find
+      // the pins as another JVM finds them
       val anew = new steer.Pins(new StoreFiles(StoreFiles.path(directory.toString), spark.sessionState.newHadoopConf()))
       assert(anew.all.map(_.name) == Vector("one", "two") && same(anew.all.head.groups.head.order, "(((f b) a) c)"))
-      // and what it would change
+      // a change that another JVM makes
       anew.remove("two")
       assert(pins == Seq("one"))
       assert(group(query(3)).reason.startsWith("the order of pin 'one'"))
@@ -174,7 +174,7 @@ class PinSuite extends StarSuite {
       def self(x: String, y: String) =
         s"SELECT count(*) FROM f JOIN a $x ON f.k1 = $x.k JOIN a $y ON f.k2 = $y.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
       run(s"PIN self AS '(((f a#2) a) c)' FOR ${self("x", "y")}")
-      // the one that k2 meets goes first, whatever it is called and wherever it is written
+      // the input that k2 joins comes first, whatever its name and its place in the query
       val g =
         group("SELECT count(*) FROM a y JOIN f ON f.k2 = y.k JOIN a x ON f.k1 = x.k JOIN c ON f.k3 = c.k WHERE c.w = 1")
       assert(g.reason.startsWith("the order of pin 'self'"), g)
@@ -220,7 +220,7 @@ class PinSuite extends StarSuite {
       }
     }
     withConf(DovetailConf.ExcludeTables.key -> "cc, x.c, , *d") { assert(reordered(query(1))) }
-    // Spark's own cost-based reordering has the group then, as if we were not there
+    // Spark's own cost-based reordering gets the group then, as without Dovetail
     withConf(
       DovetailConf.ExcludeTables.key      -> "c",
       "spark.sql.cbo.enabled"             -> "true",

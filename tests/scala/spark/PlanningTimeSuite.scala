@@ -10,18 +10,18 @@ import org.apache.spark.sql.dovetail.footers.FooterCache
 import org.apache.spark.sql.dovetail.sample.FileSampleCache
 import org.apache.spark.sql.functions.udf
 
-/** One budget of time for the planning of a query: what hangs, what is large, what the user wrote. */
+/** One time budget for planning a query: sources that hang, large plans, and functions of the user. */
 class PlanningTimeSuite extends DovetailSuite {
 
   /**
-   * What hangs does so for a minute or two, unless somebody waits for it no longer than for `planning.maxMs`; machines
-   * are slow at times.
+   * Limit for planning in these tests. A hanging call takes a minute or two, unless planning waits for it no longer
+   * than `planning.maxMs`. The limit leaves room for slow machines.
    */
   private val PatienceMs = 30000.0
 
   private def budget(ms: Long): (String, String) = DovetailConf.PlanningMaxMs.key -> ms.toString
 
-  /** Milliseconds that planning took, Spark's own included, and what explain says of the groups. */
+  /** Milliseconds that planning took, including Spark's own part, and the reasons that explain gives for the groups. */
   private def total(sql: String): (Double, Seq[String]) = {
     val start      = System.nanoTime()
     val (_, trace) = traced(sql)
@@ -32,7 +32,7 @@ class PlanningTimeSuite extends DovetailSuite {
     t.isAlive && t.getName.startsWith("dovetail-")
   )
 
-  /** Three tables, of which the views `a`, `b` and `c` are; `a` is below a directory `slow`. */
+  /** Creates three tables, with the views `a`, `b` and `c` of them; `a` lies below a directory `slow`. */
   private def withFiles[A](body: Path => A): A = withDirectory { d =>
     withConf(HangingFileSystem.setting) {
       withTables("a", "b", "c") {
@@ -64,7 +64,7 @@ class PlanningTimeSuite extends DovetailSuite {
           val before  = waiting
           val slowest = (1 to 20).map(_ => total(Three)._1).max
           assert(slowest < PatienceMs)
-          // some queries come before it is known to hang, and no thread is added after that
+          // some queries come before the store is known to hang; after that, no thread is added
           assert(waiting - before < 20, s"$before threads before, $waiting after")
           assert(answer(Three) == expected)
         }
@@ -123,7 +123,7 @@ class PlanningTimeSuite extends DovetailSuite {
         assert(during("SELECT * FROM a JOIN b ON a.g = b.id JOIN c ON b.g = c.id WHERE counted(a.s) > 6") > 0L)
         assert(during("SELECT * FROM a JOIN b ON a.g = b.id JOIN c ON b.g = c.id WHERE broken(a.s) > 6") > 0L)
       }
-      // a built-in predicate beside it is tried
+      // the built-in predicate beside it runs on the sample
       assert(
         traced(
           "SELECT * FROM a JOIN b ON a.g = b.id JOIN c ON b.g = c.id WHERE a.s LIKE 'nothing%' AND counted(a.s) > 7"
@@ -198,7 +198,7 @@ class PlanningTimeSuite extends DovetailSuite {
       PlanningTime.left
     }
     withConf(budget(100000)) {
-      PlanningTime.ofQuery(conf)(()) // the first of a JVM has more
+      PlanningTime.ofQuery(conf)(()) // the first query of a JVM has more
       val (first, second) = QueryPlanningTracker.withTracker(tracker)((spend(100), spend(100)))
       val anew            = QueryPlanningTracker.withTracker(other)(spend(100))
       assert(second <= first - 100L * 1000000L, "what the first run took is gone")
@@ -225,6 +225,6 @@ class PlanningTimeSuite extends DovetailSuite {
     }
   }
 
-  /** Spark's checks of plans, which are on in tests, take minutes with 2,000. */
+  /** Spark's checks of plans, which are on in tests, take minutes with 2,000 columns. */
   private val Columns = 400
 }

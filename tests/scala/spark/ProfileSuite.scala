@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
-/** `DOVETAIL PROFILE`: what it counts is what is there. */
+/** `DOVETAIL PROFILE` counts rows, time and bytes correctly. */
 class ProfileSuite extends StarSuite {
   private val star =
     "SELECT f.v, a.w, b.w AS x FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
@@ -134,7 +134,7 @@ class ProfileSuite extends StarSuite {
     ).get("rows").asLong == 1L)
   }
 
-  /** Equal, sums within a tolerance. */
+  /** Whether two digests are equal, with a tolerance for the sums. */
   private def nearly(a: JsonNode, b: JsonNode): Boolean =
     a.get("rows") == b.get("rows") && a.get("hash") == b.get("hash") && Seq("3", "4").forall { column =>
       val (x, y) = (items(a.get("sums").get(column)).map(_.asDouble), items(b.get("sums").get(column)).map(_.asDouble))

@@ -15,8 +15,8 @@ import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.scalatest.BeforeAndAfterAll
 
 /**
- * What Spark sees of our statistics where they are published: on files that nobody has analyzed, against what is in
- * them.
+ * The statistics that Dovetail publishes to Spark, for files without statistics in the catalog, compared with the data
+ * in the files.
  */
 class PublishSuite extends DovetailSuite with BeforeAndAfterAll {
   private val Rows = 20000
@@ -199,7 +199,7 @@ class PublishSuite extends DovetailSuite with BeforeAndAfterAll {
           s"${columns.map(c => s"IF(id % 7 = 6, NULL, ${c._2})").mkString(", ")}, " +
           s"${cases.map(_.value).mkString(", ")} FROM range(60)"
       )
-      // Spark's estimator fails, if it does, when it is asked
+      // Spark's estimator runs, and may fail, only when it is asked
       def size(predicate: String) = optimized(s"SELECT id FROM typed WHERE $predicate").stats.sizeInBytes
       val valid                   = predicates.filter(p => scala.util.Try(size(p)).isSuccess)
       assert(valid.size > predicates.size - 4, predicates.diff(valid))

@@ -6,7 +6,7 @@ import org.apache.spark.sql.dovetail.log.{PlanSection, QueryLog}
 import org.scalatest.concurrent.Eventually
 import org.scalatest.time.{Seconds, Span}
 
-/** The log of optimized queries: what was expected of them, and what came of it. */
+/** The log of optimized queries: their estimates, and the measurements of their runs. */
 class QueryLogSuite extends StarSuite with Eventually {
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(20, Seconds))
 

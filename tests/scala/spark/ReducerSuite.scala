@@ -6,13 +6,13 @@ import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 
 /**
- * Bloom filters on inputs: where they are legal they change no answer, elsewhere there are none. Spark runs every rule
- * of this session twice and fails if the second run changes a plan.
+ * Bloom filters on inputs: legal ones do not change the answer, and illegal ones are not made. Spark runs every rule of
+ * this session twice, and fails if the second run changes a plan.
  */
 class ReducerSuite extends DovetailSuite with SuiteTables {
   override def beforeAll(): Unit = {
     super.beforeAll()
-    // NULL keys, keys many times, keys without a partner
+    // NULL keys, repeated keys, and keys without a partner
     val columns =
       "concat('c', id % 700) AS code, CAST(id % 700 AS DOUBLE) AS ratio, CAST(id % 700 AS DECIMAL(9, 2)) AS " +
         "price, id % 400 AS day"
@@ -25,7 +25,7 @@ class ReducerSuite extends DovetailSuite with SuiteTables {
   private def forced[A](body: => A): A =
     withConf(DovetailConf.ReducersAlways.key -> "true", "spark.sql.autoBroadcastJoinThreshold" -> "100")(body)
 
-  /** Tables that have a Bloom filter, with the column that is looked up. */
+  /** Tables that have a Bloom filter, with the column that the filter tests. */
   private def filters(sql: String): Seq[String] = optimized(sql).collect { case f: Filter =>
     f.condition.collect { case b: BloomFilterMightContain =>
       s"${tableOf(f)}.${b.right.references.map(_.name).mkString}"
@@ -77,7 +77,7 @@ class ReducerSuite extends DovetailSuite with SuiteTables {
     reduces(on("s.price = r.price"), "sold.price", "returned.price", "sold.day", "day.day")
     reduces(on("s.ratio = r.ratio"), "sold.day", "day.day")
     reduces(on("s.price = r.item"), "sold.day", "day.day")
-    // a sum may overflow: its input is not read twice
+    // a sum may overflow, so its input is not read twice
     reduces(on("s.item + 1 = r.item - 1"), "sold.day")
   }
 

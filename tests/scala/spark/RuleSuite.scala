@@ -9,8 +9,8 @@ import org.apache.spark.sql.dovetail.predicates.Conjuncts
 import org.apache.spark.sql.dovetail.sql.ProfileCommand
 
 /**
- * What the rule promises to the rest of Catalyst: it leaves alone what is not its business, keeps outputs, is
- * idempotent and deterministic, and Spark's own optimizations before and after it still happen.
+ * The rule's promises to the rest of Catalyst: it leaves other plans unchanged, keeps outputs, is idempotent and
+ * deterministic, and Spark's own optimizations before and after it still happen.
  */
 class RuleSuite extends StarSuite {
   private val star =
@@ -18,7 +18,7 @@ class RuleSuite extends StarSuite {
 
   private def rule: ReorderJoins = new ReorderJoins(spark)
 
-  // what is left as it is
+  // plans that stay as they are
 
   private def untouched(plan: LogicalPlan): Unit = assert(rule(plan) eq plan)
 

@@ -13,11 +13,11 @@ import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, Broadcast
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 
-/** Joins that are ordered anew while their query runs, and those that are not. */
+/** Joins that are reordered while their query runs, and joins that are not. */
 class RunTimeOrderSuite extends StarSuite {
   import InjectedStatistics.column
 
-  /** By its statistics `a.w <= 8` keeps 9 of 100 rows, and `c.w = 1` all 20; in truth 90, and 2. */
+  /** According to the statistics, `a.w <= 8` keeps 9 of 100 rows, and `c.w = 1` all 20. In truth they keep 90 and 2. */
   override def beforeAll(): Unit = {
     super.beforeAll()
     def of(ndv: Int, min: Int, max: Int) =
@@ -36,7 +36,7 @@ class RunTimeOrderSuite extends StarSuite {
 
   private val chain = "SELECT f.v, a.s, c.s FROM f JOIN a ON f.k1 = a.k JOIN c ON f.k3 = c.k WHERE a.w <= 8 AND c.w = 1"
 
-  /** Wrong statistics are believed: no rows are looked at. */
+  /** Plans with the wrong statistics, because no rows are read. */
   private def misled[A](settings: (String, String)*)(body: => A): A =
     withConf((Seq(
       "spark.dovetail.sample.files"    -> "false",
@@ -98,7 +98,7 @@ class RunTimeOrderSuite extends StarSuite {
       ran.reasons.contains("90 rows of a, estimated ") && ran.reasons.contains("2 rows of c, estimated 20"),
       ran.reasons
     )
-    // every broadcast is there once, and the new plan has no column that nobody reads
+    // the new plan has both broadcasts, each of them once
     assert(all(ran.plan).count(_.isInstanceOf[BroadcastQueryStageExec]) == 2, ran.plan)
   }
 
@@ -130,7 +130,7 @@ class RunTimeOrderSuite extends StarSuite {
     changes(
       "SELECT f.v, b.s, c.s FROM f LEFT JOIN b ON f.k2 = b.k JOIN a ON f.k1 = a.k JOIN c ON f.k3 = c.k WHERE a.w <= 8 AND c.w = 1"
     )
-    // c is joined by a column of a
+    // c is joined by a column of a, so it stays behind a
     val bound = stays("SELECT f.v FROM f JOIN a ON f.k1 = a.k JOIN c ON a.w = c.k WHERE a.w <= 8 AND c.w = 1")
     assert(bound.groups.nonEmpty)
   }
@@ -218,7 +218,7 @@ class RunTimeOrderSuite extends StarSuite {
         assert(lines.count(_.contains("injected")) == 1, lines)
       } finally TestExtensions.atRunTime = None
     }
-    // a plan that is not the query's is never used
+    // a plan whose output is not the query's is never used
     TestExtensions.atRunTime = Some(session =>
       new ReorderAtRunTime(session) {
         override protected def order(plan: LogicalPlan, decision: ChainDecision): LogicalPlan = decision.chain.probe
@@ -228,7 +228,9 @@ class RunTimeOrderSuite extends StarSuite {
     finally TestExtensions.atRunTime = None
   }
 
-  /** A chain of joins over [[RandomTables]], with all kinds of joins, conditions that read several tables, and filters. */
+  /**
+   * A random chain of joins over [[RandomTables]], with all kinds of joins, conditions on several tables, and filters.
+   */
   final private class Chains(random: Random) {
     private def one[A](values: A*): A      = values(random.nextInt(values.size))
     private def chance(p: Double): Boolean = random.nextDouble() < p
@@ -263,7 +265,7 @@ class RunTimeOrderSuite extends StarSuite {
   private val queries = DovetailSuite.setting("dovetail.test.chains", 80L)
   private val seed    = DovetailSuite.setting("dovetail.test.seed", 20264L)
 
-  /** Of the queries, this share at least has to get another order at run time. */
+  /** Smallest share of the queries that must get another order at run time. */
   private val ChangedShare = 0.1
 
   test("generated chains: same rows, and the orders do change") {

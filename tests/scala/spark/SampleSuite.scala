@@ -16,10 +16,11 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.BeforeAndAfterAll
 
 /**
- * Estimates from samples, against counts. Of `t` (5000 rows) 1000 are drawn; `small` (200 rows) is drawn whole.
+ * Estimates from samples, compared with counts. The sample of `t` (5000 rows) has 1000 rows; the sample of `small` (200
+ * rows) has all of them.
  *
- * In `t` the model determines the make, which formulas take for two independent columns; `k` joins with `small`, whose
- * rows of one country have most of `t`.
+ * In `t` the model determines the make, although formulas assume that the two columns are independent. `k` joins
+ * `small`, whose rows of one country match most rows of `t`.
  */
 class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
   private val Drawn = 1000
@@ -43,7 +44,7 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
     try Seq("t", "small").foreach(n => spark.sql(s"DROP TABLE IF EXISTS $n"))
     finally super.afterAll()
 
-  /** Samples taken by hand: what the store would hold. */
+  /** Samples drawn by hand, as the store would hold them. */
   private def known(fresh: Boolean = true): TableStatisticsSource = drawn(fresh, Seq("t" -> Drawn, "small" -> 200))
 
   private def drawn(fresh: Boolean, of: Seq[(String, Int)]): TableStatisticsSource = new TableStatisticsSource {
@@ -75,7 +76,7 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
     profile(optimized(sql), tables).rows.value
   private def count(sql: String): Double = spark.sql(s"SELECT count(*) FROM ($sql)").head().getLong(0).toDouble
 
-  /** Within what chance allows a sample of 1000: about three standard deviations. */
+  /** Asserts that the estimate is within the sampling error of 1000 rows: about three standard deviations. */
   private def near(sql: String, tolerance: Double = 0.35): Unit = {
     val (found, truth) = (rows(sql), count(sql))
     assert(math.abs(found - truth) <= math.max(tolerance * truth, 10.0), s"estimated $found instead of $truth for $sql")
@@ -98,7 +99,7 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("keys of several columns: how many there are together is seen in a sample of a part") {
     withTables("hours", "events") {
-      // a row per place, day and hour: any two columns together are far from a key, all three are one
+      // a row per place, day and hour: any two columns together are far from a key, all three together are a key
       spark.sql(
         "CREATE TABLE hours USING parquet AS SELECT p.id place, d.id day, h.id hour, (p.id * 7 + d.id * 3 + h.id) % " +
           "50 w FROM range(5) p, range(60) d, range(24) h"
@@ -122,15 +123,15 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("an OR of conditions on two tables: which alternatives go together is seen in the samples") {
-    // of `t`, three of four rows have a k below 20, and half of these one below 10; of `small`, a tenth are `here`
+    // in `t`, three of four rows have a k below 20, and half of these have a k below 10; in `small`, a tenth are `here`
     val frequent = "(t.k < 10 AND s.country = 'here') OR (t.k >= 100 AND s.country = 'there1')"
     near(s"SELECT * FROM t CROSS JOIN small s WHERE $frequent", 0.15)
-    // alternatives that exclude each other, and conditions that formulas cannot look into
+    // alternatives that exclude each other, and conditions that formulas cannot estimate
     val makes = Seq(0, 1, 2).map(m => s"(substr(t.make, 5) = '$m' AND s.k % 3 = $m)").mkString(" OR ")
     near(s"SELECT * FROM t CROSS JOIN small s WHERE $makes", 0.15)
     // an alternative that all rows of one table satisfy
     near(s"SELECT * FROM t CROSS JOIN small s WHERE (t.k < 10 AND s.country = 'here') OR s.country LIKE '%7'", 0.15)
-    // conditions on both tables together count beside those on one
+    // a condition that reads both tables counts beside the conditions on one table
     near("SELECT * FROM t CROSS JOIN small s WHERE (t.k < 10 AND s.country = 'here' AND t.k = s.k) OR t.k > 190", 0.3)
   }
 

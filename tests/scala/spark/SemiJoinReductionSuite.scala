@@ -5,8 +5,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Join}
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 
 /**
- * Groupings that are joined with a restricted table are computed for its keys alone, where that pays, and never where
- * the answer could be another one.
+ * Groupings that are joined with a restricted table are computed only for its keys, if that pays off, and never if the
+ * answer could change.
  */
 class SemiJoinReductionSuite extends DovetailSuite with SuiteTables {
   override def beforeAll(): Unit = {
@@ -31,7 +31,7 @@ class SemiJoinReductionSuite extends DovetailSuite with SuiteTables {
   private def grouped(columns: String, by: String, on: String, where: String = "part.brand = 3"): String =
     s"SELECT * FROM (SELECT $columns, sum(qty) AS n FROM sale GROUP BY $by) g JOIN part ON $on WHERE $where"
 
-  /** Semi joins below groupings. */
+  /** Number of semi joins below groupings. */
   private def reductions(sql: String): Int =
     optimized(sql).collect { case a: Aggregate =>
       a.child.collect { case j: Join if j.joinType == LeftSemi => j }

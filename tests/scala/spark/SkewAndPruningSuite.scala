@@ -9,8 +9,8 @@ import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.scalatest.BeforeAndAfterAll
 
 /**
- * Costs that depend on keys: partitions that a broadcast prunes, and one key of most rows. The kernel's `KeyFactsSuite`
- * has the numbers by hand.
+ * Costs that depend on keys: partitions that a broadcast prunes, and a key that most rows have. The kernel's
+ * `KeyFactsSuite` checks the numbers by hand.
  */
 class SkewAndPruningSuite extends DovetailSuite with BeforeAndAfterAll {
   private val tables = Seq("sale", "day", "item", "client", "busy", "calm")
@@ -44,7 +44,7 @@ class SkewAndPruningSuite extends DovetailSuite with BeforeAndAfterAll {
     case other                    => other.children.flatMap(scans)
   }
 
-  /** Files of the partitioned table that were read. */
+  /** Number of files of the partitioned table that the query reads. */
   private def filesRead(sql: String): Long = {
     val execution = spark.sql(sql).queryExecution
     DovetailSuite.answer(execution)
@@ -94,7 +94,7 @@ class SkewAndPruningSuite extends DovetailSuite with BeforeAndAfterAll {
         "spark.dovetail.reorder.order"         -> "((busy calm) item)"
       ) ++ settings: _*
     )(joins(skewed).map(cost(_, "output")).head))
-    // the two cores of the session: the task of four fifths of the rows takes 1.6 times as long as one of half of them
+    // the session has two cores: a task with four fifths of the rows takes 1.6 times as long as one with half of them
     val (even, slow) = (work("spark.sql.shuffle.partitions" -> "1"), work("spark.sql.shuffle.partitions" -> "4"))
     assert(math.abs(slow / even - 1.6) < 0.02, s"$slow, $even")
     assert(work(

@@ -3,13 +3,16 @@ package org.apache.spark.sql.dovetail
 import org.scalatest.BeforeAndAfterAll
 
 /**
- * An input that may fail, and that plain Spark does not read because a broadcast turns out to be empty, is not read
- * under Dovetail either.
+ * Inputs that may fail: if plain Spark does not read such an input because a broadcast turns out to be empty, Dovetail
+ * does not read it either.
  */
 class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
   private val tables = Seq("few", "words", "many")
 
-  /** Of few rows with one key, none of which is left; words with that key, one of which is no number; many numbers. */
+  /**
+   * `few` has one key and no row left after the filter; `words` has that key and one name that is no number; `many` has
+   * numbers.
+   */
   override def beforeAll(): Unit = {
     spark.sql("CREATE TABLE few USING parquet AS SELECT 1 AS k, CAST(id AS INT) v FROM range(100)")
     spark.sql(
@@ -36,7 +39,7 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
         "spark.sql.adaptive.enabled"     -> adaptive,
         "spark.sql.ansi.enabled"         -> "true",
         "spark.dovetail.reorder.minGain" -> "0",
-        // the best order begins without the empty input only for one who does not see that it is empty
+        // the best order starts without the empty input only if the optimizer does not know that it is empty
         "spark.dovetail.sample.enabled" -> "false",
         "spark.dovetail.sample.files"   -> "false"
       )(body)
@@ -72,7 +75,7 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
         "spark.dovetail.reorder.minGain" -> "0"
       ) {
         sameAnswer(joins("length(c.s) = 3"))
-        // a row that is no number, and a subquery of two rows
+        // a text that is no number, and a subquery that returns two rows
         for (fails <- Seq("CAST(c.s AS INT) = 3", "c.v = (SELECT v FROM c WHERE id IN (1, 2))"))
           sameAnswer(joins(fails), reorders = false)
       }

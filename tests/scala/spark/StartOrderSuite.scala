@@ -6,8 +6,8 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 
 /**
- * Inputs that may fail are started after all others, as far as the joins allow it: another input may turn out to be
- * empty, and end the query before.
+ * Inputs that may fail start after all others, as far as the joins allow it. Another input may turn out to be empty and
+ * end the query before.
  */
 class StartOrderSuite extends StarSuite {
   private def star(onC: String) =
@@ -23,7 +23,7 @@ class StartOrderSuite extends StarSuite {
     case other              => other.nodeName
   }
 
-  /** What is broadcast, by the tables in it. */
+  /** The inputs that are broadcast, by the names of their tables. */
   private def broadcast(sql: String): Set[String] = withConf("spark.sql.adaptive.enabled" -> "false") {
     def build(j: BroadcastHashJoinExec): SparkPlan = if (j.buildSide.toString == "BuildLeft") j.left else j.right
     physical(sql).collect { case j: BroadcastHashJoinExec =>

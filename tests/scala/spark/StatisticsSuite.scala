@@ -11,11 +11,11 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.scalatest.BeforeAndAfterAll
 
 /**
- * Sizes of plans on analyzed, uniform data: each expectation is the formula, and where the data allow it the count that
- * is really there.
+ * Sizes of plans on analyzed, uniform data. Each expected value is the formula and, if the data allow it, also the true
+ * count.
  *
- * `u` has 1000 rows: id 0 to 999, ten = id % 10, hundred = id % 100, half = NULL in every second row, s a word of three
- * letters, d 100 days. `w` has 200 rows: id 0 to 199, five = id % 5.
+ * `u` has 1000 rows: id 0 to 999, ten = id % 10, hundred = id % 100, half = NULL in every second row, s one of 50
+ * words, d 100 days. `w` has 200 rows: id 0 to 199, five = id % 5.
  */
 class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
   private val Rows = 1000.0
@@ -27,7 +27,7 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
         "INT), NULL) half, concat('s', id % 50) s, date_add(DATE'2020-01-01', CAST(id % 100 AS INT)) d FROM range(1000)"
     spark.sql(s"CREATE TABLE u USING parquet AS $u")
     spark.sql("CREATE TABLE w USING parquet AS SELECT CAST(id AS INT) id, CAST(id % 5 AS INT) five FROM range(200)")
-    // as u, with every fifth value of `skew` a 7
+    // as many rows as u; every second value of `skew` is 7
     spark.sql(
       "CREATE TABLE h USING parquet AS SELECT CAST(id AS INT) id, CAST(IF(id % 2 = 0, 7, id) AS INT) skew FROM " +
         "range(1000)"
@@ -57,7 +57,7 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
   private def rows(sql: String): Double  = profile(optimized(sql)).rows.value
   private def count(sql: String): Double = spark.sql(s"SELECT count(*) FROM ($sql)").head().getLong(0).toDouble
 
-  /** Spark counts distinct values by HyperLogLog, with a standard error of 5 %. */
+  /** Largest accepted error. Spark counts distinct values by HyperLogLog, with a standard error of 5 %. */
   private val NdvError = 0.1
 
   private def close(found: Double, expected: Double, sql: String, tolerance: Double = NdvError): Unit =
@@ -66,7 +66,7 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
       s"estimated $found instead of $expected for $sql"
     )
 
-  /** The estimate is `expected`; and so is the count, if `exact`. */
+  /** Asserts that the estimate is `expected`, and the count too, if `exact`. */
   private def estimates(sql: String, expected: Double, exact: Boolean = true, tolerance: Double = NdvError): Unit = {
     close(rows(sql), expected, sql, tolerance)
     if (exact) close(count(sql), expected, s"$sql (counted)", tolerance)
@@ -204,11 +204,11 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("inner join: |L| |R| / max(ndv)") {
     estimates("SELECT * FROM u JOIN w ON u.id = w.id", Rows * 200 / 1000)
-    // only the part of the larger range that the smaller one covers has partners
+    // only the part of the larger range that the smaller range covers has partners
     estimates("SELECT * FROM u JOIN w ON u.ten = w.five", (Rows * 4 / 9) * 200 / 5, tolerance = 0.15)
     estimates("SELECT * FROM u x JOIN u y ON x.hundred = y.hundred", Rows * Rows / 100)
     estimates("SELECT * FROM u JOIN w ON u.half = w.id", 500.0 * 200 / 500, exact = false)
-    // what is filtered is taken to lie in the common range, as far as that can hold it
+    // filtered rows are assumed to lie in the common range, up to the number of rows that the range holds
     estimates(
       "SELECT * FROM u JOIN w ON u.id = w.id WHERE u.ten = 3",
       math.min(Rows / 10, Rows * 199 / 999) * 200 / 200,

@@ -15,15 +15,15 @@ import org.apache.spark.sql.dovetail.table.{GroupStatistics, TableStatistics}
 import org.scalatest.BeforeAndAfterAll
 
 /**
- * What can happen to the store: writers that are killed, several of them, broken files, other versions, places where
- * nothing can be written.
+ * Faults of the store: writers that are killed, concurrent writers, broken files, other versions, and places that
+ * cannot be written to.
  */
 class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
 
-  /** The session decides what is logged. */
+  /** Starts the session, which sets up logging. */
   override def beforeAll(): Unit = { spark; () }
 
-  /** The store as another session sees it: nothing in memory. */
+  /** The store as another session sees it, with nothing in memory. */
   private def storeAt(directory: Path): StatisticsStore =
     new StatisticsStore(new StoreFiles(new HadoopPath(directory.toString), new Configuration()))
 
@@ -66,7 +66,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
           seen += t.header.name.takeWhile(_ != '-')
           StoreWriter.fault(store, t).foreach(fail(_))
         }
-        // other suites' threads may warn of something meanwhile
+        // threads of other suites may log warnings meanwhile
         assert(!warnings.exists(_.contains(directory.toString)), warnings)
         found.map(_.header.name)
       }
@@ -92,7 +92,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
         assert(last.nonEmpty)
       }
       assert(names(directory).count(_.endsWith(StoreFiles.Suffix)) == 1)
-      // a writer leaves no more than the file it was writing, for a day
+      // a killed writer leaves at most the file that it was writing, which stays for a day
       val left = temporary(directory)
       assert(left.size <= 2 * Rounds)
       val files = new StoreFiles(new HadoopPath(directory.toString), new Configuration())
@@ -109,10 +109,10 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
-  /** Each starts two JVMs, which takes seconds. */
+  /** Each round starts two JVMs, which takes seconds. */
   private val Rounds = 3
 
-  /** After so long a writer has not started at all. */
+  /** A writer that has written nothing after this time has not started at all. */
   private val WriterSeconds = 120L
 
   private val SigKill = 9
@@ -123,10 +123,10 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
       store.write(StoreWriter.table("file:/t", "x", 7).copy(parts = Vector.empty))
       val file  = d.resolve(names(d).head)
       val bytes = Files.readAllBytes(file)
-      // every byte of the first, where the lengths are, and every third of what follows
+      // every byte of the first 100, which have the lengths, and every third of the others
       val places = bytes.indices.filter(i => i < 100 || i % 3 == 0)
       val broken = places.map(i => bytes.updated(i, (bytes(i) ^ (1 << i % 8)).toByte)) ++ places.map(bytes.take(_))
-      // lengths of two gigabytes, too, for which there is no memory
+      // also lengths of up to one gigabyte, for which there is no memory
       val long = (12 until 16).map(i => bytes.updated(i, 0x3f.toByte))
       LogCapture("dovetail")((broken ++ long).zipWithIndex.foreach { case (content, i) =>
         Files.write(file, content)
@@ -173,7 +173,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
           WatchedFileSystem.beforeOpen = path =>
             if (path.getName == file.getFileName.toString) {
               opened += 1
-              // its header has been read, and a part of it is going to be
+              // its header has been read, and one of its parts is read next
               if (opened == 2) { Files.write(file, others); () }
             }
           try analyze(1)
@@ -205,7 +205,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
         var opened = 0
         WatchedFileSystem.beforeOpen = _ => {
           opened += 1
-          // twice in a row, each time by a longer one
+          // twice in a row, each time by a longer file
           if (opened <= 2) storeAt(d).write(StoreWriter.table("file:/t", "longer" * 20 * opened, 50 * opened))
         }
         val store             = new StatisticsStore(files, checkMillis = Long.MaxValue)
@@ -214,7 +214,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
           finally WatchedFileSystem.beforeOpen = (_: HadoopPath) => ()
         val last = "longer" * 40 + "-100"
         assert(found.exists(_.header.name == last) && warnings.isEmpty && opened == 3, (found, warnings, opened))
-        // what was read is known by the file that it was read from
+        // the cached statistics belong to the file that they were read from
         val (again, calls) = WatchedFileSystem.during(store.find("file:/t"))
         assert(again.exists(_.header.name == last) && calls.isEmpty, calls)
       }
@@ -237,7 +237,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
         assert(calls.count(_ == "list") == 1 && calls.count(_.startsWith("open")) == 2 && calls.size == 3, calls)
         assert(files.list().size == 1000 && (0 until 1000).forall(find))
       }
-      // on a local disk no listing is asked for, which takes a look at every file
+      // on a local disk the store does not list the directory, which would access every file
       val onDisk = storeAt(d.resolve("store"))
       assert((0 until 1000).forall(i => onDisk.find(s"file:/t/$i").exists(_.header.name == s"t-$i")))
     }
@@ -332,10 +332,13 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
-  /** The last byte of the version, behind the magic. */
+  /** The last byte of the version, which follows the magic. */
   private val VersionByte = 11
 
-  /** The same table by each version: 600 rows in two parts, a column of each type, with a group and a sample of 20 rows. */
+  /**
+   * The table that each version wrote: 600 rows in two parts, a column of each type, with a group and a sample of 20
+   * rows.
+   */
   Seq(1, 2).foreach(version => test(s"files of version $version are read")(readable(version)))
 
   private def readable(version: Int): Unit = {

@@ -11,10 +11,10 @@ import org.apache.spark.sql.dovetail.stats.StoredTables
 import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
 import org.apache.spark.sql.dovetail.table.{GroupStatistics, TableStatistics}
 
-/** DOVETAIL ANALYZE on tables of files, what is found afterwards, and what can happen to the store. */
+/** DOVETAIL ANALYZE on tables of files, lookups afterwards, and faults of the store. */
 class StoreSuite extends DovetailSuite {
 
-  /** A store of its own. */
+  /** Runs the body with a new store. */
   private def withStore[A](body: Path => A): A = withDirectory { d =>
     val directory = d.resolve("store")
     withConf("spark.dovetail.store.path" -> directory.toString)(body(directory))
@@ -45,7 +45,7 @@ class StoreSuite extends DovetailSuite {
     finally list.close()
   }
 
-  /** Makes other sessions' changes visible at once. */
+  /** Waits until the changes of other sessions are visible. */
   private def look(): Unit = Thread.sleep(StatisticsStore.CheckMillis + 100)
 
   test("all columns in one pass: what is stored is what is there") {
@@ -181,7 +181,7 @@ class StoreSuite extends DovetailSuite {
             "ORDER BY 1"
         ).collect()
         assert(bytes.map(_.getString(0)).toSeq == Seq("id", "list", "s"))
-        // of a list its length, the bits of NULLs and an element in a word; no values
+        // a list takes its length, the NULL bits and an element, each in a word; no values are kept
         assert(bytes(1).getLong(1) == 24 && bytes(1).getLong(2) == 24 && bytes(1).isNullAt(3) && bytes(1).isNullAt(4))
         assert(spark.sql(
           "DOVETAIL ANALYZE DATABASE default"
@@ -322,7 +322,7 @@ class StoreSuite extends DovetailSuite {
             }
           assert(kept("TABLE people"))
           withConf("spark.dovetail.privateColumns" -> "`a,b`, other.ssn")(assert(kept("TABLE people")))
-          // said before anything is read
+          // reported before any file is read
           withConf("spark.dovetail.privateColumns" -> "people.sss") {
             val e = intercept[IllegalArgumentException](analyze("TABLE people"))
             assert(e.getMessage.contains("names people.sss") && e.getMessage.contains("Columns: k, ssn"), e.getMessage)

@@ -9,7 +9,7 @@ import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.table.TableStatisticsSource
 
-/** CSV and JSON that nobody has analyzed: rows, widths and predicates by lines that are read while a query is planned. */
+/** CSV and JSON files without statistics: planning a query reads lines of them, for rows, widths and predicates. */
 class TextSampleSuite extends DovetailSuite {
 
   private lazy val Patient = DovetailConf.FootersMaxMs.key -> "60000"
@@ -24,7 +24,7 @@ class TextSampleSuite extends DovetailSuite {
 
   private def rows(data: DataFrame, settings: (String, String)*): Estimate = profile(data, settings: _*).rows
 
-  /** Sorted by `id`; nine in ten rows are of kind 'common', the others have a name of their own among forty. */
+  /** Sorted by `id`. Nine in ten rows are of kind 'common', the others have one of forty names. */
   private def data(n: Long): DataFrame = spark.range(0, n, 1, 2).selectExpr(
     "id",
     "IF(pmod(hash(id), 10) > 0, 'common', concat('rare ', pmod(hash(id + 1), 40))) kind",
@@ -107,7 +107,7 @@ class TextSampleSuite extends DovetailSuite {
       val one   = file(d, "one.json", Seq.tabulate(20000)(i => s"""{"a": $i}""").mkString("[", ",", "]"))
       val array = spark.read.schema("a INT").json(one)
       assert(rows(array).value == 20000.0)
-      // a line that is longer than a range, and longer than may be held
+      // a line that is longer than a range, and longer than a reader may hold in memory
       val long  = file(d, "long.csv", "x" * (3 * 1024 * 1024) + "\n" + "y" * (2 * 1024 * 1024))
       val lines = spark.read.schema("a STRING").csv(long)
       assert(rows(lines).value >= 1.0)
@@ -145,7 +145,7 @@ class TextSampleSuite extends DovetailSuite {
         assert(rows(read("FAILFAST")).value == 500.0)
         assert(rows(read("FAILFAST").where("a = 3")).value >= 0.0)
       }
-      // with the column of malformed lines, on which no predicate is tried
+      // with the column of malformed lines, whose predicates are not evaluated on the sample
       val t = spark.read.schema("a INT, b INT, _corrupt_record STRING").csv(csv)
       assert(rows(t).value == 500.0)
       assert(rows(t.where("_corrupt_record IS NULL")).value > 0.0)

@@ -5,11 +5,12 @@ import java.nio.file.Path
 import java.util.zip.ZipFile
 
 /**
- * Join orders of TPC-DS, as Spark's own tests state its queries, with injected statistics of scale 1.
+ * Join orders of TPC-DS, with the query texts of Spark's own tests and injected statistics of scale 1.
  *
- * `order <query> [key=value …]` prints of every group of three or more joined inputs what was done with it, its inputs,
- * its operators with their conflict rules, and the order chosen, or kept. The texts are read out of Spark's tests jar,
- * which the build hands over on the primary line only, and off the class path: it registers sources of its own.
+ * `order <query> [key=value …]` prints for each group of three or more joined inputs what was done with it, its inputs,
+ * its operators with their conflict rules, and the order that was chosen or kept. The query texts are in Spark's tests
+ * jar. The build passes the jar on the primary line only, and keeps it off the class path, because it registers its own
+ * data sources.
  */
 class TpcdsGoldenSuite extends GoldenSuite("tpcds") {
 
@@ -33,7 +34,7 @@ class TpcdsGoldenSuite extends GoldenSuite("tpcds") {
 
 object TpcdsGoldenSuite {
 
-  /** Spark's tests jar; build.sbt says where it is. */
+  /** Path of Spark's tests jar, which build.sbt passes. */
   lazy val jar: Option[String] = sys.props.get("dovetail.spark.tests")
 
   private def text(query: String): String = {

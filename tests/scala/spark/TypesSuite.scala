@@ -7,8 +7,8 @@ import org.apache.spark.sql.types.StructType
 import org.scalatest.BeforeAndAfterAll
 
 /**
- * Every type of Spark, as a filtered column with statistics and as a join key: no type switches the optimizer off, none
- * fails a query.
+ * Every type of Spark, as a filtered column with statistics and as a join key: no type switches the optimizer off, and
+ * no type makes a query fail.
  */
 class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
   private lazy val cases = TypesSuite.cases(spark.version)
@@ -104,7 +104,7 @@ class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
     val group = traced(sql)._2.groups.head
     val rows  = group.relations.find(_.name == "ty").flatMap(_.rows).get.value
     assert(math.abs(rows - 11.0) < 4.0, s"12 hours, of which every seventh is NULL: 11 rows; estimated $rows")
-    // Spark's own estimator has no place for the type: with its optimizer on, our rule must not be what fails
+    // Spark's own estimator does not know the type. If it is on and fails, Dovetail's rule must not be the cause.
     withConf("spark.sql.cbo.enabled" -> "true") {
       val plain = dovetail(on = false)(scala.util.Try(answer(sql)).isSuccess)
       assert(scala.util.Try(answer(sql)).isSuccess || !plain)
@@ -142,10 +142,10 @@ class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
 object TypesSuite {
 
   /**
-   * @param value     of row `id`
-   * @param predicate keeps some of the rows
-   * @param joins     two values can be compared
-   * @param analyzed  Spark's ANALYZE has statistics for the type
+   * @param value     SQL of the value in row `id`
+   * @param predicate SQL of a predicate that keeps some of the rows
+   * @param joins     whether two values can be compared
+   * @param analyzed  whether Spark's ANALYZE has statistics for the type
    */
   final case class Case(
       name: String,
@@ -166,7 +166,7 @@ object TypesSuite {
       Seq(Case("ti", "TIME", "CAST(concat('0', id % 10, ':00:00') AS TIME)", "ti < TIME'05:00:00'", analyzed = false))
     else Nil
 
-  /** All types of the line. */
+  /** All types of the Spark line. */
   def cases(version: String): Seq[Case] = Seq(
     Case("bo", "BOOLEAN", "id % 2 = 0", "bo"),
     Case("by", "TINYINT", "CAST(id AS TINYINT)", "by BETWEEN 3 AND 20"),

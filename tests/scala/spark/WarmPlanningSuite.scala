@@ -4,11 +4,11 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
 
-/** The query that is planned once a session has started: it works, and leaves no trace in the session. */
+/** The warm-up query that is planned once a session has started: it works, and leaves no trace in the session. */
 class WarmPlanningSuite extends DovetailSuite {
 
   test("the query is planned: its joins are ordered, and nothing is logged") {
-    // starting Spark sets up logging anew
+    // starting Spark sets up logging again
     val session          = spark
     val (planned, lines) = LogCapture("dovetail")(WarmPlanning(session))
     assert(planned && lines.isEmpty, lines)

@@ -9,14 +9,14 @@ import org.apache.spark.sql.dovetail.stats.{PlanStatistics, StoredTables}
 import org.apache.spark.sql.DataFrame
 
 /**
- * What bounds the bytes of an input bounds them: for payloads of every type, whose values are of very different length,
- * the rows that Spark makes are no larger than the bound says, whatever rows a predicate picks; and where nobody has
- * measured, there is no bound.
+ * Bounds on the bytes of an input hold. For payloads of every type, with values of very different lengths, the rows
+ * that Spark makes are no larger than the bound, whatever rows a predicate picks. Without a measurement there is no
+ * bound.
  */
 class WidthSuite extends DovetailSuite {
   private val Rows = 3000
 
-  /** Of one row in a hundred, values are a thousand times longer. */
+  /** In one row of a hundred, the value is about a thousand times longer. */
   private val length = "IF(id % 100 = 7, 4000, 1 + CAST(id % 5 AS INT))"
 
   private val payloads: Seq[(String, String)] = Seq(
@@ -42,7 +42,7 @@ class WidthSuite extends DovetailSuite {
   private def statistics(plan: LogicalPlan): RelationProfile =
     new PlanStatistics(spark.sessionState.conf, histograms = true, new StoredTables(spark))(plan)
 
-  /** Bytes of the rows as they are, and the bound that is known of them. */
+  /** The bytes of the rows, and the bound on them. */
   private def bytes(data: DataFrame): (Double, Double) = {
     val rows    = data.queryExecution.toRdd.map(_.asInstanceOf[UnsafeRow].getSizeInBytes.toDouble).collect()
     val profile = analyzed(data)
@@ -59,15 +59,15 @@ class WidthSuite extends DovetailSuite {
   }
 
   /**
-   * Bounds that say nothing would hold as well. A value of a list of lists is given an offset and a container of its
-   * own, which most have not.
+   * Largest accepted ratio of a bound to the bytes, because a useless bound would hold as well. The bound of a list of
+   * lists counts an offset and a container for each value, which most values do not have.
    */
   private val Loosest = 25.0
 
   Seq("parquet", "orc").foreach { format =>
     payloads.foreach { case (name, payload) =>
       test(s"$format, $name: the bound holds by the files, and by one pass, for all rows and for the long ones") {
-        // a name of its own: what was collected of a table is found again by its name
+        // a table name for each case, because collected statistics are found by name
         val table = s"w_${format}_${name.replace(' ', '_')}"
         withTables(table) {
           spark.sql(
@@ -75,8 +75,8 @@ class WidthSuite extends DovetailSuite {
               "1, 2)"
           )
           val (whole, picked) = (s"SELECT k, p FROM $table", s"SELECT k, p FROM $table WHERE g = 7")
-          // ORC does not count the NULLs in a map; Parquet's writer counts the bytes of texts since the release that
-          // came with Spark 4
+          // ORC does not count the NULLs in a map. Parquet's writer counts the bytes of texts since the release that
+          // came with Spark 4.
           val counted = if (format == "orc") name != "map" else !spark.version.startsWith("3.")
           val loosest = if (counted) Loosest else Double.PositiveInfinity
           holds(spark.sql(whole), loosest, "all rows")
@@ -123,7 +123,7 @@ class WidthSuite extends DovetailSuite {
     withDirectory { directory =>
       val path = directory.resolve("csv").toString
       spark.range(100).selectExpr("id", "repeat('x', 50) p").write.csv(path)
-      // whose lines are not read
+      // multiLine files, of which no line is read
       val csv   = spark.read.schema("id BIGINT, p STRING").option("multiLine", "true").csv(path)
       val width = analyzed(csv).column(csv.queryExecution.optimizedPlan.output(1).exprId.id).width
       assert(!width.known && width.source == Source.Assumed)

@@ -10,14 +10,14 @@ import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 import org.scalatest.BeforeAndAfterAll
 
 /**
- * Row counts and distinct values that are wrong by a factor of 1,000: the answers stay, and no broadcast that ran is
- * larger than `ClusterFacts.RiskFactor` times Spark's threshold. Sizes in bytes stay as they are: by those Spark
- * broadcasts on its own.
+ * Row counts and distinct values that are wrong by a factor of 1,000: the answers stay the same, and no broadcast that
+ * ran is larger than `ClusterFacts.RiskFactor` times Spark's threshold. Sizes in bytes stay correct, because Spark
+ * decides about its own broadcasts by them.
  */
 class WrongStatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
   private val Factor = 1000
 
-  /** Spark's threshold in bytes, and what may be broadcast at most: `f` and `m` are larger, `a` is between the two. */
+  /** Spark's threshold in bytes, and the largest allowed broadcast: `f` and `m` are larger, `a` is between the two. */
   private val Threshold = 8192L
   private val Bound     = Threshold * ClusterFacts.RiskFactor
 
@@ -33,7 +33,7 @@ class WrongStatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
       AND NOT EXISTS (SELECT 1 FROM m WHERE m.w = a.k AND m.k < 6000)"""
   )
 
-  /** Table → by what its row count is multiplied. */
+  /** Name of each case, and the factor that multiplies the row count of a table. */
   private val falsified: Seq[(String, String => Double)] = Seq[(String, String => Double)](
     "too small"             -> (_ => 1.0 / Factor),
     "too large"             -> (_ => 1.0 * Factor),
@@ -57,7 +57,7 @@ class WrongStatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
       spark.sql(s"ANALYZE TABLE $name COMPUTE STATISTICS FOR ALL COLUMNS")
       ()
     }
-    // numbers without a pattern, so that files do not compress to nothing
+    // numbers without a pattern, so that files do not become tiny by compression
     table(
       "f",
       "SELECT id, hash(id) % 6000 + 6000 AS k1, abs(hash(id, 1)) % 1000 AS k2, abs(hash(id, 2)) % 100 AS k3, " +
@@ -91,15 +91,15 @@ class WrongStatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     case other => other.collect { case b: BroadcastExchangeExec => b } ++ other.children.flatMap(inside)
   }
 
-  /** What a stage or an adaptive plan below hides from `collect`. */
+  /** The broadcasts below a stage or an adaptive plan, which `collect` does not visit. */
   private def inside(plan: SparkPlan): Seq[BroadcastExchangeExec] = plan match {
     case _: AdaptiveSparkPlanExec | _: QueryStageExec => broadcasts(plan)
     case other                                        => other.children.flatMap(inside)
   }
 
   /**
-   * Rows as they lie in memory: all columns are numbers, a word each and one for the NULLs. The metric `dataSize`
-   * counts pages of a mebibyte.
+   * Bytes of the rows in memory: all columns are numbers, which take a word each, and the NULL bits take one. The
+   * metric `dataSize` counts pages of a mebibyte instead.
    */
   private def bytes(b: BroadcastExchangeExec): Long = b.metrics("numOutputRows").value * 8L * (1 + b.output.size)
 

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Statistics
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.sources.BaseRelation
 
-/** A relation with statistics of ours: [[Published]] says what that means. */
+/** A relation with Dovetail's statistics: see [[Published]]. */
 final class PublishedRelation(
     relation: BaseRelation,
     output: Seq[AttributeReference],
@@ -18,7 +18,7 @@ final class PublishedRelation(
   override def computeStats(): Statistics           = published
   override def newInstance(): LogicalRelation       = Published.renamed(this, super.newInstance())
 
-  // of the copy that Spark plans and runs
+  // a copy gets Spark's own statistics: Spark plans and runs a copy of the optimized plan
   override protected def otherCopyArgs: Seq[AnyRef] = Seq(plain, plain.stats)
 
   override def canEqual(that: Any): Boolean = that.isInstanceOf[PublishedRelation]

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.predicates
 
 import org.apache.spark.sql.catalyst.expressions.Expression
 
-/** Collations came with Spark 4. */
+/** Spark 3 has no collations: Spark 4 introduced them. */
 private[predicates] object TotalCollation {
   def apply(e: Expression): Boolean = false
 }

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.base
 
 import org.apache.spark.SparkThrowable
 
-/** The name of an error condition, as Spark 4 asks for it. */
+/** The name of an error condition, under the method name of Spark 4. */
 private[base] trait ConditionName extends SparkThrowable {
   def condition: ErrorCondition
 

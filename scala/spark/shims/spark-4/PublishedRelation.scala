@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.read.streaming.SparkDataStream
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.sources.BaseRelation
 
-/** A relation with statistics of ours: [[Published]] says what that means. Spark 4 added the stream. */
+/** A relation with Dovetail's statistics: see [[Published]]. Spark 4 added the stream. */
 final class PublishedRelation(
     relation: BaseRelation,
     output: Seq[AttributeReference],
@@ -20,7 +20,7 @@ final class PublishedRelation(
   override def computeStats(): Statistics     = published
   override def newInstance(): LogicalRelation = Published.renamed(this, super.newInstance())
 
-  // of the copy that Spark plans and runs
+  // a copy gets Spark's own statistics: Spark plans and runs a copy of the optimized plan
   override protected def otherCopyArgs: Seq[AnyRef] = Seq(plain, plain.stats)
 
   override def canEqual(that: Any): Boolean = that.isInstanceOf[PublishedRelation]

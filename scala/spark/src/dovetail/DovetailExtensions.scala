@@ -8,14 +8,14 @@ import org.slf4j.LoggerFactory
 /**
  * The class that users name in `spark.sql.extensions`.
  *
- * A jar is built for one Spark line. In another one it switches itself off, with one line in the log, and Spark goes on
- * without it: this class looks at the version before it touches anything that may not exist there. Whatever goes wrong
- * while hooking in must not cost the user the session either.
+ * A jar is built for one Spark line. On another line it switches itself off and logs one line, and Spark goes on
+ * without it: this class checks the version before it touches anything that may not exist there. A failure while
+ * hooking in must not end the user's session either.
  */
 class DovetailExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = hook(extensions, SPARK_VERSION)
 
-  /** @param running the version of Spark; a test puts another one here */
+  /** @param running version of the running Spark; tests pass other versions */
   private[dovetail] def hook(extensions: SparkSessionExtensions, running: String): Unit = {
     val log = LoggerFactory.getLogger("dovetail")
     if (!running.startsWith(BuildInfo.sparkLine + "."))

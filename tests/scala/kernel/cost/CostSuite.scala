@@ -9,7 +9,10 @@ import dovetail.kernel.graph.{Hypergraph, JoinGraph}
 import dovetail.kernel.{Graphs, GraphText}
 import dovetail.kernel.size.CardinalityModel
 
-/** What joins cost, worked out by hand; and that the parts which explain shows add up to what the search compared. */
+/**
+ * Join costs, computed by hand. Also checks that the parts that explain shows add up to the cost that the search
+ * compared.
+ */
 class CostSuite extends AnyFunSuite {
   implicit private val tolerance: org.scalactic.Equality[Double] = new org.scalactic.Equality[Double] {
     def areEqual(a: Double, b: Any): Boolean =
@@ -27,7 +30,7 @@ class CostSuite extends AnyFunSuite {
 
   private def exchange(rows: Double, width: Double) = rows * k.exchangeRow + rows * width * k.exchangeByte
   private def sort(rows: Double)                    = rows * k.sortCompare * math.log(rows) / math.log(2)
-  // the driver and one executor
+  // a broadcast goes to the driver and one executor
   private def broadcast(rows: Double, width: Double) = (rows * k.hashBuild + rows * width * k.broadcastByte) * 2
 
   test("cardWeight: weight * rows + (1 - weight) * bytes of every join") {
@@ -36,7 +39,7 @@ class CostSuite extends AnyFunSuite {
       new Search(graph, new CardWeightCosts(0.7), Budget.unlimited).run(GraphText.shape("((A B) C)", graph)).original
     val ab  = 1000.0 * 500 / 100
     val abc = ab * 10 / 10
-    // a row has 8 bytes of its own, and the columns of its inputs
+    // a row has 8 bytes of overhead, and the columns of its inputs
     assert(tree.cost.total === 0.7 * ab + 0.3 * ab * (20 + 30 - 8) + 0.7 * abc + 0.3 * abc * (20 + 30 + 40 - 2 * 8))
     assert(tree.joins.forall(_.method == Unspecified))
   }
@@ -116,7 +119,8 @@ class CostSuite extends AnyFunSuite {
     def last(upper: Double, facts: ClusterFacts) =
       priced(s"A 10 upper=$upper; B 10; C 1e6; A.x:10=B.x:10; B.y:1000=C.y:1000", "((A B) C)", facts).joins.last
     val limit = noSwap.copy(staticBytes = 2000)
-    // A x B has 10 rows of 100 + 100 - 8 bytes; cautiously it has upper rows, for x is B's key, and a table of them
+    // A x B has 10 rows of 100 + 100 - 8 bytes. Its cautious size is `upper` rows, because x is a key of B; each takes
+    // `inMemory` bytes in the broadcast's hash table.
     val inMemory = 2 * 192 + HashTable.Slots
     val safe     = last(10, limit)
     assert(safe.method == BroadcastRight && safe.left.relations == Vector(2))
@@ -182,7 +186,8 @@ class CostSuite extends AnyFunSuite {
   }
 
   test("the search prefers the order that uses a partitioning again") {
-    // all joins have a million rows. D comes in between as it is written, and spoils the use of k for C
+    // All joins have a million rows. The written order joins D in between, which loses the partitioning by k that C
+    // could use.
     val text  = "A 1e6; B 1e6; C 1e6; D 1e6; A.k:1e6=B.k:1e6=C.k:1e6; A.l:1e6=D.l:1e6"
     val graph = GraphText(text)
     val found =
@@ -252,7 +257,7 @@ class CostSuite extends AnyFunSuite {
     ).get.cost === shuffled.own.total)
     assert(ways.left.bytes === 1e8 && ways.right.bytes === 1000.0 && !ways.right.broadcast && !ways.right.partitioned)
     assert(shuffled.choice().runnerUp(SortMerge).isEmpty, "nothing else is possible")
-    // the engine's own broadcast leaves no choice
+    // if the engine broadcasts an input by itself, there is no other way
     val own = join("A 1e6; B 10 broadcast; A.x:10=B.x:10", noSwap)
     assert(own.choice().right.broadcast && own.choice().runnerUp(own.method).isEmpty)
   }
@@ -266,8 +271,8 @@ class CostSuite extends AnyFunSuite {
       0,
       1
     )))
-    // the larger side stands left: the broadcast of the smaller one is one of the right side, in the tree and among the
-    // ways
+    // The larger side stands left. The broadcast of the smaller side is one of the right side, in the tree and among
+    // the ways.
     val swapped = join("A 10; B 1e6; A.x:10=B.x:10", noSwap.copy(staticBytes = 2000))
     assert(swapped.left.relations == Vector(
       1

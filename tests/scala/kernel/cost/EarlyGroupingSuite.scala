@@ -3,7 +3,7 @@ package dovetail.kernel.cost
 import org.scalactic.Tolerance._
 import org.scalatest.funsuite.AnyFunSuite
 
-/** The work of a grouping below joins and of what is above it, by hand. */
+/** Costs of a grouping below joins and of the work above it, computed by hand. */
 class EarlyGroupingSuite extends AnyFunSuite {
   private val constants = CostConstants(
     rowProduced = 120.0,
@@ -19,7 +19,7 @@ class EarlyGroupingSuite extends AnyFunSuite {
     EarlyGrouping(rows, groups, 25.0, above, parts, cores)
 
   test("rows are put into groups, groups are exchanged and merged, and the work above falls with the rows") {
-    // 1,000 rows meet all of the 10 groups in the only task: 80,000 for the rows, 480 for each group
+    // 1,000 rows of all 10 groups in the only task: 80,000 for the rows, 480 for each group
     val one = grouping(1000.0, 10.0)
     assert(math.abs(one.exchanged - 10.0) < 1e-9)
     assert(math.abs(one.gain(constants) - (1e6 * 0.99 - 80000.0 - 4800.0) / 1e6) < 1e-9)

@@ -2,7 +2,7 @@ package dovetail.kernel.cost
 
 import org.scalatest.funsuite.AnyFunSuite
 
-/** The work of a grouping with and without a semi join in front of it, by hand. */
+/** Costs of a grouping with and without a semi join below it, computed by hand. */
 class GroupReductionSuite extends AnyFunSuite {
   private val constants =
     CostConstants(hashProbe = 60.0, hashBuild = 80.0, exchangeRow = 300.0, exchangeByte = 4.0, broadcastByte = 2.0)

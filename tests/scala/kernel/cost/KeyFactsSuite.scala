@@ -10,8 +10,8 @@ import dovetail.kernel.{Graphs, GraphText}
 import dovetail.kernel.size.CardinalityModel
 
 /**
- * What keys say beyond sizes: frequent values that make one task slow, and partition columns by which a join prunes a
- * scan.
+ * Effects of keys on costs beyond sizes: frequent values that make one task slow, and partition columns by which a join
+ * prunes a scan.
  */
 class KeyFactsSuite extends AnyFunSuite {
   private val k       = CostConstants()
@@ -36,7 +36,7 @@ class KeyFactsSuite extends AnyFunSuite {
     near(skewed.own.sort, 21 * sort(1e6) + 21e6 * k.merge)
     near(skewed.own.exchange, flat.own.exchange)
     near(skewed.own.output, 20 * skewed.rows.value * k.rowProduced)
-    // a fifth of the rows in one of two tasks is no more than its part
+    // a fifth of the rows in one of two tasks is not more than the task's share
     near(join(s"$even; A.x top=0.2", cluster.copy(tasks = 2)).own.sort, flat.own.sort)
   }
 
@@ -64,11 +64,11 @@ class KeyFactsSuite extends AnyFunSuite {
     near(sorted(SortMemory(needed / 10, 10)), inMemory)
     near(sorted(SortMemory(needed / 10 - 1, 10)), inMemory + 2 * bytes * k.spillByte)
     near(sorted(SortMemory(needed / 10 - 1, 20)), inMemory)
-    // partitions made one task
+    // adaptive execution coalesces the partitions into one task
     near(sorted(SortMemory(needed / 10 - 1, 20, taskInput = bytes / 10)), inMemory + 2 * bytes * k.spillByte)
     near(sorted(SortMemory(needed / 10, 10), "; A.x top=0.2"), inMemory + 0.2 * 4 * bytes * k.spillByte)
     near(sorted(SortMemory(needed / 5, 10), "; A.x top=0.2"), inMemory)
-    // a frequent value that takes longer than all others: its task is what the query waits for
+    // the task of the frequent value takes longer than all others, so the query waits for it
     near(sorted(SortMemory(1, 10), "; A.x top=0.5"), 3 * sort(1e6) + 3e6 * k.merge + 3 * bytes * k.spillByte)
     near(join(even, cluster.copy(preferSortMerge = false, sortMemory = SortMemory(1, 10))).own.sort, 0.0)
   }
@@ -81,7 +81,7 @@ class KeyFactsSuite extends AnyFunSuite {
   }
 
   test("the search joins by the even key first, where that takes the frequent value away") {
-    // A x B by the skewed x makes as many rows as A x C by the even y; C keeps a tenth of A
+    // A x B by the skewed x has as many rows as A; A x C by the even y has a tenth of them
     val text = "A 1e6; B 1e6; C 1e6/1e7; A.x:1e6=B.x:1e6; A.y:1e7=C.y:1e6; A.x top=0.2"
     assert(search(text, "((A B) C)", cluster).best.joins.head.relations == Vector(0, 2))
   }
@@ -128,12 +128,12 @@ class KeyFactsSuite extends AnyFunSuite {
     near(pruned.joins.head.own.scan, -0.99 * scan)
     near(pruned.cost.scan, 0.01 * scan)
     near(total(star, "((F P) D)").cost.scan, 0.01 * scan)
-    // all of D: Spark sees no reason to
+    // D without a filter: Spark does not prune by it
     near(total(star.replace("10/1000 upper=10", "1000"), "((F D) P)").cost.scan, scan)
     near(total(star, "((F D) P)", pruning.copy(staticBytes = 0)).cost.scan, scan)    // not broadcast
     near(total(star, "((F D) P)", pruning.copy(prunesScans = false)).cost.scan, 0.0) // switched off
-    near(total(star.replace("files d", "files e"), "((F D) P)").cost.scan, 0.0)      // by no key
-    // the first join prunes, the second finds it done
+    near(total(star.replace("files d", "files e"), "((F D) P)").cost.scan, 0.0)      // not by a join key
+    // the first join prunes the scan, so the second has nothing left to save
     near(total(s"$star; E 5/1000 upper=5; D.id=E.id:1000", "(((F D) P) E)").cost.scan, 0.01 * scan)
   }
 

@@ -2,7 +2,7 @@ package dovetail.kernel.cost
 
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Which plans of a set are kept. */
+/** Which alternatives a set of relations keeps. */
 class SubPlanSuite extends AnyFunSuite {
   private val repartition = 100.0
 
@@ -40,7 +40,7 @@ class SubPlanSuite extends AnyFunSuite {
 
   test("useless plans make room: the table is as full as it is useful") {
     val p = plan((50.0, 1L), (51.0, 2L), (52.0, 4L), (53.0, 8L), (1.0, 16L), (60.0, 32L))
-    // at 1.0 everything within an exchange stays: the best four
+    // beside the plan of cost 1.0, the plans that cost less than one exchange more stay: the best four
     assert(kept(p) == Set((50.0, 1L), (51.0, 2L), (52.0, 4L), (1.0, 16L)))
     assert(kept(plan((150.0, 1L), (151.0, 2L), (152.0, 4L), (153.0, 8L), (1.0, 16L), (60.0, 32L))) == Set(
       (1.0, 16L),

@@ -9,13 +9,15 @@ import dovetail.kernel.{Graphs, GraphText}
 import dovetail.kernel.size.CardinalityModel
 
 /**
- * What comes after the exact search: linearized DP and iterative DP, against the exact cost where there is one, and on
- * graphs where there is none.
+ * The algorithms after the exact search, linearized DP and iterative DP: compared with the exact cost if the graph is
+ * small enough, and run on graphs that are too large for it.
  */
 class ApproximateSuite extends AnyFunSuite {
   private val physical = new PhysicalCosts(CostConstants(), ClusterFacts())
 
-  /** family, relations from, to: as many as can still be searched exactly in little time */
+  /**
+   * family, smallest and largest number of relations; the largest is the most that the exact search does in little time
+   */
   private val families = Seq(
     ("chain", 10, 18),
     ("cycle", 10, 18),
@@ -29,7 +31,7 @@ class ApproximateSuite extends AnyFunSuite {
     ("clique", 10, 11)
   )
 
-  /** A graph with all that a search works on. */
+  /** A graph with everything that a search needs. */
   final private class Case(val name: String, val graph: JoinGraph) {
     private val sizer        = new Sizer(graph, new CardinalityModel(graph))
     val parts: Fragments     = new Fragments(graph, sizer, physical)
@@ -86,7 +88,7 @@ class ApproximateSuite extends AnyFunSuite {
     }.mkString("times the exact cost: ", "; ", ""))
     assert(ratios.forall(_.forall(_ >= 1 - 1e-9)) && median(greedy) > 1.2)
     assert(median(linear) <= 1.05 && median(idp) <= 1.2 && median(both) <= 1.01)
-    // the tail is pinned so that it does not grow unseen
+    // pins the tail, so that a regression is noticed
     assert(both.sorted.apply(both.size * 9 / 10) <= 1.3 && both.max <= 7)
   }
 
@@ -129,7 +131,7 @@ class ApproximateSuite extends AnyFunSuite {
     }
   }
 
-  /** Refuses half of the joins, by their relations, but none of those of the plan that there is. */
+  /** Refuses about half of the joins, chosen by a hash of their relations, but no join of the greedy plan. */
   private def refusing(c: Case): Connections = new Connections {
     private val all                                            = new InnerJoins(c.graph)
     private val kept                                           = pairsOf(shape(c.greedy)).toSet

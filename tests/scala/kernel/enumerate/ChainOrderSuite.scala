@@ -4,10 +4,10 @@ import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Orders of a chain of joins against all permutations. */
+/** Orders of a chain of joins, compared with all permutations. */
 class ChainOrderSuite extends AnyFunSuite {
 
-  /** Rows by the factor of each build, and some builds that need an earlier one. */
+  /** A chain in which each build multiplies the rows by a factor, and some builds need an earlier one. */
   final private class Chain(random: Random, builds: Int) {
     val needs: Vector[Long] = Vector.tabulate(builds)(i =>
       if (i > 0 && random.nextInt(4) == 0) 1L << random.nextInt(i) else 0L
@@ -39,7 +39,7 @@ class ChainOrderSuite extends AnyFunSuite {
       val best  = chain.order.best
       assert(chain.legal(best) && best.sorted == chain.needs.indices.toVector)
     }
-    // needs nothing: builds by how few rows they leave
+    // no build needs another one: they are ordered by how few rows they leave
     val factors = Vector.tabulate(20)(i => 1.0 / (1 + (i * 7) % 20))
     val rows    =
       (joined: Long) => factors.indices.foldLeft(1e6)((r, i) => if ((joined >>> i & 1L) == 0L) r else r * factors(i))

@@ -3,11 +3,11 @@ package dovetail.kernel.enumerate
 import scala.collection.mutable
 
 /**
- * Connected subgraphs and csg-cmp pairs by their definition (Moerkotte and Neumann 2008, §2): every subset and every
- * split of it is looked at, as DPsub does. For graphs of a few nodes.
+ * Connected subgraphs and csg-cmp pairs by their definition (Moerkotte and Neumann 2008, §2). Checks every subset and
+ * every split of it, as DPsub does. For graphs of a few nodes.
  *
  * @param edges   pairs of disjoint sets of nodes, as bit masks; simple edges have one node on each side
- * @param allowed says of two sets that an edge connects whether they may be joined
+ * @param allowed whether two sets that an edge connects may be joined
  */
 final class CsgCmpOracle(size: Int, edges: Seq[(Long, Long)], allowed: (Long, Long) => Boolean = (_, _) => true) {
   private def within(a: Long, b: Long) = (a & ~b) == 0L
@@ -30,7 +30,7 @@ final class CsgCmpOracle(size: Int, edges: Seq[(Long, Long)], allowed: (Long, Lo
     found.toSet
   }
 
-  /** Unordered: the half with the smaller mask first. */
+  /** Unordered pairs: the half with the smaller mask comes first. */
   val pairs: Set[(Long, Long)] =
     connected.flatMap(s =>
       splits(s).filter { case (a, b) => connected(a) && connected(b) && joined(a, b) && allowed(a, b) }

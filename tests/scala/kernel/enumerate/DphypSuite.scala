@@ -8,12 +8,12 @@ import dovetail.kernel.graph.{Hypergraph, JoinGraph, RelSet}
 import dovetail.kernel.{Graphs, GraphText}
 
 /**
- * The enumeration by itself: every csg-cmp pair once, in an order fit for dynamic programming. Counts are those of
- * Moerkotte and Neumann 2006.
+ * DPhyp's enumeration alone: each csg-cmp pair once, in an order that suits dynamic programming. The counts are those
+ * of Moerkotte and Neumann 2006.
  */
 class DphypSuite extends AnyFunSuite {
 
-  /** Asserts what a dynamic program relies on, and collects the pairs. */
+  /** Asserts the properties that dynamic programming relies on, and collects the pairs. */
   private class CheckingReceiver(stopAfter: Int = Int.MaxValue) extends Receiver {
     private val seen           = mutable.Set.empty[Long]
     private val used           = mutable.Set.empty[Long]
@@ -61,7 +61,7 @@ class DphypSuite extends AnyFunSuite {
 
   private def pow(b: Long, e: Int) = BigInt(b).pow(e).toLong
 
-  /** name, edges of n nodes, number of pairs */
+  /** name, edges of n nodes, number of csg-cmp pairs */
   private val shapes: Seq[(String, Int => Vector[(Int, Int)], Long => Long)] = Seq(
     ("chain", Graphs.chain, n => (n * n * n - n) / 6),
     ("cycle", Graphs.cycle, n => (n * n * n - 2 * n * n + n) / 2),
@@ -70,7 +70,7 @@ class DphypSuite extends AnyFunSuite {
   )
 
   for ((name, edges, formula) <- shapes) test(s"$name: the number of pairs is the closed formula, 2 to 16 relations") {
-    // the formula of a cycle counts two different edges: it begins at three nodes
+    // the formula for a cycle assumes that its edges differ, so it holds from three nodes on
     for (n <- (if (name == "cycle") 3 else 2) to 16) {
       val receiver = new CountingReceiver
       assert(new Dphyp(simple(n, edges(n)), receiver).run())
@@ -194,7 +194,7 @@ class DphypSuite extends AnyFunSuite {
   }
 
   test("where hyperedges make pairs rare, the clock stops the search between them") {
-    // A has forty hyperedges to pairs that nothing connects: 2^40 sets to look at, and not one pair
+    // A has 39 hyperedges to sets of two relations that nothing connects: 2^39 sets to visit, and not one pair
     val hyper    = (1 to 39).map(i => (RelSet(0), RelSet(i, 40 + i % 20)))
     var looks    = 0
     val receiver = new CheckingReceiver { override def timeLeft: Boolean = { looks += 1; looks < 10 } }

@@ -8,7 +8,7 @@ import dovetail.kernel.graph.JoinGraph
 import dovetail.kernel.{Graphs, GraphText}
 import dovetail.kernel.size.CardinalityModel
 
-/** Greedy operator ordering: for graphs that the exact search cannot do, and never better than it. */
+/** Greedy operator ordering: for graphs that are too large for the exact search, and never cheaper than it. */
 class GreedySuite extends AnyFunSuite {
   private val rowsOnly = new CardWeightCosts(1.0)
   private val physical = new PhysicalCosts(CostConstants(), ClusterFacts())
@@ -25,9 +25,9 @@ class GreedySuite extends AnyFunSuite {
   }
 
   test("the smallest join first, then the smallest of what is left") {
-    // CD has 10 rows, AB 100; then AB with CD by BC
+    // C with D has 10 rows, A with B has 100; then both are joined by B and C
     assert(order("A 1000; B 100; C 1000; D 10; A.x:1000=B.x:100; B.y:10=C.y:10; C.z:1000=D.z:10") == "((A B) (C D))")
-    // BC has 10 rows and, as B, meets A at once
+    // B with C has 10 rows, and joins A next through B
     assert(order("A 1000; B 100; C 10; A.x:1000=B.x:100; B.y:100=C.y:10") == "(A (B C))")
   }
 

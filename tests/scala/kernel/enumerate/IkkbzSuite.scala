@@ -5,14 +5,14 @@ import scala.util.Random
 import org.scalatest.funsuite.AnyFunSuite
 import dovetail.kernel.Graphs
 
-/** The order of Ibaraki and Kameda against all orders without a cross product. */
+/** The order of Ibaraki and Kameda, compared with all orders without a cross product. */
 class IkkbzSuite extends AnyFunSuite {
 
   private class Tree(val rows: Array[Double], edges: Seq[Ikkbz.Edge]) {
     private def share(a: Int, b: Int) =
       edges.collectFirst { case Ikkbz.Edge(`a`, `b`, s) => s; case Ikkbz.Edge(`b`, `a`, s) => s }
 
-    /** Sum of the rows of all prefixes of two or more relations; None if one of them is a cross product. */
+    /** Sum of the rows of all prefixes of two or more relations, or None if one of them is a cross product. */
     def cost(order: Seq[Int]): Option[Double] = {
       val steps = order.indices.tail.map(i =>
         order.take(i).flatMap(share(_, order(i))) match {
@@ -61,7 +61,7 @@ class IkkbzSuite extends AnyFunSuite {
   }
 
   test("a tree by hand: the branch that keeps least goes first, and a relation waits for what it makes worth it") {
-    // 1 multiplies by 10, but 2 behind it by 0.001; 3 halves
+    // relation 1 multiplies the rows by 10, relation 2 after it by 0.001; relation 3 halves them
     val tree = new Tree(
       Array(100.0, 1000.0, 10.0, 50.0),
       Seq(Ikkbz.Edge(0, 1, 0.01), Ikkbz.Edge(1, 2, 0.0001), Ikkbz.Edge(0, 3, 0.01))

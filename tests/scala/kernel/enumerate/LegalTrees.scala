@@ -8,7 +8,7 @@ import dovetail.kernel.graph.{JoinGraph, RelSet, WideSet}
 /**
  * All trees of a small graph that `Joinable` allows.
  *
- * @param crossed with cross products that no edge leads to
+ * @param crossed whether trees may have cross products that no edge leads to
  */
 final class LegalTrees(graph: JoinGraph, crossed: Boolean) {
   private def connected(a: RelSet, b: RelSet) =

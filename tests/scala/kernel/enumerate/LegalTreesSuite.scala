@@ -9,15 +9,16 @@ import dovetail.kernel.{PlanGraph, RandomPlans}
 import dovetail.kernel.size.CardinalityModel
 
 /**
- * All that the search may do with plans of all kinds of joins, carried out: every tree that the conflict rules allow
- * gives the rows of the plan as it was written. `DOVETAIL_PLANS` is the number of plans for a longer run.
+ * Runs the trees that the search may build for plans with all kinds of joins: every tree that the conflict rules allow
+ * returns the rows of the written plan. The environment variable `DOVETAIL_PLANS` sets the number of plans for a longer
+ * run.
  */
 class LegalTreesSuite extends AnyFunSuite {
   private val plans      = sys.env.get("DOVETAIL_PLANS").fold(800)(_.toInt)
   private val cardWeight = new CardWeightCosts(0.7)
   private val physical   = new PhysicalCosts(CostConstants(), ClusterFacts())
 
-  /** Trees per plan that are carried out, and tables that they are run on. */
+  /** Trees per plan that are run, and sets of tables that they are run on. */
   private val (trees, tables) = (12, 4)
 
   test("every tree that the conflict rules allow gives the rows of the plan as written") {
@@ -41,7 +42,7 @@ class LegalTreesSuite extends AnyFunSuite {
         )
       }
     }
-    // a test that moves nothing, or of empty results, would show nothing
+    // a test that moves no joins, or whose results are empty, would prove nothing
     assert(
       moved > plans / 2 && filled > plans * tables / 4,
       s"$moved plans of $plans came out in other orders, $filled of ${plans * tables} results have rows"
@@ -49,7 +50,8 @@ class LegalTreesSuite extends AnyFunSuite {
   }
 
   /**
-   * The searches after the exact one, each by itself, in pieces so small that a plan of a few relations has several.
+   * The searches after the exact one, each alone, with pieces so small that a plan of a few relations has several of
+   * them.
    */
   private val small = Seq(IterativeDp.Linear(3), IterativeDp.Exact(4L), IterativeDp.Exact(12L))
 
@@ -90,7 +92,7 @@ class LegalTreesSuite extends AnyFunSuite {
       assert(found.best.cost.total <= found.original.cost.total * (1 + 1e-9), s"seed $seed")
     }
     info(ran.toString)
-    // each of them has to have made plans of its own
+    // each algorithm must have built plans that differ from the one it started with
     assert(Seq("lindp", "goo+idp", "lindp+idp").forall(ran(_) > plans / 100), ran.toString)
   }
 

@@ -17,8 +17,8 @@ import dovetail.kernel.{PlanGraph, RandomPlans}
 import dovetail.kernel.size.CardinalityModel
 
 /**
- * The search over all kinds of joins finds what an exhaustive one finds, and always finds something. `DOVETAIL_GRAPHS`
- * is the number of random graphs for a longer run.
+ * The search over all kinds of joins finds the plan that an exhaustive search finds, and always finds some plan. The
+ * environment variable `DOVETAIL_GRAPHS` sets the number of random graphs for a longer run.
  */
 class OperatorSearchSuite extends AnyFunSuite {
   private val graphs     = sys.env.get("DOVETAIL_GRAPHS").fold(300)(_.toInt)
@@ -29,15 +29,15 @@ class OperatorSearchSuite extends AnyFunSuite {
   private def search(plan: PlanGraph, costs: CostModel): Outcome =
     new Search(plan.graph, costs, Budget.unlimited).run(plan.written.shape)
 
-  /** With an operator at least. */
+  /** A random plan with at least one operator. */
   private def plan(seed: Int, most: Int): PlanGraph = {
     val random = new Random(seed)
     Iterator.continually(RandomPlans(2 + random.nextInt(most - 1), random)).find(_.graph.operators.nonEmpty).get
   }
 
   /**
-   * The cost found by that of the cheapest tree; the written tree, which may have cross products that no edge leads to,
-   * is always one of them.
+   * Ratio of the cost that the search finds to the cost of the cheapest tree. The written tree always counts as one of
+   * the trees, even if it has cross products that no edge leads to.
    */
   private def ratio(p: PlanGraph, costs: CostModel, cheapest: PlanOracle => Double): Double = {
     val (found, all) = (search(p, costs), PlanOracle.sizedByModel(p.graph))
@@ -67,7 +67,7 @@ class OperatorSearchSuite extends AnyFunSuite {
     test(s"physical, $name: the cheapest of all ways to execute all trees that the conflict rules allow") {
       val ratios = for (seed <- 1 to graphs / 2)
         yield ratio(plan(seed, 6), new PhysicalCosts(constants, facts), _.cheapestPhysical(constants, facts))
-      // SubPlan.offer says what may be missing
+      // SubPlan.offer explains which plans the search may miss
       assert(ratios.forall(r => r > 1 - 1e-8 && r < 1.1), ratios.max)
       assert(ratios.count(_ > 1 + 1e-8) <= graphs / 100, ratios.filter(_ > 1 + 1e-8))
     }
@@ -128,11 +128,11 @@ class OperatorSearchSuite extends AnyFunSuite {
   ) {
     val ran   = scala.collection.mutable.LinkedHashMap.empty[String, Int].withDefaultValue(0)
     val costs = new PhysicalCosts(constants, ClusterFacts())
-    // what the linearized search takes is enough for most of them to be searched exactly, unless they are too large for
-    // that
+    // The budget that linearized DP needs would be enough to search most plans exactly. So plans with that budget have
+    // 66 relations, which is too many for the exact search.
     for (seed <- 1 to 120; size = if (seed % 10 == 0) 66 else if (seed % 10 == 5) 90 else 12 + seed % 9) {
       val pairs = if (seed % 10 == 0) 2 * LinearizedDp.pairs(size) else 40L
-      // with few kinds of joins more trees are allowed
+      // with few kinds of joins, the conflict rules allow more trees
       val p = RandomPlans(
         size,
         new Random(seed),

@@ -8,13 +8,13 @@ import dovetail.kernel.profile.{Assumptions, Width}
 import dovetail.kernel.size.CardinalityModel
 
 /**
- * The cheapest plan of a small graph by looking at all of them: every bushy tree without a needless cross product and,
- * for the physical model, every way of executing it. Nothing is pruned, and sizes and costs are worked out here, from
- * the documentation of the models.
+ * The cheapest plan of a small graph, found by visiting all plans: every bushy tree without a needless cross product
+ * and, for the physical model, every way to execute it. Nothing is pruned. The oracle computes sizes and costs itself,
+ * from the documentation of the models.
  *
- * @param sizes    rows of a set; if not given, those of graphs in which no two relations share two classes, and all
- *                 domains are known
- * @param cautious rows that a set should not exceed; if not given, none is too risky to broadcast
+ * @param sizes    rows of a set of relations; the default formula holds for graphs in which no two relations share two
+ *                 classes, and all domains are known
+ * @param cautious number of rows that a set should not exceed; by default no set is too risky to broadcast
  */
 final class PlanOracle(
     graph: JoinGraph,
@@ -41,15 +41,15 @@ final class PlanOracle(
   private val csgs                   = new CsgCmpOracle(n, edges, step(_, _).isDefined)
 
   /**
-   * Some tree along edges joins all relations. Without operators that is no question: the oracle leaves out cross
-   * products, its graphs are connected.
+   * Whether some tree joins all relations along edges. Graphs without operators must have such a tree, because the
+   * oracle leaves out cross products.
    */
   val complete: Boolean = csgs.connected(full)
   require(complete || graph.operators.nonEmpty, "the graph is not connected")
 
   /**
-   * Rows of a set: the product of all rows; of each class the smallest domain over the product of domains; of each
-   * predicate its selectivity.
+   * Rows of a set: the product of the rows of all relations, times for each class the smallest domain over the product
+   * of the domains, times the selectivity of each predicate.
    */
   def rows(s: Long): Double = known.getOrElseUpdate(s, sizes.fold(byFormula(s))(_(members(s))))
 
@@ -83,12 +83,15 @@ final class PlanOracle(
   private def tested(s: Long) =
     graph.operators.filter(o => o.kind.testsOnly && o.relations.exists(members(s).contains) && applied(o, s))
 
-  /** Of existence joins, a byte each. */
+  /** Bytes of the flags of existence joins: one byte each. */
   private def flags(s: Long): Int = if (members(s).size == 1) 0 else tested(s).count(_.kind == JoinKind.Existence)
 
   private def applied(o: Operator, s: Long) = graph.joinable.conflicts.operators(o.index).all.subsetOf(members(s).toSet)
 
-  /** What an operator's key column is hash partitioned by: its class, or else the column itself. */
+  /**
+   * Number that stands for the hash partitioning by an operator's key column: its class, or a number of its own if it
+   * has none.
+   */
   private def column(m: Member): Int = graph.classes
     .find(_.members.exists(x => x.relation == m.relation && x.text == m.text))
     .fold(graph.classes.size + graph.operators.flatMap(o => o.equalities.flatMap(e => Vector(e._1, e._2))).map(x =>
@@ -100,7 +103,7 @@ final class PlanOracle(
 
   private def splits(s: Long) = csgs.pairs.filter { case (a, b) => (a | b) == s }
 
-  /** All plans of all trees: `join` makes those of one pair of plans. Equal ones are kept once. */
+  /** All plans of all trees. `join` returns the plans that join one pair of plans. Equal plans are kept once. */
   private def all(join: (Long, Plan, Long, Plan) => Seq[Plan]): Set[Plan] = {
     val plans = mutable.Map.empty[Long, Set[Plan]]
     for (s <- csgs.connected.toVector.sorted)
@@ -116,7 +119,7 @@ final class PlanOracle(
       _.cost
     ).min
 
-  /** By the same formula the cheapest plan of every last join, ascending. */
+  /** Cost of the cheapest plan for each last join, by the same formula, ascending. */
   def lastJoinsByCardWeight(weight: Double): Vector[Double] = {
     val cost                        = mutable.Map.empty[Long, Double]
     def own(s: Long)                = weight * rows(s) + (1 - weight) * bytes(s)
@@ -128,8 +131,9 @@ final class PlanOracle(
   }
 
   /**
-   * Share of a set's rows with the most frequent combination of these keys, at most: that of the least frequent column,
-   * in the relation where it is most so.
+   * Upper bound on the share of a set's rows that have the most frequent combination of these keys. Each key column
+   * counts with the largest share that one value has in any relation of the set, and the smallest of these shares is
+   * the bound.
    */
   private def frequent(in: (Long, Set[Int])): Double = if (in._2.isEmpty) 0.0
   else
@@ -157,7 +161,7 @@ final class PlanOracle(
     def small(a: Long, b: Long) = if (w(a) <= w(b)) (a, b) else (b, a)
     def broadcast(s: Long)      = (r(s) * k.hashBuild + w(s) * k.broadcastByte) * (1 + facts.executors)
     def exchange(s: Long)       = r(s) * k.exchangeRow + w(s) * k.exchangeByte
-    // a set of relations by a key
+    // a set of relations, and the key that it is joined by
     type Keyed = (Long, Set[Int])
     def split(in: Keyed)                = math.min(1.0, facts.splitBytes / (frequent(in) * w(in._1)))
     def slow(in: Keyed, inputs: Keyed*) = math.max(1.0, frequent(in) * inputs.map(split).min * facts.tasks)
@@ -254,8 +258,8 @@ final class PlanOracle(
 object PlanOracle {
 
   /**
-   * With sizes of the model, for graphs whose relations share several classes: composite keys and cautious rows are
-   * CardinalityModelSuite's business.
+   * An oracle with the sizes of the model, for graphs whose relations share several classes. CardinalityModelSuite
+   * tests composite keys and cautious rows.
    */
   def sizedByModel(graph: JoinGraph): PlanOracle = {
     val model                  = new CardinalityModel(graph)
@@ -267,6 +271,6 @@ object PlanOracle {
     new PlanOracle(graph, Some(rows(_)), cautiously(_))
   }
 
-  /** A plan: its cost, and the classes that its rows are partitioned by (none: any other way). */
+  /** A plan: its cost, and the classes that its rows are partitioned by (empty for any other partitioning). */
   final case class Plan(cost: Double, partitioning: Set[Int])
 }

@@ -8,15 +8,15 @@ import dovetail.kernel.cost.{CardWeightCosts, ClusterFacts, CostConstants, Physi
 import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator}
 import dovetail.kernel.size.CardinalityModel
 
-/** Bloom filters as alternatives of the search: what they are worth, and where they may be. */
+/** Bloom filters as alternatives in the search: what they save, and where they are legal. */
 class ReducerSuite extends AnyFunSuite {
   private val costs = new PhysicalCosts(CostConstants(), ClusterFacts(broadcastBytes = 0, tasks = 8))
 
-  // two facts that meet on a key of many values; a dimension restricts one of them to a fiftieth
+  // two facts join on a key with many values; a dimension keeps a fiftieth of one of them
   private val facts =
     "A 1e8 bytes=40; B 1e7 bytes=40; D 40/2000 bytes=20 broadcast; A.k:2e6=B.k:2e6; B.d:2000=D.d:2000"
 
-  /** All that the graph allows. */
+  /** Rules that allow every filter of the graph. */
   private def rules(graph: JoinGraph, forced: Boolean = false, most: Long = 4000000L): ReducerRules = {
     val all = (for (c <- graph.classes; r <- c.relations) yield (r, c.index)).toSet
     ReducerRules(all, all, graph.relations.filter(_.broadcastable).map(_.index).toSet, most, forced)
@@ -34,7 +34,7 @@ class ReducerSuite extends AnyFunSuite {
     assert(pairs(found).contains((0, Vector(1, 2))), found.best.reducers)
     assert(plain.best.reducers.isEmpty)
     assert(found.best.cost.total < 0.5 * plain.best.cost.total)
-    // what is exchanged is what the filter leaves; what comes out is the same
+    // only the rows that the filter keeps are exchanged; the result has the same rows
     val reducer = found.best.reducers.find(_.reduced == 0).get
     assert(reducer.kept > 0.05 && reducer.kept < 0.4, reducer)
     assert(math.abs(found.best.rows.value - plain.best.rows.value) <= 1e-6 * plain.best.rows.value)
@@ -56,7 +56,7 @@ class ReducerSuite extends AnyFunSuite {
   }
 
   test("a dimension that another one restricts is reduced, where that makes a fact smaller before its exchange") {
-    // B is restricted by its week, which A reaches through C alone
+    // D restricts B by day and C by week; A reaches D only through C
     val graph = GraphText(
       "A 1e8 bytes=40; B 1e6/1e7 bytes=40; C 70000 bytes=20 broadcast; D 365/70000 bytes=20 broadcast; " +
         "A.k:2e5=B.k:2e5; A.c:70000=C.c:70000; C.w:10000=D.w:10000; B.d:70000=D.d:70000"
@@ -84,7 +84,7 @@ class ReducerSuite extends AnyFunSuite {
     val plain     = GraphText("A 1e8; B 1e7; C 10/1e5; B.k:1e6=C.k:1e6")
     def m(r: Int) = Member(r, plain.classes.head.members.head.column, Set(900L + r), s"x$r")
     for (kind <- Seq(JoinKind.LeftOuter, JoinKind.Anti, JoinKind.Semi, JoinKind.FullOuter)) {
-      // A op (B join C): the class of B and C is inside of the closed side
+      // A op (B join C): the class of B and C is inside the closed side
       val o =
         Operator(0, kind, Vector(0), Vector(1, 2), Vector((m(0), m(1))), Vector(0, 1), 1.0, Vector(0, 1), false, "")
       val graph = plain.copy(operators = Vector(o))
@@ -93,7 +93,7 @@ class ReducerSuite extends AnyFunSuite {
   }
 
   test("no filter makes a plan dearer, and the plans with filters are found again in any run") {
-    // exchanges that cost much, for graphs of few rows
+    // expensive exchanges, so that filters pay off in graphs of few rows
     val costs =
       new PhysicalCosts(CostConstants(exchangeRow = 3e6, exchangeByte = 4e4), ClusterFacts(broadcastBytes = 0))
     val random                                        = new Random(17)

@@ -16,7 +16,9 @@ import dovetail.kernel.cost.{
 import dovetail.kernel.graph.JoinGraph
 import dovetail.kernel.{Graphs, GraphText}
 
-/** The exact search finds what an exhaustive one finds; and what it does with the written order and with its budget. */
+/**
+ * The exact search finds what an exhaustive search finds. Also tests how it treats the written order and its budget.
+ */
 class SearchSuite extends AnyFunSuite {
 
   private val names      = "ABCDEFGHI".map(_.toString)
@@ -33,7 +35,7 @@ class SearchSuite extends AnyFunSuite {
   ): Outcome =
     new Search(graph, costs, budget).run(written.getOrElse(GraphText.leftDeep(graph)))
 
-  /** Edges that are classes of their own, some inequalities between two relations, some equalities over three. */
+  /** Each edge is a class of its own; some inequalities between two relations, some equalities over three. */
   private def random(seed: Int, most: Int): String = {
     val r            = new Random(seed)
     val n            = 2 + r.nextInt(most - 1)
@@ -91,7 +93,7 @@ class SearchSuite extends AnyFunSuite {
     }
   }
 
-  /** name, facts, relations at most, and how much dearer than the cheapest the search may be */
+  /** name, facts, largest number of relations, and the largest ratio of the search's cost to the cheapest cost */
   private val physicals = Seq(
     ("sort merge", noSwap, 7, 1.0),
     ("shuffled hash", noSwap.copy(preferSortMerge = false), 6, 1.0),
@@ -99,7 +101,7 @@ class SearchSuite extends AnyFunSuite {
     ("three executors", noSwap.copy(executors = 3), 6, 1.0),
     ("few keys, many tasks", noSwap.copy(tasks = 30, splitBytes = 1e5), 6, 1.0),
     ("little memory for sorts", noSwap.copy(tasks = 4, sortMemory = SortMemory(1e5, 20)), 6, 1.0),
-    // one of 600 graphs was 0.02 % dearer: SubPlan.offer says why
+    // one of 600 graphs was 0.02 % more expensive: SubPlan.offer says why
     ("small results broadcast", noSwap.copy(staticBytes = 1e5), 5, 1.001)
   )
 
@@ -120,8 +122,8 @@ class SearchSuite extends AnyFunSuite {
     "physical, with joins that turn into broadcasts while they run: the cheapest but for a hair, where it was better " +
       "to give a partitioning up"
   ) {
-    // 1419 is one of three in 4000 where it was: the search takes a plan that is partitioned by the next key for at
-    // least as good as one that is not
+    // Seed 1419 is one of three in 4000 where giving up a partitioning was cheaper: the search treats a plan that is
+    // partitioned by the next key as at least as good as a plan that is not.
     val ratios = for (seed <- (1 to 40) :+ 1419; text <- Seq(random(seed, 7), shared(seed, 7))) yield {
       val graph = GraphText(text)
       search(
@@ -156,15 +158,15 @@ class SearchSuite extends AnyFunSuite {
       val (a, b) = (search(graph, costs), search(reordered, costs, Some(GraphText.shape(connected, reordered))))
       same(b.best.cost.total, a.best.cost.total, s"seed $seed")
       val back = GraphText.shape(b.best.shape.render(reordered.relations(_).name), graph)
-      // two trees may cost the same to the last digit; else there is one best tree
+      // two trees may have exactly the same cost; otherwise there is one best tree
       if (!back.sameJoins(a.best.shape))
         same(search(graph, costs, Some(back)).original.cost.total, a.best.cost.total, s"seed $seed")
     }
   }
 
   test("the written order stays where no other is cheaper, whatever its last digits") {
-    // all joins of connected sets have the same rows of 8 bytes: every tree without a cross product costs the same, but
-    // for rounding
+    // All joins of connected sets have the same rows of 8 bytes, so every tree without a cross product costs the same,
+    // except for rounding.
     def graph(rows: Double) =
       GraphText(names.map(n => s"$n $rows bytes=8").mkString("; ") + ";" + names.map(n => s"$n.x:$rows").mkString("="))
     for {
@@ -209,7 +211,7 @@ class SearchSuite extends AnyFunSuite {
   }
 
   test("the written order is priced by what the engine does with it by itself") {
-    // A x B is small enough to be broadcast into C, if somebody says so
+    // A x B is small enough to be broadcast to C, but the engine does it only if it is told to
     val graph    = GraphText("A 1000; B 1000; C 1e6; A.x:1000=B.x:1000; B.y:1000=C.y:1000")
     val written  = GraphText.shape("((A B) C)", graph)
     val broad    = new PhysicalCosts(constants, noSwap.copy(staticBytes = 1e6))

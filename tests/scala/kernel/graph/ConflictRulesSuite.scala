@@ -7,7 +7,7 @@ import dovetail.kernel.Bags._
 import dovetail.kernel.enumerate.LegalTrees
 import dovetail.kernel.{GraphText, Joined, PlanGraph, Scan, Written}
 
-/** What may be joined with what along edges, by examples. A, B, C, D are relations 0 to 3, `a.x` is column 0 of A. */
+/** Examples of the joins that are legal along edges. A, B, C, D are relations 0 to 3, `a.x` is column 0 of A. */
 class ConflictRulesSuite extends AnyFunSuite {
   import JoinKind._
 
@@ -60,7 +60,7 @@ class ConflictRulesSuite extends AnyFunSuite {
     allows(inner(join(FullOuter, 0, a, b, equal(a, b)), c, equal(a, c)), "((A B) C)")
     allows(join(FullOuter, 1, join(FullOuter, 0, a, b, equal(a, b)), c, equal(b, c)), "((A B) C)", "(A (B C))")
     allows(join(FullOuter, 1, join(FullOuter, 0, a, b, equal(a, b)), c, accepting(b, c)), "((A B) C)")
-    // what inner joins bring together on its side comes first, though another full outer join reads only a part of it
+    // the inner join on the right side comes first, although the other full outer join reads only one of its relations
     allows(
       join(FullOuter, 1, join(FullOuter, 0, a, inner(b, c, equal(b, c)), equal(a, b)), d, equal(b, d)),
       "((A (B C)) D)",
@@ -75,7 +75,7 @@ class ConflictRulesSuite extends AnyFunSuite {
     assert(g.joinable.predicatesAt(Vector(0), Vector(1)).map(_.relations) == Vector(Vector(1)))
     assert(g.joinable.predicatesAt(Vector(0), Vector(2)).isEmpty)
     assert(g.joinable.predicatesAt(Vector(0, 2), Vector(1)).map(_.relations) == Vector(Vector(1)))
-    // inside of a null-supplied side it is part of it
+    // inside a null-supplied side, the filter is part of that side
     allows(join(LeftOuter, 1, a, where(join(LeftOuter, 0, b, c, equal(b, c)), IsNull(x(c))), equal(a, b)), "(A (B C))")
   }
 
@@ -94,7 +94,8 @@ class ConflictRulesSuite extends AnyFunSuite {
     val w = inner(join(LeftOuter, 0, inner(a, b, equal(a, b)), c, equal(a, c)), d, equal(a, d))
     assert(graph(w).classes.map(_.relations) == Vector(Vector(0, 1, 3)))
     assert(legal(w).exists(_.contains("(B D)")))
-    // a.x = c.x holds for rows with a partner only: d.x = c.x is no more than what was written
+    // Relations 0, 1, 2: the left outer join's equality of 0 and 1 holds only for rows with a partner, so it makes no
+    // class. The inner join's equality of 1 and 2 stays a predicate, as written.
     val above = inner(join(LeftOuter, 0, a, c.copy(relation = 1), equal(a, b)), Scan(2), equal(b, c))
     assert(graph(above).classes.isEmpty && graph(above).predicates.map(_.relations) == Vector(Vector(1, 2)))
   }

@@ -4,7 +4,7 @@ import dovetail.kernel.profile.{ColumnProfile, Estimate, RelationProfile, Source
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.prop.TableDrivenPropertyChecks
 
-/** Domains that nobody has counted, beside the keys that they meet. */
+/** Domains of columns whose distinct values were not counted, corrected by the keys that they join. */
 class ForeignKeysSuite extends AnyFunSuite with TableDrivenPropertyChecks {
 
   private def column(domain: Double, low: Double, high: Double, counted: Boolean, origin: String): ColumnProfile =

@@ -4,7 +4,7 @@ import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-/** RelSet against Set[Int], over all 64 bits. */
+/** RelSet compared with Set[Int], over all 64 bits. */
 class RelSetSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   private val members =
     Gen.containerOf[Set, Int](Gen.frequency(8 -> Gen.choose(0, 63), 1 -> Gen.const(63), 1 -> Gen.const(0)))

@@ -6,8 +6,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import dovetail.kernel.Bags._
 
 /**
- * Every entry of the tables against joins of small bags: what it allows never changes the rows, and what it forbids
- * does for some.
+ * Checks every entry of the reordering tables with joins of small bags. A reordering that an entry allows never changes
+ * the rows; one that it forbids changes them for some bags.
  */
 class ReorderingsSuite extends AnyFunSuite {
   import JoinKind._
@@ -29,11 +29,13 @@ class ReorderingsSuite extends AnyFunSuite {
     }
   }
 
-  // the joins of the two sides of a law, by number, which their flags have
+  // the first and the second join of a law; their flags have the operator numbers 0 and 1
   private def a(kind: JoinKind, l: Bag, r: Bag, p: Condition) = join(kind, 0, l, r, Seq(p))
   private def b(kind: JoinKind, l: Bag, r: Bag, p: Condition) = join(kind, 1, l, r, Seq(p))
 
-  /** A law: its table, the input that both predicates read, the relations that each reads, and its two sides. */
+  /**
+   * A law: its table, the input that both predicates read, the relations that each predicate reads, and its two sides.
+   */
   private case class Law(
       name: String,
       table: Vector[String],
@@ -75,7 +77,8 @@ class ReorderingsSuite extends AnyFunSuite {
   )
 
   /**
-   * A predicate reads what a semi, anti or existence join below it does not hand on: the law cannot be written down.
+   * Evaluates both sides of a law. Returns None if a predicate reads columns that a semi, anti or existence join below
+   * it does not output, because the law cannot be written down then.
    */
   private def sides(
       law: Law,
@@ -105,7 +108,7 @@ class ReorderingsSuite extends AnyFunSuite {
         case Some((x, y)) =>
           if (promised) { held += 1; assert(x.same(y), s"$clue: $e\nfirst $p\nsecond $q\n$x\n$y") }
           else if (!x.same(y)) broken += 1
-        // an empty input keeps the predicate from being asked
+        // not every trial of such a law ends here: with an empty input, the predicate is never evaluated
         case None => impossible += 1
       }
     }

@@ -4,7 +4,7 @@ import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Sets of any size do what Scala's do, also where they end at a word's border. */
+/** WideSet compared with Scala's sets, for any size, also for sizes at the border of a word. */
 class WideSetSuite extends AnyFunSuite {
   test("union, overlap, subset, members and size") {
     val random = new Random(1)

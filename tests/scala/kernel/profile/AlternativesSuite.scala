@@ -6,7 +6,10 @@ import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-/** Shares of an OR of ANDs over several relations: as counted over all combinations of rows, within their bounds. */
+/**
+ * Shares of an OR of ANDs over several relations, compared with counts over all combinations of rows and with their
+ * bounds.
+ */
 class AlternativesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   private def counted(rows: Seq[Long]): Alternatives = Alternatives.counted(rows.groupBy(identity).map { case (s, r) =>
     s -> r.size
@@ -24,7 +27,7 @@ class AlternativesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("those that satisfy their own OR: the share under this condition") {
     val (a, b) = (Vector(1L, 2L, 0L, 0L), Vector(1L, 1L, 2L, 0L, 0L, 0L))
-    // of the six combinations that satisfy both ORs, 1 with 1 twice and 2 with 2 once
+    // of the six combinations that satisfy both ORs, two are 1 with 1 and one is 2 with 2
     assert(math.abs(counted(a).satisfied.and(counted(b).satisfied).share - 3.0 / 6) < 1e-9)
     assert(counted(Vector(0L)).satisfied.share == 0.0, "where nothing is satisfied there is no such share")
   }
@@ -33,7 +36,7 @@ class AlternativesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     val frequent = Vector.fill(90)(1L) ++ Vector.fill(10)(2L)
     val share    = counted(frequent).and(counted(frequent)).share
     assert(math.abs(share - (0.81 + 0.01)) < 1e-9)
-    // by single shares of equally frequent values it would be a half
+    // if both values counted as equally frequent, the share would be a half
   }
 
   test("by shares: independent alternatives, within 0 and 1, growing with each share") {

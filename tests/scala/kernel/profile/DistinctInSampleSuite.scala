@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 class DistinctInSampleSuite extends AnyFunSuite {
   private val Rows = 50000
 
-  /** Of `Rows` rows drawn a part, the estimate and the truth. */
+  /** Draws some of `Rows` rows, and returns the estimated and the true number of distinct values. */
   private def estimated(value: Int => Long, drawn: Int): (Double, Double) = {
     val all = Vector.tabulate(Rows)(value)
     (DistinctInSample(new Random(7).shuffle(all).take(drawn).iterator, Rows.toDouble), all.distinct.size.toDouble)

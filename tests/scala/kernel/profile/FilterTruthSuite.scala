@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import dovetail.kernel.profile.Condition._
 
-/** Filters against the truth: laws that hold for any predicate, and estimates beside counts over generated columns. */
+/** Filter estimates: laws that hold for any predicate, and comparisons with counts over generated columns. */
 class FilterTruthSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
     PropertyCheckConfiguration(minSuccessful = 1000)
@@ -74,8 +74,8 @@ class FilterTruthSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("p and NOT p together are at most all rows") {
-    // where no null count is known, IS NULL keeps some rows and IS NOT NULL still keeps all: two assumptions, each on
-    // its safe side
+    // Without a known NULL count, IS NULL keeps some rows and IS NOT NULL still keeps all rows: two assumptions, each
+    // on the safe side. So the NULL counts are set here.
     val counted =
       relations.map(r =>
         r.copy(columns = (1L to 4L).map(id => id -> r.column(id)).map { case (id, c) =>
@@ -97,7 +97,10 @@ class FilterTruthSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  /** As Spark builds it: ends are percentiles, a bucket begins with the last value of the one before. */
+  /**
+   * Builds a histogram as Spark does: bucket ends are percentiles, and a bucket begins with the last value of the
+   * previous one.
+   */
   private def ofValues(values: Seq[Double], buckets: Int): Histogram = {
     val sorted = values.sorted.toVector
     val ends = (1 to buckets).map(i => sorted(math.max(0, (i.toLong * sorted.size + buckets - 1) / buckets - 1).toInt))
@@ -107,7 +110,7 @@ class FilterTruthSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }.toVector)
   }
 
-  /** A column of integers with NULLs, and what there is to count in it. */
+  /** A column of integers with NULLs, its profile, and counts over it. */
   private class Column(val values: Vector[Double], val nulls: Int, buckets: Option[Int]) {
     val rows            = values.size + nulls
     val distinct        = values.distinct.sorted
@@ -129,7 +132,7 @@ class FilterTruthSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       assert(math.abs(estimated(p) - counted(truth)) < 1e-6, s"$p of $distinct, $nulls nulls")
   }
 
-  /** Every value as often as every other. */
+  /** A column in which all values are equally frequent. */
   private def uniform(random: Random, histogram: Boolean): Column = {
     val (n, each) = (1 + random.nextInt(50), 1 + random.nextInt(20))
     val values    = (1 to n).flatMap(v => Vector.fill(each)(v.toDouble)).toVector
@@ -166,7 +169,8 @@ class FilterTruthSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
         val within = And(Compare(1, Greater, Some(ends(0))), Compare(1, LessOrEqual, Some(ends(1))))
         val truth  = (v: Double) => v > ends(0) && v <= ends(1)
         if (histogram) c.exact(within, truth)
-        // the range has one width less than values, and ends count half: an error of one value at each end
+        // The range is one step narrower than its number of values, and an end counts half: an error of one value at
+        // each end.
         else assert(
           math.abs(c.estimated(within) - c.counted(truth)) <= 2.0 * c.values.size / c.distinct.size + 1e-6,
           s"seed $seed"

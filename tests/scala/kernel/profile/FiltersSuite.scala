@@ -4,7 +4,7 @@ import org.scalactic.TolerantNumerics
 import org.scalatest.funsuite.AnyFunSuite
 import dovetail.kernel.profile.Condition._
 
-/** Predicates on one relation. Expected values are written as the formulas they are. */
+/** Predicates on one relation. The expected values are written as formulas. */
 class FiltersSuite extends AnyFunSuite {
   implicit private val tolerance: org.scalactic.Equality[Double] = TolerantNumerics.tolerantDoubleEquality(1e-9)
 

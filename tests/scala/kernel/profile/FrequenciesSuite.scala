@@ -10,15 +10,15 @@ import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Member, Relation}
 import dovetail.kernel.profile.Condition._
 import dovetail.kernel.size.CardinalityModel
 
-/** Frequent values in filters and joins, and bounds by degrees, against data that is generated and counted. */
+/** Frequent values in filters and joins, and bounds by degrees, compared with counts over generated data. */
 class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   implicit private val tolerance: org.scalactic.Equality[Double] = TolerantNumerics.tolerantDoubleEquality(1e-9)
   implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
     PropertyCheckConfiguration(minSuccessful = 200)
 
   /**
-   * What a sketch would say of the values: all frequencies up to `most` of them, and the highest for certain where
-   * there are no more.
+   * The profile that a sketch of the values gives: the frequencies of up to `most` values, and the exact highest
+   * frequency if there are no more values than that.
    */
   private def column(values: Vector[Long], most: Int): ColumnProfile = {
     val counts = values.groupBy(identity).map { case (v, vs) => v -> vs.size }.toVector.sortBy { case (v, n) =>
@@ -62,7 +62,7 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     val count = b.groupBy(identity); a.map(v => count.get(v).fold(0.0)(_.size.toDouble)).sum
   }
 
-  /** Values of which the i-th comes in proportion to 1 / i^skew. */
+  /** Random values. The frequency of the i-th value is proportional to 1 / i^skew. */
   private def skewed(rows: Int, values: Int, skew: Double, shift: Int, random: Random): Vector[Long] = {
     val weights = (1 to values).map(i => math.pow(i.toDouble, -skew)).scanLeft(0.0)(_ + _).tail
     Vector.fill(rows) { val at = random.nextDouble() * weights.last; (weights.indexWhere(_ >= at) + shift).toLong }
@@ -133,7 +133,8 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  // 100 rows: 3 forty times, 7 twenty times, then 40 others of which 10 are known to be frequent
+  // 100 rows: 3 forty times, 7 twenty times, ten values twice each, and twenty values once each; `some` knows all but
+  // these
   private val data = Vector.fill(40)(3L) ++ Vector.fill(20)(7L) ++ (0 until 10).flatMap(i =>
     Vector.fill(2)(100L + i)
   ) ++ (0 until 20).map(200L + _)
@@ -181,7 +182,7 @@ class FrequenciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     ))
     assert(after(some, In(1, Vector(3, 205), 2)).frequent.isEmpty, "how often 205 comes is not known")
     assert(after(some, Compare(1, Less, None)).frequent.isEmpty)
-    // a join of what is left is exact too
+    // a join of the filtered column is exact, too
     assert(join(range, all, (60, 100)).value === 40.0 * 40 + 20 * 20)
   }
 

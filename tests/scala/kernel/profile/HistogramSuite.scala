@@ -4,14 +4,17 @@ import org.scalactic.TolerantNumerics
 import org.scalatest.funsuite.AnyFunSuite
 import dovetail.kernel.profile.Condition._
 
-/** Equi-height histograms, and the intervals that conjuncts of one column make. */
+/** Equi-height histograms, and the intervals that the conjuncts on one column form. */
 class HistogramSuite extends AnyFunSuite {
   implicit private val tolerance: org.scalactic.Equality[Double] = TolerantNumerics.tolerantDoubleEquality(1e-9)
 
-  /** 1 to 100, ten to a bucket; buckets begin with the last value of the one before, as Spark's do. */
+  /** 1 to 100, ten values per bucket; as in Spark, a bucket begins with the last value of the previous one. */
   private val even = Histogram((0 until 10).map(i => Bucket(if (i == 0) 1 else i * 10, (i + 1) * 10, 10)).toVector)
 
-  /** A tenth of the values are 1 to 10; 50 fills six buckets and the end of the one before; the rest goes up to 90. */
+  /**
+   * A tenth of the values are 1 to 10; 50 fills six buckets and the end of the bucket before them; the rest goes up to
+   * 90.
+   */
   private val frequent = Histogram(
     Vector(Bucket(1, 10, 10), Bucket(10, 50, 20)) ++ Vector.fill(6)(Bucket(50, 50, 1)) ++ Vector(
       Bucket(50, 60, 5),
@@ -63,7 +66,7 @@ class HistogramSuite extends AnyFunSuite {
   test("what a range leaves keeps its proportions") {
     val cut = even.restrictedTo(19, 50).get
     assert(cut.min == 19.0 && cut.max == 50.0)
-    // of 3.1 buckets, the first tenth lies up to 20
+    // 3.1 buckets are left; a tenth of the first one lies up to 20
     assert(cut.between(19, 20) === 0.1 / 3.1)
     assert(cut.between(20, 30, lowIncluded = false) === 1 / 3.1)
     assert(even.restrictedTo(200, 300).isEmpty)

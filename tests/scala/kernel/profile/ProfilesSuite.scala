@@ -5,8 +5,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 /**
- * Numbers before they are trusted: corrupt statistics are dropped and named, estimates keep their invariants, assumed
- * formulas their bounds.
+ * Checks of numbers before they are used: corrupt statistics are dropped and reported, estimates keep their invariants,
+ * and the formulas of assumptions keep their bounds.
  */
 class ProfilesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   private val sane = Map("ndv" -> 50.0, "nulls" -> 10.0, "rows" -> 100.0, "min" -> 1.0, "max" -> 9.0, "width" -> 8.0)
@@ -137,7 +137,7 @@ class ProfilesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
     assert(Assumptions.distinctAfter(100, 1000, 1000) == 100.0)
     assert(Assumptions.distinctAfter(100, 1000, 0) == 0.0)
-    // a key thins out with the rows; a column of few values keeps them
+    // a key loses values with the rows; a column of few values keeps them
     assert(math.abs(Assumptions.distinctAfter(1000, 1000, 10) - 10) < 1e-6)
     assert(Assumptions.distinctAfter(3, 1e6, 1e4) > 3 - 1e-6)
   }
@@ -166,13 +166,13 @@ class ProfilesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       assert(keys <= Assumptions.distinctAfter(ndv, rows, few) * (1 + 1e-9))
       assert(keys <= Assumptions.keysAfter(ndv, rows, many) * (1 + 1e-9))
     }
-    // a key has one row, which stays or goes
+    // each key has one row, which stays or goes
     assert(math.abs(Assumptions.keysAfter(1000, 1000, 10) - 10) < 1e-6)
     assert(Assumptions.keysAfter(100, 1000, 1000) == 100.0 && Assumptions.keysAfter(100, 1000, 0) == 0.0)
   }
 
   test("keysAfter errs by less than distinctAfter where rows come in baskets") {
-    // a thousand customers with three baskets of ten rows each; a tenth of the baskets is kept
+    // a thousand customers, each with three baskets of ten rows; a tenth of the baskets is kept
     val random                = new scala.util.Random(1)
     val baskets               = random.shuffle((0 until 3000).toVector).take(300).map(_ % 1000).distinct.size
     def off(estimate: Double) = math.abs(math.log(estimate / baskets))

@@ -6,7 +6,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 class RowNumbersSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
-  // around the words of 64 bits, too
+  // also sizes at the borders of words of 64 bits
   private val sizes = Gen.oneOf(Gen.choose(0, 300), Gen.oneOf(63, 64, 65, 128))
 
   test("rows are what a list of their numbers is") {

@@ -4,7 +4,7 @@ import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-/** Bounds of bytes hold for any part of a table's rows, and what has no bound stays without one. */
+/** Byte bounds hold for any part of a table's rows, and a column without a bound leaves its row without one. */
 class WidthSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   private val lengths =
     Gen.nonEmptyListOf(Gen.oneOf(Gen.choose(0, 40), Gen.choose(0, 100000))).map(_.map(_.toDouble).toVector)

@@ -8,7 +8,7 @@ import dovetail.kernel.graph.JoinGraph
 import dovetail.kernel.{Graphs, GraphText}
 import dovetail.kernel.profile.{Assumptions, Estimate, Source}
 
-/** Rows of sub-joins. Expected values are written as the formulas they are. */
+/** Rows of sub-joins. The expected values are written as formulas. */
 class CardinalityModelSuite extends AnyFunSuite {
   implicit private val tolerance: org.scalactic.Equality[Double] = TolerantNumerics.tolerantDoubleEquality(1e-6)
 
@@ -39,7 +39,7 @@ class CardinalityModelSuite extends AnyFunSuite {
   }
 
   test("hundreds of relations: the product neither overflows before its shares nor vanishes") {
-    // facts of a million rows come first, and each one's dimension brings it down to its own size; D0 keeps 1 of 1000
+    // 150 facts of a million rows; each one's dimension keeps one row in a million, so the million rows of A remain
     def name(i: Int, c: Char) = s"$c$i"
     val n                     = 150
     val facts                 =
@@ -75,7 +75,8 @@ class CardinalityModelSuite extends AnyFunSuite {
   }
 
   test("filters on either side count once: the domain stays where the NDV shrinks") {
-    // 10 of 1000 keys stay on the dimension's side; or 10,000 rows of the fact, with 9,000 of whose 10,000 keys
+    // A filter keeps 10 of the dimension's 1000 keys, or 10,000 of the fact's 100,000 rows with 950 of their keys, or
+    // both.
     assert(rows("F 100000; D 10/1000; F.d:1000=D.id; D.id ndv=10 domain=1000", "F D") === 100000.0 * 10 / 1000)
     assert(rows("F 10000/100000; D 1000; F.d ndv=950 domain=1000; F.d=D.id:1000", "F D") === 10000.0 * 1000 / 1000)
     assert(rows(
@@ -155,9 +156,9 @@ class CardinalityModelSuite extends AnyFunSuite {
     // a tenth of A's range, of A's 1000 values and of A's rows
     assert(rows(s"A 100000; B 500; $ranges", "A B") === 100000.0 / 10 * 500 / (1000 / 10))
     assert(rows(s"A 500; B 100000; $ranges", "A B") === 500.0 / 10 * 100000 / (1000 / 10))
-    // predicates left a twentieth of A: taken to be in the range, which holds a tenth
+    // predicates keep a twentieth of A; these rows are assumed to lie in the range, which holds a tenth
     assert(rows(s"A 5000/100000; B 500; $ranges", "A B") === 5000.0 * 500 / (1000 / 10))
-    // and a fifth: only as many as the range holds
+    // predicates keep a fifth of A; only as many rows count as the range holds
     assert(rows(s"A 20000/100000; B 500; $ranges", "A B") === 100000.0 / 10 * 500 / (1000 / 10))
     assert(rows("A 1000; B 500; A.d:100=B.d:100; A.d min=0 max=99; B.d min=200 max=300", "A B") === 1.0)
     // a common range of one value holds one of A's ten
@@ -167,17 +168,18 @@ class CardinalityModelSuite extends AnyFunSuite {
   }
 
   test("a range that restricts one key of a relation restricts its other keys, between not at all and as much") {
-    // the fact has five of two hundred years of days; W is joined with D by week
+    // the fact has five of two hundred years of days; W joins D by week
     val text =
       "F 1000000; D 73000; W 73000; F.d:1825=D.d:73000; F.d min=0 max=1825; D.d min=0 max=73000; D.w:10400=W.w:10400"
     val years       = 1825.0 / 73000
     val weeks       = math.sqrt(years * Assumptions.distinctAfter(10400, 73000, 1825) / 10400)
     val factAndDays = 1000000.0 * (73000 * years) / 1825
     assert(rows(text, "F D") === factAndDays)
-    // W's rows of these weeks, of which there are 73000 / 10400 to a week
+    // W's rows of these weeks; each week has 73000 / 10400 rows
     assert(rows(text, "F D W") === factAndDays * (73000 * weeks) / (10400 * weeks))
     assert(rows(text, "D W") === 73000.0 * 73000 / 10400)
-    // predicates left one day in seven of W: in these weeks as far as these have so many
+    // predicates keep one day in seven of W; these rows are assumed to lie in these weeks, as far as the weeks have so
+    // many
     val filtered = text.replace("W 73000;", "W 10400/73000;")
     assert(rows(filtered, "F D W") === factAndDays * math.min(10400.0, 73000 * weeks) / (10400 * weeks))
   }
@@ -194,9 +196,9 @@ class CardinalityModelSuite extends AnyFunSuite {
     assert(cautious("A 1000; B 500; A.x:100=B.y") === 1000.0 * 500)
     assert(cautious("A 1000; B 500; A~B 0.001") === 1000.0 * 500)
     assert(cautious("A 1e20; B 1e20") === Estimate.Ceiling)
-    // two large dimensions of a smaller table: not all pairs of their rows, whatever the order of the tables
+    // two large dimensions of a smaller table: not all pairs of their rows count, in any order of the tables
     assert(cautious("D 5000; E 4000; F 1000; F.d:900=D.id:5000; F.e:800=E.id:4000") === 5000.0)
-    // few rows may be the ones that all of the many belong to
+    // all rows of the large tables may belong to the few rows of A
     assert(cautious("A 10 upper=10; B 5000; C 5000; A.x:10=B.y:100; A.z:10=C.id:5000") === 5000.0)
   }
 
@@ -222,7 +224,7 @@ class CardinalityModelSuite extends AnyFunSuite {
   }
 
   test("a certain key bounds the rows from above, in the estimate and in the search's number") {
-    // G is an aggregate by (x, y): 90,000 groups by estimate, of badly underestimated domains
+    // G is an aggregate by (x, y): 90,000 groups by estimate, with badly underestimated domains
     val text  = "F 100000; G 90000; G key x,y; F.x:10=G.x:10; F.y:10=G.y:10"
     val graph = GraphText(text)
     val e     = estimate(graph, "F G")
@@ -238,7 +240,7 @@ class CardinalityModelSuite extends AnyFunSuite {
     val e = estimate(GraphText("F 100000; G 90000; G key x,y; F.x:10=G.x:10; G.y ndv=10"), "F G")
     assert(e.upper === 100000.0 * 90000)
     val overTwo = GraphText("F 100000; H 5; G 1000; G key x,y; F.x:10=G.x:10; H.y:5=G.y:10")
-    // G (1000 rows) comes before H (5): only F's class is bound then
+    // G (1000 rows) comes before H (5), so only F's class is bound then
     assert(estimate(overTwo, "F G H").upper === 100000.0 * 1000 * 5)
   }
 
@@ -257,7 +259,7 @@ class CardinalityModelSuite extends AnyFunSuite {
     assert(estimate(weaker, "A B").source == Source.Size)
   }
 
-  /** Composite keys, shared classes, predicates, filters, unknowns, NULLs and keys: anything goes. */
+  /** A random graph with composite keys, shared classes, predicates, filters, unknowns, NULLs and keys. */
   private def anything(seed: Int): JoinGraph = {
     val random           = new Random(seed)
     def oneOf(p: Double) = random.nextDouble() < p

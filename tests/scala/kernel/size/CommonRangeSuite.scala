@@ -3,7 +3,9 @@ package dovetail.kernel.size
 import org.scalactic.TolerantNumerics
 import org.scalatest.funsuite.AnyFunSuite
 
-/** What a key has in common with the members of its class before it, and what a class keeps of them. */
+/**
+ * The common range of a key and the earlier members of its class, and the facts that the class keeps about its members.
+ */
 class CommonRangeSuite extends AnyFunSuite {
   implicit private val tolerance: org.scalactic.Equality[Double] = TolerantNumerics.tolerantDoubleEquality(1e-9)
 
@@ -37,14 +39,14 @@ class CommonRangeSuite extends AnyFunSuite {
     val common = CommonRange(days, all, opened(sales), facts, restriction = 0.025)
     assert(common.domain === 1825.0 && common.domainBefore === 1825.0)
     assert(common.pairs === 0.025 && common.alongOthers == 1.0)
-    // the same from the other side: a fortieth of the days before lies in the range of the sales
+    // The same from the other side: a fortieth of the days, which come first here, lies in the range of the sales.
     val turned = CommonRange(sales, facts, opened(days), all, restriction = 1.0)
     assert(turned.domain === 1825.0 && turned.domainBefore === 1825.0)
     assert(turned.pairs === 0.025 && turned.alongOthers == 1.0)
   }
 
   test("rows that a filter has left lie in the common range, as far as it can hold them") {
-    // 365 of 73,000 days: the range has 1,825; then 3,650 of them
+    // 365 of 73,000 days, of which the range has 1,825; then 3,650 of them
     assert(CommonRange(days, input(365.0, 73000.0), opened(sales), input(1e6, 1e6), 0.025).pairs === 1.0)
     assert(CommonRange(days, input(3650.0, 73000.0), opened(sales), input(1e6, 1e6), 0.025).pairs === 0.5)
   }
@@ -56,7 +58,7 @@ class CommonRangeSuite extends AnyFunSuite {
   }
 
   test("another key that is restricted more restricts this one, and the members before it") {
-    // a tenth of 100 rows counts by another key; this one is a key of its table, so a tenth of it is left
+    // another key keeps a tenth of 100 rows; this key is unique in its table, so a tenth of it is left
     val common = CommonRange(
       JoinKey(0, 100.0),
       input(100.0, 100.0),
@@ -65,7 +67,7 @@ class CommonRangeSuite extends AnyFunSuite {
       restriction = 0.1
     )
     assert(common.alongOthers === 0.1 && common.domain === 10.0 && common.domainBefore === 5.0)
-    assert(common.pairs === 0.1) // of the rows before; those of the relation are restricted by the other key
+    assert(common.pairs === 0.1) // of the earlier rows; the other key already restricts the relation's rows
   }
 
   test("a part of the class that counts is a part of the next member") {

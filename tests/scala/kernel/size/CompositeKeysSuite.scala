@@ -6,11 +6,11 @@ import dovetail.kernel.size.CompositeKeys.Crossing
 import org.scalactic.TolerantNumerics
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Which classes are one composite key, and by how much that corrects the product of their shares. */
+/** Which classes form one composite key, and how that corrects the product of their shares. */
 class CompositeKeysSuite extends AnyFunSuite {
   implicit private val tolerance: org.scalactic.Equality[Double] = TolerantNumerics.tolerantDoubleEquality(1e-9)
 
-  // A and B are before C; A has all three classes, B the last one
+  // A and B come before C; A has all three classes, B only the last one
   private val graph  = GraphText("A 10000; B 5000; C 1000; A.x:16=C.x:16; A.y:100=C.y:100; A.z:25=B.z:25=C.z:25")
   private val inputs = JoinInput.inputsOf(graph)
   private val keys   = new CompositeKeys(graph, inputs, Array(0, 1, 2))
@@ -29,7 +29,7 @@ class CompositeKeysSuite extends AnyFunSuite {
   }
 
   test("classes that one relation shares are one key of their joint domain") {
-    // 16 * 100 single, 100 * root of 16 together
+    // 16 * 100 as separate keys, 100 * root of 16 as one key
     assert(keys.correction(2, Vector(crossing(0, 16.0, 1.0, 0), crossing(1, 100.0, 1.0, 0))) === 4.0)
   }
 

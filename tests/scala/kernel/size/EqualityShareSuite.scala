@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.prop.TableDrivenPropertyChecks
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-/** The formulas of inner joins by equalities, against values worked out by hand. */
+/** The formulas of inner joins by equalities, compared with values computed by hand. */
 class EqualityShareSuite extends AnyFunSuite with ScalaCheckPropertyChecks with TableDrivenPropertyChecks {
   import EqualityShare._
 
@@ -26,7 +26,7 @@ class EqualityShareSuite extends AnyFunSuite with ScalaCheckPropertyChecks with 
       (-1.0, 200.0, 0.0, 100.0, 100.0, 1.0),  // around it
       (5.0, 5.0, 0.0, 100.0, 20.0, 0.05),     // one value of twenty
       (0.0, 1.0, 0.0, 100.0, 4.0, 0.25),      // at least one value of four
-      (200.0, 300.0, 0.0, 100.0, 100.0, 1.0), // nothing in common: the caller says so
+      (200.0, 300.0, 0.0, 100.0, 100.0, 1.0), // nothing in common: the caller handles it
       (0.0, 10.0, 7.0, 7.0, 1.0, 1.0),        // one point
       (nan, 10.0, 0.0, 100.0, 100.0, 1.0),
       (0.0, 10.0, nan, nan, 100.0, 1.0)
@@ -35,11 +35,11 @@ class EqualityShareSuite extends AnyFunSuite with ScalaCheckPropertyChecks with 
   }
 
   test("share of a domain along a range of another key: the geometric mean of following it and of standing apart") {
-    // 10 of 100 rows stay. 4 values of 25 rows each: one that follows keeps 1/4 (at least one value), one apart nearly
-    // all of four
+    // 10 of 100 rows stay. There are 4 values of 25 rows each: a domain that follows the range keeps 1/4 (at least one
+    // value), an independent one nearly all four.
     val apart = 4 * (1 - math.pow(0.9, 25)) / 4
     assert(alongRange(4.0, 100.0, 0.1) === math.sqrt(0.25 * apart))
-    // a key of the table: either way a tenth is left
+    // a key of the table: a tenth is left in either case
     assert(alongRange(100.0, 100.0, 0.1) === 0.1)
     assert(alongRange(100.0, 100.0, 1.0) == 1.0)
     assert(alongRange(1.0, 100.0, 0.5) === 1.0)
@@ -101,6 +101,6 @@ class EqualityShareSuite extends AnyFunSuite with ScalaCheckPropertyChecks with 
     assert(compositeCorrection(1000.0, 100.0, 50.0, 1.0, 1.0) === 10.0)
     assert(compositeCorrection(1000.0, 50.0, 100.0, 1.0, 1.0) === 10.0)
     assert(compositeCorrection(1000.0, 100.0, 50.0, 1.2, 1.5) === 8.0)
-    assert(compositeCorrection(1000.0, 0.0, 0.0, 1.0, 1.0) === 1000.0) // a joint domain counted as nothing is one value
+    assert(compositeCorrection(1000.0, 0.0, 0.0, 1.0, 1.0) === 1000.0) // a joint domain of 0 counts as one value
   }
 }

@@ -6,7 +6,10 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import dovetail.kernel.profile.{Assumptions, ColumnProfile}
 import dovetail.kernel.size.JoinSize._
 
-/** The join formulas of Spark's cost-based optimizer (Hu et al. 2017), and ours for the joins it passes through. */
+/**
+ * Size formulas of joins: those of Spark's cost-based optimizer (Hu et al. 2017), and Dovetail's for the joins whose
+ * inputs' sizes Spark passes through.
+ */
 class JoinSizeSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   private val (a, b, distinctA, distinctB) = (1000.0, 400.0, 50.0, 80.0)
 

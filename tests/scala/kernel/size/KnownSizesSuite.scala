@@ -10,7 +10,7 @@ import dovetail.kernel.graph.{JoinGraph, KnownSize}
 import dovetail.kernel.{GraphText, RandomPlans}
 import dovetail.kernel.profile.{Estimate, Source}
 
-/** Sizes that are known take the place of estimates, and correct those of larger sets. */
+/** Known sizes take the place of estimates, and correct the estimates of larger sets. */
 class KnownSizesSuite extends AnyFunSuite {
   implicit private val tolerance: org.scalactic.Equality[Double] = TolerantNumerics.tolerantDoubleEquality(1e-6)
 
@@ -50,23 +50,23 @@ class KnownSizesSuite extends AnyFunSuite {
     assert(model.estimate(set(graph, "AB").toArray) == Estimate(100.0, 10.0, 3000.0, Source.History))
     assert(model.estimatedRows(set(graph, "AB").toArray) === 1000.0)
     assert(rows(graph, "ABC") === 100.0)
-    // a broadcast is judged by what may be
+    // the upper bound decides about a broadcast
     assert(model.sizeOf(set(graph, "AB").toArray, 2).cautious === 3000.0)
   }
 
   test("disjoint ones multiply; of nested ones the larger counts; overlapping ones share what they have in common") {
     assert(rows(knowing("AB" -> 5000.0, "CD" -> 100.0), "ABCD") === 1000.0 * 5 * 0.1)
     assert(rows(knowing("AB" -> 5000.0, "ABC" -> 20.0), "ABCD") === 20.0)
-    // b c is counted once: 1000 * (3000 / 1000) * (500 / 1000) / (250 / 1000)
+    // the common part BC is counted once: 1000 * (3000 / 1000) * (500 / 1000) / (250 / 1000)
     assert(rows(knowing("ABC" -> 3000.0, "BCD" -> 500.0, "BC" -> 250.0), "ABCD") === 3000.0 * 500 / 250)
-    // without it, nothing is known of what they share
+    // without a size of BC, nothing is known about the common part
     assert(rows(knowing("ABC" -> 3000.0, "BCD" -> 500.0), "ABCD") === 1500.0)
   }
 
   test("however many sets are known, each relation is corrected once: the size does not run away") {
     val all   = Seq("AB", "BC", "CD", "ABC", "BCD")
     val graph = knowing(all.map(_ -> 100000.0): _*)
-    // a b c, then d by b c d over b c
+    // corrected by ABC, then for D by BCD over BC
     assert(rows(graph, "ABCD") === 100000.0)
   }
 

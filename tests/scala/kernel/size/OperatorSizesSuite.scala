@@ -8,7 +8,8 @@ import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, RelationPr
 import dovetail.kernel.RandomPlans
 
 /**
- * Sizes of outer, semi, anti and existence joins: by their formulas, within their bounds, whatever was asked before.
+ * Sizes of outer, semi, anti and existence joins: they follow their formulas, stay within their bounds, and do not
+ * depend on earlier calls.
  */
 class OperatorSizesSuite extends AnyFunSuite {
   import JoinKind._
@@ -16,7 +17,7 @@ class OperatorSizesSuite extends AnyFunSuite {
   private def column(ndv: Double, nulls: Double = 0.0) =
     ColumnProfile(ndv = Some(ndv), domain = Some(ndv), nulls = Some(nulls))
 
-  /** L of 1000 rows and R of 100 rows, joined by one key. */
+  /** Joins a left relation of 1000 rows and a right relation of 100 rows by one key. */
   private def sizeOf(
       kind: JoinKind,
       left: ColumnProfile,
@@ -65,7 +66,7 @@ class OperatorSizesSuite extends AnyFunSuite {
     assert(sizeOf(LeftOuter, l, r).value == pairs + 1000 * (1 - 100.0 / 200))
     // all of the right side's keys are on the left
     assert(sizeOf(FullOuter, l, r).value == pairs + 1000 * (1 - 100.0 / 200) + 0)
-    // three rows on the right per key
+    // two rows on the right per key
     assert(sizeOf(LeftOuter, column(50), column(50)).value == 1000.0 * 100 / 50)
     // a NULL has no partner
     assert(math.abs(sizeOf(Semi, column(200, nulls = 0.2), r).value - 1000 * 0.8 * 100 / 200) < 1e-9)
@@ -78,7 +79,7 @@ class OperatorSizesSuite extends AnyFunSuite {
   }
 
   test("the rest of a condition has to keep one of a row's partners") {
-    // ten partners each, of which a half is kept: one row in 2^10 has none left
+    // each row has ten partners, and the condition keeps half of them: one row in 2^10 has none left
     val kept = sizeOf(Semi, column(10), column(10), selectivity = 0.5).value
     assert(math.abs(kept - 1000 * (1 - math.pow(0.5, 10))) < 1e-6)
     assert(sizeOf(Semi, column(10), column(10), selectivity = 0.0).value == 1.0, "at least one row, as everywhere")
@@ -93,8 +94,8 @@ class OperatorSizesSuite extends AnyFunSuite {
   }
 
   test("where both sides have samples with the operator's keys, partners are counted") {
-    // the numbers of the keys go on behind the classes, of which there are none; three quarters of the left rows have
-    // keys that the right side has
+    // Operator keys are numbered after the classes. There are no classes here, so the key is number 0. The right side
+    // has the keys of three quarters of the left rows.
     val left  = RelationSample(complete = true, 1000, 1.0, Map(0 -> Array.tabulate(1000)(i => (i % 4).toLong)), Set(0))
     val right = RelationSample(complete = true, 100, 1.0, Map(0 -> Array.tabulate(100)(i => (i % 3).toLong)), Set(0))
     assert(sizeOf(Semi, column(4), column(100), samples = (Some(left), Some(right))).value == 750)
@@ -128,7 +129,7 @@ class OperatorSizesSuite extends AnyFunSuite {
         o <- graph.operators.filter(o => graph.joinable.conflicts.operators(o.index).all.subsetOf(s)).lastOption
       ) {
         val (l, r) = (rows(s -- o.right), rows(s & o.right.toSet))
-        // predicates above the operator may keep fewer
+        // predicates above the operator may keep fewer rows
         val above = graph.joinable.predicatesAt(s -- o.right, s & o.right.toSet).nonEmpty
         if (o.kind.testsOnly) assert(rows(s) <= l, s"seed $seed")
         if (o.kind == LeftOuter) assert((above || rows(s) >= l) && rows(s) <= l * r, s"seed $seed")

@@ -3,7 +3,7 @@ package dovetail.kernel.size
 import dovetail.kernel.profile.Estimate
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Products whose intermediate values leave the range of a Double. */
+/** Products whose intermediate values exceed the range of a Double. */
 class RowProductSuite extends AnyFunSuite {
 
   private def rows(limit: Double, factors: Double*): Double = {

@@ -17,11 +17,11 @@ import dovetail.kernel.profile.{
 import org.scalactic.Tolerance
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Joins counted on samples, against joins made by brute force. */
+/** Join sizes counted on samples, compared with joins by brute force. */
 class SampleJoinsSuite extends AnyFunSuite with Tolerance {
   private type Table = Vector[Vector[Option[Long]]]
 
-  /** One column per class that the relation is in; a sample of `share` of its rows. */
+  /** A relation with one column per class that it belongs to, and the share of its rows that its sample has. */
   private case class Input(classes: Vector[Int], rows: Table, share: Double = 1.0)
 
   private def graph(inputs: Vector[Input], seed: Int = 1): JoinGraph = {
@@ -62,7 +62,7 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
   private def estimate(inputs: Vector[Input], set: Int*): Double =
     new CardinalityModel(graph(inputs)).estimate(set.toArray).value
 
-  /** Combinations of rows that agree on every class. */
+  /** Number of combinations of rows that agree on every class. */
   private def join(inputs: Seq[Input]): Long = {
     val all = inputs.foldLeft(Vector(Map.empty[Int, Long] -> 1L)) { case (partial, in) =>
       val next = for ((bound, n) <- partial; row <- in.rows; if agrees(bound, in, row, inputs))
@@ -115,7 +115,7 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
     }._2.isEmpty
 
   test("a filter that goes together with the keys counts by the rows it meets") {
-    // nine of ten rows of the fact belong to one key, and the dimension was filtered to just that one
+    // nine of ten rows of the fact have one key, and the dimension is filtered to exactly that key
     val fact = Input(Vector(0), Vector.tabulate(1000)(i => Vector(Some(if (i % 10 == 0) i.toLong else 7L))))
     val dim  = Input(Vector(0), Vector(Vector(Some(7L))))
     assert(estimate(Vector(fact, dim), 0, 1) === 900.0 +- 1e-6)
@@ -177,7 +177,7 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
     assert(found >= 1.0 && !found.isNaN && found <= Estimate.Ceiling)
   }
 
-  /** Keeps what was counted, as the planner does, and says for how many groups. */
+  /** A memo that keeps counts, as the planner's memo does, and tells for how many groups it has them. */
   private class Memo extends KeyMemo {
     private val kept = scala.collection.mutable.LinkedHashMap.empty[SetCounts.Group, SetCounts]
 
@@ -199,7 +199,7 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
       val model = new CardinalityModel(g)
       for (n <- 2 to 3; set <- inputs.indices.combinations(n)) yield model.estimate(set.toArray).value
     }
-    // the same samples, in a query that calls its columns otherwise
+    // the same samples, in a query with other column names
     val renamed = first.copy(classes =
       first.classes.map(c =>
         c.copy(members = c.members.map(m => m.copy(columns = m.columns.map(_ + 100L), text = m.text + "'")))
@@ -285,13 +285,13 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
     val part = both(0.25, many)
     assert(part.cautiousRowsOf(RelSet(0, 1)) >= 2 * part.rowsOf(RelSet(0, 1)))
     assert(both(0.25, few).cautiousRowsOf(RelSet(0, 1)) >= 3 * 16)
-    // the formulas bound a join of average keys by less
+    // the model takes the smaller one of this bound and the bound of the formulas
     assert(new CardinalityModel(graph(Vector(many, many))).sizeOf(Array(0, 1), 2).cautious === 40000.0 +- 1e-3)
   }
 
   test("what a third relation leaves of a dimension counts in the part of it that a fact has") {
     def rows(n: Int)(row: Int => Seq[Long]): Table = Vector.tabulate(n)(i => row(i).map(Option(_)).toVector)
-    // 40,000 days in weeks of seven; facts of 1,000 of these days; and 40 of the 140 weeks of these
+    // 40,000 days in weeks of seven; facts of 1,000 of these days; and 40 of the 140 weeks of these facts
     val days  = Input(Vector(0, 1), rows(40000)(i => Seq(i.toLong, i.toLong / 7)), 0.2)
     val facts = Input(Vector(0), rows(50000)(i => Seq(20000L + i % 1000)), 0.1)
     val weeks = Input(Vector(1), rows(40)(i => Seq(2900L + i)))
@@ -300,7 +300,7 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
     val is    = estimate(Vector(facts, days, weeks), 0, 1, 2)
     assert(true_ > 30 * was)
     assert(is > true_ / 1.5 && is < true_ * 1.5, s"$is for $true_")
-    // without an order that follows the line the mean of all stays
+    // if the weeks do not follow the order of the days, the mean of all days is used
     val shuffled = new Random(7).shuffle((0 until 40000).toVector)
     val mixed    = days.copy(rows = rows(40000)(i => Seq(shuffled(i).toLong, i.toLong / 7)))
     val even     = estimate(Vector(facts, mixed, weeks), 0, 1, 2)
@@ -309,8 +309,8 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
 
   test("an equality that closes a cycle is sized from the keys that the other equalities leave") {
     def rows(n: Int)(row: Int => Seq[Long]): Table = Vector.tabulate(n)(i => row(i).map(Option(_)).toVector)
-    // days in weeks of seven, stock counted once a week and sales of the same weeks; the last ten weeks have 100 of the
-    // 2,000 items. Classes: 0 day of stock, 1 week, 2 day of sale, 3 item
+    // Days in weeks of seven, stock counted once a week, and sales of the same weeks. The last ten weeks have 100 of
+    // the 2,000 items. Classes: 0 day of stock, 1 week, 2 day of sale, 3 item.
     val random           = new Random(5)
     def item(week: Int)  = random.nextInt(if (week >= 190) 100 else 2000).toLong
     val days             = Input(Vector(0, 1), rows(1400)(i => Seq(i.toLong, i.toLong / 7)))

@@ -11,11 +11,11 @@ import org.apache.spark.sql.execution.{QueryExecution, SparkPlan, SQLExecution}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** A suite on the one Spark session of this JVM, with Dovetail in it and Spark's own checks switched on. */
+/** A suite on the one Spark session of this JVM, with Dovetail and with Spark's own checks switched on. */
 abstract class DovetailSuite extends AnyFunSuite {
   protected lazy val spark: SparkSession = TestSession.spark
 
-  /** Runs `body` under other settings, and puts back what was there. */
+  /** Runs `body` under other settings, and restores the old ones. */
   protected def withConf[A](settings: (String, String)*)(body: => A): A = {
     val before = settings.map { case (key, _) => key -> spark.conf.getOption(key) }
     try { settings.foreach { case (key, value) => spark.conf.set(key, value) }; body }
@@ -38,17 +38,20 @@ abstract class DovetailSuite extends AnyFunSuite {
     finally TestSession.delete(directory)
   }
 
-  /** The rows of a query, as text, in an order of their own: two answers are the same if these are equal. */
+  /** The rows of a query as sorted text. Two answers are the same if these texts are equal. */
   protected def answer(sql: String): Seq[String] = DovetailSuite.answer(spark.sql(sql).queryExecution)
 
   protected def optimized(sql: String): LogicalPlan = spark.sql(sql).queryExecution.optimizedPlan
   protected def physical(sql: String): SparkPlan    = spark.sql(sql).queryExecution.executedPlan
 
-  /** Plans a query and returns what the rule did meanwhile. */
+  /** Plans a query, and returns it with what the rule did. */
   protected def traced(sql: String): (QueryExecution, Trace) =
     Trace.collecting { val e = spark.sql(sql).queryExecution; e.optimizedPlan; e }
 
-  /** The same answer with Dovetail and without, where Dovetail does reorder (unless told otherwise). */
+  /**
+   * Asserts that the answer is the same with Dovetail and without it, and that Dovetail reorders, unless `reorders` is
+   * false.
+   */
   protected def sameAnswer(sql: String, reorders: Boolean = true): Unit = {
     val expected = dovetail(on = false)(answer(sql))
     dovetail(on = true) {
@@ -61,8 +64,8 @@ abstract class DovetailSuite extends AnyFunSuite {
   protected def reordered(sql: String): Boolean = traced(sql)._2.groups.exists(_.status == "reordered")
 
   /**
-   * Plans without the second run of every once-only rule that Spark's own tests ask for, so that each group is seen
-   * once.
+   * Runs `body` without the second run of every once-only rule, which Spark makes in its own tests, so that each group
+   * is seen once.
    */
   protected def withoutIdempotenceCheck[A](body: => A): A = {
     System.clearProperty(TestSession.Testing)
@@ -70,14 +73,14 @@ abstract class DovetailSuite extends AnyFunSuite {
     finally { System.setProperty(TestSession.Testing, "true"); () }
   }
 
-  /** Puts `rule` in the place of Dovetail's. */
+  /** Runs `body` with `rule` in place of Dovetail's rule. */
   protected def withRule[A](rule: SparkSession => ReorderJoins)(body: => A): A = {
     TestExtensions.rule = Some(rule)
     try withConf("spark.sql.optimizer.excludedRules" -> classOf[ReorderJoins].getName)(body)
     finally TestExtensions.rule = None
   }
 
-  /** The plan as it reaches the rule. */
+  /** The plan as the rule receives it. */
   protected def incoming(sql: String): LogicalPlan = {
     var seen = Option.empty[LogicalPlan]
     withRule(session =>
@@ -94,8 +97,8 @@ abstract class DovetailSuite extends AnyFunSuite {
 object DovetailSuite {
 
   /**
-   * A number from a system property, or from the environment (DOVETAIL_TEST_QUERIES for dovetail.test.queries), which
-   * reaches forked tests.
+   * A number from a system property, or from an environment variable (DOVETAIL_TEST_QUERIES for dovetail.test.queries),
+   * which also reaches forked tests.
    */
   def setting(property: String, default: Long): Long =
     sys.props.get(property).orElse(sys.env.get(property.toUpperCase(java.util.Locale.ROOT).replace(
@@ -104,7 +107,7 @@ object DovetailSuite {
     ))).fold(default)(_.trim.toLong)
 
   /**
-   * Runs a query as `collect` does, but does not describe it to the SQL user interface, which takes as long as a tiny
+   * Runs a query as `collect` does, but without a description for the SQL user interface, which takes as long as a tiny
    * query.
    */
   def answer(execution: QueryExecution): Seq[String] =
@@ -128,8 +131,8 @@ object DovetailSuite {
 object TestSession {
 
   /**
-   * With it, Spark runs every rule of a `Once` batch a second time and fails if that changes the plan, and checks plans
-   * after every rule.
+   * With this property, Spark runs every rule of a `Once` batch a second time, fails if that changes the plan, and
+   * checks plans after every rule.
    */
   val Testing = "spark.testing"
 
@@ -146,20 +149,20 @@ object TestSession {
       .config("spark.sql.extensions", s"dovetail.DovetailExtensions,${classOf[TestExtensions].getName}")
       .config("spark.sql.planChangeValidation", "true")
       .config("spark.sql.shuffle.partitions", "2")
-      // tiny queries would spend their time in the compiler
+      // compilation would take most of the time of tiny queries
       .config("spark.sql.codegen.wholeStage", "false")
       .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
       .config("spark.sql.warehouse.dir", directory.resolve("warehouse").toString)
       .config("spark.local.dir", directory.resolve("local").toString)
       .config("spark.ui.enabled", "false")
-      // plans do not depend on how busy the machine is
+      // plans must not depend on how busy the machine is
       .config("spark.dovetail.planning.maxMs", "60000")
-      // nor on what ran before
+      // nor on earlier runs
       .config("spark.dovetail.history.enabled", "false")
       .getOrCreate()
   }
 
-  /** Errors of Spark, warnings of Dovetail. */
+  /** A logging configuration with errors of Spark and warnings of Dovetail. */
   private def quietLogs: Path = Files.write(
     directory.resolve("log4j2.properties"),
     Seq(

@@ -12,26 +12,26 @@ import org.apache.spark.sql.dovetail.predicates.Movable
 import org.apache.spark.sql.types._
 
 /**
- * Calls of Spark's built-in functions that are harmless on ordinary rows and meet the worst values of their types on
- * bad ones.
+ * Calls of Spark's built-in functions that are harmless on ordinary rows, and get the worst values of their types on
+ * bad rows.
  *
- * The calls are the examples in Spark's own description of each function. Their constants, all and one by one, become
- * `CASE b WHEN 1 THEN <a bad value> … ELSE <the example's value> END`, where column `b` is 0 in an ordinary row. An
- * array may also lose its elements.
+ * The calls are the examples in Spark's description of each function. All constants of a call together, and each of
+ * them alone, are replaced by `CASE b WHEN 1 THEN <a bad value> … ELSE <the example's value> END`, where column `b` is
+ * 0 in an ordinary row. An array may also lose its elements.
  *
- * @param table has the column `b` alone
+ * @param table name of a table with the column `b` only
  */
 final class FunctionCases(spark: SparkSession, table: String, perFunction: Int) {
   import FunctionCases._
 
-  /** Functions without a case, and why. */
+  /** Functions without a case, with the reason. */
   val skipped: mutable.Map[String, String] = mutable.LinkedHashMap.empty
 
   private val types = mutable.Map.empty[String, Option[DataType]]
 
   val functions: Seq[String] = spark.sessionState.functionRegistry.listFunction().map(_.funcName).distinct.sorted
 
-  /** Of each function those that replace most come first. */
+  /** For each function, the calls that replace the most constants come first. */
   lazy val all: Seq[FunctionCase] = functions.flatMap { name =>
     val found = examples(
       name
@@ -76,7 +76,7 @@ final class FunctionCases(spark: SparkSession, table: String, perFunction: Int) 
 
   private def checked(name: String, call: String): Option[FunctionCase] = Try(resolved(call)) match {
     case Success(Some((expression, bound))) =>
-      // a bad row may ask for gigabytes, or for hours: only what is taken for total has to stand all of them
+      // a bad row may take gigabytes or hours, so only calls that count as total have to stand all bad rows
       def answers(b: Int) =
         try { bound.eval(InternalRow(b)); true }
         catch { case NonFatal(_) | _: StackOverflowError | _: OutOfMemoryError => false }
@@ -90,7 +90,7 @@ final class FunctionCases(spark: SparkSession, table: String, perFunction: Int) 
 
   private def skip(name: String, why: String): Option[FunctionCase] = { skipped(name) = why; None }
 
-  /** As the rule sees it. */
+  /** The expression as the rule sees it, and the same expression bound to the table's row. */
   private def resolved(call: String): Option[(Expression, Expression)] =
     spark.sql(s"SELECT $call AS y FROM $table").queryExecution.optimizedPlan match {
       case Project(Seq(Alias(e, _)), child) if e.references.nonEmpty =>
@@ -100,9 +100,9 @@ final class FunctionCases(spark: SparkSession, table: String, perFunction: Int) 
 }
 
 /**
- * @param call    with `b` for the column that says which bad value is meant
- * @param movable the rule takes it for total
- * @param fails   on some bad row, though movable
+ * @param call    SQL of the call, with `b` for the column that selects the bad value
+ * @param movable whether the rule treats the call as total
+ * @param fails   whether the call fails on some bad row, although it is movable
  */
 final case class FunctionCase(function: String, call: String, movable: Boolean, fails: Boolean) {
   def on(b: String): String = call.replaceAll("\\bb\\b(?= WHEN)", b)
@@ -110,7 +110,7 @@ final case class FunctionCase(function: String, call: String, movable: Boolean, 
 
 object FunctionCases {
 
-  /** Bad rows have numbers from 1 to this. */
+  /** Bad rows are numbered from 1 to this number. */
   val BadValues = 5
 
   private val MostConstants = 4

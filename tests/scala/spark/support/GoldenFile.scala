@@ -28,7 +28,7 @@ final case class GoldenCase(
 object GoldenFile {
   val Separator = "----"
 
-  /** With this in the environment, what comes out is written into the files as what is expected. */
+  /** Whether to write the output into the files as the expected output. */
   val rewriting: Boolean = sys.env.get("DOVETAIL_REWRITE_GOLDEN").contains("1")
 
   def all(directory: String): Vector[Path] = {

@@ -19,11 +19,11 @@ import org.apache.spark.sql.dovetail.report.{GroupReport, Trace}
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
- * A suite of golden files (tests/golden/`directory`/`*`.test), each a list of commands with what they print:
+ * A suite of golden files (tests/golden/`directory`/`*`.test). Each file is a list of commands with their output:
  *
  *   - `stats` declares a table in its input: `name rows=… size=…`, then a line per column, `name type ndv=… nulls=…
  *     min=… max=… len=… hist=lo:hi:ndv,…`. All numbers are injected into the catalog; the table itself is empty.
- *     Without `rows` the catalog knows the size only, without `size` not even that.
+ *     Without `rows` the catalog knows only the size, and without `size` not even that.
  *   - `include <file>` declares the tables of another file of the directory.
  *   - `sql` runs statements (views).
  *   - the commands of the suite.
@@ -32,7 +32,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
  */
 abstract class GoldenSuite(directory: String) extends DovetailSuite {
 
-  /** What a command of the suite prints; `file` is for messages. */
+  /** The output of a command, or None if the suite does not have this command; `file` is for messages. */
   protected def output(file: Path, c: GoldenCase): Option[Vector[String]]
 
   /** Commands of the suite, for messages. */
@@ -123,17 +123,17 @@ abstract class GoldenSuite(directory: String) extends DovetailSuite {
 
   // plans
 
-  /** A group as the rule saw it, what it ordered it with, and what it reported. */
+  /** A group as the rule saw it, its ordering, and its report. */
   protected case class Planned(group: JoinGroup, ordering: GroupOrdering, report: GroupReport) {
 
-    /** With the leaves as they were written: what the search saw, but for the groups inside of leaves. */
+    /** The graph of the leaves as written: the graph that the search saw, except for the groups inside leaves. */
     lazy val graph: JoinGraph = ordering.preparation(group, group.leaves).graph
   }
 
-  /** Which joins are hashed depends on the memory and cores of the machine. */
+  /** Settings that make plans independent of the machine: whether a join is hashed depends on its memory and cores. */
   private lazy val Stable = Seq(DovetailConf.AdaptiveHash.key -> "false", "spark.sql.ansi.enabled" -> "false")
 
-  /** Plans a query; returns the plan, and every group of three or more inputs, those inside of leaves first. */
+  /** Plans a query. Returns the plan, and every group of three or more inputs; groups inside leaves come first. */
   protected def planned(sql: String, settings: Map[String, String]): (LogicalPlan, Vector[Planned]) = {
     val groups = mutable.ArrayBuffer.empty[(JoinGroup, GroupOrdering)]
     class Watching(session: SparkSession) extends ReorderJoins(session) {
@@ -151,15 +151,15 @@ abstract class GoldenSuite(directory: String) extends DovetailSuite {
     plan -> groups.toVector.zip(reports).map { case ((g, o), r) => Planned(g, o, r) }
   }
 
-  /** What was done with a group, and why where it was not reordered. */
+  /** What was done with a group, and the reason if it was not reordered. */
   protected def verdict(report: GroupReport): String = {
     val why = if (report.status == "left_alone" || !report.reason.startsWith("saves")) s": ${report.reason}" else ""
     s"${report.status}${report.algorithm.fold("")(a => s" [$a, ${report.pairs} pairs]")}$why"
   }
 
   /**
-   * Joins that are not inner: their sides, what they need before they can be made (the total eligibility set), and
-   * their conflict rules, `if any of these: all of those`.
+   * Joins that are not inner joins: their sides, the relations that must be joined before (the total eligibility set),
+   * and their conflict rules, `if any of these: all of those`.
    */
   protected def operators(p: Planned): Vector[String] =
     if (p.group.operators.isEmpty) Vector.empty

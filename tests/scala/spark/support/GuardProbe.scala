@@ -2,7 +2,7 @@ package dovetail
 
 import org.apache.spark.sql.SparkSessionExtensions
 
-/** Hooks Dovetail into `extensions` as if Spark were of another version. */
+/** Installs Dovetail in `extensions` as if Spark had another version. */
 object GuardProbe {
   def apply(extensions: SparkSessionExtensions, version: String): Unit =
     new DovetailExtensions().hook(extensions, version)

@@ -6,8 +6,8 @@ import java.util.concurrent.{CountDownLatch, TimeUnit}
 import org.apache.hadoop.fs._
 
 /**
- * The local file system under the scheme `hanging`: as long as it is told to, whoever asks it for something below a
- * directory of a certain name waits.
+ * The local file system under the scheme `hanging`. While a test asks for it, every call for a path below a directory
+ * of a certain name waits.
  */
 class HangingFileSystem extends RawLocalFileSystem {
   import HangingFileSystem._
@@ -33,10 +33,10 @@ object HangingFileSystem {
 
   @volatile private var held = Option.empty[(String, CountDownLatch)]
 
-  /** Much longer than any planning may take, and yet the test comes to an end. */
+  /** Much longer than planning may take, but the test ends in any case. */
   private val LongestSeconds = 120L
 
-  /** Nothing below a directory of this name is answered meanwhile. */
+  /** Runs `body` while the calls for paths below a directory of this name wait. */
   def during[A](directory: String)(body: => A): A = {
     val release = new CountDownLatch(1)
     held = Some(directory -> release)

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{CatalogColumnStat, CatalogStatistics}
 import org.apache.spark.sql.catalyst.plans.logical.{Histogram, HistogramBin}
 
-/** Puts statistics into the catalog as ANALYZE does, whatever the table holds. */
+/** Puts statistics into the catalog as ANALYZE does, independent of the rows of the table. */
 object InjectedStatistics {
   def apply(
       spark: SparkSession,

@@ -7,7 +7,7 @@ import org.apache.logging.log4j.core.appender.AbstractAppender
 import org.apache.logging.log4j.core.config.Property
 import org.apache.logging.log4j.core.{LogEvent, Logger}
 
-/** The warnings and errors that a logger writes meanwhile. */
+/** Collects the warnings and errors that a logger writes while the body runs. */
 object LogCapture {
   def apply[A](logger: String)(body: => A): (A, Seq[String]) = {
     val lines    = mutable.ArrayBuffer.empty[String]

@@ -9,11 +9,11 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{Row, SparkSession, SQLContext}
 
 /**
- * Tables whose rows lie in memory: real catalog tables that can be analyzed and carry statistics, without files, so
- * that hundreds of queries take seconds.
+ * Tables whose rows are in memory: real catalog tables that can be analyzed and have statistics, but no files, so that
+ * hundreds of queries take seconds.
  *
  * `CREATE TABLE t (…) USING …MemorySource OPTIONS (data 't', bytes '100')`: `bytes` is the size that the source
- * reports; without it, it knows none.
+ * reports. Without it, the source does not know its size.
  */
 class MemorySource extends SchemaRelationProvider {
   override def createRelation(context: SQLContext, options: Map[String, String], schema: StructType): BaseRelation =
@@ -29,7 +29,7 @@ final class MemoryRelation(
     with TableScan {
   override def sizeInBytes: Long = bytes.getOrElse(super.sizeInBytes)
 
-  /** The rows are in Spark's own form already, which spares every scan a conversion. */
+  /** The rows are in Spark's internal format, so that scans need no conversion. */
   override def needConversion: Boolean = false
 
   override def buildScan(): RDD[Row] = {
@@ -44,7 +44,7 @@ object MemorySource {
 
   def rows(data: String): Seq[InternalRow] = Option(tables.get(data)).getOrElse(Nil)
 
-  /** @param columns as in CREATE TABLE */
+  /** @param columns columns as in CREATE TABLE */
   def create(spark: SparkSession, table: String, columns: String, rows: Seq[Row], bytes: Option[Long] = None): Unit = {
     val toInternal = CatalystTypeConverters.createToCatalystConverter(StructType.fromDDL(columns))
     tables.put(table, rows.map(toInternal(_).asInstanceOf[InternalRow]))

@@ -7,8 +7,8 @@ import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.predicates.ExpressionText
 
 /**
- * A logical plan as a tiny tree: joins, leaves, and the operators that keep joins apart. What only computes or filters
- * is left out, and so are ids.
+ * A logical plan as the text of a small tree: joins, leaves, and the operators that separate groups of joins.
+ * Projections, filters and expression IDs are left out.
  */
 object PlanText {
   def apply(plan: LogicalPlan): String = lines(plan).mkString("\n")

@@ -3,8 +3,8 @@ package org.apache.spark.sql.dovetail
 import scala.util.Random
 
 /**
- * Queries over [[RandomTables]]: joins of all kinds of 2 to 7 relations, predicates of all kinds, subqueries, derived
- * tables, aggregates.
+ * Random queries over [[RandomTables]]: joins of all kinds of 2 to 7 relations, predicates of all kinds, subqueries,
+ * derived tables, aggregates.
  */
 final class RandomQueries(random: Random) {
   import RandomQueries.Input
@@ -25,7 +25,7 @@ final class RandomQueries(random: Random) {
     else select(small = false)
   }
 
-  /** A common table expression, joined with itself. */
+  /** A common table expression that is joined with itself. */
   private def twice(): String = {
     val (a, b) = (base(), base())
     val (c, d) = (base(), base())
@@ -104,7 +104,7 @@ final class RandomQueries(random: Random) {
     (from, visible)
   }
 
-  /** `FROM a, b, c` with the join conditions in WHERE; `|` parts the two. */
+  /** `FROM a, b, c` with the join conditions in WHERE; `|` separates the two. */
   private def commas(size: Int): (String, Vector[Input]) = {
     val inputs     = Vector.fill(size)(input())
     val conditions = (1 until size).map(i => condition(inputs(i), inputs.take(i), wide = false))
@@ -133,7 +133,7 @@ final class RandomQueries(random: Random) {
     if (chance(0.15)) s"$main AND ${filter(next)}" else main
   }
 
-  /** `next.c = other.c`, mostly on the column that many others are joined by. */
+  /** `next.c = other.c`, mostly on the column that many other joins use. */
   private def equality(next: Input, visible: Vector[Input]): String = {
     val other  = one(visible: _*)
     val shared = next.columns.intersect(other.columns).toVector.sorted
@@ -143,7 +143,7 @@ final class RandomQueries(random: Random) {
 
   private def pair(c: String, op: String, a: Input, b: Input): String = s"${column(a, c)} $op ${column(b, c)}"
 
-  /** The column, or one of the same kind that this input has. */
+  /** The column of the input, or another column if the input does not have it. */
   private def column(i: Input, c: String): String =
     s"${i.alias}.${if (i.columns(c)) c else if (i.columns("k")) "k" else i.columns.min}"
 
@@ -206,6 +206,6 @@ final class RandomQueries(random: Random) {
 
 object RandomQueries {
 
-  /** A relation in a FROM clause, with the columns it shows. */
+  /** A relation in a FROM clause, with the columns that it provides. */
   final private case class Input(sql: String, alias: String, columns: Set[String])
 }

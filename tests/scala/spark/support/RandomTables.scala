@@ -7,19 +7,19 @@ import scala.util.Random
 import org.apache.spark.sql.{Row, SparkSession}
 
 /**
- * Small tables that joins find hard: NULLs in every column, duplicates, zeros of both signs and NaN, one table of a
- * single row, one without any.
+ * Small tables that are difficult for joins: NULLs in every column, duplicates, zeros of both signs and NaN, one table
+ * with a single row, one without rows.
  */
 object RandomTables {
 
-  /** name → rows; the sizes keep a join of seven of them small */
+  /** name → rows; the sizes keep a join of all seven tables small */
   val sizes: Vector[(String, Int)] =
     Vector("t0" -> 12, "t1" -> 9, "t2" -> 7, "t3" -> 13, "t4" -> 5, "t5" -> 1, "t6" -> 0)
   val names: Vector[String] = sizes.map(_._1)
 
   val columns = "k INT, g BIGINT, s STRING, d DATE, v INT, x DOUBLE, f DECIMAL(6,2)"
 
-  /** @param scale of the sizes */
+  /** @param scale factor of the sizes */
   def create(spark: SparkSession, random: Random, scale: Int = 1): Unit =
     sizes.foreach { case (name, n) => MemorySource.create(spark, name, columns, Seq.fill(n * scale)(row(random))) }
 
@@ -37,7 +37,7 @@ object RandomTables {
     )
   }
 
-  /** Statistics that have nothing to do with the tables, so that any join order may look best. */
+  /** Injects statistics that are unrelated to the tables, so that any join order may look best. */
   def misinform(spark: SparkSession, random: Random): Unit = names.foreach { name =>
     val rows                           = BigInt(math.pow(10.0, random.nextDouble() * 7).toLong)
     def ndv                            = Some(BigInt(math.max(1L, (rows.toLong * random.nextDouble()).toLong)))

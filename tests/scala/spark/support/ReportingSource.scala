@@ -10,8 +10,8 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * A data source of version 2 that reports statistics, as Iceberg does: `rows` of them, and of column k what the options
- * say. It holds no rows.
+ * A data source of version 2 that reports statistics, as Iceberg does: its number of rows and the statistics of column
+ * k, as the options give them. It has no rows.
  */
 class ReportingSource extends TableProvider {
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = StructType.fromDDL("k INT, v INT")

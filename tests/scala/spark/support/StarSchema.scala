@@ -4,8 +4,8 @@ import org.apache.spark.sql.SparkSession
 import org.scalatest.BeforeAndAfterAll
 
 /**
- * A fact table `f` with three dimensions in Parquet, analyzed; `p` is the fact partitioned by the key of `c`. A query
- * that filters `c` is best joined with `c` first, and is not if it is written in alphabetical order.
+ * A fact table `f` with three dimensions in analyzed Parquet tables; `p` is the fact partitioned by the key of `c`. The
+ * best order of a query that filters `c` joins `c` first, which alphabetical order does not do.
  */
 object StarSchema {
   val tables: Seq[String] = Seq("f", "a", "b", "c", "p")

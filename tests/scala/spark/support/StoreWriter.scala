@@ -11,17 +11,17 @@ import org.apache.spark.sql.types.{DataType, LongType}
  * A program that writes one table's statistics again and again until it is killed: `StoreWriter <directory> <key>
  * <name>`.
  *
- * Every file says who wrote it and how often, in each of its pieces: the name is `<name>-<i>`, the table has i rows,
- * and all bytes of its parts are the same. So a reader sees whether a file is one that somebody wrote, or made of
- * several.
+ * Each piece of a file tells its writer and the number of the write: the name is `<name>-<i>`, the table has i rows,
+ * and all bytes of its parts are the same. So a reader can tell a file that one write made from a file that mixes
+ * several writes.
  */
 object StoreWriter {
   private val Parts = 8
 
-  /** Less than the format allows for a part of one column. */
+  /** Less than the format allows for a part with one column. */
   private val PartBytes = 100000
 
-  /** A word of NULLs and one value. */
+  /** A word of NULL bits and one value. */
   private val RowBytes = 16
 
   def table(key: String, name: String, i: Int): TableFile.NewTable = {
@@ -36,12 +36,12 @@ object StoreWriter {
     TableFile.NewTable(key, s"$name-$i", i.toLong, recipe, parts, whole.toBytes)
   }
 
-  /** What is wrong with a table that somebody is to have written; None if nothing is. */
+  /** What is wrong with a table that a writer wrote, or None if it is intact. */
   def fault(store: StatisticsStore, table: StoredTable): Option[String] = {
     val name = table.header.name.takeWhile(_ != '-')
     val i    = table.header.name.drop(name.length + 1).toInt
     val byte = (name.hashCode + i).toByte
-    // a part may be gone when another file has taken the place of this one
+    // a part may be missing if another file has replaced this one
     val parts = table.header.parts.flatMap(store.part(table, _))
     if (table.statistics.rows != i || table.header.collectedAt != i)
       Some(s"$i rows were written, and ${table.statistics.rows} are there")

@@ -4,11 +4,11 @@ import scala.collection.mutable
 
 import org.scalatest.BeforeAndAfterAll
 
-/** Tables of Parquet files that the tests of a suite share: made in its `beforeAll`, dropped after its last test. */
+/** Parquet tables that the tests of a suite share: created in its `beforeAll`, dropped after its last test. */
 trait SuiteTables extends BeforeAndAfterAll { this: DovetailSuite =>
   private val made = mutable.ArrayBuffer.empty[String]
 
-  /** Their names, in the order in which they were made. */
+  /** Names of the tables, in the order of their creation. */
   protected def tables: Seq[String] = made.toSeq
 
   protected def table(name: String, query: String): Unit = {

@@ -6,8 +6,8 @@ import org.apache.spark.sql.dovetail.plan.{ReorderAtRunTime, ReorderJoins}
 import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 
 /**
- * A second extension of the test session, where a suite can put a rule of its own: one that fails, watches, or takes a
- * given join order.
+ * A second extension of the test session, in which a suite can install its own rule: one that fails, watches, or takes
+ * a given join order.
  */
 class TestExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {

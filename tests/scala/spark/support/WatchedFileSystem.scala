@@ -9,9 +9,8 @@ import org.apache.hadoop.security.AccessControlException
 import org.apache.hadoop.util.Progressable
 
 /**
- * The local file system under the scheme `watched`: it notes what is asked of it, and takes no writes while it is told
- * to. Like some file systems of others, it is none of Hadoop's newer kind (`AbstractFileSystem`), so a file is not
- * replaced in one step.
+ * The local file system under the scheme `watched`. It records calls, and can refuse writes. Like some file systems of
+ * other vendors, it is not of Hadoop's newer kind (`AbstractFileSystem`), so it does not replace a file in one step.
  */
 class WatchedFileSystem extends RawLocalFileSystem {
   import WatchedFileSystem._
@@ -52,12 +51,12 @@ object WatchedFileSystem {
   val setting: (String, String) = s"fs.$Scheme.impl" -> classOf[WatchedFileSystem].getName
   @volatile var readOnly        = false
 
-  /** What happens to a file before it is opened. */
+  /** Called with the path of a file before the file is opened. */
   @volatile var beforeOpen: Path => Unit = (_: Path) => ()
 
   private val calls = new ConcurrentLinkedQueue[String]()
 
-  /** What was asked of the file system meanwhile: listings, and files that were opened. */
+  /** The calls to the file system while `body` runs: listings, and files that were opened. */
   def during[A](body: => A): (A, Vector[String]) = {
     calls.clear()
     val result = body

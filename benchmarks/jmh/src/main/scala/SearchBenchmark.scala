@@ -1,6 +1,6 @@
-// How long a search takes, by the shape of the join graph: milliseconds per search, warm. Run with
+// Time of one search by the shape of the join graph: milliseconds per search, warm. Run with
 //   ./sbt "bench/Jmh/run SearchBenchmark"
-// or some of it, and with a profile of where memory goes:
+// or only some shapes, with a profile of memory allocation:
 //   ./sbt "bench/Jmh/run SearchBenchmark -p shape=clique12,star16 -prof gc"
 package dovetail.bench
 
@@ -60,6 +60,6 @@ class SearchBenchmark {
     )
   }
 
-  /** The default budget of pairs; no deadline, so that what is measured is the same work on any machine. */
+  /** Uses the default budget of pairs and no deadline, so that the benchmark does the same work on any machine. */
   @Benchmark def search(): Outcome = new Search(graph, costs, Budget(300000L, Long.MaxValue / 1000000 / 4)).run(written)
 }

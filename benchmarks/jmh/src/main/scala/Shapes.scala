@@ -6,15 +6,16 @@ import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, JoinKind, Member, Ope
 import dovetail.kernel.profile.{ColumnProfile, Estimate, RelationProfile, RowBytes, Source}
 
 /**
- * Join graphs to search: every edge a class of its own, sizes and domains drawn from several orders of magnitude,
- * always the same by name.
+ * Join graphs for [[SearchBenchmark]]. Each edge is a class of its own, and sizes and domains are drawn from several
+ * orders of magnitude. The same name always gives the same graph.
  */
 object Shapes {
 
   /**
-   * `clique12`, `star16`, `chain20`, `cycle12`, `snowflake50` (a third around the centre, the others around these),
-   * `tree50` (random), `mixed100` (random tree and a quarter as many edges that close cycles). `outerstar50` and
-   * `outersnowflake50` join every other relation, and all that hangs on it, by left outer joins.
+   * Returns the graph of a name: `clique12`, `star16`, `chain20`, `cycle12`, `snowflake50` (a third of the relations
+   * around the center, the others around these), `tree50` (random), `mixed100` (a random tree and a quarter as many
+   * edges that close cycles). `outerstar50` and `outersnowflake50` join every other relation, and all relations that
+   * depend on it, by left outer joins.
    */
   def apply(name: String): JoinGraph = {
     val (full, n) = name.splitAt(name.indexWhere(_.isDigit)) match { case (s, digits) => (s, digits.toInt) }

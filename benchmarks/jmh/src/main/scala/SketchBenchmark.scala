@@ -1,5 +1,5 @@
-// What one value costs in Dovetail's own sketches and in those of Apache DataSketches, which Spark ships: nanoseconds per
-// value, warm. `distinct` is how many values there are. Run and written down by
+// Time per value of Dovetail's own sketches and of those of Apache DataSketches, which Spark ships: nanoseconds per
+// value, warm. `distinct` is the number of distinct values. Run and record the results with
 //   python -m dovetail_bench.micro SketchBenchmark
 package dovetail.bench
 
@@ -76,7 +76,7 @@ class SketchBenchmark {
     sketch.getNumActiveItems
   }
 
-  // the hash is counted here: in a column's sketch it is there already
+  // the time includes the hash, which a column's sketch has already computed
   @Benchmark def frequentTextsOurs(): Int = {
     val sketch = new HeavyHitters(true, HeavyHitters.SlotBits)
     var i      = 0
@@ -103,7 +103,7 @@ class SketchBenchmark {
     sketch.held
   }
 
-  // it draws its random numbers itself, and decides after it has been given the row
+  // the library draws its own random numbers, and decides only after it has received the row
   @Benchmark def sampleLibrary(): Int = {
     val sketch = ReservoirItemsSketch.newInstance[Array[Byte]](SampleRows)
     var i      = 0
@@ -118,11 +118,11 @@ class SketchBenchmark {
 object SketchBenchmark {
   final val Values = 1 << 20
 
-  /** Rows of a part's sample, and bytes of a row of some ten columns. */
+  /** Rows in the sample of one part, and bytes of a row of about ten columns. */
   private val SampleRows = 2000
   private val RowBytes   = 120
 
-  /** 4096 registers, as many as ours. */
+  /** Base-2 logarithm of the registers: 4096, as many as Dovetail's sketch has. */
   private val LogRegisters = 12
   private val Seed         = 42L
 }

@@ -9,13 +9,13 @@ import org.apache.spark.sql.dovetail.steer.FrameHints
 import org.apache.spark.sql.dovetail.sql.{CommandParser, TableFunctions, TableFunctionStrategy}
 
 /**
- * What Dovetail adds to a session, and where.
+ * Adds Dovetail's rules, strategies and functions to a session.
  *
- * Builders are called often (the rule's once per optimizer run and subquery, the strategy's once per planned node), so
- * they return cheap objects and do not touch the session.
+ * Spark calls the builders often (the rule's once per optimizer run and subquery, the strategy's once per planned
+ * node), so they return cheap objects and do not touch the session.
  *
- * The setting may list the class twice, in a configuration file and in a builder, say. Each rule would run twice then,
- * so only the first time counts.
+ * The setting may list the class twice, for example in a configuration file and in a builder. Each rule would then run
+ * twice, so only the first call has an effect.
  */
 object Injection {
   private val injected = Collections.synchronizedSet(
@@ -26,7 +26,7 @@ object Injection {
 
   private def inject(extensions: SparkSessionExtensions): Unit = {
     DovetailConf.register()
-    // The probe first: whatever else fails, one can ask whether Dovetail is here.
+    // The table functions come first: even if a later step fails, users can still ask whether Dovetail is installed.
     TableFunctions.all.foreach(extensions.injectTableFunction)
     extensions.injectPlannerStrategy(_ => TableFunctionStrategy)
     // Injected strategies come before Spark's own.
@@ -34,8 +34,8 @@ object Injection {
     extensions.injectResolutionRule(_ => FrameHints)
     extensions.injectParser((_, parser) => CommandParser(parser))
     // Pre-CBO: after operator optimization and filter inference, before dynamic partition pruning and runtime filters.
-    // An operator-optimization rule would run to a fixed point against Spark's own ReorderJoin; later there is no place
-    // to inject a rule before partition pruning.
+    // An operator-optimization rule would run to a fixed point against Spark's own ReorderJoin. No later injection
+    // point comes before partition pruning.
     extensions.injectPreCBORule(session => new ReorderJoins(session))
     extensions.injectRuntimeOptimizerRule(session => new ReorderAtRunTime(session))
     WarmPlanning.start()

@@ -21,15 +21,15 @@ import org.apache.spark.sql.types.{LongType, StringType, StructType}
 import org.apache.spark.util.Utils
 
 /**
- * Plans a small query once the first session has started, in a thread of its own: the first query of a JVM would wait
- * for the classes of Dovetail, Parquet and Spark's reader otherwise.
+ * Plans a small query in its own thread after the first session has started. Otherwise the first query of a JVM would
+ * have to wait until the classes of Dovetail, Parquet and Spark's reader are loaded.
  *
- * The query joins three Parquet files of a kilobyte in the directory for temporary files. Only [[ReorderJoins]] plans
- * it: no other rule of the session sees it, no job runs, and the log of queries does not have it. Whatever goes wrong
- * leaves the work to the first query.
+ * The query joins three Parquet files of a kilobyte each in the directory for temporary files. Only [[ReorderJoins]]
+ * plans it: no other rule of the session sees it, no job runs, and it does not appear in the query log. If anything
+ * goes wrong, the first query does this work.
  *
- * Extensions are applied in the middle of a session's start, which goes on for a second and keeps two cores busy:
- * beside this thread it takes twice as long. So the thread waits for the session.
+ * Spark applies extensions in the middle of a session's start. The rest of the start takes a second and keeps two cores
+ * busy, and would take twice as long if this thread ran at the same time. So the thread waits for the session.
  */
 private[dovetail] object WarmPlanning {
   private val started = new AtomicBoolean(false)
@@ -41,7 +41,10 @@ private[dovetail] object WarmPlanning {
 
   private def session: Option[SparkSession] = SparkSession.getDefaultSession
 
-  /** Whether it was ready in so many looks: not for ever, for a JVM may have other plans than a session. */
+  /**
+   * Waits until `ready` is true and returns whether it became true within so many checks. The wait is bounded because a
+   * JVM may never start a session.
+   */
   private[dovetail] def waited(ready: => Boolean, times: Int = MostPauses): Boolean =
     try {
       var pauses = 0
@@ -49,13 +52,13 @@ private[dovetail] object WarmPlanning {
       pauses < times
     } catch { case _: InterruptedException => false }
 
-  /** @return whether the query was planned; not where Dovetail is off */
+  /** @return whether the query was planned; false if Dovetail is off */
   private[dovetail] def apply(session: SparkSession): Boolean =
     try DovetailConf.Enabled.get(session.sessionState.conf) && planned(session)
     catch { case NonFatal(_) | _: LinkageError => false }
 
   private def planned(session: SparkSession): Boolean = {
-    // gone at the end of the JVM: a reading that nobody waits for any more may come to it late
+    // deleted at the end of the JVM and not earlier: a read that nobody waits for any more may still access it late
     val home       = Utils.createTempDir(namePrefix = "dovetail")
     val rule       = new ReorderJoins(session)
     val (_, trace) = Trace.collecting(detailed = false)(session.withActive(rule(query(session, home))))
@@ -79,16 +82,19 @@ private[dovetail] object WarmPlanning {
     LogicalRelation(source.resolveRelation())
   }
 
-  /** Milliseconds between two looks for a session: a tenth of what may be added to its start. */
+  /** Milliseconds between two checks for a session: a tenth of the time that Dovetail may add to a session's start. */
   private val PauseMs = 50L
 
-  /** A minute: sessions take some seconds to start, on a loaded machine ten times that. */
+  /** A minute: a session takes some seconds to start, and ten times as long on a loaded machine. */
   private val MostPauses = 1200
 
-  // not made while the session starts
+  // lazy, so that it is not made while the session starts
   private lazy val Schema = new StructType().add("id", LongType).add("text", StringType)
 
-  /** Parquet, Snappy: 16 rows, `id` from 0 on, and `text`, one of three by a dictionary. */
+  /**
+   * A Parquet file with Snappy and 16 rows: `id` counts from 0, and dictionary-encoded `text` has three distinct
+   * values.
+   */
   private val Content =
     "UEFSMRUEFYACFZYBTBUgFQASAACAAQAADQEAAQ0IAAINCAADDQgABA0IAAUNCAAGDQgABw0IAAgNCAAJDQgACg0IAAsNCAAMDQgADQ0I" +
       "PA4AAAAAAAAADwAAAAAAAAAVABUgFSQsFSAVEBUGFQYcGAgPAAAAAAAAABgIAAAAAAAAAAAWACgIDwAAAAAAAAAYCAAAAAAAAAAAEREA" +

@@ -14,11 +14,11 @@ import org.apache.spark.sql.execution.CommandExecutionMode
 import org.apache.spark.sql.types._
 
 /**
- * What is worth analyzing for one query: the rows behind `dovetail_advise`, one per table below a join. The query is
- * planned, not run.
+ * Finds the tables that are worth analyzing for one query: the rows of `dovetail_advise`, one per table below a join.
+ * The query is planned, not run.
  *
- * A table is worth it where the sizes of joins depend on columns or groups of which Dovetail has no statistics, or
- * stale ones. How much it is worth is the share of the query's predicted cost that lies in joins with the table.
+ * A table is worth analyzing if join sizes depend on columns or groups for which Dovetail has no statistics or stale
+ * ones. Its importance is the share of the query's predicted cost that lies in joins with the table.
  */
 object AdviseQuery {
 
@@ -59,8 +59,8 @@ object AdviseQuery {
   }
 
   /**
-   * One per table below a join of the query that was traced, in order of appearance; none where Spark does not optimize
-   * it.
+   * Advice on each table below a join of the traced query, in order of appearance. Empty if Spark does not optimize the
+   * query.
    */
   def adviceFor(session: SparkSession, trace: Trace): Vector[TableAdvice] = trace.input.toVector.flatMap { plan =>
     val conf       = session.sessionState.conf
@@ -96,10 +96,10 @@ object AdviseQuery {
     }
   }
 
-  /** Literal and computed relations, of which Spark knows the rows. */
+  /** Whether a leaf is a literal or computed relation whose rows Spark knows. */
   private def ofKnownSize(leaf: LeafNode): Boolean = leaf.maxRows.isDefined || leaf.isInstanceOf[CTERelationRef]
 
-  /** Leaves of one table together, in order of appearance. */
+  /** Groups the leaves by table, in order of appearance. */
   private def tables(leaves: Vector[SizingColumns.Leaf]): Vector[Vector[SizingColumns.Leaf]] = {
     val names = leaves.map(l => AnalyzeTarget.name(l.node))
     names.distinct.map(n => leaves.indices.toVector.filter(names(_) == n).map(leaves))
@@ -132,8 +132,8 @@ object AdviseQuery {
   }
 
   /**
-   * Of the predicted cost of all joins that were ordered, the share of those that the table takes part in; None where
-   * nothing was ordered.
+   * The share of the predicted cost of all ordered joins that lies in joins with the table. None if no joins were
+   * ordered.
    */
   private def costShare(trace: Trace, leaf: LeafNode): Option[Double] = {
     val costs = for (g <- trace.groups; tree <- g.after.orElse(g.before).toVector; j <- tree.joins) yield {

@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 
-/** What DOVETAIL ANALYZE can do for a leaf of a plan, for [[AdviseQuery]]. */
+/** How DOVETAIL ANALYZE can analyze a leaf of a plan, or why it cannot; for [[AdviseQuery]]. */
 sealed private[advise] trait AnalyzeTarget
 
 private[advise] object AnalyzeTarget {
@@ -27,21 +27,21 @@ private[advise] object AnalyzeTarget {
   }
 
   /**
-   * @param reason  why not
-   * @param instead the statement of Spark's own for some columns, where there is one
+   * @param reason  reason why DOVETAIL ANALYZE cannot analyze the leaf
+   * @param instead makes the statement of Spark that analyzes the given columns, if there is one
    */
   final case class Refusal(reason: String, instead: Option[Seq[String] => String] = None) extends AnalyzeTarget
 
-  /** Formats whose files describe themselves, so that a path is all there is to say. */
+  /** Self-describing file formats, which can be read by path without further options. */
   private val SelfDescribing = Set("parquet", "orc")
 
-  /** Options that do not change what a column is called, and what is a row. */
+  /** Options that change neither the names of columns nor the rows. */
   private val Harmless = Set("path", "inferschema")
 
-  /** Columns of CSV that is read without a header. */
+  /** Names of columns of a CSV file that is read without a header. */
   private val Numbered = "_c[0-9]+".r.pattern
 
-  /** Whether a path is all that somebody else needs to read the same rows and columns. */
+  /** Whether format and path are enough to read the same rows and columns. */
   private def byPath(format: String, files: HadoopFsRelation): Boolean = {
     def plain = files.options.keys.forall(k => Harmless(k.toLowerCase(Locale.ROOT)))
     format match {
@@ -73,7 +73,7 @@ private[advise] object AnalyzeTarget {
     case other               => Refusal(s"it does not consist of files (${other.nodeName})")
   }
 
-  /** What a leaf is called in statements, or else by people. */
+  /** The name of a leaf in statements, or its name for people if it has none. */
   def name(leaf: LeafNode): String = leaf match {
     case LogicalTable(files)         => files.name
     case r: DataSourceV2ScanRelation => r.relation.name

@@ -21,8 +21,8 @@ import org.apache.spark.sql.dovetail.report.{
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SQLExecution}
 
 /**
- * Plans a query and reports what Dovetail did; with `actual` it runs the query too, and reports the rows that came out
- * of its joins. For a number it reports what the log knows of the query that has it in `dovetail_queries()`.
+ * Plans a query and reports what Dovetail did. With `actual` it also runs the query and reports the rows that its joins
+ * returned. For a number it reports what the log contains about the query with this number in `dovetail_queries()`.
  */
 object ExplainQuery {
   private val NanosPerMilli = 1e6
@@ -37,7 +37,7 @@ object ExplainQuery {
     else planned(session, sql, format, run)
   }
 
-  /** What the session's log still knows of a query that it planned, by its number. */
+  /** Reports what the session's log contains about a past query. */
   private def past(session: SparkSession, number: String, format: String, run: String): String = {
     if (run == "actual") refuse("a past query is not run again: its actual rows are shown if it has run")
     val logged = QueryLog(session).all
@@ -50,7 +50,7 @@ object ExplainQuery {
 
   private def planned(session: SparkSession, sql: String, format: String, run: String): String = {
     val state = session.sessionState
-    // without SKIP, a statement that writes or drops would do so when it is planned
+    // without SKIP, planning would execute statements that write or drop
     val execution  = state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP)
     val (_, trace) = Trace.collecting(execution.optimizedPlan)
     val informed   = withMissing(session, trace)
@@ -87,15 +87,15 @@ object ExplainQuery {
     }
   }
 
-  /** What keeps joins out of groups. */
+  /** Remarks on hints that keep joins out of groups. */
   private def notes(trace: Trace): Vector[String] =
     FailOpen("looking for hints of joins", (_: String) => Vector.empty[String]) {
       trace.input.fold(Vector.empty[String])(HintedJoins(_))
     }
 
   /**
-   * Every group with the statistics whose lack its estimates suffer from, those of the dearest joins first. Explain
-   * does without where these fail.
+   * Adds to every group the missing statistics that its estimates need, those of the most expensive joins first. If
+   * this fails, explain leaves them out.
    */
   private def withMissing(session: SparkSession, trace: Trace): Vector[GroupReport] =
     FailOpen("looking for missing statistics", (_: String) => trace.groups) {
@@ -114,7 +114,7 @@ object ExplainQuery {
       }
     }
 
-  /** The plan after it has run; its rows go nowhere. */
+  /** Runs the query, discards its rows, and returns the executed plan. */
   private def executed(execution: QueryExecution) = {
     if (execution.analyzed.isInstanceOf[Command]) refuse("'actual' works only for queries, not for commands")
     SQLExecution.withNewExecutionId(execution, Some("dovetail explain, actual rows"))(execution.toRdd.foreach(_ => ()))

@@ -8,12 +8,12 @@ import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates}
 
 /**
- * Which columns of its leaves the sizes of a plan's joins depend on: first step of [[AdviseQuery]], after
+ * Finds the columns of a plan's leaves that join sizes depend on: the first step of [[AdviseQuery]], after
  * `Preparation`.
  *
- * These are join keys, columns of filters and of groupings below a join; and as groups, keys of several columns, and
- * columns of a table that are compared to constants together or grouped by together. What is not below a join decides
- * nothing, and is left out.
+ * These are join keys, and columns of filters and groupings below a join. Groups of columns are join keys of several
+ * columns, and columns of one table that are compared with constants together or are grouped by together. Columns that
+ * are not below a join do not affect join sizes, and are left out.
  */
 final class SizingColumns private {
   import SizingColumns._
@@ -40,7 +40,7 @@ final class SizingColumns private {
         derive(other)
         if (below) looked(other)
     }
-    // subqueries are plans of their own, with joins of their own
+    // subqueries are separate plans with their own joins
     plan.subqueries.foreach(look(_, below = false))
   }
 
@@ -70,7 +70,7 @@ final class SizingColumns private {
 
   private def mention(e: Expression): Unit = sources(e).foreach(c => leafOf(c.leaf).foreach(_.add(c.name)))
 
-  /** Columns that go together, where they are two or more of one leaf. */
+  /** Adds a group of columns, if they are two or more columns of one leaf. */
   private def group(expressions: Seq[Expression]): Unit = {
     val columns = expressions.flatMap { case a: Attribute => origins.get(a.exprId.id); case _ => None }.filter(
       _.size == 1
@@ -85,7 +85,7 @@ final class SizingColumns private {
   private def sources(e: Expression): Vector[Column] =
     e.references.toVector.flatMap(a => origins.getOrElse(a.exprId.id, Vector.empty)).distinct
 
-  /** What the columns that a node adds are made of. */
+  /** Records which leaf columns the new columns of an operator are computed from. */
   private def derive(plan: LogicalPlan): Unit = plan match {
     case u: Union => u.output.indices.foreach(i =>
         origins(u.output(i).exprId.id) = u.children.toVector.flatMap(c => sources(c.output(i))).distinct
@@ -101,13 +101,13 @@ final class SizingColumns private {
 
 object SizingColumns {
   final private case class Column(leaf: LeafNode, name: String) {
-    // leaves are told apart by identity: a table that is read twice is two of them
+    // leaves are compared by identity, because a table that is read twice has two leaves
     override def equals(that: Any): Boolean =
       that match { case c: Column => (c.leaf eq leaf) && c.name == name; case _ => false }
     override def hashCode: Int = System.identityHashCode(leaf) * 31 + name.hashCode
   }
 
-  /** A leaf, and what is looked at of it, in order of its output. */
+  /** A leaf with the columns and groups that matter, in the order of its output. */
   final class Leaf(val node: LeafNode) {
     private val names = mutable.LinkedHashSet.empty[String]
     private val sets  = mutable.LinkedHashSet.empty[Vector[String]]

@@ -5,12 +5,13 @@ import java.util.{LinkedHashMap => LinkedMap}
 import java.util.concurrent.ConcurrentLinkedQueue
 
 /**
- * What this JVM remembers between queries, within a bound: every cache of Dovetail is one of these. What was used
- * longest ago goes first; what was put last stays, whatever it weighs. All methods may be called from any thread.
+ * A cache of values that this JVM keeps between queries, with a bound on their total weight. Every cache of Dovetail is
+ * a BoundedCache. The least recently used entries are evicted first. The entry put last stays, whatever its weight. All
+ * methods are thread-safe.
  *
- * @param name     for people
- * @param most     weight of all entries together
- * @param weightOf an entry, in units that the cache's owner names; at least 1
+ * @param name     name of the cache, for people
+ * @param most     largest total weight of all entries
+ * @param weightOf weight of an entry, in a unit that the owner of the cache chooses; at least 1
  */
 final class BoundedCache[K, V](val name: String, val most: Long)(weightOf: V => Long) {
   private val entries = new LinkedMap[K, V](BoundedCache.InitialEntries, BoundedCache.LoadFactor, true)
@@ -40,7 +41,7 @@ object BoundedCache {
   private val InitialEntries = 64
   private val LoadFactor     = 0.75f
 
-  // those of a store go with the store
+  // weak references, so that the caches of a store are garbage-collected with the store
   private val all = new ConcurrentLinkedQueue[WeakReference[BoundedCache[_, _]]]
 
   private def register(cache: BoundedCache[_, _]): Unit = {
@@ -50,8 +51,8 @@ object BoundedCache {
   }
 
   /**
-   * Forgets what all of them hold, as if this JVM had just begun: `DOVETAIL CLEAR CACHES`, for tests and fair
-   * benchmarks. Returns the number of entries.
+   * Removes all entries of all caches, as if this JVM had just started. Serves `DOVETAIL CLEAR CACHES`, for tests and
+   * fair benchmarks. Returns the number of removed entries.
    */
   def clearAll(): Int = {
     var entries = 0

@@ -5,13 +5,14 @@ import java.io.InputStream
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 /**
- * JSON from a file that nobody vouches for: pins, rows, the schema of stored statistics. Its tokens are counted before
- * a tree is made of it, so that neither its size nor its depth decides how much memory or stack that takes.
+ * Reads JSON from files that are not trusted: pins, rows, the schema of stored statistics. The tokens are counted
+ * before a tree is built. So neither the size nor the depth of a file decides how much memory or stack the parser
+ * takes.
  */
 object BoundedJson {
   private val mapper = new ObjectMapper
 
-  /** Reads no more than what is allowed, whatever the file's length. */
+  /** Reads at most one byte more than allowed, whatever the length of the file. */
   def read(in: InputStream): JsonNode = {
     val bytes = in.readNBytes(MostBytes + 1)
     if (bytes.length > MostBytes) throw new BrokenFile(s"it has more than $MostBytes bytes")
@@ -35,12 +36,13 @@ object BoundedJson {
     mapper.readTree(bytes)
   }
 
-  /** The elements of an array; none of what is no array. */
+  /** The elements of an array, or none if the node is not an array. */
   def elements(array: JsonNode): Vector[JsonNode] =
     if (array.isArray) (0 until array.size).toVector.map(array.get(_)) else Vector.empty
 
   /**
-   * The list `name` of a file that says its version. Fails, in words for the user, where it has none, or a newer one.
+   * Returns the list `name` of a file that states its version. Throws an error with a message for the user if the file
+   * has no such list, no version, or a newer version.
    */
   def list(file: JsonNode, name: String, version: Int): Vector[JsonNode] = {
     val found = file.path("version").asInt(0)
@@ -52,15 +54,15 @@ object BoundedJson {
     elements(file.get(name))
   }
 
-  /** Bytes of a file: some thousand pins, each with the text of its query. */
+  /** Largest accepted size of a file in bytes: room for some thousand pins, each with the text of its query. */
   private val MostBytes = 16 << 20
 
   /**
-   * Names, values and brackets: a pin of ten relations has about 40, a column of a schema 12. In memory each takes
-   * about 100 bytes.
+   * Largest accepted number of names, values and brackets. A pin of ten relations has about 40, a column of a schema
+   * 12. In memory, each takes about 100 bytes.
    */
   private val MostTokens = 500000
 
-  /** Brackets within brackets: pins have 5, the schema of a table's flat columns 6. */
+  /** Largest accepted depth of nested brackets: pins have 5, the schema of a table with flat columns 6. */
   private val MostDepth = 32
 }

@@ -13,9 +13,10 @@ import org.slf4j.LoggerFactory
  * All settings, in one list: type, default, range, documentation, version. `docs/reference/configs.md` and the Python
  * class `Config` are generated from it.
  *
- * Entries are registered with Spark, so `SET spark.dovetail.…` checks a value when it is set. Spark checks the values
- * of configuration files as well, when it builds a session, and again wherever it copies settings, also in tasks: a
- * wrong one would cost the user the session or the query. There it gives the default and one warning.
+ * Entries are registered with Spark, so `SET spark.dovetail.…` checks a value when it is set. Spark also checks the
+ * values of configuration files when it builds a session, and checks values again wherever it copies settings,
+ * including in tasks. An error there would fail the session or the query. So an invalid value there gives the default
+ * and one warning instead.
  */
 object DovetailConf {
 
@@ -35,7 +36,7 @@ object DovetailConf {
     if (warned.add(key))
       log.warn(s"$key has an invalid value. The default $default is used. ${ErrorCondition.text(e)}")
 
-  // before the settings, which are built with it
+  // declared before the settings, because their initialization uses these values
   private val Since  = "0.1.0"
   private val log    = LoggerFactory.getLogger("dovetail")
   private val warned = ConcurrentHashMap.newKeySet[String]()
@@ -314,7 +315,7 @@ object DovetailConf {
       "spark.dovetail.log.queries is 0."
   )
 
-  /** In the order of the documentation. */
+  /** All settings, in the order of the documentation. */
   val all: Seq[Setting[_]] = Seq(
     Enabled,
     CostModel,
@@ -376,7 +377,11 @@ object DovetailConf {
     Setting(entry(conf, default), "long", range)
   }
 
-  /** Any text, none by default; or one in which `wrong` finds nothing. */
+  /**
+   * A text setting, empty by default.
+   *
+   * @param wrong what is wrong with a value, or None if the value is valid; by default every text is valid
+   */
   private def text(key: String, doc: String, wrong: String => Option[String] = _ => None): Setting[String] = {
     val conf = SQLConf.buildConf(key).doc(doc).version(Since).stringConf
     Setting(
@@ -398,7 +403,7 @@ object DovetailConf {
       allowed.mkString(" | ")
     )
 
-  /** An entry that refuses a wrong value where somebody sets it. */
+  /** An entry that rejects an invalid value when somebody sets it. Elsewhere it gives the default and a warning. */
   private def entry[T](conf: TypedConfigBuilder[T], default: T): ConfigEntry[T] = {
     def parse(value: String): T =
       try conf.converter(value)
@@ -407,9 +412,10 @@ object DovetailConf {
   }
 
   /**
-   * Asked only about wrong values. Spark does not say where a value comes from, and the call stack does: SET,
-   * `spark.conf.set` and Spark Connect go through the session's `RuntimeConfig`. All else are copies of what is there:
-   * settings of a file or a builder in a new session, those of a session in its clone, and in the tasks of an RDD.
+   * Whether the current thread sets a value, rather than copies one. Called only for invalid values. Spark does not say
+   * where a value comes from, but the call stack does: SET, `spark.conf.set` and Spark Connect go through the session's
+   * `RuntimeConfig`, older code through `SQLContext.setConf`. All other calls copy existing values: settings of a file
+   * or a builder to a new session, settings of a session to its clone or to the tasks of an RDD.
    */
   private def beingSet: Boolean = Thread.currentThread.getStackTrace.exists { f =>
     (f.getMethodName == "set" && f.getClassName.contains("RuntimeConfig")) ||

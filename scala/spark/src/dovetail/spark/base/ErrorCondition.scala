@@ -4,19 +4,19 @@ import java.io.IOException
 import java.util.{LinkedHashMap, Map => JMap}
 
 /**
- * The errors that users of Dovetail can meet, as Spark's own are described: a name, an SQLSTATE, parameters. Programs
- * recognize an error by its name and read its parameters; the text is for people and may change. A statement that does
- * not parse is Spark's own condition PARSE_SYNTAX_ERROR ([[org.apache.spark.sql.dovetail.sql.Grammar]]).
+ * An error that users of Dovetail can see, described like Spark's own errors: a name, an SQLSTATE, and parameters.
+ * Programs recognize an error by its name and read its parameters. The text is for people and may change. A statement
+ * that does not parse raises Spark's own condition PARSE_SYNTAX_ERROR ([[org.apache.spark.sql.dovetail.sql.Grammar]]).
  */
 final class ErrorCondition private (val name: String, val sqlState: String) {
 
-  /** An argument, a name or a statement is wrong. */
+  /** The error for a wrong argument, name or statement. */
   def apply(text: String, parameters: (String, String)*): IllegalArgumentException = because(null, text, parameters: _*)
 
   def because(cause: Throwable, text: String, parameters: (String, String)*): IllegalArgumentException =
     new ErrorCondition.WrongArgument(this, text, ErrorCondition.map(parameters), cause)
 
-  /** A place cannot be read or written. */
+  /** The error for a file or directory that cannot be read or written. */
   def ofPlace(cause: Throwable, text: String, parameters: (String, String)*): IOException =
     new ErrorCondition.WrongPlace(this, text, ErrorCondition.map(parameters), cause)
 
@@ -25,32 +25,32 @@ final class ErrorCondition private (val name: String, val sqlState: String) {
 
 object ErrorCondition {
 
-  /** A query is expected, and this is a command, or a statement that Spark does not optimize. */
+  /** A query is expected, but the statement is a command, or a statement that Spark does not optimize. */
   val NotAQuery = new ErrorCondition("DOVETAIL_NOT_A_QUERY", "42601")
 
-  /** An argument of a function or a statement is not one that it takes. */
+  /** A function or a statement does not accept an argument. */
   val InvalidArgument = new ErrorCondition("DOVETAIL_INVALID_ARGUMENT", "22023")
 
-  /** A setting has a value that it does not take. */
+  /** A setting does not accept a value. */
   val InvalidSetting = new ErrorCondition("DOVETAIL_INVALID_SETTING", "22023")
 
-  /** DOVETAIL ANALYZE cannot read this, or cannot do what is asked of it. */
+  /** DOVETAIL ANALYZE cannot read a relation, or cannot do what the statement requests. */
   val NotAnalyzable = new ErrorCondition("DOVETAIL_NOT_ANALYZABLE", "0A000")
 
   val ColumnNotFound    = new ErrorCondition("DOVETAIL_COLUMN_NOT_FOUND", "42703")
   val PartitionNotFound = new ErrorCondition("DOVETAIL_PARTITION_NOT_FOUND", "428FT")
   val PinNotFound       = new ErrorCondition("DOVETAIL_PIN_NOT_FOUND", "42704")
 
-  /** A query whose joins cannot be recognized in other queries, or that has none to order. */
+  /** A query has no joins to order, or its joins cannot be recognized in other queries. */
   val NotRecognizable = new ErrorCondition("DOVETAIL_NOT_RECOGNIZABLE", "0A000")
 
-  /** A join order that is not one of the query's, or that its outer or semi joins forbid. */
+  /** A join order does not fit the query, or the outer or semi joins of the query forbid it. */
   val InvalidOrder = new ErrorCondition("DOVETAIL_INVALID_ORDER", "22023")
 
-  /** A file that the user names cannot be read or written, or does not hold what it should. */
+  /** A file that the user names cannot be read or written, or has the wrong content. */
   val InvalidFile = new ErrorCondition("DOVETAIL_INVALID_FILE", "58030")
 
-  /** The directory of the statistics cannot be written. */
+  /** The directory of the stored statistics cannot be written. */
   val StoreNotWritable = new ErrorCondition("DOVETAIL_STORE_NOT_WRITABLE", "58030")
 
   val all: Seq[ErrorCondition] = Seq(
@@ -67,7 +67,7 @@ object ErrorCondition {
     StoreNotWritable
   )
 
-  /** What an error says, without its condition: to be part of another text. */
+  /** The text of an error without its condition, to be used as a part of another text. */
   def text(e: Throwable): String = e match {
     case e: WrongArgument => e.text
     case e: WrongPlace    => e.text

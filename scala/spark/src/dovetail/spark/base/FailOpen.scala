@@ -7,17 +7,17 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 /**
- * Runs a piece of Dovetail so that its failure never becomes the query's: the fallback is used, and one line logged per
+ * Runs a part of Dovetail such that its failure never fails the query: the fallback is used, and one line is logged per
  * kind of failure.
  *
- * Neither does an interruption: Spark plans without looking at it, and ends at the next thing that it waits for. So the
- * thread stays interrupted, and nothing is logged.
+ * An interruption does not fail the query here either. Spark's planner does not check for interruptions; the query
+ * stops at its next blocking call. So FailOpen leaves the thread interrupted and logs nothing.
  */
 object FailOpen {
   private val log    = LoggerFactory.getLogger("dovetail")
   private val logged = ConcurrentHashMap.newKeySet[String]()
 
-  /** @param fallback gets what went wrong, in words */
+  /** @param fallback result to use after a failure; receives a description of the failure */
   def apply[A](what: String, fallback: String => A)(body: => A): A =
     try body
     catch {
@@ -34,22 +34,25 @@ object FailOpen {
         fallback(s"$what was interrupted")
     }
 
-  /** What a piece of Dovetail can fail by and the query go on. */
+  /** Matches failures after which the query can continue without this part of Dovetail. */
   object Survivable {
 
-    // NonFatal leaves out LinkageError, which is what a class moved between Spark versions looks like, and
-    // StackOverflowError, which a very deep plan can raise in any recursion; it rightly leaves out
-    // InterruptedException, which ends all that Dovetail does for the query. Memory that Dovetail did not get is free
-    // again once it gives up: Spark's own plan may do without it.
+    // NonFatal does not match LinkageError, which Spark code raises if a class moved between Spark versions, and
+    // StackOverflowError, which a very deep plan can raise in any recursion. NonFatal rightly does not match
+    // InterruptedException, which ends all work of Dovetail for the query. OutOfMemoryError is survivable: the memory
+    // is free again once Dovetail gives up, and Spark's own plan may need less of it.
     def unapply(e: Throwable): Option[Throwable] = e match {
       case _: LinkageError | _: StackOverflowError | _: OutOfMemoryError => Some(e)
       case _                                                             => Some(e).filter(NonFatal(_))
     }
   }
 
-  /** Logs a line the first time that `key` comes. */
+  /** Logs `line` at the first call with this `key`. */
   def warnOnce(key: String, line: => String): Unit = if (logged.size < MaxKinds && logged.add(key)) log.warn(line)
 
-  /** Kinds of warnings remembered: enough for every table of a large warehouse, and a bound on memory. */
+  /**
+   * Largest number of remembered kinds of warnings; further kinds are not logged. Enough for every table of a large
+   * warehouse, and a bound on memory.
+   */
   private val MaxKinds = 10000
 }

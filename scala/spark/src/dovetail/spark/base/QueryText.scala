@@ -1,18 +1,19 @@
 package org.apache.spark.sql.dovetail.base
 
 /**
- * The text that Spark keeps with an operator: what somebody wrote, and after it the hints of DataFrames, which Dovetail
- * has written there because no other part of an operator reaches the optimizer untouched.
+ * The text that Spark keeps with an operator (`Origin.sqlText`): the SQL that the user wrote, followed by the hints of
+ * DataFrames. Dovetail stores these hints in the text because no other part of an operator reaches the optimizer
+ * unchanged.
  */
 object QueryText {
   private val Mark = "\n-- hints of DataFrames\n"
 
-  /** What somebody wrote; empty where the operator is of a DataFrame. */
+  /** The SQL that the user wrote; empty if the operator comes from a DataFrame. */
   def written(text: String): String = text.split(Mark, 2).head
 
   def hints(text: String): String = if (hasHints(text)) text.split(Mark, 2)(1) else ""
 
-  // the analyzer asks of every operator, and a text may be long
+  // this runs for every operator during analysis, and a text may be long, so the cheap test comes first
   private def hasHints(text: String): Boolean = text.endsWith(End) && text.contains(Mark)
 
   private val End = "*/"

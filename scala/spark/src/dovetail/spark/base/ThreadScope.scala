@@ -1,15 +1,15 @@
 package org.apache.spark.sql.dovetail.base
 
 /**
- * What a thread has while it does one thing, such as planning a query: scopes lie inside of each other, and what was
- * there before comes back.
+ * A value that a thread holds while it does one task, such as planning a query. Scopes nest: when an inner scope ends,
+ * the value of the outer scope is current again.
  */
 final class ThreadScope[A <: AnyRef] {
   private val held = new ThreadLocal[A]
 
   def current: Option[A] = Option(held.get)
 
-  /** The same for loops: null where there is nothing. */
+  /** Like [[current]], but without an Option, for loops: null if there is no value. */
   def orNull: A = held.get
 
   def within[B](value: A)(body: => B): B = {

@@ -6,16 +6,16 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Keys below `spark.dovetail.` that are no settings, also by letter case: Spark takes any key and says nothing. The rule
- * looks at the session's keys with each query, so that it does not matter where a key was set: in a configuration
- * file, on a builder, or by SET. Each is logged once, with the nearest name.
+ * Warns about keys below `spark.dovetail.` that are not settings, or that differ from one in letter case. Spark accepts
+ * any key without a warning. The rule checks the session's keys with each query, so that it does not matter where a key
+ * was set: in a configuration file, on a builder, or by SET. Each unknown key is logged once, with the nearest name.
  */
 object UnknownSettings {
   private val Prefix = "spark.dovetail."
   private val known  = DovetailConf.all.map(_.key)
   private val keys   = known.toSet
 
-  /** Looks at the keys where they are: all of them together would be copied for each query. */
+  /** Iterates over the keys in place, to avoid a copy of all keys for each query. */
   def tell(conf: SQLConf): Unit = conf.settings.keySet.forEach { key =>
     if (key.startsWith(Prefix) && !keys(key))
       FailOpen.warnOnce(
@@ -24,7 +24,10 @@ object UnknownSettings {
       )
   }
 
-  /** By letters that are other ones, missing or too many, of the name or of its last word: the room may be missing. */
+  /**
+   * The name with the smallest edit distance. The last words of the names are compared too, because a key may lack the
+   * part before the last word (`spark.dovetail.excludeTables`).
+   */
   private def nearest(key: String): String =
     known.minBy(k => math.min(distance(key, k), distance(lastWord(key), lastWord(k)) + 1))
 

@@ -6,11 +6,11 @@ import java.nio.charset.StandardCharsets.UTF_8
 import com.github.luben.zstd.ZstdInputStream
 
 /**
- * A header or a sketch from a file, unpacked: the only way in which stored bytes are read.
+ * Reads a header or a sketch from a file, decompressed. All stored bytes are read through this class.
  *
- * A file is not trusted. What it unpacks to is capped by the caller, and each count and length in it is compared with
- * the bytes that are left, so that nothing allocates by a number that the file claims. What does not fit is a
- * [[BrokenFile]].
+ * Files are not trusted. The caller caps the decompressed size, and each count and length in the file is compared with
+ * the number of bytes that are left. So no allocation depends on a number that the file claims. Content that does not
+ * fit raises a [[BrokenFile]].
  */
 final class UnpackedStream private (bytes: Array[Byte]) extends DataInputStream(new ByteArrayInputStream(bytes)) {
 
@@ -18,10 +18,10 @@ final class UnpackedStream private (bytes: Array[Byte]) extends DataInputStream(
   def left: Int = available()
 
   /**
-   * A number of things that follow.
+   * Reads the number of items that follow.
    *
-   * @param most  that the format allows
-   * @param bytes that each of them takes at least
+   * @param most  largest number that the format allows
+   * @param bytes bytes that each item takes at least
    */
   def count(most: Int, bytes: Int): Int = {
     val n = readInt()
@@ -30,14 +30,14 @@ final class UnpackedStream private (bytes: Array[Byte]) extends DataInputStream(
     n
   }
 
-  /** A whole number that is not negative. */
+  /** Reads a whole number from 0 to `most`. */
   def amount(most: Long): Long = {
     val n = readLong()
     if (n < 0L || n > most) throw new BrokenFile(s"it has an amount of $n, but only 0 to $most is possible")
     n
   }
 
-  /** Bytes behind their length; None where there are none. */
+  /** Reads an array that follows its length; None if the stored length is -1. */
   def array(most: Int): Option[Array[Byte]] = readInt() match {
     case -1                                       => None
     case n if n >= 0 && n <= math.min(most, left) =>
@@ -54,7 +54,7 @@ final class UnpackedStream private (bytes: Array[Byte]) extends DataInputStream(
     bytes
   }
 
-  /** Words, byte by byte: the lowest byte of all first. */
+  /** Reads `n` words byte by byte: the lowest byte of every word first, then the next byte of every word, and so on. */
   def words(n: Int): Array[Long] = {
     val words = new Array[Long](n)
     val bytes = exactly(n.toLong * java.lang.Long.BYTES)
@@ -68,13 +68,13 @@ final class UnpackedStream private (bytes: Array[Byte]) extends DataInputStream(
 
   def text(): String = new String(array(left).getOrElse(throw new BrokenFile("a string is missing")), UTF_8)
 
-  /** To be called when all has been read. */
+  /** Checks that no bytes are left. Call it after the last read. */
   def end(): Unit = if (left > 0) throw new BrokenFile(s"it has $left bytes too many")
 }
 
 object UnpackedStream {
 
-  /** @param most bytes that `packed` may unpack to */
+  /** @param most largest accepted number of bytes after decompression */
   def apply[A](packed: Array[Byte], most: Int)(read: UnpackedStream => A): A = {
     val bytes =
       try {
@@ -92,11 +92,11 @@ object UnpackedStream {
   }
 
   /**
-   * A frame may ask for a window of memory: 8 MiB is what RFC 8878 asks of every decoder, and what our own level of
-   * compression stays below.
+   * Base-2 logarithm of the largest accepted window of a frame, which the decoder holds in memory: 8 MiB is what RFC
+   * 8878 requires of every decoder, and our own compression level stays below it.
    */
   private val WindowLog = 23
 }
 
-/** The contents of a file are not what its format says: reading it again gives the same. */
+/** The content of a file does not match its format. Another read of the file gives the same result. */
 final class BrokenFile(why: String) extends IOException(why)

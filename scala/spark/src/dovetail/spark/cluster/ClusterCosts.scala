@@ -14,8 +14,9 @@ import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * The constants of the cost model that hold here: those set by `spark.dovetail.cost.constants`, else those that
- * `DOVETAIL CALIBRATE` left in the store's directory, else Dovetail's own. The file is read once per directory and JVM.
+ * The constants of the cost model for this cluster. The setting `spark.dovetail.cost.constants` comes first, then the
+ * file that `DOVETAIL CALIBRATE` wrote to the store's directory, then the built-in constants. The file is read once per
+ * directory and JVM.
  */
 object ClusterCosts {
   private val Name  = "cluster.costs"
@@ -23,7 +24,7 @@ object ClusterCosts {
 
   def apply(session: SparkSession, conf: SQLConf): CostConstants = {
     val here = stored(session)
-    // what cannot be read was refused when it was set
+    // an invalid value was already refused when it was set
     CostText.read(DovetailConf.CostConstants.get(conf), here).getOrElse(here)
   }
 
@@ -34,7 +35,7 @@ object ClusterCosts {
     ()
   }
 
-  /** Dovetail's own constants hold again. Says whether there were others. */
+  /** Restores the built-in constants, and returns whether there were others. */
   def forget(session: SparkSession): Boolean = {
     val files = StatisticsStore(session).files
     known.remove(files.directory.toString)
@@ -52,7 +53,7 @@ object ClusterCosts {
 
   private def read(files: StoreFiles): CostConstants =
     try {
-      // also a pipe has no length, and would keep its reader waiting
+      // a pipe has length 0, too, and would block the reader
       if (files.stamp(Name).exists(_._2 == 0L)) throw new IllegalArgumentException("it is empty")
       files.open(Name) { in =>
         val text = new String(in.readNBytes(MostBytes), UTF_8)
@@ -68,6 +69,6 @@ object ClusterCosts {
         CostConstants()
     }
 
-  /** Bytes of the file that are read: ten times what one has. */
+  /** Most bytes of the file that are read: ten times its usual size. */
   private val MostBytes = 4096
 }

@@ -5,28 +5,29 @@ import scala.util.Try
 import org.apache.spark.{SparkConf, SparkContext}
 
 /**
- * How many executors a broadcast is copied to, and how many tasks run at a time, as far as the configuration says:
- * never those that happen to be alive, for the same query must get the same plan while executors come and go.
+ * The number of executors that a broadcast is copied to, and the number of tasks that run at a time, according to the
+ * configuration. The executors that are alive do not matter, because a query must get the same plan while executors
+ * come and go.
  */
 object Executors {
 
-  // Spark's master for tests of a cluster on one machine: workers, cores of each, memory of each; every worker starts
-  // one executor
+  // Spark's master for tests of a cluster on one machine: workers, cores per worker, memory per worker; each worker
+  // starts one executor
   private val LocalCluster = """local-cluster\[\s*(\d+)\s*,.*""".r
   private val ItsCores     = """local-cluster\[\s*\d+\s*,\s*(\d+)\s*,.*""".r
 
-  /** None in local mode, where the driver's copy is the only one; one where nothing is known. */
+  /** Number of executors: 0 in local mode, where the driver has the only copy; 1 if nothing is configured. */
   def configured(master: String, local: Boolean, conf: SparkConf): Int = master match {
     case _ if local            => 0
     case LocalCluster(workers) => Try(workers.toInt).filter(_ > 0).getOrElse(1)
     case _                     => instances(conf).orElse(shareOfCores(conf)).getOrElse(1)
   }
 
-  /** Tasks that run at a time, on all executors together. */
+  /** Number of tasks that run at a time on all executors together. */
   def tasks(context: SparkContext, conf: SparkConf): Int =
     tasksOfOne(context, conf) * math.max(1, configured(context.master, context.isLocal, conf))
 
-  /** Tasks that one executor runs at a time. */
+  /** Number of tasks that one executor runs at a time. */
   def tasksOfOne(context: SparkContext, conf: SparkConf): Int = {
     val each =
       if (context.isLocal) context.defaultParallelism
@@ -34,10 +35,13 @@ object Executors {
     math.max(1, each / number(conf, "spark.task.cpus").getOrElse(1))
   }
 
-  /** Cores of an executor of a standalone cluster that does not limit them: all of a worker's, more than most have. */
+  /**
+   * Assumed cores of an executor in a standalone cluster that does not limit them. Such an executor takes all cores of
+   * its worker; most workers have fewer than this.
+   */
   private val UnknownCores = 16
 
-  /** Cores of one, where the configuration says so. */
+  /** Number of cores per executor, if it is configured. */
   private def cores(master: String, conf: SparkConf): Option[Int] = master match {
     case ItsCores(cores) => Try(cores.toInt).toOption
     case _               => number(conf, "spark.executor.cores")
@@ -50,12 +54,12 @@ object Executors {
       "spark.dynamicAllocation.minExecutors"
     ).flatMap(number(conf, _)).headOption
 
-  /** A standalone cluster is asked for cores, not for executors. */
+  /** Number of executors of a standalone cluster, for which the configuration has cores instead of executors. */
   private def shareOfCores(conf: SparkConf): Option[Int] =
     for (all <- number(conf, "spark.cores.max"); each <- number(conf, "spark.executor.cores"))
       yield math.max(1, all / each)
 
-  /** A setting's number, if it has one above 0. */
+  /** The value of a setting, if it is an integer above 0. */
   private def number(conf: SparkConf, key: String): Option[Int] =
     conf.getOption(key).flatMap(v => Try(v.trim.toInt).toOption).filter(_ > 0)
 }

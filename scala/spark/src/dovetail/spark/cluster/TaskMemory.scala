@@ -12,28 +12,28 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.SparkContext
 
 /**
- * What memory tasks can count on, as the configuration has it: not what is there right now, for plans must not change
- * while executors come and go.
+ * The memory that tasks can count on, according to the configuration. The memory that is free at the moment does not
+ * matter, because plans must not change while executors come and go.
  */
 final class TaskMemory(context: SparkContext, conf: SQLConf) {
   import TaskMemory._
 
-  // a copy, each time it is asked for
+  // read once, because getConf copies the configuration
   private val cluster = context.getConf
 
   /**
-   * What tasks may build hash tables of: with Spark's memory manager, a task of n that run at a time gets 1/2n of the
-   * memory that storage cannot hold back.
+   * Memory for the hash tables of a task. Spark's memory manager guarantees a task at least 1/2n of the memory that
+   * storage cannot occupy, if n tasks run at a time.
    *
-   * @param joins that may meet in a task: it holds the tables of all of them until it ends
+   * @param joins number of joins that may be in one task, which keeps the tables of all of them until it ends
    */
   def hashTable(joins: Int = 1): HashTable = HashTable(
     pool * (1.0 - cluster.get(MEMORY_STORAGE_FRACTION)) / tasks / 2.0 / math.max(TablesOfTask, joins.toDouble)
   )
 
   /**
-   * Bytes of a broadcast that was not Spark's own choice: a share of the driver's heap, which collects and builds it,
-   * and of an executor's, which gets a copy, and no more than the driver takes as a result.
+   * Most bytes of a broadcast that Dovetail chooses: a share of the heap of the driver, which collects and builds it,
+   * and of the heap of an executor, which gets a copy. It is also at most the driver's limit on results.
    */
   def broadcast: Double = {
     val heaps  = Seq(Runtime.getRuntime.maxMemory.toDouble, heap).map(h => math.max(0.0, h - Reserved) / BroadcastShare)
@@ -42,21 +42,21 @@ final class TaskMemory(context: SparkContext, conf: SQLConf) {
   }
 
   /**
-   * What tasks sort in: one of n that run at a time gets 1/n of the memory, for the sorts of both inputs of its join.
-   * More, and it writes to disk.
+   * Memory for the sorts of a task. If n tasks run at a time, a task gets 1/n of the memory, which the sorts of both
+   * inputs of its join share. Larger sorts spill to disk.
    */
   def sorts: SortMemory = {
     val merges = conf.adaptiveExecutionEnabled && conf.coalesceShufflePartitionsEnabled
     SortMemory(pool / tasks / 2.0, conf.numShufflePartitions, if (merges) taskInput else 0.0)
   }
 
-  /** Bytes of one executor that execution and storage share. */
+  /** Bytes of one executor's memory that execution and storage share. */
   private def pool: Double = {
     val onHeap = math.max(0.0, heap - Reserved) * cluster.get(MEMORY_FRACTION)
     if (cluster.get(MEMORY_OFFHEAP_ENABLED)) math.min(onHeap, cluster.get(MEMORY_OFFHEAP_SIZE).toDouble) else onHeap
   }
 
-  /** Bytes of an executor; in local mode it is the driver. */
+  /** Bytes of an executor's heap. In local mode the driver is the executor. */
   private def heap: Double =
     if (context.isLocal) Runtime.getRuntime.maxMemory.toDouble else context.executorMemory * MiB
 
@@ -68,18 +68,18 @@ object TaskMemory {
   private val MiB = 1024.0 * 1024
 
   /**
-   * Hash tables that a task may hold at a time, at least: those of two joins, whose results meet in a third without
+   * Least number of hash tables to expect in a task: those of two joins whose results are joined by a third one without
    * another exchange.
    */
   private val TablesOfTask = 2.0
 
   /**
-   * Part of a heap that one broadcast may take. While it is made, its rows are there as they were collected, as the
-   * table that grows, and as the copy that is sent: about two and a half times what the table takes in the end, and
-   * tasks that run at that time need the other half.
+   * Divisor of a heap that gives the most bytes of one broadcast. While the broadcast is built, memory holds the
+   * collected rows, the growing table, and the copy that is sent. Together they take about two and a half times the
+   * final table, and running tasks need the other half of the heap.
    */
   private val BroadcastShare = 5.0
 
-  /** Bytes of a heap that Spark's memory manager keeps for itself. */
+  /** Bytes of a heap that Spark's memory manager reserves. */
   private val Reserved = 300 * MiB
 }

@@ -8,9 +8,9 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * What DOVETAIL ANALYZE does to an Iceberg table: Iceberg counts distinct values itself, by its procedure
- * compute_table_stats, keeps them with the table's snapshot, and reports them as a data source does. Rows, bytes and
- * bounds it has always.
+ * What DOVETAIL ANALYZE does for an Iceberg table. Iceberg counts distinct values itself, by its procedure
+ * compute_table_stats. It keeps them with the snapshot of the table, and reports them as a data source does. Rows,
+ * bytes and bounds are always there.
  */
 final class AnalyzeIceberg(session: SparkSession, catalog: String, table: Seq[String]) {
   import AnalyzeIceberg._
@@ -39,7 +39,7 @@ final class AnalyzeIceberg(session: SparkSession, catalog: String, table: Seq[St
 object AnalyzeIceberg {
   private val Package = "org.apache.iceberg.spark."
 
-  /** Catalog and name of the table that a leaf reads, where it is one of Iceberg's. */
+  /** Catalog and name of the table that a leaf reads, if it is an Iceberg table. */
   def tableOf(leaf: LeafNode): Option[(String, Seq[String])] = leaf match {
     case r: DataSourceV2Relation if r.table.getClass.getName.startsWith(Package) =>
       for (c <- r.catalog; i <- r.identifier) yield c.name -> (i.namespace.toSeq :+ i.name)

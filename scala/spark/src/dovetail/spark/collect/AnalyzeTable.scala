@@ -14,7 +14,7 @@ import org.apache.spark.sql.internal.SQLConf
 /**
  * Collects statistics of one table of files and stores them: what DOVETAIL ANALYZE does per table.
  *
- * Parts of an earlier collection whose files are unchanged are kept; only the other files are read.
+ * It keeps the parts of an earlier collection whose files are unchanged, and reads only the other files.
  */
 final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files: HadoopFsRelation) {
   import AnalyzeTable._
@@ -26,7 +26,10 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
 
   val name: String = relation.catalogTable.fold(files.location.rootPaths.mkString(","))(_.identifier.unquotedString)
 
-  /** @param partitionFilters which partitions to read; those read earlier stay known */
+  /**
+   * @param partitionFilters predicates on the partitions to read; statistics of partitions that were read earlier are
+   *                         kept
+   */
   def apply(columns: Option[Seq[String]], groups: Seq[Seq[String]], partitionFilters: Seq[Expression]): Result = {
     val start = System.nanoTime()
     privacy.check(names, output.map(_.name))
@@ -54,7 +57,10 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     new Listing(all, if (partitionFilters.isEmpty) all else DataFile.filesIn(files.location, partitionFilters))
   }
 
-  /** Keeps what holds of what is stored, reads the other files, stores the result, and tells Spark's catalog of it. */
+  /**
+   * Keeps the stored parts that still hold, reads the other files, stores the result, and writes it to Spark's catalog
+   * if it covers all files.
+   */
   private def collect(stored: Option[StoredTable], recipe: Recipe, found: Listing): Collection = {
     val whole     = new TableSketch(recipe, sampleRows)
     val kept      = stored.toVector.flatMap(partsOf(_, whole)(_.files.forall(found.present)))
@@ -71,9 +77,9 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
   }
 
   /**
-   * Parts of files that are not known yet; `whole` takes them in.
+   * Reads files that are not known yet, and merges them into `whole`. The result has one part per group of files.
    *
-   * @param bytes of all files of the table
+   * @param bytes bytes of all files of the table
    */
   private def read(unread: Vector[DataFile], bytes: Long, whole: TableSketch): Vector[TableFile.NewPart] = {
     val parts    = Parts.divided(unread, whole.recipe)
@@ -82,7 +88,10 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     parts.zip(sketches).map { case (p, s) => TableFile.NewPart(p.map(_.fingerprint), p.map(_.length).sum, s) }
   }
 
-  /** Stores these parts beside those that others hold by now, which `whole` takes in; returns all that is stored. */
+  /**
+   * Stores these parts together with those that others have stored meanwhile, and merges the latter into `whole`. The
+   * result has all parts that are stored.
+   */
   private def save(
       own: Vector[TableFile.NewPart],
       gone: Set[Long],
@@ -98,7 +107,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     held
   }
 
-  /** What the user is to know of files and statistics. */
+  /** Notes for the user on files and statistics. */
   private def notes(
       stored: Option[StoredTable],
       newer: Option[Int],
@@ -120,8 +129,8 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
   }
 
   /**
-   * Parts of what is stored, as far as they were collected by the recipe of `whole`, which takes them in. A broken one
-   * is read anew from its files.
+   * Stored parts that were collected by the recipe of `whole`; they are merged into `whole`. A broken part is left out,
+   * so that its files are read again.
    */
   private def partsOf(
       table: StoredTable,
@@ -137,13 +146,14 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
       TableFile.NewPart(p.files, p.bytes, if (table.header.version == TableFile.Version) bytes else sketch.toBytes)
     }
 
-  /** Files that were read once, and are no longer there. */
+  /** Files that were read once and no longer exist. */
   private def gone(known: Option[TableFile.Header], present: Set[Long]): Set[Long] =
     known.toVector.flatMap(_.parts).flatMap(_.files).filterNot(present).toSet
 
   /**
-   * What is stored of other files by now: of another partition perhaps, collected by another session while this one was
-   * reading, or known before and not found in a file that the other session was just replacing.
+   * Parts that are now stored for other files. Another session may have collected them for another partition while this
+   * session was reading. Or they were stored before, but this session did not find them because another session was
+   * just replacing the table's file in the store.
    */
   private def heldByOthers(
       table: StoredTable,
@@ -157,7 +167,10 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
 
   private def sampleRows: Int = DovetailConf.SampleRows.get(conf).toInt
 
-  /** The columns asked for and those known already, with notes of what is not collected. */
+  /**
+   * Recipe of the requested columns and of those collected before, with notes on columns for which nothing is
+   * collected.
+   */
   private def recipeOf(
       columns: Option[Seq[String]],
       groups: Seq[Seq[String]],
@@ -184,7 +197,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
 
   private lazy val privacy = PrivateColumns(conf)
 
-  /** What the table is called by an entry of the private columns. */
+  /** Names of the table by which an entry of the private columns may refer to it. */
   lazy val names: Seq[Seq[String]] = if (privacy.isEmpty) Nil else PrivateColumns.namesOf(session, relation, sameFiles)
 
   private def sameFiles(table: CatalogTable): Boolean = table.storage.locationUri.exists { location =>
@@ -200,21 +213,21 @@ object AnalyzeTable {
   /**
    * The table's files as they are now.
    *
-   * @param wanted those of the partitions to read
+   * @param wanted files of the partitions to read
    */
   final private class Listing(all: Vector[DataFile], val wanted: Vector[DataFile]) {
 
     /** Fingerprints of all files. */
     val present: Set[Long] = all.iterator.map(_.fingerprint).toSet
 
-    /** Of all files. */
+    /** Bytes of all files. */
     val bytes: Long = all.map(_.length).sum
   }
 
-  /** @param whole the table's sketch, of all parts that are stored */
+  /** @param whole the table's sketch, merged from all stored parts */
   final private case class Collection(whole: TableSketch, filesRead: Int, filesKept: Int, notes: Seq[String])
 
-  /** @param read the table's names and its columns, as far as an entry of the private columns may mean them */
+  /** @param read names of the table and its columns, to find the entries of the private columns that match none */
   final case class Result(
       table: String,
       rows: Long,
@@ -226,7 +239,7 @@ object AnalyzeTable {
       read: Option[(Seq[Seq[String]], Seq[String])] = None
   )
 
-  /** The column of a table that a user means. */
+  /** The column of a table that a user means by `name`. */
   def resolve(conf: SQLConf, columns: Seq[String], table: String)(name: String): String =
     columns.find(conf.resolver(_, name)).getOrElse(
       throw ErrorCondition.ColumnNotFound(

@@ -19,20 +19,19 @@ import org.apache.spark.sql.dovetail.sketch.{ColumnSketch, Recipe, TableSketch}
 import org.apache.spark.sql.dovetail.store.DataFile
 
 /**
- * The one pass over the data: a Spark job that reads the files and brings back one [[TableSketch]] per part,
- * compressed.
+ * The only pass over the data: a Spark job that reads the files and returns one compressed [[TableSketch]] per part.
  *
- * A part is a set of files. A task has one sketch in memory at a time, and hands it on when it comes to a file of
- * another part; the driver merges what several tasks found of one part. What a row draws depends on its file and its
- * place in it: the same files give the same statistics.
+ * A part is a set of files. A task has one sketch in memory at a time, and finishes it when it reaches a file of
+ * another part. The driver merges the sketches that several tasks return for one part. The random number of a row
+ * depends only on the row's file and its position in it, so the same files give the same statistics.
  */
 object Collect {
 
   /**
-   * @param parts      per part, its files as Spark names them in a task
-   * @param sampleRows per part, how many rows to sample
-   * @param whole      takes in all that is found
-   * @return per part, its sketch, compressed: thousands of them would not fit into the driver's memory otherwise
+   * @param parts      files of each part
+   * @param sampleRows number of rows to sample, per part
+   * @param whole      sketch into which all results are merged
+   * @return compressed sketch of each part; thousands of uncompressed ones would not fit into the driver's memory
    */
   def apply(
       session: SparkSession,
@@ -72,7 +71,7 @@ object Collect {
     }
   }
 
-  /** On an executor: the sketches of the parts that a task's rows come from. */
+  /** Runs on an executor: makes the sketches of the parts that the rows of a task come from. */
   private def sketches(
       rows: Iterator[InternalRow],
       recipe: Recipe,
@@ -108,7 +107,7 @@ object Collect {
   }
 }
 
-/** Some files of a table: its partitions are as they were. */
+/** Some files of a table, in their original partitions. */
 final private class ChosenFiles(all: FileIndex, keep: Set[Path]) extends FileIndex {
   override def rootPaths: Seq[Path] = all.rootPaths
 

@@ -12,15 +12,15 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.types._
 
 /**
- * Gives Spark's catalog what it has a place for, so that plain Spark gains as well: rows, bytes, and per column counts,
- * bounds, widths and a histogram.
+ * Writes to Spark's catalog the statistics that it has a place for, so that plain Spark benefits as well: rows, bytes
+ * and, per column, counts, bounds, widths and a histogram.
  *
- * Never what makes Spark's own estimator fail: it has no case for TIMESTAMP_NTZ and for intervals, and takes NaN for a
- * bound.
+ * It leaves out what makes Spark's own estimator fail, which has no case for TIMESTAMP_NTZ and intervals and takes NaN
+ * for a bound.
  */
 object WriteBack {
 
-  /** Notes for the user; a catalog that refuses does not fail the collection. */
+  /** Returns notes for the user. If the catalog refuses the statistics, the collection does not fail. */
   def apply(session: SparkSession, relation: LogicalRelation, statistics: TableStatistics): Seq[String] = {
     val conf = session.sessionState.conf
     relation.catalogTable.filter(_ => DovetailConf.StoreWriteBack.get(conf)).toSeq.flatMap { table =>
@@ -69,8 +69,8 @@ object WriteBack {
   }
 
   /**
-   * Bins of equal height. Bins of one value have one; the others share the remaining distinct values, and have no more
-   * than their range has places for.
+   * A histogram of bins of equal height. A bin of a single value has one distinct value. The others share the remaining
+   * distinct values, and have at most as many as their range has places for.
    */
   private def histogram(c: ColumnStatistics, values: Long): Option[Histogram] = if (c.quantiles.size < 2) None
   else {

@@ -17,9 +17,10 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.jdbc.JdbcDialects
 
 /**
- * Statistics that databases behind JDBC tables have collected themselves: asked over the relation's own options, aside
- * and within the planning time, and kept for a while. Only PostgreSQL is asked, and only of tables that the relation
- * names; what a subquery returns, its statistics do not say. One object serves one run of the rule.
+ * Reads the statistics that databases behind JDBC tables have collected. It connects with the relation's own options,
+ * in a separate thread and within the planning time, and caches the answers for a while. Only PostgreSQL is supported,
+ * and only relations that name a table, because a database has no statistics on the result of a subquery. One object
+ * serves one run of the rule.
  */
 final class DatabaseStatistics(conf: SQLConf) {
   import DatabaseStatistics._
@@ -27,13 +28,13 @@ final class DatabaseStatistics(conf: SQLConf) {
   private val enabled = DovetailConf.JdbcStatistics.get(conf)
   private val found   = new IdentityHashMap[LeafNode, Option[DatabaseTable]]
 
-  /** None of other leaves, and where the database says nothing, or not in time. */
+  /** Statistics of a leaf. None if it is not such a table, or if the database has none or does not answer in time. */
   def apply(leaf: LeafNode): Option[DatabaseTable] = {
     readAhead(Seq(leaf))
     found.get(leaf)
   }
 
-  /** Asks each database once for all its tables. */
+  /** Reads the statistics of all these leaves, with one connection per database. */
   def readAhead(leaves: Seq[LeafNode]): Unit = {
     val tables = leaves.filterNot(found.containsKey).map(l => l -> (if (enabled) tableOf(l) else None))
     val asked  = tables.flatMap(_._2).distinct
@@ -61,28 +62,28 @@ final class DatabaseStatistics(conf: SQLConf) {
 
 private object DatabaseStatistics {
 
-  /** Tables that are remembered: at some hundred kilobytes at most, and ten as a rule. */
+  /** Most tables in the cache. A table takes some hundred kilobytes at most, and usually ten. */
   private val MostTables = 200L
 
-  /** Nanoseconds for which an answer is kept: a database analyzes a table that changes about as often. */
+  /** Nanoseconds for which an answer is cached: about the interval at which a database analyzes a changing table. */
   private val Age = TimeUnit.MINUTES.toNanos(10)
 
   /** Nanoseconds after which a database that failed is asked again. */
   private val AgeOfFailure = TimeUnit.SECONDS.toNanos(30)
 
-  /** A name in SQL, of up to three parts, each an identifier or in double quotes. */
+  /** A table name in SQL of up to three parts, each an identifier or a name in double quotes. */
   private val Name = """(?:(?:[A-Za-z_][A-Za-z0-9_$]*|"[^"]+")\.){0,2}(?:[A-Za-z_][A-Za-z0-9_$]*|"[^"]+")""".r.pattern
 
   private val Postgresql = "jdbc:postgresql:"
 
   /**
-   * A table in a database, and who asks for it.
+   * A table in a database, and the user who reads it.
    *
-   * @param options hold a password: they are for the connection alone
+   * @param options connection options; they contain a password, so they are used for the connection only
    */
   final private class Table(val url: String, val user: String, val name: String, val options: JDBCOptions) {
 
-    /** For people: without what the URL has behind a question mark, or before an at sign. */
+    /** Name of the database for people: the URL without its parameters and without a user and password. */
     val place: String = s"the database ${url.takeWhile(_ != '?').replaceAll("//[^/]*@", "//")}"
 
     private val key                          = (url, user, name)
@@ -95,14 +96,14 @@ private object DatabaseStatistics {
       val options = relation.jdbcOptions
       if (
         options.url.startsWith(Postgresql) && Name.matcher(options.tableOrQuery).matches && wholeTable(relation) &&
-        // names may mean other tables then
+        // a statement at the start of the session may change which table a name refers to
         options.sessionInitStatement.isEmpty
       )
         Some(new Table(options.url, options.parameters.getOrElse("user", ""), options.tableOrQuery, options))
       else None
     }
 
-    /** A relation may be read by predicates, one partition each, which together need not be all. */
+    /** Whether a relation reads all rows. It may read partitions by predicates that do not cover the whole table. */
     private def wholeTable(relation: JDBCRelation): Boolean =
       relation.jdbcOptions.partitionColumn.isDefined || relation.parts.forall {
         case p: JDBCPartition => p.whereClause == null
@@ -117,7 +118,7 @@ private object DatabaseStatistics {
   private def recent(table: Table): Option[Option[DatabaseTable]] =
     answers.get(table).filter(_.until - System.nanoTime() > 0L).map(_.table)
 
-  /** All tables of one database, over one connection. */
+  /** Reads the statistics of several tables of one database, over one connection. */
   private def ask(place: String, tables: Seq[Table]): Unit =
     try Aside(place)(until => overOneConnection(place, tables, until))
     catch { case Survivable(e) => failed(place, tables, e) }
@@ -139,11 +140,11 @@ private object DatabaseStatistics {
     } finally connection.close()
   }
 
-  /** The server's timeout: at least a second, for less cannot be said. */
+  /** The timeout for the server in seconds; at least 1, because JDBC has no smaller unit. */
   private def seconds(nanos: Long): Int =
     math.max(1L, math.min(TimeUnit.NANOSECONDS.toSeconds(nanos), TimeUnit.NANOSECONDS.toSeconds(Longest))).toInt
 
-  /** Of commands, which have no limit of time. */
+  /** Longest timeout in nanoseconds; it applies to commands, which have no limit on planning time. */
   private val Longest = TimeUnit.SECONDS.toNanos(10)
 
   private def failed(place: String, tables: Seq[Table], e: Throwable): Unit = {
@@ -152,7 +153,7 @@ private object DatabaseStatistics {
     PlanningTime.cut(s"$place did not give its statistics")
   }
 
-  /** Without the message, which may have the connection's URL in it. */
+  /** Logs a warning without the exception's message, which may contain the connection's URL. */
   private def warn(place: String, e: Throwable): Unit = {
     val state = e match { case s: java.sql.SQLException => s" (SQL state ${s.getSQLState})"; case _ => "" }
     FailOpen.warnOnce(

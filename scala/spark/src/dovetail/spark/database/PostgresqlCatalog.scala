@@ -5,14 +5,15 @@ import java.sql.{Connection, ResultSet}
 import scala.collection.mutable
 
 /**
- * PostgreSQL's statistics of a table: one query on `pg_class` and `pg_stats`, which reads no row of the table itself.
+ * Reads PostgreSQL's statistics on a table, with one query on `pg_class` and `pg_stats` that does not read the table
+ * itself.
  *
- * Rows are those of the last ANALYZE or VACUUM per page, times the pages of now, as PostgreSQL's own planner reckons
- * them. A negative number of distinct values is a share of the rows.
+ * The number of rows is the rows per page at the last ANALYZE or VACUUM times the current number of pages, as in
+ * PostgreSQL's own planner. A negative number of distinct values is a share of the rows.
  */
 private[database] object PostgresqlCatalog {
 
-  /** Characters of all frequent values or bounds of a column: more would be wide texts, and are not fetched. */
+  /** Most characters of a column's frequent values or bounds that are fetched. Only very wide texts have more. */
   private val MostCharacters = 65536
 
   private val Query =
@@ -29,8 +30,8 @@ private[database] object PostgresqlCatalog {
        |WHERE c.oid = to_regclass(?)::oid AND c.relkind IN ('r', 'm', 'p', 'f')""".stripMargin
 
   /**
-   * @param name    of the table, as in SQL
-   * @param seconds after which the server gives up
+   * @param name    name of the table, as in SQL
+   * @param seconds timeout of the query on the server
    */
   def read(connection: Connection, name: String, seconds: Int): Option[DatabaseTable] = {
     val statement = connection.prepareStatement(Query)
@@ -48,10 +49,10 @@ private[database] object PostgresqlCatalog {
     } finally statement.close()
   }
 
-  /** None of a table that was never analyzed. */
+  /** Number of rows; None for a table that was never analyzed. */
   private def rowsOf(found: ResultSet): Option[Double] = {
     val (tuples, pages, now) = (found.getDouble(2), found.getDouble(3), found.getDouble(4))
-    // partitioned and foreign tables have no pages of their own
+    // partitioned and foreign tables have no pages
     if (found.wasNull()) Some(tuples).filter(_ > 0.0)
     else if (tuples < 0.0 || (tuples == 0.0 && pages == 0.0 && now > 0.0)) None
     else Some(if (pages > 0.0) tuples / pages * now else tuples)

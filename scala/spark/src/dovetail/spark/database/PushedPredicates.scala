@@ -5,18 +5,18 @@ import org.apache.spark.sql.connector.expressions.{Expression => V2Expression, L
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, V1ScanWrapper}
 
 /**
- * Predicates that Spark has pushed into the scan of a table of a JDBC catalog, and taken out of the plan: estimates have
- * to count them there.
+ * Finds predicates that Spark has pushed into the scan of a JDBC catalog's table. Spark has removed them from the plan,
+ * so estimates must apply them to the scan.
  */
 object PushedPredicates {
 
-  /** Each as an expression on the scan's output; None where it is more than a comparison. */
+  /** Each pushed predicate as an expression on the scan's output; None for a predicate that cannot be translated. */
   def apply(scan: DataSourceV2ScanRelation): Seq[Option[Expression]] = scan.scan match {
     case w: V1ScanWrapper => w.pushedDownOperators.pushedPredicates.map(condition(_, scan.output))
     case _                => Nil
   }
 
-  /** Whether the scan returns rows of its table, as far as the predicates are true. */
+  /** Whether Spark has pushed only predicates, so that the scan returns all rows of the table that satisfy them. */
   def onlyFilters(scan: V1ScanWrapper): Boolean = {
     val pushed = scan.pushedDownOperators
     pushed.aggregation.isEmpty && pushed.sample.isEmpty && pushed.limit.isEmpty && pushed.offset.isEmpty

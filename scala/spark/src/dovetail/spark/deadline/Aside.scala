@@ -6,26 +6,26 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.dovetail.base.FailOpen
 
 /**
- * Runs what may block for ever (a look at a file system, code of the user's) beside the thread that plans, which waits
- * no longer than its time allows.
+ * Runs work that may block forever (file system access, user code) in a separate thread. The planning thread waits for
+ * it no longer than its time budget allows.
  *
- * What is not done in time is left behind, not interrupted: some file systems close their channels then. It may still
- * end, and leave what it found in a cache. A place at which something hangs is not asked again for a while, and one
- * line is logged; so threads do not pile up there.
+ * Work that is not done in time is abandoned but not interrupted, because some file systems close their channels on an
+ * interrupt. It may still end, and leave its result in a cache. A place where a call hangs is not asked again for a
+ * while, and one line is logged, so threads do not pile up there.
  */
 object Aside {
 
-  /** A thread that nobody waits for any more. */
+  /** A thread that the planner no longer waits for. */
   final private case class Left(thread: Thread, since: Long)
 
   private val places = new ConcurrentHashMap[String, Vector[Left]]
 
   /**
-   * What `body` returns or throws; None if that takes more than its share of the time that is left, or if the place
-   * hangs. Without a limit, `body` runs at once.
+   * Returns or throws what `body` returns or throws. Returns None if `body` takes more than its share of the time that
+   * is left, or if the place hangs. Without a time limit, `body` runs at once in the calling thread.
    *
-   * @param place what to stay away from if it does not answer
-   * @param body  gets the time by which to be done, on the clock of `System.nanoTime`
+   * @param place name of what `body` accesses; it is not accessed while it does not answer
+   * @param body  work to do; gets the time by which it must be done, on the clock of `System.nanoTime`
    */
   def apply[A](place: String)(body: Long => A): Option[A] = {
     val left = PlanningTime.left
@@ -47,7 +47,10 @@ object Aside {
     }
   }
 
-  /** A thread of this query's, which runs as its user; those of a pool run as the one who came first. */
+  /**
+   * Starts a new daemon thread, which runs as the user of this query. A thread of a pool would run as the user of the
+   * first query that used the pool.
+   */
   def start(name: String, task: Runnable): Thread = {
     val thread = new Thread(task, name)
     thread.setDaemon(true)
@@ -55,7 +58,7 @@ object Aside {
     thread
   }
 
-  /** The thread is at this place, and nobody waits for it. */
+  /** Notes that the thread is still busy at this place and that the planner no longer waits for it. */
   def leave(place: String, thread: Thread): Unit = {
     if (places.size > MostPlaces) places.values.removeIf(!_.exists(_.thread.isAlive))
     places.merge(
@@ -67,8 +70,8 @@ object Aside {
   }
 
   /**
-   * Threads that were left at this place are still there: many of them, or for some time; now and then it is tried
-   * again all the same.
+   * Whether the place hangs: many abandoned threads are still alive there, or one has been for some time. Once in a
+   * while Dovetail tries the place again all the same.
    */
   def hangs(place: String): Boolean = {
     val now   = System.nanoTime()
@@ -84,31 +87,35 @@ object Aside {
     hangs
   }
 
-  /** Told by explain. */
+  /** Notes for explain that the place did not answer in time. */
   def cutOff(place: String): Unit = PlanningTime.cut(s"$place did not answer in time")
 
-  /** A file's table: its directory, above those that are named after a partition's value. */
+  /** The table of a file: its directory, above the directories that are named after a partition value. */
   def table(file: Path): String = {
     def above(p: Path): Path = if (p.getParent != null && p.getName.contains('=')) above(p.getParent) else p
     Option(file.getParent).fold(file)(above(_)).toString
   }
 
   /**
-   * One over the share of the time left that one call may take: what hangs first leaves most of it to all the others.
+   * A single call may take one part in so many of the time that is left, so that the first place that hangs leaves most
+   * of the time to all others.
    */
   private val Share = 4L
 
   private val Second = 1000000000L
 
-  /** Nanoseconds after which a call that was left behind is taken to hang: slow stores answer within a second. */
+  /** Nanoseconds after which an abandoned call counts as hanging: slow stores answer within a second. */
   private val HangsAfter = Second
 
   /** Nanoseconds after which a place that hangs is tried again. */
   private val TriedAgainAfter = 30L * Second
 
-  /** Threads that may be left at one place: of some queries that read its footers at once, eight each. */
+  /**
+   * Most abandoned threads at one place: enough for some queries that read its footers at the same time, with eight
+   * threads each.
+   */
   private val MostLeft = 64
 
-  /** Places that are remembered before those that answer again are forgotten. */
+  /** Number of remembered places above which those without live threads are forgotten. */
   private val MostPlaces = 1000
 }

@@ -6,21 +6,22 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionSet}
 import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory}
 
 /**
- * The files of a scan for which Delta Lake has chosen them already, by the statistics of its log. Nothing has to be
- * listed for them.
+ * The files of a scan, if Delta Lake has already chosen them by the statistics in its log. Nothing has to be listed for
+ * them.
  *
- * @param deleted rows of these files that deletion vectors take out; None where the log does not tell
+ * @param deleted rows of these files that deletion vectors remove; None if the log does not have this number
  */
 final case class ChosenFiles(directories: Seq[PartitionDirectory], deleted: Option[Long])
 
-/** Asked by reflection, for we are not built with Delta Lake. */
+/** Finds the chosen files by reflection, because Dovetail is not built with Delta Lake. */
 private[deadline] object ChosenFiles {
   import TableVersion.property
 
   /**
-   * What the scan of an index will read; None for other indexes and where there are more than `most` files.
+   * The files that the scan of an index will read; None for other indexes and for more than `most` files.
    *
-   * @param list lists the files that pass these predicates: those that they were chosen by are at hand
+   * @param list lists the files that pass the given predicates; for the predicates by which the files were chosen, the
+   *             index has the list at hand
    */
   def apply(index: FileIndex, most: Long)(list: Seq[Expression] => Option[Seq[PartitionDirectory]])
       : Option[ChosenFiles] = for {

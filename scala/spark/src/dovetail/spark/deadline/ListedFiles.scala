@@ -7,28 +7,29 @@ import org.apache.spark.sql.dovetail.base.BoundedCache
 import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory, PartitioningAwareFileIndex}
 
 /**
- * The files of an index: in memory where Spark has listed them. Any other index is asked aside, for a listing takes as
- * long as a catalog and a file system like, and with Delta Lake a Spark job that replays the table's log.
+ * The files of an index, from memory if Spark has listed them. Any other index is asked in a separate thread
+ * ([[Aside]]), because the time of a listing depends on a catalog and a file system. With Delta Lake, it can also take
+ * a Spark job that replays the table's log.
  *
- * A version of a table is listed once, and by one query at a time; what comes too late for that query is there for the
- * next one.
+ * A version of a table is listed once, and by one query at a time. A listing that comes too late for that query is
+ * there for the next one.
  */
 object ListedFiles {
 
-  /** All of the index's files; None where the listing takes too long: it goes on then. */
+  /** All files of the index; None if the listing takes too long. It then continues in its own thread. */
   def apply(index: FileIndex): Option[Seq[PartitionDirectory]] = index match {
     case _: PartitioningAwareFileIndex => Some(index.listFiles(Nil, Nil))
     case _ => TableVersion.fixed(index).fold(aside(index)(index.listFiles(Nil, Nil)))(ofVersion(_, index))
   }
 
-  /** Those of some partitions. */
+  /** The files of the partitions that pass the filters. */
   def apply(index: FileIndex, partitionFilters: Seq[Expression]): Option[Seq[PartitionDirectory]] = index match {
     case _: PartitioningAwareFileIndex => Some(index.listFiles(partitionFilters, Nil))
     case _ if partitionFilters.isEmpty => apply(index)
     case _                             => aside(index)(index.listFiles(partitionFilters, Nil))
   }
 
-  /** Those that a scan will read, where somebody has chosen them before it was planned. */
+  /** The files that a scan will read, if they were chosen before the query was planned. */
   def chosen(index: FileIndex): Option[ChosenFiles] =
     ChosenFiles(index, MostFiles)(filters => aside(index)(index.listFiles(filters, Nil)))
 
@@ -58,8 +59,8 @@ object ListedFiles {
   private def filesOf(listing: Seq[PartitionDirectory]): Long = listing.iterator.map(_.files.size.toLong).sum
 
   /**
-   * Files that are remembered, of all tables together: some 10 MB, at half a kilobyte for a path and its status. A
-   * table of more files is listed for each query that asks for them.
+   * Most files that are remembered, of all tables together: about 10 MB, at half a kilobyte for a path and its status.
+   * A table of more files is listed for each query that asks for them.
    */
   private val MostFiles = 20000L
 

@@ -11,13 +11,13 @@ import org.apache.spark.sql.dovetail.base.{DovetailConf, ThreadScope}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * The one budget of time that Dovetail has for planning a query (`spark.dovetail.planning.maxMs`). All runs of the rule
- * for one query share it: those for its subqueries, too. Only Dovetail's own work counts, not what Spark does between
- * two runs, nor Spark's rules that a run of ours applies early.
+ * The time budget that Dovetail has for planning one query (`spark.dovetail.planning.maxMs`). All runs of the rule for
+ * this query share it, including those for its subqueries. Only Dovetail's own work counts, not the time that Spark
+ * takes between two runs, nor Spark's rules that Dovetail runs early.
  *
- * Everything below asks for what is left: the search gets a deadline, files are read aside until then ([[Aside]]), and
- * loops call [[PlanningTime.check]]. Where no query is being planned (commands, tests of a part) there is no limit. An
- * object is used by the thread that plans.
+ * All parts of Dovetail ask for the time that is left: the search gets a deadline, the planner waits for files only
+ * until then ([[Aside]]), and loops call [[PlanningTime.check]]. If no query is being planned (commands, tests of a
+ * part), there is no limit. An instance is used only by the thread that plans.
  */
 final class PlanningTime private[deadline] (nanos: Long) {
   private var spent   = 0L
@@ -44,12 +44,12 @@ final class PlanningTime private[deadline] (nanos: Long) {
 }
 
 /**
- * Thrown by loops whose time is over. A throwable of control: what survives failures does not catch it on its way to
- * who can do without the result.
+ * Thrown by loops when the time is up. It is a control throwable, so code that survives failures does not catch it on
+ * its way to the caller that can do without the result.
  */
 object TimeIsUp extends ControlThrowable {
 
-  /** In words for the user. */
+  /** The reason in words for the user. */
   val reason: String = s"planning time is up (${DovetailConf.PlanningMaxMs.key})"
 }
 
@@ -57,29 +57,29 @@ object PlanningTime {
   private val scope = new ThreadScope[PlanningTime]
   private val first = new AtomicBoolean(true)
 
-  // a query that has been planned takes its time along
+  // the keys are weak, so an entry is dropped together with its query
   private val queries = Collections.synchronizedMap(new WeakHashMap[QueryPlanningTracker, PlanningTime])
 
-  /** Runs the rule on (a part of) the query that this thread plans, in what the query has left. */
+  /** Runs the rule on the query that this thread plans, or on a part of it, within the time that the query has left. */
   def ofQuery[A](conf: SQLConf)(body: => A): A = {
     val time = QueryPlanningTracker.get.fold(anew(conf))(queries.computeIfAbsent(_, _ => anew(conf)))
     scope.within(time)(time.counting(on = true)(body))
   }
 
-  /** Runs what is not part of planning a query in as much time as a query has; None if that is not enough. */
+  /** Runs work that is not part of planning a query, with the time budget of one query; None if that is not enough. */
   def ofItsOwn[A](conf: SQLConf)(body: => A): Option[A] = {
     val time = anew(conf); scope.within(time)(time.counting(on = true)(orNone(body)))
   }
 
-  /** Spark's own work: it would be done without us. */
+  /** Runs Spark's own work without counting its time: Spark would do this work without Dovetail, too. */
   def notCounting[A](body: => A): A = scope.current.fold(body)(_.counting(on = false)(body))
 
   /** Nanoseconds that are left. */
   def left: Long = { val time = scope.orNull; if (time == null) Unlimited else time.left }
 
   /**
-   * Ends what is going on if time is up, or if somebody has interrupted the thread: the query is not wanted any more. A
-   * look at the clock takes some 30 ns, one at the thread less.
+   * Ends the current work if the time is up, or if the thread was interrupted because the query is no longer wanted.
+   * Reading the clock takes about 30 ns, checking the thread takes less.
    */
   def check(): Unit = {
     val time = scope.orNull
@@ -94,10 +94,10 @@ object PlanningTime {
     try { check(); Some(body) }
     catch { case TimeIsUp => None }
 
-  /** Something was not done, or not to its end; explain tells it. */
+  /** Notes for explain that something was not done, or not finished. */
   def cut(what: String): Unit = scope.current.foreach(_.cuts += what)
 
-  /** What was cut since somebody asked last. */
+  /** Everything that was cut since the last call. */
   def takeCuts(): Vector[String] = scope.current.toVector.flatMap { time =>
     val all = time.cuts.toVector
     time.cuts.clear()
@@ -109,13 +109,13 @@ object PlanningTime {
                                                                              else 1L))
 
   /**
-   * What the first query of a JVM may take, in times of the others: it loads our classes and those of the file readers,
-   * and runs them interpreted.
+   * Factor by which the budget of the first query of a JVM is larger: it loads Dovetail's classes and those of the file
+   * readers, and runs them interpreted.
    */
   private val FirstTime = 2L
 
   private val NanosPerMilli = 1000000L
 
-  /** Three centuries: sums with the clock do not overflow. */
+  /** More than a century in nanoseconds: adding it to the clock does not overflow. */
   private[deadline] val Unlimited = Long.MaxValue / 2
 }

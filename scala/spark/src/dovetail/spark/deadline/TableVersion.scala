@@ -5,17 +5,22 @@ import scala.util.Try
 import org.apache.spark.sql.execution.datasources.FileIndex
 
 /**
- * A version of a table, which has the same files for ever.
+ * A version of a table. Its files never change.
  *
- * @param table by what the format tells it from another table that was at the same place before; empty where it does
- *              not
+ * @param table identifier by which the format distinguishes the table from an earlier one at the same place; empty if
+ *              the format has none
  */
 final case class TableVersion(roots: String, table: String, version: Long)
 
-/** Delta Lake's indexes of files name the version that they list: asked by reflection, for we are not built with it. */
+/**
+ * Finds the version that a Delta Lake file index lists. Uses reflection, because Dovetail is not built with Delta Lake.
+ */
 object TableVersion {
 
-  /** The version that the query was analyzed with; None for other indexes, and for some files of a version. */
+  /**
+   * The version with which the query was analyzed; None for other indexes, and for indexes that list only some files of
+   * a version.
+   */
   def analyzed(index: FileIndex): Option[TableVersion] = if (Parts.exists(property(index, _).isDefined)) None
   else {
     property(index, "version").orElse(property(index, "snapshotAtAnalysis").flatMap(property(_, "version"))).collect {
@@ -25,10 +30,13 @@ object TableVersion {
     }
   }
 
-  /** What indexes have that list the changes between versions, or the files that a statement touches. */
+  /** Properties of indexes that list the changes between versions, or the files that a statement touches. */
   private val Parts = Seq("addFiles", "filesByVersion")
 
-  /** The same, where the index lists this version whenever it is asked. Others list what is the latest one then. */
+  /**
+   * The same version, if the index lists this version whenever it is asked. Other indexes list the version that is the
+   * latest at that time.
+   */
   def fixed(index: FileIndex): Option[TableVersion] = {
     def latest = property(index, "snapshotAtAnalysis").isDefined && !property(
       index,

@@ -7,19 +7,19 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructField
 
 /**
- * How Spark finds a table's column in a file. Mostly by its name, as [[TableFooters]] does; what the footer says under
- * that name is of another column, or of no value at all, where Spark goes by numbers, or puts a default in the place of
- * a column that the file does not have.
+ * How Spark finds a table's column in a file. Usually it goes by name, as [[TableFooters]] does. But Spark may match
+ * columns by field id or by position, or may use a default value for a column that the file does not have. The footer's
+ * entry under the column's name then belongs to another column, or to no value at all.
  *
- * @param byId       Parquet: columns that have a number in the table have the same one in the files
- * @param byPosition ORC: names in files mean nothing
+ * @param byId       Parquet: a column with a field id in the table has the same field id in the files
+ * @param byPosition ORC: Spark ignores the names in files
  */
 final class ColumnMatching private (byId: Boolean, byPosition: Boolean) {
   import ColumnMatching._
 
   def byName(a: Attribute): Boolean = !byPosition && !(byId && a.metadata.contains(FieldId))
 
-  /** Whether a file without a column of this name has values for it all the same, instead of NULLs. */
+  /** Whether Spark reads values other than NULL for this column from a file that has no column of this name. */
   def hasOthers(a: Attribute, file: FileFooter): Boolean =
     a.metadata.contains(Default) || (file.columns.nonEmpty && file.columns.keysIterator.forall(_.startsWith(Nameless)))
 }
@@ -31,16 +31,21 @@ object ColumnMatching {
     format == OrcFooters && OrcConf.FORCE_POSITIONAL_EVOLUTION.getBoolean(hadoop)
   )
 
-  /** A column whose values in files depend on more than its name. */
+  /** Whether the values of a column in files depend on more than its name. */
   def isSpecial(column: StructField): Boolean =
     column.metadata.contains(FieldId) || column.metadata.contains(Default)
 
-  /** Metadata of a column (Spark's `ParquetUtils.FIELD_ID_METADATA_KEY`): its number in Parquet files. */
+  /**
+   * Metadata key of the field id that a column has in Parquet files (`ParquetUtils.FIELD_ID_METADATA_KEY` in Spark).
+   */
   private val FieldId = "parquet.field.id"
 
-  /** Metadata of a column that came later (Spark's `ResolveDefaultColumns`): its value in the files of before. */
+  /** Metadata key of the value that a column added later has in older files (`ResolveDefaultColumns` in Spark). */
   private val Default = "EXISTS_DEFAULT"
 
-  /** Old versions of Hive wrote columns as `_col0`, `_col1` to ORC files; Spark goes by the position then. */
+  /**
+   * Prefix of the column names that old versions of Hive wrote to ORC files (`_col0`, `_col1`). Spark matches such
+   * columns by position.
+   */
   private val Nameless = "_col"
 }

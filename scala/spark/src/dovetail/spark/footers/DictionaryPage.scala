@@ -13,22 +13,26 @@ import org.apache.parquet.hadoop.CodecFactory
 import org.apache.parquet.hadoop.metadata.CompressionCodecName
 
 /**
- * The dictionary of one column chunk of a Parquet file: how many entries it has, and of texts the longest one.
+ * The dictionary of one column chunk of a Parquet file: its number of entries and, for strings, the length of the
+ * longest one.
  *
- * @param entries distinct values
- * @param bytes   of the page, not compressed
- * @param longest bytes of the longest text; None where it could not be read
+ * @param entries number of distinct values
+ * @param bytes   bytes of the uncompressed page
+ * @param longest bytes of the longest string; None if the page could not be read
  */
 final case class DictionaryPage(entries: Double, bytes: Double, longest: Option[Double]) {
 
-  /** Average bytes of a text, without the four of its length. */
+  /** Average bytes of a string, without the four bytes of its length. */
   def width: Option[Double] =
     if (entries > 0.0) Some(math.max(0.0, bytes / entries - ParquetFooters.LengthBytes)) else None
 }
 
 object DictionaryPage {
 
-  /** None where there is none, the file is encrypted, or the footer says the wrong place. */
+  /**
+   * Reads the dictionary page at a place. None if there is no such page, the file is encrypted, or the footer gives a
+   * wrong place.
+   */
   def read(in: FSDataInputStream, at: DictionaryPlace, length: Long, conf: Configuration): Option[DictionaryPage] = {
     val first = bytes(
       in,
@@ -74,7 +78,10 @@ object DictionaryPage {
     } finally codecs.release()
   }
 
-  /** Of texts that stand one after the other, each behind its length; None where they do not. */
+  /**
+   * Length of the longest string on a page on which each string follows its length; None if the page has another
+   * layout.
+   */
   private def longest(page: Array[Byte], entries: Int): Option[Double] = {
     val in   = ByteBuffer.wrap(page).order(ByteOrder.LITTLE_ENDIAN)
     var most = 0
@@ -89,15 +96,15 @@ object DictionaryPage {
     if (left == 0) Some(most.toDouble) else None
   }
 
-  /** Bytes read for a page header: five to seven numbers of one to five bytes with a byte each to say which. */
+  /** Bytes read for a page header: five to seven numbers of one to five bytes, each with one byte for its field id. */
   private val HeaderBytes = 64
 
   /**
-   * Bytes read at once of a dictionary of texts: most are smaller, and a request to an object store takes as long for
-   * 64 bytes.
+   * Bytes read at once for a dictionary of strings. Most dictionaries are smaller, and a request of 64 bytes to an
+   * object store takes as long.
    */
   private val FirstRead = 16384
 
-  /** Bytes of a dictionary that is read: writers' limit is a megabyte by default. */
+  /** Size of the largest dictionary that is read, in bytes. Writers limit dictionaries to a megabyte by default. */
   private val MostBytes = 2 << 20
 }

@@ -1,22 +1,22 @@
 package org.apache.spark.sql.dovetail.footers
 
 /**
- * Distinct values of a whole from those of its parts: row groups of a file, files of a table. Pure arithmetic; every
- * rule bounded by what is certain, which is the largest part below and the sum of the parts above.
+ * Estimates the distinct values of a whole from those of its parts: row groups of a file, or files of a table. Pure
+ * arithmetic. Every rule is bounded by what is certain: at least the largest part, at most the sum of the parts.
  *
- * The expected number of distinct values among n that are drawn from D is Cardenas' (CACM 18(5), 1975); that two
- * samples tell the size of what they are drawn from by what they have in common is capture and recapture (Petersen,
- * 1896; Laplace, 1783). Here what they have in common is seen at the ends alone.
+ * The expected number of distinct values among n values drawn from D is Cardenas' formula (CACM 18(5), 1975). The
+ * overlap of two samples tells the size of their population: capture and recapture (Petersen, 1896; Laplace, 1783).
+ * Here, only the smallest and the largest value of each part reveal the overlap.
  */
 object DistinctHints {
 
-  /** Distinct values among `n` drawn at random from `of`. */
+  /** Expected number of distinct values among `n` values drawn at random from `of` values. */
   def expected(of: Double, n: Double): Double =
     if (of.isInfinite) n else if (n <= 0.0) 0.0 else math.min(n, of * -math.expm1(-n / of))
 
   /**
-   * The number of values of which `n` draws have `d` distinct ones: the inverse of `expected`; infinite where every
-   * draw is a new value.
+   * Size of the population from which `n` draws have `d` distinct values: the inverse of `expected`. It is infinite if
+   * every draw is a new value.
    */
   def population(n: Double, d: Double): Double =
     if (d >= n) Double.PositiveInfinity
@@ -31,10 +31,11 @@ object DistinctHints {
     }
 
   /**
-   * A dictionary that was given up after `seen` of `n` values with `d` entries. Two accounts of how it went on: the
-   * values are drawn from a set of fixed size, of which most may have been seen (the lower one), or new values keep
-   * coming as they did, as in data that lies in clusters (the upper one). The dictionary does not say which; the
-   * geometric mean errs by the same factor either way. Where nearly all values were new, both say the same.
+   * Distinct values of a chunk whose writer gave up the dictionary after `seen` of `n` values, with `d` entries. Two
+   * models describe the remaining values. In the lower one, values are drawn from a set of fixed size, most of which
+   * may have been seen already. In the upper one, new values keep coming at the same rate, as in clustered data. The
+   * dictionary does not say which model holds; their geometric mean errs by the same factor either way. If nearly all
+   * values were new, both models agree.
    */
   def outgrown(d: Double, seen: Double, n: Double): Double = {
     val s = math.max(math.min(seen, n), d)
@@ -42,9 +43,9 @@ object DistinctHints {
   }
 
   /**
-   * Share of the other parts that have the smallest value of all, and the largest: in how many parts one value is to be
-   * found. Parts of sorted data, and of a key, have none in common; parts that have each seen all of a few values have
-   * them all.
+   * Share of the other parts that have the smallest value of all parts, averaged with the same share for the largest
+   * value. It estimates in how many parts a value occurs. Parts of sorted data, and of a key, have no value in common.
+   * If each part has all of a few values, the parts have all values in common.
    */
   def agreement(parts: Seq[Ends]): Option[Double] = {
     def common[A](values: Seq[A], end: A): Double = (values.count(_ == end) - 1).toDouble / (values.size - 1)
@@ -61,11 +62,11 @@ object DistinctHints {
   }
 
   /**
-   * Distinct values of a whole of `values` non-null values, of which `parts` are a sample or all.
+   * Distinct values of a whole with `values` non-null values, of which `parts` are a sample or all.
    *
-   * Where a value is in a share p of the parts, and a part has d on average, the parts are drawn from d / p values, and
-   * k of them together have d / p * (1 - (1 - p)^k); the sum where p is 0. Without ends, parts are taken for random
-   * draws from one set.
+   * If a value occurs in a share p of the parts, and a part has d distinct values on average, then the parts are drawn
+   * from d / p values, and k parts together have d / p * (1 - (1 - p)^k); if p is 0, they have the sum. Without ends,
+   * the parts are taken as random draws from one set.
    */
   def union(parts: Seq[ChunkValues], values: Double): Double = {
     val read  = parts.map(_.values).sum
@@ -84,12 +85,12 @@ object DistinctHints {
     math.max(parts.map(_.ndv).foldLeft(0.0)(math.max), math.min(whole, k * d))
   }
 
-  /** Halvings of the interval in which the population is sought: beyond the precision of a double. */
+  /** Number of bisections in the search for the population: beyond the precision of a double. */
   private val Bisections = 60
 
-  /** A share of one has no logarithm of its rest. */
+  /** Largest share of parts in the formula of `union`: log(1 - p) is infinite for p = 1. */
   private val AlmostAll = 1.0 - 1e-12
 }
 
-/** Non-null values of a part, the distinct ones among them, and their ends. */
+/** Number of non-null values of a part, number of distinct values among them, and their ends. */
 final case class ChunkValues(values: Double, ndv: Double, ends: Option[Ends])

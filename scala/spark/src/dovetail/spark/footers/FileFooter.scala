@@ -6,33 +6,36 @@ import java.util.concurrent.ConcurrentHashMap
 import dovetail.kernel.profile.Width
 
 /**
- * What the footer of one file says, in words that Parquet and ORC share: made by a [[FooterFormat]], kept in the
- * [[FooterCache]], added up over the files of a table by [[TableFooters]].
+ * The statistics in the footer of one file, in terms that Parquet and ORC share. A [[FooterFormat]] makes it, the
+ * [[FooterCache]] keeps it, and [[TableFooters]] adds it up over the files of a table.
  *
- * @param groups in the order of the file; empty where they are not told apart
+ * @param groups row groups in the order of the file; empty if they are not listed separately
  */
 final case class FileFooter(rows: Long, columns: Map[String, ColumnFooter], groups: Vector[RowGroup] = Vector.empty) {
   private lazy val folded = columns.map { case (name, c) => name.toLowerCase(Locale.ROOT) -> c }
 
-  /** The column as Spark finds it: by its very name, else in any case where the session does not mind. */
+  /** The column as Spark finds it: by its exact name, otherwise in any letter case if the session ignores case. */
   def column(name: String, caseSensitive: Boolean): Option[ColumnFooter] =
     columns.get(name).orElse(if (caseSensitive) None else folded.get(name.toLowerCase(Locale.ROOT)))
 }
 
-/** Rows that lie together in a file, and can be read without others. Bytes from the beginning of the file. */
+/**
+ * Rows that are stored together in a file and can be read without the others. The start is a byte offset in the file.
+ */
 final case class RowGroup(start: Long, bytes: Long, rows: Long)
 
 /**
  * One column of one file.
  *
- * @param name   as the file spells it
- * @param values that are not NULL; all of them where the nulls are not counted
- * @param kind   the line that `ends` is on: a column is only ranged by a type of the same kind
- * @param bytes  of all pages, encoded and not compressed, nested columns included
- * @param lengths of values of variable length, where the footer tells
- * @param atMost distinct values that the compressed bytes can hold, where that says anything
- * @param chunks of some of the row groups, with what they give away of their distinct values
- * @param groups row groups with values of the column
+ * @param name    name as the file spells it
+ * @param values  number of values that are not NULL, or of all values if NULLs are not counted
+ * @param kind    kind of the numbers in `ends`: only a column of the same kind takes its range from them
+ * @param bytes   bytes of all pages, nested columns included: encoded and not compressed in Parquet, bytes on disk in
+ *                ORC
+ * @param lengths lengths of the values of a variable-length type, if the footer tells them
+ * @param atMost  most distinct values that the compressed bytes can hold, if this is known
+ * @param chunks  some of the row groups, with what they reveal about distinct values
+ * @param groups  number of row groups that have values of the column
  */
 final case class ColumnFooter(
     name: String,
@@ -48,27 +51,27 @@ final case class ColumnFooter(
 )
 
 /**
- * Bytes of the values of one column of one file, as rows have them.
+ * Bytes of the values of one column of one file in Spark's rows.
  *
- * @param mean    of a value
- * @param total   of all values at most, besides their slots; None where nothing bounds them
- * @param longest value at most; None where nothing bounds it
+ * @param mean    average bytes of a value
+ * @param total   upper bound of the bytes of all values without their slots; None if there is no bound
+ * @param longest upper bound of the bytes of one value; None if there is no bound
  */
 final case class Lengths(mean: Double, total: Option[Double], longest: Option[Double])
 
 object Lengths {
 
-  /** Of so many values that have so many bytes at most, all together. */
+  /** Lengths of flat values that take at most `bytes` bytes together. */
   def flat(values: Double, bytes: Double): Lengths =
     Lengths(bytes / math.max(values, 1.0), Some(Width.padded(values, bytes)), None)
 
-  /** Of nested values, all of which take so many bytes at most: see [[NestedBytes]]. */
+  /** Lengths of nested values, one per row, that take at most `bytes` bytes together: see [[NestedBytes]]. */
   def nested(rows: Double, bytes: Double): Lengths = Lengths(bytes / math.max(rows, 1.0), Some(bytes), None)
 }
 
 /**
- * The smallest and the largest value, both numbers or both the bytes of a text, one character each, which sort as
- * Parquet and ORC sort them.
+ * The smallest and the largest value. Both are numbers, or both are the bytes of a string with one character per byte,
+ * which sort as Parquet and ORC sort them.
  */
 sealed trait Ends
 final case class Numbers(low: Double, high: Double) extends Ends
@@ -76,7 +79,7 @@ final case class Texts(low: String, high: String)   extends Ends
 
 object Ends {
 
-  /** The ends of all parts; none where one part has none. */
+  /** The smallest and the largest value of all parts; None if one part has none. */
   def hull(parts: Seq[Option[Ends]]): Option[Ends] = parts.reduceOption { (a, b) =>
     (a, b) match {
       case (Some(Numbers(l, h)), Some(Numbers(m, i))) => Some(Numbers(math.min(l, m), math.max(h, i)))
@@ -86,7 +89,7 @@ object Ends {
   }.flatten
 }
 
-/** What the numbers of a column count. */
+/** What the numbers of a column stand for. */
 sealed trait Kind
 object Kind {
   case object Number    extends Kind
@@ -95,24 +98,27 @@ object Kind {
   case object Other     extends Kind
 }
 
-/** A column in one row group: its non-null values and their ends. */
+/**
+ * A column in one row group: the number of its non-null values, their ends, and what its encoding says about distinct
+ * values.
+ */
 final case class Chunk(values: Double, ends: Option[Ends], distinct: Evidence)
 
-/** What a chunk's encoding says of its distinct values. */
+/** What a chunk's encoding says about its distinct values. */
 sealed trait Evidence
 
-/** The writer tried a dictionary, and it did not pay: nearly every value is a new one. */
+/** The writer tried a dictionary that did not pay off: nearly every value is new. */
 case object NoDictionary extends Evidence
 
 /**
- * There is a dictionary page, whose header says how many entries it has.
+ * The chunk has a dictionary page, whose header has the number of entries.
  *
- * @param offset of the page in the file
- * @param bytes  of the chunk, encoded and not compressed, without its levels
+ * @param offset offset of the page in the file
+ * @param bytes  bytes of the chunk without its levels, encoded and not compressed
  * @param fixed  bytes of a value outside of the dictionary, for types of fixed length
- * @param whole  whether all values are in the dictionary, where the footer says so
- * @param codec  by which the page is compressed
- * @param stored bytes of the chunk, encoded and not compressed, with its levels
+ * @param whole  whether all values are in the dictionary, if the footer says so
+ * @param codec  codec by which the page is compressed
+ * @param stored bytes of the chunk with its levels, encoded and not compressed
  */
 final case class DictionaryPlace(
     offset: Long,
@@ -123,30 +129,33 @@ final case class DictionaryPlace(
     stored: Double
 ) extends Evidence
 
-/** Distinct values of one column in one file, with the lengths of its texts as far as its dictionaries tell. */
+/** Distinct values of one column in one file, and the lengths of its strings if its dictionaries tell them. */
 final case class Distinct(ndv: Double, lengths: Option[Lengths])
 
 /**
- * What is known of one file: its footer, unless it cannot be read, and the distinct values of those columns that
- * somebody has asked for so far.
+ * What is known about one file: its footer, unless it cannot be read, and the distinct values of the columns that
+ * queries have asked for so far.
  */
 final class FooterEntry(val footer: Option[FileFooter]) {
   val distinct: ConcurrentHashMap[String, Option[Distinct]] = new ConcurrentHashMap
 }
 
-/** Bytes that the parts of nested values take in Spark's rows (UnsafeArrayData, UnsafeMapData, UnsafeRow), at most. */
+/**
+ * Upper bounds of the bytes that the parts of nested values take in Spark's rows (UnsafeArrayData, UnsafeMapData,
+ * UnsafeRow).
+ */
 object NestedBytes {
 
   /**
-   * Of so many lists, structs or maps besides what is in them: offset, number of elements, bits of NULLs, and half a
-   * word to fill up.
+   * Bytes of `n` lists, structs or maps without their contents: offset, number of elements, NULL bits, and half a word
+   * of padding.
    */
   def containers(n: Double): Double = n * Container
 
-  /** Of so many elements or fields, NULLs included: a word each, and the bit that says whether it is NULL. */
+  /** Bytes of `n` elements or fields, NULLs included: one word each, and its NULL bit. */
   def elements(n: Double): Double = n * (Width.Slot + 1.0)
 
-  /** Of as many that are texts or other values of variable length, and have so many bytes together. */
+  /** Bytes of `n` elements that are strings or other values of variable length and have `bytes` bytes together. */
   def texts(n: Double, bytes: Double): Double = elements(n) + bytes + n * (Width.Slot - 1.0)
 
   private val Container = 4.0 * Width.Slot

@@ -3,19 +3,21 @@ package org.apache.spark.sql.dovetail.footers
 import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.dovetail.base.BoundedCache
 
-/** A version of a file: writing to it changes its length or its time. */
+/** A version of a file: a write changes its length or its modification time. */
 final case class FileKey(path: String, length: Long, modified: Long)
 
 object FileKey {
   def apply(file: FileStatus): FileKey = FileKey(file.getPath.toString, file.getLen, file.getModificationTime)
 }
 
-/** Footers that have been read in this JVM. Files that cannot be read are remembered too: they are not tried again. */
+/**
+ * Footers that this JVM has read. The cache also remembers files that cannot be read, so that they are not tried again.
+ */
 object FooterCache {
 
   /**
-   * Columns of files that are kept: at about half a kilobyte each, 50 megabytes of the driver at most. 4,000 files of
-   * 25 columns.
+   * Limit of the columns of files in the cache: at about half a kilobyte each, at most 50 megabytes on the driver. This
+   * is room for 4,000 files of 25 columns.
    */
   private[footers] val MaxColumns = 100000
 

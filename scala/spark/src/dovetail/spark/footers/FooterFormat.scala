@@ -9,14 +9,14 @@ import org.apache.spark.sql.execution.datasources.v2.FileScan
 import org.apache.spark.sql.execution.datasources.v2.orc.OrcScan
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 
-/** A file format whose footers have statistics. Both methods read a file, and throw what comes. */
+/** A file format whose footers have statistics. Both methods read a file and pass on all exceptions. */
 trait FooterFormat {
   def footer(file: FileStatus, conf: Configuration): FileFooter
 
   /**
-   * Distinct values of those of `columns` that the file gives away something of; None where it does not.
+   * Distinct values of `columns`; None for a column about which the file says nothing.
    *
-   * @param goOn asked before each further read
+   * @param goOn asked before each further read; reading stops if it returns false
    */
   def distinct(
       file: FileStatus,
@@ -28,7 +28,7 @@ trait FooterFormat {
 
 object FooterFormat {
 
-  /** Delta and others read Parquet by a format of their own, which extends Spark's. */
+  /** Delta and others read Parquet by a separate format that extends Spark's Parquet format. */
   def formatOf(format: FileFormat): Option[FooterFormat] = format match {
     case _: ParquetFileFormat => Some(ParquetFooters)
     case _: OrcFileFormat     => Some(OrcFooters)

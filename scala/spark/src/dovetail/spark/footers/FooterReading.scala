@@ -11,8 +11,7 @@ import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 
 /**
- * Files of a table to be looked at, in the order in which to do it; `columns` finds those of a file whose distinct
- * values are wanted.
+ * Files of a table to read, in reading order. `columns` finds the columns of a file whose distinct values are wanted.
  */
 final class FooterRequest(
     val format: FooterFormat,
@@ -24,18 +23,19 @@ final class FooterRequest(
 }
 
 /**
- * Reads into the [[FooterCache]] what is not there yet, in parallel and only for so long: one object serves one run of
- * the rule, whose queries wait for it.
+ * Reads missing entries into the [[FooterCache]], in parallel and for a limited time. One object serves one run of the
+ * rule, whose query waits for it.
  *
- * First the footers of all tables, file by file in turn, so that none goes empty because another has many files; then
- * the distinct values, in the same order. What is not read in time is left to the next query. A read that is under way
- * is not interrupted (some file systems close their channels then); it ends in the cache. Tables whose files do not
- * answer are left out for a while ([[Aside]]).
+ * First it reads the footers of all tables. It takes one file of each table in turn, so that no table goes without
+ * footers because another table has many files. Then it reads the distinct values in the same order. The next query
+ * reads what was not read in time. A read that is under way is not interrupted, because some file systems would close
+ * their channels; its result still goes to the cache. Tables whose files do not answer are skipped for a while
+ * ([[Aside]]).
  */
 final class FooterReading(maxMillis: Long) {
   private var spent = 0L
 
-  /** Readers that served an earlier query. */
+  /** Readers that have served an earlier query, with the extra time that they have taken. */
   private val met = new HashMap[String, java.lang.Long](FooterReading.beyond)
 
   def read(requests: Seq[FooterRequest]): Unit = {
@@ -90,10 +90,10 @@ final class FooterReading(maxMillis: Long) {
     )
 
   /**
-   * Runs the tasks until they are done or time is up; each gets the time at which it should stop. Returns how many were
-   * not done.
+   * Runs the tasks until they are done or time is up. Each task gets the time at which it should stop.
    *
-   * @param urgent whether the first query that a reader serves waits for it beyond its budget, too
+   * @param urgent whether the query also waits beyond its budget for readers that serve their first query
+   * @return number of tasks that were not done
    */
   def run(all: Seq[FooterReading.Task], urgent: Boolean = true): Int = {
     val (hanging, tasks) = all.partition(t => Aside.hangs(t.place))
@@ -106,11 +106,11 @@ final class FooterReading(maxMillis: Long) {
 
   private def budget: Long = TimeUnit.MILLISECONDS.toNanos(maxMillis)
 
-  /** What is left of the time that readers are given beyond the budgets of queries while they are slow. */
+  /** What is left of the extra time for slow readers, beyond the budgets of their queries. */
   private def allowance(reader: String): Long =
     budget * FooterReading.SlowStart - Option(FooterReading.beyond.get(reader)).fold(0L)(_.longValue)
 
-  /** What goes beyond the budget of the query is of the readers' allowances. */
+  /** Charges time beyond the budget of the query to the allowances of the readers. */
   private def spend(nanos: Long, tasks: Seq[FooterReading.Task]): Unit = {
     def over   = math.max(0L, spent - budget)
     val before = over
@@ -155,35 +155,39 @@ final class FooterReading(maxMillis: Long) {
 object FooterReading {
 
   /**
-   * Something to be read at a place, by a time on the clock of `System.nanoTime`.
+   * A read at a place, with a deadline on the clock of `System.nanoTime`.
    *
-   * @param by the class that reads it
+   * @param by class that reads
    */
   final class Task(val place: String, by: Class[_], val body: Long => Unit) {
 
-    /** What has to be loaded for it: who reads, and the client of the file system. */
+    /** What the JVM has to load for this task: the class that reads, and the client of the file system. */
     val reader: String = s"${by.getName} ${place.takeWhile(_ != ':')}"
   }
 
   /**
-   * Parallel reads: enough to hide an object store's 50 ms per request behind each other; on a local disk parsing takes
-   * most of the time, and all cores.
+   * Number of parallel reads. They are enough to hide the 50 ms per request of an object store. On a local disk,
+   * parsing takes most of the time and all cores.
    */
   private val Threads = 8
 
-  /** Reading takes half of the time that is left for planning: a file system that hangs leaves the rest to the search. */
+  /**
+   * Reading takes at most half of the time that is left for planning, so that a hanging file system leaves the other
+   * half to the search.
+   */
   private val PartOfPlanning = 2L
 
   /**
-   * Loading a reader's classes takes half a second, those of an object store's client more, and until it has been
-   * compiled it reads at a tenth of its speed: what the readings of a JVM's life may take beyond the budgets of their
-   * queries, in budgets of one query. The first query has most to wait for, so it takes of it only for what is urgent.
+   * Extra time for the reads of one reader in the life of a JVM, beyond the budgets of their queries, in budgets of one
+   * query. Loading the classes of a reader takes half a second, loading those of an object store's client takes more,
+   * and until the reader's code is compiled it runs at a tenth of its speed. The first query has most to wait for, so
+   * it uses the extra time only for urgent reads.
    */
   private val SlowStart = 20L
 
-  /** How much of it readers have taken, in nanoseconds; a reader that served no query is not there. */
+  /** Extra time that each reader has taken, in nanoseconds. A reader that has not served a query is not in the map. */
   private val beyond = new ConcurrentHashMap[String, java.lang.Long]
 
-  /** What was read so far was for no query of a user's. */
+  /** Resets the extra time after a warm-up, whose reads served no query of a user. */
   def startAgain(): Unit = beyond.clear()
 }

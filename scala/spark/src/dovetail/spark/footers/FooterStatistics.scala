@@ -12,10 +12,10 @@ import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * What the footers of files say of the leaves of a plan, for `stats.LeafStatistics`. One object serves one run of the
- * rule, and waits for files no longer than the settings allow.
+ * Statistics of the leaves of a plan from the footers of their files, for `stats.LeafStatistics`. One object serves one
+ * run of the rule, and waits for files no longer than the settings allow.
  *
- * @param name what to call a leaf
+ * @param name gives a leaf's name for messages
  */
 final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
   private val enabled   = DovetailConf.FootersEnabled.get(conf)
@@ -24,27 +24,27 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
   private val listed    = new IdentityHashMap[LeafNode, Option[TableFooters]]
 
   /**
-   * Reads for all leaves at once, in parallel and sharing the time.
+   * Reads the footers of all leaves at once, in parallel and within one common time limit.
    *
-   * @param wanted columns that the plan looks at: hints of distinct values of others are not read
+   * @param wanted columns that the plan references; hints of distinct values are read only for these
    */
   def readAhead(leaves: Seq[LeafNode], wanted: AttributeSet): Unit =
     reading.read(leaves.filterNot(listed.containsKey).flatMap(list).map(_.request(wanted)))
 
-  /** None for other leaves than files, and where no footer could be read. */
+  /** Profile of a leaf; None if it does not read files, or if no footer could be read. */
   def apply(leaf: LeafNode): Option[RelationProfile] = {
     if (!listed.containsKey(leaf)) readAhead(Seq(leaf), leaf.outputSet)
     listed.get(leaf).flatMap(_.profile)
   }
 
-  /** Where the leaf's rows are, if that is known. */
+  /** Row groups that have the rows of the leaf, if they are known. */
   def rowGroups(leaf: LeafNode): Option[RowGroups] = Option(listed.get(leaf)).flatten.flatMap(_.rowGroups)
 
   /**
-   * Runs what else has to be read of files, in the time that is left.
+   * Runs other reads of files in the time that is left.
    *
-   * @param urgent what the first query of a JVM waits for beyond its budget
-   * @param others looked for when the urgent ones are done
+   * @param urgent tasks for which the first query of a JVM waits beyond its budget
+   * @param others further tasks, determined when the urgent ones are done
    */
   def within(urgent: Seq[FooterReading.Task], others: => Seq[FooterReading.Task] = Nil): Unit = {
     val first  = reading.run(urgent)

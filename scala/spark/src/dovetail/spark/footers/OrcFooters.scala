@@ -6,9 +6,9 @@ import org.apache.orc._
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
 
 /**
- * Footers of ORC files: rows, and per column the values that are not NULL, their ends, and the length of texts. Of
- * distinct values they say nothing: the sizes of dictionaries are in the footers of the stripes, all over the file, and
- * only texts have dictionaries.
+ * Footers of ORC files: rows and, per column, the number of non-null values, their ends, and the length of strings.
+ * They say nothing about distinct values: the sizes of dictionaries are in the footers of the stripes, all over the
+ * file, and only strings have dictionaries.
  */
 object OrcFooters extends FooterFormat {
 
@@ -20,7 +20,7 @@ object OrcFooters extends FooterFormat {
       val statistics = reader.getStatistics
       val names      = schema.getFieldNames.toArray(Array.empty[String]).toVector
       val types      = schema.getChildren.toArray(Array.empty[TypeDescription]).toVector
-      // statistics are numbered as the schema is, depth first
+      // statistics are numbered like the schema, depth first
       val columns = names.zip(types).map { case (name, t) =>
         val bytes =
           if (t.getChildren == null) None else Some(nestedBytes(t, statistics, reader.getNumberOfRows.toDouble))
@@ -38,7 +38,7 @@ object OrcFooters extends FooterFormat {
   ): Seq[(String, Option[Distinct])] =
     columns.map(_.name -> None)
 
-  /** @param nested bytes of a nested column in memory at most, as far as they are known; None: it is flat */
+  /** @param nested None for a flat column; for a nested one, the upper bound of its bytes in memory, if it is known */
   private def columnOf(name: String, s: ColumnStatistics, rows: Long, nested: Option[Option[Double]]): ColumnFooter = {
     val values       = s.getNumberOfValues
     val flat         = nested.isEmpty
@@ -59,14 +59,15 @@ object OrcFooters extends FooterFormat {
   }
 
   /**
-   * Bytes of `n` values of a type in memory at most, NULLs among them; None where a list does not tell how long it is.
+   * Upper bound of the bytes of `n` values of a type in memory, NULLs included; None if the number of elements of a
+   * list is unknown.
    */
   private def nestedBytes(t: TypeDescription, statistics: Array[ColumnStatistics], n: Double): Option[Double] = {
     def all(parts: Seq[Option[Double]]): Option[Double] =
       if (parts.forall(_.isDefined)) Some(parts.flatten.sum) else None
     def children = (0 until t.getChildren.size).map(t.getChildren.get(_))
-    // elements that are NULL are not counted; what lists say of their lengths is not true (ORC 2.2 adds up the room
-    // that there was for them)
+    // NULL elements are not counted; the statistics of list lengths are wrong (ORC 2.2 adds up the allocated capacity
+    // instead)
     def elements(of: TypeDescription): Option[Double] =
       Some(statistics(of.getId)).filterNot(_.hasNull).map(_.getNumberOfValues.toDouble)
     def ofList = all(
@@ -88,17 +89,19 @@ object OrcFooters extends FooterFormat {
     }
   }
 
-  /** Bytes of a decimal of more than 18 digits, besides its word. */
+  /** Bytes of a decimal of more than 18 digits, in addition to its word. */
   private val LongDecimal = 16.0
 
   private def texts(s: ColumnStatistics): Option[Double] = s match {
-    // 0 is also what a writer leaves that has counted nothing
+    // a writer that has counted nothing also leaves 0
     case t: StringColumnStatistics => Some(t.getSum.toDouble).filter(_ > 0.0 || Option(t.getMaximum).forall(_.isEmpty))
     case b: BinaryColumnStatistics => Some(b.getSum.toDouble).filter(_ > 0.0)
     case _                         => None
   }
 
-  /** Statistics without ends answer with null, or with the ends of nothing, which are in the wrong order. */
+  /**
+   * Kind and ends of a column. Statistics without ends return null, or the initial ends, which are in the wrong order.
+   */
   private def range(s: ColumnStatistics): (Kind, Option[Ends]) = {
     def numbers(low: Double, high: Double): Option[Ends] =
       if (low <= high && !low.isInfinite && !high.isInfinite) Some(Numbers(low, high)) else None
@@ -130,8 +133,8 @@ object OrcFooters extends FooterFormat {
   }
 
   /**
-   * 15 October 1582, in days since the epoch: earlier dates are those of another calendar in some files, and in
-   * statistics it is not said in which.
+   * 15 October 1582, in days since the epoch. In some files, earlier dates are in another calendar, and the statistics
+   * do not say in which one.
    */
   private val GregorianDay = -141427L
 }

@@ -14,16 +14,17 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 import org.apache.parquet.schema.Type.Repetition
 
 /**
- * Footers of Parquet files: rows, nulls and ends per column from the statistics of the row groups, and from their
- * encodings what they give away of distinct values.
+ * Footers of Parquet files: rows, NULLs and ends per column from the statistics of the row groups, and hints of
+ * distinct values from their encodings.
  *
- * A chunk whose pages are all dictionary-encoded has as many distinct values as its dictionary has entries; the header
- * of the dictionary's page says so, in a few bytes at a known place. A writer gives a dictionary up when it grows
- * beyond a limit (then it has a page, and plain ones follow), or when it does not make the first page smaller (then
- * there is none): for 4-byte integers that is when more than about half of 20,000 values are distinct, for longer
- * values nearly all. So a chunk without one is taken to be unique, provided that its writer does use dictionaries for
- * such columns, and that it has not been compressed to less than so many values take: compressors of the LZ family
- * repeat what there was, so each new value costs a literal and a copy.
+ * A chunk whose pages are all dictionary-encoded has as many distinct values as its dictionary has entries. The header
+ * of the dictionary page says so, in a few bytes at a known place. A writer gives a dictionary up in two cases: if it
+ * grows beyond a limit (then the dictionary page stays, and plain pages follow), or if it does not make the first page
+ * smaller (then there is no dictionary page). For 4-byte integers, the second case means that more than about half of
+ * 20,000 values are distinct; for longer values, nearly all are. So a chunk without a dictionary is taken to be unique
+ * on two conditions: its writer uses dictionaries for such columns, and the chunk is not compressed to fewer bytes than
+ * that many distinct values take. Compressors of the LZ family repeat earlier bytes, so each new value costs a literal
+ * and a copy.
  */
 object ParquetFooters extends FooterFormat {
 
@@ -42,7 +43,7 @@ object ParquetFooters extends FooterFormat {
     val sampled = Spread(all.size).take(GroupsSampled).toVector.sorted
     val tried   = triesDictionaries(metadata, all)
     val rows    = blocks.map(_.getRowCount).sum
-    // chunks come in the order of the schema in every row group; leaves of a nested column are one column
+    // every row group has its chunks in the order of the schema; the leaves of a nested column are one column
     val leaves  = all.headOption.toVector.flatMap(_.indices).map(i => all.map(_(i)))
     val columns = leaves.groupBy(_.head.getPath.toArray.head).map {
       case (name, Vector(chunks)) if chunks.head.getPath.size == 1 && !isRepeated(chunks.head) =>
@@ -52,7 +53,7 @@ object ParquetFooters extends FooterFormat {
     FileFooter(rows, columns, blocks.map(b => RowGroup(b.getStartingPos, b.getCompressedSize, b.getRowCount)))
   }
 
-  /** Of a nested column its bytes are known, and the lengths of its values where those of all its leaves are. */
+  /** A nested column: its bytes, and the lengths of its values if those of all its leaves are known. */
   private def nested(
       name: String,
       schema: MessageType,
@@ -69,8 +70,8 @@ object ParquetFooters extends FooterFormat {
   private def isRepeated(c: ColumnChunkMetaData): Boolean = c.getPrimitiveType.isRepetition(Repetition.REPEATED)
 
   /**
-   * Bytes that the values of a leaf take in memory at most, with the lists and structs that they are in. The outermost
-   * one is there once per row, what is inside of a list as often as there are values.
+   * Upper bound of the bytes that the values of a leaf take in memory, with the lists and structs around them. The
+   * outermost list or struct counts once per row; one inside a list counts once per value.
    */
   private def leafBytes(
       chunks: Vector[ColumnChunkMetaData],
@@ -95,7 +96,7 @@ object ParquetFooters extends FooterFormat {
     val filled  = chunks.filter(values(_) > 0L)
     val lengths =
       if (ofText(chunks.head)) textBytes(chunks).map(Lengths.flat(chunks.map(values).sum.toDouble, _)) else None
-    // bounds of texts hold if all dictionaries were looked at
+    // bounds of string lengths hold only if all dictionaries are read
     val looked = if (ofText(chunks.head) && lengths.isEmpty && filled.size <= TextGroupsSampled) filled
     else sampled.filter(values(_) > 0L)
     ColumnFooter(
@@ -116,8 +117,8 @@ object ParquetFooters extends FooterFormat {
     c.getPrimitiveType.getPrimitiveTypeName == BINARY || c.getPrimitiveType.getPrimitiveTypeName == FIXED_LEN_BYTE_ARRAY
 
   /**
-   * Bytes of the texts of these chunks at most: as their writer counted them, or as they are where they stand one after
-   * the other.
+   * Upper bound of the bytes of the strings in these chunks: as their writer counted them, or from the size of plain
+   * pages, on which strings follow one another.
    */
   private def textBytes(chunks: Vector[ColumnChunkMetaData]): Option[Double] = {
     val each = chunks.map(c => fixedBytes(c).orElse(UnencodedBytes(c).map(_.toDouble)).orElse(plainBytes(c)))
@@ -129,16 +130,16 @@ object ParquetFooters extends FooterFormat {
       Some(c.getValueCount.toDouble * c.getPrimitiveType.getTypeLength)
     else None
 
-  /** None for encodings that leave out what a text has in common with others. */
+  /** Bytes of the strings of plain pages; None for encodings that omit what a string has in common with others. */
   private def plainBytes(c: ColumnChunkMetaData): Option[Double] = {
     val names = encodings(c).map(_.name)
-    // the length of each plain text is not part of it
+    // the length in front of a plain string is not part of the string
     val lengths = if (names.contains("DELTA_LENGTH_BYTE_ARRAY") || nulls(c).isEmpty) 0.0 else values(c) * LengthBytes
     if (c.hasDictionaryPage || names.exists(e => !PlainAndLevels(e) && e != "DELTA_LENGTH_BYTE_ARRAY")) None
     else Some(math.max(0.0, c.getTotalUncompressedSize - lengths))
   }
 
-  /** Arrow writes row groups without rows, of which it counts nothing. */
+  /** Number of NULLs. Arrow writes row groups without rows, in which it does not count NULLs. */
   private def nulls(c: ColumnChunkMetaData): Option[Long] =
     if (c.getValueCount == 0L) Some(0L) else Option(c.getStatistics).filter(_.isNumNullsSet).map(_.getNumNulls)
 
@@ -155,9 +156,9 @@ object ParquetFooters extends FooterFormat {
     c.hasDictionaryPage || encodings(c).exists(_.usesDictionary)
 
   /**
-   * Whether a chunk without a dictionary means that one was tried. parquet-mr tries it on every column, unless it is
-   * told to use none at all, and DuckDB on texts at least; of other writers one sees that they use dictionaries for a
-   * type where they have done so.
+   * Tells whether the writer of a chunk without a dictionary has tried one. parquet-mr tries one on every column unless
+   * dictionaries are turned off, and DuckDB does on strings at least. Any other writer is taken to try dictionaries for
+   * a type if the file has a dictionary of this type.
    */
   private def triesDictionaries(
       metadata: ParquetMetadata,
@@ -185,7 +186,7 @@ object ParquetFooters extends FooterFormat {
     } else if (tried(c) && atMost(c).forall(_ >= values(c))) Some(NoDictionary)
     else None
 
-  /** Distinct values that plain chunks have room for after compression. */
+  /** Most distinct values that plain chunks have room for after compression. */
   private def atMost(chunks: Vector[ColumnChunkMetaData]): Option[Double] = {
     val each = chunks.map(atMost)
     if (each.forall(_.isDefined)) Some(each.flatten.sum) else None
@@ -197,7 +198,7 @@ object ParquetFooters extends FooterFormat {
 
   /**
    * Whether all data pages use the dictionary. Without statistics of the encodings, version 2 pages do not tell: PLAIN
-   * may be the dictionary's own.
+   * may be the encoding of the dictionary itself.
    */
   private def whole(c: ColumnChunkMetaData): Option[Boolean] = Option(c.getEncodingStats) match {
     case Some(stats) => Some(!stats.hasNonDictionaryEncodedPages)
@@ -234,8 +235,8 @@ object ParquetFooters extends FooterFormat {
   }
 
   /**
-   * Of the texts of one chunk: those of its dictionary. Where texts may stand outside of it, they have no more bytes
-   * together than the chunk has besides its dictionary, and one of them may have them all.
+   * Lengths of the strings of one chunk, from those of its dictionary. Strings outside of the dictionary have at most
+   * as many bytes together as the chunk has besides its dictionary, and a single string may have all of these bytes.
    */
   private def lengths(at: DictionaryPlace, page: DictionaryPage, values: Double): Option[Lengths] =
     page.width.filter(_ => at.fixed.isEmpty).map { mean =>
@@ -248,10 +249,10 @@ object ParquetFooters extends FooterFormat {
       )
     }
 
-  /** Of a column's texts, by those of the chunks that were looked at. */
+  /** Lengths of a column's strings, from the chunks that were read. */
   private def lengths(column: ColumnFooter, chunks: Vector[Option[Lengths]]): Option[Lengths] = {
     val known = chunks.flatten
-    // plain texts: all bytes but the four of each length
+    // plain strings: all bytes except the four bytes of each length
     def plain = Lengths(math.max(0.0, column.bytes.toDouble / column.values - LengthBytes), None, None)
     if (known.isEmpty) { if (column.kind == Kind.Other && column.values > 0L) Some(plain) else None }
     else {
@@ -268,7 +269,10 @@ object ParquetFooters extends FooterFormat {
     else DistinctHints.outgrown(entries, in, values)
   }
 
-  /** Values outside of the dictionary: they take the bytes that are left when each value in it takes an index. */
+  /**
+   * Number of values outside of the dictionary. They account for the bytes that are left if each value in the
+   * dictionary takes an index.
+   */
   private def outside(values: Double, at: DictionaryPlace, page: DictionaryPage): Double = {
     val index = math.ceil(math.log(math.max(page.entries, 2.0)) / math.log(2.0)) / 8.0
     val plain = at.fixed.orElse(page.width.map(_ + LengthBytes)).getOrElse(0.0)
@@ -277,43 +281,46 @@ object ParquetFooters extends FooterFormat {
   }
 
   /**
-   * Encodings of a chunk of version 1 whose values are all in the dictionary: its own, and those of levels. By name,
-   * for the first is deprecated.
+   * Encodings of a version 1 chunk whose values are all in the dictionary: the dictionary's own encoding and those of
+   * levels. They are compared by name because the first one is deprecated.
    */
   private val DictionaryAndLevels = Set("PLAIN_DICTIONARY", "RLE", "BIT_PACKED")
 
-  /** The same for one without a dictionary. */
+  /** The same for a chunk without a dictionary. */
   private val PlainAndLevels = Set("PLAIN", "RLE", "BIT_PACKED")
 
   /**
-   * Compressed bytes that a value costs which has not been there before, by codec: a literal and a copy are two bytes
-   * at least in the formats of whole bytes; those with an entropy coder need less, hardly less than one. A lower bound:
-   * most values cost as many bytes as they differ in.
+   * Compressed bytes that a new value costs at least, by codec. In formats of whole bytes, a literal and a copy take
+   * two bytes at least; formats with an entropy coder need less, but hardly less than one byte. This is a lower bound:
+   * most values cost as many bytes as differ from earlier values.
    */
   private val BytesOfNewValue =
     Map("SNAPPY" -> 2.0, "LZ4" -> 2.0, "LZ4_RAW" -> 2.0, "LZO" -> 2.0, "GZIP" -> 1.0, "ZSTD" -> 1.0, "BROTLI" -> 1.0)
 
   /**
-   * Row groups of one file whose dictionaries are looked at: one read each per column, which on an object store is a
-   * request.
+   * Number of row groups of one file whose dictionaries are read. Each costs one read per column, which is a request on
+   * an object store.
    */
   private val GroupsSampled = 4
 
-  /** The same for texts, whose bounds hold only where all row groups were looked at. */
+  /** The same for strings, whose bounds hold only if all row groups are read. */
   private val TextGroupsSampled = 16
 
-  /** Bytes of the length of a plain-encoded text. */
+  /** Bytes of the length in front of a plain-encoded string. */
   val LengthBytes = 4.0
 
-  /** Definition levels of a flat column take a bit. */
+  /** Definition levels of a flat column take one bit each. */
   private val BitsPerByte = 8.0
 
   /**
-   * Bytes of a dictionary below which none is given up for its size: writers' limits are a megabyte by default, and
-   * seldom set to less than this.
+   * Size in bytes below which no dictionary is given up for its size. Writers have a limit of a megabyte by default,
+   * and it is seldom set to less than this.
    */
   private val GivenUp = 65536.0
 
-  /** Share of values that counts as none when it comes from bytes: levels and run lengths are in them too. */
+  /**
+   * Share of values outside of the dictionary that counts as none. The share is derived from bytes, which include
+   * levels and run lengths.
+   */
   private val Rounding = 0.05
 }

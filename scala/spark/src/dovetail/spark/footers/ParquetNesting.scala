@@ -7,19 +7,20 @@ import org.apache.parquet.schema.Type.Repetition
 /**
  * The lists, maps and structs around a leaf of a Parquet schema, as Spark's rows have them.
  *
- * @param containers lists, maps and structs that a value is in, the outermost one included
- * @param repeated   some of them are lists or maps
+ * @param containers number of lists, maps and structs that a value is in, the outermost one included
+ * @param repeated   whether some of them are lists or maps
  */
 final case class ParquetNesting(containers: Int, repeated: Boolean)
 
 /**
- * By the rules for files of before the format of lists was settled (parquet-format, LogicalTypes, "backward
- * compatibility"): a list is two steps of the path where a group stands between the list and its elements, and one
- * where the elements themselves are repeated. Other writers repeat a field of no list at all (Protocol Buffers).
+ * Finds the nesting by the rules for files from before the list format was settled (parquet-format, LogicalTypes,
+ * "backward compatibility"). A list is two steps of the path if a group stands between the list and its elements, and
+ * one step if the elements themselves are repeated. Other writers repeat a field that belongs to no list (Protocol
+ * Buffers).
  */
 object ParquetNesting {
 
-  /** @param path of the leaf */
+  /** @param path path of the leaf */
   def apply(schema: MessageType, path: Vector[String]): ParquetNesting = {
     val types = path.scanLeft(schema: Type)((t, name) => t.asGroupType.getType(name))
     val steps = types.zip(types.tail).map { case (parent, t) => containers(parent, t) }
@@ -36,14 +37,14 @@ object ParquetNesting {
 
   private def isRepeated(t: Type): Boolean = !t.isInstanceOf[MessageType] && t.isRepetition(Repetition.REPEATED)
 
-  /** `MAP_KEY_VALUE` is an old name of MAP. */
+  /** Whether a type is a list or a map. `MAP_KEY_VALUE` is an old name of MAP. */
   private def isList(t: Type): Boolean = t.getLogicalTypeAnnotation match {
     case _: ListLogicalTypeAnnotation | _: MapLogicalTypeAnnotation => true
     case _: LogicalTypeAnnotation.MapKeyValueTypeAnnotation         => true
     case _                                                          => false
   }
 
-  /** The repeated field of a list is its element, and not the group around it. */
+  /** Whether the repeated field of a list is its element, rather than a group around the element. */
   private def isElement(list: Type, t: Type): Boolean = t match {
     case g: GroupType => list.getLogicalTypeAnnotation.isInstanceOf[ListLogicalTypeAnnotation] &&
       (g.getFieldCount > 1 || g.getName == "array" || g.getName == s"${list.getName}_tuple")

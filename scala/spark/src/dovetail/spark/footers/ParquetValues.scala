@@ -10,7 +10,7 @@ import org.apache.parquet.schema.PrimitiveType
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
 /**
- * Puts the statistics of Parquet's types on the number line of estimates (`predicates.Values`): days, microseconds,
+ * Converts the statistics of Parquet's types to the number line of estimates (`predicates.Values`): days, microseconds,
  * scaled decimals.
  */
 object ParquetValues {
@@ -63,8 +63,8 @@ object ParquetValues {
     Map(TimeUnit.MILLIS -> 1e3, TimeUnit.MICROS -> 1.0, TimeUnit.NANOS -> 1e-3)
 
   /**
-   * Bytes from which on a text may be cut by its writer (Arrow for Rust and parquet-mr's indexes cut there): then parts
-   * that begin alike would look the same.
+   * Length in bytes from which on a writer may have truncated a string (Arrow for Rust and the indexes of parquet-mr
+   * truncate there). Parts whose strings begin alike would then seem to have the same ends.
    */
   private val CutBytes = 64
 }

@@ -5,13 +5,13 @@ import org.apache.spark.sql.dovetail.predicates.{Values, Widths}
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** A partition column of a table of files: its values are known without reading a file. */
+/** Profile of a partition column of a table of files. Its values are known without reading a file. */
 object PartitionProfile {
 
   /**
    * @param files the column's value for each file
    * @param nulls share of the rows whose value is NULL
-   * @param rows  of the table
+   * @param rows  number of rows of the table
    */
   def apply(
       dataType: DataType,

@@ -18,13 +18,13 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.types._
 
 /**
- * Rows and columns of a relation over Parquet or ORC files from their footers.
+ * Rows and columns of a relation over Parquet or ORC files, from their footers.
  *
- * @param output  of the leaf
- * @param deleted rows of the files that are left out when they are read (Delta's deletion vectors); None where nobody
- *                tells: a footer's count is a bound then
- * @param columns that a file has: each takes room in the cache
- * @param schema  of the partition columns, with one row of values per file
+ * @param output   columns of the leaf
+ * @param deleted  number of rows that reading the files leaves out (Delta's deletion vectors); None if it is unknown:
+ *                 then the rows in the footers are only an upper bound
+ * @param columns  number of columns that a file has: each takes room in the cache
+ * @param schema   schema of the partition columns; each file has one row of their values
  * @param matching how Spark finds a column in a file
  */
 final class TableFooters private (
@@ -42,13 +42,13 @@ final class TableFooters private (
   private val all: Vector[(FileStatus, InternalRow)] =
     directories.toVector.flatMap(d => d.files.map(f => f.fileStatus -> d.values)).filter(_._1.getLen > 0L)
 
-  // the sample of a table of many files, in the order in which it is read
+  // for a table of many files, a sample of them in reading order
   private val files: Vector[(FileStatus, InternalRow)] =
     Spread(all.size).take(TableFooters.filesOf(columns)).map(all).toVector
 
   private val partition: Map[String, Int] = schema.fieldNames.zipWithIndex.toMap
 
-  /** What reading is worth the time for, for a query that looks at the columns `wanted`. */
+  /** The reads that are worth their time for a query that references the columns `wanted`. */
   def request(wanted: AttributeSet): FooterRequest = {
     val names = output.filter(a => wanted.contains(a) && !partition.contains(a.name) && matching.byName(a)).map(
       TableFooters.nameInFiles
@@ -57,8 +57,8 @@ final class TableFooters private (
   }
 
   /**
-   * Where to find rows, as far as the footers that are in the cache tell, and whether those are all rows and no others;
-   * none of formats that hide nobody knows how many.
+   * Row groups from the footers that are in the cache, and whether these are all rows of the table and no others. None
+   * for a format that hides an unknown number of rows.
    */
   def rowGroups: Option[RowGroups] = Some(read).filter(deleted.isDefined && _.nonEmpty).map(r =>
     RowGroups(r.map(f => f.file -> f.footer), r.size == all.size && deleted.contains(0L))
@@ -69,7 +69,7 @@ final class TableFooters private (
       FooterCache.get(FileKey(file)).flatMap(e => e.footer.map(TableFooters.FileRead(file, values, e, _)))
     }
 
-  /** From the footers that are in the cache; None if there are none. */
+  /** Profile from the footers that are in the cache; None if there are none although the table has files. */
   def profile: Option[RelationProfile] = {
     val read = this.read
     if (all.isEmpty) Some(relation(Estimate.exactly(0.0, Source.Footer), read))
@@ -102,7 +102,7 @@ final class TableFooters private (
           s"Footers of $name have invalid statistics of column ${a.name}, which are ignored: $f"
         )
       )
-      // ranges are of the files read
+      // ranges cover only the files that were read
       a.exprId.id -> column.copy(unseen = if (rows.value > counted) 1.0 - counted / rows.value else 0.0)
     }
     RelationProfile(rows, columns.toMap, rows.value)
@@ -117,12 +117,12 @@ final class TableFooters private (
     val found  = if (matching.byName(a)) read.flatMap(r => columnOf(r, a).map(r -> _)) else Vector.empty
     val scale  = if (counted > 0.0) rows / counted else 1.0
     val ranged = found.filter(_._2.values > 0L)
-    // some of the values are not in those columns that have the name
+    // in some files, Spark takes the values from elsewhere than the column of this name
     val others = read.size > found.size && read.exists(r => columnOf(r, a).isEmpty && matching.hasOthers(a, r.footer))
     val ends   = if (others) None
     else Ends.hull(ranged.map(_._2.ends)).filter(_ => ranged.forall(_._2.kind == TableFooters.kind(a.dataType)))
     val numbers = ends.collect { case n: Numbers if Values.ordered(a.dataType) => n }
-    // a column that only some files have is NULL in the others; one that none has goes by another name there
+    // a column that only some files have is NULL in the others; a column that no file has goes by another name in them
     val nulls = if (others || found.isEmpty || found.exists(_._2.nulls.isEmpty)) None
     else Some((found.flatMap(_._2.nulls).sum + absent(read, found)) / math.max(counted, 1.0) * rows)
     val nonNull  = found.map(_._2.values).sum * scale
@@ -134,7 +134,7 @@ final class TableFooters private (
     else None
     val counts =
       (if (parts.isEmpty) None else Some(DistinctHints.union(parts, nonNull))) ++ places ++ room ++ Some(nonNull)
-    // a few values are fewer than what an unknown column is taken to have
+    // the number of values bounds the NDV if it is below the NDV that an unknown column is assumed to have
     val known = parts.nonEmpty || places.isDefined || (found.nonEmpty && nonNull <= 1.0 / Assumptions.Equality)
     val (column, faults) = ColumnProfile.checked(
       ndv = if (known) Some(counts.min) else None,
@@ -145,7 +145,7 @@ final class TableFooters private (
       histogram = None,
       width = Some(width(a.dataType, distinct, read.size == all.size && !others))
     )
-    // how evenly the values are spread, no footer says
+    // footers do not say how evenly the rows are spread over the values
     val repetition = column.ndv.fold(0.0)(Assumptions.repetition(_, nonNull))
     (column.copy(repetition = repetition, uncounted = parts.isEmpty), faults)
   }
@@ -157,9 +157,9 @@ final class TableFooters private (
     read.map(_.footer.rows).sum - found.map(_._1.footer.rows).sum
 
   /**
-   * Bytes of the column's values: by the type, or as the files tell.
+   * Bytes of the column's values, from its type or from the files.
    *
-   * @param everywhere all files were read: what bounds their values bounds the table's
+   * @param everywhere whether all files were read: only then do the bounds of their values hold for the table
    */
   private def width(dataType: DataType, columns: Vector[(ColumnFooter, Option[Distinct])], everywhere: Boolean): Width =
     if (Widths.fixed(dataType).isDefined) Widths.ofType(dataType)
@@ -181,7 +181,10 @@ final class TableFooters private (
         )
     }
 
-  /** Every partition is known, read or not; only the share of the rows that each has is not. */
+  /**
+   * Profile of a partition column. All its values are known, even of unread files; only the share of the rows that each
+   * value has is not.
+   */
   private def ofPartitions(
       a: Attribute,
       i: Int,
@@ -194,7 +197,9 @@ final class TableFooters private (
   }
 }
 
-/** Row groups of a table, in the order in which its files are read; `all` of them or some. */
+/**
+ * Row groups of a table, in the order in which its files are read. `all` tells whether they are all rows of the table.
+ */
 final case class RowGroups(files: Vector[(FileStatus, FileFooter)], all: Boolean) {
   val rows: Long = files.map(_._2.rows).sum
 
@@ -204,7 +209,10 @@ final case class RowGroups(files: Vector[(FileStatus, FileFooter)], all: Boolean
     ).map(file -> _)
   }
 
-  /** Bytes of a row in the file, by column, in small letters: a table may spell it otherwise than its files do. */
+  /**
+   * Average bytes of each column per row in the file, by lower-case name, because the table may spell a column
+   * differently than its files.
+   */
   lazy val width: Map[String, Double] =
     files.flatMap(_._2.columns.values).groupBy(_.name.toLowerCase(Locale.ROOT)).map { case (name, columns) =>
       name -> columns.map(_.bytes).sum / math.max(rows.toDouble, 1.0)
@@ -213,10 +221,13 @@ final case class RowGroups(files: Vector[(FileStatus, FileFooter)], all: Boolean
 
 object TableFooters {
 
-  /** @param values of the partition columns */
+  /** @param values values of the partition columns */
   final private case class FileRead(file: FileStatus, values: InternalRow, entry: FooterEntry, footer: FileFooter)
 
-  /** The leaf's files, if it is one of Parquet or ORC files: listed, as the query will do anyway, and not read yet. */
+  /**
+   * The footers of the leaf's files, which are not read yet; None if it does not read Parquet or ORC files. The files
+   * are listed, which the query does anyway.
+   */
   def listed(name: String, leaf: LeafNode, caseSensitive: Boolean): Option[TableFooters] = leaf match {
     case r: LogicalRelation => r.relation match {
         case f: HadoopFsRelation =>
@@ -241,14 +252,14 @@ object TableFooters {
         case _ => None
       }
     case r: DataSourceV2ScanRelation => r.scan match {
-        // what is not in the files is an aggregate that was pushed into the scan
+        // an output column that is not in the files is an aggregate that Spark pushed into the scan
         case s: FileScan
             if r.output.forall(a =>
               (s.dataSchema.fieldNames ++ s.fileIndex.partitionSchema.fieldNames).contains(a.name)
             ) =>
           for {
             (format, conf) <- FooterFormat.formatAndConf(s)
-            // predicates on the partitions are computed
+            // the listing evaluates predicates on the partitions
             files <- ListedFiles(s.fileIndex, s.partitionFilters.filter(TrialSafe(_)))
           } yield new TableFooters(
             name,
@@ -267,7 +278,7 @@ object TableFooters {
     case _ => None
   }
 
-  /** Delta Lake's tables with column mapping have names of their own in their files. */
+  /** Name of a column in the files. Delta Lake tables with column mapping have other names there. */
   private def nameInFiles(a: Attribute): String =
     if (a.metadata.contains(PhysicalName)) a.metadata.getString(PhysicalName) else a.name
 
@@ -280,7 +291,7 @@ object TableFooters {
     case _                                => Kind.Other
   }
 
-  /** Values that there are from one end to the other, for types whose values lie at even distances. */
+  /** Number of possible values from one end to the other, for types whose values are evenly spaced. */
   private def places(dataType: DataType, n: Numbers): Option[Double] = dataType match {
     case _: IntegralType | DateType | BooleanType => Some(n.high - n.low + 1.0)
     case d: DecimalType                           => Some((n.high - n.low) * math.pow(10.0, d.scale.toDouble) + 1.0)
@@ -288,32 +299,35 @@ object TableFooters {
   }
 
   /**
-   * Files of a table whose footers are read: where they have many columns fewer, so that a query's tables are in the
-   * cache together.
+   * Number of files of a table whose footers are read. It is smaller if they have many columns, so that the footers of
+   * all tables of a query fit into the cache together.
    */
   private def filesOf(columns: Int): Int =
     math.max(LeastFiles, math.min(FilesPerTable, FooterCache.MaxColumns / TablesPerQuery / math.max(columns, 1)))
 
   /**
-   * A sample of so many files, evenly spread, has a table's rows within a few per cent, and adding them up takes
-   * milliseconds.
+   * Number of files in a sample. A sample of this size, evenly spread, gives the rows of a table within a few percent,
+   * and adding it up takes milliseconds.
    */
   private val FilesPerTable = 512
 
-  /** Files that are read however many columns they have: fewer are no sample. Of 5,000 columns they fill the cache. */
+  /**
+   * Number of files that are read however many columns they have, because fewer are no sample. With 5,000 columns they
+   * fill the cache.
+   */
   private val LeastFiles = 16
 
   /**
-   * Tables of more than FilesPerTable files that a query reads at the same time: a star's facts; most queries have one
-   * or two.
+   * Number of tables with more than FilesPerTable files that a query reads at the same time: the fact tables of a star
+   * schema. Most queries have one or two.
    */
   private val TablesPerQuery = 8
 }
 
 /**
- * The numbers below n in an order of which every beginning is spread evenly over all of them: bits reversed (van der
- * Corput, 1935). Files of a table and row groups of a file are looked at in this order, so that any number of them is a
- * fair sample of data that was written in some order; and the next query goes on where this one had to stop.
+ * The numbers below n in an order in which every prefix is spread evenly over all of them: bit-reversed (van der
+ * Corput, 1935). The files of a table and the row groups of a file are read in this order. So any number of them is a
+ * fair sample, even if the data was written in some order, and the next query continues where this one had to stop.
  */
 object Spread {
   def apply(n: Int): Iterator[Int] = {

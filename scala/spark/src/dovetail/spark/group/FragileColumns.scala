@@ -6,16 +6,16 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.Movable
 
 /**
- * Columns of a plan that some projection in it computes by an expression that may throw ([[Movable]]). The expression
- * is not evaluated where it stands:
+ * Columns of a plan that a projection in it computes by an expression that may throw ([[Movable]]). Spark may evaluate
+ * the expression at another place than the projection:
  *
- *  - A filter on such a column is the filter on the expression: Spark pushes it through the projection, and on through
- *    the joins below it.
- *  - In compiled code a broadcast join looks for the partner first, and a column that the join does not read is
- *    computed for rows that have one.
+ *  - A filter on such a column is a filter on the expression: Spark pushes it through the projection, and through the
+ *    joins below it.
+ *  - In generated code, a broadcast join first looks for a join partner. A column that the join does not read is
+ *    computed only for rows that have a partner.
  *
- * So nothing of ours may filter by such a column inside of an input, and no join may be moved that has been sparing it
- * rows.
+ * So Dovetail must not filter by such a column inside an input, and must not move a join that keeps rows from the
+ * expression.
  */
 object FragileColumns {
 
@@ -31,7 +31,10 @@ object FragileColumns {
     case other => AttributeSet.fromAttributeSets(other.children.map(apply)).filter(other.outputSet.contains)
   }
 
-  /** What an aggregate function makes is settled by the rows of its group. */
+  /**
+   * The columns of a projection or grouping that may throw. The result of an aggregate function does not count: it
+   * depends on the rows of its group alone.
+   */
   private def computed(list: Seq[NamedExpression], below: AttributeSet): AttributeSet = AttributeSet(list.collect {
     case a: Attribute if below.contains(a)                                                     => a
     case a: Alias if !settled(a) && (!Movable(a.child) || a.references.exists(below.contains)) => a.toAttribute

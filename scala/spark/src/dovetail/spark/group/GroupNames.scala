@@ -6,26 +6,26 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LeafNode, Logi
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
- * What people call the inputs of a group: in explain, hints and pins.
+ * Names of the inputs of a join group, as explain shows them and as hints and pins use them.
  *
- * @param shown  as the query calls them: by alias or the name of a view, else by table; each differently
- * @param read  their tables, or the operators and the tables below them
+ * @param shown unique names as the query uses them: the alias or the name of a view, otherwise the table
+ * @param read  names of the tables; for an input that is an operator, the operator and the tables below it
  */
 final case class GroupNames(shown: Vector[String], read: Vector[String]) {
 
-  /** By table, each differently: the second `date_dim` is `date_dim#2`. */
+  /** Unique table names: the second `date_dim` is `date_dim#2`. */
   lazy val tables: Vector[String] = GroupNames.different(read)
 
   def apply(i: Int): String = shown(i)
 
-  /** Table and alias, as a query has them: `date_dim d1`. */
+  /** Table and alias, as a query writes them: `date_dim d1`. */
   def labels: Vector[String] = shown.indices.toVector.map { i =>
     if (shown(i) == tables(i) || shown(i) == read(i)) shown(i) else s"${read(i)} ${shown(i)}"
   }
 
   /**
-   * What may stand for an input in an order that somebody writes: its name as shown, or by table, unless that is what
-   * another input is called.
+   * Per input, the names that an order written by a user may use for it: the name as shown, and the name of the table
+   * unless an input is shown under that name.
    */
   def accepted: Vector[Vector[String]] = shown.zip(tables).map { case (name, table) =>
     if (shown.exists(_.equalsIgnoreCase(table))) Vector(name) else Vector(name, table)
@@ -36,7 +36,7 @@ object GroupNames {
 
   def apply(group: JoinGroup): GroupNames = apply(group, group.leaves)
 
-  /** What people call that which took the places of the leaves. */
+  /** Names of the plans that replaced the leaves of the group. */
   def apply(group: JoinGroup, plans: Vector[LogicalPlan]): GroupNames = {
     val tables = plans.map(name)
     val shown  = plans.indices.toVector.map { i =>
@@ -47,13 +47,16 @@ object GroupNames {
     GroupNames(different(shown), tables)
   }
 
-  /** What a column of the inputs `plans` is told by in a condition: an input that is an operator has no such name. */
+  /**
+   * Finds the name to write before a column of the inputs `plans` in a condition. Columns of an input that is an
+   * operator have no such name.
+   */
   def ofColumns(names: Vector[String], plans: Vector[LogicalPlan]): Attribute => Option[String] = {
     val inputs = plans.zipWithIndex.flatMap { case (plan, i) => plan.output.map(_.exprId -> i) }.toMap
     a => inputs.get(a.exprId).map(names).filterNot(_.contains('('))
   }
 
-  /** What people call a leaf of a group: its table, or the operator and the tables below it. */
+  /** The name of a leaf of a join group: its table, or the operator and the tables below it. */
   def name(plan: LogicalPlan): String = plan match {
     case leaf: LeafNode                            => LeafNames.name(leaf)
     case _: Filter | _: Project | _: SubqueryAlias => name(plan.children.head)
@@ -64,7 +67,9 @@ object GroupNames {
       s"${other.nodeName.toLowerCase(java.util.Locale.ROOT)}(${tables.take(NamesShown).mkString(", ")}$more)"
   }
 
-  /** Table and alias of one side of a join, if it reads one table: the alias is the one by which `condition` knows it. */
+  /**
+   * Table and alias of one side of a join, if this side reads one table. The alias is the one that `condition` uses.
+   */
   def label(side: LogicalPlan, condition: Option[Expression]): Option[String] = LeafNames.below(side).map { leaf =>
     val table = LeafNames.name(leaf)
     val alias = InputAliases(Vector(side.outputSet), condition.toSeq, Vector(side)).head.map(_.name)
@@ -73,13 +78,13 @@ object GroupNames {
 
   private def isSimple(plan: LogicalPlan): Boolean = LeafNames.below(plan).isDefined
 
-  // an existence join has no SQL of its own, and its text holds an expression id
+  // an existence join has no SQL syntax, and Spark's text for it holds an expression id
   private def kind(joinType: JoinType): String = joinType match {
     case _: ExistenceJoin => "existence"
     case other            => other.sql.toLowerCase(java.util.Locale.ROOT).replace(' ', '_')
   }
 
-  /** Tables that a name of an operator lists. */
+  /** Most tables that the name of an operator lists. */
   private val NamesShown = 3
 
   private def different(names: Vector[String]): Vector[String] = names.zipWithIndex.map { case (n, i) =>

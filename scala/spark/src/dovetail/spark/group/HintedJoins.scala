@@ -5,16 +5,16 @@ import java.util.Locale
 import org.apache.spark.sql.catalyst.plans.logical.{HintInfo, Join, JoinHint, LeafNode, LogicalPlan}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 
-/** Joins that a hint of Spark's own (BROADCAST, MERGE, …) takes out of their group, for explain. */
+/** Describes, for explain, the joins that a Spark hint (BROADCAST, MERGE, …) excludes from their join group. */
 object HintedJoins {
 
-  /** Inputs of a group that has something to reorder. */
+  /** Fewest inputs of a join group in which there is something to reorder. */
   private val Fewest = 3
 
-  /** Tables that are named of one side of a join. */
+  /** Most tables that a sentence names for one side of a join. */
   private val MostNamed = 3
 
-  /** One sentence per hint; none where there would be nothing to reorder without hints. */
+  /** One sentence per hint. Empty if the plan has no joins to reorder even without hints. */
   def apply(plan: LogicalPlan): Vector[String] = {
     val hinted = plan.collectWithSubqueries { case j: Join if JoinGroup.hasStrategy(j.hint) => j }.toVector
     if (hinted.isEmpty || !hasGroup(unhinted(plan))) Vector.empty
@@ -31,7 +31,7 @@ object HintedJoins {
     s"The hint $name on $called keeps its join where it is written: Dovetail does not move a join with a hint."
   }
 
-  /** The table of a side, with its alias; several tables by their names. */
+  /** The name of a side: its table and alias, or the names of its tables if it has several. */
   private def called(side: LogicalPlan, join: Join): String = GroupNames.label(side, join.condition).getOrElse {
     val tables = side.collectLeaves().collect { case l: LeafNode => LeafNames.name(l) }.distinct
     val more   = if (tables.size > MostNamed) ", …" else ""

@@ -5,26 +5,27 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
- * What a query calls the inputs of a group. Spark drops the nodes of aliases and views before it optimizes a plan; the
- * references to their columns keep the names as qualifiers. Of a view in SQL, and of a common table expression that is
- * read twice, they do not: Spark puts the columns of its query in their place. There the text of the condition tells
- * ([[WrittenNames]]).
+ * The names that a query uses for the inputs of a join group. Spark drops the nodes of aliases and views before it
+ * optimizes a plan, but references to columns keep these names as qualifiers. There are two exceptions: views in SQL,
+ * and common table expressions that are read twice. For these, Spark substitutes the columns of the underlying query.
+ * In that case the text of the condition has the name ([[WrittenNames]]).
  */
 private[group] object InputAliases {
 
   /**
-   * What an input is called.
+   * Name of an input.
    *
-   * @param written in the text of what joins it: else it may also be what the input calls one of its own inputs
+   * @param written whether the name is in the text of a join condition; otherwise it may also be the name of one of the
+   *                input's own inputs
    */
   final case class InputAlias(name: String, written: Boolean)
 
   /**
-   * Per input its alias or the name of its view, if an expression reads a column of it.
+   * Per input, its alias or the name of its view, if an expression reads a column of it.
    *
-   * @param outputs per input the columns that it is known by
-   * @param read    what joins the inputs: these expressions were written where the inputs have their outermost names
-   * @param inputs  what an input filters or computes, for inputs of which `read` has no column
+   * @param outputs columns by which each input is known
+   * @param read    expressions that join the inputs; these were written where the inputs have their outermost names
+   * @param inputs  plans of the inputs; their own expressions name the inputs of which `read` has no column
    */
   def apply(
       outputs: Vector[AttributeSet],
@@ -38,7 +39,7 @@ private[group] object InputAliases {
       .groupBy(_._1)
     outputs.zip(inputs).zipWithIndex.map { case ((output, plan), i) =>
       val names = called.getOrElse(i, Nil).map(_._2)
-      // of an operator, the columns may have the names of its own inputs
+      // the qualifiers of an operator's columns may be the names of its own inputs
       names.headOption.filter(LeafNames.below(plan).isDefined || _.written).orElse(names.find(_.written)).orElse(
         names.headOption
       ).orElse(
@@ -49,27 +50,27 @@ private[group] object InputAliases {
   }
 
   /**
-   * Some expression within a plan calls its input this: the name is not that of the plan itself. One in the text of what
-   * joins the plan may stand in a filter, which Spark pushes down; in other operators it is that of a correlated
-   * subquery's own input.
+   * Whether an expression inside a plan uses the alias for one of the plan's own inputs, so that it does not name the
+   * plan itself. For an alias from the text of a join condition, filters do not count, because Spark may have pushed
+   * them down into the plan. In other operators such a name is that of an input of a correlated subquery.
    */
   def within(plan: LogicalPlan, alias: InputAlias): Boolean = plan.exists {
     case _: Filter if alias.written => false
     case p => p.expressions.exists(_.references.exists(_.qualifier.lastOption.contains(alias.name)))
   }
 
-  /** The columns of a condition, each with the name that stands before it. */
+  /** The columns of a condition, each with the name that is written before it. */
   private def named(e: Expression): Seq[(Attribute, InputAlias)] = {
     val written = WrittenNames(e)
     e.references.toSeq.flatMap { a =>
       val told = written.get(a.exprId)
-      // the same name in the letter case of its declaration
+      // if both names are equal, take the qualifier: it has the letter case of the declaration
       val name = qualifier(a).filter(q => told.forall(_.equalsIgnoreCase(q))).orElse(told)
       name.map(n => a -> InputAlias(n, told.isDefined))
     }
   }
 
-  /** The name that Spark keeps with a column; it makes names for subqueries that have none. */
+  /** The qualifier that Spark keeps with a column, without the names that Spark generates for unnamed subqueries. */
   private def qualifier(a: Attribute): Option[String] =
     a.qualifier.lastOption.filterNot(_.startsWith("__auto_generated"))
 }

@@ -17,24 +17,26 @@ import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates, Movable, PlacedCondition}
 
 /**
- * A maximal group of joins: first step from a logical plan to a join graph.
+ * A maximal group of joins: the first step from a logical plan to a join graph.
  *
- * Transparent are joins of all kinds without a strategy hint, filters on top of them, and projections between them, as
- * far as what these compute reads one input. All else is a leaf of the group: aggregates, windows, limits, unions,
+ * The group spans joins of all kinds without a strategy hint, filters above them, and projections between them if each
+ * computed column reads one input. Every other operator is a leaf of the group: aggregates, windows, limits, unions,
  * joins with a hint, and joins, filters and projections whose expressions must stay where they are ([[Movable]]). A
- * join whose condition may throw cannot be one of the group with a condition that waits for its inputs: Spark pushes
- * filters and conditions down after our rule, through whatever order it finds.
+ * join whose condition may throw cannot be part of a group: Spark pushes filters and conditions down after our rule,
+ * through any order that it finds.
  *
- * @param top        the plan that the group takes the place of
- * @param leaves     in order of appearance, which makes duplicated bodies of a common table expression come out equal
- * @param conditions of inner joins, and filters
+ * @param top        plan that the group replaces
+ * @param leaves     leaf plans of the join group, in order of appearance, so that copies of the body of a common table
+ *                   expression come out equal
+ * @param conditions conditions of inner joins, and filters
  * @param operators  joins of other kinds, bottom-up
- * @param computed   what projections between the joins compute, with the leaf it is computed from, those first that
- *                   others read
- * @param fragile    columns of the leaves, and computed from them, that are read at a price: [[FragileColumns]]
- * @param shape      the joins as written
- * @param crossed    some join is written as CROSS JOIN
- * @param marked     every join carries Dovetail's mark: the group is ordered already
+ * @param computed   columns that projections between the joins compute, each with the leaf from which it is computed; a
+ *                   column comes before the columns that read it
+ * @param fragile    columns of the leaves, and columns computed from them, whose expressions may throw:
+ *                   [[FragileColumns]]
+ * @param shape      join tree as written
+ * @param crossed    whether some join is written as CROSS JOIN
+ * @param marked     whether every join carries Dovetail's mark, so the group is ordered already
  */
 final case class JoinGroup(
     top: LogicalPlan,
@@ -53,8 +55,9 @@ final case class JoinGroup(
   }
 
   /**
-   * Per leaf what the group's expressions call its columns: its own, those computed from it, and the flag of an
-   * existence join that has it on its right side: who reads the flag reads all of that side.
+   * Per leaf, the columns by which the group's expressions refer to it: its own columns, the columns computed from it,
+   * and the flag of an existence join that has the leaf on its right side. An expression that reads the flag depends on
+   * all leaves of that side.
    */
   val outputs: Vector[AttributeSet] = leaves.indices.toVector.map(i =>
     AttributeSet(own(i).toSeq ++ operators.filter(_.right.contains(i)).flatMap(_.flag))
@@ -62,14 +65,14 @@ final case class JoinGroup(
 
   def predicates: JoinPredicates = JoinPredicates(outputs, conditions, fragile)
 
-  /** Per leaf its alias, or the name of a view, if the query reads a column by it. */
+  /** Per leaf, its alias or the name of its view, if the query refers to one of its columns by it. */
   lazy val aliases: Vector[Option[InputAliases.InputAlias]] =
     InputAliases(outputs, conditions.map(_.expression) ++ operators.flatMap(_.condition), leaves)
 
-  /** No two leaves have a column in common. */
+  /** Whether no two leaves share a column. */
   def distinct: Boolean = own.map(_.size).sum == AttributeSet(own.flatten).size
 
-  /** The leaves, or what took their places, with the columns that the projections between the joins computed. */
+  /** The leaves, or the plans that replace them, with the columns that the projections between the joins compute. */
   def withComputed(plans: Vector[LogicalPlan]): Vector[LogicalPlan] =
     computed.foldLeft(plans) { case (ps, (i, a)) => ps.updated(i, Project(ps(i).output :+ a, ps(i))) }
 }
@@ -77,21 +80,24 @@ final case class JoinGroup(
 object JoinGroup {
 
   /**
-   * Dovetail's mark on a join: a hint without a strategy. It means nothing to the planner, but Spark's own reordering
-   * leaves joins with a hint alone.
+   * Dovetail's mark on a join: a hint without a strategy. It means nothing to Spark's planner, but Spark's own
+   * reordering does not touch joins with a hint.
    */
   val Mark: JoinHint = JoinHint(Some(HintInfo()), None)
 
   def isMark(hint: JoinHint): Boolean = hint.leftHint.exists(_.strategy.isEmpty) && hint.rightHint.isEmpty
 
   /**
-   * Leaves beyond which joins that are not inner are inputs of a group, as they were written: with half of four hundred
-   * relations outer joined the greedy search alone takes all the time there is, and what comes before the search as
-   * much again.
+   * Most leaves of a group that includes joins that are not inner. In a larger group these joins become leaves, as
+   * written: with four hundred relations, half of them outer joined, the greedy search alone takes all of the planning
+   * time, and the steps before the search take as much again.
    */
   private val MostWithOperators = 300
 
-  /** A join at least, so two leaves. What a projection computes on top of all joins stays there. */
+  /**
+   * Matches a plan with at least one join, so at least two leaves. A projection above all joins that computes columns
+   * is not part of the group.
+   */
   def unapply(plan: LogicalPlan): Option[JoinGroup] = plan match {
     case Project(list, _) if !list.forall(_.isInstanceOf[Attribute]) => None
     case _                                                           =>
@@ -116,8 +122,8 @@ object JoinGroup {
   }
 
   /**
-   * @param open leaves whose rows come out as they are, or multiplied: not those that an outer join fills with NULLs,
-   * nor those only looked at
+   * @param open leaves whose rows come out unchanged or repeated; excludes leaves that an outer join fills with NULLs
+   *             and leaves on the right side of a semi or anti join
    */
   final private case class SubGroup(
       shape: Shape,
@@ -157,7 +163,7 @@ object JoinGroup {
       }
     }
 
-    /** With the columns of a projection, if all that it computes can be computed from one leaf before the joins. */
+    /** This part with the columns of a projection, if each can be computed from one leaf before the joins. */
     def projected(list: Seq[NamedExpression]): Option[SubGroup] = list.foldLeft(Option(this)) {
       case (part, _: Attribute) => part
       case (part, a: Alias)     => part.flatMap(p => p.leafOf(a).map(i => p.computing(i, a)))
@@ -197,7 +203,7 @@ object JoinGroup {
     WrittenJoin.known(j.joinType) && !hasStrategy(j.hint) && j.condition.forall(Movable(_))
 
   /**
-   * Spark is going to broadcast one side, and to compute fragile columns of the other one only for rows that find a
+   * Whether Spark will broadcast one side and compute fragile columns of the other side only for rows that have a join
    * partner.
    */
   private def spares(j: Join, left: SubGroup, right: SubGroup): Boolean = {
@@ -206,10 +212,15 @@ object JoinGroup {
     streams(left, j.right) || streams(right, j.left)
   }
 
-  /** Without one, a join that is not inner is done by a broadcast of any size. */
+  /**
+   * Without an equality, Spark runs a join that is not inner as a broadcast join, whatever the size of the build side.
+   */
   private def isEquality(e: Expression): Boolean = e.isInstanceOf[EqualTo] || e.isInstanceOf[EqualNullSafe]
 
-  /** Spark does such a join as its hint says, where it is written. */
+  /**
+   * Whether the join has a strategy hint. Spark executes such a join where it is written, in the way that the hint
+   * says.
+   */
   def hasStrategy(hint: JoinHint): Boolean =
     hint.leftHint.exists(_.strategy.isDefined) || hint.rightHint.exists(_.strategy.isDefined)
 }

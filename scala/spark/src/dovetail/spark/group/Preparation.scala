@@ -9,12 +9,12 @@ import org.apache.spark.sql.dovetail.predicates.TrialSafe
 import org.apache.spark.sql.execution.SparkOptimizer
 
 /**
- * Brings a plan into the state in which its joins can be seen and sized: scans with pruned partitions and columns,
- * EXISTS and IN as semi and anti joins.
+ * Brings a plan into a state in which Dovetail can see its joins and estimate their sizes: scans with pruned partitions
+ * and columns, EXISTS and IN as semi and anti joins.
  *
- * Both come after our place in Spark's optimizer, so we run Spark's own rules early. The order matters: subqueries
- * rewritten first would hide columns from the pushdown. Spark's later runs of the same rules find nothing left to do,
- * so their time is not ours. Last, subqueries that Spark has copied are told apart.
+ * Spark does both only after Dovetail's rule, so we run Spark's own rules early. The pushdown comes first, because
+ * rewritten subqueries would hide columns from it. When Spark runs the same rules later, they find nothing left to do,
+ * so their time does not count as Dovetail's. The last step tells copies of a subquery apart ([[SubqueryCopies]]).
  */
 object Preparation {
   def apply(session: SparkSession, plan: LogicalPlan): LogicalPlan =
@@ -23,7 +23,7 @@ object Preparation {
   private def bySpark(session: SparkSession, plan: LogicalPlan): LogicalPlan =
     RewritePredicateSubquery(pushed(session, plan))
 
-  /** With partitions and columns of scans pruned, and nothing else. */
+  /** The plan with partitions and columns of its scans pruned, and no other change. */
   def pruned(session: SparkSession, plan: LogicalPlan): LogicalPlan = PlanningTime.notCounting(pushed(session, plan))
 
   private def pushed(session: SparkSession, plan: LogicalPlan): LogicalPlan =
@@ -38,8 +38,8 @@ object Preparation {
     }
 
   /**
-   * It computes predicates on the partitions of a table. Spark would do so once; should our plan not be used, it does
-   * so again.
+   * Whether the rule computes predicates on the partitions of a table. If Dovetail's plan is not used, Spark computes
+   * them a second time. So the rule is skipped for a plan that calls user code.
    */
   private def prunes(rule: Rule[LogicalPlan]): Boolean =
     rule.ruleName.contains("Prune") && rule.ruleName.contains("Partitions")

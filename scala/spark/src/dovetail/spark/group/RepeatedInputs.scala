@@ -8,9 +8,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
- * How often a query has the very same input: a table with the same columns and predicates. Spark broadcasts it once and
- * reuses the exchange (`ReuseExchange`), which the cost model is told (`Relation.copies`), so that the parts of a query
- * that share an input keep doing so.
+ * Counts how often a query has the same input: a table with the same columns and predicates. Spark broadcasts such an
+ * input once and reuses the exchange (`ReuseExchange`). The cost model gets the count (`Relation.copies`), so that the
+ * parts of a query that share an input still share it in the new plan.
  */
 final class RepeatedInputs private (counts: Map[RepeatedInputs.Form, Int]) {
   def copies(leaf: LogicalPlan): Int =
@@ -20,18 +20,18 @@ final class RepeatedInputs private (counts: Map[RepeatedInputs.Form, Int]) {
 object RepeatedInputs {
 
   /**
-   * What inputs that are the same have in common, column ids aside. Spark's canonical form would do, but takes time by
-   * the square of a table's columns.
+   * Key by which equal inputs compare as equal, whatever their column ids. Spark's canonical form would serve as well,
+   * but takes time quadratic in the number of a table's columns.
    *
-   * @param steps from the table on: lists of columns and predicates
+   * @param steps lists of columns and predicates, from the table upward
    */
   final private case class Form(table: Any, steps: Vector[Seq[Any]])
 
-  /** @param reused exchanges are */
+  /** @param reused whether Spark reuses exchanges */
   def apply(plan: LogicalPlan, reused: Boolean): RepeatedInputs = {
     val inputs = mutable.ArrayBuffer.empty[(String, LogicalPlan)]
     if (reused) collect(plan, inputs)
-    // only where a table is read again
+    // only tables that the query reads more than once
     val again = inputs.groupBy(_._1).values.filter(_.size > 1).flatMap(_.flatMap { case (_, input) => form(input) })
     new RepeatedInputs(again.groupBy(identity).collect { case (input, all) if all.size > 1 => input -> all.size })
   }
@@ -42,7 +42,7 @@ object RepeatedInputs {
       case None       => plan.children.foreach(collect(_, into))
     }
 
-  /** None for what is more than columns and predicates of one table. */
+  /** None if the plan has other operators than projections and filters over one table. */
   private def form(plan: LogicalPlan): Option[Form] = LeafNames.below(plan).map { leaf =>
     val places = mutable.HashMap.empty[ExprId, Int]
     leaf.output.foreach(a => places.getOrElseUpdate(a.exprId, places.size))
@@ -57,7 +57,7 @@ object RepeatedInputs {
   private def steps(plan: LogicalPlan, places: mutable.Map[ExprId, Int]): Vector[Seq[Any]] = plan match {
     case Project(list, child) =>
       val below = steps(child, places)
-      // what is computed here has no place yet
+      // columns computed here have no place yet
       val step = list.map(placed(_, places))
       list.foreach { case a: Alias => places(a.exprId) = places.size; case _ => }
       below :+ step

@@ -6,17 +6,17 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 
 /**
- * Tells copies of a subquery apart. Where Spark infers from `a.k IN (…)` and `a.k = b.k` that `b.k IN (…)` holds too,
- * both semi joins look at the same columns; in one group of joins nobody could tell which of the two a column is of.
+ * Tells copies of a subquery apart. From `a.k IN (…)` and `a.k = b.k`, Spark infers `b.k IN (…)`. Both semi joins then
+ * have the same columns on their right side, so within one join group a column does not say which copy it belongs to.
  *
- * The copies become inputs of their group as a whole ([[SubqueryCopies.isWhole]]), all but the first under new names.
- * All of them, so that they are ordered in the same way and Spark computes them once: it drops names that change
- * nothing, and operators that do nothing, later on.
+ * Each copy becomes one leaf of its group as a whole ([[SubqueryCopies.isWhole]]), and all but the first get new column
+ * names. The first copy is wrapped too, so that all copies are ordered in the same way and Spark computes them once.
+ * Spark later removes renamings that change nothing and projections that do nothing.
  */
 object SubqueryCopies {
   private val Whole = TreeNodeTag[Unit]("dovetail.whole")
 
-  /** Whether a plan is an input as it stands, whatever is in it. */
+  /** Whether a plan is a leaf as a whole, whatever operators it has. */
   def isWhole(plan: LogicalPlan): Boolean = plan.getTagValue(Whole).isDefined
 
   def apply(plan: LogicalPlan): LogicalPlan = {

@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.Join
 
 /**
- * A join of a group that is not inner, as it was written. A right outer join is taken for a left outer one with its
- * inputs exchanged.
+ * A join of a join group that is not inner, as written. A right outer join is represented as a left outer join with
+ * swapped inputs.
  *
  * @param left  leaves below its left input, ascending
  * @param right leaves below its right input, ascending
@@ -36,8 +36,8 @@ object WrittenJoin {
   }
 
   /**
-   * Whether the search knows joins of this type. It does not know those of scalar subqueries, which fail on a second
-   * partner (Spark 4).
+   * Whether the search supports joins of this type. It does not support the joins that Spark 4 makes of scalar
+   * subqueries, which fail on a second join partner.
    */
   def known(joinType: JoinType): Boolean = joinType match {
     case Inner | Cross | RightOuter => true

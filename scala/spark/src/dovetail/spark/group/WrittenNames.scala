@@ -4,10 +4,12 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, BinaryComparison, C
 import org.apache.spark.sql.dovetail.predicates.Conjuncts
 
 /**
- * The names before the columns of a condition, as its text has them: `s` and `february` of `s.day = february.day`. Spark
- * keeps with every expression of a query the part of the text that it comes from, whatever it does to the expression.
+ * The names before the columns of a condition, as its SQL text has them: `s` and `february` in `s.day = february.day`.
+ * Spark keeps with every expression the part of the query text that it comes from, and keeps this text when it changes
+ * the expression.
  *
- * Read are comparisons of two columns, what joins are made of. A text that does not fit the comparison tells nothing.
+ * Reads only comparisons of two columns, the usual join predicates. If the text does not match the comparison, the
+ * result is empty.
  */
 private[group] object WrittenNames {
 
@@ -17,7 +19,7 @@ private[group] object WrittenNames {
         case _                  => Vector.empty
       }
     case _ => Vector.empty
-  }.reverse.toMap // the first one counts
+  }.reverse.toMap // if a column occurs several times, its first name counts
 
   private def column(e: Expression): Option[Attribute] = e match {
     case a: Attribute => Some(a)
@@ -45,7 +47,7 @@ private[group] object WrittenNames {
 
   private def is(written: String, a: Attribute): Boolean = plain(written).equalsIgnoreCase(a.name)
 
-  /** The part next to the column: what stands before it is a database. */
+  /** The part next to the column. Parts before it name a database. */
   private def last(names: String): String = plain(Parts.findAllIn(names).toVector.last)
 
   private def plain(name: String): String =

@@ -9,17 +9,19 @@ import org.apache.spark.sql.catalyst.trees.TreePattern.JOIN
 import org.apache.spark.sql.dovetail.report.EarlyMark
 
 /**
- * A place below a grouping where its rows can be grouped already: by the grouping's own columns, as far as they come
- * from there, and by all that the operators in between read of a row. Rows that agree in these have the same partners
- * and pass the same filters, so what is left of a group stands for what would have been left of its rows.
+ * A place below a grouping where rows can be grouped early. The keys are the grouping's own columns that come from
+ * there, and all columns that the operators in between read. Rows that agree in these columns have the same join
+ * partners and pass the same filters. So every row that the operators in between make of an early group stands for the
+ * rows that they would have made of the group's rows.
  *
- * In between there may be joins that keep rows as they are or drop them (inner, semi, anti, outer joins from the side
- * that they keep), filters, projections, and the copies of ROLLUP, CUBE and GROUPING SETS.
+ * The operators in between can be joins that keep rows as they are, repeat them or drop them (inner, semi, anti, and
+ * outer joins from the side that they preserve), filters, projections, and the row copies of ROLLUP, CUBE and GROUPING
+ * SETS.
  *
- * @param input whose rows are grouped
+ * @param input plan whose rows are grouped early
  * @param keys  columns to group by
- * @param parts of the grouping's functions, as they read `input`
- * @param way   the operators in between
+ * @param parts the grouping's aggregate functions, split, reading the columns of `input`
+ * @param way   operators in between
  */
 final class EarlyPlace private (
     val input: LogicalPlan,
@@ -28,7 +30,7 @@ final class EarlyPlace private (
     way: EarlyPlace.Way
 ) {
 
-  /** The grouping of the input's rows. */
+  /** The early grouping of the input's rows. */
   val early: Aggregate = EarlyMark(Aggregate(keys, keys ++ parts.flatMap(_.partial), input))
 
   def depth: Int = way.path.size
@@ -36,7 +38,7 @@ final class EarlyPlace private (
   /** The joins in between, from the top down. */
   def sides: Vector[EarlyPlace.Side] = way.sides
 
-  /** The whole query's part, grouped twice. `of` is the grouping that the place belongs to. */
+  /** The grouping `of` that the place belongs to, rewritten to merge the groups of the early grouping. */
   def grouped(of: Aggregate): LogicalPlan = {
     val merged  = EarlyPlace.functionsOf(of).zip(parts).map { case (f, s) => f.canonicalized -> s.merged }.toMap
     val outputs = of.aggregateExpressions.map(_.transformUp { case e: AggregateExpression => merged(e.canonicalized) })
@@ -49,7 +51,7 @@ final class EarlyPlace private (
 
 object EarlyPlace {
 
-  /** A join between a place and its grouping. @param side on which the place is */
+  /** A join between a place and its grouping. @param side side of the join on which the place is */
   final case class Side(join: Join, side: BuildSide) {
     def input: LogicalPlan = if (side == BuildLeft) join.left else join.right
   }
@@ -57,13 +59,13 @@ object EarlyPlace {
   private type Rebuild = (LogicalPlan, Vector[Attribute]) => LogicalPlan
 
   /**
-   * From a grouping down to a plan below it.
+   * The path from a grouping down to a plan below it.
    *
-   * @param needs     columns of the plan that are read above, beside those in functions
-   * @param functions of the grouping, as they read the plan
-   * @param path      the operators in between, from the top down
-   * @param sides     the joins among them
-   * @param rebuild   the operators over another plan, with the columns that it has more
+   * @param needs     columns of the plan that operators above read, except those that only aggregate functions read
+   * @param functions aggregate functions of the grouping, reading the columns of the plan
+   * @param path      operators in between, from the top down
+   * @param sides     joins among them
+   * @param rebuild   puts the operators over another plan, which has additional columns to carry up
    */
   final private case class Way(
       needs: AttributeSet,
@@ -73,19 +75,22 @@ object EarlyPlace {
       rebuild: Rebuild = (input, _) => input
   ) {
 
-    /** One operator further down, which `over` puts over another plan. */
+    /** The path extended by one operator further down. `over` puts this operator over another plan. */
     def through(operator: LogicalPlan, needs: AttributeSet)(over: Rebuild): Way = copy(
       needs = needs,
       path = path :+ operator,
       rebuild = (input, carried) => rebuild(over(input, carried), carried)
     )
 
-    /** The columns that functions read are these expressions of the plan. */
+    /** Replaces columns that the functions read by the expressions of the plan that compute them. */
     def reading(columns: AttributeMap[Expression]): Way = copy(functions =
       functions.map(_.transform { case a: Attribute => columns.getOrElse(a, a) }.asInstanceOf[AggregateExpression])
     )
 
-    /** Past a join or copies: before, a grouping would only be done twice. */
+    /**
+     * Whether the path passes a join or an Expand. If it does not, an early grouping would only group the same rows
+     * twice.
+     */
     def leadsAway: Boolean = path.exists(p => p.isInstanceOf[Join] || p.isInstanceOf[Expand])
 
     def parts: Option[Vector[SplitFunction]] = {
@@ -95,10 +100,11 @@ object EarlyPlace {
   }
 
   /**
-   * From the top down.
+   * All places below a grouping, from the top down.
    *
-   * @param key   whether equal values of a type are the same to whatever reads them
-   * @param guard a join over a new input
+   * @param key   whether a column can be a key: equal values of its type are the same for every operator that reads
+   *              them
+   * @param guard builds the join of a side over a new input
    */
   def apply(of: Aggregate, key: Attribute => Boolean, guard: (Side, LogicalPlan) => Join): Vector[EarlyPlace] = {
     val functions = functionsOf(of)
@@ -107,14 +113,14 @@ object EarlyPlace {
     else new Walk(key, guard)(of.child, Way(AttributeSet(outside), functions))
   }
 
-  /** There may be places below. */
+  /** Whether there may be places in or below the plan. */
   def isOpen(plan: LogicalPlan): Boolean = plan match {
     case _: Expand              => true
     case _: Project | _: Filter => isOpen(plan.children.head)
     case other                  => other.containsPattern(JOIN)
   }
 
-  /** It has an early grouping already: Spark runs rules again. */
+  /** Whether the plan has an early grouping already. This happens because Spark may run the rule several times. */
   private def isGrouped(plan: LogicalPlan): Boolean = plan match {
     case a: Aggregate => EarlyMark.isOn(a)
     case other        => other.children.exists(isGrouped)
@@ -160,7 +166,10 @@ object EarlyPlace {
       apply(p.child, further.reading(aliases))
     }
 
-    /** A column that functions read is the same in all copies; of the others, the copies say what they are. */
+    /**
+     * Passes an Expand only if the columns that functions read are the same in all copies. Each copy computes the other
+     * columns by its own projection.
+     */
     private def expand(e: Expand, way: Way): Vector[EarlyPlace] = {
       val same = e.output.indices.flatMap { i =>
         e.projections.map(_(i)).distinct match {
@@ -189,7 +198,7 @@ object EarlyPlace {
     }
   }
 
-  /** Sides whose rows a join keeps as they are, drops, or repeats; not those that it fills with NULLs. */
+  /** Sides of a join whose rows it keeps as they are, drops, or repeats; not sides that it fills with NULLs. */
   private def sidesOf(j: Join): Vector[Side] = j.joinType match {
     case _: InnerLike                                       => Vector(Side(j, BuildLeft), Side(j, BuildRight))
     case LeftOuter | LeftSemi | LeftAnti | ExistenceJoin(_) => Vector(Side(j, BuildLeft))

@@ -6,25 +6,25 @@ import org.apache.spark.sql.dovetail.predicates.Movable
 import org.apache.spark.sql.types._
 
 /**
- * An aggregate function in two steps, the first one over any parts of a group's rows: `count` by the sum of counts,
- * `avg` by sums and counts, `sum`, `min` and `max` by themselves.
+ * An aggregate function in two steps, the first of which may run over any parts of a group's rows. `count` is merged by
+ * the sum of counts, `avg` by sums and counts, and `sum`, `min` and `max` by themselves.
  *
- * Only what comes out the same whatever the parts are (Yan and Larson, VLDB 1995, call such functions decomposable), by
- * these rules:
+ * Splits only functions whose result does not depend on how the rows are divided into parts (Yan and Larson, VLDB 1995,
+ * call such functions decomposable), by these rules:
  *
- *  - Sums of integers up to 32 bits, in 64 bits: no 2^32^ rows overflow. Sums of 64 bits where they wrap (not in ANSI
- *    mode), for then every order of additions gives the same.
- *  - Sums of decimals up to [[MostDigits]] digits: Spark gives a sum ten digits more, so no 10^10^ rows overflow.
- *  - No sums of floating point numbers, whose last digits depend on the order of additions; so do those of averages of
- *    integers, which Spark adds up in 64-bit floating point, but only above 2^53^. No averages of decimals below
- *    [[LeastDigits]] digits: Spark divides them as floating point numbers, too (`DecimalAggregates`). No least and no
- *    largest floating point number, for of zeros with and without a sign the first one wins.
- *  - No DISTINCT, no FILTER, nothing whose input may throw: early, a function reads rows that a join would have
- *  removed.
+ *  - Sums of integers up to 32 bits, added up in 64 bits: 2^32^ rows cannot overflow. Sums of 64-bit integers if they
+ *    wrap around (not in ANSI mode), because then every order of additions gives the same result.
+ *  - Sums of decimals up to [[MostDigits]] digits: Spark gives a sum ten digits more, so 10^10^ rows cannot overflow.
+ *  - No sums of floating point numbers: their last digits depend on the order of additions. Averages of integers are
+ *    split, although Spark adds them up in 64-bit floating point: there the order matters only for sums above 2^53^. No
+ *    averages of decimals below [[LeastDigits]] digits: Spark divides these as floating point numbers, too
+ *    (`DecimalAggregates`). No minimum and no maximum of floating point numbers: of zeros with and without a sign, the
+ *    first one wins.
+ *  - No DISTINCT, no FILTER, and no input that may throw: an early function reads rows that a join would have removed.
  *
- * @param partial what the first step computes
- * @param merged  the function's value, from the columns of `partial`; contains the aggregate functions of the second
- * step
+ * @param partial columns that the first step computes
+ * @param merged  value of the function, computed from the columns of `partial`; contains the aggregate functions of the
+ *                second step
  */
 final case class SplitFunction(partial: Vector[Alias], merged: Expression)
 
@@ -43,7 +43,7 @@ object SplitFunction {
     case _                                            => None
   }
 
-  /** The same function again, over what it gave for the parts; a sum of decimals has ten digits more each time. */
+  /** The same function again, over the results for the parts. A sum of decimals gets ten digits more each time. */
   private def single(f: AggregateFunction): SplitFunction = {
     val part = partial(f)
     SplitFunction(Vector(part), again(f, part))
@@ -54,11 +54,11 @@ object SplitFunction {
     if (merged.dataType == f.dataType) merged else Cast(merged, f.dataType)
   }
 
-  /** Of no rows, a count is 0, and a sum of counts NULL. */
+  /** Sums up the counts of the parts. A count of no rows is 0, but a sum of no counts is NULL. */
   private def counted(part: Alias): Expression =
     Coalesce(Seq(new Sum(part.toAttribute).toAggregateExpression(), Literal(0L)))
 
-  /** By Spark's own last step, with sums and counts of the parts in the places of its buffers. */
+  /** The average by Spark's own last step, with sums and counts of the parts in place of its buffers. */
   private def average(a: Average): Option[SplitFunction] = a.aggBufferAttributes match {
     case Seq(total, all) =>
       val sum   = new Sum(a.child)
@@ -77,7 +77,7 @@ object SplitFunction {
 
   private def adds(s: Sum): Boolean = isExact(s.child.dataType) || (s.child.dataType == LongType && wraps(s))
 
-  /** The mode is open in the additions alone, from Spark 4.1 on. */
+  /** Whether the sum wraps around on overflow. From Spark 4.1 on, only its additions show the evaluation mode. */
   private def wraps(s: Sum): Boolean = {
     val additions = s.updateExpressions.flatMap(_.collect { case a: Add => a.evalMode })
     additions.nonEmpty && additions.forall(_ == EvalMode.LEGACY)
@@ -94,17 +94,18 @@ object SplitFunction {
     case other          => isExact(other)
   }
 
-  /** What a hash table of groups holds in place; texts would have the rows sorted. */
+  /** Types whose values a hash aggregate can update in its buffer. For strings, Spark would sort the rows. */
   private def isFixed(t: DataType): Boolean = t match {
     case _: IntegralType | _: DecimalType | DateType | TimestampType | TimestampNTZType => true
     case _                                                                              => false
   }
 
-  /** Digits of a decimal whose sum has ten digits more. */
+  /** Most digits of a decimal whose sum can have ten digits more. */
   private val MostDigits = DecimalType.MAX_PRECISION - 10
 
   /**
-   * Digits of a decimal from which on Spark divides its averages as decimals: four more do not fit into a double's 15.
+   * Fewest digits of a decimal whose averages Spark divides as decimals: with four digits more they do not fit into the
+   * 15 digits of a double.
    */
   private val LeastDigits = 12
 }

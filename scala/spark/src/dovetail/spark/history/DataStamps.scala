@@ -13,22 +13,22 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, 
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * The state of the data that a plan reads: by its files, or by the snapshot that a table format names. Other sources
- * have none, and no history: nobody says when their data changes.
+ * Computes stamps of the data that a plan reads, from its files or from the snapshot of its table format. Other sources
+ * have no stamps and no history, because they do not report when their data changes.
  *
- * One object serves one planning run, which asks for a leaf several times: its files are listed once.
+ * One object serves one planning run. The run asks for a leaf several times, but its files are listed once.
  */
 final class DataStamps {
   import DataStamps._
 
   private val listed = new IdentityHashMap[LeafNode, Option[Data]]
 
-  /** None where the state of some leaf cannot be told. */
+  /** The stamp of all data that a plan reads; None if the state of some leaf is unknown. */
   def apply(plan: LogicalPlan): Option[DataStamp] = leaves(plan).map(_.map(_.stamp).reduce(_ + _))
 
   /**
-   * By what factor the data has grown since it had another stamp: to all that was there, files were added. None where
-   * it is other data.
+   * The factor by which the data has grown since an earlier stamp, if files were only added. None if the data has
+   * changed otherwise.
    */
   def growth(plan: LogicalPlan, since: DataStamp): Option[Double] =
     leaves(plan).filter(_.map(_.before(since.newest)).reduce(_ + _) == since)
@@ -63,7 +63,7 @@ private object DataStamps {
   sealed private trait Data {
     def stamp: DataStamp
 
-    /** Of what has not been modified since. */
+    /** The stamp of the files that have not been modified after this time. */
     def before(newest: Long): DataStamp
   }
 
@@ -72,7 +72,7 @@ private object DataStamps {
     override def before(newest: Long): DataStamp = of(files.filter(_.getModificationTime <= newest))
 
     private def of(some: Vector[FileStatus]): DataStamp = some.foldLeft(DataStamp(0L, 0, 0L, 0L)) { (sum, f) =>
-      // a table has thousands of files, and a path knows the hash of its URI
+      // a table has thousands of files, and a URI caches its hash code
       val named = XXH64.hashInt(f.getPath.toUri.hashCode, Seed)
       sum + DataStamp(
         XXH64.hashLong(f.getModificationTime, XXH64.hashLong(f.getLen, named)),
@@ -83,13 +83,13 @@ private object DataStamps {
     }
   }
 
-  /** Another snapshot is other data: how much of it is the same is not told. */
+  /** Data identified by its snapshot. Another snapshot is other data, because the common part of both is unknown. */
   final private case class OfSnapshot(id: Long) extends Data {
     override val stamp: DataStamp                = DataStamp(id, 0, 0L, 0L)
     override def before(newest: Long): DataStamp = stamp
   }
 
-  /** A property of Iceberg's tables. */
+  /** The table property in which Iceberg reports the current snapshot. */
   private val IcebergSnapshot = "current-snapshot-id"
 
   private def snapshot(index: FileIndex): Option[Data] =
@@ -97,6 +97,6 @@ private object DataStamps {
 
   def hash(text: String): Long = XXH64.hashUTF8String(UTF8String.fromString(text), Seed)
 
-  /** Any number: what is stored depends on it. */
+  /** An arbitrary seed, which must not change because stored hashes depend on it. */
   private val Seed = 42L
 }

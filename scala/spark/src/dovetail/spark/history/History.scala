@@ -10,14 +10,14 @@ import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFile
 import org.apache.spark.util.{ShutdownHookManager, ThreadUtils}
 
 /**
- * What queries did: rows of their sub-plans, errors of their estimates, orders that have run. Shared by all
- * applications that use one statistics store, in its file `history.json`; of this application alone where the file
- * cannot be written.
+ * The history of queries: rows of their sub-plans, errors of their estimates, join orders that have run. All
+ * applications with the same statistics store share it, in the store's file `history.json`. If the file cannot be
+ * written, the history exists only in this application.
  *
- * Planning looks into memory: [[now]] is an index that a thread of the history's own makes anew when a query has run or
- * another application has written the file. Only the first query of an application waits for the file to be read. What
- * runs tell is written some seconds later, together with what other runs tell meanwhile, and when the JVM ends; a JVM
- * that is killed loses these seconds.
+ * Planning reads only memory: [[now]] is an index that a background thread rebuilds when a query has run or another
+ * application has written the file. Only the first query of an application waits for the file to be read. The results
+ * of runs are written to the file in batches some seconds later, and when the JVM ends. A JVM that is killed loses the
+ * results of these seconds.
  */
 final class History(files: StoreFiles) {
   import History._
@@ -28,7 +28,7 @@ final class History(files: StoreFiles) {
       HistoryFile.fromJson
     )
 
-  // these belong to the history's thread, and to whoever reads the file first
+  // used by the history's thread, and by the thread that reads the file first
   private var told    = Map.empty[String, HistoryEntry]
   private var unsaved = Map.empty[String, HistoryEntry]
   private var writing = false
@@ -39,7 +39,7 @@ final class History(files: StoreFiles) {
 
   val file: String = list.file
 
-  /** What is known. */
+  /** An index of all entries. */
   def now: HistoryIndex = {
     if (index.isEmpty) Aside(files.place)(_ => load())
     else if (System.nanoTime() - lookedAt > LookEvery && !looking.getAndSet(true)) {
@@ -49,7 +49,12 @@ final class History(files: StoreFiles) {
     index.getOrElse(HistoryIndex.empty)
   }
 
-  /** Tells of a run: `change` makes entries of those of the same keys, where there are any. To be called by [[later]]. */
+  /**
+   * Records a run. Callers must run it by [[later]].
+   *
+   * @param keys   keys of the entries to add or replace
+   * @param change makes the new entry from a key and the entry that has this key now
+   */
   def add(keys: Seq[String])(change: (String, Option[HistoryEntry]) => HistoryEntry): Unit = synchronized {
     if (index.isEmpty) load()
     val entries = keys.map(k => k -> change(k, told.get(k)))
@@ -59,7 +64,7 @@ final class History(files: StoreFiles) {
     if (!writing) { writing = true; later(WriteAfterSeconds) { save() } }
   }
 
-  /** Removes entries, and tells how many. */
+  /** Removes entries, and returns how many. */
   def forget(which: HistoryEntry => Boolean): Int = synchronized {
     load()
     val gone = told.values.filter(which).map(_.key).toSet
@@ -70,13 +75,13 @@ final class History(files: StoreFiles) {
     gone.size
   }
 
-  /** Takes entries of another history. */
+  /** Adds the entries of another history. */
   def take(entries: Vector[HistoryEntry]): Unit = {
     val theirs = byKey(entries)
     add(entries.map(_.key))((key, mine) => mine.fold(theirs(key))(_.merged(theirs(key))))
   }
 
-  /** Writes what is not written yet. */
+  /** Writes all entries that are not written yet. */
   def save(): Unit = synchronized {
     writing = false
     if (unsaved.nonEmpty) {
@@ -99,25 +104,28 @@ final class History(files: StoreFiles) {
 
 object History {
 
-  /** Bytes of the file: some thousand groups, which take ten times as much in memory. */
+  /** Most bytes of the file: some thousand groups, which take ten times as much in memory. */
   private val MostBytes = 1L << 20
 
-  /** Seconds in which the file is written once. */
+  /** Seconds between the first unsaved run and the write of the file, so that it is written once for several runs. */
   private val WriteAfterSeconds = 5L
 
-  /** Nanoseconds after which a look is taken at what other applications have written. */
+  /** Nanoseconds between checks of what other applications have written to the file. */
   private val LookEvery = 2000000000L
 
-  /** A further run makes an entry as useful as one of so many seconds later: a day. */
+  /**
+   * When entries are ranked by usefulness, each further run counts as if the last run were this many seconds (a day)
+   * later.
+   */
   private val PerRun = 86400L
 
-  /** Further runs that count. */
+  /** Most further runs that count in this ranking. */
   private val MostRuns = 30
 
-  /** Runs of queries that wait to be told. */
+  /** Most pieces of work that wait for the history's thread. */
   private val MostWaiting = 200
 
-  /** Milliseconds that the end of a JVM may wait for the file to be written. */
+  /** Milliseconds that the exit of the JVM waits for the file to be written. */
   private val EndMillis = 2000L
 
   private val waiting                               = new AtomicInteger
@@ -130,7 +138,7 @@ object History {
     s => {
       val history = new History(s.files)
       ShutdownHookManager.addShutdownHook(ShutdownHookManager.SPARK_CONTEXT_SHUTDOWN_PRIORITY - 1)(() =>
-        // aside: a store that does not answer must not keep the JVM
+        // in another thread, because a store that does not answer must not block the exit of the JVM
         Aside.start(
           "dovetail-history-end",
           () => FailOpen("writing the history of queries", (_: String) => ())(history.save())
@@ -141,8 +149,8 @@ object History {
   )
 
   /**
-   * Runs in the history's thread, so that no query waits for it. Where that thread waits for a store, not more than
-   * [[MostWaiting]] pieces of work pile up; what comes then is left out.
+   * Runs `body` in the history's thread, so that no query waits for it. If that thread is blocked by a store, at most
+   * [[MostWaiting]] pieces of work pile up, and further ones are dropped.
    */
   def later(seconds: Long)(body: => Unit): Unit =
     if (waiting.incrementAndGet() > MostWaiting) { waiting.decrementAndGet(); () }
@@ -155,7 +163,7 @@ object History {
       ()
     }
 
-  /** Waits until all that was told so far is in the histories. */
+  /** Waits until the histories contain all runs that were reported so far, at most this long. */
   def settle(millis: Long): Unit = {
     val done = new CountDownLatch(1)
     later(0L)(done.countDown())
@@ -165,13 +173,13 @@ object History {
 
   private def byKey(entries: Iterable[HistoryEntry]): Map[String, HistoryEntry] = entries.map(e => e.key -> e).toMap
 
-  /** Entries of both; what both know is told by both. */
+  /** The entries of both maps. Entries with the same key are merged. */
   private def merged(
       theirs: Map[String, HistoryEntry],
       mine: Map[String, HistoryEntry]
   ): Map[String, HistoryEntry] = theirs ++ mine.map { case (key, e) => key -> theirs.get(key).fold(e)(_.merged(e)) }
 
-  /** As many entries as the file may hold, the most useful: those of late, and those of many runs. */
+  /** The most useful entries, as many as fit into the file. Useful entries are recent or have many runs. */
   private def bounded(all: Iterable[HistoryEntry]): Iterable[HistoryEntry] = {
     var left = MostBytes
     if (all.iterator.map(_.size).sum <= left) all
@@ -181,14 +189,14 @@ object History {
   }
 }
 
-/** Entries by what they are asked for. */
+/** Index of the history's entries, by key and by the relations of their sets. */
 final class HistoryIndex private (all: Map[String, HistoryEntry], bySet: Map[String, Vector[(GroupRuns, Set[Int])]]) {
   def isEmpty: Boolean                         = all.isEmpty
   def entries: Vector[HistoryEntry]            = all.values.toVector.sortBy(e => (-e.at, e.key))
   def runs(form: String): Option[GroupRuns]    = all.get(form).collect { case g: GroupRuns => g }
   def errors(key: String): Option[GroupErrors] = all.get(key).collect { case g: GroupErrors => g }
 
-  /** Sets whose first relation, by its key, is this one. */
+  /** Sets of relations in which this key is the smallest key of a relation. */
   def sets(relation: String): Vector[(GroupRuns, Set[Int])] = bySet.getOrElse(relation, Vector.empty)
 }
 

@@ -2,39 +2,41 @@ package org.apache.spark.sql.dovetail.history
 
 import org.apache.spark.sql.dovetail.report.{DataStamp, GroupIdentity}
 
-/** What the history keeps of a group of joins. Relations are numbered as in the form that is the key. */
+/**
+ * An entry of the history on one join group. Relations are numbered as in the canonical form that the key is made of.
+ */
 sealed trait HistoryEntry {
   def key: String
 
-  /** What its relations read. */
+  /** Tables that the group's relations read. */
   def tables: Vector[String]
 
-  /** Runs that told of it. */
+  /** Number of runs that contributed to the entry. */
   def runs: Int
 
-  /** The last of them, in seconds since 1970. */
+  /** Time of the last run, in seconds since 1970. */
   def at: Long
 
-  /** The same, told by other runs meanwhile. */
+  /** Merges this entry with another one of the same key, from other runs. */
   def merged(that: HistoryEntry): HistoryEntry
 
-  /** Characters that it takes in the file, roughly. */
+  /** Approximate number of characters in the file. */
   def size: Long
 }
 
 object HistoryEntry {
 
-  /** Sets of relations in an order of their own, small ones first, each with its numbers in order. */
+  /** Sets of relations in a fixed order, small sets first, each with its numbers in ascending order. */
   def sorted[A](sets: Map[Set[Int], A]): Vector[(Vector[Int], A)] =
     sets.toVector.map { case (set, a) => set.toVector.sorted -> a }.sortBy(s => (s._1.size, s._1.mkString(",")))
 }
 
 /**
- * Rows that came out of sets of relations of one group, constants included, over one state of its data.
+ * Rows that sets of relations of one group returned, for fixed constants and one state of the data.
  *
- * @param relations in their order
- * @param sets      by the numbers of their relations
- * @param orders    plans that have run, in the order in which they first did
+ * @param relations relations of the group by number
+ * @param sets      row counts by the numbers of the relations
+ * @param orders    plans that have run, in the order of their first runs
  */
 final case class GroupRuns(
     key: String,
@@ -61,21 +63,26 @@ final case class GroupRuns(
 
 object GroupRuns {
 
-  /** @param key hash of the set's form @param estimated by statistics alone */
+  /**
+   * @param key       hash of the set's canonical form
+   * @param rows      rows that the set returned
+   * @param estimated rows estimated from statistics alone
+   */
   final case class OfSet(key: String, rows: Long, estimated: Double)
 
-  // characters of the texts in a file
+  // characters in the file
   private val Fixed       = 120L
   private val PerRelation = 90L
   private val PerSet      = 50L
 }
 
 /**
- * A plan of a group that has run.
+ * A plan of a group that has run, with its number of runs and its time.
  *
- * @param shape  by the numbers of the form
- * @param query  hash of the text of the query that ran last with it; empty where it had none
- * @param millis the fastest run of that query
+ * @param shape  join order, written with the numbers of the canonical form
+ * @param runs   number of runs
+ * @param query  hash of the text of the query that last ran with this plan; empty if the query had no text
+ * @param millis time of the fastest run of that query
  */
 final case class MeasuredOrder(shape: String, runs: Int, query: String, millis: Long) {
   def again(that: MeasuredOrder): MeasuredOrder =
@@ -88,14 +95,14 @@ final case class MeasuredOrder(shape: String, runs: Int, query: String, millis: 
 
 object MeasuredOrder {
 
-  /** One more run. */
+  /** Adds a run. */
   def added(to: Vector[MeasuredOrder], run: MeasuredOrder): Vector[MeasuredOrder] =
     to.indexWhere(_.shape == run.shape) match {
       case -1 => to :+ run
       case i  => to.updated(i, to(i).again(run))
     }
 
-  /** Two tellings of the same runs, and some that only one knows. */
+  /** Merges two lists that may have runs in common. Of two entries for a plan, the one with more runs is kept. */
   def merged(older: Vector[MeasuredOrder], newer: Vector[MeasuredOrder]): Vector[MeasuredOrder] =
     newer.foldLeft(older)((all, o) =>
       all.indexWhere(_.shape == o.shape) match {
@@ -106,10 +113,10 @@ object MeasuredOrder {
 }
 
 /**
- * How far estimates of sets of a group were off, over runs with all kinds of constants and one state of its data.
+ * Errors of the estimates for sets of relations of one group, over runs with any constants and one state of the data.
  *
- * @param data of the group's relations
- * @param sets by the numbers of their relations
+ * @param data state of the data of the group's relations
+ * @param sets errors by the numbers of the relations
  */
 final case class GroupErrors(
     key: String,
@@ -130,17 +137,19 @@ final case class GroupErrors(
 
 object GroupErrors {
 
-  // characters of the texts in a file
+  // characters in the file
   private val Fixed  = 150L
   private val PerSet = 60L
 }
 
 /**
- * The logarithms of true over estimated rows of one kind of set: their number, sum, and sum of squares.
+ * The estimation errors of one set of relations: number, sum, and sum of squares of the logarithms of actual over
+ * estimated rows.
  *
- * A new instance is corrected by their mean, as if one more run had been estimated right: the posterior mean under a
- * prior of one observation (shrinkage, Efron and Morris 1975). Its bounds are the mean and two standard deviations of a
- * new value to both sides; the prior has the spread that estimates of joins have without history.
+ * A new estimate is corrected by the mean of these logarithms, computed as if one more run had been estimated
+ * correctly. This is the posterior mean under a prior of one observation (shrinkage, Efron and Morris 1975). The bounds
+ * of the new estimate are two standard deviations of a new value on both sides of the mean. The prior has the spread
+ * that join estimates have without history.
  */
 final case class EstimateErrors(n: Int, sum: Double, squares: Double) {
   import EstimateErrors._
@@ -150,11 +159,11 @@ final case class EstimateErrors(n: Int, sum: Double, squares: Double) {
     EstimateErrors(n + 1, sum + error, squares + error * error)
   }
 
-  /** Numbers that runs can have told. */
+  /** Whether real runs can have these numbers; checks numbers from a file. */
   def possible: Boolean =
     n > 0 && math.abs(sum) <= n * MostError && squares >= 0.0 && squares <= n * MostError * MostError
 
-  /** What to multiply an estimate by: lower bound, value, upper bound. */
+  /** Factors for an estimate: lower bound, value, upper bound. */
   def factor: (Double, Double, Double) = {
     val mean     = sum / (n + 1)
     val variance = math.max(0.0, (squares + Prior * Prior) / (n + 1) - mean * mean)
@@ -166,12 +175,14 @@ final case class EstimateErrors(n: Int, sum: Double, squares: Double) {
 object EstimateErrors {
   val none: EstimateErrors = EstimateErrors(0, 0.0, 0.0)
 
-  /** The largest logarithm of an error: estimates end at 1e30. */
+  /** Largest logarithm of an error, because estimates are at most 1e30. */
   private val MostError = 70.0
 
-  /** Standard deviation of the logarithm of true over estimated rows: a factor of three, as bare tables have it. */
+  /**
+   * Prior standard deviation of the logarithm of actual over estimated rows: a factor of three, as without statistics.
+   */
   private val Prior = math.log(3.0)
 
-  /** To both sides of the mean: 95 of 100 values lie within. */
+  /** Standard deviations between the mean and each bound: 95 of 100 values lie within the bounds. */
   private val Deviations = 2.0
 }

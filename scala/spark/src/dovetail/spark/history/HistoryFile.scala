@@ -7,8 +7,8 @@ import org.apache.spark.sql.dovetail.base.BoundedJson.elements
 import org.apache.spark.sql.dovetail.report.{DataStamp, GroupIdentity}
 
 /**
- * The history as JSON. Sets and stamps are one text each, which keeps the file short, and the reader's count of tokens
- * low ([[BoundedJson]]). Entries that cannot be read are left out.
+ * Reads and writes the history as JSON. Each set and each stamp is one string, which keeps the file short and its
+ * number of tokens low ([[BoundedJson]] limits it). Entries that cannot be read are left out.
  */
 object HistoryFile {
   private val Version = 1
@@ -45,7 +45,7 @@ object HistoryFile {
 
   private def texts(list: Vector[String]): ArrayNode = list.foldLeft(nodes.arrayNode())(_ add _)
 
-  /** Fails, in words for the user, where this is no history. */
+  /** Reads the entries; fails with a message for the user if the JSON is not a history. */
   def fromJson(json: JsonNode): Vector[HistoryEntry] = BoundedJson.list(json, "history", Version).flatMap(read)
 
   private def read(node: JsonNode): Option[HistoryEntry] =

@@ -23,33 +23,33 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.TimestampType
 
 /**
- * A group by the keys under which the history knows it. A key is a hash of a canonical form, in which NOT NULL counts:
- * Spark takes rows without a join key out of an input, which changes its number of rows.
+ * The keys under which the history stores a join group and its parts. A key is a hash of a canonical form that includes
+ * IS NOT NULL, because Spark removes rows with NULL join keys from an input, which changes its row count.
  *
- * What a form does not say is in the key beside it: how files are read (format, options, and the schema that is laid
- * over them), and the session's time zone where an expression depends on it. A number of rows that was counted is taken
- * for a fact, also by broadcasts.
+ * A key also covers what the canonical form leaves out: how files are read (format, options, and the schema that is
+ * applied to them), and the session's time zone if an expression depends on it. Keys must be this precise because a
+ * counted number of rows is treated as a fact, even when Dovetail decides on broadcasts.
  */
 final class HistoryForms(group: JoinGroup, predicates: JoinPredicates, form: Boolean => GroupForm) {
   import HistoryForms._
 
   private lazy val exact = form(true)
 
-  /** By number; none where the relation may be another one next time. */
+  /** Keys of the relations by number; None if the relation may have other rows next time, or cannot be recognized. */
   lazy val relations: Vector[Option[String]] = group.leaves.indices.toVector.map(i =>
     if (stable(i)) Some(exact.relations(i)).filterNot(hasNoName).map(text => keyOf(text + how(i))) else None
   )
 
   lazy val whole: Option[GroupIdentity.Whole] = if (joins) key(exact.whole, group.leaves.indices) else None
 
-  /** Without constants; none where there are none. */
+  /** Key of the group without constants; None if the group has no constants. */
   lazy val template: Option[GroupIdentity.Whole] = if (joins) {
     val without = form(false).whole
     if (without.text == exact.whole.text) None
     else key(without, group.leaves.indices).map(w => w.copy(key = s"$Template${w.key}"))
   } else None
 
-  /** Of a set of relations, where all of them and all that joins them can be recognized. */
+  /** Key of a set of relations, if all of them and all their join predicates can be recognized. */
   def set(of: Vector[Int]): Option[String] =
     if (of.size == 1) relations(of.head) else if (joins) key(exact.formOf(of), of).map(_.key) else None
 
@@ -66,7 +66,7 @@ final class HistoryForms(group: JoinGroup, predicates: JoinPredicates, form: Boo
   private def stable(leaf: Int): Boolean = !group.leaves(leaf).exists(_.expressions.exists(!repeatable(_))) &&
     besides(leaf).forall(repeatable)
 
-  /** What is done to the rows of a leaf beside what its plan does. */
+  /** Predicates and computed columns that the group applies to a leaf, in addition to the leaf's plan. */
   private def besides(leaf: Int): Vector[Expression] =
     predicates.local.collect { case (`leaf`, e) => e } ++ group.computed.collect { case (`leaf`, a) => a.child }
 
@@ -78,20 +78,23 @@ final class HistoryForms(group: JoinGroup, predicates: JoinPredicates, form: Boo
 
 object HistoryForms {
 
-  /** Relations of a group beyond which its form takes longer than planning should wait for a look-up. */
+  /** Most relations of a group in the history. Larger forms take longer than planning should wait for a look-up. */
   val MostRelations = 40
 
-  /** What a plan reads, by names under which people know it. */
+  /** Names of the tables that a plan reads. */
   def tables(plan: LogicalPlan): Vector[String] =
     plan.collectLeaves().toVector.collect { case l: LeafNode => l }.map(l =>
       LeafNames.identity(l).getOrElse(LeafNames.name(l))
     ).distinct
 
-  /** The same input has the same answer, in every session. */
+  /** Whether an expression returns the same result for the same input in every session. */
   private def repeatable(e: Expression): Boolean =
     e.deterministic && !e.exists(_.isInstanceOf[UserDefinedExpression])
 
-  /** Of Parquet and ORC, columns are found by their names, and a schema changes no rows. */
+  /**
+   * Text of how a leaf reads its data. For Parquet and ORC it leaves out the schema: columns are found by their names,
+   * so the schema does not change the rows.
+   */
   private def reading(leaf: LogicalPlan): String = leaf match {
     case r: LogicalRelation => r.relation match {
         case f: HadoopFsRelation =>
@@ -111,17 +114,17 @@ object HistoryForms {
     all
   }
 
-  /** In an order of their own. */
+  /** Text of the options in alphabetical order, without the paths. */
   private def options(all: java.util.Map[String, String]): String = {
     val some = new TreeMap[String, String](all)
     some.keySet.removeIf(name => Places(name.toLowerCase(Locale.ROOT)))
     some.toString
   }
 
-  /** Options that say where the files are, which the form says, too. */
+  /** Options that name the location of the files, which the canonical form contains already. */
   private val Places = Set("path", "paths")
 
-  /** Also of a constant, which a text writes as its day and hour there. */
+  /** Text of the session's time zone, if an expression depends on it. Texts of timestamp constants do, too. */
   private def zone(of: Seq[Expression]): String =
     if (of.exists(_.exists(isZoned))) s"\n${SQLConf.get.sessionLocalTimeZone}" else ""
 
@@ -134,7 +137,7 @@ object HistoryForms {
 
   private def hasNoName(text: String): Boolean = text.contains(PlanForm.Nameless)
 
-  /** Keys of groups without constants begin with it. */
+  /** First character of the keys of groups without constants. */
   private val Template = "~"
 
   def keyOf(text: String): String = f"${DataStamps.hash(text)}%016x"

@@ -11,12 +11,12 @@ import org.apache.spark.sql.dovetail.report.{DataStamp, GroupIdentity}
 import org.apache.spark.sql.dovetail.steer.GroupForm
 
 /**
- * What the history knows of a group that is being planned: rows of its relations and joins, how far estimates of groups
- * like it were off, and orders that have run.
+ * Looks up a group in the history while it is planned: rows of its relations and joins, estimation errors of similar
+ * groups, and join orders that have run.
  *
- * A set of relations that ran over the same data has the rows that came then, also as a part of another group. Where
- * files were added since, they are scaled by the growth of the data, without an upper bound. What has not run with
- * these constants is corrected by the errors of runs with others.
+ * A set of relations that ran over the same data gets the rows that were counted then, even if it was a part of another
+ * group. If files were added since, the rows are scaled by the growth of the data, without an upper bound. Estimates
+ * for sets that have not run with these constants are corrected by the errors of runs with other constants.
  */
 final class KnownRuns(session: SparkSession) {
   import KnownRuns._
@@ -25,8 +25,8 @@ final class KnownRuns(session: SparkSession) {
   private lazy val index = if (RunRecorder.isOn(session)) History(session).now else HistoryIndex.empty
 
   /**
-   * @param leaves  as written
-   * @param reduced relations of which other inputs keep rows away this time: their own rows are others
+   * @param leaves  leaf plans of the join group, as written
+   * @param reduced relations that other inputs reduce in this plan, so that row counts of earlier runs do not apply
    */
   def apply(
       graph: JoinGraph,
@@ -73,13 +73,13 @@ final class KnownRuns(session: SparkSession) {
     )
   }
 
-  /** A relation whose rows the statistics know for certain. */
+  /** Whether the set is one relation whose row count the statistics know exactly. */
   private def exact(graph: JoinGraph, set: Set[Int]): Boolean = set.size == 1 && {
     val rows = graph.relations(set.head).profile.rows
     rows.lower == rows.upper
   }
 
-  /** Rows of sets that other groups have had in common with this one. */
+  /** Rows of sets that occurred in other groups of the history, too. */
   private def parts(forms: HistoryForms, leaves: Vector[LogicalPlan]): Map[Set[Int], Told] = {
     val keys = forms.relations
     val at   = keys.indices.filter(keys(_).isDefined).toVector.groupBy(keys(_).get)
@@ -95,7 +95,7 @@ final class KnownRuns(session: SparkSession) {
         if forms.set(place.sorted).contains(runs.sets(set).key)
         rows <- scaled(runs.sets(set).rows, place.map(i => change(leaves(i), before(keys(i).get))))
       } yield place.toSet -> Told(rows, runs)
-    // the newest first
+    // the entries are sorted from new to old, and the last one put into the map wins
     found.reverse.toMap
   }
 
@@ -112,7 +112,7 @@ final class KnownRuns(session: SparkSession) {
     found.getOrElse(Map.empty)
   }
 
-  /** The factor by which a relation's data has grown; None where it is other data. */
+  /** The factor by which a relation's data has grown; None if the data has changed otherwise. */
   private def change(leaf: LogicalPlan, before: GroupIdentity.OfRelation): Option[Double] = stamps(leaf).flatMap(now =>
     if (now == before.data) Some(Same) else stamps.growth(leaf, before.data)
   )
@@ -127,30 +127,31 @@ final class KnownRuns(session: SparkSession) {
 
 object KnownRuns {
 
-  /** A size, and whose runs told it. */
+  /** A size, and the entry that it comes from. */
   final private case class Told(size: KnownSize, by: GroupRuns)
 
-  /** Data that has not grown. */
+  /** Growth factor of data that has not changed. */
   private val Same = 1.0
 
   private val NoData = DataStamp(0L, 0, 0L, 0L)
 
-  /** Sets of other groups that are looked at: each takes some ten microseconds. */
+  /** Most sets of other groups that are compared; each takes some ten microseconds. */
   private val MostParts = 64
 
-  /** Ways to find relations among those of a group: more than one where a table meets itself. */
+  /** Most assignments of the relations of a set to those of the group. A self-join has more than one. */
   private val MostPlaces = 4
 }
 
 /**
- * A group with what the history knows of it.
+ * A group with the history's knowledge about it.
  *
- * @param order     numbers of its relations in the form that `orders` are written in
+ * @param graph     join graph with the known row counts and corrections
+ * @param order     numbers of the group's relations, in the order in which the canonical form of `orders` numbers them
  * @param orders    plans that have run
- * @param counted   sets with rows of earlier runs
- * @param corrected sets whose estimates are corrected by the errors of others
- * @param runs      that counted
- * @param at        the last of them, in seconds since 1970
+ * @param counted   number of sets with row counts of earlier runs
+ * @param corrected number of sets whose estimates are corrected by the errors of earlier runs
+ * @param runs      number of runs behind the row counts
+ * @param at        time of the last of these runs, in seconds since 1970
  */
 final case class KnownGroup(
     graph: JoinGraph,
@@ -162,7 +163,7 @@ final case class KnownGroup(
     at: Long
 ) {
 
-  /** For explain. */
+  /** A note for explain. */
   def note: Option[String] = {
     val rows = if (counted == 0) None
     else Some(s"rows of $counted sub-plans, counted in $runs ${if (runs == 1) "run" else "runs"}, the last $age ago")

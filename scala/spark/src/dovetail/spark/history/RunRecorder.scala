@@ -14,17 +14,17 @@ import org.apache.spark.sql.dovetail.log.{LoggedQuery, QueryLog}
 import org.apache.spark.sql.dovetail.report.{GroupIdentity, GroupReport}
 
 /**
- * From a query that has run to the history: rows that were counted to the end, under the names by which the next query
- * finds them. In the history's thread, after the query.
+ * Writes the results of a query into the history: complete row counts, under the keys by which later queries find them.
+ * It runs in the history's thread, after the query.
  */
 object RunRecorder {
 
-  // a session that is gone is watched no more
+  // weak keys, so that sessions can be garbage collected
   private val watched = Collections.synchronizedMap(new WeakHashMap[SparkSession, java.lang.Boolean])
 
-  /** From the first time on, the history hears of this session's queries. */
+  /** Starts to record this session's queries, if it has not been started yet. */
   def watch(session: SparkSession): Unit = if (watched.put(session, true) == null) {
-    // the session's store may be another one by then, and the session gone
+    // when a query has run, the session may have another store, or be gone
     val weak = new WeakReference(session)
     QueryLog(session).observe(query => weak.get.map(History(_)).foreach(h => History.later(0L)(record(h, query))))
   }
@@ -32,11 +32,11 @@ object RunRecorder {
   def isOn(session: SparkSession): Boolean = DovetailConf.HistoryEnabled.get(session.sessionState.conf)
 
   /**
-   * What has to be known of a group to recognize it. To be called beside the planning.
+   * The keys by which later queries recognize a group. Callers must not run this in the thread that plans.
    *
-   * @param tree    that was chosen
-   * @param planned rows of the relations by statistics alone
-   * @param reduced relations of which other inputs keep rows away, so that their own rows are not seen
+   * @param tree    the chosen plan
+   * @param planned rows of the relations, estimated from statistics alone
+   * @param reduced relations that other inputs reduce, so that a run does not show their own row counts
    */
   def identity(
       group: JoinGroup,
@@ -100,14 +100,14 @@ object RunRecorder {
       whole.key,
       relations,
       known.fold(Map.empty[Set[Int], GroupRuns.OfSet])(_.sets) ++ sets,
-      // the time of another order is not that of the planned one
+      // if the order changed at run time, the time is not that of the planned order
       if (g.changedAtRun) orders else MeasuredOrder.added(orders, order),
       known.fold(0)(_.runs) + 1,
       at
     )
   }
 
-  /** The same joins have the same text: of two sides, the one with the smallest number stands first. */
+  /** Text of an order. The side with the smallest relation number comes first, so equal joins have equal texts. */
   private def text(shape: Shape, number: Int => Int): String = {
     def ordered(s: Shape): Shape = s match {
       case Shape.Leaf(r)    => Shape.Leaf(number(r))
@@ -119,8 +119,8 @@ object RunRecorder {
   }
 
   /**
-   * Errors of relations are those of their statistics. Errors of joins are what is left of them when those of their
-   * relations are taken out, for the next query corrects these first.
+   * Adds the estimation errors of a run to an entry. Errors of relations are the errors of their statistics. Errors of
+   * joins exclude the errors of their relations, because the next query corrects the relations first.
    */
   private def errorsOf(
       g: GroupReport,

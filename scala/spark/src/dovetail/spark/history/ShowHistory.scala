@@ -7,7 +7,7 @@ import scala.util.Try
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
-/** The history as a table (`dovetail_history()`): a row for each set of relations of each group. */
+/** The history as a table (`dovetail_history()`), with one row for each set of relations of each group. */
 object ShowHistory {
 
   val columns: Seq[(String, DataType)] = Seq(
@@ -40,7 +40,7 @@ object ShowHistory {
     }
   }
 
-  /** Waits until what has run is told: Spark tells it after the query. */
+  /** Waits until the history contains all queries that have run, because Spark reports a run only after the query. */
   def settle(session: SparkSession): Unit = {
     Try(session.sparkContext.listenerBus.waitUntilEmpty(WaitMillis))
     History.settle(WaitMillis)
@@ -51,6 +51,6 @@ object ShowHistory {
     Seq[Any](kind, e.key, names) ++ numbers.init ++ Seq[Any](e.runs, numbers.last, TimeUnit.SECONDS.toMicros(e.at))
   }
 
-  /** Milliseconds: the bus is behind by no more, unless a listener hangs. */
+  /** Milliseconds to wait. Spark's listener bus is never farther behind, unless a listener hangs. */
   private val WaitMillis = 2000L
 }

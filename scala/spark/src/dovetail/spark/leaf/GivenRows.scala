@@ -6,15 +6,15 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 
 /**
- * Rows that the user has told of, in one session: of a table as a whole, or of what a query returns, which holds
- * wherever a query joins the same relations by the same predicates (`DOVETAIL SET ROWS`).
+ * Row counts that the user has set in one session (`DOVETAIL SET ROWS`): of a whole table, or of the result of a query.
+ * The latter holds wherever a query joins the same relations by the same predicates.
  */
 final class GivenRows {
   import GivenRows._
 
   private var entries = Vector.empty[Entry]
 
-  /** In the order they were told of. */
+  /** All entries, in the order in which they were set. */
   def all: Vector[Entry] = synchronized(entries)
 
   def queries: Vector[Entry] = all.filterNot(_.isTable)
@@ -25,17 +25,17 @@ final class GivenRows {
       entries.filterNot(e => again(e.key)) ++ told.groupBy(_.key).values.map(_.last).toVector.sortBy(told.indexOf(_))
   }
 
-  /** Whether there was one. */
+  /** Removes an entry, and tells whether there was one. */
   def forget(key: (Boolean, String)): Boolean = synchronized {
     val before = entries.size
     entries = entries.filterNot(_.key == key)
     entries.size < before
   }
 
-  /** How many there were. */
+  /** Removes all entries, and tells how many there were. */
   def clear(): Int = synchronized { val n = entries.size; entries = Vector.empty; n }
 
-  /** Rows of the table that a leaf reads. */
+  /** Rows that the user has set for the table that a leaf reads. */
   def rowsOf(leaf: LeafNode): Option[Double] = {
     val tables = all.filter(_.isTable)
     if (tables.isEmpty) None else LeafNames.identity(leaf).flatMap(id => tables.find(_.form == id)).map(_.rows)
@@ -44,31 +44,34 @@ final class GivenRows {
 
 object GivenRows {
 
-  /** What a number of rows is of, as it was written. */
+  /** What a row count belongs to, as the user wrote it. */
   sealed trait Subject { def text: String }
   final case class OfTable(text: String) extends Subject
   final case class OfQuery(sql: String)  extends Subject {
 
-    /** A query that only the caller had: its text names a view that is gone once the statement has run. */
+    /**
+     * Whether the query is a DataFrame that only the caller has. Its text names a view that is dropped after the
+     * statement.
+     */
     val isFrame: Boolean = View.pattern.matcher(sql).matches()
 
     override def text: String = if (isFrame) "a DataFrame" else sql
   }
 
-  /** How the Python package names a DataFrame in SQL. */
+  /** The query by which the Python package passes a DataFrame in SQL. */
   private lazy val View = "SELECT \\* FROM __dovetail_[a-z]+_[0-9a-f]{32}".r
 
   /**
-   * @param of        as it was written
-   * @param isTable   of a table as a whole, which a query may be, too
-   * @param form      the table's identity, or the query's form
-   * @param relations of a query, the forms of its relations, in the order of the form
+   * @param of        what the row count belongs to, as it was written
+   * @param isTable   whether the count is for a whole table; this includes a query that reads just a whole table
+   * @param form      identity of the table, or form of the query
+   * @param relations forms of the query's relations, in the order of its form
    */
   final case class Entry(of: Subject, isTable: Boolean, rows: Double, form: String, relations: Vector[String]) {
     def key: (Boolean, String) = (isTable, form)
   }
 
-  // a session that is gone takes its rows along
+  // weak keys: the row counts of a session are removed with it
   private val sessions = Collections.synchronizedMap(new WeakHashMap[SparkSession, GivenRows])
 
   def apply(session: SparkSession): GivenRows = sessions.computeIfAbsent(session, _ => new GivenRows)

@@ -4,12 +4,12 @@ import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 /**
- * Files that are read by a format of somebody else's, which may leave out rows that they hold: Delta Lake does, with
- * deletion vectors. What footers or a pass over such files count is an upper bound, and no more.
+ * Tells whether files may have rows that queries do not see, because a third-party format reads them. Delta Lake leaves
+ * out rows by deletion vectors. What footers or a pass over such files count is only an upper bound.
  */
 object HiddenRows {
 
-  /** Where Spark's own formats are, which leave out nothing. */
+  /** Packages of Spark's own formats, which leave out no rows. */
   private val SparkFormats = Seq("org.apache.spark.sql.execution.", "org.apache.spark.sql.hive.")
 
   def possible(files: HadoopFsRelation): Boolean = !SparkFormats.exists(files.fileFormat.getClass.getName.startsWith)

@@ -9,24 +9,24 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileTable}
 
-/** What a leaf of a plan is called: by people, and where the same data is to be found again. */
+/** Names of the leaves of a plan: one for people, and one by which the same data is found again. */
 object LeafNames {
 
-  /** The leaf of which a plan only chooses and computes: rows by predicates, columns. */
+  /** The leaf of a plan that only filters rows and selects or computes columns. */
   def below(plan: LogicalPlan): Option[LeafNode] = plan match {
     case leaf: LeafNode                            => Some(leaf)
     case _: Filter | _: Project | _: SubqueryAlias => below(plan.children.head)
     case _                                         => None
   }
 
-  /** The table or the paths that the leaf reads. */
+  /** Identity of the data that a leaf reads: its table, or its paths. */
   def identity(leaf: LeafNode): Option[String] = leaf match {
     case r: LogicalRelation => r.catalogTable.map(_.identifier.unquotedString).orElse(r.relation match {
         case f: HadoopFsRelation => Some(f.location.rootPaths.mkString(" "))
         case _                   => None
       })
     case r: HiveTableRelation => Some(r.tableMeta.identifier.unquotedString)
-    // a table of no catalog has a name that may say no more than its kind
+    // the name of a table without a catalog may only tell its kind
     case r: DataSourceV2ScanRelation => r.relation.identifier.map(_.toString).orElse(r.relation.table match {
         case f: FileTable => Some(f.name)
         case _            => None
@@ -34,26 +34,29 @@ object LeafNames {
     case _ => None
   }
 
-  /** What people call the leaf: its table, the last part of its path, or its kind. */
+  /** Name of the leaf for people: its table, the last part of its path, or its kind. */
   def name(leaf: LeafNode): String = named(leaf).getOrElse(leaf match {
     case _: LogicalRelation  => "relation"
     case _: InMemoryRelation => "cached"
     case other               => other.nodeName.replaceAll("([a-z])([A-Z])", "$1_$2").toLowerCase(java.util.Locale.ROOT)
   })
 
-  /** What files are called: one file or folder by its name, parts, partitions and several files by their folder. */
+  /**
+   * Name of files: one file or folder has its own name; part files, partitions and several files have that of their
+   * folder.
+   */
   private def folder(paths: Seq[Path]): Option[String] = paths.headOption.map { first =>
     val together = paths.size > 1 && paths.forall(p => p.getName.contains('.') && p.getParent == first.getParent)
     whole(if (together && first.getParent != null) first.getParent else first).getName
   }
 
-  /** Above the files that Spark writes, and the folders of partitions. */
+  /** The path above the part files that Spark writes, and above the folders of partitions. */
   @tailrec private def whole(path: Path): Path =
     if (isPart(path.getName) && path.getParent != null && !path.getParent.isRoot) whole(path.getParent) else path
 
   private def isPart(name: String): Boolean = name.startsWith("part-") || name.contains('=')
 
-  /** The name of a table or a file; what a program has made (a range, a local relation, an RDD) has none. */
+  /** Name of a table or a file; None for data that a program has made (a range, a local relation, an RDD). */
   def named(leaf: LeafNode): Option[String] = leaf match {
     case r: LogicalRelation =>
       r.catalogTable.map(_.identifier.table).orElse(r.relation match {

@@ -20,31 +20,31 @@ import org.apache.spark.sql.execution.{
 }
 
 /**
- * Rows of data that a program has on the driver and gives to Spark as an RDD, which tells nothing of its size:
- * `createDataFrame` of a list or, without Arrow, of a pandas frame; of a parallelized collection, in Python also
- * `toDF`.
+ * Counts the rows of data that a program has on the driver and passes to Spark as an RDD, whose size Spark does not
+ * know: `createDataFrame` of a list, of a parallelized collection or, without Arrow, of a pandas DataFrame; in Python
+ * also `toDF` of a parallelized collection.
  *
- * The rows are counted where they are, in the collection. No job runs, and no function of the user's. So only an RDD is
- * counted between which and the collection there is nothing but Spark's own conversions, row by row. Each of them is
- * known by where it was made, and those in Python by their pickle (`PythonConversions`); whatever else there is, the
- * rows are unknown.
+ * The rows are counted in the collection itself. No job runs, and no user function. So an RDD is counted only if there
+ * is nothing but Spark's own row-by-row conversions between it and the collection. Each conversion is recognized by its
+ * creation site, and those in Python by their pickle (`PythonConversions`). If there is anything else, the number of
+ * rows is unknown.
  */
 object LocalRows {
 
-  // an RDD that is gone takes its number along
+  // weak keys: the count of an RDD is removed with it
   private val known = Collections.synchronizedMap(new WeakHashMap[RDD[_], Option[Long]])
 
   def apply(leaf: LeafNode): Option[Long] = leaf match {
     case r: LogicalRDD     => known.computeIfAbsent(r.rdd, _ => counted(leaf))
     case r: ExternalRDD[_] => known.computeIfAbsent(r.rdd, _ => counted(leaf))
-    // until it is filled; then Spark has counted its rows
+    // if the cache is not filled yet; after that, Spark has counted its rows
     case r: InMemoryRelation => scanned(r.cacheBuilder.cachedPlan).flatMap(rdd =>
         known.computeIfAbsent(rdd, _ => orUnknown(fromSpark(rdd)))
       )
     case _ => None
   }
 
-  /** The RDD of which a plan only chooses columns. */
+  /** The RDD that a plan reads if the plan does no more than select columns. */
   @tailrec private def scanned(plan: SparkPlan): Option[RDD[_]] = plan match {
     case scan: RDDScanExec                                           => Some(scan.rdd)
     case _: ProjectExec | _: WholeStageCodegenExec | _: InputAdapter => scanned(plan.children.head)
@@ -90,12 +90,12 @@ object LocalRows {
 
   // ---- Python: batches of rows, each a pickled list ----
 
-  /** Bytes of batches that are read to be counted: some milliseconds. */
+  /** Limit of the bytes of batches that are read to count their rows: some milliseconds. */
   private val MostBytes = 1L << 20
 
   /**
-   * All batches are counted where they are small. Else the first and the last one: pyspark fills each but the last one
-   * up to the same number.
+   * Counts the rows of all batches if these are small. Otherwise it counts only the first and the last batch, because
+   * pyspark puts the same number of rows into each batch but the last one.
    */
   private def pickled(rdd: ParallelCollectionRDD[_]): Option[Long] = {
     val batches = elements(rdd).flatten.map(_.asInstanceOf[Array[Byte]])

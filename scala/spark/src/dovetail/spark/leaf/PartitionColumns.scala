@@ -6,12 +6,12 @@ import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 /**
- * Columns by whose values the files of a leaf are divided: by a join on one of them Spark can prune its scan
- * (`PartitionPruning`), which the cost model knows.
+ * The partition columns of a leaf. If a join compares one of them, Spark can prune the scan (`PartitionPruning`), and
+ * the cost model accounts for this.
  */
 object PartitionColumns {
 
-  /** By expression id; none of what is no scan, or more than a scan. */
+  /** Expression ids of the partition columns; empty if the plan is anything but filters and projections over a scan. */
   def apply(leaf: LogicalPlan): Set[Long] =
     LeafNames.below(leaf).fold(Seq.empty[Attribute])(partitionColumns).map(_.exprId.id).toSet & leaf.output.map(
       _.exprId.id

@@ -7,12 +7,12 @@ import scala.collection.mutable.ArrayBuffer
 import scala.util.control.NonFatal
 
 /**
- * What a pickle of Python's says, read by its opcodes (protocols 4 and 5, which pyspark writes): which collections it
- * has, and which functions and classes it names. Nothing is looked up and nothing is called; a call that the pickle
- * asks for is a `Call` here.
+ * The contents of a Python pickle, read by its opcodes (protocols 4 and 5, which pyspark writes): its collections, and
+ * the functions and classes that it names. Reading it looks up nothing and calls nothing; a call that the pickle asks
+ * for becomes a `Call` here.
  *
- * @param value what the pickle would become
- * @param names all functions and classes that are looked up by their names
+ * @param value value that the pickle describes
+ * @param names all functions and classes that the pickle looks up by name
  * @param calls all calls, in their order
  */
 final class Pickle private (
@@ -27,7 +27,7 @@ object Pickle {
 
   case object NoValue extends Value
 
-  /** A number, a truth value or bytes. */
+  /** A number, a Boolean or bytes. */
   case object Plain extends Value
 
   final case class Text(text: String) extends Value
@@ -39,10 +39,10 @@ object Pickle {
 
   final case class Name(module: String, name: String) extends Value
 
-  /** What comes of calling something; equal only to itself. */
+  /** The result of a call; equal only to itself. */
   final class Call(val what: Value, val arguments: Seq[Value]) extends Value
 
-  /** None where an opcode is not known, or the bytes end too soon. */
+  /** Reads a pickle; None if an opcode is unknown, or if the bytes end too soon. */
   def apply(bytes: Array[Byte]): Option[Pickle] =
     try Some(new Reader(ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)).read())
     catch { case NonFatal(_) => None }
@@ -51,7 +51,7 @@ object Pickle {
 
   private val Stop: Int = '.'
 
-  /** Python's virtual machine of pickles, whose opcodes are described in its module `pickletools`. */
+  /** Interpreter of Python's pickle opcodes, which Python's module `pickletools` describes. */
   final private class Reader(in: ByteBuffer) {
     private val stack = ArrayBuffer.empty[Value]
     private val marks = ArrayBuffer.empty[Int]
@@ -107,7 +107,7 @@ object Pickle {
       case 'b'        =>
         pop()
         require(stack.last.isInstanceOf[Call])
-      // what has come before
+      // references to earlier values
       case 0x94 => memo += stack.last
       case 'h'  => push(memo(byte()))
       case 'j'  => push(memo(in.getInt()))
@@ -150,7 +150,7 @@ object Pickle {
       taken
     }
 
-    // objects of a class of its own may be collections, too
+    // the result of a call may be a collection, too: an object of a user-defined class
     private def add(values: ArrayBuffer[Value]): Unit = stack.last match {
       case list: Items => list.items ++= values
       case other       => require(other.isInstanceOf[Call])
@@ -174,7 +174,7 @@ object Pickle {
 
     private def call(parts: ArrayBuffer[Value]): Unit = parts(1) match {
       case arguments: Items =>
-        // named arguments come last: no function of interest has them
+        // keyword arguments come last: no function of interest has them
         val made = new Call(parts.head, arguments.items.toVector ++ parts.drop(2))
         calls += made
         push(made)

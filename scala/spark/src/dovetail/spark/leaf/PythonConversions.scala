@@ -5,49 +5,56 @@ import java.util.IdentityHashMap
 import org.apache.spark.sql.dovetail.leaf.Pickle.{Call, Entries, Items, Name, NoValue, Text, Value}
 
 /**
- * Whether a function that pyspark has pickled for its workers does no more than pyspark's own conversions, row by
- * row: those of `createDataFrame`, `toDF` and of serializers. `LocalRows` counts rows below such a function.
+ * Tells whether a function that pyspark has pickled for its workers does no more than pyspark's own row-by-row
+ * conversions: those of `createDataFrame`, `toDF` and of serializers. `LocalRows` counts rows below such a function.
  *
- * The pickle says so by itself (`Pickle`); no Python runs. Two things are looked at.
+ * The pickle alone answers this (`Pickle`); no Python runs. Two properties are checked.
  *
- *   - How the function is made: of nothing but `RDD.map` of one of the conversions, and chains of such
- *     (`PipelinedRDD`). So it makes one row of each.
- *   - Whether there is anything of others in it: a function that is not pyspark's comes either with its code, which
- *     names its file, or by the name of its module.
+ *   - How the function is made: only from `RDD.map` of one of the conversions, and from chains of such functions
+ *     (`PipelinedRDD`). So it returns one row for each row.
+ *   - Whether it contains code from outside of pyspark: a function that is not pyspark's comes either with its code,
+ *     which names its file, or by the name of its module.
  *
- * Names are those of pyspark 3.5 to 4.3, in which they hardly differ. Those of another pyspark may: then the rows are
- * unknown.
+ * The names are those of pyspark 3.5 to 4.3, in which they hardly differ. If another pyspark has other names, the
+ * number of rows is unknown.
  */
 object PythonConversions {
 
   /** @param command pyspark's `(function, profiler, deserializer, serializer)` */
   def only(command: Array[Byte]): Boolean = Pickle(command).exists(p => new PythonConversions(p).only)
 
-  /** pyspark's own chains are four functions long; a user's may have many. */
+  /** Limit of the functions in a chain: pyspark's own chains are four functions long; a user's may have many. */
   private val MostStages = 16
 
-  /** Files of functions that come with their code, because they are local ones; `pyspark.rdd` until 3.5. */
+  /** Modules of the local functions, which are pickled with their code and its file name; `pyspark.rdd` until 3.5. */
   private val Modules = Set("pyspark.core.rdd", "pyspark.rdd", "pyspark.sql.session", "pyspark.sql.types")
 
   private val MapRows = "RDD.map.<locals>.func"
   private val Chained = "PipelinedRDD.__init__.<locals>.pipeline_func"
 
-  /** What `RDD.map` applies to each row. */
+  /** Functions that `RDD.map` may apply to each row. */
   private val Conversions = Set(
-    // another serializer reads what it writes
+    // returns the row unchanged: only the serializer changes
     "RDD._reserialize.<locals>.<lambda>",
-    // checks a row by the schema, if that is asked for; wraps what is no row
+    // verifies a row by the schema if this is turned on; wraps a value that is not a row
     "SparkSession._create_dataframe.<locals>.prepare",
-    // without a schema: tuples of dictionaries and objects; from 4.1 on, strings of what is in a column of strings
+    // without a schema: makes tuples of dictionaries and objects; from 4.1 on, makes strings of the values in a string
+    // column
     "_create_converter.<locals>.convert_struct",
     "_create_converter.<locals>.convert_string",
     "_create_converter.<locals>.<lambda>"
   )
 
-  /** The method of a schema that makes of Python's values those of Spark; not with code, but by its name. */
+  /**
+   * The method of a schema that converts Python's values to those of Spark. It is pickled by its name, not with its
+   * code.
+   */
   private val ToInternal = Name("pyspark.sql.types", "StructType.toInternal")
 
-  /** Classes of values, which a check by the schema compares, and what annotations are written with. */
+  /**
+   * Modules and names outside of pyspark: classes of values that the verification by the schema compares, and names in
+   * type annotations.
+   */
   private val OthersModules = Set("typing", "datetime", "decimal", "array")
   private val OthersNames   =
     Set("bool", "bytearray", "bytes", "dict", "float", "getattr", "int", "list", "str", "tuple", "type").map(
@@ -62,10 +69,10 @@ object PythonConversions {
   private val Batches          = Name("pyspark.serializers", "BatchedSerializer")
   private val AutomaticBatches = Name("pyspark.serializers", "AutoBatchedSerializer")
 
-  // places in the arguments of Python's CodeType, the same from Python 3.8 on
+  // positions in the arguments of Python's CodeType, the same from Python 3.8 on
   private val FileOfCode = 10
   private val NameOfCode = 11
-  // from the end: variables of functions around it, then its own that others use
+  // counted from the end: the free variables (of enclosing functions), then the cell variables (for inner functions)
   private val FreeOfCode = 2
 
   private def isFile(path: String, module: String): Boolean =
@@ -75,7 +82,9 @@ object PythonConversions {
 final private class PythonConversions(pickle: Pickle) {
   import PythonConversions._
 
-  /** What cloudpickle says of a function after it has made it: its names, and the values that its code refers to. */
+  /**
+   * The state that cloudpickle sets on a function after it has made it: names, and the values that its code refers to.
+   */
   private val states = new IdentityHashMap[Value, Items]
   pickle.calls.foreach(c =>
     (c.what, c.arguments) match {
@@ -96,7 +105,7 @@ final private class PythonConversions(pickle: Pickle) {
 
   private def isCode(call: Call): Boolean = isBuiltin(call.what, "CodeType")
 
-  /** Also the code of a comprehension, which is inside of that of a function. */
+  /** Whether code is pyspark's. This includes the code of a comprehension, which is inside that of a function. */
   private def ofPyspark(code: Call): Boolean = code.arguments.lift(FileOfCode) match {
     case Some(Text(path)) => Modules.exists(isFile(path, _))
     case _                => false
@@ -110,7 +119,10 @@ final private class PythonConversions(pickle: Pickle) {
     case _ => false
   }
 
-  /** `SparkContext.parallelize` writes batches of equal sizes; conversions may write others. */
+  /**
+   * Whether the function reads and writes batches: it reads batches of equal sizes, as `SparkContext.parallelize`
+   * writes them; the batches that it writes may have other sizes.
+   */
   private def isBatches(from: Value, to: Value): Boolean = isMade(from, Batches) &&
     (isMade(to, Batches) || isMade(to, AutomaticBatches))
 
@@ -132,8 +144,8 @@ final private class PythonConversions(pickle: Pickle) {
   /**
    * A local function of pyspark's.
    *
-   * @param name  as Python qualifies it
-   * @param cells by the names of the variables that it has from around it
+   * @param name  qualified name in Python
+   * @param cells cells of the free variables, by variable name
    */
   final private class Function(val name: String, cells: Map[String, Value]) {
     def refersTo(variable: String): Option[Value] = cells.get(variable).flatMap {

@@ -7,23 +7,25 @@ import dovetail.kernel.profile.{Estimate, RelationProfile}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /**
- * Spark's own decision to broadcast an input, by Spark's own size: the one that will be made when the join is planned.
+ * Spark's own decision to broadcast an input, by Spark's own size: the decision that Spark will make when it plans the
+ * join.
  */
 object SparkBroadcast {
 
-  /** @param threshold bytes; negative: never */
+  /** @param threshold largest size of a broadcast in bytes; negative: never */
   def apply(input: LogicalPlan, threshold: Long): Boolean = threshold >= 0L && bytes(input) <= threshold.toDouble
 
-  /** Spark's own size of an input; endless where Spark finds none. */
+  /** Spark's own size of an input; infinite if Spark finds none. */
   def bytes(input: LogicalPlan): Double =
     try Published.asPlanned(input).stats.sizeInBytes.toDouble
     catch { case NonFatal(_) | _: MatchError => Double.PositiveInfinity }
 
   /**
-   * The input takes more memory than there is for a broadcast: Spark goes by bytes of files, which may be compressed a
-   * hundredfold. In another order Spark might broadcast it where in the written one it does not.
+   * Whether the input takes more memory than a broadcast may. Spark decides by the bytes of files, which may be
+   * compressed a hundredfold. In another order, Spark might broadcast an input that it does not broadcast in the
+   * written order.
    *
-   * @param limit bytes of memory
+   * @param limit bytes of memory that a broadcast may take
    */
   def isHeavy(input: LogicalPlan, profile: RelationProfile, limit: Double): Boolean = {
     val columns = input.output.map(_.exprId.id)

@@ -6,11 +6,14 @@ import org.apache.spark.sql.dovetail.report.{GroupReport, JoinReport, LazyValue,
 import org.apache.spark.sql.types._
 
 /**
- * One query, or one subquery of it, as it was optimized.
+ * An entry of the query log: one query, or one subquery, that was optimized.
  *
- * @param told   its text, where it came from SQL, and its groups
- * @param millis that the rule took
- * @param nanos  that its last run took
+ * @param id     number of the entry
+ * @param at     time when the query was optimized
+ * @param told   text of the query, if it came from SQL, and reports on its groups
+ * @param millis time that the rule took, in milliseconds
+ * @param runs   number of runs
+ * @param nanos  time of the last run, in nanoseconds
  */
 final case class LoggedQuery(
     id: Long,
@@ -26,7 +29,7 @@ final case class LoggedQuery(
   def ran(counted: Vector[GroupReport], took: Long): LoggedQuery =
     copy(told = LazyValue.made(told.value.copy(groups = counted)), runs = runs + 1, nanos = Some(took))
 
-  /** Bytes of memory, roughly; none of what is not made yet. */
+  /** Approximate bytes of memory; 0 as long as text and reports have not been made. */
   def bytes: Long = if (told.isMade) size else 0L
 
   private lazy val size: Long = query.fold(0L)(_.length * 2L) + groups.map { g =>
@@ -38,10 +41,10 @@ final case class LoggedQuery(
     groups.flatMap(g => g.before.map(b => (b, g.after.getOrElse(b).copy(joins = g.joins))))
   private lazy val joins: Vector[JoinReport] = groups.flatMap(_.joins)
 
-  /** Share of the written order's estimated cost that was saved. */
+  /** Estimated share of the written order's cost that the chosen order saves. */
   def predictedGain: Option[Double] = gain(used.map(_._2.cost.total).sum, used.map(_._1.cost.total).sum)
 
-  /** Rows out of all joins, as estimated, and as they came; the latter only if all joins are known. */
+  /** Estimated rows of all joins together. `joinRows` are the actual ones, and exist only if all joins were counted. */
   def estimatedRows: Double  = joins.map(_.rows.value).sum
   def joinRows: Option[Long] =
     if (joins.nonEmpty && joins.forall(_.actual.isDefined)) Some(joins.flatMap(_.actual).sum) else None
@@ -50,8 +53,8 @@ final case class LoggedQuery(
   def reordered: Int = groups.count(_.status == "reordered")
 
   /**
-   * Share of the written order's join rows that were saved. The written order did not run: a join that both have counts
-   * with the rows that came, another one with its estimate.
+   * Share of the written order's join rows that the chosen order saved. The written order did not run, so its joins
+   * count with their actual rows if the chosen order has the same join, and otherwise with their estimates.
    */
   def seenGain: Option[Double] = joinRows.flatMap { rows =>
     gain(
@@ -84,14 +87,14 @@ final case class LoggedQuery(
 
 object LoggedQuery {
 
-  // bytes of what a report has of a relation, of a column's number, and of a join
+  // bytes of a relation, of a column ID, and of a join in a report
   private val PerRelation = 500L
   private val PerColumn   = 50L
   private val PerJoin     = 500L
 
   final case class Told(query: Option[String], groups: Vector[GroupReport])
 
-  /** Of `dovetail_queries()`. */
+  /** Columns of `dovetail_queries()`. */
   val columns: Seq[(String, DataType)] = Seq(
     "id"                  -> LongType,
     "optimized_at"        -> TimestampType,

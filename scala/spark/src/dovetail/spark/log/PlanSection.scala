@@ -7,9 +7,9 @@ import org.apache.spark.sql.dovetail.report.ReportText
 import org.apache.spark.sql.execution.SparkPlan
 
 /**
- * What the log knows of a physical plan, for Spark's own explain and the SQL tab of its user interface; empty where it
- * knows nothing. `EXPLAIN` and the user interface show all of it. `df.explain()`, in whatever mode, shows what happened
- * and the orders: Spark tells a provider the plan and not the mode.
+ * The section on Dovetail in Spark's own explain and in the SQL tab of Spark's UI, from the query log. It is empty if
+ * the log has no entry for the plan. `EXPLAIN` and the UI show the full text. `df.explain()` shows only what happened
+ * and the orders, in every mode, because Spark passes the plan but not the mode.
  */
 object PlanSection {
   val Title: String = "Dovetail"
@@ -26,7 +26,7 @@ object PlanSection {
     }
   }
 
-  /** An EXPLAIN statement or the user interface asks. */
+  /** Whether the caller is an EXPLAIN statement or Spark's UI, which show the full text. */
   private def inFull(): Boolean =
     StackWalker.getInstance().walk[java.lang.Boolean] { frames =>
       frames.anyMatch(f => Whole.exists(f.getClassName.startsWith))

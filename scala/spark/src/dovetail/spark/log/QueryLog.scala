@@ -16,12 +16,12 @@ import org.apache.spark.sql.util.QueryExecutionListener
 import org.apache.spark.util.ThreadUtils
 
 /**
- * The last queries of a session that Dovetail looked at: what it decided, and, once they have run, what came of it
- * (`dovetail_queries()`).
+ * The log of a session's last queries that Dovetail optimized: its decisions, and the results after the queries have
+ * run (`dovetail_queries()`).
  *
- * The rule adds an entry, which a thread of the log's own fills: planning does not wait for it. [[RunListener]] adds
- * the rows of its joins. An executed plan is known by the number of its entry, which the rule leaves on the joins and
- * Spark takes along; columns tell nothing, for queries of one table share them.
+ * The rule adds an entry, and a background thread fills it, so planning does not wait for it. [[RunListener]] adds the
+ * rows of the query's joins. The rule tags the joins with the number of the entry, and Spark keeps the tags in the
+ * executed plan. Columns cannot identify the entry, because queries of one table share them.
  */
 final class QueryLog {
   import QueryLog._
@@ -32,13 +32,13 @@ final class QueryLog {
 
   @volatile private var observers = Vector.empty[LoggedQuery => Unit]
 
-  /** To be told of every query that has run. */
+  /** Registers an observer that is called for every query that has run. */
   def observe(observer: LoggedQuery => Unit): Unit = synchronized { observers = observers :+ observer }
 
-  /** Oldest first. */
+  /** All entries, the oldest first. */
   def all: Vector[LoggedQuery] = synchronized(entries)
 
-  /** Those that a physical plan belongs to: a query, and its subqueries. */
+  /** The entries of a physical plan: of the query and of its subqueries. */
   def entriesOf(plan: SparkPlan): Vector[LoggedQuery] = {
     val found = places(plan); all.filter(e => found(Place(number, e.id)))
   }
@@ -53,7 +53,7 @@ final class QueryLog {
     Place(number, id)
   }
 
-  /** In the log's thread. */
+  /** Makes the text and the reports of an entry, in the log's thread. */
   private def fill(told: LazyValue[LoggedQuery.Told]): Unit = {
     waiting.incrementAndGet()
     thread.execute { () =>
@@ -62,14 +62,14 @@ final class QueryLog {
     }
   }
 
-  /** Forgets the oldest entries beyond what may be kept in memory; the last one stays. */
+  /** Removes the oldest entries until the rest fits into the memory limit. The newest entry always stays. */
   private def bound(): Unit = synchronized {
     var bytes = 0L
     val kept  = entries.reverseIterator.takeWhile { e => bytes += e.bytes; bytes <= MostBytes }.size
     if (kept < entries.size) entries = entries.takeRight(math.max(1, kept))
   }
 
-  /** A plan has run. */
+  /** Adds the results of a plan that has run. */
   def ran(plan: SparkPlan, nanos: Long): Unit = {
     val found = entriesOf(plan)
     if (found.nonEmpty) {
@@ -83,8 +83,8 @@ final class QueryLog {
 object QueryLog {
 
   /**
-   * A log, and the number of an entry in it. A cloned session, as each streaming query has one, also has the listeners
-   * of the first one, whose log numbers its own queries.
+   * Number of a log, and number of an entry in it. The number of the log is needed because a cloned session (each
+   * streaming query has one) also has the listeners of the original session, whose log has its own entry numbers.
    */
   final private case class Place(log: Long, id: Long)
 
@@ -93,8 +93,8 @@ object QueryLog {
   private val Entry = TreeNodeTag[Place]("dovetail.entry")
 
   /**
-   * Of a plan and its subqueries. Adaptive execution can do away with joins while it runs: what it began with has them
-   * all.
+   * The entries that a plan and its subqueries are tagged with. Adaptive execution can remove joins at run time, so
+   * this reads the initial plan, which has all of them.
    */
   private def places(plan: SparkPlan): Set[Place] = plan match {
     case a: AdaptiveSparkPlanExec => places(a.initialPlan)
@@ -103,20 +103,20 @@ object QueryLog {
   }
 
   /**
-   * Queries whose entries wait to be filled, each with its plan: where a file system does not answer, they would pile
-   * up. What comes then is left out.
+   * Most entries that wait to be filled. Each keeps its plan in memory, and they would pile up if a file system did not
+   * answer. Further queries are not logged.
    */
   private val MostWaiting = 200
 
   private val waiting = new AtomicInteger
 
-  /** One in so many bytes of the heap. */
+  /** Divisor of the heap size that limits the log. */
   private val PartOfHeap = 20L
 
-  /** Bytes of a log's entries: of a hundred queries of 300 joins; no more than a part of a small driver's memory. */
+  /** Most bytes of a log's entries: a hundred queries of 300 joins. A driver with a small heap keeps less. */
   private val MostBytes = math.min(64L * 1024 * 1024, Runtime.getRuntime.maxMemory / PartOfHeap)
 
-  /** Characters of a query's text that are kept. */
+  /** Most characters of a query's text that are kept. */
   private val TextKept = 2000
 
   /** Seconds without a query after which the log's thread ends. */
@@ -124,10 +124,10 @@ object QueryLog {
 
   private lazy val thread = ThreadUtils.newDaemonCachedThreadPool("dovetail-log", 1, IdleSeconds)
 
-  // a session that is gone takes its log along
+  // weak keys, so that a log is garbage collected with its session
   private val logs = Collections.synchronizedMap(new WeakHashMap[SparkSession, QueryLog])
 
-  /** The session's log; the first call makes Spark tell it what ran. */
+  /** The session's log. The first call creates it and registers its listener with Spark. */
   def apply(session: SparkSession): QueryLog = logs.synchronized {
     Option(logs.get(session)).getOrElse {
       val log = new QueryLog
@@ -138,8 +138,8 @@ object QueryLog {
   }
 
   /**
-   * Runs the rule on `plan`, and keeps what it did; not where somebody else collects the trace: explain and profile
-   * tell it themselves.
+   * Runs the rule on `plan`, and logs what it did. It does not log if a trace is already being collected, because
+   * explain and profile report the trace themselves.
    */
   def keeping(session: SparkSession, plan: LogicalPlan)(rule: => LogicalPlan): LogicalPlan = {
     val most = DovetailConf.LogQueries.get(session.sessionState.conf).toInt
@@ -148,13 +148,13 @@ object QueryLog {
       val (result, trace) = Trace.collecting(detailed = false)(rule)
       if (!trace.isEmpty)
         FailOpen("logging a query", (_: String) => ()) {
-          // a plan can be too deep to be walked: it has an entry without a text
+          // a plan can be too deep for recursion; its entry has no text then
           def query = FailOpen("logging the text of a query", (_: String) => Option.empty[String])(text(plan))
-          // constants and names are written as the session's settings say, in whatever thread
+          // the log's thread writes constants and names according to the session's settings
           val conf  = session.sessionState.conf
           val told  = new LazyValue(() => SQLConf.withExistingConf(conf)(LoggedQuery.Told(query, trace.groups)))
           val place = QueryLog(session).add(told, trace.millis.toMap.getOrElse("total", 0.0), most)
-          // the optimizer works on a plan of its own
+          // the tags may be set in place, because the optimizer works on its own copy of the plan
           result.foreach { case j: Join => j.setTagValue(Entry, place); case _ => }
         }
       result
@@ -168,7 +168,7 @@ object QueryLog {
       .map(_.take(TextKept))
 }
 
-/** Tells the log what ran. Spark calls it in a thread of its own, after the query: it costs a query nothing. */
+/** Reports runs to the log. Spark calls it in another thread after the query, so it does not delay the query. */
 final class RunListener(log: QueryLog) extends QueryExecutionListener {
   override def onSuccess(function: String, execution: QueryExecution, nanos: Long): Unit =
     if (log.all.nonEmpty) FailOpen("logging a query", (_: String) => ())(log.ran(execution.executedPlan, nanos))

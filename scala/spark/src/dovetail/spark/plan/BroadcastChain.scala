@@ -9,38 +9,42 @@ import org.apache.spark.sql.dovetail.predicates.{Conjuncts, Movable}
 import org.apache.spark.sql.execution.adaptive.{BroadcastQueryStageExec, LogicalQueryStage => AdaptiveStage}
 
 /**
- * Joins of adaptive execution's plan that follow one another on one input, the probe, each with an input that is
- * broadcast, or is about to be. Between them there are at most projections of columns.
+ * Successive joins of one input, the probe, in a plan of adaptive execution. Each join has another input that is
+ * broadcast or is about to be. Between the joins there are at most projections of columns.
  *
- * Such joins may be done in any order. Each makes of a row of the probe, by the columns of this row alone, the rows
- * that come out: two of them commute unless one reads columns that the other one adds. That holds for inner joins, for
- * outer joins that keep the probe's rows, and for semi, anti and existence joins with the probe on their left. A
- * condition that may throw ends the chain, for it would see other rows; so does a hint of the user's. Where the probe
- * computes a column by an expression that may throw there is no chain: compiled code computes it for rows that the
- * joins have left.
+ * Such joins may run in any order. Each join computes its output rows from one row of the probe, by the columns of this
+ * row alone. So two of them commute unless one reads columns that the other one adds. This holds for inner joins, for
+ * outer joins that preserve the probe's rows, and for semi, anti and existence joins with the probe on their left. A
+ * condition that may throw ends the chain, because in another order it would be evaluated on other rows. A user's hint
+ * ends the chain, too. If the probe computes a column by an expression that may throw, there is no chain: generated
+ * code computes this column only for rows that the joins have left.
  *
- * @param top   the plan that the chain takes the place of
- * @param probe what is below all of its joins
- * @param joins in the order in which they run
+ * @param top   plan that the chain replaces
+ * @param probe plan below all joins of the chain
+ * @param joins joins in the order in which they run
  */
 final class BroadcastChain private (top: LogicalPlan, val probe: LogicalPlan, val joins: Vector[BroadcastChain.Link]) {
 
-  /** All of its broadcasts are there. Until then the joins wait for them, and another order would be a guess. */
+  /**
+   * Whether all broadcasts of the chain are complete. Until then the joins wait for them, and a new order would be a
+   * guess.
+   */
   def ready: Boolean = joins.forall(_.ready)
 
-  /** Of each join, the others whose columns it reads, as bits. */
+  /** Per join, the other joins whose columns it reads, as a bit set. */
   val needs: Vector[Long] = joins.map { j =>
     joins.indices.filter(i => (joins(i) ne j) && joins(i).added.exists(j.join.references.contains))
       .foldLeft(0L)((m, i) => m | 1L << i)
   }
 
   /**
-   * The same joins in another order, with the columns alone that are still read (nobody prunes columns after this).
+   * The same joins in another order. Between the joins, only columns that are still read remain, because no later rule
+   * prunes columns.
    *
-   * @param mark to be told of every join of the new plan
+   * @param mark called with every join of the new plan
    */
   def inOrder(order: Vector[Int], mark: Join => Unit): LogicalPlan = {
-    // what is read after each join of the new order
+    // columns that are read after each join of the new order
     val read = order.map(joins(_).join.references).scanRight(AttributeSet(top.output))(_ ++ _).tail
     val plan = order.zip(read).foldLeft(probe) { case (below, (i, later)) =>
       val join = joins(i).over(below)
@@ -54,7 +58,7 @@ final class BroadcastChain private (top: LogicalPlan, val probe: LogicalPlan, va
 
 object BroadcastChain {
 
-  /** One join of a chain. @param side where its broadcast input stands */
+  /** One join of a chain. @param side side of its broadcast input */
   final class Link(val join: Join, side: BuildSide) {
     val build: AdaptiveStage = JoinChoice.input(join, side).asInstanceOf[AdaptiveStage]
     def probe: LogicalPlan   = JoinChoice.input(join, JoinChoice.other(side))
@@ -64,7 +68,7 @@ object BroadcastChain {
       case _                          => false
     }
 
-    /** Columns that the rows of the probe have more after it. */
+    /** Columns that the join adds to the rows of the probe. */
     val added: AttributeSet = join.joinType match {
       case LeftSemi | LeftAnti => AttributeSet.empty
       case ExistenceJoin(flag) => AttributeSet(flag)
@@ -79,9 +83,9 @@ object BroadcastChain {
   }
 
   /**
-   * The chain that ends in a plan, if it has two joins or more.
+   * The chain whose last join is the top of a plan, if it has at least two joins.
    *
-   * @param known says of a broadcast input whether its join may be one of the chain
+   * @param known whether the join with a given broadcast input may be part of the chain
    */
   def apply(top: LogicalPlan, known: LogicalPlan => Boolean): Option[BroadcastChain] = {
     val found = links(top, known)
@@ -89,7 +93,7 @@ object BroadcastChain {
     else Some(new BroadcastChain(top, found.last.probe, found.reverse)).filter(c => FragileColumns(c.probe).isEmpty)
   }
 
-  /** From the top down. */
+  /** The joins of the chain, from the top down. */
   private def links(plan: LogicalPlan, known: LogicalPlan => Boolean): Vector[Link] = plan match {
     case Project(list, child) if list.forall(_.isInstanceOf[Attribute]) => links(child, known)
     case j: Join => link(j, known).fold(Vector.empty[Link])(l => l +: links(l.probe, known))
@@ -104,7 +108,10 @@ object BroadcastChain {
       j.condition.exists(Conjuncts(_).exists(hashes(_, build, probe))) && known(build)
     }.map(new Link(j, _))
 
-  /** Looked up in a table of the build's keys. */
+  /**
+   * Whether the conjunct is an equality between the two sides, so that the join looks up a hash table of the build
+   * side.
+   */
   private def hashes(e: Expression, build: LogicalPlan, probe: LogicalPlan): Boolean = {
     def across(a: Expression, b: Expression) = a.references.nonEmpty && b.references.nonEmpty &&
       ((a.references.subsetOf(build.outputSet) && b.references.subsetOf(probe.outputSet)) ||

@@ -24,30 +24,31 @@ import org.apache.spark.sql.dovetail.report.{EarlyMark, GroupAtRun, JoinReport, 
 import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage => AdaptiveStage, QueryStageExec}
 
 /**
- * The order of one chain of joins, while its query runs: the planner's own estimates, with the rows of inputs that have
- * been computed in the place of what was estimated for them. How often their rows find partners remains an estimate,
- * and so the order changes only if the counted rows are news (some input has [[ChainDecision.News]] times the rows that
- * it was estimated to have, or as many times fewer), and if the gain clears the margin.
+ * Decides on the order of one chain of joins while its query runs. Uses the planner's own estimates, but replaces the
+ * estimated rows of inputs that have been computed by their counted rows. How often the rows find join partners remains
+ * an estimate. So the order changes only if the counted rows are news (some input has [[ChainDecision.News]] times its
+ * estimated rows, or as many times fewer), and if the gain exceeds the required minimum.
  *
- * An input that filters the probe's scan already (dynamic pruning, Bloom filters) does not do so again where it is
- * joined: the probe's rows are counted as if it had been joined.
+ * If an input already filters the probe's scan (dynamic pruning, Bloom filters), its join does not reduce the probe's
+ * rows again. The rows of the probe are counted as if it had been joined with this input.
  *
- * @param plan in the new order, where it is another one
+ * @param plan plan in the new order; None if the order stays
  */
 final class ChainDecision private (val chain: BroadcastChain, val plan: Option[LogicalPlan])
 
 object ChainDecision {
 
   /**
-   * The factor by which an input's rows have to differ from their estimate. What is estimated right was weighed by the
-   * search, which knows more than rows (widths, memory, pruning); half as many again is within any estimate's error.
+   * Factor by which an input's rows must differ from their estimate. If the estimates are right, the search has already
+   * weighed the order, and it knows more than rows (widths, memory, pruning). A smaller difference is within the error
+   * of any estimate.
    */
   private val News = 1.5
 
-  /** Inputs that differ and that a reason names. */
+  /** Most differing inputs that a reason names. */
   private val Named = 3
 
-  /** None where the chain's inputs are not what the group has. */
+  /** None if the chain's inputs are not disjoint sets of the group's relations. */
   def apply(
       session: SparkSession,
       chain: BroadcastChain,
@@ -56,7 +57,7 @@ object ChainDecision {
   ): Option[ChainDecision] = {
     val inputs = chain.probe +: chain.joins.map(_.build)
     val sets   = inputs.map(p => group.relationsOf(columns(p)))
-    // rows that are grouped early are not those that the estimates are of
+    // estimates do not apply to rows that are grouped early
     val merged = inputs.exists(operators(_).exists(EarlyMark.isOn(_: LogicalPlan)))
     if (merged || sets.exists(_.isEmpty) || sets.map(_.size).sum != sets.reduce(_ ++ _).size) None
     else if (!chain.ready) Some(new ChainDecision(chain, None))
@@ -75,7 +76,10 @@ object ChainDecision {
     private val builds    = inputs.tail.map(_._2)
     private val estimates = new CardinalityModel(graph)
 
-    /** Rows that were counted, where the count is that of the input by itself. */
+    /**
+     * Counted rows of those inputs whose count is that of the input by itself, without filters that come from other
+     * inputs.
+     */
     private val counted: Vector[(Set[Int], Double)] = inputs.collect {
       case (plan, set) if filters(plan).isEmpty => rowsOf(plan).map(set -> _)
     }.flatten
@@ -86,7 +90,7 @@ object ChainDecision {
 
     private def estimated(set: Set[Int]): Double = estimates.estimate(set.toArray.sorted).value
 
-    /** Relations that keep rows of the probe away as if they had been joined. */
+    /** Relations that filter the probe's scan, so that they reduce its rows as if they had been joined. */
     private lazy val pruning: Set[Int] =
       filters(chain.probe).map(group.relationsOf).flatMap(by =>
         builds.find(b => by.nonEmpty && by.subsetOf(b))
@@ -137,7 +141,7 @@ object ChainDecision {
       (shown ++ (if (news.size > Named) Vector(s"${news.size - Named} more") else Vector.empty)).mkString(", ")
     }
 
-    /** As it was planned, before this rule came by for the first time. */
+    /** The decision of an earlier run of this rule for the chain. It has the order as planned. */
     private lazy val first: Option[RunTimeOrder] = chain.joins.flatMap(j => RunTimeOrder.of(j.join)).headOption
 
     private def kept(why: String): ChainDecision = {
@@ -161,7 +165,7 @@ object ChainDecision {
 
     private def ids: Set[ExprId] = (probe ++ builds.flatten).flatMap(group.columns(_))
 
-    /** Of an order, the sets of relations after each join. */
+    /** The sets of relations after each join of an order. */
     private def sets(order: Vector[Int]): Vector[Set[Int]] = order.scanLeft(probe)((s, i) => s ++ builds(i)).tail
 
     private def reports(order: Vector[Int]): Vector[JoinReport] = order.indices.toVector.map { n =>
@@ -185,7 +189,7 @@ object ChainDecision {
     private def text(order: Vector[Int]): String =
       order.foldLeft(shape(chain.probe))((s, i) => Shape.Join(s, shape(chain.joins(i).build))).render(group.names)
 
-    /** The joins below, as they were planned. */
+    /** The join tree of a plan, as planned. */
     private def shape(plan: LogicalPlan): Shape = {
       val below = group.relationsOf(columns(plan))
       plan match {
@@ -223,16 +227,16 @@ object ChainDecision {
     case _ => None
   }
 
-  /** All operators, also of what has run. */
+  /** All operators of a plan, including those of stages that have run. */
   private def operators(plan: LogicalPlan): Vector[LogicalPlan] = plan match {
     case s: AdaptiveStage => s +: operators(s.logicalPlan)
     case p                => p +: p.children.toVector.flatMap(operators)
   }
 
-  /** Of all operators. */
+  /** Columns of all operators of a plan. */
   def columns(plan: LogicalPlan): Set[ExprId] = operators(plan).flatMap(_.output.map(_.exprId)).toSet
 
-  /** Of the inputs that filters of a plan were taken from, their columns. */
+  /** For each filter of a plan that was derived from other inputs, the columns of these inputs. */
   private def filters(plan: LogicalPlan): Vector[Set[ExprId]] =
     operators(plan).flatMap(_.expressions).flatMap(_.collect {
       case e: DynamicPruning          => e: Expression

@@ -15,17 +15,17 @@ import org.apache.spark.unsafe.Platform
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
- * A way of joining that was Dovetail's choice: a mark on the operator that runs, by which a failure finds it
+ * A join method that Dovetail chose. It is a tag on the physical operator, by which a failure is traced to the choice
  * ([[FailedJoins]]).
  *
- * @param method as people call it
- * @param build  the input that is broadcast or hashed
+ * @param method join method as users know it
+ * @param build  input that is broadcast or hashed
  */
 final case class ChosenJoin(method: String, build: LogicalPlan) {
 
   /**
-   * By which the same choice is known in another run: the tables, and the input as text without expression ids.
-   * Functions of users are other objects each time a query is read, and have the same names.
+   * Identifies the same choice in another run: the tables, and the input as text without expression ids. User functions
+   * are new objects each time Spark parses a query, but keep their names.
    */
   lazy val signature: String = {
     val plan = ChosenJoin.asPlanned(build)
@@ -47,14 +47,14 @@ object ChosenJoin {
     plans.foreach(_.setTagValue(Tag, choice)); plans
   }
 
-  /** In all of a plan, as it was planned at first and as it is now. */
+  /** All choices in a plan, both as it was planned at first and as it is now. */
   def in(plan: SparkPlan): Vector[ChosenJoin] = plan match {
     case a: AdaptiveSparkPlanExec => in(a.initialPlan) ++ in(a.executedPlan)
     case s: QueryStageExec        => in(s.plan)
     case p                        => p.getTagValue(Tag).toVector ++ (p.children ++ p.subqueries).flatMap(in)
   }
 
-  /** Without what has been computed meanwhile. */
+  /** The plan with its query stages replaced by the logical plans that they were made of. */
   private def asPlanned(plan: LogicalPlan): LogicalPlan = plan.transformUp { case s: AdaptiveStage =>
     asPlanned(s.logicalPlan)
   }

@@ -8,9 +8,9 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.BooleanType
 
 /**
- * What Spark refuses where `spark.sql.crossJoin.enabled` is false, as its rule CheckCartesianProducts does after ours:
- * joins that are not written as CROSS JOIN and have no predicate with columns of both sides. A plan that Spark refuses
- * is not mended by another order, and no order makes such a join.
+ * Finds cross products that Spark refuses if `spark.sql.crossJoin.enabled` is false, as its rule CheckCartesianProducts
+ * does after ours: joins that are not written as CROSS JOIN and have no predicate with columns of both sides. Dovetail
+ * does not reorder a plan that Spark refuses, and takes no order with such a join.
  */
 object CrossProducts {
   def refused(plan: LogicalPlan, conf: SQLConf): Boolean = !conf.crossJoinEnabled && plan.exists {

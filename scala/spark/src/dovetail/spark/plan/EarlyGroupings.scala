@@ -13,16 +13,16 @@ import org.apache.spark.sql.dovetail.report.{EarlyMark, GroupReport, Trace}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
 /**
- * Groupings over joins whose rows are few groups below the joins already: they are grouped there, and the groups are
- * merged above (eager aggregation: Yan and Larson, VLDB 1995; Eich and Moerkotte, ICDE 2015). The joins carry
- * groups in the place of rows then, and ROLLUP, CUBE and GROUPING SETS copy groups.
+ * Eager aggregation: groups rows below joins if they form only few groups there, and merges the groups above the joins
+ * (Yan and Larson, VLDB 1995; Eich and Moerkotte, ICDE 2015). The joins then process groups instead of rows, and
+ * ROLLUP, CUBE and GROUPING SETS copy groups.
  *
- * It comes after the joins are ordered: the search does not weigh orders by it. Where the number of groups is not known
- * by distinct values of all keys, nothing is done; the product of these is what is counted on, however the keys go
- * together. The broadcasts that the search has decided stay: what is broadcast is not grouped, and what is grouped does
- * not become a broadcast by Spark's own size.
+ * Runs after the joins are ordered: the search does not take early groupings into account. A place is used only if the
+ * NDV of each of its keys is known. The estimated number of groups is the product of these NDVs, which is an upper
+ * bound whatever the correlation of the keys. The broadcasts that the search has chosen stay: a broadcast input is not
+ * grouped, and a grouped input does not become a broadcast by Spark's own size estimate.
  *
- * @param isOff says of a group of joins that it is left to Spark
+ * @param isOff whether a join group is left to Spark
  */
 final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: JoinGroup => Boolean) {
   import EarlyGroupings._
@@ -63,8 +63,8 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
   }
 
   /**
-   * Whether the keys' distinct values in their tables leave room for fewer groups than the largest table has rows.
-   * Asked before the joins below a place are sized, which takes longer.
+   * Whether the NDVs of the keys in their tables allow for fewer groups than the largest table has rows. This is
+   * checked before the joins below a place are sized, which takes longer.
    */
   private def mayBeFew(place: EarlyPlace): Boolean = {
     val tables = place.input.collectLeaves().map(statistics(_))
@@ -72,7 +72,10 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
     values.product <= tables.map(_.rows.value).max * (1.0 - LeastGain)
   }
 
-  /** By the distinct values of its keys: however they go together, there are no more groups. */
+  /**
+   * Upper bound of the number of groups: the product of the NDVs of the keys, at most the number of rows. None if an
+   * NDV is not known.
+   */
   private def groupsOf(place: EarlyPlace): Option[Double] = {
     val profile = statistics(place.input)
     val values  = place.keys.map(k => profile.column(k.exprId.id).ndv)
@@ -93,13 +96,13 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
     )
   }
 
-  /** Tasks that read the largest input. */
+  /** Number of tasks that read the largest input. */
   private def parts(input: LogicalPlan): Double =
     input.collectLeaves().map(l => SparkBroadcast.bytes(l)).max / input.conf.filesMaxPartitionBytes
 
   private def bytes(profile: RelationProfile, columns: Seq[Attribute]): Double = profile.bytes(columns.map(_.exprId.id))
 
-  /** What the operators take from the place up to the final grouping, whose hash table its rows go to. */
+  /** Cost of the operators from the place up to the final grouping, including the hash table of the final grouping. */
   private def above(of: Aggregate, place: EarlyPlace): Double = {
     val joined = place.sides.map { s =>
       val (in, out) = (statistics(s.input), statistics(s.join).rows.value)
@@ -116,7 +119,10 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
     JoinDecision.broadcast(join).contains(side) ||
       SparkBroadcast(JoinChoice.input(join, side), planner.broadcastThreshold)
 
-  /** Spark goes by the bytes of a row, and of groups it knows no number: it must not take them for small. */
+  /**
+   * Builds the join of a side over a new input. Spark does not know the number of groups and estimates the size of a
+   * grouping by the width of its rows. It must not take the new input for small and broadcast it.
+   */
   private def guarded(side: EarlyPlace.Side, input: LogicalPlan): Join = {
     val join = if (side.side == BuildLeft) side.join.copy(left = input) else side.join.copy(right = input)
     join.copyTagsFrom(side.join)
@@ -142,11 +148,15 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
 
 object EarlyGroupings {
 
-  /** Rows below which no grouping is worth a look: they are joined in as little time as one more exchange takes. */
+  /**
+   * Fewest rows for which an early grouping is considered: joining fewer rows takes as little time as one more
+   * exchange.
+   */
   private val LeastRows = 1e6
 
   /**
-   * Share of the work above that an early grouping has to save: estimates of groups are rough, and it is one more step.
+   * Share of the work of the operators above that an early grouping has to save: estimates of group counts are rough,
+   * and the early grouping adds a step.
    */
   private val LeastGain = 0.3
 
@@ -155,14 +165,17 @@ object EarlyGroupings {
     case _            => false
   }
 
-  /** The joins around an early grouping are in their order: when Spark runs the rule again, they are no other group. */
+  /**
+   * Marks the joins around an early grouping as ordered, so that they are not a new join group when Spark runs the rule
+   * again.
+   */
   private def settled(plan: LogicalPlan): LogicalPlan = plan match {
     case _: Join | _: Project | _: Filter | _: Expand => WrittenOrder.marked(plan.mapChildren(settled))
     case a: Aggregate if EarlyMark.isOn(a)            => a.mapChildren(settled)
     case other                                        => other
   }
 
-  /** The topmost joins. */
+  /** The topmost joins of a plan. */
   private def joins(plan: LogicalPlan): Seq[LogicalPlan] = plan match {
     case j: Join => Seq(j)
     case other   => other.children.flatMap(joins)

@@ -16,19 +16,20 @@ import org.apache.spark.sql.execution.exchange.ENSURE_REQUIREMENTS
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * A shuffled join whose two inputs have been exchanged: rows and bytes are counted, so it is certain whether any task
- * can hold a hash table of the smaller input ([[dovetail.kernel.cost.HashTable]]). Then neither input needs to be
- * sorted. Spark asks the same question by a fixed size, which is 0 unless somebody sets it
- * (spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold), and not at all by what memory there is.
+ * Chooses a hash join for a shuffled join whose two inputs have been exchanged. Their rows and bytes are counted then,
+ * so it is certain whether any task can hold a hash table of the smaller input ([[dovetail.kernel.cost.HashTable]]).
+ * With a hash table, neither input needs to be sorted. Spark makes the same decision by a fixed size, which is 0 unless
+ * a user sets it (spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold), and does not take the available memory into
+ * account.
  */
 object ExchangedInputs {
 
-  /** The joins of the plan that a join was part of when it was ordered last. */
+  /** Number of joins, in the latest plan of the running query, that may become hash joins. */
   private val Together = TreeNodeTag[Int]("dovetail.joins")
 
   /**
-   * Tells each join of a running query's plan how many there are that may hash, for the tables of those that end up in
-   * one task add up. Those with an input that is broadcast are none.
+   * Tags each join of a running query's plan with the number of joins that may become hash joins, because the hash
+   * tables of joins that end up in one task add up. Joins with a broadcast input do not count.
    */
   def count(plan: LogicalPlan): Unit = {
     val joins = plan.collect { case j: Join if !j.children.exists(isBroadcast) => j }
@@ -41,7 +42,7 @@ object ExchangedInputs {
     case _                => false
   }
 
-  /** The side to hash instead of sorting both; none where Spark is going to broadcast. */
+  /** The side to hash instead of sorting both sides; None if Spark will broadcast a side. */
   def hashSide(j: Join, context: SparkContext): Option[BuildSide] =
     for {
       left  <- exchanged(j.left)
@@ -64,10 +65,13 @@ object ExchangedInputs {
     Seq(j.left, j.right).exists(_.stats.sizeInBytes <= limit)
   }
 
-  /** @param bytes of the rows as they were written, before compression */
+  /** @param bytes size of the rows as the exchange wrote them, before compression */
   final private case class InputSize(rows: Double, bytes: Double)
 
-  /** The input is the output of an exchange that the join itself asked for, and it has run. */
+  /**
+   * The size of an input, if it is the output of an exchange that the join itself required, and if this exchange has
+   * run.
+   */
   private def exchanged(plan: LogicalPlan): Option[InputSize] = plan match {
     case p: Project       => exchanged(p.child)
     case s: AdaptiveStage => s.physicalPlan match {

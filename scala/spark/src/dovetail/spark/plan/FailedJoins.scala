@@ -14,23 +14,24 @@ import org.apache.spark.sql.util.QueryExecutionListener
 import org.apache.spark.util.ShutdownHookManager
 
 /**
- * Learns from queries that fail with a broadcast or a hash table of ours: too large for the driver, for an executor,
- * for a task, or for the time they have. Spark cannot take either back once it has begun, so the query is lost, but it
- * is the last one: the choice is known again by its [[ChosenJoin]], and is not made again ([[JoinFailures]]).
+ * Learns from queries that fail with a broadcast or a hash table that Dovetail chose: it was too large for the driver,
+ * an executor or a task, or it took too long. Spark cannot undo either choice once it runs, so the query fails, but no
+ * later query fails in this way: Dovetail recognizes the choice by its [[ChosenJoin]] and does not make it again
+ * ([[JoinFailures]]).
  *
- * A driver that dies takes its listeners along. As far as the JVM still ends in order, the choices of the queries that
- * were running count as failed: Spark ends it so when a thread has run out of memory. Of a driver that is killed
- * nothing is known.
+ * If the driver dies, its listeners die with it. If the JVM still shuts down in order, as Spark does when a thread has
+ * run out of memory, the choices of all queries that were running count as failed. If the driver is killed, nothing is
+ * recorded.
  */
 object FailedJoins {
 
-  /** Whether the choice may be made; from the first time on, Spark tells us what fails in this session. */
+  /** Whether the choice may be made. The first call for a session registers listeners for its failing queries. */
   def mayBe(choice: ChosenJoin, session: SparkSession): Boolean = {
     watch(session)
     reason(choice, session).isEmpty
   }
 
-  /** Why it is not to be made again, if it is not. */
+  /** Why the choice must not be made again, or None if it may be made. */
   def reason(choice: ChosenJoin, session: SparkSession): Option[String] = {
     val failures = JoinFailures(session)
     if (failures.isEmpty) None else failures.find(choice.signature).map(_.toString)
@@ -39,12 +40,13 @@ object FailedJoins {
   private val watched = Collections.synchronizedMap(new WeakHashMap[SparkSession, java.lang.Boolean])
   private val hooked  = new AtomicBoolean
 
-  // Spark's bus takes a listener as often as it is added, and sessions of a server come and go: once for all of a context
+  // Spark's bus accepts the same listener several times, and a server opens and closes sessions: add it once per
+  // context
   private val heard =
     Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap[SparkContext, java.lang.Boolean]))
 
   private def watch(session: SparkSession): Unit = if (watched.put(session, true) == null) {
-    // a cloned session has the listeners of the one that it was made of
+    // a cloned session has the listeners of the session that it was cloned from
     session.listenerManager.unregister(OfQueries)
     session.listenerManager.register(OfQueries)
     if (heard.add(session.sparkContext)) session.sparkContext.addSparkListener(RunningQueries)
@@ -60,7 +62,7 @@ object FailedJoins {
       FailOpen("noting a failed join", (_: String) => ())(shortage(e).foreach(learn(execution, _)))
   }
 
-  /** Queries that have begun and not ended, in this JVM. */
+  /** Queries of this JVM that have begun and not ended. */
   private object RunningQueries extends SparkListener {
     private val executions = ConcurrentHashMap.newKeySet[Long]()
 
@@ -88,8 +90,8 @@ object FailedJoins {
   }
 
   /**
-   * What there was too little of, as the failure says; None where it failed of something else. Spark has no type of its
-   * own for most of these.
+   * The resource that was short, according to the failure; None if the failure has another cause. Spark has no
+   * exception type for most of these.
    */
   private def shortage(e: Throwable): Option[String] =
     Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(CausesSeen).flatMap {
@@ -99,10 +101,10 @@ object FailedJoins {
         )
     }.toSeq.headOption
 
-  /** Causes of causes that are looked at: a chain may be a circle. */
+  /** Most nested causes that are examined: a chain of causes may be a cycle. */
   private val CausesSeen = 20
 
-  /** What messages say, the more special first. */
+  /** Parts of error messages and their meaning, the more specific parts first. */
   private val Shortages = Vector(
     "maxResultSize"               -> "the result was too large for the driver",
     "TaskResultLost"              -> "a result was lost",

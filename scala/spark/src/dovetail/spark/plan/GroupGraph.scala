@@ -17,10 +17,10 @@ import org.apache.spark.sql.dovetail.predicates.{
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
 /**
- * The kernel's join graph of a group: relations with their sizes, predicates, and the joins that are not inner.
+ * The kernel's join graph of a join group: relations with their sizes, predicates, and the joins that are not inner.
  *
- * @param leaves     the group's leaves, with all that is pushed down to them
- * @param predicates of its inner joins and filters
+ * @param leaves     leaf plans of the join group, with all predicates that are pushed down to them
+ * @param predicates predicates of the group's inner joins and filters
  */
 final class GroupGraph(
     group: JoinGroup,
@@ -47,7 +47,7 @@ final class GroupGraph(
   )
   private val names = GroupNames(group, leaves)
 
-  /** As the inputs are called: a condition on the second `day` names `day#2`. */
+  /** The text of an expression with the names of the inputs: a condition on the second `day` names `day#2`. */
   private val text: Expression => String = {
     val called = GroupNames.ofColumns(names.shown, leaves)
     ExpressionText(_, called)
@@ -80,8 +80,8 @@ final class GroupGraph(
   }
 
   /**
-   * A leaf's profile, with what its sample tells of composite keys: the columns of two or more equalities with one
-   * other relation.
+   * A leaf's profile, with the NDVs of composite keys from its sample. A composite key is the columns of two or more
+   * equalities with one other relation.
    */
   private def withJointNdv(leaf: Int): RelationProfile = {
     val profile = statistics(leaves(leaf))
@@ -132,7 +132,7 @@ private object GroupGraph {
   /**
    * One conjunct of the condition of a join that is not inner.
    *
-   * @param key what the join can be hashed by, the member of its left side first
+   * @param key hash key of the join, the member of its left side first
    */
   final case class Conjunct(condition: JoinCondition, key: Option[(ClassMember, ClassMember)])
 

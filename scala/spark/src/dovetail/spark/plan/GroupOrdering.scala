@@ -16,8 +16,9 @@ import org.apache.spark.sql.dovetail.steer.{Capture, GroupForm, Steering}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * Orders one group of joins: what keeps rows away ([[SemiJoinReduction]]), the graph ([[GroupPreparation]]), the
- * search, the decision ([[OrderChoice]]), and the new plan ([[RebuildPlan]]) or the written one ([[WrittenOrder]]).
+ * Orders one join group, in these steps: semi joins that keep rows away ([[SemiJoinReduction]]), the join graph
+ * ([[GroupPreparation]]), the search, the decision ([[OrderChoice]]), and the new plan ([[RebuildPlan]]) or the written
+ * one ([[WrittenOrder]]).
  */
 final class GroupOrdering(
     planner: Planner,
@@ -30,24 +31,25 @@ final class GroupOrdering(
 ) {
   private val choice = new OrderChoice(planner, steering)
 
-  /** Groups that this has ordered and that nobody asked an order for. */
+  /** Groups for which this object chose the order, without an order that the user asked for. */
   val atRun: GroupsAtRun = new GroupsAtRun
 
-  /** @param inside orders the groups inside of a leaf */
+  /** @param inside orders the join groups inside a leaf */
   def apply(group: JoinGroup, inside: LogicalPlan => LogicalPlan): LogicalPlan =
     PlanningTime.orNone(reduced(group)) match {
       case None                                   => late(group, group.leaves.map(inside), Vector.empty)
       case Some((off, predicates, leaves, notes)) =>
         val optimized = leaves.map(inside)
         PlanningTime.orNone {
-          // what keeps rows away is in the group already: counted once more it would make the join with it too small
+          // the semi join in a reduced leaf repeats a join of the group: counting its effect twice would make the
+          // estimate of that join too small
           val reduced = group.leaves.indices.filterNot(i => leaves(i) eq group.leaves(i)).toSet
           reduced.foreach(i => statistics.learnCopy(group.leaves(i), optimized(i)))
           ordered(group, optimized, predicates, reduced, off, notes)
         }.getOrElse(late(group, optimized, notes))
     }
 
-  /** A plan whose groups are ordered, with groupings done in part below their joins. */
+  /** Adds early groupings below joins to a plan whose groups are ordered. */
   def grouped(plan: LogicalPlan): LogicalPlan =
     new EarlyGroupings(planner, statistics, steering.off(_).isDefined)(plan)
 
@@ -59,7 +61,7 @@ final class GroupOrdering(
     (off, predicates, leaves, notes)
   }
 
-  /** Time ran out before there was an order. */
+  /** Reports that time ran out before there was an order, and keeps the written order. */
   private def late(group: JoinGroup, optimized: Vector[LogicalPlan], notes: Vector[String]): LogicalPlan = {
     val all = (TimeIsUp.reason +: notes) ++ PlanningTime.takeCuts()
     if (!group.marked) Trace.record(_ => GroupReport.leftAlone(GroupNames(group).shown, all.mkString("; ")))
@@ -67,9 +69,9 @@ final class GroupOrdering(
   }
 
   /**
-   * @param optimized the group's leaves, with the groups inside of them ordered
-   * @param reduced   relations of which other inputs keep rows away
-   * @param off       why nothing is to be done with it
+   * @param optimized leaf plans of the join group, with the groups inside them ordered
+   * @param reduced   relations from which semi joins with other inputs keep rows away
+   * @param off       why the group must be left alone, or None
    */
   private def ordered(
       group: JoinGroup,
@@ -82,7 +84,7 @@ final class GroupOrdering(
     val share = shares.nextShare(group)
     off.orElse(refusal(group, predicates)) match {
       case Some(reason) =>
-        // a marked group was reported when it was ordered: with the subquery it came from
+        // a marked group was reported when it was ordered, together with the subquery that it came from
         if ((group.leaves.size > 2 && !group.marked) || notes.nonEmpty)
           Trace.record(_ => GroupReport.leftAlone(GroupNames(group).shown, (reason +: notes).mkString("; ")))
         WrittenOrder(group, optimized, marks = off.isEmpty && planner.marksKeptGroups)
@@ -109,8 +111,8 @@ final class GroupOrdering(
   }
 
   /**
-   * Unless somebody asks for it, an order is not taken that reads an input which may fail and which is spared in plain
-   * Spark: why it is not.
+   * Why the order must not be taken: it reads an input that may fail, and that plain Spark does not read in some case.
+   * An order that the user asked for is not checked.
    */
   private def sparing(
       ready: PreparedGroup,
@@ -139,16 +141,16 @@ final class GroupOrdering(
     }
   }
 
-  /** Rows of the whole group, as the search sees them. */
+  /** Estimated rows of the whole group, as the search sees them. */
   def rows(group: JoinGroup): Estimate = {
     val graph = preparation(group, group.leaves).graph
     new CardinalityModel(graph).estimate(graph.relations.indices.toArray)
   }
 
-  /** What the group is called, whoever wrote it. */
+  /** The canonical form of the group, which does not depend on how the query is written. */
   def form(group: JoinGroup): GroupForm = preparation(group, group.leaves).form(literals = true)
 
-  /** By which the history knows the group, with its constants and without. */
+  /** Keys of the group in the history, with its literals and without. */
   def historyKeys(group: JoinGroup): Vector[String] = {
     val forms = preparation(group, group.leaves).historyForms.value
     (forms.whole ++ forms.template).map(_.key).toVector
@@ -170,10 +172,10 @@ final class GroupOrdering(
 object GroupOrdering {
 
   /**
-   * For all groups of a query.
+   * For all join groups of a query.
    *
-   * @param prepared   with subqueries as joins
-   * @param statistics that have learned of it
+   * @param prepared   plan with subqueries rewritten as joins
+   * @param statistics statistics that have learned from the plan
    */
   def apply(session: SparkSession, conf: SQLConf, prepared: LogicalPlan, statistics: PlanStatistics): GroupOrdering = {
     val planner     = new Planner(conf, session)
@@ -188,15 +190,15 @@ object GroupOrdering {
 }
 
 /**
- * How the groups of joins of a plan share the time that is left for searching: each gets the part that its joins are of
- * those not ordered yet, so that the first of many large groups does not take it all. Of the query that a subquery
- * stands in we know nothing yet: half of the time is left to it.
+ * Divides the time that is left for searching among the join groups of a plan. Each group gets a share in proportion to
+ * its number of joins among the joins that are not ordered yet, so that the first of many large groups does not take
+ * all the time. When the rule runs on a subquery, the outer query is not known yet, so half of the time is left to it.
  */
 final class SearchShares(plan: LogicalPlan) {
   private val part = if (plan.isInstanceOf[Subquery]) SearchShares.OfSubquery else 1.0
   private var left = plan.collect { case j: Join => j }.size
 
-  /** Share of the time that is left, for a group whose turn it is. */
+  /** Share of the remaining time for the next group. */
   def nextShare(group: JoinGroup): Double = {
     val joins = group.leaves.size - 1
     val share = math.min(1.0, joins / math.max(left, 1).toDouble)

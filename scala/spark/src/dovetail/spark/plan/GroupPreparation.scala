@@ -11,11 +11,11 @@ import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.steer.{GroupForm, Steering}
 
 /**
- * A group with all that the search needs of it.
+ * A join group with everything that the search needs.
  *
- * @param estimated the graph as statistics know it
- * @param known     the same with what history and users know beside
- * @param historyForms what history calls it: for the look-up, and again when it has run
+ * @param estimated    join graph with estimates from statistics
+ * @param known        the same graph, corrected by the history and by numbers that users gave
+ * @param historyForms keys of the group in the history: for the look-up, and again after the query has run
  */
 final case class PreparedGroup(
     group: JoinGroup,
@@ -29,16 +29,16 @@ final case class PreparedGroup(
 
   def rebuild: RebuildPlan = new RebuildPlan(group, leaves, predicates, graph)
 
-  /** What people call the relations. */
+  /** Names of the relations. */
   lazy val names: GroupNames = GroupNames(group, leaves)
 
-  /** What the group is called, whoever wrote it. */
+  /** The canonical form of the group, which does not depend on how the query is written. */
   def form(literals: Boolean): GroupForm = new GroupForm(group, predicates, graph, literals)
 }
 
 /**
- * Second step from a logical plan to a join graph: a group with the rows and columns of its leaves, and what the user
- * knows of them.
+ * The second step from a logical plan to a join graph: adds the rows and columns of its leaves to a join group, and
+ * what the user knows about them.
  */
 final class GroupPreparation(
     planner: Planner,
@@ -48,10 +48,10 @@ final class GroupPreparation(
     repeated: RepeatedInputs
 ) {
 
-  /** The group as the search takes it, with `plans` in the places of its leaves. */
+  /** The group in the form that the search needs, with `plans` in place of its leaves. */
   def apply(group: JoinGroup, plans: Vector[LogicalPlan]): PreparedGroup = apply(group, plans, group.predicates)
 
-  /** @param reduced relations of which other inputs keep rows away */
+  /** @param reduced relations from which semi joins with other inputs keep rows away */
   def apply(
       group: JoinGroup,
       plans: Vector[LogicalPlan],
@@ -74,7 +74,7 @@ final class GroupPreparation(
     ready.copy(known = ready.known.copy(graph = steering.informed(ready.graph, ready.form)))
   }
 
-  /** The leaves with all that can be computed and filtered before the first join. */
+  /** The leaves with everything that can be computed and filtered before the first join. */
   private def complete(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates): Vector[LogicalPlan] =
     group.withComputed(leaves).zipWithIndex.map { case (leaf, i) =>
       predicates.local.collect { case (`i`, e) => e }.reduceOption(And(_, _)).fold(leaf)(Filter(_, leaf))

@@ -8,10 +8,11 @@ import org.apache.spark.sql.dovetail.base.BoundedCache
 import org.apache.spark.sql.dovetail.report.GroupAtRun
 
 /**
- * The groups of one plan that may be ordered anew while the query runs ([[ReorderAtRunTime]]), as the search saw them.
+ * The join groups of one plan that may be reordered while the query runs ([[ReorderAtRunTime]]), as the search saw
+ * them.
  *
- * The plan has a light [[GroupAtRun]]; the graph, which can hold samples of rows, is in a cache of the JVM: a plan can
- * live as long as a notebook. A group whose graph has been removed keeps its planned order.
+ * The plan holds only a light [[GroupAtRun]]. The graph, which can hold samples of rows, is in a cache of the JVM,
+ * because a plan can live as long as a notebook. A group whose graph was evicted keeps its planned order.
  */
 final class GroupsAtRun {
   private val found = mutable.ArrayBuffer.empty[GroupAtRun]
@@ -23,16 +24,19 @@ final class GroupsAtRun {
     ()
   }
 
-  /** Leaves them with the joins of the plan that was made. */
+  /** Attaches the groups to the joins of the new plan. */
   def leaveWith(plan: LogicalPlan): Unit = GroupAtRun.mark(plan, found.toVector)
 }
 
 object GroupsAtRun {
 
-  /** Keys of samples and the like that are kept: 16 MiB, the graphs of a hundred queries, or some with large samples. */
+  /**
+   * Capacity of the cache in keys of samples: 16 MiB, enough for the graphs of a hundred queries, or of some with large
+   * samples.
+   */
   private val Kept = 4L * 1024 * 1024
 
-  /** What a relation weighs without a sample, in keys: its columns, classes and texts. */
+  /** Weight of a relation without its sample, in keys: its columns, classes and texts. */
   private val PerRelation = 1000L
 
   private val graphs = new BoundedCache[GroupAtRun, JoinGraph]("groups that run", Kept)(weight)

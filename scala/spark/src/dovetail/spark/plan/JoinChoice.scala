@@ -14,17 +14,17 @@ import org.apache.spark.sql.execution.adaptive.{
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 
 /**
- * How a join is done, where we know better than Spark:
+ * Chooses the method of a join where Dovetail knows better than Spark:
  *
- *  - Broadcasts that the search decided on: of a small side that Spark cannot see to be small, because without column
- *    statistics of its own it takes the size of a join for the product of its inputs. The join carries the
- *    decision ([[JoinDecision]]).
+ *  - Broadcasts that the search decided on. The build side is small, but Spark cannot see that: without column
+ *    statistics of its own, it estimates the size of a join as the product of its inputs. The join carries the decision
+ *    ([[JoinDecision]]).
  *  - Hash tables instead of two sorts, once both inputs of a shuffled join are exchanged and counted
  *    ([[ExchangedInputs]]).
  *
- * Here, when a join is planned, and planned again during adaptive execution, Spark's own `JoinSelection` is asked to
- * plan a copy of the join with a hint. A hint in the logical plan would outlive the moment: adaptive execution could
- * not correct it. A user's hint always wins.
+ * Spark calls this strategy when it plans a join, and again when it replans it during adaptive execution. The strategy
+ * asks Spark's own `JoinSelection` to plan a copy of the join with a hint. A hint in the logical plan would last
+ * longer, and adaptive execution could not correct it. A user's hint always wins.
  */
 final class JoinChoice(session: SparkSession) extends SparkStrategy {
 
@@ -40,7 +40,7 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
     case _ => Nil
   }
 
-  /** None where a query has failed with this very choice. */
+  /** None if a query has failed with this same choice. */
   private def planned(j: Join, side: BuildSide, strategy: JoinStrategyHint, method: String): Option[Seq[SparkPlan]] = {
     val hint   = Some(HintInfo(strategy = Some(strategy)))
     val choice = ChosenJoin(method, JoinChoice.input(j, side))
@@ -51,7 +51,10 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
     }
   }
 
-  /** Sides that Spark is to be kept from broadcasting, until they have been computed: then it knows their bytes. */
+  /**
+   * Sides that Spark must not broadcast yet. Once a side has been computed, Spark knows its bytes and may decide by
+   * itself.
+   */
   private def heavySides(j: Join): Vector[BuildSide] =
     JoinDecision.kept(j).filterNot(side => computed(JoinChoice.input(j, side)).isDefined)
 
@@ -67,13 +70,16 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
 
   private def hasStrategy(hint: JoinHint): Boolean = (hint.leftHint ++ hint.rightHint).exists(_.strategy.isDefined)
 
-  /** Already broadcast: Spark's own strategy for such stages comes after ours, and has to plan the join. */
+  /**
+   * Whether the input is already broadcast. Spark's own strategy for such stages comes after ours and must plan the
+   * join.
+   */
   private def isBroadcast(plan: LogicalPlan): Boolean = plan match {
     case s: AdaptiveStage => s.physicalPlan.isInstanceOf[BroadcastQueryStageExec]
     case _                => false
   }
 
-  /** The side has been computed meanwhile, and is larger than what is broadcast. */
+  /** Whether the side has been computed meanwhile, and is larger than Spark's broadcast threshold. */
   private def provenLarge(plan: LogicalPlan): Boolean =
     computed(plan).exists(s => s.stats.sizeInBytes > s.conf.autoBroadcastJoinThreshold)
 
@@ -97,7 +103,8 @@ object JoinChoice {
   def input(j: Join, side: BuildSide): LogicalPlan = if (side == BuildLeft) j.left else j.right
 
   /**
-   * The side whose rows come out, partner or not, cannot be the one that is broadcast, and is not the one that we hash.
+   * Whether a side can be the build side. The side whose rows an outer join preserves cannot be broadcast, and Dovetail
+   * does not hash it either.
    */
   def builds(joinType: JoinType, side: BuildSide): Boolean = joinType match {
     case Inner                                              => true

@@ -4,14 +4,15 @@ import org.apache.spark.sql.catalyst.optimizer.BuildSide
 import org.apache.spark.sql.catalyst.plans.logical.{HintInfo, Join, JoinHint}
 
 /**
- * What was decided about a join when its group was ordered, for [[JoinChoice]], which plans it later.
+ * The decision about a join, made when its join group was ordered. [[JoinChoice]] reads it when it plans the join.
  *
- * It travels in the join's hint, without a strategy of Spark's own: that stays free for a user's hint and for adaptive
- * execution. It is not a tag of the node, because rules that come after ours build joins anew (`RemoveRedundantAliases`,
- * `PushPredicateThroughJoin` of the batch that rewrites subqueries) and hand on the hint alone.
+ * It is stored in the join's hint, without a strategy of Spark's own: the strategy stays free for a user's hint and for
+ * adaptive execution. It is not a tag of the node, because rules that come after ours build new joins
+ * (`RemoveRedundantAliases`, `PushPredicateThroughJoin` of the batch that rewrites subqueries) and pass on only the
+ * hint.
  *
- * @param broadcast the side to broadcast
- * @param kept      sides that Spark takes for small, and that take more memory than there is for a broadcast
+ * @param broadcast side to broadcast
+ * @param kept      sides that Spark takes for small, but that take more memory than there is for a broadcast
  */
 final class JoinDecision private (val broadcast: Option[BuildSide], val kept: Vector[BuildSide])
     extends HintInfo(None)

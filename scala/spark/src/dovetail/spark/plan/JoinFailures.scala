@@ -14,13 +14,13 @@ import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFile
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * A join of ours with which a query failed.
+ * A join method that Dovetail chose and with which a query failed.
  *
- * @param join   by which it is known again ([[ChosenJoin.signature]])
- * @param method as people call it: "broadcast" or "hash table"
- * @param tables below the input that was broadcast or hashed
- * @param reason what the query failed with
- * @param at     when, as ISO 8601
+ * @param join   signature by which the choice is recognized ([[ChosenJoin.signature]])
+ * @param method join method as users know it: "broadcast" or "hash table"
+ * @param tables tables below the input that was broadcast or hashed
+ * @param reason why the query failed
+ * @param at     time of the failure, in ISO 8601
  */
 final case class JoinFailure(join: String, method: String, tables: Vector[String], reason: String, at: String) {
   override def toString: String =
@@ -38,9 +38,9 @@ object JoinFailure {
 }
 
 /**
- * What is remembered of failed joins, in the statistics store, so that it outlives the application. [[FailedJoins]]
- * adds to it, and asks it before a join is made: of what this JVM has read once, because a join must not wait for a
- * file.
+ * The failed joins in the statistics store, where they outlive the application. [[FailedJoins]] adds to them, and asks
+ * for them before a join is planned. The answer comes from memory: this JVM reads the file once, because a join must
+ * not wait for a file.
  */
 final class JoinFailures(files: StoreFiles) {
   import JoinFailures._
@@ -52,7 +52,7 @@ final class JoinFailures(files: StoreFiles) {
 
   def find(join: String): Option[JoinFailure] = found.get(join)
 
-  /** Adds what failed, beside what other applications have written meanwhile. */
+  /** Adds failures to those that other applications have written meanwhile. */
   def add(failures: Seq[JoinFailure]): Unit = synchronized {
     list.change(before => newest(before.filterNot(b => failures.exists(_.join == b.join)) ++ failures))
       .foreach(why =>
@@ -61,7 +61,7 @@ final class JoinFailures(files: StoreFiles) {
     known = Some(byJoin(list.all))
   }
 
-  /** How many there were. */
+  /** Removes all failures and returns how many there were. */
   def clear(): Int = synchronized {
     val n = list.all.size
     list.change(_ => Vector.empty)
@@ -69,7 +69,7 @@ final class JoinFailures(files: StoreFiles) {
     n
   }
 
-  /** Where the store does not answer in time, nothing is known for now. */
+  /** The known failures by signature. Empty as long as the store does not answer in time. */
   private def found: Map[String, JoinFailure] = known.getOrElse(synchronized {
     if (known.isEmpty) known = PlanningTime.ofItsOwn(SQLConf.get)(Aside(files.place)(_ => list.all)).flatten.map(byJoin)
     known.getOrElse(Map.empty)
@@ -78,7 +78,7 @@ final class JoinFailures(files: StoreFiles) {
 
 object JoinFailures {
 
-  /** Failures that are kept: more do not happen before somebody looks. The newest stay. */
+  /** Most failures that are kept. The newest stay. A user is expected to look at them before there are more. */
   private val Most = 1000
 
   private val nodes  = JsonNodeFactory.instance

@@ -4,14 +4,15 @@ import dovetail.kernel.enumerate.{JoinTree, Outcome, Search}
 import org.apache.spark.sql.dovetail.steer.OrderHint
 
 /**
- * Which order a group gets that has run before: the best of those that have run, or the one that the search finds now.
+ * Chooses the order of a group that has run before: the best of the orders that have run, or the one that the search
+ * finds now.
  *
- * Knowing some sub-plans makes the unknown ones look cheap by comparison: an optimizer that learns flees from what it
- * knows to what it does not (Stillger, Lohman, Markl and Kandil, "LEO", VLDB 2001, section 6). So an order that has not
- * run is tried only where it promises a clear gain over the best that has, and only as long as each order that was
- * tried turned out better than those before it: a group changes to a slower order once at most. The best is the cheapest
- * of those whose joins return about the fewest rows, all of which are counted, unless the time that the query took says
- * otherwise.
+ * If some sub-plans are known, the unknown ones look cheap by comparison: an optimizer that learns moves away from what
+ * it knows to what it does not know (Stillger, Lohman, Markl and Kandil, "LEO", VLDB 2001, section 6). So an order that
+ * has not run is tried only if it promises a clear gain over the best one that has, and only as long as each order that
+ * was tried turned out better than those before it. So a group changes to a slower order at most once. The best order
+ * is the cheapest of those whose joins return about the fewest rows, all of which are counted, unless the query was
+ * clearly faster with another one of these.
  */
 final class MeasuredOrders(ready: PreparedGroup, search: Search) {
   import MeasuredOrders._
@@ -22,7 +23,7 @@ final class MeasuredOrders(ready: PreparedGroup, search: Search) {
     outcome <- search.priced(shape, ready.group.shape)
   } yield Measured(outcome, order.query, order.millis)
 
-  /** The outcome to go by, and what to say about it. */
+  /** The outcome to use, and a note for explain. */
   def choose(found: Outcome): (Outcome, Option[String]) =
     if (all.isEmpty) (found, None)
     else {
@@ -46,16 +47,21 @@ final class MeasuredOrders(ready: PreparedGroup, search: Search) {
 
 private object MeasuredOrders {
 
-  /** Share of the cost, or of the rows, that an order which has not run has to promise to save. */
+  /** Share of the cost, or of the rows, that an order must promise to save if it has not run yet. */
   private val LeastGain = 0.1
 
-  /** Orders of one group that are tried: nearly all groups have found their best one by then. */
+  /** Most orders that are tried for one group: nearly all groups have found their best order by then. */
   private val MostTried = 6
 
-  /** Times that count as different: a tenth and half a second, which is what single runs differ by. */
+  /**
+   * Run times count as different if they differ by a tenth and by half a second, because single runs differ by as much.
+   */
   private val (slower, slowerMillis) = (1.1, 500L)
 
-  /** Times the fewest rows out of all joins that the best order may have: rows are counted, costs are modelled. */
+  /**
+   * Factor by which the best order may return more rows from its joins than the order with the fewest. The rows are
+   * counted, but the costs by which the best is chosen are modeled.
+   */
   private val MoreRows = 1.1
 
   private def rowsOf(tree: JoinTree): Double = tree.joins.map(_.rows.value).sum

@@ -4,10 +4,12 @@ import dovetail.kernel.enumerate.{Outcome, Search, Shape}
 import org.apache.spark.sql.dovetail.report.{Decision, Trace}
 import org.apache.spark.sql.dovetail.steer.{AskedOrder, OrderHint, QueryHints, Steering}
 
-/** Which order a group gets: one that the user asks for, by a hint or a pin, or the one that the search finds. */
+/**
+ * Chooses the order of a join group: one that the user asks for, by a hint or a pin, or the one that the search finds.
+ */
 final class OrderChoice(planner: Planner, steering: Steering) {
 
-  /** The first order that somebody asks for and that is legal; else the best one, if it saves enough. */
+  /** The first legal order that the user asks for; otherwise the best order, if it saves enough. */
   def apply(ready: PreparedGroup, search: Search, notes: Vector[String]): Decision = {
     val group  = ready.group
     val hinted = planner.ordersFor(group).map(text =>
@@ -28,7 +30,7 @@ final class OrderChoice(planner: Planner, steering: Steering) {
     }
   }
 
-  /** An order that somebody asks for, priced, or why it cannot be. */
+  /** The outcome for an order that the user asks for, with its cost, or why the order is not legal. */
   private def legal(ready: PreparedGroup, search: Search, order: Shape): Either[String, Outcome] =
     search.priced(order, ready.group.shape).toRight("outer or semi joins forbid it")
       .filterOrElse(

@@ -26,8 +26,8 @@ import org.apache.spark.sql.dovetail.steer.OrderHint
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * The settings and cluster facts of one run of the rule. Taken from configuration alone: the same query must get the
- * same plan while executors come and go.
+ * The settings and cluster facts of one run of the rule. They come from the configuration alone, because the same query
+ * must get the same plan while executors come and go.
  */
 final class Planner(conf: SQLConf, session: SparkSession) {
   private val context = session.sparkContext
@@ -35,30 +35,30 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   val histograms: Boolean = DovetailConf.HistogramEnabled.get(conf)
   val minGain: Double     = DovetailConf.MinGain.get(conf)
 
-  /** Largest size in bytes that Spark broadcasts by itself; negative never. */
+  /** Largest size in bytes that Spark broadcasts by itself. Negative: Spark broadcasts nothing. */
   val broadcastThreshold: Long = conf.autoBroadcastJoinThreshold
 
   val sparkReordering: SparkReordering = new SparkReordering(conf)
 
-  /** Of groups that keep the written order: Spark must not undo that. */
+  /** Whether groups that keep the written order are marked, so that Spark does not reorder them. */
   def marksKeptGroups: Boolean = sparkReordering.isOn
 
-  /** Joins may be ordered anew while the query runs. */
+  /** Whether joins may be reordered while the query runs. */
   val reordersAtRunTime: Boolean = conf.adaptiveExecutionEnabled && DovetailConf.AdaptiveReorder.get(conf)
 
-  /** An exchange that a query has several times is made once. */
+  /** Whether Spark makes an exchange only once if a query has it several times. */
   val reusesExchanges: Boolean = conf.exchangeReuseEnabled
 
   /**
-   * There is an input that Spark does not broadcast, and no other one makes up for it: two relations have only one
-   * order, but not only one way.
+   * Whether Dovetail may have an input of the group broadcast, while Spark broadcasts none by itself. Then a group of
+   * two relations is of interest, too: it has only one order, but several join methods.
    */
   def mayBroadcast(group: JoinGroup): Boolean =
     staticBytes > 0.0 && !group.leaves.exists(SparkBroadcast(_, broadcastThreshold))
 
   /**
-   * An input that is broadcast: by Spark itself, or because Dovetail may have it broadcast. The same limits as the
-   * search has for a relation.
+   * Whether an input is broadcast, by Spark itself or by Dovetail's choice. Dovetail applies the same limits as in the
+   * search.
    */
   def broadcasts(input: LogicalPlan, profile: RelationProfile): Boolean =
     SparkBroadcast(input, broadcastThreshold) || (staticBytes > 0.0 && {
@@ -72,12 +72,13 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   def broadcastMemory: Double = facts.copy(staticBytes = math.max(0L, broadcastThreshold).toDouble).memoryLimit
 
   /**
-   * Spark broadcasts it by itself, and there is the memory for it. What is too heavy is kept from it ([[RebuildPlan]]).
+   * Whether Spark broadcasts the input by itself and there is enough memory for it. If there is not, [[RebuildPlan]]
+   * keeps Spark from broadcasting it.
    */
   def sparkBroadcasts(input: LogicalPlan, profile: RelationProfile): Boolean =
     SparkBroadcast(input, broadcastThreshold) && !SparkBroadcast.isHeavy(input, profile, broadcastMemory)
 
-  /** Broadcasts of a plan that are not going to be made, because a query failed with them. */
+  /** Broadcasts of a plan that will not be made, because a query failed with them. */
   def failedBefore(plan: LogicalPlan): Vector[String] =
     if (JoinFailures(session).isEmpty) Vector.empty
     else plan.collect { case j: Join =>
@@ -87,31 +88,31 @@ final class Planner(conf: SQLConf, session: SparkSession) {
     }
       .flatten.distinct.toVector
 
-  /** Only the physical costs know what a grouping is. */
+  /** Whether groupings are reduced by semi joins. Only the physical cost model prices a grouping. */
   def reducesGroups: Boolean = DovetailConf.SemiJoins.get(conf) && costs.isInstanceOf[PhysicalCosts]
 
-  /** A semi join below a grouping is worth it. */
+  /** Whether a semi join below a grouping saves enough. */
   def pays(reduction: GroupReduction): Boolean = {
     val gain = reduction.gain(constants, facts.executors)
     gain > 0.0 && gain >= minGain
   }
 
-  /** Inputs are kept small by Bloom filters on their keys, where the costs say so. */
+  /** Whether inputs are reduced by Bloom filters on their keys, if the costs favor it. */
   def reduces: Boolean = DovetailConf.Reducers.get(conf) || reducesAlways
 
-  /** The same, whatever the costs say: for tests. */
+  /** For tests: whether inputs are reduced whatever the costs are. */
   def reducesAlways: Boolean = DovetailConf.ReducersAlways.get(conf)
 
-  /** Scans of partitioned tables skip what a broadcast has no keys of. */
+  /** Whether scans of partitioned tables skip partitions for which a broadcast has no keys. */
   def prunesScans: Boolean = facts.prunesScans
 
-  /** Groupings are done in part below joins, where the costs say so. */
+  /** Whether rows are grouped early, below joins, if the costs favor it. */
   def groupsEarly: Boolean = (DovetailConf.EarlyGrouping.get(conf) && costs.isInstanceOf[PhysicalCosts]) || groupsAlways
 
-  /** The same, whatever the costs say: for tests. */
+  /** For tests: whether rows are grouped early whatever the costs are. */
   def groupsAlways: Boolean = DovetailConf.EarlyGroupingAlways.get(conf)
 
-  // for both cost models, where there is anything physical to price
+  // for both cost models, if there is physical work to price
   lazy val constants: CostConstants = ClusterCosts(session, conf)
   private lazy val memory           = new TaskMemory(context, conf)
   lazy val facts: ClusterFacts      = {
@@ -130,15 +131,15 @@ final class Planner(conf: SQLConf, session: SparkSession) {
     )
   }
 
-  /** Adaptive execution makes several tasks of a large partition. */
+  /** Whether adaptive execution splits a large partition into several tasks. */
   private def splits: Boolean = conf.adaptiveExecutionEnabled && conf.getConf(SQLConf.SKEW_JOIN_ENABLED)
 
-  /** Prices what Dovetail can have done: broadcasts of its own choice (`JoinChoice`) included. */
+  /** Prices what Dovetail can have Spark do, including broadcasts of Dovetail's choice (`JoinChoice`). */
   val costs: CostModel = costModel(staticBytes)
 
   def basis: DecisionBasis = new DecisionBasis(minGain, broadcastThreshold, broadcastMemory, costs.name)
 
-  /** Prices what Spark does with the written order by itself. */
+  /** Prices the written order as Spark executes it by itself. */
   val costsAsWritten: CostModel = costModel(staticBytes = 0.0)
 
   private def staticBytes: Double =
@@ -163,10 +164,10 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   def ordersFor(group: JoinGroup): Vector[String] = OrderHint.ordersFor(group, conf)
 
   /**
-   * For the search of one group.
+   * Budget for the search of one group.
    *
-   * @param share of the time that is left to planning: half of it each for what the search does exactly or by
-   *              improving, and for its greedy step
+   * @param share share of the remaining planning time for this group: one half is for the exact search, and again for
+   *              the improvement of a plan; the other half is for the greedy search
    */
   def budget(share: Double): Budget = {
     val left = PlanningTime.left

@@ -15,20 +15,20 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * Puts our statistics into the relations of a plan ([[Published]]), where `spark.dovetail.stats.publish` is on: from
- * there on Spark's optimizer works with them.
+ * Puts Dovetail's statistics into the relations of a plan ([[Published]]) if `spark.dovetail.stats.publish` is on.
+ * After that, Spark's optimizer works with them.
  *
- * Scans have to be pruned by then ([[Preparation]]): Spark makes a new relation of one that it prunes. It comes after
- * the joins were ordered, which asks for the sizes that Spark is going to plan with.
+ * Publication comes after scans are pruned ([[Preparation]]), because Spark replaces the relation of a scan that it
+ * prunes. It also comes after the joins are ordered, because ordering asks for the sizes with which Spark will plan.
  */
 final class Publication(session: SparkSession, conf: SQLConf) {
   private lazy val hidden = PrivateColumns(conf)
 
-  /** There is something to be published in `plan`, and it does no harm. */
+  /** Whether `plan` has relations to publish statistics for, and publishing them does no harm. */
   def wanted(plan: LogicalPlan): Boolean = DovetailConf.StatsPublish.get(conf) && !plan.isStreaming &&
     !plan.isInstanceOf[V2WriteCommand] && plan.exists(Publication.readsFiles) && !fillsCache && !mayFail(plan)
 
-  /** All of a plan in which no joins are to be ordered. */
+  /** Publishes statistics in a plan that has no joins to order. */
   def apply(plan: LogicalPlan): LogicalPlan =
     FailOpen("publishing statistics", (_: String) => plan)(PlanningTime.orNone {
       val pruned = Preparation.pruned(session, plan)
@@ -37,8 +37,8 @@ final class Publication(session: SparkSession, conf: SQLConf) {
     }.getOrElse(plan))
 
   /**
-   * @param ordered    with its scans pruned
-   * @param statistics that have learned of it
+   * @param ordered    plan whose scans are pruned
+   * @param statistics statistics that have learned from the plan
    */
   def apply(ordered: LogicalPlan, statistics: PlanStatistics): LogicalPlan =
     FailOpen("publishing statistics", (_: String) => ordered)(
@@ -53,14 +53,14 @@ final class Publication(session: SparkSession, conf: SQLConf) {
   )
 
   /**
-   * The plan is that of cached data, which keeps its statistics: adaptive execution takes the rows in them for a fact
-   * until the data is there. Spark plans it with a setting of its own.
+   * Whether the plan fills a cache. The cached data keeps the statistics of its plan, and adaptive execution takes
+   * their row count for a fact until the data is there. Spark plans such a plan with auto-bucketed scans switched off.
    */
   private def fillsCache: Boolean = !conf.getConf(SQLConf.AUTO_BUCKETED_SCAN_ENABLED)
 
   /**
-   * Spark's own reordering is on, which by our statistics would find another order than without them, and in that order
-   * an expression might meet rows that it fails on.
+   * Whether an expression may fail because Spark's own reordering is on. With Dovetail's statistics it would find
+   * another order than without them, in which an expression may be evaluated on rows that it fails on.
    */
   private def mayFail(plan: LogicalPlan): Boolean = new SparkReordering(conf).isOn && plan.exists {
     case j: Join => j.exists(_.expressions.exists(e => e.references.nonEmpty && !Movable(e)))
@@ -70,7 +70,7 @@ final class Publication(session: SparkSession, conf: SQLConf) {
 
 object Publication {
 
-  /** It is a relation of files, not published yet. */
+  /** Whether the plan is a relation of files without published statistics. */
   private def readsFiles(plan: LogicalPlan): Boolean = plan match {
     case _: PublishedRelation => false
     case r: LogicalRelation   => r.relation.isInstanceOf[HadoopFsRelation] && !r.isStreaming

@@ -12,23 +12,24 @@ import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
 
 /**
- * Join tree → logical plan: each predicate at the lowest join that has all it needs, one equality per equivalence class
- * and join (a written one where there is one, else an implied one), the mark on every join, and the group's output
- * unchanged, and reducers ([[ReducerFilters]]) on the inputs. Joins that are not inner keep their condition whole; what is applied where they join becomes a filter
- * above them.
+ * Converts a join tree to a logical plan. Each predicate goes to the lowest join that has all of its columns. Per join
+ * and equivalence class there is one equality (a written one if there is one, otherwise an implied one). Every join
+ * gets Dovetail's mark, reducers ([[ReducerFilters]]) go on the inputs, and the output of the group does not change.
+ * Joins that are not inner keep exactly their written condition; a predicate that becomes applicable at such a join
+ * becomes a filter above it.
  *
- * The predicates of a class that are left out are implied: within each input the members of the class are equal already
- * (by the joins below, or by the local predicates that [[JoinPredicates]] adds to a relation with two members), so one
- * equality across makes all of them equal.
+ * The other predicates of a class are implied: within each input, the members of the class are equal already (by the
+ * joins below, or by the local predicates that [[JoinPredicates]] adds to a relation with two members). So one equality
+ * between the inputs makes all of them equal.
  *
- * An input that the search does not count as broadcast must not be: Spark, which goes by bytes of files, is kept from
- * it by a tag on the join.
+ * An input that the search does not count as broadcast must not be broadcast. Spark decides by the bytes of files, so
+ * the hint of the join keeps Spark from it.
  */
 final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates, graph: JoinGraph) {
 
   private val starts = new StartOrder(leaves)
 
-  /** The plan of a search's result, with its broadcasts. */
+  /** The plan of a search result, with its broadcasts. */
   def apply(tree: JoinTree): LogicalPlan = {
     val methods = tree.joins.map(j => j.relations.toSet -> j.method).toMap
     val filters = new ReducerFilters(leaves, predicates, links)(tree.reducers)
@@ -38,7 +39,7 @@ final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicate
     rebuilt(tree.shape, inputs, relations => methods.get(relations).flatMap(JoinChoice.side))
   }
 
-  /** The plan of a bare order. */
+  /** The plan of an order without broadcasts and reducers. */
   def apply(shape: Shape): LogicalPlan = rebuilt(shape, leaves, _ => None)
 
   private def rebuilt(
@@ -95,7 +96,7 @@ final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicate
   private def filtered(conditions: Vector[Expression], plan: LogicalPlan): LogicalPlan =
     conditions.reduceOption(And(_, _)).fold(plan)(c => Filter(over(c, plan), plan))
 
-  /** Where outer joins move, a column may be NULL at a place where it was not. */
+  /** Adjusts the nullability of columns: if outer joins move, a column may be nullable at a place where it was not. */
   private def over(e: Expression, inputs: LogicalPlan*): Expression =
     if (graph.operators.isEmpty) e
     else {
@@ -111,7 +112,7 @@ final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicate
       written.orElse(implied)
     }
 
-  /** The other predicates that have all they need here and not below. */
+  /** The other predicates whose columns are all available at this join, but not below it. */
   private def others(left: Set[Int], right: Set[Int]): Vector[Expression] =
     graph.joinable.predicatesAt(left.toVector.sorted, right.toVector.sorted).map(p =>
       predicates.complex(p.index).expression
@@ -124,12 +125,12 @@ final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicate
     (left(a) && right(b)) || (left(b) && right(a))
 }
 
-/** A group that keeps the order it was written in. */
+/** Builds the plan of a group that keeps its written order. */
 object WrittenOrder {
 
   /**
-   * The group as written, over its optimized leaves. Where Spark's own cost-based reordering is on, the joins are
-   * marked: the order was decided here.
+   * The group as written, over its optimized leaves. If Spark's own cost-based reordering is on, the joins are marked,
+   * because Dovetail has decided on their order.
    */
   def apply(group: JoinGroup, optimized: Vector[LogicalPlan], marks: Boolean): LogicalPlan = {
     val replacement = new java.util.IdentityHashMap[LogicalPlan, LogicalPlan]
@@ -143,7 +144,7 @@ object WrittenOrder {
     put(group.top)
   }
 
-  /** A join without a hint gets Dovetail's mark. */
+  /** Marks a plan with Dovetail's mark if it is a join without a hint. */
   def marked(plan: LogicalPlan): LogicalPlan = plan match {
     case j: Join if j.hint == JoinHint.NONE => val join = j.copy(hint = JoinGroup.Mark); join.copyTagsFrom(j); join
     case other                              => other

@@ -13,16 +13,17 @@ import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * The reducers of a plan as Spark's own expressions, as its rule `InjectRuntimeFilter` makes them: a filter on the
- * reduced input, `might_contain(filter, xxhash64(key))`, whose Bloom filter is a scalar subquery over the inputs that
- * the keys come from. Spark runs the subquery before the input's stage, and its own rule leaves a key alone that has
- * such a filter. Spark pushes the filter down to the scan after its own rule for runtime filters, which comes after
- * ours.
+ * Builds the reducers of a plan from Spark's own expressions, in the form that Spark's rule `InjectRuntimeFilter` uses.
+ * A reducer is a filter on the reduced input, `might_contain(filter, xxhash64(key))`. Its Bloom filter is a scalar
+ * subquery over the inputs that the keys come from. Spark runs the subquery before the input's stage, and its own rule
+ * adds no second filter for such a key. Spark's own rule for runtime filters comes after ours; after that rule, Spark
+ * pushes our filter down to the scan.
  *
- * The subquery reads the same inputs under the same names, as Spark's does: so exchanges and subqueries that are the
- * same are found to be the same. NULL keys need no care: whether a row with a NULL key passes or not, its join drops it.
+ * The subquery reads the same inputs under the same names, as Spark's subqueries do, so Spark finds equal exchanges and
+ * subqueries and reuses them. NULL keys need no special treatment: whether a row with a NULL key passes or not, its
+ * join drops it.
  *
- * @param links the equalities between two sets of inputs
+ * @param links equalities between two sets of inputs
  */
 final class ReducerFilters(
     leaves: Vector[LogicalPlan],
@@ -30,7 +31,7 @@ final class ReducerFilters(
     links: (Set[Int], Set[Int]) => Vector[Expression]
 ) {
 
-  /** Per reduced input its conditions. */
+  /** Per reduced input, its filter conditions. */
   def apply(reducers: Vector[Reducer]): Map[Int, Vector[Expression]] =
     reducers.groupBy(_.reduced).map { case (r, all) => r -> all.map(condition) }
 
@@ -52,12 +53,15 @@ final class ReducerFilters(
 
 object ReducerFilters {
 
-  /** What a group's inputs allow: which may be reduced, and which read again for their keys. */
+  /**
+   * The reducers that a group's inputs allow: inputs that may be reduced, and inputs that may be read again for their
+   * keys.
+   */
   def rules(ready: PreparedGroup, planner: Planner): ReducerRules = if (!planner.reduces) ReducerRules.none
   else {
     val leaves = ready.leaves
     val again  = leaves.indices.filter(i => RereadInput(leaves(i))).toSet
-    // keys of both sides have one type: they are members of one class
+    // keys of both sides have the same type, because they are members of one class
     val keys = for {
       (members, c) <- ready.predicates.members.zipWithIndex
       m            <- members
@@ -78,8 +82,8 @@ object ReducerFilters {
   }
 
   /**
-   * Not an input that the query has several times, and computes once; nor a table whose files the join prunes by the
-   * same key.
+   * Whether an input may be reduced by a key. Excludes an input that the query has several times but Spark computes
+   * once, and a table whose files the join prunes by the same key.
    */
   private def reducible(
       graph: JoinGraph,
@@ -93,7 +97,7 @@ object ReducerFilters {
     !(planner.prunesScans && relation.partitions.contains(key.exprId.id))
   }
 
-  /** Keys that Spark makes a filter for, by its own limits and by ours. */
+  /** Most keys of a filter, by Spark's limits and by ours. */
   private def mostItems(conf: SQLConf): Long = math.min(
     MostItems,
     math.min(
@@ -103,8 +107,8 @@ object ReducerFilters {
   )
 
   /**
-   * A filter of 4 MB: each task of the reduced input has one of its own, and the driver one from each task that builds
-   * it.
+   * Keys of a filter of 4 MB. Each task of the reduced input holds its own copy, and the driver receives one filter
+   * from each task that builds it.
    */
   private val MostItems = 4000000L
 }

@@ -10,16 +10,16 @@ import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.report.{GroupAtRun, RunTimeOrder}
 
 /**
- * The rule of adaptive execution: orders anew the joins of a running query that are still to come, by rows that are
- * counted.
+ * A rule of adaptive execution: reorders the joins of a running query that have not run yet, by counted rows.
  *
- * Chains of joins with broadcast inputs ([[BroadcastChain]]): all of them are one step, which starts when all broadcasts
- * are there. So every input is counted before the first row is joined, no work is lost by another order, and only the
- * rows between the joins are at stake. [[ChainDecision]] knows how many these are.
+ * It reorders chains of joins with broadcast inputs ([[BroadcastChain]]). All joins of a chain are one step, which
+ * starts when all broadcasts are complete. So every input is counted before the first row is joined, no work is lost by
+ * another order, and the order affects only the number of rows between the joins. [[ChainDecision]] estimates these.
  *
- * Only groups that Dovetail has planned by estimates are touched: not those with an order that somebody asked for, nor
- * those left alone. Spark runs the rule to a fixed point, after every stage: a chain in its best order is returned as
- * it came. Spark prices the new plan and checks it, and keeps the old one where it does not like the new one.
+ * It changes only groups that Dovetail planned by estimates: no groups with an order that the user asked for, and no
+ * groups that were left alone. Spark runs the rule to a fixed point after every stage, so a chain in its best order is
+ * returned unchanged. Spark compares the cost of the new plan with that of the old one and validates it, and may keep
+ * the old plan.
  */
 class ReorderAtRunTime(session: SparkSession) extends Rule[LogicalPlan] {
 
@@ -31,7 +31,7 @@ class ReorderAtRunTime(session: SparkSession) extends Rule[LogicalPlan] {
       else counted(PlanningTime.ofItsOwn(conf)(reordered(plan)).getOrElse(asPlanned(plan, TimeIsUp.reason)))
     }
 
-  /** Of the plan that is returned: [[JoinChoice]] sees one join at a time. */
+  /** Tags the joins of the returned plan with their number, because [[JoinChoice]] sees only one join at a time. */
   private def counted(plan: LogicalPlan): LogicalPlan = { ExchangedInputs.count(plan); plan }
 
   private def reordered(plan: LogicalPlan): LogicalPlan = {
@@ -54,7 +54,7 @@ class ReorderAtRunTime(session: SparkSession) extends Rule[LogicalPlan] {
         .flatMap(ChainDecision(session, _, group, graph))
     }.take(1).toVector.headOption
 
-  /** One chain; a hook for tests that need the rule to fail. */
+  /** Reorders one chain. Also a hook for tests that need the rule to fail. */
   protected def order(plan: LogicalPlan, decision: ChainDecision): LogicalPlan = decision.plan.getOrElse(plan)
 
   private def asPlanned(plan: LogicalPlan, why: String): LogicalPlan = {

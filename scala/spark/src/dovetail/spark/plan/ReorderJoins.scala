@@ -15,7 +15,7 @@ import org.apache.spark.sql.dovetail.report.{GroupReport, Trace}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
 /**
- * The rule: finds groups of joins in a logical plan and puts each into its best order.
+ * Dovetail's optimizer rule: finds join groups in a logical plan and puts each into its best order.
  *
  * {{{
  * LogicalPlan ─Preparation→ scans pruned, EXISTS/IN as joins ─JoinGroup→ leaves, conditions, written order
@@ -23,9 +23,9 @@ import org.apache.spark.sql.dovetail.stats.PlanStatistics
  *             JoinTree ─RebuildPlan→ LogicalPlan
  * }}}
  *
- * It runs among the pre-CBO rules, once per query and once per subquery, all in one budget of time ([[PlanningTime]]).
- * A plan in which no group changes is returned as it came; so is every plan on which anything goes wrong. What happened
- * is in the [[Trace]], and in the session's [[QueryLog]].
+ * It runs among the pre-CBO rules, once per query and once per subquery, all within one time budget ([[PlanningTime]]).
+ * If no group changes, the rule returns the plan unchanged. It does the same if anything goes wrong. The [[Trace]] and
+ * the session's [[QueryLog]] record what happened.
  */
 class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 
@@ -53,7 +53,10 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
     result
   }
 
-  /** Streaming operators are numbered by their place in the plan, so a streaming plan keeps it. */
+  /**
+   * Whether the plan may have joins to reorder. A streaming plan stays as it is, because its operators are numbered by
+   * their place in the plan.
+   */
   private def worthALook(plan: LogicalPlan): Boolean = !plan.isStreaming && (
     if (plan.containsPattern(JOIN)) plan.containsAnyPattern(EXISTS_SUBQUERY, IN_SUBQUERY) || ReorderJoins.open(plan)
     else ReorderJoins.hasSemiJoins(plan)
@@ -75,7 +78,10 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
     result
   }
 
-  /** Groups inside the leaves of a group come first: their order settles what the leaf is. */
+  /**
+   * Reorders all join groups of the plan. Groups inside the leaves of a group come first, because their order
+   * determines the leaf's plan.
+   */
   private def bottomUp(plan: LogicalPlan, ordering: GroupOrdering): LogicalPlan = plan match {
     case JoinGroup(group)            => reorder(group, ordering)
     case Filter(c, _) if !Movable(c) => plan.mapChildren(belowFilter(_, ordering))
@@ -84,8 +90,8 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   }
 
   /**
-   * Below a filter that may throw. Spark could not push it through the join there, and shall not find another one
-   * there: through that it might, to rows that the join would have removed.
+   * Visits the plan below a filter that may throw. Spark could not push this filter through the join below it. A
+   * reordered join could let Spark push it down to rows that the written join removes, so that join keeps its place.
    */
   private def belowFilter(plan: LogicalPlan, ordering: GroupOrdering): LogicalPlan = plan match {
     case _: Project | _: Filter => plan.mapChildren(belowFilter(_, ordering))
@@ -94,14 +100,14 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   }
 
   /**
-   * A condition that may throw reads one side alone, as a subquery's may its outer query: Spark is going to push it
-   * into that side, down the joins as written.
+   * Whether a condition that may throw reads only one side, as the condition of a subquery may read only its outer
+   * query. Spark will push it into that side, down through the joins as written.
    */
   private def pushes(j: Join): Boolean = j.condition.exists(Conjuncts(_).exists { c =>
     !Movable(c) && j.children.exists(side => c.references.subsetOf(side.outputSet))
   })
 
-  /** One group, with its leaves optimized; a hook for tests that need the rule to fail. */
+  /** Orders one group, and the groups inside its leaves. Also a hook for tests that need the rule to fail. */
   protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan = ordering(group, bottomUp(_, ordering))
 
   private def verified(before: LogicalPlan, after: LogicalPlan): LogicalPlan = {
@@ -120,8 +126,8 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 object ReorderJoins {
 
   /**
-   * There are two joins, or one that Spark is not going to broadcast by itself, or one of a grouping; subqueries are
-   * optimized as plans of their own.
+   * Whether the plan has at least two joins, or one that Spark will not broadcast by itself, or one with a grouping
+   * below it. Subqueries are optimized as separate plans.
    */
   private def open(plan: LogicalPlan): Boolean = plan.collect { case j: Join => j } match {
     case Seq(j) =>
@@ -130,7 +136,9 @@ object ReorderJoins {
     case joins => joins.nonEmpty
   }
 
-  /** Without a join, two EXISTS or IN subqueries make a group of three relations. */
+  /**
+   * Whether the plan has at least two EXISTS or IN subqueries, which make a group of three relations without a join.
+   */
   private def hasSemiJoins(plan: LogicalPlan): Boolean = plan.containsAnyPattern(EXISTS_SUBQUERY, IN_SUBQUERY) &&
     plan.collect { case Filter(c, _) => c.collect { case e @ (_: Exists | _: InSubquery) => e } }.flatten.size > 1
 }

@@ -9,14 +9,15 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.types._
 
 /**
- * Inputs that may be read a second time for their keys, to keep rows of other inputs away: [[SemiJoinReduction]] and
- * Bloom filters ([[ReducerFilters]]).
+ * Finds inputs that may be read a second time for their keys, to remove rows of other inputs early: by
+ * [[SemiJoinReduction]] and by Bloom filters ([[ReducerFilters]]).
  */
 object RereadInput {
 
   /**
-   * Rows of one table, by predicates: the same each time that they are read. Not what a program makes, nor another
-   * system's table; nor what fails where it is computed for all rows, as a broadcast does.
+   * Whether the input has rows of one table, restricted by predicates, that are the same each time they are read.
+   * Excludes the output of a program and a table of another system. Also excludes an input that may fail if it is
+   * computed for all rows, as a broadcast does.
    */
   def apply(plan: LogicalPlan): Boolean =
     plan.deterministic && !plan.containsPattern(PLAN_EXPRESSION) && ofTable(plan) && !SparedInputs.mayFail(plan)
@@ -31,8 +32,8 @@ object RereadInput {
   }
 
   /**
-   * Equal values of this type are the same for a join, a grouping and a hash function: no collations, no NaN, no zero
-   * with a sign.
+   * Whether equal values of this type are the same for a join, a grouping and a hash function. Excludes types with
+   * collations, NaN, or a zero with a sign.
    */
   def isKey(t: DataType): Boolean = t match {
     case _: IntegralType | _: DecimalType | DateType | TimestampType | TimestampNTZType => true

@@ -12,23 +12,23 @@ import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
 /**
- * Semi-join reduction of groupings. Where `SELECT k, avg(x) … GROUP BY k` is joined by k with a small, restricted
- * table, only the groups of that table's keys are ever looked at: a semi join below the grouping keeps all other rows
- * away. A correlated subquery (TPC-H q17, q2, q20) is such a grouping once Spark has made a join of it.
+ * Semi-join reduction of groupings. If `SELECT k, avg(x) … GROUP BY k` is joined by k with a small, restricted table,
+ * the query reads only the groups of that table's keys. A semi join below the grouping removes all other rows early.
+ * Spark turns a correlated subquery (TPC-H q17, q2, q20) into such a grouping when it rewrites the subquery as a join.
  *
- * It comes before a group of joins is ordered, and leaves the group as it is: the same leaves with the same columns,
- * one of them with fewer rows. The table is read by a copy of its plan under new names, which Spark's exchange reuse
- * finds to be the same; so it is broadcast once.
+ * It runs before a join group is ordered, and preserves the group: it has the same leaves with the same columns, but a
+ * reduced leaf has fewer rows. The semi join reads the table by a copy of its plan under new names. Spark's exchange
+ * reuse finds that both plans are equal, so the table is broadcast once.
  */
 final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, planner: Planner) {
   import SemiJoinReduction._
 
-  // what a query has several times Spark computes once, as long as all of them stay the same; two groupings of the same
-  // rows may differ in columns alone
+  // Spark computes a repeated sub-plan once, as long as all of its copies stay the same. Groupings are compared by
+  // their inputs, because two groupings of the same rows may differ in columns alone.
   private lazy val repeated: Set[LogicalPlan] =
     query.collect(computed).groupBy(identity).collect { case (plan, all) if all.size > 1 => plan }.toSet
 
-  /** The leaves of a group, with what keeps rows away from them, and a sentence about each that has changed. */
+  /** The leaves of a group with the semi joins that reduce them, and a sentence about each reduced leaf. */
   def apply(group: JoinGroup, predicates: JoinPredicates): (Vector[LogicalPlan], Vector[String]) =
     if (group.marked || !group.distinct || !planner.reducesGroups || !group.leaves.exists(isGrouping))
       (group.leaves, Vector.empty)
@@ -115,11 +115,11 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
 object SemiJoinReduction {
 
   /**
-   * @param leaf    whose grouping it is
-   * @param other   the leaf that restricts it
-   * @param aggregate that grouping
-   * @param key     of the grouping, as its input has it
-   * @param partner what the key is equal to, a column of `table`
+   * @param leaf      leaf that contains the grouping
+   * @param other     leaf that restricts it
+   * @param aggregate the grouping
+   * @param key       key of the grouping, as a column of its input
+   * @param partner   column of `table` that the key is equal to
    */
   final private case class Reduction(
       leaf: Int,
@@ -138,7 +138,7 @@ object SemiJoinReduction {
 
   private def tableOf(plan: LogicalPlan): Option[String] = LeafNames.below(plan).flatMap(LeafNames.identity)
 
-  /** Columns and predicates do not make it another one. */
+  /** Whether a leaf is a grouping, possibly below projections and filters. */
   private def isGrouping(leaf: LogicalPlan): Boolean = leaf match {
     case _: Aggregate           => true
     case _: Project | _: Filter => isGrouping(leaf.children.head)
@@ -148,7 +148,9 @@ object SemiJoinReduction {
   private def semiJoin(left: LogicalPlan, key: Attribute, table: LogicalPlan, partner: Attribute): Join =
     Join(left, table, LeftSemi, Some(EqualTo(key, partner)), JoinHint.NONE)
 
-  /** The lowest grouping in a leaf that has `column` among its keys, and that key, as the grouping's input has it. */
+  /**
+   * The lowest grouping in a leaf that has `column` among its keys, and this key as a column of the grouping's input.
+   */
   private def grouping(leaf: LogicalPlan, column: Attribute): Option[(Aggregate, Attribute)] = leaf match {
     case whole if SubqueryCopies.isWhole(whole) => None
     case p: Project                             => source(p.projectList, column).flatMap(grouping(p.child, _))
@@ -165,7 +167,7 @@ object SemiJoinReduction {
       case Alias(a: Attribute, _) => a
     }
 
-  /** The same rows in columns of other names, and these names. */
+  /** The same rows in columns of other names, and the mapping to these names. */
   private def copied(plan: LogicalPlan): (LogicalPlan, AttributeMap[Attribute]) = plan match {
     case Project(list, child) =>
       val (below, names) = copied(child)

@@ -9,22 +9,22 @@ import org.apache.spark.sql.dovetail.plan.StartOrder.throws
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, JoinCondition}
 
 /**
- * Inputs that the written order does not read where another one is empty, and that may fail when they are read.
+ * Finds inputs that the written order does not read if another input is empty, and that may fail when they are read.
  *
- * A hash join looks at its broadcast side first: if that has no row, the other side is not read at all. An input that
- * filters by `CAST(name AS INT) = 3` then never meets the row that is no number. So an order is only taken if each
- * input that may throw ([[StartOrder]]) is still behind all broadcasts that spare it in the written plan: behind the same
- * relations, or behind more of them whose rows are all joined with theirs.
+ * A hash join reads its broadcast side first: if that side has no row, the other side is not read at all. So an input
+ * that filters by `CAST(name AS INT) = 3` does not meet a row whose name is not a number. A new order is only taken if
+ * each input that may throw ([[StartOrder]]) still comes after all broadcasts that spare it in the written plan: after
+ * the same relations, or after a broadcast of more relations that must be empty if these have no rows.
  *
- * A NOT IN looks at its broadcast side first, too: with a NULL in there it has no answer, and reads nothing else. So
- * does adaptive execution with a broadcast that is compared without a key: it takes the join out once it knows that
- * none of its rows can come out. A Cartesian product reads nothing either where one side is a table without files, for
- * it has no partition then.
+ * Some other joins spare an input, too. A NOT IN reads its broadcast side first: if there is a NULL in it, the join
+ * returns no row and does not read the other side. Adaptive execution removes a broadcast join without a key once it
+ * knows that the join returns no row. A Cartesian product reads nothing if one side is a table without files, because
+ * it then has no partition.
  *
- * It is about what happens in every run. Where both sides are exchanged, both are read, or which of them ends first is
- * a race.
+ * The check covers only what happens in every run. If both sides are exchanged, both are read, or it is a race which of
+ * them ends first.
  *
- * @param leaves of the group
+ * @param leaves leaf plans of the join group
  */
 final class SparedInputs(leaves: Vector[LogicalPlan]) {
   import SparedInputs._
@@ -33,7 +33,10 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
     leaf.collectLeaves().flatMap(_.output).map(_.exprId -> i)
   }.toMap
 
-  /** An input that would be read in the new plan where it is not in the written one, and why that matters. */
+  /**
+   * Why the rebuilt plan must not be used: it would read an input that the written plan does not read in some case, and
+   * that may fail. None if there is no such input.
+   */
   def exposed(written: LogicalPlan, rebuilt: => LogicalPlan, names: Vector[String]): Option[String] = {
     val keys    = failingKeys(written)
     val fragile = leaves.indices.map(i => failing(leaves(i)).orElse(keys.get(i)))
@@ -53,7 +56,9 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
     }
   }
 
-  /** Per leaf a join key of it that may throw: it is computed for each row of its side, partner or not. */
+  /**
+   * Per leaf, a join key that may throw. Spark computes it for each row of its side, with or without a join partner.
+   */
   private def failingKeys(written: LogicalPlan): Map[Int, Expression] = written.collect { case j: Join =>
     for {
       conjunct <- j.condition.toSeq.flatMap(Conjuncts(_))
@@ -68,8 +73,8 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
   }.flatten.toMap
 
   /**
-   * Per leaf of the group the broadcasts that are empty first. A walk carries those that spare what it is at, and those
-   * that spare the whole broadcast that this is computed for.
+   * Per leaf of the group, the inputs that spare it. The walk carries the shields of the current plan (`behind`), and
+   * the shields of the whole broadcast for which the plan is computed (`outside`).
    */
   private def shields(plan: LogicalPlan): Map[Int, Vector[Shield]] = {
     val found = Map.newBuilder[Int, Vector[Shield]]
@@ -97,9 +102,9 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
   }
 
   /**
-   * What spares a broadcast whose rows come to those of `probe`, without adaptive execution. Broadcasts are started all
-   * at once. Where one below turns out to be empty, compiled code has nothing for the joins above it: nobody waits for
-   * their broadcasts, or hears that they have failed.
+   * The shields of a broadcast that is joined with the rows of `probe`, without adaptive execution. Spark starts all
+   * broadcasts at once. If one below turns out to be empty, generated code has no rows for the joins above it, so it
+   * does not wait for their broadcasts and does not notice if they failed.
    */
   private def below(probe: LogicalPlan): Vector[Shield] = probe match {
     case _ if of(probe).size == 1 => Vector.empty
@@ -112,7 +117,10 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
     case _                      => Vector.empty
   }
 
-  /** None where the rows of the other side come out without a partner, or are read before that is looked at. */
+  /**
+   * None if the join returns rows of the other side without a partner, or reads them before it looks at the broadcast
+   * side.
+   */
   private def shield(j: Join, side: BuildSide): Option[Shield] = {
     val build       = JoinChoice.input(j, side)
     val looksBefore = hasKeys(j) || j.conf.adaptiveExecutionEnabled
@@ -126,7 +134,10 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
     }
   }
 
-  /** Without a partition on one side, a product has none, and what the other side is computed from is not computed. */
+  /**
+   * The shield that one side of a Cartesian product is for the other. If one side has no partition, the product has
+   * none, and Spark does not compute the plan below the other side.
+   */
   private def product(side: LogicalPlan): Option[Shield] =
     if (partitionsOfFiles(side)) Some(Shield(of(side), of(side), NoFile)) else None
 
@@ -140,7 +151,7 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
   private def of(plan: LogicalPlan): Set[Int] =
     plan.collectLeaves().iterator.flatMap(_.output.headOption).flatMap(a => leafOf.get(a.exprId)).toSet
 
-  /** Leaves all of whose partners are in each row: if those alone have no row together, the plan has none. */
+  /** Leaves that contribute to every row of the plan: if the join of these leaves has no row, the plan has none. */
   private def needed(plan: LogicalPlan): Set[Int] = plan match {
     case _ if of(plan).size == 1 => of(plan)
     case j: Join                 =>
@@ -158,30 +169,33 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
 object SparedInputs {
 
   /**
-   * An input that spares another one: it is broadcast, or makes a product with it.
+   * An input that spares another one: it is broadcast, or it forms a Cartesian product with the other one.
    *
-   * @param leaves of it
-   * @param needed those of them without whose rows it is empty
-   * @param when   it does
+   * @param leaves leaves of the sparing input
+   * @param needed leaves among them without whose rows the input is empty
+   * @param when   condition under which the other input is not read
    */
   final private case class Shield(leaves: Set[Int], needed: Set[Int], when: Spares) {
     def covers(that: Shield): Boolean =
       when == that.when && (leaves == that.leaves || that.leaves.subsetOf(needed))
   }
 
-  /** What an input has to have, or not to have, so that another one is not read. */
+  /** What must be true of an input so that another one is not read. */
   sealed abstract private class Spares(val shown: String)
   private case object NoRow extends Spares("are no rows of")
 
-  /** Only if the query's code is compiled. Such code still reads what it is compiled for, up to the empty broadcast. */
+  /**
+   * Like `NoRow`, but only if Spark generates code for the query. Such code still reads its own input, up to the join
+   * with the empty broadcast.
+   */
   private case object NoRowBelow extends Spares("are no rows of")
   private case object NoFile     extends Spares("are no files of")
   private case object AnyRow     extends Spares("are rows of")
   private case object NullKey    extends Spares("is a NULL in the key of")
 
   /**
-   * The side that is broadcast: by our choice, or by Spark's, which goes by sizes. Without a key a join that is not inner
-   * has no other way. None where both are read.
+   * The side that is broadcast: by Dovetail's choice, or by Spark's choice, which depends on sizes. A join that is not
+   * inner and has no key can only be a broadcast join. None if both sides are read.
    */
   private def buildSide(j: Join): Option[BuildSide] =
     if (isNullAware(j)) Some(BuildRight)
@@ -196,7 +210,10 @@ object SparedInputs {
       }
     }
 
-  /** NOT IN of one column, by which a row with a NULL is told apart: Spark broadcasts its right side, however large. */
+  /**
+   * Whether the join is a NOT IN of one column, for which a NULL on the right side matters. Spark broadcasts its right
+   * side, whatever its size.
+   */
   private def isNullAware(j: Join): Boolean = j.joinType == LeftAnti && j.conf.optimizeNullAwareAntiJoin &&
     j.condition.exists(sides(j)(_).equality.exists(_.kind == JoinCondition.NullAware))
 
@@ -205,19 +222,22 @@ object SparedInputs {
       !JoinDecision.kept(j).contains(side) &&
       SparkBroadcast(JoinChoice.input(j, side), j.conf.autoBroadcastJoinThreshold)
 
-  /** Every row with every row, neither side broadcast. */
+  /** Whether the join is a Cartesian product of which Spark broadcasts neither side. */
   private def isProduct(j: Join): Boolean = j.joinType.isInstanceOf[InnerLike] && !hasKeys(j) &&
     JoinDecision.broadcast(j).isEmpty && !broadcasts(j, BuildLeft) && !broadcasts(j, BuildRight)
 
-  /** Without an equality between its sides a join is no hash join. */
+  /** Whether the join has an equality between its sides. Otherwise it cannot be a hash join. */
   private def hasKeys(j: Join): Boolean = j.condition.exists(Conjuncts(_).exists(sides(j)(_).sides.isDefined))
 
-  /** The two sides of a join as relations. */
+  /** The two sides of a join as two relations of a classifier. */
   private def sides(j: Join) = new JoinCondition.Classifier(Vector(j.left.outputSet, j.right.outputSet))
 
   def mayFail(input: LogicalPlan): Boolean = failing(input).nonEmpty
 
-  /** What may throw when the input is read: above its uppermost exchange, which is filled in any case. */
+  /**
+   * An expression that may throw when the input is read. Looks only above the uppermost exchange of the input, because
+   * Spark fills this exchange in any case.
+   */
   private def failing(input: LogicalPlan): Option[Expression] = input match {
     case a: Aggregate                                                                 => a.expressions.find(throws)
     case _: Distinct | _: Sort | _: GlobalLimit | _: Window | _: RepartitionOperation => None

@@ -8,18 +8,19 @@ import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, Mova
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * Spark's own cost-based reordering, which runs after us where a session has it on. It must not undo what was decided
- * here; and where something may fail, the order that counts is not the written one but the one that it would make.
+ * Spark's own cost-based reordering, which runs after Dovetail's rule if it is on in a session. It must not undo
+ * Dovetail's decisions. If an expression may fail, the relevant plain order is not the written one but the one that
+ * this reordering makes.
  */
 final class SparkReordering(conf: SQLConf) {
   val isOn: Boolean = conf.cboEnabled && conf.joinReorderEnabled
 
-  /** The order in which plain Spark runs these joins. */
+  /** The plan with its joins in the order in which plain Spark runs them. */
   def apply(written: LogicalPlan): LogicalPlan = if (isOn) CostBasedJoinReorder(written) else written
 
   /**
-   * Why it has to find the plan as it came: it moves conditions that may throw together with their joins, and to where
-   * depends on all joins around them.
+   * Why the plan must stay unchanged for Spark's reordering, or None: this reordering moves conditions that may throw
+   * together with their joins, and their new place depends on all joins around them.
    */
   def needsAll(plan: LogicalPlan): Option[String] = if (!isOn) None
   else plan.collectFirst { case Throws(condition) =>

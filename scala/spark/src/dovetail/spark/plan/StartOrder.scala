@@ -8,18 +8,18 @@ import org.apache.spark.sql.dovetail.predicates.TotalExpression
 import org.apache.spark.sql.types._
 
 /**
- * Which of two joined inputs stands on the left.
+ * Decides which of two joined inputs is on the left.
  *
- * Adaptive execution starts inputs from left to right, and ends the query as soon as one of them turns out to be empty;
- * a merge of sorted buckets does not read its right side when the left one is empty. An input that fails on some row
- * (`'ab' RLIKE pattern`, a division, a user's function) may therefore never be computed as it was written. A join order
- * of ours must not compute it earlier: inputs that may throw come last, in the order they were written in.
+ * Adaptive execution starts inputs from left to right, and ends the query as soon as one of them turns out to be empty.
+ * A merge join of sorted buckets does not read its right side if the left one is empty. So an input that fails on some
+ * row (`'ab' RLIKE pattern`, a division, a user's function) may never be computed in the written query. A new join
+ * order must not compute it earlier: inputs that may throw come last, in the order in which they were written.
  */
 final class StartOrder(leaves: Vector[LogicalPlan]) {
 
   private lazy val throwing: Set[Int] = leaves.indices.filter(i => StartOrder.mayThrow(leaves(i))).toSet
 
-  /** Whether the right one of two inner joined inputs has to become the left one. */
+  /** Whether the two inputs of an inner join must be swapped. */
   def swaps(left: Shape, right: Shape): Boolean = throwing.nonEmpty && last(left) > last(right)
 
   private def last(shape: Shape): Int = shape.leaves.filter(throwing).reduceOption(_ max _).getOrElse(-1)
@@ -29,11 +29,14 @@ object StartOrder {
 
   private def mayThrow(plan: LogicalPlan): Boolean = plan.exists(_.expressions.exists(throws))
 
-  /** Whether evaluating it may, or the aggregate functions in it. */
+  /** Whether evaluating the expression, or an aggregate function in it, may throw. */
   def throws(expression: Expression): Boolean =
     expression.exists(e => !e.isInstanceOf[Alias] && (!TotalExpression(e) && !totalAggregate(e) || fails(e)))
 
-  /** A subquery is computed when its operator starts: it may have too many rows, or throw. */
+  /**
+   * Whether a scalar subquery may fail. Spark computes it when its operator starts: it may have too many rows, or
+   * throw.
+   */
   private def fails(e: Expression): Boolean = e match {
     case s: ScalarSubquery => !s.plan.maxRows.exists(_ <= 1L) || mayThrow(s.plan)
     case _                 => false
@@ -42,7 +45,7 @@ object StartOrder {
   private def totalAggregate(e: Expression): Boolean = e match {
     case _: AggregateExpression | _: Count | _: Min | _: Max | _: First | _: Last => true
     case s: Sum                                                                   => floating(s.child) || roomy(s.child)
-    // other numbers are summed as doubles
+    // Spark sums other numbers as doubles
     case a: Average => a.child.dataType match {
         case _: DecimalType => roomy(a.child)
         case t              => t.isInstanceOf[NumericType]
@@ -51,7 +54,8 @@ object StartOrder {
   }
 
   /**
-   * The sum of numbers of ten digits more than they have: what overflows has ten billion rows at the end of its type.
+   * Whether the type of a sum has ten digits more than its input: to overflow, it takes ten billion rows at the limit
+   * of the input's type.
    */
   private def roomy(e: Expression): Boolean = e.dataType match {
     case d: DecimalType                     => d.precision + DigitsOfSum <= DecimalType.MAX_PRECISION
@@ -59,7 +63,7 @@ object StartOrder {
     case _                                  => false
   }
 
-  /** Digits that Spark gives a sum of decimals beside their own; a sum of INT has nine more. */
+  /** Digits that Spark gives a sum of decimals in addition to their own. A sum of INT has nine more. */
   private val DigitsOfSum = 10
 
   private def floating(e: Expression): Boolean = e.dataType == DoubleType || e.dataType == FloatType

@@ -3,10 +3,13 @@ package org.apache.spark.sql.dovetail.predicates
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 
-/** What Spark makes of a CHAR column wherever it is read: its text, padded with blanks to the length of the type. */
+/**
+ * Matches the expression that Spark puts around a CHAR column wherever the column is read: it pads the text with blanks
+ * to the length of the type.
+ */
 object CharPadding {
 
-  /** The text, and the characters that it has then. */
+  /** The text before padding, and its number of characters after padding. */
   def unapply(e: Expression): Option[(Expression, Double)] = e match {
     case p: StaticInvoke if p.functionName == "readSidePadding" =>
       p.arguments match {

@@ -8,9 +8,9 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
 /**
- * Translates Catalyst predicates into the kernel's [[Condition]]s. What it cannot look into becomes an `Opaque` one, or
- * a predicate on an unknown column (with a negative id of its own), so that `substr(name, 1, 2) = 'Th'` is estimated as
- * an equality even though nothing is known of its left side.
+ * Translates Catalyst predicates into the kernel's [[Condition]]s. An expression that it cannot analyze becomes an
+ * `Opaque` condition, or an unknown column with a unique negative id. So `substr(name, 1, 2) = 'Th'` is estimated as an
+ * equality, even though nothing is known about its left side.
  */
 final class Conditions {
   private val unknown = mutable.LinkedHashMap.empty[Expression, Long]
@@ -32,7 +32,7 @@ final class Conditions {
     case i: InSet                 => in(i.child, i.hset.toSeq)
     case i: In                    =>
       val constants = i.list.map(literal)
-      // of values that are no constants only the number counts
+      // if a value is not a constant, only the number of values counts
       if (constants.forall(_.isDefined)) in(i.value, constants.map(_.get.value))
       else C.In(id(i.value), Vector.empty, i.list.size)
     case StartsWith(c, _) => C.StartsWith(id(c))
@@ -40,13 +40,16 @@ final class Conditions {
     case Contains(c, _)   => C.Matches(id(c))
     case l: Like          => C.Matches(id(l.left))
     case l: RLike         => C.Matches(id(l.left))
-    // a copy of a join's filter: the join counts it
+    // a copy of a join's filter, which the estimate of the join already includes
     case _: DynamicPruning | _: BloomFilterMightContain        => C.Constant(keeps = true)
     case b if b.dataType == BooleanType && column(b).isDefined => C.Equals(column(b).get, Some(1.0))
     case other                                                 => C.Opaque(other.sql)
   }
 
-  /** The column that `e` is, or is a lossless cast of: its values have the same order and number. */
+  /**
+   * The column that `e` is, or that `e` casts to a wider type. The values of `e` have the same order as those of the
+   * column, and about the same number ([[keepsApart]]).
+   */
   def column(e: Expression): Option[Long] = e match {
     case a: Attribute => Some(a.exprId.id)
     case c: Cast if c.child.dataType.isInstanceOf[NumericType] && widens(c.child.dataType, c.dataType) =>
@@ -59,8 +62,7 @@ final class Conditions {
   }
 
   /**
-   * Whether `e`, where it is a [[column]], has the very values of that column, and not others in their place (padded,
-   * rounded).
+   * Whether `e`, if it is a [[column]], has exactly the values of that column, and not changed ones (padded, rounded).
    */
   def sameValues(e: Expression): Boolean = e match {
     case _: Attribute => true
@@ -70,8 +72,8 @@ final class Conditions {
   }
 
   /**
-   * Whether `e`, where it is a [[column]], has different values for different values of that column. Of two long
-   * integers a cast to floating point may make one, of two texts another collation, or blanks at the end.
+   * Whether `e`, if it is a [[column]], has different values for different values of that column. A cast to floating
+   * point may map two long integers to one value. Another collation or padding with blanks may make two texts equal.
    */
   def keepsApart(e: Expression): Boolean = sameValues(e) || (e match {
     case c: Cast  => Conditions.isExact(c.child.dataType, c.dataType) && keepsApart(c.child)
@@ -79,7 +81,7 @@ final class Conditions {
     case _        => false
   })
 
-  /** The key of a constant that `e` is compared to, where it has no place on the number line. */
+  /** The key of a constant that `e` is compared with, if the type has no place on the number line. */
   private def key(e: Expression, constant: Any): Option[Long] =
     if (Values.ordered(e.dataType) || !sameValues(e)) None else JoinKeys.forType(e.dataType).map(_(constant))
 
@@ -118,7 +120,7 @@ final class Conditions {
     case _ =>
       (column(l), column(r)) match {
         case (Some(a), Some(b)) => C.CompareColumns(a, None, b)
-        // the other side is some one value: a scalar subquery, a parameter, an expression of other columns
+        // the other side is one unknown value: a scalar subquery, a parameter, an expression of other columns
         case (None, Some(b)) => C.Equals(b, None)
         case _               => C.Equals(id(l), None)
       }
@@ -159,7 +161,7 @@ final class Conditions {
 
 private object Conditions {
 
-  /** Every value of the one type is a value of the other. */
+  /** Whether every value of type `from` is also a value of type `to`. */
   private def isExact(from: DataType, to: DataType): Boolean = (from, to) match {
     case (ByteType | ShortType, _: FloatType | _: DoubleType) => true
     case (IntegerType, _: DoubleType)                         => true

@@ -8,14 +8,15 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.types._
 
 /**
- * How many values an expression has, from those of the columns that it reads: its inputs together have no fewer, and
- * some functions have few values whatever they are given (`month` twelve, `x % 10` ten). NULL counts as a value. For
- * what a query computes, groups by or joins on.
+ * Estimates how many distinct values an expression has, from the distinct values of the columns that it reads. An
+ * expression has at most as many values as all of its inputs together. Some functions have few values for any input:
+ * `month` has twelve, `x % 10` has ten if x is not negative. NULL counts as a value. Applies to expressions that a
+ * query computes, groups by or joins on.
  */
 object DistinctValues {
   type Columns = Long => ColumnProfile
 
-  /** None where too little is known of the columns, and where an expression reads none. */
+  /** The number of distinct values, or None if too little is known about the columns or if `e` reads no column. */
   def apply(e: Expression, columns: Columns): Option[Double] =
     if (e.deterministic && e.references.nonEmpty && !e.exists(_.isInstanceOf[AggregateExpression])) valuesOf(e, columns)
     else None
@@ -24,7 +25,7 @@ object DistinctValues {
     case Some(id)           => counted(columns(id))
     case None if e.foldable => Some(1.0)
     case None               =>
-      // by its columns too: an expression may read one in several places
+      // also bounded by its columns: an expression may read one column in several places
       val read = together(e.references.toSeq.map(a => counted(columns(a.exprId.id))))(Assumptions.jointNdv)
       Seq(read, passed(e, columns), range(e, columns)).flatten.reduceOption(_ min _)
   }
@@ -32,7 +33,10 @@ object DistinctValues {
   private def counted(column: ColumnProfile): Option[Double] =
     column.ndv.map(_ + (if (column.nulls.exists(_ > 0.0)) 1.0 else 0.0))
 
-  /** Of the inputs that the values come from: one of those that it chooses from, or all together. */
+  /**
+   * Bound by the inputs that the values come from: the sum over the inputs that the expression chooses from (IF, CASE,
+   * COALESCE), or the joint number of all inputs.
+   */
   private def passed(e: Expression, columns: Columns): Option[Double] = e match {
     case i: If       => together(Seq(i.trueValue, i.falseValue).map(valuesOf(_, columns)))(_.sum)
     case c: CaseWhen =>
@@ -45,7 +49,7 @@ object DistinctValues {
   private def together(inputs: Seq[Option[Double]])(count: Seq[Double] => Double): Option[Double] =
     if (inputs.nonEmpty && inputs.forall(_.isDefined)) Some(count(inputs.flatten)) else None
 
-  /** Values that a function can have. */
+  /** Number of different values that a function can return. */
   private def range(e: Expression, columns: Columns): Option[Double] = e match {
     case p: Pmod if integral(p)      => constant(p.right)
     case r: Remainder if integral(r) => constant(r.right).map(n => if (negative(r.left, columns)) 2.0 * n - 1.0 else n)
@@ -77,6 +81,6 @@ object DistinctValues {
     )
       yield math.floor(high / DaysOfYear) - math.floor(low / DaysOfYear) + 1.0
 
-  /** Of the Gregorian calendar. */
+  /** Average length of a year in the Gregorian calendar. */
   private val DaysOfYear = 365.2425
 }

@@ -4,8 +4,8 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, InSet, Literal}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Bytes that an expression takes in memory, roughly, for caches that have expressions as keys: a list of values can have
- * some megabytes.
+ * Estimates the bytes of memory that an expression takes, for caches with expressions as keys. A list of values can
+ * take several megabytes.
  */
 object ExpressionBytes {
 

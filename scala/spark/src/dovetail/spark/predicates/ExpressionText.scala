@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference,
 object ExpressionText {
   def apply(e: Expression): String = apply(e, _ => None)
 
-  /** @param called what people call the input that a column is of, where that is known */
+  /** @param called name or alias of the input that a column belongs to, if known */
   def apply(e: Expression, called: Attribute => Option[String]): String =
     Numbered.replaceAllIn(
       e.transform { case a: AttributeReference =>
@@ -15,6 +15,8 @@ object ExpressionText {
       "$1."
     )
 
-  /** A table that comes again, `day#2`: SQL would put it between backticks, explain does not. */
+  /**
+   * Name of a table that occurs more than once, such as `day#2`. SQL would put it between backticks; explain does not.
+   */
   private val Numbered = """`(\w+#\d+)`\.""".r
 }

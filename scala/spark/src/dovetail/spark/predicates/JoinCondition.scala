@@ -5,11 +5,12 @@ import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.predicates.JoinCondition.Side
 
 /**
- * One conjunct of a join or of a filter between joins, classified: the relations it reads, and its two sides where it
- * is an equality between different relations. Conditions of all kinds of joins are classified here and nowhere else.
+ * One conjunct of a join condition or of a filter between joins, classified: the relations that it reads, and its two
+ * sides if it is an equality between different relations. Conditions of all kinds of joins are classified here and
+ * nowhere else.
  *
- * @param relations that it reads, ascending
- * @param equality  where it is one, and no relation is on both sides
+ * @param relations relations that the conjunct reads, ascending
+ * @param equality  the equality, if the conjunct is one and no relation occurs on both sides
  */
 final case class JoinCondition(
     expression: Expression,
@@ -17,13 +18,13 @@ final case class JoinCondition(
     equality: Option[JoinCondition.Equality]
 ) {
 
-  /** Relations of the two sides, where Spark can hash or sort by them whatever the kind of the join is. */
+  /** The relations of the two sides, if Spark can hash or sort by the sides for every kind of join. */
   def sides: Option[(Vector[Int], Vector[Int])] =
     equality.filter(_.kind != JoinCondition.NullAware).map(e => (e.left.relations, e.right.relations))
 
   /**
-   * The sides in the order of a join's inputs, where each reads one relation, and these are inputs of different sides of
-   * the join: what the join can be hashed by.
+   * The two sides in the order of the join's inputs, if each side reads one relation and the two relations belong to
+   * different inputs of the join. Spark can hash the join by these sides.
    */
   def key(left: Int => Boolean, right: Int => Boolean): Option[(Side, Side)] =
     equality.filter(e => e.left.relations.size == 1 && e.right.relations.size == 1).flatMap { e =>
@@ -33,7 +34,7 @@ final case class JoinCondition(
       else None
     }
 
-  /** Whether the two sides lie on different sides of a join. */
+  /** Whether the two sides of the equality belong to different inputs of a join. */
   def across(left: Int => Boolean, right: Int => Boolean): Boolean = sides.exists { case (l, r) =>
     (l.forall(left) && r.forall(right)) || (l.forall(right) && r.forall(left))
   }
@@ -41,24 +42,24 @@ final case class JoinCondition(
 
 object JoinCondition {
 
-  /** What NULL means to an equality. */
+  /** How an equality treats NULL. */
   sealed trait Kind
 
-  /** `=`: NULL has no partner. */
+  /** `=`: NULL matches nothing. */
   case object Plain extends Kind
 
-  /** `<=>`, as EXCEPT and INTERSECT have it: NULL is the partner of NULL. */
+  /** `<=>`, as in EXCEPT and INTERSECT: NULL matches NULL. */
   case object NullSafe extends Kind
 
-  /** `a = b OR isnull(a = b)`, as NOT IN has it: NULL is the partner of all values. */
+  /** `a = b OR isnull(a = b)`, as in NOT IN: NULL matches every value. */
   case object NullAware extends Kind
 
-  /** One side of an equality, and the relations that it reads: one or more. */
+  /** One side of an equality, with the one or more relations that it reads. */
   final case class Side(expression: Expression, relations: Vector[Int])
 
   final case class Equality(kind: Kind, left: Side, right: Side)
 
-  /** @param outputs columns of each relation; relations are numbered by their place */
+  /** @param outputs output columns of each relation; the number of a relation is its position here */
   final class Classifier(outputs: Vector[AttributeSet]) {
 
     def apply(e: Expression): JoinCondition = JoinCondition(e, relationsOf(e), equality(e))

@@ -7,7 +7,7 @@ import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Turns values of a type into the keys of [[RelationSample]] and of frequent values: values that `=` finds equal have
+ * Converts values of a type to the keys of [[RelationSample]] and of frequent values. Values that are equal by `=` have
  * equal keys.
  */
 final class JoinKeys private (val ordered: Boolean, key: Any => Long) {
@@ -19,10 +19,13 @@ final class JoinKeys private (val ordered: Boolean, key: Any => Long) {
 object JoinKeys {
   private val Seed = 42L
 
-  /** Of a value that is not NULL, whose key has to be another one. */
+  /** The key of a value that is not NULL. It always differs from the key of NULL. */
   def ofValue(key: Long): Long = if (key == RelationSample.NullKey) key + 1 else key
 
-  /** None for types that have no cheap equality: nested ones, and strings with a collation of their own. */
+  /**
+   * The keys of a type, or None for types without a cheap equality: nested types, and strings with a non-default
+   * collation.
+   */
   def forType(dataType: DataType): Option[JoinKeys] = dataType match {
     case BooleanType => Some(new JoinKeys(true, v => if (v.asInstanceOf[Boolean]) 1L else 0L))
     case _: IntegralType | DateType | TimestampType | TimestampNTZType =>
@@ -42,7 +45,7 @@ object JoinKeys {
     case _ => None
   }
 
-  /** Whether a value that is cast from one of the types to the other keeps its key, and no two come to have one. */
+  /** Whether a cast between the two types keeps the key of every value, and maps no two values to one key. */
   def same(from: DataType, to: DataType): Boolean = forType(from).isDefined && ((from, to) match {
     case (_: IntegralType, _: IntegralType) => true
     case (_: DecimalType, _: DecimalType)   => true
@@ -52,6 +55,6 @@ object JoinKeys {
 
   private def text(s: UTF8String): Long = XXH64.hashUnsafeBytes(s.getBaseObject, s.getBaseOffset, s.numBytes, Seed)
 
-  /** In Spark NaN equals NaN, and zero has one sign. */
+  /** In Spark, NaN equals NaN, and -0.0 equals 0.0. */
   private def bits(d: Double): Long = java.lang.Double.doubleToLongBits(if (d == 0.0) 0.0 else d)
 }

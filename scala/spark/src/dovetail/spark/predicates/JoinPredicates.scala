@@ -7,33 +7,34 @@ import dovetail.kernel.profile.{Assumptions, ColumnProfile, RelationProfile}
 import org.apache.spark.sql.catalyst.expressions._
 
 /**
- * The conjuncts of a group's inner joins and filters, sorted by what they connect. Relations are numbered by their
- * place in `outputs`.
+ * The conjuncts of the inner joins and filters of a join group, sorted by the relations that they connect. The number
+ * of a relation is its position in `outputs`.
  *
- * Only a conjunct that is [[PlacedCondition.pure]] belongs to a relation or to an equivalence class; one that reads
- * what an outer join below it may have filled with NULLs has to wait for that join, however few relations it reads.
+ * Only a conjunct that is [[PlacedCondition.pure]] belongs to a relation or to an equivalence class. A conjunct over
+ * columns that an outer join below it may have filled with NULLs must wait for that join, however few relations it
+ * reads.
  *
- * Equalities between expressions of two relations make equivalence classes; only such of the very same type do, so that
- * the implied equalities need no cast, and transitivity holds (`=` of one type, or one collation, is an equivalence;
- * across types it is not).
+ * Equalities between expressions of two relations form equivalence classes, if both sides have exactly the same type.
+ * So the implied equalities need no cast, and transitivity holds: `=` is an equivalence relation within one type and
+ * one collation, but not across types.
  *
- * @param fragile columns that no class may read: what it implies between two of them would be a filter inside of an
- *                input
+ * @param fragile columns that no class may read, because an equality that the class implies between two of them would
+ *                become a filter inside an input
  */
 final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[PlacedCondition], fragile: AttributeSet) {
   import JoinPredicates._
 
-  /** Classifies the conditions of this group, those of its outer and semi joins too. */
+  /** Classifies the conditions of this join group, including those of its outer and semi joins. */
   val classifier = new JoinCondition.Classifier(outputs)
 
   private val (known, unknown) = conjuncts.partition(_.expression.references.forall(a => outputs.exists(_.contains(a))))
 
-  /** Predicates with columns that no relation has (an outer query's). */
+  /** Predicates with columns that belong to no relation of the group (columns of an outer query). */
   val foreign: Vector[Expression] = unknown.map(_.expression)
 
   private val (everywhere, placed) = known.map(p => p -> classifier(p.expression)).partition(_._2.relations.isEmpty)
 
-  /** Predicates over no relation. */
+  /** Predicates that read no relation. */
   val constant: Vector[PlacedCondition] = everywhere.map(_._1)
 
   private val (pure, late) = placed.partition { case (p, c) => p.pure(c.relations) }
@@ -50,14 +51,14 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
   }
   private val roots = classOf.distinct
 
-  /** Per equivalence class its members, in order of appearance. */
+  /** Members of each equivalence class, in order of appearance. */
   val members: Vector[Vector[ClassMember]] =
     roots.map(root => allMembers.indices.filter(classOf(_) == root).map(allMembers).toVector)
 
-  /** Per equivalence class the equalities as they were written. */
+  /** Equalities of each equivalence class, as they were written. */
   val originals: Vector[Vector[Equality]] = members.map(ms => equalities.filter(e => ms.contains(e.left)))
 
-  /** Predicates over two or more relations that belong to no class, and those that wait for an outer join. */
+  /** Predicates over two or more relations that belong to no class, and predicates that wait for an outer join. */
   val complex: Vector[Complex] =
     pure.collect {
       case (p, c) if c.relations.size >= 2 && !equalities.exists(_.expression eq p.expression) =>
@@ -65,7 +66,7 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
     } ++
       late.map { case (p, c) => Complex(p, c.relations, c.sides, late = true) }
 
-  /** Predicates over one relation; also those that a class implies between two expressions of one relation. */
+  /** Predicates over one relation, including those that a class implies between two expressions of one relation. */
   val local: Vector[(Int, Expression)] = {
     val written = pure.collect { case (p, JoinCondition(_, Vector(r), _)) => r -> p.expression }
     val implied = members.flatMap(_.groupBy(_.relation).toVector.sortBy(_._1).flatMap { case (r, ms) =>
@@ -74,7 +75,7 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
     written ++ implied
   }
 
-  /** @param text what people call an expression */
+  /** @param text renders an expression for people */
   def equivalenceClasses(
       profiles: Vector[RelationProfile],
       text: Expression => String = ExpressionText(_)
@@ -84,8 +85,8 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
     }
 
   /**
-   * @param text        what people call an expression
-   * @param selectivity share of the combinations of rows that a predicate keeps
+   * @param text        renders an expression for people
+   * @param selectivity share of the row combinations that a predicate keeps
    */
   def joinPredicates(text: Expression => String, selectivity: PredicateSelectivity): Vector[JoinPredicate] =
     complex.zipWithIndex.map { case (c, i) =>
@@ -104,7 +105,7 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
       )
     }
 
-  /** What makes a class: of one type on both sides, of one relation each. */
+  /** The equality, if it can form a class: both sides have the same type and read one relation each. */
   private def equality(c: JoinCondition): Option[Equality] = (c.expression, c.equality) match {
     case (eq: EqualTo, Some(e)) if e.left.expression.dataType == e.right.expression.dataType =>
       (e.left.relations, e.right.relations) match {
@@ -117,21 +118,21 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
 }
 
 /**
- * A condition of an inner join, or a filter between joins, and what it sees from there.
+ * A condition of an inner join or a filter between joins, with the relations that it sees at its written place.
  *
- * @param scope relations below the place where it was written, ascending
- * @param open  those of them that it sees as they are: none that an outer join below it may have filled with NULLs, or
- *              a semi join only looked at
+ * @param scope relations below the written place, ascending
+ * @param open  relations of the scope whose rows the condition sees unchanged: no outer join below may have filled them
+ *              with NULLs, and they are not the inner side of a semi or anti join below
  */
 final case class PlacedCondition(expression: Expression, scope: Vector[Int], open: Set[Int]) {
 
-  /** A predicate over these relations commutes with all outer, semi and anti joins below its place. */
+  /** Whether a predicate over these relations commutes with all outer, semi and anti joins below its written place. */
   def pure(relations: Iterable[Int]): Boolean = relations.forall(open)
 }
 
 object JoinPredicates {
 
-  /** An expression of one relation; equal if it computes the same. */
+  /** An expression over one relation. Two members are equal if they compute the same value. */
   final class ClassMember(val relation: Int, val expression: Expression) {
     private val canonical                   = expression.canonicalized
     override def equals(that: Any): Boolean = that match {
@@ -144,7 +145,7 @@ object JoinPredicates {
     def apply(relation: Int, expression: Expression): ClassMember = new ClassMember(relation, expression)
   }
 
-  /** For the kernel. */
+  /** Converts a class member to the kernel's [[Member]]. */
   def member(m: ClassMember, profiles: Vector[RelationProfile], text: Expression => String): Member = {
     val conditions = new Conditions
     val column     = conditions.column(m.expression)
@@ -161,8 +162,8 @@ object JoinPredicates {
   final case class Equality(expression: EqualTo, left: ClassMember, right: ClassMember)
 
   /**
-   * @param sides for an equality, the relations of its two sides if they are disjoint
-   * @param late  it waits for an outer join
+   * @param sides relations of the two sides of an equality, if they are disjoint
+   * @param late  whether the predicate waits for an outer join
    */
   final case class Complex(
       placed: PlacedCondition,
@@ -173,7 +174,7 @@ object JoinPredicates {
     def expression: Expression = placed.expression
   }
 
-  /** The conjuncts of `conditions`, each once. */
+  /** Splits `conditions` into conjuncts, and keeps each conjunct once. */
   def apply(
       outputs: Vector[AttributeSet],
       conditions: Seq[PlacedCondition],
@@ -181,7 +182,8 @@ object JoinPredicates {
   ): JoinPredicates = {
     val seen = mutable.LinkedHashMap.empty[(Expression, Set[Int]), PlacedCondition]
     for (p <- conditions; c <- Conjuncts(p.expression)) {
-      // of one level, whatever joins stand between them, are those that see the same relations as they are
+      // pure conjuncts are duplicates wherever they were written, because joins in between do not change what they see;
+      // others are duplicates only if they have the same scope
       val sees = outputs.indices.filter(i => c.references.exists(outputs(i).contains)).toSet
       val key  = c.canonicalized -> (if (p.pure(sees)) Set.empty[Int] else p.scope.toSet)
       seen.getOrElseUpdate(key, p.copy(expression = c))
@@ -189,7 +191,7 @@ object JoinPredicates {
     new JoinPredicates(outputs, seen.values.toVector, fragile)
   }
 
-  /** Of conditions that stand above all of their inputs. */
+  /** Predicates of conditions that were all written above all of their inputs. */
   def together(outputs: Vector[AttributeSet], conditions: Seq[Expression]): JoinPredicates =
     JoinPredicates(outputs, conditions.map(PlacedCondition(_, outputs.indices.toVector, outputs.indices.toSet)))
 }

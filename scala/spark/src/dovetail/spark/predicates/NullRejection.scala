@@ -3,9 +3,9 @@ package org.apache.spark.sql.dovetail.predicates
 import org.apache.spark.sql.catalyst.expressions._
 
 /**
- * Whether a conjunct is not true of a row in which all columns of one relation are NULL. The reordering of outer joins
- * depends on it (CD-C), so that only what is certain is said: comparisons of expressions that are NULL where a column
- * of theirs is.
+ * Whether a conjunct is never true for a row in which all columns of one relation are NULL. The reordering of outer
+ * joins depends on this (CD-C), so the answer is true only if it is certain: for comparisons and IS NOT NULL of
+ * expressions that are NULL if one of their columns is NULL.
  */
 object NullRejection {
 

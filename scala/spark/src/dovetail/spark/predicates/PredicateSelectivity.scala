@@ -5,17 +5,17 @@ import dovetail.kernel.size.JoinSize
 import org.apache.spark.sql.catalyst.expressions._
 
 /**
- * Share of row combinations that a predicate over several relations keeps.
+ * Estimates the share of row combinations that a predicate over several relations keeps.
  *
- * Parts that read one relation are estimated on that relation; the rest is put together as if relations were
+ * Parts that read one relation are estimated on that relation. The parts are combined as if the relations were
  * independent of each other.
  *
- * An OR of ANDs over several tables (TPC-DS q13, q48, q85) implies a weaker OR on each of them, which Spark has pushed
- * down to it already (PushExtraPredicateThroughJoin): what those keep out must not be kept out twice, so the share is
- * the one under the condition that they hold. Where a relation has a sample, its rows say which alternatives they
- * satisfy, and which of these go together ([[Alternatives]]).
+ * An OR of ANDs over several tables (TPC-DS q13, q48, q85) implies a weaker OR on each table, which Spark has already
+ * pushed down to the table (PushExtraPredicateThroughJoin). The rows that this weaker OR removes must not be counted
+ * twice. So the estimate is the share under the condition that all pushed ORs hold. If a relation has a sample, its
+ * rows show which alternatives they satisfy, and which alternatives occur together ([[Alternatives]]).
  *
- * @param tried by rows of a relation's sample
+ * @param tried counts the alternatives on the rows of a relation's sample
  */
 final class PredicateSelectivity(
     profiles: Vector[RelationProfile],
@@ -25,13 +25,16 @@ final class PredicateSelectivity(
 
   def apply(e: Expression): Double = byRows(e).getOrElse(byFormulas(e))
 
-  /** Without samples: they have no rows that an outer join below the predicate has filled with NULLs. */
+  /**
+   * Estimates without samples. A predicate above an outer join needs this, because samples do not include the rows that
+   * the outer join fills with NULLs.
+   */
   def byFormulas(e: Expression): Double = {
     val implied = impliedLocally(e).map(share).product
     if (implied <= 0.0) share(e) else math.min(1.0, share(e) / implied)
   }
 
-  /** An OR of which at least one relation's conditions were tried. */
+  /** Estimates an OR if the conditions of at least one relation could be tried on its sample; None otherwise. */
   private def byRows(e: Expression): Option[Double] = {
     val alternatives = disjuncts(e).map(Conjuncts(_))
     if (alternatives.size < 2 || alternatives.size > Alternatives.Most) None
@@ -43,7 +46,7 @@ final class PredicateSelectivity(
       }
       if (found.forall(_._3.isEmpty)) None
       else {
-        // where every alternative has a condition on a relation, their OR was pushed down to it
+        // if every alternative has a condition on the relation, Spark has pushed their OR down to it
         val relations = found.map { case (local, formula, counted) =>
           val all = counted.getOrElse(formula)
           if (local.forall(_.nonEmpty)) all.satisfied else all
@@ -66,7 +69,7 @@ final class PredicateSelectivity(
     )
   )
 
-  /** Per relation on which every alternative of an OR has a condition: the OR of these conditions. */
+  /** The OR of the conditions on a relation, for each relation on which every alternative of an OR has a condition. */
   private def impliedLocally(e: Expression): Vector[Expression] = {
     val alternatives = disjuncts(e).map(Conjuncts(_))
     if (alternatives.size < 2) Vector.empty
@@ -116,11 +119,11 @@ final class PredicateSelectivity(
 object PredicateSelectivity {
 
   /**
-   * Which alternatives of an OR the rows of a relation satisfy, by its sample.
+   * Counts, on the sample of a relation, which alternatives of an OR its rows satisfy.
    *
-   * Of the relation, the conditions of the alternatives on it (None: all rows satisfy this alternative), and what
-   * formulas say: that, for as much as it counts beside the rows. None where there is no sample, or where a condition
-   * does not run on it.
+   * Arguments: the relation; the condition of each alternative on this relation (None if all rows satisfy the
+   * alternative); and the estimate by formulas, to be mixed with the counts. The result is None if there is no sample,
+   * or if a condition cannot be evaluated on it.
    */
   type Tried = (Int, Vector[Option[Expression]], Alternatives) => Option[Alternatives]
 

@@ -4,13 +4,13 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
 /**
- * Arithmetic that cannot overflow: of floating point; of integers and decimals where the mode is not ANSI (they wrap,
- * or become NULL), or where the types alone leave room for every result: `CAST(a AS BIGINT) + CAST(b AS BIGINT)` of two
- * INT columns, DECIMAL(12, 2) * DECIMAL(7, 2).
+ * Arithmetic that cannot overflow: on floating point numbers; on integers and decimals outside of ANSI mode, where
+ * results wrap around or become NULL; and on types that leave room for every result: `CAST(a AS BIGINT) + CAST(b AS
+ * BIGINT)` of two INT columns, DECIMAL(12, 2) * DECIMAL(7, 2).
  */
 object TotalArithmetic {
 
-  /** Sums, differences, products. */
+  /** Whether a sum, a difference or a product cannot overflow. */
   def apply(e: BinaryArithmetic): Boolean = e.dataType match {
     case _: DoubleType | _: FloatType => true
     case t: IntegralType              => !ansi(e) || within(exact(e), t)
@@ -19,7 +19,7 @@ object TotalArithmetic {
     case _ => false // intervals overflow in every mode
   }
 
-  /** Quotients and remainders: in ANSI mode a constant has to show that nothing is divided by zero. */
+  /** Whether a quotient or a remainder cannot fail. In ANSI mode, the divisor must be a constant that is not zero. */
   def divides(e: BinaryArithmetic): Boolean = e.dataType match {
     case _: DoubleType | _: FloatType => !ansi(e) || nonZero(e.right)
     case _: IntegralType => integral(e.left.dataType) && (!ansi(e) || (nonZero(e.right) && nonNegative(e.right)))
@@ -27,7 +27,7 @@ object TotalArithmetic {
     case _               => false
   }
 
-  // the mode is open in each class alone, up to Spark 4.0
+  // up to Spark 4.0, evalMode is accessible only in the concrete classes
   private def ansi(e: BinaryArithmetic): Boolean = EvalMode.ANSI == (e match {
     case a: Add            => a.evalMode
     case s: Subtract       => s.evalMode
@@ -41,7 +41,7 @@ object TotalArithmetic {
 
   private def integral(t: DataType): Boolean = t.isInstanceOf[IntegralType]
 
-  /** Digits of the largest result of decimals. */
+  /** Digits of the largest result of an operation on decimals. */
   private def room(e: BinaryArithmetic): Option[Int] = (e, e.left.dataType, e.right.dataType) match {
     case (_: Multiply, l: DecimalType, r: DecimalType) => Some(l.precision + r.precision + 1)
     case (_, l: DecimalType, r: DecimalType)           =>
@@ -49,7 +49,7 @@ object TotalArithmetic {
     case _ => None
   }
 
-  /** The least and the largest value. */
+  /** The smallest and the largest value. */
   private type Range = (BigInt, BigInt)
 
   private def within(values: Option[Range], t: IntegralType): Boolean =
@@ -63,7 +63,7 @@ object TotalArithmetic {
     case _           => None
   }
 
-  /** What the operation comes to, were there no largest value. */
+  /** The range of the exact result, without the limits of the type. */
   private def exact(e: BinaryArithmetic): Option[Range] = for {
     (a, b) <- range(e.left)
     (c, d) <- range(e.right)
@@ -88,7 +88,10 @@ object TotalArithmetic {
     case _                                  => false
   }
 
-  /** The one quotient of integers that overflows is the least value by -1. */
+  /**
+   * Whether a divisor is a positive constant: the only quotient of integers that overflows is the smallest value
+   * divided by -1.
+   */
   private def nonNegative(e: Expression): Boolean = e match {
     case Literal(n: Number, _: NumericType) => n.doubleValue > 0.0
     case _                                  => false

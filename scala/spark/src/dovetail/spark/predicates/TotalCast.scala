@@ -4,9 +4,9 @@ import org.apache.spark.sql.catalyst.expressions.{Cast, EvalMode}
 import org.apache.spark.sql.types._
 
 /**
- * Casts that give a value, or NULL, for every input. In ANSI mode these lose nothing; else what does not fit wraps or
- * becomes NULL, as far as dates and intervals are not concerned: `CAST(date AS TIMESTAMP)` overflows in every mode, for
- * years beyond 294246.
+ * Casts that return a value, or NULL, for every input. In ANSI mode, these are casts whose result always fits the
+ * target type. In legacy mode, values that do not fit wrap around or become NULL, except for dates and intervals:
+ * `CAST(date AS TIMESTAMP)` overflows in every mode, for years beyond 294246.
  */
 object TotalCast {
 
@@ -16,7 +16,7 @@ object TotalCast {
   }
 
   private def lossless(from: DataType, to: DataType): Boolean = (from, to) match {
-    case (_: StringType, _: StringType)                                => true // of another collation
+    case (_: StringType, _: StringType)                                => true // to another collation
     case (_, _: StringType)                                            => printed(from)
     case (_: IntegralType, _: DoubleType | _: FloatType)               => true
     case (_: DecimalType | _: FloatType, _: DoubleType)                => true

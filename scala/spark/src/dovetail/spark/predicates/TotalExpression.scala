@@ -10,17 +10,18 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
 /**
- * The one list of expressions that give a value for every row, whatever their inputs hold: by class, and where it
- * matters by types and by the ANSI mode that the expression itself was resolved with (a view keeps the mode it was
- * created in). All that is not here may throw.
+ * The only list of expressions that return a value for every row, whatever their inputs are. An expression is
+ * recognized by its class and, if these matter, by its types and by the ANSI mode that it was resolved with (a view
+ * keeps the mode it was created in). Every expression that is not in the list may throw.
  *
- * Left out on purpose: regular expressions (a match can overflow the stack), functions whose result can be of any
- * length (`repeat`, `lpad`), everything that formats or parses, and dates beyond the range of their type (`date_trunc`,
- * `last_day`, `CAST(date AS TIMESTAMP)`), and `substring_index`, which runs out of bounds for the least integer.
+ * Left out on purpose: regular expressions (a match can overflow the stack), functions whose result can have any length
+ * (`repeat`, `lpad`), everything that formats or parses, date functions that can leave the range of their type
+ * (`date_trunc`, `last_day`, `CAST(date AS TIMESTAMP)`), and `substring_index`, which reads out of bounds for the
+ * smallest integer.
  */
 object TotalExpression {
 
-  /** The node alone; its children are judged by themselves. */
+  /** Checks this node only, not its children. */
   def apply(e: Expression): Boolean = value(e) || predicate(e) || text(e) || date(e) || nested(e) || number(e)
 
   private def value(e: Expression): Boolean = e match {
@@ -29,7 +30,7 @@ object TotalExpression {
     case _: Greatest | _: Least                        => true
     case _: Murmur3Hash | _: XxHash64                  => !e.children.exists(c => hasMap(c.dataType))
     case c: Cast                                       => TotalCast(c)
-    // computed once, before any row
+    // an uncorrelated subquery: Spark computes it once, before any row
     case s: ScalarSubquery                                                     => s.children.isEmpty
     case s: StaticInvoke if s.staticObject == classOf[CharVarcharCodegenUtils] => s.functionName == "readSidePadding"
     case _                                                                     => false
@@ -42,7 +43,7 @@ object TotalExpression {
     case _: In | _: InSet                                                          => true
     case _: IsNull | _: IsNotNull | _: IsNaN | _: AtLeastNNonNulls                 => true
     case l: Like                                                                   => likes(l)
-    // of a filter that a subquery makes before any row
+    // a subquery builds the Bloom filter before any row is tested
     case _: BloomFilterMightContain => true
     case _                          => false
   }
@@ -54,7 +55,7 @@ object TotalExpression {
     case _: Substring | _: StringInstr                          => true
     case _: StringTrim | _: StringTrimLeft | _: StringTrimRight => true
     case _: ConcatWs                                            => true
-    // arrays have a largest size
+    // arrays have a maximum size, so their concatenation may fail
     case c: Concat => !c.dataType.isInstanceOf[ArrayType]
     case other     => TotalCollation(other)
   }
@@ -63,7 +64,7 @@ object TotalExpression {
     case _: Year | _: Quarter | _: Month | _: DayOfMonth          => true
     case _: DayOfYear | _: DayOfWeek | _: WeekDay | _: WeekOfYear => true
     case _: Hour | _: Minute | _: Second                          => true
-    case _: DateAdd | _: DateSub | _: DateDiff                    => true // they wrap, in every mode
+    case _: DateAdd | _: DateSub | _: DateDiff                    => true // they wrap around in every mode
     case _                                                        => false
   }
 
@@ -72,7 +73,7 @@ object TotalExpression {
     case _: CreateArray | _: Size | _: ArrayContains                        => true
     case g: GetArrayItem                                                    => !g.failOnError
     case _: GetMapValue                                                     => true
-    // of an array, index 0 fails in every mode
+    // on an array, index 0 fails in every mode
     case m: ElementAt => m.left.dataType.isInstanceOf[MapType] && !m.failOnError
     case _            => false
   }
@@ -91,14 +92,15 @@ object TotalExpression {
     case _                                        => false
   }
 
-  /** Types of which the smallest value has no negative: all integers and intervals. */
+  /** Whether negation of the smallest value overflows: true for all integers and intervals. */
   private def wraps(t: DataType): Boolean = t match {
     case _: DoubleType | _: FloatType | _: DecimalType => false
     case _                                             => true
   }
 
   /**
-   * A pattern that is constant and valid: it cannot end in the escape character, nor hold it before any other letter.
+   * Whether the pattern is constant and valid. A valid pattern does not end with the escape character, and has it only
+   * before a wildcard or before another escape character.
    */
   private def likes(l: Like): Boolean = l.right match {
     case Literal(null, _)    => true
@@ -110,13 +112,14 @@ object TotalExpression {
 }
 
 /**
- * Whether an expression may be evaluated at another place of the plan than the one it was written at, on rows that it
- * might not have seen there.
+ * Whether an expression may be evaluated at another place of the plan than the written one, on rows that it might not
+ * see there.
  *
- * Only if it gives a value for every row: deterministic, and of nothing but nodes that are known to be total
- * ([[TotalExpression]]). Under ANSI semantics `a.x / b.y > 2` and `CAST(a.name AS INT) = b.id` are errors for some
- * rows, and the written order may be what keeps such rows away. What is not known stays: user functions, Python (still
- * inside the expression here, and extracted only after our rule), correlated subqueries, and new functions of Spark.
+ * This requires a value for every row: the expression is deterministic, and all of its nodes are known to be total
+ * ([[TotalExpression]]). Under ANSI semantics, `a.x / b.y > 2` and `CAST(a.name AS INT) = b.id` fail for some rows, and
+ * the written order may be what removes such rows first. Unknown expressions are not moved: user functions, Python
+ * functions (still inside the expression here, because Spark extracts them only after our rule), correlated subqueries,
+ * and new functions of Spark.
  */
 object Movable {
   def apply(e: Expression): Boolean =

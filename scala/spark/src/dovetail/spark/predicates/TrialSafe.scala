@@ -7,9 +7,9 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.UserDefinedType
 
 /**
- * Whether an expression may be computed while a query is planned: it does nothing but compute, in bounded memory
- * ([[BoundedResult]]), and all of it is Spark's own. What is known to be so may; a function of the user's, or of a
- * library's, may be slow, count its calls or write somewhere, and runs only where the session allows it.
+ * Whether an expression may be evaluated while a query is planned. The expression must do nothing but compute, in
+ * bounded memory ([[BoundedResult]]), and consist of Spark's own functions only. A function of the user or of a library
+ * may be slow, count its calls or write somewhere. It runs only if the session allows it.
  */
 object TrialSafe {
   def apply(e: Expression): Boolean = e.deterministic && !e.exists(impossible) &&
@@ -17,7 +17,7 @@ object TrialSafe {
 
   private def foreign(e: Expression): Boolean =
     !ofSpark(e.getClass) || e.dataType.isInstanceOf[UserDefinedType[_]] || (e match {
-      // Spark's nodes that hold somebody's code
+      // Spark's nodes that wrap code of users or libraries
       case _: UserDefinedExpression | _: ApplyFunctionExpression | _: CallMethodViaReflection => true
       case s: StaticInvoke => !ofSpark(s.staticObject)
       case i: Invoke       => !ofSparkOrJava(i)
@@ -25,22 +25,24 @@ object TrialSafe {
       case other => other.getClass.getName.startsWith(Objects)
     })
 
-  /** There is no value without running the query; or of a function of Spark's, one of any length. */
+  /**
+   * Whether the node has no value before the query runs, or is a function of Spark's whose value may have any length.
+   */
   private def impossible(e: Expression): Boolean =
     e.isInstanceOf[PlanExpression[_]] || (!BoundedResult(e) && !foreign(e))
 
   private def ofSpark(c: Class[_]): Boolean = c.getName.startsWith(Catalyst)
 
   /**
-   * Functions that Spark has moved out of their expressions are methods of an object of its own, which stands there as
-   * a literal.
+   * Whether the object of a method call is Spark's. Spark has moved the code of some functions from expressions to such
+   * objects. The expression holds the object as a literal.
    */
   private def ofSparkOrJava(i: Invoke): Boolean = i.targetObject match {
     case Literal(target: AnyRef, _) => ofSpark(target.getClass)
     case _                          => false
   }
 
-  /** Of Spark's own functions; connectors (Avro, Protobuf, Hive) are elsewhere. */
+  /** Package of Spark's own functions. Connectors (Avro, Protobuf, Hive) are in other packages. */
   private val Catalyst = "org.apache.spark.sql.catalyst."
   private val Objects  = "org.apache.spark.sql.catalyst.expressions.objects."
 }

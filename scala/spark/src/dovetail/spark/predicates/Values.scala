@@ -6,10 +6,10 @@ import org.apache.spark.sql.catalyst.util.{DateTimeUtils, TimestampFormatter}
 import org.apache.spark.sql.types._
 
 /**
- * Places Catalyst's internal values on the number line that estimates work on, and back again for people to read.
+ * Converts Catalyst's internal values to places on the number line that estimates use, and back to text for people.
  *
- * Every type is listed or has no place there: Spark's own EstimationUtils ends in a MatchError for TIMESTAMP_NTZ and
- * intervals.
+ * A type that is not listed has no place on the number line, and raises no error. Spark's own EstimationUtils throws a
+ * MatchError for TIMESTAMP_NTZ and intervals.
  */
 object Values {
 
@@ -18,8 +18,8 @@ object Values {
     case b: Boolean              => Some(if (b) 1.0 else 0.0)
     case d: Decimal              => Some(d.toDouble)
     case d: java.math.BigDecimal => Some(d.doubleValue)
-    // bytes to doubles; dates are days, timestamps of both kinds and day-time intervals microseconds, year-month
-    // intervals months
+    // all types from Byte to Double; dates are days, timestamps of both kinds and day-time intervals are microseconds,
+    // year-month intervals are months
     case n: java.lang.Number => Some(n.doubleValue).filterNot(_.isNaN)
     case _                   => None
   }

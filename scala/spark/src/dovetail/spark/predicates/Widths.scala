@@ -5,16 +5,16 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
 /**
- * Bytes that values take in Spark's rows: by their type where all values of it are equally long, else as somebody has
- * measured them.
+ * Bytes that values take in Spark's rows: by their type if all of its values have the same length, otherwise by
+ * measured lengths.
  */
 object Widths {
 
-  /** Of a column of which nothing is known but its type. */
+  /** Width of a column of which only the type is known. */
   def ofType(t: DataType): Width =
     fixed(t).fold(Width.unknown(t.defaultSize.toDouble))(Width.fixed(t.defaultSize.toDouble, _))
 
-  /** Bytes that a row takes for a value of the type, where all take the same. */
+  /** Bytes that a row takes for a value of the type, if all values of the type take the same. */
   def fixed(t: DataType): Option[Double] = t match {
     case BooleanType | DateType | TimestampType | TimestampNTZType | NullType => Some(Width.Slot)
     case _: DayTimeIntervalType | _: YearMonthIntervalType                    => Some(Width.Slot)
@@ -28,10 +28,10 @@ object Widths {
   private val LongValue = 3.0 * Width.Slot
 
   /**
-   * Of a computed value, by the columns that it reads.
+   * Width of a computed value, from the columns that it reads.
    *
-   * @param column what is known of a column
-   * @param rows   values that are computed, at most
+   * @param column width of a column
+   * @param rows   largest number of values that are computed
    */
   def ofExpression(e: Expression, rows: Double, column: Attribute => Width): Width = {
     def child(e: Expression): Width = ofExpression(e, rows, column)
@@ -73,7 +73,7 @@ object Widths {
     }
   }
 
-  /** A text that is filled up with blanks, to so many characters. */
+  /** Width of a text that is padded with blanks to this number of characters. */
   private def padded(w: Width, characters: Double, rows: Double): Width = Width(
     math.max(w.mean, characters),
     math.min(w.most + Width.padded(1.0, characters), Estimate.Ceiling),
@@ -83,7 +83,9 @@ object Widths {
 
   private def isText(t: DataType): Boolean = t.isInstanceOf[StringType] || t == BinaryType
 
-  /** Of UTF-8; and the most that a change of case makes of a byte. */
+  /**
+   * Largest number of bytes of a character in UTF-8, and largest factor by which a change of case can lengthen a text.
+   */
   private val MostBytesPerCharacter = 4.0
 
   /**

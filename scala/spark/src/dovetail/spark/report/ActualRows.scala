@@ -13,17 +13,18 @@ import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.window.WindowExec
 
 /**
- * Finds the joins and the relations of the trace again in the plan that has run, and how many rows came out of them.
+ * Finds the joins and relations of a trace in the executed plan, and reads how many rows each of them returned.
  *
- * A join is known by the relations below it, and a relation by its columns: Spark's rules move, merge and rename
- * operators between our rule and the executed plan, yet a column that is read keeps its id. Filters that stay right
- * above a join count with it, as they do in its estimate. A join inside of a reused exchange ran elsewhere, and one
- * that adaptive execution found to be empty did not run: both have no rows here.
+ * A join is identified by the relations below it, and a relation by its columns. Spark's rules move, merge and rename
+ * operators between our rule and the executed plan, but a column that is read keeps its ID. Filters directly above a
+ * join count with the join, as they do in its estimate. Two kinds of joins have no rows here: a join inside a reused
+ * exchange ran elsewhere, and a join that adaptive execution found to be empty did not run.
  *
- * A count is complete where the operator was read to its end, and once: not below a limit, nor below a sort-merge join,
- * which stops when one side ends, nor below a sort of all rows, which runs its input a second time to find its ranges.
- * An exchange reads its input to the end whatever is above. Below a filter that Spark takes from another input (dynamic
- * pruning, Bloom filters), only sets with that input are complete. Above an early grouping nothing is counted.
+ * A count is complete if the operator was read to its end, exactly once. It is not complete below a limit, below a
+ * sort-merge join (which stops when one side ends), and below a global sort (which runs its input a second time to find
+ * its ranges). An exchange reads its input to the end, whatever is above it. At and above a filter that Spark takes
+ * from another input (dynamic pruning, Bloom filters), only sets that contain this input are complete. Above an early
+ * grouping nothing is counted.
  */
 object ActualRows {
 
@@ -36,19 +37,24 @@ object ActualRows {
     }
   }
 
-  /** Rows that came out of an operator. */
+  /**
+   * Rows that an operator returned.
+   *
+   * @param complete whether the operator was read to its end, exactly once
+   */
   final case class Count(rows: Long, complete: Boolean)
 
-  /** A set of a group's relations: the group's number, and the relations. */
+  /** A set of relations of one group: number of the group, numbers of the relations. */
   private type Key = (Int, Set[Int])
 
   /**
-   * What is below an operator.
+   * Findings about the subtree below an operator, including the operator.
    *
-   * @param inputs  relations whose columns the operators have, each as (number of its group, its own number)
-   * @param open    the joins whose rows a filter above still changes
-   * @param filters of the inputs that filters were taken from, their columns
-   * @param merged  rows have been grouped ([[EarlyMark]]), and their numbers are no longer those of the relations
+   * @param inputs  relations whose columns appear in the subtree, each as (number of the group, number of the relation)
+   * @param open    joins whose row count a filter directly above them still replaces
+   * @param filters columns of the input that a filter was taken from, one set for each such filter
+   * @param merged  whether an early grouping ([[EarlyMark]]) has merged rows, so that row counts no longer match the
+   *                relations
    */
   final private case class Below(
       inputs: Set[(Int, Int)],
@@ -60,12 +66,12 @@ object ActualRows {
   final private class Walk(relations: Vector[Vector[Set[ExprId]]]) {
     val rows = mutable.LinkedHashMap.empty[Key, Count]
 
-    // a query may have hundreds of groups, and other listeners of Spark's wait for this
+    // indexed by column, because a query may have hundreds of groups, and Spark's other listeners wait for this walk
     private val places: Map[ExprId, Vector[(Int, Int)]] =
       (for ((columns, g) <- relations.zipWithIndex; (ids, r) <- columns.zipWithIndex; id <- ids) yield id -> ((g, r)))
         .groupBy(_._1).map { case (id, found) => id -> found.map(_._2) }
 
-    /** @param drained all that comes out of the operator is read, once */
+    /** @param drained whether all output of the operator is read, exactly once */
     def apply(plan: SparkPlan, drained: Boolean): Below = {
       val p = ExecutedPlan.operator(plan)
       p.subqueries.foreach(apply(_, drained = true))
@@ -96,11 +102,11 @@ object ActualRows {
       Below(inputs, open, filters, merged)
     }
 
-    /** Sets of relations, by their groups. */
+    /** Splits the inputs into one set of relations per group. */
     private def made(inputs: Set[(Int, Int)]): Vector[Key] =
       inputs.groupBy(_._1).map { case (group, all) => (group, all.map(_._2)) }.toVector.sortBy(_._1)
 
-    /** The set has all relations of its group that a filter was taken from, and there are some. */
+    /** Whether a filter was taken from relations of this group, and the set contains all of them. */
     private def from(key: Key, filter: Set[ExprId]): Boolean = {
       val sources = within(relations(key._1), filter)
       sources.nonEmpty && sources.subsetOf(key._2)
@@ -110,12 +116,14 @@ object ActualRows {
       columnsOf.indices.filter(i => columnsOf(i).exists(columns)).toSet
   }
 
-  /** Whether an operator reads all of an input, once, if all that comes out of it is read. */
+  /**
+   * Whether an operator reads an input to its end, exactly once. `drained` says the same of the operator's own output.
+   */
   private def drains(p: SparkPlan, input: Int, drained: Boolean): Boolean = p match {
     case _: BroadcastExchangeLike => true
     case e: ShuffleExchangeLike   => !e.outputPartitioning.isInstanceOf[RangePartitioning]
     case j: SortMergeJoinExec     => drained && readsAll(j.joinType, input)
-    // it runs the other side twice where rows of the side that it builds come out without a partner
+    // a nested loop join that returns unmatched rows of the build side runs the other side twice
     case j: BroadcastNestedLoopJoinExec => drained && j.joinType.isInstanceOf[InnerLike]
     case _: CartesianProductExec        => false
     case t: TakeOrderedAndProjectExec   => drained && t.child.outputOrdering.isEmpty
@@ -125,7 +133,10 @@ object ActualRows {
     case _ => false
   }
 
-  /** A sort-merge join ends with the first side that ends, unless rows of the other one come out without a partner. */
+  /**
+   * Whether a sort-merge join reads an input to its end. It stops with the other side, unless it returns unmatched
+   * rows.
+   */
   private def readsAll(kind: JoinType, input: Int): Boolean = kind match {
     case FullOuter                               => true
     case LeftOuter | LeftAnti | ExistenceJoin(_) => input == 0
@@ -133,7 +144,7 @@ object ActualRows {
     case _                                       => false
   }
 
-  /** The columns of the inputs that filters of an operator were taken from. */
+  /** For each filter of an operator that was taken from another input, the columns of that input. */
   private def filtersOf(p: SparkPlan): Vector[Set[ExprId]] =
     p.expressions.flatMap(_.collect { case e: DynamicPruning => e; case e: BloomFilterMightContain => e }).toVector.map(
       e =>
@@ -152,8 +163,8 @@ object ActualRows {
 }
 
 /**
- * The factor between an estimated and a true number of rows (Moerkotte, Neumann and Steidl, PVLDB 2(1), 2009); no rows
- * count as one.
+ * The q-error: the factor between an estimated and an actual number of rows (Moerkotte, Neumann and Steidl, PVLDB 2(1),
+ * 2009). A number below one counts as one.
  */
 object QError {
   def apply(estimated: Double, actual: Double): Double = {
@@ -162,10 +173,10 @@ object QError {
   }
 }
 
-/** A plan that has run, or runs. */
+/** A plan that has run or is running. */
 object ExecutedPlan {
 
-  /** The operator itself, where adaptive execution has put a stage or a plan of its own in its place. */
+  /** The operator itself, without the query stages and adaptive plans that adaptive execution wraps around it. */
   def operator(p: SparkPlan): SparkPlan = p match {
     case a: AdaptiveSparkPlanExec => operator(a.executedPlan)
     case q: QueryStageExec        => operator(q.plan)

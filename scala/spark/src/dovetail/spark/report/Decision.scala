@@ -3,13 +3,13 @@ package org.apache.spark.sql.dovetail.report
 import dovetail.kernel.enumerate.{Outcome, Shape}
 
 /**
- * What is done with a group of joins, and why.
+ * The decision on a join group, and its reasons.
  *
- * @param taken   the outcome's best plan is used, and not the group as it is written
- * @param notes   what else was done or not done: inputs with fewer rows, orders that somebody asked for and that are
- *                not used
- * @param asked   who asked for the order that is used
- * @param barred  why no other order is taken, however much it saves
+ * @param outcome result of the search: the best plan and the written one
+ * @param taken   whether the outcome's best plan is used rather than the written order
+ * @param notes   further remarks for the report: reduced inputs, requested orders that are not used
+ * @param asked   description of the request (hint, setting or pin) if a requested order is used
+ * @param barred  reason why no other order may be used, however much it saves
  */
 final case class Decision(
     outcome: Outcome,
@@ -19,7 +19,7 @@ final case class Decision(
     barred: Option[String] = None
 ) {
 
-  /** Share of the written plan's cost that the best one saves. */
+  /** Share of the written plan's cost that the best plan saves. */
   def gain: Double = Decision.gain(outcome)
 
   def shape: Shape = (if (taken) outcome.best else outcome.original).shape
@@ -31,12 +31,12 @@ object Decision {
 }
 
 /**
- * What a decision on a group was made by, as reports tell it. The last two cost something to work out, and not every
- * report asks.
+ * The parameters that decisions on groups depend on, for reports. The last two take time to compute and not every
+ * report needs them, so they are computed on demand.
  *
- * @param minGain            share of the cost that another order has to save
- * @param broadcastThreshold bytes up to which Spark broadcasts by itself; negative never
- * @param memory             bytes of memory that a broadcast may take at most
+ * @param minGain            least share of the cost that another order must save
+ * @param broadcastThreshold bytes up to which Spark broadcasts by itself; a negative value means never
+ * @param memory             most bytes of memory that a broadcast may take
  * @param costs              name of the cost model
  */
 final class DecisionBasis(val minGain: Double, val broadcastThreshold: Long, memory: => Double, costs: => String) {

@@ -6,8 +6,8 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 
 /**
- * Tells a grouping that Dovetail has put below joins from the query's own: above it, operators have fewer rows than the
- * relations below them would make, and nobody may take their counts for these.
+ * Marks groupings that Dovetail has put below joins, to distinguish them from the query's own. Operators above such a
+ * grouping have fewer rows than a join of the relations below them, so their row counts must not be used for that join.
  */
 object EarlyMark {
   private val Tag = TreeNodeTag[Unit]("dovetail.early grouping")
@@ -16,7 +16,7 @@ object EarlyMark {
 
   def isOn(plan: LogicalPlan): Boolean = plan.getTagValue(Tag).isDefined
 
-  /** One of the operators that the planner makes of it. */
+  /** Whether the operator is one of those that Spark's planner makes of a marked grouping. */
   def isOn(plan: SparkPlan): Boolean = plan match {
     case a: BaseAggregateExec => a.logicalLink.exists(isOn(_: LogicalPlan))
     case _                    => false

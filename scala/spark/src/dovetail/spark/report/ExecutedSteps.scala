@@ -9,13 +9,13 @@ import org.apache.spark.sql.execution.exchange.{BroadcastExchangeLike, ReusedExc
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 
 /**
- * What the parts of a plan took in a run, by Spark's own metrics: scans, joins, sorts, exchanges, broadcasts, in the
- * order in which they ran. Times are of all tasks together. Operators that Spark compiles into one function have one
- * time: that of the function. What is reused ran once and stands once.
+ * Lists the parts of an executed plan with their times and sizes, from Spark's own metrics: scans, joins, sorts,
+ * exchanges, broadcasts, in the order in which they ran. Times are summed over all tasks. Operators that Spark compiles
+ * into one function share the time of that function. A reused part ran once and is listed once.
  */
 object ExecutedSteps {
 
-  /** @param groups whose inputs have names */
+  /** @param groups join groups that provide the names of the inputs */
   def apply(plan: SparkPlan, groups: Vector[GroupReport]): Vector[ExecutedStep] = {
     val walk = new Walk(groups.flatMap(_.relations).map(r => r.name -> r.columns).distinct)
     walk(plan)
@@ -26,7 +26,7 @@ object ExecutedSteps {
     val steps: mutable.Builder[ExecutedStep, Vector[ExecutedStep]] = Vector.newBuilder[ExecutedStep]
     private val compiled                                           = mutable.Set.empty[SparkPlan]
 
-    /** @return the columns of all operators below */
+    /** @return columns of the operator and of all operators below it */
     def apply(plan: SparkPlan): Set[ExprId] = plan match {
       case a: AdaptiveSparkPlanExec => apply(a.executedPlan)
       case s: ShuffleQueryStageExec => apply(s.plan, s.mapStats.fold(Array.empty[Long])(_.bytesByPartitionId))
@@ -46,7 +46,7 @@ object ExecutedSteps {
       def names   = called(columns, p)
       p match {
         case w: WholeStageCodegenExec =>
-          // a function without a join is a part of a scan, an aggregate or a sort
+          // a function without a join belongs to a scan, an aggregate or a sort
           if (joins(w.child).nonEmpty)
             add("join", names, millis(w, "pipelineTime"), None, spilled(joins(w.child)), None)
         case j: BaseJoinExec if !compiled(j) =>
@@ -79,7 +79,7 @@ object ExecutedSteps {
       ()
     }
 
-    /** The inputs of the groups below an operator; of what is in no group, the tables. */
+    /** Names of the groups' inputs below an operator; if there are none, the names of the tables. */
     private def called(columns: Set[ExprId], p: SparkPlan): String = {
       val found = inputs.collect { case (name, of) if of.exists(columns) => name }.distinct
       if (found.nonEmpty) found.mkString(", ") else p.collectLeaves().map(table).distinct.mkString(", ")
@@ -95,7 +95,7 @@ object ExecutedSteps {
     }
   }
 
-  /** The joins of one compiled function. */
+  /** The joins that are compiled into one function. */
   private def joins(p: SparkPlan): Vector[SparkPlan] = p match {
     case _: InputAdapter => Vector.empty
     case j: BaseJoinExec => j.children.toVector.flatMap(joins) :+ j
@@ -107,7 +107,7 @@ object ExecutedSteps {
   private def bytes(p: SparkPlan, metric: String): Option[Long]    = value(p, metric)
   private def spilled(ps: Vector[SparkPlan]): Long                 = ps.flatMap(value(_, "spillSize")).sum
 
-  /** The largest partition by the median one: how much longer than the others one task has to work. */
+  /** Size of the largest partition divided by the median size: how much longer the slowest task has to work. */
   private def skew(partitions: Array[Long]): Option[Double] = {
     val sorted = partitions.filter(_ > 0L).sorted
     if (sorted.length < 2) None else Some(sorted.last.toDouble / sorted(sorted.length / 2))
@@ -117,12 +117,14 @@ object ExecutedSteps {
 }
 
 /**
+ * One part of an executed plan.
+ *
  * @param kind    scan, join, sort, exchange or broadcast
- * @param of      the inputs below
- * @param millis  of all tasks together; of a broadcast, of the driver
- * @param bytes   read from files, written for other tasks, or held in memory by a broadcast
+ * @param of      names of the inputs below it
+ * @param millis  time of all tasks together; for a broadcast, time on the driver
+ * @param bytes   bytes read from files, written for other tasks, or held in memory by a broadcast
  * @param spilled bytes written to disk because memory was short
- * @param skew    the largest partition by the median one
+ * @param skew    size of the largest partition divided by the median size
  */
 final case class ExecutedStep(
     kind: String,
@@ -133,5 +135,9 @@ final case class ExecutedStep(
     skew: Option[Double]
 )
 
-/** @param millis from the start of a query to its end */
+/**
+ * One run of a query.
+ *
+ * @param millis time from the start of the query to its end
+ */
 final case class ExecutedRun(millis: Double, steps: Vector[ExecutedStep])

@@ -7,45 +7,48 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 
 /**
- * A group of joins whose order is Dovetail's to choose, while its query runs: a tag on the joins of the optimized plan,
- * which Spark takes along into adaptive execution. Joins find their relations by columns, as in [[ActualRows]].
+ * A join group that Dovetail may reorder while its query runs. It is a tag on the joins of the optimized plan, and
+ * Spark keeps the tag in adaptive execution. The relations below a join are identified by columns, as in
+ * [[ActualRows]].
  *
- * @param names   of the relations
- * @param columns of each relation that no other one has
+ * @param names   names of the relations
+ * @param columns for each relation, the columns that no other relation has
  */
 final class GroupAtRun(val names: Vector[String], val columns: Vector[Set[ExprId]]) {
 
-  /** What was found while the plan kept its order; the last word of the last run. */
+  /** Report on why the planned order was kept at run time; the latest one of the latest run. */
   @volatile var kept: Option[RunTimeOrder] = None
 
-  /** Relations that have some of these columns. */
+  /** Relations that have at least one of these columns. */
   def relationsOf(found: Set[ExprId]): Set[Int] = columns.indices.filter(i => columns(i).exists(found)).toSet
 }
 
 object GroupAtRun {
   private val Tag = TreeNodeTag[Vector[GroupAtRun]]("dovetail.groups")
 
-  /** Columns that any operator of a relation has, and of no other relation. */
+  /** For each relation, the columns that any of its operators has and no other relation has. */
   def columnsOf(relations: Vector[LogicalPlan]): Vector[Set[ExprId]] =
     distinct(relations.map(_.collect { case p => p.output.map(_.exprId) }.flatten.toSet))
 
-  /** A column that several relations have tells nothing. */
+  /** Removes the columns that several relations have: they do not identify a relation. */
   def distinct(columns: Vector[Set[ExprId]]): Vector[Set[ExprId]] = {
     val several = columns.flatten.groupBy(identity).collect { case (id, in) if in.size > 1 => id }.toSet
     if (several.isEmpty) columns else columns.map(_ -- several)
   }
 
-  /** Beside those of subqueries that have become a part of the plan. */
+  /**
+   * Adds the groups to the tags of the plan's joins. Joins of subqueries merged into the plan may have tags already.
+   */
   def mark(plan: LogicalPlan, groups: Vector[GroupAtRun]): Unit = if (groups.nonEmpty) plan.foreach {
     case j: Join => j.setTagValue(Tag, j.getTagValue(Tag).getOrElse(Vector.empty) ++ groups)
     case _       => ()
   }
 
-  /** The newest first. */
+  /** The groups on the joins of a logical plan, the newest first. */
   def of(plan: LogicalPlan): Vector[GroupAtRun] =
     plan.collect { case j: Join => j.getTagValue(Tag).getOrElse(Vector.empty) }.flatten.distinct.reverse.toVector
 
-  /** Of a plan that has run, as it was planned at first. */
+  /** The groups of a plan that has run, from the plan that adaptive execution started with. */
   private def of(plan: SparkPlan): Vector[GroupAtRun] = plan match {
     case a: AdaptiveSparkPlanExec => of(a.initialPlan)
     case p                        =>
@@ -53,7 +56,7 @@ object GroupAtRun {
         (p.children ++ p.subqueries).flatMap(of(_: SparkPlan))
   }
 
-  /** What happened to a group's joins while its query ran. */
+  /** Adds to a group's report what happened to its joins while the query ran. */
   def report(plan: SparkPlan): GroupReport => GroupReport = {
     val changed                               = newOrders(plan)
     val kept                                  = of(plan).distinct.flatMap(_.kept)
@@ -64,7 +67,7 @@ object GroupAtRun {
     }
   }
 
-  /** New orders in the plan that ran at last. */
+  /** Orders that were chosen at run time, from the final plan. */
   def newOrders(plan: SparkPlan): Vector[RunTimeOrder] = ordersIn(plan).distinct
 
   private def ordersIn(plan: SparkPlan): Vector[RunTimeOrder] = plan match {
@@ -76,13 +79,13 @@ object GroupAtRun {
 }
 
 /**
- * What was decided about a chain of joins while its query ran.
+ * A decision about a chain of joins, made while its query ran.
  *
- * @param columns  of the chain's relations
- * @param planned  the order as planned; none where nothing could be decided
- * @param order    the order that is used, where it is another one
- * @param reason   why
- * @param joins    of the new order
+ * @param columns  columns of the chain's relations
+ * @param planned  the planned order; None if nothing could be decided
+ * @param order    the new order; None if the planned order was kept
+ * @param reason   reason for the decision
+ * @param joins    joins of the new order
  * @param replaced sets of relations that the planned order would have joined
  */
 final case class RunTimeOrder(

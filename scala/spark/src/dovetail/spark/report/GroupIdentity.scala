@@ -3,15 +3,15 @@ package org.apache.spark.sql.dovetail.report
 import dovetail.kernel.enumerate.Shape
 
 /**
- * By what a group of joins, and the sets of its relations that a plan joined, are known again in another run. Texts of
- * canonical forms (`steer.GroupForm`) are hashes, so that no constant of a query is kept.
+ * The keys that identify a join group, and the sets of relations that its plan joined, in later runs. The keys are
+ * hashes of canonical forms (`steer.GroupForm`), so no constant of a query is stored.
  *
- * @param form      of the whole group, with constants; none where it cannot be told apart from other groups
- * @param template  of the whole group, without constants
- * @param relations by number; none where a relation has no name, no data that can be recognized, or an expression that
- *                  may change its answer
- * @param sets      single relations and joins of the plan that was chosen
- * @param shape     of that plan
+ * @param form      key of the whole group, with constants; None if the group is not distinguishable from others
+ * @param template  key of the whole group, without constants; None if the group has no constants
+ * @param relations keys of the relations by number; None for a relation without a name, without recognizable data, or
+ *                  with an expression that may return different results
+ * @param sets      keys of the single relations and of the joins of the chosen plan
+ * @param shape     join order of the chosen plan
  */
 final case class GroupIdentity(
     form: Option[GroupIdentity.Whole],
@@ -23,23 +23,30 @@ final case class GroupIdentity(
 
 object GroupIdentity {
 
-  /** @param order the group's relations, in the order of the numbers that they have in the form */
+  /** @param order numbers of the group's relations, in the order in which the canonical form numbers them */
   final case class Whole(key: String, order: Vector[Int])
 
-  /** @param key hash of the relation's form @param tables what it reads @param data the state of it */
+  /**
+   * @param key    hash of the relation's canonical form
+   * @param tables tables that the relation reads
+   * @param data   state of the data in these tables
+   */
   final case class OfRelation(key: String, tables: Vector[String], data: DataStamp)
 
-  /** @param key hash of the set's form @param estimated rows, by statistics alone */
+  /**
+   * @param key       hash of the set's canonical form
+   * @param estimated rows estimated from statistics alone
+   */
   final case class OfSet(key: String, estimated: Double)
 }
 
 /**
  * The state of the data that a relation reads: equal stamps mean the same data.
  *
- * @param sum    of hashes of its files, or of its snapshot
- * @param files  their number
- * @param bytes  of all of them
- * @param newest time of modification of the newest, in milliseconds
+ * @param sum    sum of the hashes of the files, or hash of the snapshot
+ * @param files  number of files
+ * @param bytes  size of all files together
+ * @param newest modification time of the newest file, in milliseconds
  */
 final case class DataStamp(sum: Long, files: Int, bytes: Long, newest: Long) {
   def +(that: DataStamp): DataStamp =

@@ -9,21 +9,21 @@ import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /**
- * Why a join is executed as it is, in words: a part of a [[JoinReport]]. What there was to choose from is the cost
- * model's to say (`MethodChoice`).
+ * Explains in words why a join uses its join method, for [[JoinReport]]. The cost model provides the methods that were
+ * available (`MethodChoice`).
  *
- * @param leaves plans of the graph's relations, of which Spark knows sizes of its own
- * @param limit  bytes up to which inputs are broadcast when a query is planned; negative never
- * @param memory bytes of memory that a broadcast may take, however wrong its estimate is
+ * @param leaves plans of the graph's relations, for which Spark has its own size estimates
+ * @param limit  bytes up to which inputs are broadcast when a query is planned; a negative value means never
+ * @param memory most bytes of memory that a broadcast may take, however wrong its estimate is
  */
 final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: Long, memory: Double) {
   import MethodChoice.Input
   import MethodReason._
 
   /**
-   * The report of a join, with the reason for its method and the runner-up.
+   * Adds the reason for the join method and the second-best method to the report of a join.
    *
-   * @param step what an input is called that is a join itself
+   * @param step name of an input that is itself a join
    */
   def explained(join: JoinTree.Join, report: JoinReport, step: JoinTree => Option[String]): JoinReport = {
     val choice                     = join.choice()
@@ -39,7 +39,7 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
     )
   }
 
-  /** None where the cost model knows no methods. */
+  /** The reason for the join method; None if the cost model does not distinguish methods. */
   private def reason(join: JoinTree.Join, choice: MethodChoice, left: Side, right: Side): Option[String] = {
     val smaller = if (right.input.bytes <= left.input.bytes) right else left
     join.method match {
@@ -96,7 +96,7 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
     else notPlanned(smaller, choice)
   }
 
-  /** Why a side is not broadcast when the query is planned. */
+  /** The reason why a side is not broadcast when the query is planned. */
   private def notPlanned(side: Side, choice: MethodChoice): String = {
     val bytes = s"${side.name} is about ${size(side.input.bytes)}"
     if (limit < 0) "broadcasts are switched off (spark.sql.autoBroadcastJoinThreshold)"
@@ -111,7 +111,7 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
     else s"$bytes, but Spark does not recognize this"
   }
 
-  /** Spark's own size of a relation, by which it decides on a broadcast. */
+  /** Spark's own size estimate of a relation, which decides whether Spark broadcasts it. */
   private def sparkSize(relation: Int): Option[Double] =
     try Some(leaves(relation).stats.sizeInBytes.toDouble)
     catch { case NonFatal(_) | _: MatchError => None }
@@ -119,7 +119,7 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
 
 private object MethodReason {
 
-  /** @param relation of the graph, where the side is one */
+  /** @param relation number of the relation in the graph, if the side is a single relation */
   final case class Side(name: String, relation: Option[Int], input: MethodChoice.Input)
 
   def size(bytes: Double): String = ReportNumbers.size(bytes)

@@ -6,14 +6,14 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution._
 
 /**
- * A Bloom filter on an input, for people.
+ * The part of a report that describes a Bloom filter on an input.
  *
- * @param input  that it keeps rows away from
- * @param by     inputs that its keys come from
- * @param on     the keys, of both sides
- * @param kept   share of the input's rows that pass, as estimated
- * @param keys   columns of the input that are looked up: by them it is found again in the executed plan
- * @param actual the same share in a run, where it can be told
+ * @param input  name of the input that the filter is applied to
+ * @param by     names of the inputs that the filter's keys come from
+ * @param on     key columns of both sides
+ * @param kept   estimated share of the input's rows that pass
+ * @param keys   columns of the input that the filter looks up; they identify the filter in the executed plan
+ * @param actual share of the rows that passed in a run, if it is known
  */
 final case class ReducerReport(
     input: String,
@@ -39,9 +39,9 @@ object ReducerReport {
 }
 
 /**
- * What Bloom filters kept in a run, by the columns that were looked up. Spark makes one operator of all filters of an
- * input, which counts what passes all of them: so it can be told only where a filter stands alone, beside checks for
- * NULL.
+ * Adds to reports the share of rows that each Bloom filter let pass in a run. A filter is identified by the column that
+ * it looks up. Spark merges all filters on an input into one operator, which counts the rows that pass all of them. So
+ * the share is known only if the Bloom filter is the only condition except checks for NULL.
  */
 object ActualReducers {
 
@@ -66,7 +66,7 @@ object ActualReducers {
     here.toVector ++ (p.children ++ p.subqueries).flatMap(shares)
   }
 
-  /** The column of the one Bloom filter of a condition. */
+  /** The column that a Bloom filter looks up, if the condition consists of one Bloom filter and checks for NULL. */
   private def lookedUp(condition: Expression): Option[Long] =
     conjuncts(condition).filterNot(_.isInstanceOf[IsNotNull]) match {
       case Vector(b: BloomFilterMightContain) => b.right.references.headOption.map(_.exprId.id)

@@ -4,7 +4,9 @@ import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNo
 import dovetail.kernel.cost.Cost
 import dovetail.kernel.profile.Estimate
 
-/** The trace as JSON, by Jackson's tree model (Spark bundles it in all lines; json4s changed between them). */
+/**
+ * Writes the trace as JSON, with Jackson's tree model. All Spark lines bundle Jackson; json4s changed between them.
+ */
 object ReportJson {
   private val nodes = JsonNodeFactory.instance
 
@@ -109,7 +111,7 @@ object ReportJson {
 
   private def estimate(e: Estimate): ObjectNode = {
     val o = nodes.objectNode().put("value", e.value).put("lower", e.lower)
-    // an unknown bound is null, not a made-up number
+    // an unknown upper bound is null rather than a huge number
     if (e.upper >= Estimate.Ceiling) o.putNull("upper") else o.put("upper", e.upper)
     o.put("source", e.source.name)
   }

@@ -4,10 +4,10 @@ import java.util.Locale
 
 import dovetail.kernel.profile.Estimate
 
-/** Numbers as people read them, in explain's text and reasons. */
+/** Formats numbers for people, in the text of explain and in reasons. */
 private[report] object ReportNumbers {
 
-  /** A number of rows in at most seven characters. */
+  /** Formats a number of rows in at most seven characters. */
   def count(d: Double): String =
     if (d < 1e4) text("%.0f", d)
     else if (d < 1e6) text("%.1fk", d / 1e3)
@@ -21,7 +21,7 @@ private[report] object ReportNumbers {
     else if (bytes < Kilo * Kilo * Kilo) text("%.1f MiB", bytes / Kilo / Kilo)
     else text("%.1f GiB", bytes / Kilo / Kilo / Kilo)
 
-  /** A part of a whole, both of one unit. */
+  /** Formats a part of a whole as a percentage; both are in the same unit. */
   def percent(part: Double, whole: Double): String = {
     val p = if (whole > 0.0) 100.0 * part / whole else 0.0
     if (p >= Fine || p == 0.0) text("%.0f %%", p) else if (p >= 0.1) text("%.1f %%", p) else "<0.1 %"
@@ -31,7 +31,11 @@ private[report] object ReportNumbers {
 
   def seconds(millis: Double): String = if (millis < 1e3) text("%.0f ms", millis) else text("%.1f s", millis / 1e3)
 
-  /** The bounds of an estimate; nothing where it is certain, or where a bound is so far away that it says nothing. */
+  /**
+   * Formats the bounds of an estimate. A certain estimate has no bounds to show.
+   *
+   * @param all whether to show bounds that are farther than `MostFar` from the estimate, too
+   */
   def bounds(e: Estimate, all: Boolean): String = {
     def says(far: Double) = all || far <= MostFar
     val lower             = e.lower > 0.0 && says(math.max(e.value, 1.0) / e.lower)
@@ -43,10 +47,13 @@ private[report] object ReportNumbers {
     else ""
   }
 
-  /** A bound further from the estimate than this factor is no help to a reader: most are products of their inputs. */
+  /**
+   * Largest factor between an estimate and a bound that is shown. Looser bounds do not help a reader: most of them are
+   * the product of the inputs' rows.
+   */
   private val MostFar = 100.0
 
-  /** Percent from which, and factors up to which, a decimal tells something. */
+  /** Percentages from this value on are shown without a decimal, factors below it with one. */
   private val Fine = 10.0
   private val Kilo = 1024.0
 

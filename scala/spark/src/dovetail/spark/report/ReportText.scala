@@ -1,13 +1,14 @@
 package org.apache.spark.sql.dovetail.report
 
 /**
- * The trace as people read it in a terminal of 120 columns; the one layout of `dovetail.explain`, `dovetail_explain`
- * and `EXPLAIN FORMATTED`.
+ * Writes the trace as text for a terminal of 120 columns. `dovetail.explain`, `dovetail_explain` and `EXPLAIN
+ * FORMATTED` share this layout.
  *
- * The first sentence says what happened and why. A plan is a table of steps, each naming the steps that it builds on:
- * a plan of 30 joins stays a table of 30 short lines. Costs are relative to the written order's.
+ * The first sentence says what happened and why. A plan is a table of steps, and each step names the steps that it
+ * builds on, so a plan of 30 joins is a table of 30 short lines. Costs are relative to the cost of the written order.
  *
- * @param verbose also how the search went, costs as the model has them, all bounds, and the reason for every method
+ * @param verbose whether to show details of the search, absolute costs, all bounds, and the reason for every join
+ *                method
  */
 final class ReportText(version: String, enabled: Boolean, costModel: String, verbose: Boolean) {
   import ReportNumbers._
@@ -32,7 +33,10 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
       .map(_.mkString("\n")).mkString("\n\n")
   }
 
-  /** Groups of joins, and what is told of the query as a whole: alone, it stands for the group that was not found. */
+  /**
+   * Separates the reports on join groups from the remarks on the query as a whole. Reports without relations become
+   * remarks if there are groups; otherwise they stand in for the group that was not found.
+   */
   private def apart(reports: Vector[GroupReport]): (Vector[GroupReport], Vector[String]) = {
     val (told, others) = reports.partition(_.isRemark)
     val remarks        = told.map(r => s"${r.reason.capitalize}.").distinct
@@ -42,7 +46,7 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
     }
   }
 
-  /** What happened to the joins of the query, and why. */
+  /** The first sentence: what happened to the joins of the query, and why. */
   private def said(groups: Vector[GroupReport]): String = {
     val reordered = groups.count(_.status == "reordered")
     val priced    = groups.filter(_.before.isDefined)
@@ -62,7 +66,7 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
     }
   }
 
-  /** The first sentence, and of each group its order; for places where much else is shown. */
+  /** The first sentence and the orders of each group, for places that show much else. */
   def short(reports: Vector[GroupReport]): String = {
     val (groups, _) = apart(reports)
 
@@ -74,7 +78,7 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
     (wrapped(s"Dovetail $version ${said(groups)}", "  ") ++ orders).mkString("\n")
   }
 
-  /** What the query took, part by part; the longest parts of a long plan, unless all are asked for. */
+  /** Time and size of each part of the executed query. Unless verbose, a long plan is cut to its longest parts. */
   private def ran(run: ExecutedRun): Vector[String] = {
     val longest = run.steps.indices.sortBy(i => -run.steps(i).millis.getOrElse(0.0)).take(if (verbose) run.steps.size
     else MostSteps)
@@ -133,7 +137,7 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
       )
     }
 
-  /** Inputs without an actual number have an empty cell where others have one. */
+  /** Inserts an empty cell for inputs without an actual row count, if other inputs have one. */
   private def padded(g: GroupReport, rows: Vector[Vector[String]]): Vector[Vector[String]] =
     if (!g.relations.exists(_.actual.isDefined)) rows
     else g.relations.zip(rows).map { case (r, row) => if (r.actual.isDefined) row else row.patch(2, Vector(""), 0) }
@@ -166,7 +170,7 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
       }
   }
 
-  /** What became of the planned order while the query ran. */
+  /** What happened to the planned order while the query ran. */
   private def atRun(o: RunTimeOrder): Vector[String] = o.order match {
     case None =>
       if (verbose || o.planned.isEmpty) wrapped(s"  at run time  the planned order: ${o.reason}", "    ")
@@ -183,7 +187,7 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
 
   private def step(j: JoinReport): String = j.inputs.mkString(if (j.kind == "inner") " join " else s" ${j.kind} join ")
 
-  /** Why joins run as they do, those of the most expensive ones; steps with the same reason together. */
+  /** The reasons for the methods of the most expensive joins. Steps with the same reason share a line. */
   private def reasons(t: TreeReport): Vector[String] = {
     val most   = if (verbose) t.joins.size else MostReasons
     val costly = t.joins.indices.sortBy(i => -t.joins(i).cost.total).take(most).sorted.toVector
@@ -200,7 +204,7 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
     val shown = g.missing.take(MostMissing).flatMap { a =>
       val guessed = if (a.guessed.isEmpty) "" else s"; distinct values guessed for ${a.guessed.mkString(", ")}"
       val share   = a.costShare.fold("")(s => s"; its joins have ${percent(s, 1.0)} of the cost")
-      // statements are there to be copied: they are never broken
+      // users copy the statements, so they are never wrapped
       wrapped(s"    ${a.table}: ${a.reason}$guessed$share", "      ") ++ a.statement.map(s => s"      $s;")
     }
     val more = g.missing.size - MostMissing
@@ -209,7 +213,7 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
       (if (more > 0) Vector(s"    and $more more tables: dovetail_advise lists them") else Vector.empty)
   }
 
-  /** A cost relative to that of the written order. */
+  /** Formats a cost relative to the cost of the written order. */
   private def price(cost: Double, whole: Double): String =
     s"${percent(cost, whole)}${if (verbose) s" (${absolute(cost)} in the model's unit, about ns of a core)" else ""}"
 
@@ -222,25 +226,30 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
 object ReportText {
   private val Nothing = "found nothing to reorder: no group of joins has three or more relations."
 
-  /** Characters of a line. */
+  /** Characters per line. */
   private val Width = 120
 
-  /** Characters up to which an order is worth a line of its own; beyond, the steps say the same and can be read. */
+  /**
+   * Characters of the longest order that is shown on one line. The table of steps is easier to read than a longer one.
+   */
   private val LongestOrder = 80
 
-  /** Characters of what a part of a run is of, and parts that are told: the longest ones. */
+  /** Most characters for the inputs of a part of a run, and most parts that are shown (the longest ones). */
   private val WidestStep = 60
   private val MostSteps  = 20
 
-  /** Characters of the inputs of a step; conditions have what is left of a line, and none where that is less. */
+  /**
+   * Most characters for the inputs of a step. The condition gets the rest of the line, and is left out if the rest is
+   * shorter than `NarrowestCondition`.
+   */
   private val WidestInputs       = 40
   private val NarrowestCondition = 12
 
-  /** Joins of which the reason for the method is told, and tables whose missing statistics are: the costliest. */
+  /** Most joins with the reason for their method, and most tables with missing statistics (the most expensive ones). */
   private val MostReasons = 10
   private val MostMissing = 10
 
-  /** A table with a header; a column without a value in any row is left out. */
+  /** Formats a table with a header. Columns without any value are left out. */
   private def columns(head: Vector[String], rows: Vector[Vector[String]], right: Set[String]): Vector[String] = {
     val kept   = head.indices.filter(i => rows.exists(_(i).nonEmpty)).toVector
     val widths = kept.map(i => (head(i) +: rows.map(_(i))).map(_.length).max)
@@ -252,7 +261,7 @@ object ReportText {
     }
   }
 
-  /** A text in lines, all but the first of them indented. */
+  /** Wraps a text into lines; all lines except the first are indented. */
   private def wrapped(text: String, indent: String): Vector[String] = if (text.length <= Width) Vector(text)
   else {
     val at = text.lastIndexOf(' ', Width)

@@ -3,17 +3,18 @@ package org.apache.spark.sql.dovetail.report
 import dovetail.kernel.profile.{Estimate, Source}
 
 /**
- * What [[AdviseQuery]] found out about one table.
+ * Advice of [[AdviseQuery]] on one table.
  *
- * @param table     its name in statements
- * @param identity  that of `LeafStatistics`
+ * @param table     name of the table in statements
+ * @param identity  identity of the table, by `LeafNames.identity`
  * @param state     `unknown` (never analyzed), `stale`, `incomplete`, `fresh`, or `not analyzable`
- * @param rows      it is taken to have
- * @param costShare share of the predicted cost that lies in joins with it; none where nothing was ordered
- * @param columns   on which sizes of joins depend
- * @param groups    of columns that are joined or filtered together
- * @param guessed   those of the columns whose number of values nobody knows
- * @param statement that analyzes it, if one does
+ * @param rows      estimated rows of the table
+ * @param costShare share of the predicted cost that lies in joins with the table; None if no joins were ordered
+ * @param columns   columns that join sizes depend on
+ * @param groups    groups of columns that are joined or filtered together
+ * @param guessed   columns whose NDV is unknown
+ * @param statement statement that analyzes the table, if there is one
+ * @param reason    reason for the state, in words
  */
 final case class TableAdvice(
     table: String,
@@ -28,7 +29,7 @@ final case class TableAdvice(
     reason: String
 ) {
 
-  /** Its part of the estimates rests on assumptions, or on what has changed since. */
+  /** Whether the table's part of the estimates rests on assumptions or on outdated statistics. */
   def doubtful: Boolean =
     state == TableAdvice.Stale || guessed.nonEmpty || rows.source == Source.Size || rows.source == Source.Assumed
 }

@@ -12,21 +12,23 @@ import org.apache.spark.sql.dovetail.base.{FailOpen, ThreadScope}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
- * What the rule did while one query was planned: its groups, and the time by phase. Collected per thread, and only
- * where somebody asks.
+ * Records what the rule did while one query was planned: the join groups, and the time per phase. It is collected per
+ * thread, and only on request (`Trace.collecting`).
  *
- * @param detailed with all that explain tells; else what the log of queries needs, for which a query's planning must
- *                 not wait
+ * @param detailed whether reports contain all that explain shows. Otherwise they contain only what the query log needs,
+ *                 because planning must not wait for them
  */
 final class Trace(val detailed: Boolean) {
   private val reports = mutable.ArrayBuffer.empty[LazyValue[GroupReport]]
   private val nanos   = mutable.LinkedHashMap.empty[String, Long]
   private var plan    = Option.empty[LogicalPlan]
 
-  /** The plan that the rule was given last: the query's own, for its subqueries come before it. */
+  /** The last input of the rule. It is the plan of the query itself, because the rule sees subqueries first. */
   def input: Option[LogicalPlan] = plan
 
-  /** Made once the plan is: planning does not wait for reports, and does not fail by one. */
+  /**
+   * Reports on the groups. They are made after planning, so planning does not wait for them and cannot fail with them.
+   */
   def groups: Vector[GroupReport]      = reports.toVector.map(_.value)
   def isEmpty: Boolean                 = reports.isEmpty
   def millis: Vector[(String, Double)] = Trace.Phases.map(p => p -> nanos.getOrElse(p, 0L) / 1e6)
@@ -41,12 +43,12 @@ final class Trace(val detailed: Boolean) {
 
 object Trace {
 
-  /** Phases of the rule, in order; `total` also holds what is in none of the others. */
+  /** Phases of the rule, in order. `total` includes the time outside of the other phases. */
   val Phases: Vector[String] = Vector("prepare", "footers", "extract", "estimate", "search", "rebuild", "total")
 
   private val scope = new ThreadScope[Trace]
 
-  /** Runs `body` and returns what the rule did meanwhile in this thread. */
+  /** Runs `body`, and returns its result and a trace of what the rule did in this thread. */
   def collecting[A](body: => A): (A, Trace) = collecting(detailed = true)(body)
 
   def collecting[A](detailed: Boolean)(body: => A): (A, Trace) = {
@@ -54,18 +56,18 @@ object Trace {
     (scope.within(trace)(body), trace)
   }
 
-  /** Somebody collects what the rule does in this thread. */
+  /** Whether a trace is being collected in this thread. */
   def isOn: Boolean = scope.current.isDefined
 
-  /** @param report of a group, with details or without */
+  /** @param report makes the report on a group; its argument says whether details are needed */
   def record(report: Boolean => GroupReport): Unit = scope.current.foreach(t => t.later(report(t.detailed)))
 
   def start(plan: LogicalPlan): Unit = scope.current.foreach(_.plan = Some(plan))
 
-  /** Reports in this thread so far. */
+  /** Number of reports recorded in this thread so far. */
   def size: Int = scope.current.fold(0)(_.reports.size)
 
-  /** The plan is Spark's after all: what has been reported since `size` was `before` did not happen. */
+  /** Replaces the reports recorded since `size` was `before`, because the rule failed and Spark's own plan is used. */
   def failed(before: Int, reason: String): Unit = scope.current.foreach { t =>
     t.reports.remove(before, t.reports.size - before)
     t.later(GroupReport.leftAlone(Vector.empty, reason))
@@ -79,19 +81,23 @@ object Trace {
 }
 
 /**
- * What happened to one group of joins.
+ * The report on one join group.
  *
  * @param status    `reordered`, `kept` (the written order is as good, or the gain too small) or `left_alone` (not
  *                  searched)
- * @param relations with sizes; without where the group was left alone
- * @param edges     what connects them: per equivalence class and per predicate the relations it touches
- * @param before    the written order, priced
- * @param after     the plan chosen, where it is another one: another order, or other broadcasts
- * @param runnerUp  the best other order
- * @param missing   tables without statistics that the estimates would need
- * @param identity  by which history knows the group again, where it can
- * @param counts    rows that came out of sets of its relations in a run
- * @param atRun     what was decided about chains of its joins while the query ran
+ * @param reason    reason for the status, in words
+ * @param algorithm name of the search algorithm; None if the group was left alone
+ * @param pairs     number of pairs of sub-plans that the search considered
+ * @param relations the group's relations, with sizes unless the group was left alone
+ * @param edges     edges of the join graph: for each equivalence class and predicate, the relations that it connects
+ * @param before    the written order with its costs
+ * @param after     the chosen plan, if it differs from the written one in its order or its broadcasts
+ * @param runnerUp  the best order other than the chosen one
+ * @param costModel name of the cost model
+ * @param missing   tables that lack statistics which the estimates need
+ * @param identity  keys by which the history recognizes the group, if it can
+ * @param counts    rows that sets of the group's relations returned in a run
+ * @param atRun     decisions about chains of the group's joins while the query ran
  */
 final case class GroupReport(
     status: String,
@@ -110,19 +116,19 @@ final case class GroupReport(
     atRun: Vector[RunTimeOrder] = Vector.empty
 ) {
 
-  /** No group of joins. */
+  /** Whether this is a remark on the query as a whole rather than a report on a join group. */
   def isRemark: Boolean = status == GroupReport.Remark
 
-  /** The joins of the plan that is used, as they ran. */
+  /** The joins of the plan in use, with the changes made at run time. */
   def joins: Vector[JoinReport] = {
     val replaced = atRun.flatMap(_.replaced).toSet
     after.orElse(before).toVector.flatMap(_.joins).filterNot(j => replaced(j.relations.toSet)) ++ atRun.flatMap(_.joins)
   }
 
-  /** Another order than the planned one was used. */
+  /** Whether a chain of joins ran in another order than planned. */
   def changedAtRun: Boolean = atRun.exists(_.order.isDefined)
 
-  /** The same, with rows for the relations, and for the joins of the plan that is used, where they are counted. */
+  /** Adds the row counts of a run to the relations and to the joins of the plan in use. */
   def withActual(rows: Map[Set[Int], ActualRows.Count]): GroupReport = {
     val index                  = relations.map(_.name).zipWithIndex.toMap
     def of(j: JoinReport)      = rows.get(j.relations.map(index).toSet).map(_.rows)
@@ -135,10 +141,12 @@ final case class GroupReport(
 }
 
 /**
- * @param label   table and alias, as a query has them
- * @param tables  what the leaves beneath it read, by `LeafNames.identity`; none without details
- * @param columns all columns that any operator beneath it has: by them it is found again in the executed plan
- * @param actual  rows that came out of it in a run
+ * The part of a report on one relation.
+ *
+ * @param label   table and alias, as in the query
+ * @param tables  tables that its leaves read, by `LeafNames.identity`; empty without details
+ * @param columns columns of all its operators; they identify the relation in the executed plan
+ * @param actual  rows that it returned in a run
  */
 final case class RelationReport(
     name: String,
@@ -151,7 +159,7 @@ final case class RelationReport(
 )
 final case class EdgeReport(relations: Vector[String], condition: String)
 
-/** @param reducers what keeps rows of inputs away */
+/** @param reducers Bloom filters on the inputs */
 final case class TreeReport(
     order: String,
     cost: Cost,
@@ -160,10 +168,12 @@ final case class TreeReport(
 )
 
 /**
- * @param inputs   the left and the right one: a relation, or the number of an earlier join in brackets
- * @param why      the reason for the method, where details are asked for
- * @param runnerUp the cheapest other method, and what the join would cost with it
- * @param actual   rows that came out of it in a run
+ * The part of a report on one join.
+ *
+ * @param inputs   left and right input, each a relation or the number of an earlier join in parentheses
+ * @param why      reason for the method, if details were requested
+ * @param runnerUp cheapest other method, and the cost of the join with it
+ * @param actual   rows that the join returned in a run
  */
 final case class JoinReport(
     kind: String,
@@ -180,7 +190,7 @@ final case class JoinReport(
 
 object GroupReport {
 
-  /** What is told of the query as a whole. */
+  /** A remark on the query as a whole. */
   def remark(text: String): GroupReport = leftAlone(Vector.empty, text).copy(status = Remark)
 
   private val Remark = "remark"
@@ -200,12 +210,16 @@ object GroupReport {
     )
 
   /**
-   * @param labels  table and alias of each input, as a query has them
-   * @param written the joins as written: the search may have turned the sides of its own
+   * @param labels  table and alias of each input, as in the query
+   * @param written the written joins; the search may have swapped the sides of its own copy
    */
   final case class InputLabels(labels: Vector[String], written: Shape)
 
-  /** @param detailed with the edges, the runner-up, and the reasons for methods */
+  /**
+   * The report on a group that was searched.
+   *
+   * @param detailed whether to include the edges, the runner-up, and the reasons for join methods
+   */
   def searched(
       graph: JoinGraph,
       leaves: Vector[LogicalPlan],
@@ -219,7 +233,7 @@ object GroupReport {
       if (detailed) Some(new MethodReason(graph, leaves, basis.broadcastThreshold, basis.broadcastMemory)) else None
     val sameOrder = outcome.best.shape.sameJoins(outcome.original.shape)
     val percent   = f"${decision.gain * 100}%.1f %%"
-    // what is less than asked for does not look like as much
+    // rounded down, so that a gain below the required one is not shown as equal to it
     val less    = f"${math.floor(decision.gain * 1000) / 10}%.1f %%"
     val minGain = f"${basis.minGain * 100}%.1f %%"
     val reason  =
@@ -264,7 +278,7 @@ object GroupReport {
     )
   }
 
-  /** @param as the same joins, with the sides as they are shown */
+  /** @param as the same joins, with left and right sides in the order to show */
   private def tree(
       graph: JoinGraph,
       t: JoinTree,
@@ -291,13 +305,15 @@ object GroupReport {
     TreeReport(order(graph, as.getOrElse(t.shape)), t.cost, joins, t.reducers.map(ReducerReport(graph, _)))
   }
 
-  /** What stands to the left in the joins of an order. */
+  /** The sets of relations that are left inputs of the joins of an order. */
   private def leftSides(shape: Shape): Set[Set[Int]] = shape match {
     case Shape.Join(l, r) => leftSides(l) ++ leftSides(r) + l.leaves.toSet
     case _                => Set.empty
   }
 
-  /** The join graph for people. A class of three or more members is one edge, not one per pair: `a.x = b.y = c.z`. */
+  /**
+   * The edges of the join graph as text. An equivalence class of three or more members is one edge: `a.x = b.y = c.z`.
+   */
   private def edges(graph: JoinGraph): Vector[EdgeReport] = {
     val all = graph.classes.map(c => c.relations -> c.members.map(_.text).mkString(" = ")) ++ graph.predicates.map(p =>
       p.relations -> p.text
@@ -310,7 +326,7 @@ object GroupReport {
 
   def order(graph: JoinGraph, shape: Shape): String = shape.render(graph.relations(_).name)
 
-  /** The predicates between the two inputs, for people: per class one pair of members. */
+  /** The predicates between two inputs as text, with one pair of members for each equivalence class. */
   private def condition(graph: JoinGraph, j: JoinTree.Join, sides: Vector[JoinTree]): String = {
     val (l, r) = (sides.head.relations.toSet, sides.last.relations.toSet)
     val keys   = graph.classes.flatMap(c =>
@@ -323,11 +339,11 @@ object GroupReport {
   }
 }
 
-/** A value that is made when it is first asked for, in whatever thread; what it is made of is let go then. */
+/** A value that is computed on first use, in any thread. It then drops the references that the computation needed. */
 final class LazyValue[A](private var make: () => A) {
   lazy val value: A = { val made = make(); make = null; made }
 
-  /** Whoever asks for it does not wait. */
+  /** Whether the value is computed, so that callers do not wait for it. */
   def isMade: Boolean = make == null
 }
 

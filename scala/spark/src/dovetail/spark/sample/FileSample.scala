@@ -16,19 +16,19 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /**
- * Some rows of a table of Parquet or ORC files, read on the driver by Spark's own reader and without a job, for a query
- * that is being planned.
+ * A sample of a table of Parquet or ORC files, for a query that is being planned. Spark's own reader reads the rows on
+ * the driver, without a job.
  *
- * Of a table of moderate size rows are drawn at random, each by itself: joins can be counted on such samples. Of a
- * larger one, runs of rows are read in a few places that are spread over the files, and every n-th row of these: the
- * sample says where the places begin, so that nobody takes rows that lie together for independent ones
- * ([[PlanSample.left]]). Readers fetch a column of a row group as a whole, so the fewer places and columns the longer
- * these are.
+ * Of a table of moderate size, each row is drawn at random and independently, so joins can be counted on such samples.
+ * Of a larger table, runs of rows are read in a few places that are spread over the files, and one of every n of these
+ * rows is kept. The sample records where the places begin, so that rows that lie together are not taken for independent
+ * rows ([[PlanSample.left]]). Readers fetch a column of a row group as a whole: the larger the column chunks, the fewer
+ * places and columns are read.
  *
- * Of a table that is small enough all values are counted on the way, too: how many there are, and how often the most
- * frequent ones come.
+ * Of a table that is small enough, all values are counted as well: the number of distinct values, and the frequencies
+ * of the most frequent values.
  *
- * @param wanted columns to read, as far as that does not take too many bytes
+ * @param wanted columns to read; the widest are left out if all together take too many bytes
  */
 final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: StructType) {
   import FileSample._
@@ -44,7 +44,7 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
     columns.find(_._2.size == wanted.size).getOrElse(columns.last)
   }
 
-  /** The narrowest columns, as many as may be fetched of so many rows. */
+  /** The narrowest columns, as many as may be fetched for this number of rows. */
   private def fitting(rows: Double): StructType = {
     def bytes(f: StructField) =
       groups.width.getOrElse(f.name.toLowerCase(Locale.ROOT), f.dataType.defaultSize.toDouble) * rows
@@ -56,8 +56,8 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
   }
 
   /**
-   * None where no column may be fetched. Footers do not tell how long the texts are that a dictionary holds: where they
-   * take too much memory, the sample does without texts.
+   * Reads the sample; None if no column may be fetched. Footers do not tell the lengths of dictionary-encoded texts. If
+   * the texts take too much memory, the sample is read again without text columns.
    */
   def read(): Option[TableSample] =
     try if (schema.isEmpty) None else Some(sample())
@@ -88,10 +88,13 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
     )
   }
 
-  /** Rows that are read in a place. */
+  /** Largest number of rows that are read in one place. */
   private val most = if (whole) Long.MaxValue else RowsReadInPlaces / places.size
 
-  /** By the table's own name and size, not by those of its files, which are others when it is written again. */
+  /**
+   * The seed depends on the table's name and size, not on its files, because these change when the table is written
+   * again.
+   */
   private lazy val draw: RowDraw =
     if (whole) new RowDraw.AtRandom(
       Rows.toDouble / math.max(groups.rows, 1L),
@@ -108,8 +111,8 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
   }
 
   /**
-   * Gives those of the first `most` rows that are drawn to `keep`; returns how many were read. Readers say that they
-   * return rows, and may return batches of them.
+   * Passes those of the first `most` rows that are drawn to `keep`, and returns how many rows were read. Readers
+   * declare that they return rows, but may return batches of rows.
    *
    * @param first number of the first row
    */
@@ -147,41 +150,43 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
 object FileSample {
 
   /**
-   * Rows that are kept: predicates run on them in some milliseconds, and a share of a hundredth is known within a tenth
-   * of it.
+   * Number of rows to keep. Predicates run on them in a few milliseconds, and a selectivity of 1 % is estimated with a
+   * relative error below a tenth.
    */
   private val Rows = 20000L
 
   /**
-   * Rows of a table that is read from end to end: of two or three columns in about 10 ms, and dimensions hardly have
-   * more.
+   * Largest number of rows of a table that is read completely. Two or three columns take about 10 ms, and dimension
+   * tables rarely have more rows.
    */
   private val RowsReadWhole = 500000L
 
-  /** Rows of a table of which all values are counted: at some 50 ns each, a column takes ten milliseconds at most. */
+  /**
+   * Largest number of rows of a table whose values are all counted: at about 50 ns each, a column takes at most 10 ms.
+   */
   private val RowsCounted = 200000L
 
   private def counts(groups: RowGroups): Boolean = readsWhole(groups) && groups.rows <= RowsCounted
 
-  /** Whether a table is small enough to be read from end to end. */
+  /** Whether a table is small enough to be read completely. */
   def readsWhole(groups: RowGroups): Boolean =
     groups.all && groups.rows <= RowsReadWhole && groups.groups.size <= GroupsReadWhole
 
-  /** Row groups of such a table: each is a request to an object store, and takes a reader of its own. */
+  /** Largest number of row groups of such a table. Each is a request to an object store, and needs its own reader. */
   private val GroupsReadWhole = 16
 
-  /** Places at which a larger table is looked at: fewer where they would be too many bytes. */
+  /** Numbers of places to read in a larger table: the first number for which the places do not take too many bytes. */
   private val Places = Vector(8, 4, 2)
 
-  /** Rows that are read in these places, of which every n-th is kept. */
+  /** Number of rows that are read in all places together; one of every n of them is kept. */
   private val RowsReadInPlaces = 100000L
 
-  /** Bytes of a table that are fetched: some tenths of a second on a local disk or from an object store. */
+  /** Largest number of bytes to fetch of a table: some tenths of a second from a local disk or from an object store. */
   private val MostBytes = 32.0 * 1024 * 1024
 
   /**
-   * Bytes of the rows that a sample keeps: 200 of each, or less under a small driver, where eight samples are read at a
-   * time and each is copied while it grows.
+   * Largest number of bytes of the rows of a sample: about 800 per row, or less on a small driver, because up to eight
+   * samples are read at a time, and each is copied while it grows.
    */
   private def MostKept: Long = math.min(MostKeptBytes, Runtime.getRuntime.maxMemory / PartOfHeap)
 
@@ -189,13 +194,13 @@ object FileSample {
 
   private val PartOfHeap = 128L
 
-  /** Flat types, whose values are copied one by one. */
+  /** Whether a type is flat. The values of flat types are copied one by one. */
   def readable(dataType: DataType): Boolean = dataType match {
     case _: NumericType | StringType | BooleanType | DateType | TimestampType | TimestampNTZType => true
     case _                                                                                       => false
   }
 
-  /** A part of a file, for Spark's readers. */
+  /** A part of a file, as input of Spark's readers. */
   private[sample] def part(file: FileStatus, start: Long, bytes: Long): PartitionedFile =
     PartitionedFile(
       InternalRow.empty,

@@ -7,14 +7,15 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.types.StructType
 
 /**
- * Rows that have been read from files in this JVM, by these files' versions. Files and columns that could not be read
- * are remembered too: they are not tried again.
+ * Cache of the rows that this JVM has read from files, by the versions of the files. Files and columns that could not
+ * be read are remembered too, so that they are not tried again.
  */
 object FileSampleCache {
 
   /**
-   * @param settings of the session, and options of the relation, by which values are read
-   * @param special  columns of the table that are not found by their name alone, or have defaults
+   * @param settings settings of the session that change how Spark reads values
+   * @param options  options of the relation
+   * @param special  columns of the table that are not found by their name alone, or that have defaults
    */
   final case class Key(
       files: Vector[FileKey],
@@ -23,17 +24,17 @@ object FileSampleCache {
       special: StructType
   )
 
-  /** @param asked columns that were to be read; the sample has those that could be */
+  /** @param asked columns that were requested; the sample has those that could be read */
   final private case class CachedSample(asked: StructType, sample: Option[TableSample]) {
     val bytes: Long = Overhead + sample.fold(0L)(s => s.rows.bytes + s.counts.values.map(_.bytes).sum)
   }
 
-  /** One in so many bytes of the heap. */
+  /** Denominator of the largest share of the heap that the cache takes. */
   private val PartOfHeap = 20L
 
   /**
-   * Bytes that are kept: of some 80 tables with 20,000 rows of four columns, and no more than a part of a small driver's
-   * memory.
+   * Largest number of bytes in the cache: some 80 tables with 20,000 rows of four columns, and no more than a part of a
+   * small driver's memory.
    */
   private val MostBytes = math.min(64L * 1024 * 1024, Runtime.getRuntime.maxMemory / PartOfHeap)
 
@@ -49,11 +50,14 @@ object FileSampleCache {
     StructType(relation.dataSchema.filter(ColumnMatching.isSpecial))
   )
 
-  /** None where these columns have not been asked for yet; else the sample, if there is one. */
+  /**
+   * None if some of these columns have not been requested yet; otherwise the sample, or Some(None) if the files could
+   * not be read.
+   */
   def get(key: Key, schema: StructType): Option[Option[TableSample]] =
     entries.get(key).filter(e => schema.forall(e.asked.contains)).map(_.sample)
 
-  /** Columns asked for so far, and the sample with those of them that could be read. */
+  /** The columns requested so far, and the sample with those of them that could be read. */
   def known(key: Key): (StructType, Option[TableSample]) =
     entries.get(key).fold((new StructType, Option.empty[TableSample]))(e => (e.asked, e.sample))
 

@@ -14,9 +14,9 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{StructField, StructType}
 
 /**
- * Samples of tables that nobody has analyzed: rows that are read from their files while a query is planned
- * ([[FileSample]]), of the columns that its predicates look at, and kept for later queries ([[FileSampleCache]]). One
- * object serves one run of the rule; it reads in the time that the footers have left.
+ * Samples of tables without collected statistics. The rows are read from the files of a table while a query is planned
+ * ([[FileSample]]), for the columns that the predicates of the query read, and cached for later queries
+ * ([[FileSampleCache]]). One instance serves one run of the rule. It reads in the time that the footers have left.
  */
 final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
   import FileSamples._
@@ -25,12 +25,12 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
   private val privacy = PrivateColumns(conf)
   private val wanted  = new IdentityHashMap[LeafNode, SampleRequest]
 
-  /** The rows, if they have been read in time. */
+  /** The sample of a leaf, if it has been read in time. */
   def apply(leaf: LeafNode): Option[TableSample] = Option(wanted.get(leaf)).flatMap(_.found).flatten
 
   /**
-   * @param tried columns to try predicates on
-   * @param keys  columns to read of tables that are small enough to be read from end to end
+   * @param tried columns to try predicates on, by leaf
+   * @param keys  join keys, by leaf; they are read if the table is small enough to be read completely
    */
   def readAhead(tried: Seq[(LeafNode, AttributeSet)], keys: Seq[(LeafNode, AttributeSet)]): Unit = if (enabled) {
     def readable(leaf: LeafNode, columns: AttributeSet) = files(leaf).map { relation =>
@@ -43,26 +43,26 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
     val small = keys.filter { case (leaf, _) => footers.rowGroups(leaf).exists(FileSample.readsWhole) }
     val more  = small.toMap
     val found = for {
-      // predicates come first, should the time run out
+      // predicates come first, in case the time runs out
       (leaf, columns)    <- tried ++ small.filterNot { case (leaf, _) => tried.exists(_._1 eq leaf) }
       (relation, schema) <- readable(leaf, columns ++ more.getOrElse(leaf, AttributeSet.empty))
     } yield (leaf, relation, schema)
     for ((leaf, relation, schema) <- found; groups <- footers.rowGroups(leaf)) {
       val one = SampleRequest(relation, groups, schema)
-      // read before they became private
+      // columns may have been read before they became private
       if (FileSampleCache.known(one.key)._1.exists(f => privacy(leaf, f.name))) FileSampleCache.remove(one.key)
       wanted.put(leaf, one)
     }
     val (filtered, others) = found.map(_._1).partition(leaf => tried.exists(_._1 eq leaf))
-    // a predicate may be off by any factor; keys of joins have what footers say of them
+    // without rows, the estimate of a predicate may be off by any factor, but join keys have statistics from footers
     footers.within(tasks(filtered), tasks(others))
   }
 
-  /** What is to be read of these and not there yet. */
+  /** The tasks that read what is not cached yet for these leaves. */
   private def tasks(leaves: Seq[LeafNode]): Seq[FooterReading.Task] = {
     val missing = leaves.flatMap(leaf => Option(wanted.get(leaf))).filter(_.found.isEmpty)
     missing.indices.collect {
-      // a table that the query has twice is read once, with the columns of both
+      // a table that occurs twice in the query is read once, with the columns of both occurrences
       case i if missing.indexWhere(_.key == missing(i).key) == i =>
         new FooterReading.Task(
           missing(i).place,
@@ -94,7 +94,7 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
 
 object FileSamples {
 
-  /** What of a leaf is to be read. */
+  /** What to read for a leaf. */
   final private case class SampleRequest(relation: HadoopFsRelation, groups: RowGroups, schema: StructType) {
     val key: FileSampleCache.Key           = FileSampleCache.key(relation, groups)
     def found: Option[Option[TableSample]] = FileSampleCache.get(key, schema)
@@ -102,8 +102,8 @@ object FileSamples {
   }
 
   /**
-   * The same rows with the columns of both: reading again takes the same rows, unless wide columns have made it take
-   * fewer places.
+   * The same rows with the columns of both samples, or None if the samples have different rows. A second read takes the
+   * same rows as the first one, unless wide columns reduce the number of places.
    */
   private def together(a: TableSample, b: TableSample): Option[TableSample] =
     if (a.rows.length != b.rows.length || a.clusters != b.clusters || a.of != b.of) None
@@ -112,7 +112,9 @@ object FileSamples {
       Some(a.copy(schema = rows.schema, rows = rows, counts = a.counts ++ b.counts))
     }
 
-  /** What files have under the name of a partition column is not what Spark reads. */
+  /**
+   * Whether a partition column has the same name. Spark then returns the partition value, not the value in the file.
+   */
   private def isOverlaid(relation: HadoopFsRelation, column: StructField): Boolean =
     relation.partitionSchema.exists(_.name.equalsIgnoreCase(column.name))
 

@@ -9,21 +9,22 @@ import org.apache.spark.sql.dovetail.predicates.{ExpressionBytes, JoinKeys}
 import org.apache.spark.sql.dovetail.table.TableSample
 
 /**
- * Runs a predicate on the rows of a sample, once: the next query with the same predicate on the same table finds the
- * rows it kept, or that it does not work there. It runs aside, for one value may take for ever (a regular expression
- * that goes back and forth), and until time is up.
+ * Runs a predicate on the rows of a sample and remembers the result: the next query with the same predicate on the same
+ * table finds the rows that it keeps, or the fact that it fails. The predicate runs in a separate thread until the time
+ * is up ([[Aside]]), because a single value may take forever (a regular expression with unbounded backtracking).
  */
 private[sample] object KeptRows {
 
-  /** Bytes of results that are remembered: of some 2,000 predicates on 20,000 rows. */
+  /** Largest number of bytes of remembered results: some 2,000 predicates on 20,000 rows. */
   private val Remembered = 16L * 1024 * 1024
 
   final private case class Key(table: Long, condition: Expression, of: RowNumbers)
 
   /**
-   * @param key   of the result: lists of values make a predicate larger than its rows
-   * @param kept  none where it was in vain
-   * @param tried nanoseconds that it has had
+   * @param key   key of the result; it counts as memory too, because a list of values can make a predicate larger than
+   *              its rows
+   * @param kept  rows that the predicate keeps; None if it failed or ran out of time
+   * @param tried nanoseconds that the attempt took
    */
   final private class Result(key: Key, val kept: Option[RowNumbers], val tried: Long) {
     val bytes: Long = Overhead + ExpressionBytes(key.condition) + key.of.bytes + kept.fold(0L)(_.bytes)
@@ -32,8 +33,10 @@ private[sample] object KeptRows {
   private val results = new BoundedCache[Key, Result]("predicates on rows", Remembered)(_.bytes)
 
   /**
-   * Those of `rows` for which the condition, bound to the table's rows, is true; None where it throws, as a cast or a
-   * user's function may, or where time does not suffice.
+   * The subset of `rows` for which the condition is true. None if the condition throws, as a cast or a user function
+   * may, or if the time does not suffice.
+   *
+   * @param condition condition that is bound to the columns of the table's sample
    */
   def apply(table: TableSample, rows: RowNumbers, condition: Expression): Option[RowNumbers] = {
     val key   = Key(table.id, condition.canonicalized, rows.packed)
@@ -42,7 +45,8 @@ private[sample] object KeptRows {
       known.flatMap(_.kept.map(kept => if (kept == rows) rows else kept.packed))
     else {
       val start = System.nanoTime()
-      // not Spark's InterpretedPredicate, which keeps the values of subexpressions in a cache that it clears at each row
+      // Spark's InterpretedPredicate is not used: it caches the values of subexpressions and clears this cache at each
+      // row
       val tried =
         try inTime(condition, until => rows.filter { i => check(until); condition.eval(table.rows(i)) == true })
         catch { case Survivable(_) => None }
@@ -51,7 +55,7 @@ private[sample] object KeptRows {
     }
   }
 
-  /** The values of an expression in these rows, as keys; None where time does not suffice. It may throw. */
+  /** The values of an expression in these rows, as join keys; None if the time does not suffice. It may throw. */
   def keys(table: TableSample, rows: RowNumbers, e: Expression, key: JoinKeys): Option[KeyColumn] =
     SampleKeys.ofColumn(table, e, key).orElse(inTime(
       e,
@@ -77,9 +81,9 @@ private[sample] object KeptRows {
   /** Bytes of a result without its rows and its predicate. */
   private val Overhead = 512L
 
-  /** What was in vain is tried again in so many times the time that it had. */
+  /** A failed attempt is repeated if the time left is at least this many times the time that the attempt took. */
   private val WorthMore = 16L
 
-  /** Characters of a predicate. */
+  /** Largest number of characters of a predicate in messages. */
   private val Shown = 80
 }

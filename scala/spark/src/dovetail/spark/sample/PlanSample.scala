@@ -8,14 +8,15 @@ import org.apache.spark.sql.dovetail.table.TableSample
 import org.apache.spark.sql.types.StructType
 
 /**
- * Rows of a table's sample that come through the filters and projections of a plan, not copied but by their numbers.
+ * The rows of a table's sample that pass the filters and projections of a plan. They are held by their numbers and not
+ * copied.
  *
  * @param table   the stored sample
- * @param columns the plan's output as expressions over the sample's columns; what cannot be computed from them is
- *                missing
- * @param kept    the rows that are left
- * @param untried conjuncts that could not be computed here, and so kept all rows
- * @param fresh   the table has not changed since, and hides no rows
+ * @param columns the plan's output as expressions over the sample's columns, without columns that cannot be computed
+ *                from them
+ * @param kept    numbers of the rows that pass
+ * @param untried conjuncts that could not be evaluated here, and therefore keep all rows
+ * @param fresh   whether the table has not changed since the rows were read, and hides no rows from queries
  */
 final class PlanSample private (
     val table: TableSample,
@@ -26,15 +27,18 @@ final class PlanSample private (
     fresh: Boolean
 ) {
 
-  /** The sample is the table as it is now, so that its counts are facts. */
+  /** Whether the sample is the whole table in its current state, so that its counts are exact. */
   def complete: Boolean = fresh && table.rows.length.toLong == table.of
 
-  /** The table may have changed since these rows were read, or other rows may have been read before it did. */
+  /**
+   * The same rows for a cached relation. The table may have changed since these rows were read, or the cache may have
+   * been filled before such a change.
+   */
   def ofThen: PlanSample = new PlanSample(table, base, columns, kept, untried, fresh = false)
 
   /**
-   * Rows of the table that are left here at most, by a sample that chance has drawn; None where the rows lay together,
-   * or the table has changed.
+   * Upper bound of the number of rows of the table that pass, for a random sample. None if the sampled rows lay
+   * together, or if the table has changed.
    */
   def rowsAtMost: Option[Double] =
     if (fresh && table.clusters.size < 2)
@@ -42,9 +46,10 @@ final class PlanSample private (
     else None
 
   /**
-   * What share of these rows `after` has left, and how many rows drawn at random would say it as surely. Rows that lay
-   * together are alike: where they disagree from place to place it is the places that count (the design effect; Kish
-   * 1965), and where none is kept, or all, there may be other places.
+   * The share of these rows that `after` keeps, and the number of randomly drawn rows that would give the same
+   * certainty. Rows that lay together are alike. So if the shares differ between places, the number of places counts
+   * rather than the number of rows (the design effect; Kish 1965). If no row or every row is kept, each place counts as
+   * one row, because places that were not read may differ.
    */
   def left(after: PlanSample): (Double, Double) = {
     val drawn = kept.size.toDouble
@@ -73,11 +78,14 @@ final class PlanSample private (
     }
 
   /**
-   * Which alternatives of an OR these rows satisfy, as counted; and, unless the sample is the table, as formulas say,
-   * for as many rows as these count elsewhere.
+   * Counts which alternatives of an OR these rows satisfy. Unless the sample is the whole table, the counts are mixed
+   * with the estimate by formulas. The weight of the counts is the number of randomly drawn rows that they are worth
+   * ([[left]]).
    *
-   * @param conditions of the alternatives; all rows satisfy one without
-   * @return None where a condition does not run here, where they would take too long, or where no row is left
+   * @param conditions condition of each alternative; all rows satisfy an alternative without a condition
+   * @param formula    the estimate by formulas
+   * @return the alternatives, or None if a condition cannot be evaluated here, the conditions would take too long, or
+   *         no row is left
    */
   def alternatives(conditions: Vector[Option[Expression]], formula: Alternatives): Option[Alternatives] = {
     val work  = conditions.flatten.size.toLong * kept.size
@@ -96,7 +104,7 @@ final class PlanSample private (
     }
   }
 
-  /** The output of a projection. */
+  /** The sample after a projection. */
   def projected(list: Seq[(Attribute, Expression)]): PlanSample = {
     val known = list.flatMap { case (a, e) => substituted(e).filter(_ => e.deterministic).map(a -> _) }
     new PlanSample(table, base, AttributeMap(known), kept, untried, fresh)
@@ -105,10 +113,10 @@ final class PlanSample private (
   /**
    * The kept rows by their join keys, or None if a key cannot be computed.
    *
-   * @param keys   by index of the class
-   * @param others keys to leave out where they cannot be computed
-   * @param share  this relation is number `_1` of `_2` that read this table: each gets rows of its own, for the same
-   *               rows on both sides of a join meet more often than those of a table do
+   * @param keys   join keys by index of their equivalence class
+   * @param others further keys, which are left out if they cannot be computed
+   * @param share  this relation is number `_1` of the `_2` relations that read this table. Each gets different rows,
+   *               because the same rows on both sides of a join match more often than rows of the table do
    */
   def keyed(keys: Map[Int, Expression], others: Map[Int, Expression], share: (Int, Int)): Option[RelationSample] = {
     val (number, of)                         = if (complete) (0, 1) else share
@@ -137,19 +145,22 @@ final class PlanSample private (
               SampleKeys
             )
           )
-      } catch { case Survivable(_) => None } // a value that the key's cast does not take: the query will say so
+      } catch { case Survivable(_) => None } // a key has a cast that fails on a value: the query will report it
   }
 
   /**
-   * Distinct combinations of some of the plan's columns in the table, before all filters; None where one is not a
-   * column of the sample as it stands.
+   * Number of distinct combinations of some of the plan's columns in the table, before all filters. None if one of them
+   * is not an unchanged column of the sample.
    */
   def distinct(of: Seq[Attribute]): Option[Double] = {
     val places = of.map(a => columns.get(a).collect { case b: Attribute => base.indexOf(b.exprId) }.filter(_ >= 0))
     if (places.forall(_.isDefined)) table.distinct(places.flatten.sorted.toVector) else None
   }
 
-  /** From below: what takes a column's place is made of the sample's columns, which are not to be looked up again. */
+  /**
+   * Rewrites an expression to the sample's columns. The rewrite runs bottom-up, because the replacement of a column
+   * refers to the sample's columns already and must not be replaced again.
+   */
   private def substituted(e: Expression): Option[Expression] =
     if (e.references.forall(columns.contains)) Some(e.transformUp { case a: Attribute => columns(a) }) else None
 
@@ -162,13 +173,13 @@ final class PlanSample private (
 
 object PlanSample {
 
-  /** Of a table, whose columns are the leaf's of the same name. */
+  /** The sample of a leaf. Columns of the table and of the leaf are matched by name. */
   def apply(table: TableSample, output: Seq[Attribute], fresh: Boolean): PlanSample = {
     val base  = attributes(table.schema)
     val named = base.map(a => a.name -> a).toMap
     new PlanSample(
       table,
-      // looks columns up by a table that is made once
+      // AttributeSeq builds its lookup table only once
       new AttributeSeq(base),
       AttributeMap(output.flatMap(a =>
         named.get(a.name).filter(_.dataType == a.dataType).map(b => a -> (b: Expression))
@@ -180,13 +191,14 @@ object PlanSample {
   }
 
   /**
-   * Rows drawn at random that one place is worth at most, where all places agree: there are places that were not seen.
+   * Largest number of randomly drawn rows that one place is worth, even if all places agree, because places that were
+   * not read may differ.
    */
   private val RowsPerPlace = 20.0
 
   /**
-   * Conditions of an OR times rows that they are tried on: some 10 ms. An OR of more is of a program's making, with
-   * hundreds of alternatives, and takes them for each of its tables.
+   * Limit for the number of conditions of an OR, times the rows that they are tried on: some 10 ms. A larger OR is
+   * generated by a program, has hundreds of alternatives, and would take this time for each of its tables.
    */
   private val MostTried = 100000L
 

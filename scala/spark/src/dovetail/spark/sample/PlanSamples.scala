@@ -13,14 +13,14 @@ import org.apache.spark.sql.dovetail.table.{TableSample, TableStatisticsSource}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 
 /**
- * Samples of the plans that estimates are asked for: filters and projections over a table of which a sample was
- * collected, or read just now ([[FileSamples]]).
+ * Samples of plans for cardinality estimates: filters and projections over a table that has a sample, either collected
+ * before or just read from files ([[FileSamples]]).
  *
- * So LIKE, Spark's functions, casts, CASE and predicates that depend on each other are not guessed but tried. One
- * object serves one run of the rule.
+ * With a sample, Dovetail tries LIKE, Spark's functions, casts, CASE and correlated predicates on rows instead of
+ * guessing. One instance serves one run of the rule.
  *
- * @param read   rows of a leaf's files
- * @param cached the plan that a cached relation was filled by
+ * @param read   sample that was read from the files of a leaf
+ * @param cached plan that computed the content of a cached relation
  */
 final class PlanSamples(
     known: TableStatisticsSource,
@@ -52,13 +52,13 @@ final class PlanSamples(
     case _                                        => None
   }
 
-  /** A dynamic pruning filter is a copy of a join's, which the join counts. */
+  /** A dynamic pruning filter is left out: it is a copy of a join's filter, which the estimate of the join includes. */
   private def filtered(child: PlanSample, condition: Expression): PlanSample =
     Conjuncts(condition).filterNot(_.isInstanceOf[DynamicPruning]).foldLeft(child)(_ filtered _)
 
   /**
-   * The samples of a group's relations, by the keys they are joined by: those of the classes, and behind them `others`,
-   * where they can be computed.
+   * The samples of the relations of a join group, by join keys: first the keys of the equivalence classes, then
+   * `others`, as far as they can be computed.
    */
   def relations(
       leaves: Vector[LogicalPlan],

@@ -3,17 +3,17 @@ package org.apache.spark.sql.dovetail.sample
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * Settings of a session by which Spark reads other values from the same files: rows that were read under some are no
- * facts under others.
+ * Settings of a session that change which values Spark reads from the same files. Rows that were read under one set of
+ * values are not valid under another one.
  */
 private[sample] object ReaderSettings {
 
-  /** Those that somebody has set. */
+  /** Those of these settings that are set in the session. */
   def apply(conf: SQLConf): Map[String, String] = conf.getAllConfs.filter { case (key, _) =>
     Prefixes.exists(key.startsWith)
   }
 
-  /** Time zones, calendars, letter case, names of columns that take malformed lines, files that may be left out. */
+  /** Time zones, calendars, letter case, names of the column for malformed lines, files that may be skipped. */
   private val Prefixes = Seq(
     "spark.sql.session.timeZone",
     "spark.sql.caseSensitive",

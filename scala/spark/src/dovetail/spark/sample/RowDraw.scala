@@ -2,18 +2,21 @@ package org.apache.spark.sql.dovetail.sample
 
 import org.apache.spark.sql.catalyst.expressions.XXH64
 
-/** Which rows are taken of those that are read: the same in each session, so that plans are. */
+/**
+ * Decides which of the rows that are read a sample keeps. The choice is the same in each session, so that plans are the
+ * same too.
+ */
 sealed trait RowDraw {
 
-  /** @param row its number among those that are read */
+  /** @param row number of the row among the rows that are read */
   def takes(row: Long): Boolean
 }
 
 object RowDraw {
 
   /**
-   * Each row by itself, with the same chance (Bernoulli sampling). Tables need seeds of their own: joins are counted on
-   * such samples, and the same numbers of two tables that are sorted alike would meet too often.
+   * Draws each row independently with the same probability (Bernoulli sampling). Each table needs its own seed: joins
+   * are counted on such samples, and if two tables are sorted alike, rows with the same numbers would match too often.
    */
   final class AtRandom(share: Double, seed: Long) extends RowDraw {
     private val below = (share * Long.MaxValue).toLong
@@ -21,11 +24,11 @@ object RowDraw {
     override def takes(row: Long): Boolean = share >= 1.0 || (XXH64.hashLong(row, seed) >>> 1) < below
   }
 
-  /** One of every `step` rows: any of them, for data may repeat itself every so many rows. */
+  /** Draws one of every `step` rows, at a random position within them, because data may repeat at regular distances. */
   final class OneOfEvery(step: Long) extends RowDraw {
     override def takes(row: Long): Boolean = row % step == Math.floorMod(XXH64.hashLong(row / step, Seed), step)
   }
 
-  /** Any number. */
+  /** An arbitrary number. */
   private val Seed = 42L
 }

@@ -7,20 +7,20 @@ import org.apache.spark.sql.dovetail.predicates.JoinKeys
 import org.apache.spark.sql.dovetail.table.TableSample
 
 /**
- * Join keys of sampled tables, kept from query to query: a column's keys, those of several columns together, and where
- * the keys of one column are among those of another. All of it is of whole samples, so that queries with other
- * constants find it too; it goes with the sample, whose number is in the keys of the caches. Sizes of joins are kept for
- * groups with the same constants.
+ * Cache of join keys of sampled tables, shared by queries: the keys of a column, the combined keys of several columns,
+ * and the positions of the keys of one column among those of another. The entries cover whole samples, so queries with
+ * other constants find them too. An entry is found only for its own sample, because the sample's id is part of the
+ * cache key. Sizes of joins are cached for join groups with the same constants.
  */
 private[sample] object SampleKeys extends KeyMemo {
 
-  /** Bytes of columns that are kept: some 70 columns of 20,000 rows. */
+  /** Largest number of bytes of cached columns: some 70 columns of 20,000 rows. */
   private val MostColumnBytes = 16L * 1024 * 1024
 
-  /** Bytes of places that are kept: some 200 pairs of columns of 20,000 keys. */
+  /** Largest number of bytes of cached positions: some 200 pairs of columns of 20,000 keys. */
   private val MostPlaceBytes = 16L * 1024 * 1024
 
-  /** Bytes of sizes that are kept: of some 800 groups of eight relations. */
+  /** Largest number of bytes of cached join sizes: some 800 groups of eight relations. */
   private val MostCountBytes = 8L * 1024 * 1024
 
   private val columns =
@@ -33,7 +33,7 @@ private[sample] object SampleKeys extends KeyMemo {
   private val groups =
     new BoundedCache[SetCounts.Group, SetCounts]("sizes of joins of samples", MostCountBytes)(_.bytes)
 
-  /** The keys of a column of the sample; None where the expression is more than that. */
+  /** The keys of a column of the sample, or None if the expression is not a plain column. */
   def ofColumn(table: TableSample, e: Expression, key: JoinKeys): Option[KeyColumn] = column(e).map { c =>
     kept(columns, (table.id, c.ordinal))(KeyColumn(table.rows.iterator.map(row => key(c.eval(row))).toArray))
   }
@@ -44,7 +44,7 @@ private[sample] object SampleKeys extends KeyMemo {
 
   override def counts(of: SetCounts.Group, made: => SetCounts): SetCounts = kept(groups, of)(made)
 
-  /** The column whose keys these are: a cast that loses nothing has the keys of what it casts. */
+  /** The column with the same keys as the expression: a cast without loss keeps the keys of its input. */
   private def column(e: Expression): Option[BoundReference] = e match {
     case b: BoundReference => Some(b)
     case c: Cast if Cast.canUpCast(c.child.dataType, c.dataType) && JoinKeys.same(c.child.dataType, c.dataType) =>

@@ -8,23 +8,26 @@ import org.apache.spark.sql.dovetail.table.TableSample
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * A column of text files by their sample.
+ * Statistics of a column of text files, from a sample of the files.
  *
- * @param nulls   share of the rows
- * @param ndv     distinct values of the table
- * @param lengths of texts; bounds only where every line was read
+ * @param nulls   share of the rows in which the column is NULL
+ * @param ndv     number of distinct values in the table
+ * @param lengths lengths of the texts; they have bounds only if every line was read
  */
 final case class TextColumn(nulls: Double, ndv: Option[Double], lengths: Option[Lengths])
 
 private[sample] object TextColumn {
 
-  /** Values that ranges have in common, as a share of all, below which a range is taken to have values of its own. */
+  /** Largest share of values that ranges may have in common if each range is still taken to have its own values. */
   private val HardlyAny = 0.1
 
-  /** Distinct values of a range above which its values do not go on in the rows between the ranges. */
+  /**
+   * Number of distinct values per range from which on the values of a range are assumed not to occur in the rows
+   * between the ranges.
+   */
   private val Many = 10.0
 
-  /** @param whole the sample's rows are of all lines */
+  /** @param whole whether the sample's rows come from all lines */
   def apply(sample: TableSample, c: Int, whole: Boolean): TextColumn = {
     val dataType = sample.schema(c).dataType
     val values   = sample.rows.map((row: InternalRow) => row.get(c, dataType))
@@ -44,9 +47,10 @@ private[sample] object TextColumn {
     }
 
   /**
-   * By the estimator for rows that chance has drawn, unless each range has values of its own, as in files that are
-   * sorted: then there are as many more as there are more rows. Where a range has few, they may go on beside it, and
-   * the truth is anywhere between the values seen and these.
+   * Estimates the number of distinct values with the estimator for random samples, unless each range has its own
+   * values, as in sorted files. In that case, the number of values grows in proportion to the number of rows. If the
+   * ranges have few values each, these values may continue beside the ranges. The true number is then between the
+   * values seen and the extrapolated number, and their geometric mean is used.
    */
   private def distinct(sample: TableSample, c: Int, some: Int): Option[Double] =
     if (some == 0) None

@@ -18,11 +18,11 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.Platform
 
 /**
- * A relation over CSV or JSON files, one record per line: its files, and Spark's own reader of a range of one, which
- * knows the relation's options. [[TextSample]] reads some ranges.
+ * A relation over CSV or JSON files with one record per line: its files, and Spark's own reader for a range of a file,
+ * which applies the options of the relation. [[TextSample]] reads some ranges.
  *
- * @param files  that are not empty, each with its values of the partition columns
- * @param schema of the columns to read
+ * @param files  non-empty files, each with its values of the partition columns
+ * @param schema columns to read
  */
 final class TextFiles private (
     val relation: HadoopFsRelation,
@@ -35,19 +35,19 @@ final class TextFiles private (
   val bytes: Long = files.map(_._1.getLen).sum
 
   /**
-   * Whether the rows of a range are those that any query gets from it. Where malformed lines are left out, it depends
-   * on the columns that are read.
+   * Whether every query gets the same rows from a range. If malformed lines are dropped, the rows depend on the columns
+   * that a query reads.
    */
   val certain: Boolean = !options.get(TextFiles.Mode).exists(_.equalsIgnoreCase(TextFiles.DropMalformed))
 
-  /** Whether lines end as usual, and so can be counted in bytes. */
+  /** Whether every line ends with a line feed, so that lines can be found in the bytes. */
   val plainLines: Boolean = !TextFiles.LineOptions.exists(options.contains)
 
   def hadoop: Configuration = session.sessionState.newHadoopConfWithOptions(relation.options)
 
   def conf: SQLConf = session.sessionState.conf
 
-  /** Equal for relations that read the same lines as the same rows. */
+  /** A cache key that is equal for relations that read the same lines as the same rows. */
   def key: TextFiles.Key = TextFiles.Key(
     relation.fileFormat.getClass.getName,
     files.size,
@@ -59,7 +59,7 @@ final class TextFiles private (
 
   def place: String = files.headOption.fold("files of text")(f => Aside.table(f._1.getPath))
 
-  /** Reads a range of a file as a task does. A malformed line is a row here even where it fails the query. */
+  /** Reads a range of a file as a task does. A malformed line gives a row here, even if it fails the query. */
   def reader(hadoop: Configuration): PartitionedFile => Iterator[InternalRow] = {
     val lenient =
       if (options.get(TextFiles.Mode).exists(_.equalsIgnoreCase(TextFiles.FailFast)))
@@ -78,8 +78,9 @@ final class TextFiles private (
 object TextFiles {
 
   /**
-   * @param versions hash of paths, lengths and times of all files: a table may have very many
-   * @param options  and settings
+   * @param versions hash of the paths, lengths and modification times of all files, because a table may have very many
+   *                 files
+   * @param options  options of the relation and settings of the session
    */
   final case class Key(
       format: String,
@@ -101,18 +102,21 @@ object TextFiles {
   private val Permissive    = "PERMISSIVE"
   private val DropMalformed = "DROPMALFORMED"
 
-  /** Options under which a line does not end with a line feed, a byte of 10. */
+  /** Options under which a line may not end with a line feed (a byte of 10). */
   private val LineOptions = Seq("lineSep", "encoding", "charset")
 
-  /** Names of the option, in CSV and JSON, for the column that takes malformed lines. */
+  /** Name of the option, in CSV and JSON, for the column that receives malformed lines. */
   private val CorruptRecord = "columnNameOfCorruptRecord"
 
-  /** Columns that are read: a line has few bytes for each, but a row in memory has a slot even for those it lacks. */
+  /**
+   * Largest number of columns to read. A line has few bytes per column, but a row in memory has a slot for every
+   * column, even for those that the line lacks.
+   */
   private val MostColumns = 200
 
   private val Formats = Set[Class[_]](classOf[CSVFileFormat], classOf[JsonFileFormat])
 
-  /** Whether the leaf is one of text files, without listing them. */
+  /** Whether the leaf reads text files with one record per line. The files are not listed. */
   def possible(leaf: LeafNode): Boolean = leaf match {
     case r: LogicalRelation => r.relation match {
         case f: HadoopFsRelation => Formats(f.fileFormat.getClass) && oneLinePerRecord(f)
@@ -125,9 +129,10 @@ object TextFiles {
     !CaseInsensitiveMap(f.options).get("multiLine").exists(_.equalsIgnoreCase("true"))
 
   /**
-   * The leaf's files, listed as the query will do anyway; None of other leaves, and where listing takes too long.
+   * The files of the leaf, listed as the query will list them anyway. None for other leaves, and if the listing takes
+   * too long.
    *
-   * @param readable of the columns, by name
+   * @param readable whether a column may be read, by name
    */
   def listed(leaf: LeafNode, conf: SQLConf)(readable: String => Boolean): Option[TextFiles] = leaf match {
     case r: LogicalRelation if possible(r) =>
@@ -135,7 +140,8 @@ object TextFiles {
         case f: HadoopFsRelation =>
           val corrupt =
             CaseInsensitiveMap(f.options).getOrElse(CorruptRecord, conf.getConf(SQLConf.COLUMN_NAME_OF_CORRUPT_RECORD))
-          // what is malformed depends on the columns that are read; a column of the partitions is not read
+          // the column of malformed lines depends on the columns that a query reads, and partition columns are not in
+          // the files
           val others = (f.partitionSchema.fieldNames :+ corrupt).map(_.toLowerCase(Locale.ROOT)).toSet
           val schema = f.dataSchema.filter(c =>
             FileSample.readable(c.dataType) && readable(c.name) && !others(c.name.toLowerCase(Locale.ROOT))

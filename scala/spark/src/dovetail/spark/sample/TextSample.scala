@@ -13,13 +13,13 @@ import org.apache.spark.sql.dovetail.table.{SampledRows, TableSample}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * What some lines of text files say of all of them.
+ * Statistics of a table of text files, from some of its lines.
  *
- * @param rows    of the table, counted or estimated
- * @param counted rows that were read
- * @param whole   every line was read
- * @param sample  rows that were read, or every n-th of them
- * @param columns those of the sample
+ * @param rows    number of rows of the table, counted or estimated
+ * @param counted number of rows that were read
+ * @param whole   whether every line was read
+ * @param sample  rows that were read, or one of every n of them
+ * @param columns statistics of the sample's columns
  */
 final case class TextTable(
     rows: Double,
@@ -32,53 +32,62 @@ final case class TextTable(
 }
 
 /**
- * Rows of CSV or JSON files, read on the driver by Spark's own parser and without a job, for a query that is being
- * planned: of a small table all lines, of a larger one those of a few ranges of bytes. A range has the lines that begin
- * in it, so rows per byte are those of the table, and the table has as many times more rows as it has bytes.
+ * Samples CSV or JSON files for a query that is being planned. Spark's own parser reads the rows on the driver, without
+ * a job: all lines of a small table, and the lines of a few byte ranges of a larger one. A range consists of the lines
+ * that begin in it. So the ranges have as many rows per byte as the table, and the number of rows is scaled by the
+ * number of bytes.
  *
- * A compressed file has no ranges; its beginning is read. How far that is in the file's own bytes says how many rows the
- * rest has.
+ * A compressed file has no ranges, so its beginning is read. The position in the compressed file, relative to the size
+ * of the file, tells how many rows the rest has.
  */
 private[sample] object TextSample {
 
-  /** Bytes of a table that is read from end to end: parsed in about 20 ms. */
+  /** Largest number of bytes of a table that is read completely: parsed in about 20 ms. */
   private val BytesReadWhole = 1024L * 1024
 
-  /** Files of such a table: each is a request to an object store. */
+  /** Largest number of files of such a table: each is a request to an object store. */
   private val FilesReadWhole = 16
 
-  /** Ranges that are read of a larger table, and the bytes of each: together half of what is read of a small one. */
+  /**
+   * Number of ranges to read of a larger table, and the bytes of each: together half of the limit for a small table.
+   */
   private val Ranges     = 8
   private val RangeBytes = 64L * 1024
 
-  /** Compressed files whose beginnings are read, and how much of each, unpacked. */
+  /** Number of compressed files whose beginnings are read, and the bytes to unpack of each. */
   private val Beginnings     = 4
   private val BeginningBytes = 256 * 1024
 
   /**
-   * Bytes of a line: a longer one is skipped, and does not fill the driver's memory. None of a table that is read from
-   * end to end is longer, so it is counted.
+   * Largest number of bytes of a line. A longer line is skipped, so that it does not fill the driver's memory. A table
+   * that is read completely has no longer line, so all of its lines are counted.
    */
   private val LongestLine       = BytesReadWhole.toInt + 1
   private val LongestLineOption = "mapreduce.input.linerecordreader.line.maxlength"
 
-  /** Rows and values that are kept: predicates run on them in some milliseconds. */
+  /** Largest number of rows and of values to keep: predicates run on them in a few milliseconds. */
   private val MostRows   = 20000
   private val MostValues = 400000
 
-  /** Bytes that a codec reads ahead in its file: so far may the position be from what was unpacked. */
+  /**
+   * Bytes that a codec reads ahead in its file. The position in the file may be ahead of the unpacked data by this
+   * much.
+   */
   private val CodecBuffer = 4096
 
   /**
-   * A part of a file for Spark's reader.
+   * A range of a file for Spark's reader.
    *
-   * @param stored bytes that it has in the table
+   * @param stored bytes that the range takes in the table's files
    */
   final private case class Range(file: FileStatus, start: Long, length: Long, stored: Double)
 
   private def whole(file: FileStatus) = Range(file, 0L, file.getLen, file.getLen.toDouble)
 
-  /** None where no line was found, or lines are too long to say anything. */
+  /**
+   * Reads the sample. None if no line was found, if lines are too long to estimate anything, if only some of the files
+   * are compressed, or if compressed lines may not end with a line feed.
+   */
   def read(text: TextFiles): Option[TextTable] = {
     val hadoop = new Configuration(text.hadoop)
     hadoop.setInt(LongestLineOption, math.min(LongestLine, hadoop.getInt(LongestLineOption, Int.MaxValue)))
@@ -94,7 +103,9 @@ private[sample] object TextSample {
     else None
   }
 
-  /** Ranges at even distances over all files, one behind the other; a range ends with its file. */
+  /**
+   * Ranges at equal distances over the concatenation of all files. A range ends at the end of its file at the latest.
+   */
   private def spread(text: TextFiles): Vector[Range] = {
     val ends     = text.files.map(_._1.getLen).scanLeft(0L)(_ + _).tail
     val distance = math.max(0L, text.bytes - RangeBytes) / (Ranges - 1.0)
@@ -106,7 +117,7 @@ private[sample] object TextSample {
     }.distinct
   }
 
-  /** The beginnings of compressed files are unpacked into files that are removed at once. */
+  /** Unpacks the beginnings of compressed files to temporary files, which are deleted after they have been read. */
   private def unpacked(text: TextFiles, hadoop: Configuration): Option[TextTable] = {
     val conf = new Configuration(hadoop)
     conf.setInt("io.file.buffer.size", CodecBuffer)
@@ -118,7 +129,7 @@ private[sample] object TextSample {
         val (lines, stored) = beginning(file, codecs.getCodec(file.getPath), conf)
         if (lines.isEmpty) None
         else {
-          // only its owner may read it
+          // createTempFile lets only the owner read the file
           val copy = Files.createTempFile("dovetail-lines-", ".txt")
           files += copy
           Files.write(copy, lines)
@@ -130,7 +141,7 @@ private[sample] object TextSample {
     } finally files.foreach(Files.deleteIfExists)
   }
 
-  /** The lines that a file begins with, and what they take of its bytes. */
+  /** The complete lines at the beginning of a file, and the bytes that they take in the compressed file. */
   private def beginning(file: FileStatus, codec: CompressionCodec, conf: Configuration): (Array[Byte], Double) = {
     val in = file.getPath.getFileSystem(conf).open(file.getPath)
     try {
@@ -146,7 +157,7 @@ private[sample] object TextSample {
   private def parsed(text: TextFiles, hadoop: Configuration, ranges: Vector[Range], whole: Boolean) = {
     val kept = new Kept(text, math.max(1, math.min(MostRows, MostValues / math.max(text.schema.size, 1))))
     val open = text.reader(hadoop)
-    // parsers look at settings; a reader closes its file at its end
+    // parsers read the settings of the session; a reader closes its file at the end of the range
     SQLConf.withExistingConf(text.conf)(ranges.zipWithIndex.foreach { case (range, i) =>
       open(FileSample.part(range.file, range.start, range.length)).foreach(kept.add(i, _))
     })
@@ -167,7 +178,7 @@ private[sample] object TextSample {
   private def table(text: TextFiles, rows: Double, counted: Long, whole: Boolean, sample: TableSample) =
     TextTable(rows, counted, whole, sample, text.schema.indices.toVector.map(TextColumn(sample, _, whole)))
 
-  /** Every n-th of the rows that it is given, so that there are no more than `most`. */
+  /** Keeps one of every n rows that it receives, such that it holds at most `most` rows. */
   final private class Kept(text: TextFiles, most: Int) {
     private val rows = mutable.ArrayBuffer.empty[(Int, InternalRow)]
     private var step = 1L
@@ -186,7 +197,8 @@ private[sample] object TextSample {
 
     def sample(of: Long, whole: Boolean): TableSample = {
       val starts = rows.indices.filter(i => i == 0 || rows(i)._1 != rows(i - 1)._1).toVector
-      // rows that lay together are never taken for rows that chance has drawn
+      // unless every line was read, there are two clusters or more, so that rows that lay together never count as a
+      // random sample
       val clusters = if (whole) Vector(0) else if (starts.size > 1) starts else Vector(0, rows.size / 2)
       TableSample(text.schema, SampledRows(text.schema, rows.map(_._2)), of, clusters)
     }

@@ -11,8 +11,8 @@ import org.apache.spark.sql.dovetail.table.{PrivateColumns, TableSample}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * Lines of CSV and JSON files ([[TextSample]]), read while a query is planned and kept for later queries. One object
- * serves one run of the rule; it reads in the time that the footers have left.
+ * Samples of CSV and JSON files. The lines are read while a query is planned ([[TextSample]]), and cached for later
+ * queries. One instance serves one run of the rule. It reads in the time that the footers have left.
  */
 final class TextSamples(footers: FooterStatistics, conf: SQLConf) {
   import TextSamples._
@@ -21,13 +21,13 @@ final class TextSamples(footers: FooterStatistics, conf: SQLConf) {
   private val privacy = PrivateColumns(conf)
   private val asked   = new IdentityHashMap[LeafNode, Option[(TextFiles, TextFiles.Key)]]
 
-  /** The leaf's files with what their lines say, if they have been read in time. */
+  /** The files of a leaf and the statistics from their lines, if they have been read in time. */
   def apply(leaf: LeafNode): Option[(TextFiles, TextTable)] = {
     if (!asked.containsKey(leaf)) readAhead(Seq(leaf))
     found(leaf)
   }
 
-  /** Rows of the leaf, if somebody has asked for them. */
+  /** The sample of a leaf, if it has been requested before. */
   def sample(leaf: LeafNode): Option[TableSample] =
     if (asked.containsKey(leaf)) found(leaf).map(_._2.sample).filter(_.schema.nonEmpty) else None
 
@@ -57,7 +57,8 @@ final class TextSamples(footers: FooterStatistics, conf: SQLConf) {
 private object TextSamples {
 
   /**
-   * Values that are kept, of all tables together: at 20 to 60 bytes each, 50 megabytes of the driver's memory at most.
+   * Largest number of cached values of all tables together: at 20 to 60 bytes each, about 50 megabytes of the driver's
+   * memory.
    */
   private val MostValues = 1000000L
 

@@ -4,9 +4,7 @@ import java.io.{ByteArrayOutputStream, DataOutput, DataOutputStream}
 
 import com.github.luben.zstd.Zstd
 
-/**
- * How sketches become bytes: length-prefixed arrays, and one compressed block per sketch. [[UnpackedStream]] is the way back.
- */
+/** Serializes sketches: length-prefixed arrays, and one compressed block per sketch. [[UnpackedStream]] reads them. */
 object Bytes {
 
   def write(out: DataOutput, bytes: Option[Array[Byte]]): Unit = bytes match {
@@ -15,8 +13,9 @@ object Bytes {
   }
 
   /**
-   * Words byte by byte: the lowest byte of all, then the next one. What words have in common lies together then, and
-   * is packed to next to nothing. [[UnpackedStream.words]] reads them.
+   * Writes words byte by byte: the lowest byte of every word first, then the next byte of every word, and so on. Bytes
+   * that the words have in common then lie together and compress to almost nothing. [[UnpackedStream.words]] reads
+   * them.
    */
   def writeWords(out: DataOutput, words: Array[Long]): Unit = {
     val bytes = new Array[Byte](words.length)
@@ -27,7 +26,7 @@ object Bytes {
     }
   }
 
-  /** @param most bytes before compression: what a reader would refuse is not written */
+  /** @param most largest number of bytes before compression; a reader rejects more, so more is not written */
   def compressed(what: => String, most: Int)(write: DataOutputStream => Unit): Array[Byte] = {
     val bytes = new ByteArrayOutputStream()
     val out   = new DataOutputStream(bytes)
@@ -38,6 +37,6 @@ object Bytes {
     Zstd.compress(bytes.toByteArray, Level)
   }
 
-  /** Half of what samples of rows take at level 1, in three times the time; higher ones gain a few percent. */
+  /** Samples of rows take half of the bytes of level 1, in three times the time. Higher levels gain a few percent. */
   private val Level = 6
 }

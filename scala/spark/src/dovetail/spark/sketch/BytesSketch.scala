@@ -9,11 +9,11 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.sql.dovetail.base.{BrokenFile, UnpackedStream}
 
 /**
- * Strings and binaries; and the bytes of nested values, of which nothing is kept. A value is looked at where it lies in
- * its row; of a long one, no more than its hash and its first bytes are kept.
+ * Sketch of a column of strings or binaries. For a column of nested values, it measures their bytes but keeps no
+ * values. A value is read in place in its row. Of a long value, only its hash and its first bytes are kept.
  *
- * Values are equal if their bytes are. A string with a collation has more distinct values by that measure than by its
- * own, and no bounds.
+ * Values are equal if their bytes are equal. So a string column with a collation has more distinct values here than
+ * under its collation, and it has no bounds.
  */
 final class BytesSketch(column: Recipe.Column) extends ColumnSketch(column) {
   import BytesSketch._
@@ -68,7 +68,7 @@ final class BytesSketch(column: Recipe.Column) extends ColumnSketch(column) {
 
   override protected def bounds: (Option[Any], Option[Any]) = if (!ordered) (None, None)
   else {
-    // a cut may end within a character, and what is left of it is no text
+    // a cut bound may end within a character, and a partial character is not valid text
     val low = if (text && min.length == BoundBytes) Prefixes.whole(min) else min
     (Some(internal(low)), if (cut) Prefixes.above(max, text).map(internal) else Some(internal(max)))
   }
@@ -101,8 +101,8 @@ final class BytesSketch(column: Recipe.Column) extends ColumnSketch(column) {
 object BytesSketch {
 
   /**
-   * Bytes of a bound that are kept: enough to tell the paths, mail addresses and sentences apart that real columns
-   * hold.
+   * Number of bytes of a bound that are kept: enough to distinguish paths, mail addresses and sentences in real
+   * columns.
    */
   val BoundBytes = 64
 
@@ -112,7 +112,7 @@ object BytesSketch {
     bytes
   }
 
-  /** The value's first bytes against a bound, as unsigned bytes, which is how Spark compares strings. */
+  /** Compares the first bytes of a value with a bound, as unsigned bytes, as Spark compares strings. */
   private def compare(base: AnyRef, offset: Long, length: Int, bound: Array[Byte]): Int = {
     val seen   = math.min(length, BoundBytes)
     val common = math.min(seen, bound.length)

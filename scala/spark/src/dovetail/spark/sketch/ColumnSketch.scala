@@ -8,13 +8,14 @@ import org.apache.spark.sql.dovetail.table.ColumnStatistics
 import org.apache.spark.sql.types._
 
 /**
- * All that is collected of one column, in one pass: one subclass per way a value lies in memory, so that nothing is
- * boxed.
+ * All statistics that one pass over the data collects of a column. There is one subclass per memory layout of values,
+ * so that no value is boxed.
  *
- * A value is hashed once, and its hash feeds the distinct count, the frequent values, and the groups of columns that
+ * Each value is hashed once. The hash feeds the distinct count, the frequent values, and the groups of columns that
  * [[TableSketch]] counts.
  *
- * @param column.values false leaves counts only: no bounds, quantiles and frequent values
+ * @param column the column; if `column.values` is false, only counts are collected: no bounds, quantiles or frequent
+ *               values
  */
 abstract class ColumnSketch(val column: Recipe.Column) {
   protected var nulls      = 0L
@@ -27,10 +28,10 @@ abstract class ColumnSketch(val column: Recipe.Column) {
   /** Whether quantiles are collected. */
   final protected val counted = column.quantiles
 
-  /** Whether a value's key in `hitters` is a hash of it. */
+  /** Whether the keys in `hitters` are hashes of the values. */
   protected def hashed: Boolean
 
-  /** Takes in the row's value, and returns its hash. */
+  /** Adds the value of a row, and returns its hash. */
   final def add(row: UnsafeRow, position: Int, random: Long): Long =
     if (row.isNullAt(position)) { nulls += 1; ColumnSketch.NullHash }
     else {
@@ -51,12 +52,12 @@ abstract class ColumnSketch(val column: Recipe.Column) {
     quantiles.merge(that.quantiles)
   }
 
-  /** Bounds and widths; called while `values` is still what it was before. */
+  /** Merges bounds and widths. Called before `values` is updated. */
   protected def mergeValues(that: ColumnSketch): Unit
 
   protected def bounds: (Option[Any], Option[Any])
 
-  /** Values that there are room for between the bounds. */
+  /** Number of different values that fit between the bounds. */
   protected def room: Double = Double.PositiveInfinity
   protected def averageWidth: Double
   protected def maxWidth: Long
@@ -95,7 +96,7 @@ abstract class ColumnSketch(val column: Recipe.Column) {
     writeValues(out)
   }
 
-  /** All values are among the frequent ones: their hashes are the distinct count. */
+  /** Whether all values are among the frequent ones. Their hashes then give the distinct count. */
   private def toldByHitters: Boolean = kept && hitters.exact
 
   private def countOf(in: UnpackedStream): HyperLogLog = HyperLogLog.fromBytes(in.exactly(HyperLogLog.Size.toLong))
@@ -125,10 +126,10 @@ abstract class ColumnSketch(val column: Recipe.Column) {
 
 object ColumnSketch {
 
-  /** Any fixed number: sketches of different sessions are merged, so it never changes. */
+  /** An arbitrary number. It never changes, because sketches of different sessions are merged. */
   val Seed = 42L
 
-  /** The hash that stands for NULL. A value that has it by chance is one in 2 to the 64th. */
+  /** The hash that stands for NULL. A value has the same hash by chance with a probability of one in 2 to the 64th. */
   val NullHash = 0L
 
   def apply(column: Recipe.Column): ColumnSketch = column.dataType match {
@@ -145,10 +146,10 @@ object ColumnSketch {
   def read(in: UnpackedStream, column: Recipe.Column, rows: Long, version: Int): ColumnSketch =
     apply(column).readFrom(in, rows, version)
 
-  /** Bytes that a column takes in a file at most. */
+  /** Largest number of bytes that a column takes in a file. */
   def mostBytes(column: Recipe.Column): Int =
     CountsAndBounds + HyperLogLog.Size + HeavyHitters.mostBytes(hashed = true, column.slotBits) + Quantiles.MostBytes
 
-  /** Counts and widths of 8 bytes, two bounds with their lengths: rounded up. */
+  /** Bytes of counts and widths (8 each), and of two bounds with their lengths, rounded up. */
   private val CountsAndBounds = 64 + 2 * (4 + BytesSketch.BoundBytes)
 }

@@ -7,7 +7,10 @@ import org.apache.spark.sql.catalyst.expressions.{UnsafeRow, XXH64}
 import org.apache.spark.sql.types.{Decimal, DecimalType}
 import org.apache.spark.sql.dovetail.base.{BrokenFile, UnpackedStream}
 
-/** Decimals of more than 18 digits: the only numbers that are objects, and rare. */
+/**
+ * Sketch of a column of decimals with more than 18 digits. They are rare, and the only numbers that are objects in
+ * memory.
+ */
 final class DecimalSketch(column: Recipe.Column, decimal: DecimalType) extends ColumnSketch(column) {
   private var min: BigInteger = _
   private var max: BigInteger = _
@@ -15,7 +18,7 @@ final class DecimalSketch(column: Recipe.Column, decimal: DecimalType) extends C
   override protected def hashed: Boolean = true
 
   override protected def take(row: UnsafeRow, position: Int, random: Long): Long = {
-    // of one scale, so that equal values have equal bytes
+    // all values have one scale, so equal values have equal bytes
     val bytes = row.getBinary(position)
     val hash  = XXH64.hashUnsafeBytes(
       bytes,
@@ -67,6 +70,6 @@ final class DecimalSketch(column: Recipe.Column, decimal: DecimalType) extends C
 
 object DecimalSketch {
 
-  /** Bytes of an unscaled value: 38 digits have 127 bits and a sign. */
+  /** Largest number of bytes of an unscaled value: 38 digits take 127 bits and a sign. */
   private val LongestValue = 16
 }

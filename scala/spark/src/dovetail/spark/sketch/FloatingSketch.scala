@@ -6,7 +6,10 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.FloatType
 import org.apache.spark.sql.dovetail.base.UnpackedStream
 
-/** Floats and doubles, with Spark's notion of them: NaN equals NaN and is above all others, -0.0 equals 0.0. */
+/**
+ * Sketch of a column of floats or doubles, compared as in Spark: NaN equals NaN and is above all others, -0.0 equals
+ * 0.0.
+ */
 final class FloatingSketch(column: Recipe.Column) extends ColumnSketch(column) {
   private val single = column.dataType == FloatType
   private var min    = Double.NaN
@@ -15,7 +18,7 @@ final class FloatingSketch(column: Recipe.Column) extends ColumnSketch(column) {
   override protected def hashed: Boolean = false
 
   override protected def take(row: UnsafeRow, position: Int, random: Long): Long = {
-    // the sum makes -0.0 to 0.0, and doubleToLongBits one NaN of all
+    // the sum turns -0.0 into 0.0, and doubleToLongBits maps every NaN to the same bits
     val v    = (if (single) row.getFloat(position).toDouble else row.getDouble(position)) + 0.0
     val bits = java.lang.Double.doubleToLongBits(v)
     if (kept) {

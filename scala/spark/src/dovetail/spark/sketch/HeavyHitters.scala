@@ -8,14 +8,15 @@ import org.apache.spark.sql.dovetail.table.Counting
 import org.apache.spark.unsafe.Platform
 
 /**
- * Counts of a column's most frequent values; exact, and of all values, as long as there are at most half as many as
- * there are slots.
+ * Counts the most frequent values of a column. The counts are exact and include all values, as long as there are at
+ * most half as many distinct values as slots.
  *
- * A value is a 64-bit key (itself, or its hash) and, where the key does not tell the value, its bytes. Beyond the
- * capacity the smallest counts are thrown out: Anderson et al., "A high-performance algorithm for identifying frequent
- * items in data streams", IMC 2017 (Misra-Gries with a purge by the median). From then on one value in
- * [[HeavyHitters.Sampled]] is counted, with that weight: a departure that makes the count of a value that fills a share
- * f of n rows uncertain by about sqrt(8 f n), which is 1.6 % of it for one in a thousand of 30 million.
+ * A value is stored as a 64-bit key (the value itself or its hash) and, if the key is a hash, as its bytes. Beyond the
+ * capacity, the smallest counts are evicted: Anderson et al., "A high-performance algorithm for identifying frequent
+ * items in data streams", IMC 2017 (Misra-Gries with a purge by the median). We depart from the paper after the first
+ * purge, beyond `AllCounted` values: only one value in [[HeavyHitters.Sampled]] is counted, with that weight. For a
+ * value that fills a share f of n rows, this makes its count uncertain by about sqrt(8 f n), which is 1.6 % of the
+ * count if the value fills one in a thousand of 30 million rows.
  */
 final class HeavyHitters(hashed: Boolean, slotBits: Int) {
   import HeavyHitters._
@@ -32,17 +33,17 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
   private var taken   = 0L
   private var sampled = false
 
-  /** Every value is here with its exact count. */
+  /** Whether every value is here with its exact count. */
   def exact: Boolean = !purged
 
-  /** What a count of [[frequent]] says of the values that there are. */
+  /** How exact the counts of [[frequent]] are. */
   def counting: Counting =
     if (!purged) Counting.Exact else if (sampled) Counting.About else Counting.AtLeast(offset / 2)
 
-  /** Distinct values, where exact. */
+  /** Number of distinct values, if the counts are [[exact]]. */
   def distinct: Int = used
 
-  /** Whether the next value is to be counted, given bits that are random per row. */
+  /** Whether to count the next value, given random bits of its row. */
   def wants(random: Long): Boolean = !purged || taken < AllCounted || (random & (Sampled - 1)) == 0L
 
   private def weight(): Long = {
@@ -54,7 +55,9 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
   /** Counts a value that is its own key. */
   def add(key: Long): Unit = { count(key, weight()); () }
 
-  /** Counts a value of which `key` is a hash, and returns whether [[remember]] should be given its bytes. */
+  /**
+   * Counts a value whose hash is `key`. Returns the slot for which [[remember]] needs the value's bytes, or -1 if none.
+   */
   def addHash(key: Long): Int = {
     val slot = count(key, weight())
     if (slot >= 0 && values(slot) == null) slot else -1
@@ -62,7 +65,7 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
 
   def remember(slot: Int, bytes: Array[Byte]): Unit = values(slot) = bytes
 
-  /** The slot of the key, or -1 where it was thrown out again at once. */
+  /** The slot of the key, or -1 if the key was evicted at once. */
   private def count(key: Long, n: Long): Int = {
     val slot = find(key)
     if (counts(slot) == 0L) {
@@ -86,7 +89,7 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
     drop(sorted(sorted.length / 2))
   }
 
-  /** Lowers every count by `by`, and throws out those that come to nothing. */
+  /** Lowers every count by `by`, and evicts the entries that have no count left. */
   private def drop(by: Long): Unit = {
     val old = entries
     java.util.Arrays.fill(counts, 0L)
@@ -114,13 +117,14 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
     that.entries.foreach(e => put(e.key, e.count, e.bytes))
   }
 
-  /** Calls `key` for each value, where all of them are here. */
+  /** Calls `key` with the key of each entry. If the counts are [[exact]], these are all values. */
   def foreachKey(key: Long => Unit): Unit = entries.foreach(e => key(e.key))
 
   /**
-   * Most frequent first, ties by key. Where not exact, only those whose count is certain to within a factor of two.
+   * The most frequent values first, ties by key. If the counts are not exact, only values whose count is certain to
+   * within a factor of two.
    *
-   * A count is too low by 0 to `offset`: the middle is taken.
+   * A count is too low by 0 to `offset`, so the middle of this range is added.
    */
   def frequent: Vector[HeavyHitter] = {
     val least   = math.max(offset, if (sampled) LeastSampled else 0L)
@@ -129,9 +133,9 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
     else Kept)
   }
 
-  /** Of a key that is the hash of its bytes, the bytes alone. */
+  /** Writes the entries. If a key is the hash of bytes that are kept, only the bytes are written. */
   def write(out: DataOutput): Unit = {
-    // what could only matter together with other files' halves of it is not worth its place
+    // entries beyond `Kept` could matter only together with their counts in other files, and are not worth the space
     val kept   = if (exact) entries else entries.sortBy(e => (-e.count, e.key)).take(Kept)
     val lowest = if (exact || used <= Kept) 0L else kept.last.count
     val sure   = kept.filter(_.count > lowest).sortBy(_.key)
@@ -171,46 +175,49 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
 
 object HeavyHitters {
 
-  /** @param bytes of the value; null where the key is the value, or where it was too long to keep */
+  /** @param bytes bytes of the value; null if the key is the value, or if the value was too long to keep */
   final case class HeavyHitter(key: Long, count: Long, bytes: Array[Byte])
 
-  /** The key of a value that is known by its bytes. */
+  /** The key of a value that is stored as its bytes. */
   def keyOf(bytes: Array[Byte]): Long =
     XXH64.hashUnsafeBytes(bytes, Platform.BYTE_ARRAY_OFFSET.toLong, bytes.length, ColumnSketch.Seed)
 
   /**
-   * Half of the slots, so that probing stays short. Of n values, one that comes more than 2 n / capacity times is never
-   * lost.
+   * Largest number of values: half of the slots, so that probing stays short. Of n values, a value that occurs more
+   * than 2 n / capacity times is never lost.
    */
   def capacityOf(slotBits: Int): Int = 1 << (slotBits - 1)
 
   /** 512 values and 16 to 24 KiB per column. */
   val SlotBits = 10
 
-  /** 64 values and 2 to 3 KiB per column, where there are very many columns. */
+  /** 64 values and 2 to 3 KiB per column, for tables with very many columns. */
   val FewSlotBits = 7
 
-  /** Entries of an inexact list that are stored, and shown: beyond them frequencies are too low to matter to a join. */
+  /**
+   * Largest number of entries of an inexact list that are stored and returned. Values beyond it are too rare to matter
+   * to a join.
+   */
   private val Kept = 128
 
-  /** A power of two. */
+  /** After the first purge, and beyond [[AllCounted]] values, one value in this many is counted. A power of two. */
   private val Sampled = 8L
 
-  /** Values of a part that are all counted, which takes some milliseconds: in small tables samples are too rough. */
+  /** Number of values of a part that are all counted, in some milliseconds: samples of small tables are too inexact. */
   private val AllCounted = 1L << 15
 
   /**
-   * A count of sampled values that is certain to within a factor of two: 36 of them. A value of half as many rows comes
-   * 18 times, and 36 times in one case of ten thousand.
+   * Smallest count of sampled values that is certain to within a factor of two: 36 sampled occurrences. A value with
+   * half as many rows is sampled 18 times on average, and 36 times in one case of ten thousand.
    */
   private val LeastSampled = 36L * Sampled
 
-  /** Bits of the byte by which a list begins in a file. */
+  /** Bits of the first byte of a list in a file. */
   private val Purged  = 1
   private val Counted = 2
 
   /**
-   * An odd number with well mixed bits (the golden ratio times 2 to the 64th), for Fibonacci hashing of keys that are
+   * An odd number with well mixed bits (2 to the 64th over the golden ratio), for Fibonacci hashing of keys that are
    * values.
    */
   private val Spread = 0x9e3779b97f4a7c15L
@@ -218,18 +225,18 @@ object HeavyHitters {
   def read(in: UnpackedStream, hashed: Boolean, slotBits: Int, version: Int): HeavyHitters =
     new HeavyHitters(hashed, slotBits).readFrom(in, version)
 
-  /** Bytes of the longest value that is kept: longer ones are text, which does not repeat. */
+  /** Largest number of bytes of a value that is kept. Longer values are texts, which rarely repeat. */
   val LongestValue = 256
 
-  /** Bytes of an entry without its value's: its count, and its key or the length of the value. */
+  /** Smallest number of bytes of an entry without its value: its count, and its key or the length of its value. */
   private val EntryBytes = 12
 
-  /** A count is of rows, or of eight times as many where they are sampled. */
+  /** Largest possible count: the number of rows, or eight times as many if rows are sampled. */
   private val MostCount = Sampled * TableSketch.MostRows
 
   /**
-   * Bytes that a list takes in a file at most: whether it is complete, its offset and its number, then entries with a
-   * length and a value each.
+   * Largest number of bytes that a list takes in a file: a byte of flags, the offset, the number of entries, and
+   * entries with a count, a key, a length and a value each.
    */
   def mostBytes(hashed: Boolean, slotBits: Int): Int =
     1 + 8 + 4 + capacityOf(slotBits) * (8 + 8 + (if (hashed) 4 + LongestValue else 0))

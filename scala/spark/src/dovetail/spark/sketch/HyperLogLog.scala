@@ -3,11 +3,12 @@ package org.apache.spark.sql.dovetail.sketch
 import org.apache.spark.sql.dovetail.base.BrokenFile
 
 /**
- * Counts distinct values from their 64-bit hashes. The first stop of a value in a [[ColumnSketch]].
+ * Counts distinct values from their 64-bit hashes. A [[ColumnSketch]] has one, and a [[TableSketch]] has one per group
+ * of columns.
  *
  * Flajolet et al., "HyperLogLog", AofA 2007, with the estimator of Ertl, "New cardinality estimation algorithms for
- * HyperLogLog sketches", 2017 (algorithm 6), which has no bias to correct at any size. Our own and not a library's,
- * because the hash is there already and other uses share it.
+ * HyperLogLog sketches", 2017 (algorithm 6), which needs no bias correction at any size. This is our own implementation
+ * rather than a library's, because the hash exists already and other statistics use it too.
  */
 final class HyperLogLog private (private val registers: Array[Byte]) {
   import HyperLogLog._

@@ -7,8 +7,8 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.dovetail.base.UnpackedStream
 
 /**
- * Everything that is a whole number in memory: integers, booleans, dates, timestamps, intervals, and decimals of at
- * most 18 digits.
+ * Sketch of a column whose values are whole numbers in memory: integers, booleans, dates, timestamps, intervals, and
+ * decimals of at most 18 digits.
  */
 final class IntegralSketch(column: Recipe.Column) extends ColumnSketch(column) {
   import IntegralSketch._

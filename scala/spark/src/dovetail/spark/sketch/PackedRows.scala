@@ -10,13 +10,13 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Sampled rows in a file, column by column: what a column has in common lies together then, and the sample of a small
- * table is not larger than the table. Numbers are written as words ([[Bytes.writeWords]]), and what varies in length as
- * a dictionary with a position per row.
+ * Stores sampled rows in a file, column by column. Bytes that the values of a column have in common lie together and
+ * compress well, so the sample of a small table is not larger than the table. Values of fixed length are written as
+ * words ([[Bytes.writeWords]]), and values of variable length as a dictionary with a position per row.
  *
- * A row in memory is the bytes of Spark's UnsafeRow: words of flags (which fields are NULL), a word per field, and what
- * varies in length, rounded up to words. The word of such a field holds its offset in the row and its length; they are
- * worked out anew when the row is read.
+ * A row in memory is the bytes of Spark's UnsafeRow: words of NULL flags, a word per field, and the values of variable
+ * length, rounded up to words. The word of a field of variable length holds the offset of the value in the row and its
+ * length. These are computed anew when the row is read.
  */
 object PackedRows {
   import SampledRow.{flagWords, isNull, put, variable, word, Word}
@@ -35,7 +35,7 @@ object PackedRows {
     java.util.Arrays.copyOfRange(row, (where >>> 32).toInt, (where >>> 32).toInt + where.toInt)
   }
 
-  /** Each value once, and per row which one it is. */
+  /** Writes each distinct value once, and for each row the position of its value. */
   private def writeValues(out: DataOutput, values: Array[Array[Byte]]): Unit = {
     val positions = new JavaMap[UTF8String, Integer]
     val distinct  = mutable.ArrayBuffer.empty[Array[Byte]]
@@ -51,8 +51,8 @@ object PackedRows {
   }
 
   /**
-   * @param n    rows, of which there is a word each at least
-   * @param most bytes of all rows
+   * @param n    number of rows; the input has at least one word per row
+   * @param most largest number of bytes of all rows
    */
   def read(in: UnpackedStream, n: Int, schema: StructType, most: Long): Array[Array[Byte]] = {
     val flags  = Array.fill(flagWords(schema))(in.words(n))
@@ -85,7 +85,7 @@ object PackedRows {
     }
   }
 
-  /** The values of these rows, each in its place; null elsewhere. */
+  /** The values of these rows, each at the number of its row; null elsewhere. */
   private def readValues(in: UnpackedStream, rows: Array[Int], n: Int): Array[Array[Byte]] = {
     val lengths  = in.words(in.count(rows.length, Word))
     val distinct = lengths.map(in.exactly)

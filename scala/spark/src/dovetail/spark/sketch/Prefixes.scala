@@ -1,12 +1,12 @@
 package org.apache.spark.sql.dovetail.sketch
 
 /**
- * Bounds made of the first bytes of a long value: the prefix itself is one from below, and the next larger prefix is
- * one from above.
+ * Bounds made of the first bytes of a long value: the prefix itself is a lower bound, and the next larger prefix is an
+ * upper bound.
  */
 object Prefixes {
 
-  /** UTF-8 text without a last character that is only there in part. */
+  /** UTF-8 text without its last character if only a part of that character is there. */
   def whole(text: Array[Byte]): Array[Byte] = {
     var start = text.length - 1
     while (start > 0 && isContinuation(text(start))) start -= 1
@@ -14,7 +14,8 @@ object Prefixes {
   }
 
   /**
-   * The smallest value of at most the same length that is above all that begin with `prefix`; None where there is none.
+   * The smallest value of at most the same length (for text, in characters) that is above all values that begin with
+   * `prefix`. None if there is no such value.
    */
   def above(prefix: Array[Byte], text: Boolean): Option[Array[Byte]] =
     if (text) aboveText(whole(prefix)) else aboveBytes(prefix)
@@ -29,7 +30,7 @@ object Prefixes {
     points.lastIndexWhere(_ < Character.MAX_CODE_POINT) match {
       case -1 => None
       case i  =>
-        // surrogates are no characters of their own
+        // surrogates are not characters
         val next =
           if (points(i) + 1 == Character.MIN_SURROGATE.toInt) Character.MAX_SURROGATE.toInt + 1 else points(i) + 1
         Some((new String(points, 0, i) + new String(Character.toChars(next))).getBytes("UTF-8"))

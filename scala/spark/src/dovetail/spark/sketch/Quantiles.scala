@@ -8,25 +8,25 @@ import org.apache.datasketches.memory.Memory
 import org.apache.spark.sql.dovetail.base.{BrokenFile, UnpackedStream}
 
 /**
- * Quantiles of a column's values on the number line, from all of them.
+ * Quantiles of a column's values on the number line, computed from all values.
  *
- * Karnin, Lang, Liberty, "Optimal quantile approximation in streams", FOCS 2016, as Apache DataSketches has it; Spark
- * ships that library. This is the only place that touches it, and only calls that are the same in every version from
- * Spark 3.5 to 4.2. Its bytes are the same in all of them but for one bit.
+ * Karnin, Lang, Liberty, "Optimal quantile approximation in streams", FOCS 2016, as implemented by Apache DataSketches,
+ * a library that Spark ships. No other class uses the library, and this one uses only calls that are the same in every
+ * version from Spark 3.5 to 4.2. The serialized bytes are the same in all of these versions, except for one bit.
  */
 final class Quantiles private (private val sketch: KllDoublesSketch) {
   import Quantiles._
 
   def this() = this(KllDoublesSketch.newHeapInstance(Quantiles.K))
 
-  /** Infinite values and NaN have no place on the number line. */
+  /** Adds a value. Infinite values and NaN are ignored, because they have no place on the number line. */
   def add(value: Double): Unit = if (value - value == 0.0) sketch.update(value)
 
   def merge(that: Quantiles): Unit = if (!that.isEmpty) sketch.merge(that.sketch)
 
   def isEmpty: Boolean = sketch.isEmpty
 
-  /** Equi-depth bounds, lowest and highest value included; empty where there are no values. */
+  /** Equi-depth bounds, including the lowest and the highest value; empty if there are no values. */
   def bounds: Vector[Double] = if (isEmpty) Vector.empty
   else {
     val bounds = sketch.getQuantiles(Ranks).toVector
@@ -35,7 +35,7 @@ final class Quantiles private (private val sketch: KllDoublesSketch) {
     bounds
   }
 
-  /** The doubles, with which the library's bytes end, as words. */
+  /** Writes the library's bytes. The doubles at their end are written as words. */
   def write(out: DataOutput): Unit =
     if (isEmpty) out.writeInt(0)
     else {
@@ -53,10 +53,10 @@ object Quantiles {
   /** Items in the largest level: ranks are off by at most 1.33 %, with a confidence of 99 %. */
   private val K = 200
 
-  /** Bins are not narrower than the error of a rank. */
+  /** Number of bins. A bin holds 1 % of the values, which is about the error of a rank. */
   val Bins = 100
 
-  /** Version 3.3 of the library (Spark 3.5) demands a flag for doubles, which version 6 neither sets nor looks at. */
+  /** Version 3.3 of the library (Spark 3.5) requires a flag for doubles, which version 6 neither sets nor reads. */
   private val FlagsByte   = 3
   private val DoublesFlag = 8
 
@@ -65,7 +65,7 @@ object Quantiles {
   /** Bytes of a double. */
   private val Word = 8
 
-  /** Bytes of a sketch: 600 values of 8 bytes in 60 levels are 5 KiB. */
+  /** Largest accepted number of bytes of a sketch: 600 values of 8 bytes in 60 levels are 5 KiB. */
   val MostBytes: Int = 16 << 10
 
   def read(in: UnpackedStream, version: Int): Quantiles =
@@ -82,12 +82,13 @@ object Quantiles {
   }
 
   /**
-   * The sketch, if its parts are as long as it says: the library allocates by these numbers, and reads where they
-   * point.
+   * Returns the bytes of a sketch if its parts are as long as it states. The library allocates memory by these numbers,
+   * and reads at the positions that they give.
    *
-   * Byte 0: length of the preamble in words of 4 bytes; 1: kind; 4 and 5: k; 6: m. A sketch of one value has it behind
-   * these 8 bytes. Any other goes on with the number of values (8 bytes), the least k (2), the number of levels (1, and
-   * one unused), where each level begins (4 each), lowest and highest value, values.
+   * Byte 0: length of the preamble in words of 4 bytes; 1: kind; 4 and 5: k; 6: m. If the sketch has one value, it
+   * follows these 8 bytes. Otherwise, the following come next: the number of values (8 bytes), the smallest k (2), the
+   * number of levels (1, and one unused), the start of each level (4 each), the lowest and the highest value, the
+   * values.
    */
   private def checked(bytes: Array[Byte]): Array[Byte] = {
     val b        = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
@@ -120,6 +121,9 @@ object Quantiles {
   private val FullPreamble  = 20
   private val LevelsByte    = 18
 
-  /** A level stands for twice as many values as the one below it: of 2 to the 48th rows it has about 42. */
+  /**
+   * Largest accepted number of levels. A level stands for twice as many values as the one below it, so a sketch of 2 to
+   * the 48th rows has about 42.
+   */
   private val MostLevels = 50
 }

@@ -8,11 +8,11 @@ import org.apache.spark.sql.dovetail.base.{BoundedJson, BrokenFile, UnpackedStre
 import org.apache.spark.sql.types._
 
 /**
- * What is collected of a table: its columns, in order, and groups of them by position. Sketches merge where their
- * recipes are equal.
+ * What a sketch collects of a table: the columns, in order, and groups of columns by position. Sketches can be merged
+ * if their recipes are equal.
  *
- * @param sampled   whether a sample of rows is kept, of the columns whose values may be kept
- * @param quantiles whether quantiles are collected of these columns
+ * @param sampled   whether a sample of rows is kept, with the columns whose values may be kept
+ * @param quantiles whether quantiles are collected of the columns whose values may be kept
  */
 final case class Recipe(
     columns: Vector[Recipe.Column],
@@ -35,7 +35,7 @@ final case class Recipe(
 
   val schema: StructType = StructType(columns.map(c => StructField(c.name, c.dataType)))
 
-  /** Positions of the columns in the sample. */
+  /** Positions of the columns that the sample has. */
   val sampleColumns: Vector[Int] = if (sampled) columns.indices.filter(columns(_).values).toVector else Vector.empty
 
   val sampleSchema: StructType = StructType(sampleColumns.map(schema(_)))
@@ -52,9 +52,9 @@ final case class Recipe(
 object Recipe {
 
   /**
-   * @param values    whether the column's values may be kept (bounds, quantiles, frequent values, sample); counts
+   * @param values    whether values of the column may be kept (bounds, quantiles, frequent values, sample); counts
    *                  always are
-   * @param quantiles whether they are collected, of a column whose values may be kept
+   * @param quantiles whether quantiles are collected, if values of the column may be kept
    */
   final case class Column(
       name: String,
@@ -64,7 +64,7 @@ object Recipe {
       quantiles: Boolean = true
   )
 
-  /** @param columns in the order of the schema: name, type, and whether values may be kept */
+  /** @param columns name, type, and whether values may be kept, in the order of the schema */
   def forColumns(
       columns: Vector[(String, DataType, Boolean)],
       groups: Vector[Vector[Int]],
@@ -78,19 +78,22 @@ object Recipe {
     Recipe(asked, groups, sampled, quantiles)
   }
 
-  /** Bits of the byte that ends a recipe in a file. */
+  /** Bits of the last byte of a recipe in a file. */
   private val Sampled          = 1
   private val WithoutQuantiles = 2
 
   /**
-   * Beyond this number of columns a sketch has less room for each, so that it stays below 100 MiB for 5,000 columns.
+   * Beyond this number of columns, each column has fewer slots for frequent values, so that the sketch of 5,000 columns
+   * stays below 100 MiB.
    */
   private val ManyColumns = 500
 
-  /** Columns of a table: twice as many as the widest tables have of which we know, and 100 MiB of sketches. */
+  /**
+   * Largest number of columns of a table: twice as many as in the widest tables that we know, and 100 MiB of sketches.
+   */
   val MostColumns = 10000
 
-  /** Groups of a table: 4 KiB of memory each. Queries ask for some dozens. */
+  /** Largest number of groups of columns of a table. Each takes 4 KiB of memory. Queries need some dozens. */
   val MostGroups = 1000
 
   def read(in: UnpackedStream): Recipe = {
@@ -103,8 +106,8 @@ object Recipe {
   }
 
   /**
-   * A schema of types that have names, or are made of such. Others are refused unread: they may name a class that Spark
-   * would load.
+   * Parses a schema in which every type, including the types inside of nested types, is given by its name. Any other
+   * type is rejected before Spark parses the schema, because it may name a class that Spark would load.
    */
   private def named(json: String): StructType = {
     val fields =
@@ -122,7 +125,10 @@ object Recipe {
     }
   }
 
-  /** As deep as [[BoundedJson]] lets it be. */
+  /**
+   * Whether the type is given by its name, or consists of such types. [[BoundedJson]] limits the depth of this
+   * recursion.
+   */
   private def hasName(t: JsonNode): Boolean = t.isTextual || (t.path("type").asText match {
     case "array"  => hasName(t.path("elementType"))
     case "map"    => hasName(t.path("keyType")) && hasName(t.path("valueType"))
@@ -130,17 +136,20 @@ object Recipe {
     case _        => false
   })
 
-  /** Flat types, of which everything is collected. */
+  /** Whether a type is flat. Of flat types, all statistics are collected. */
   def collects(dataType: DataType): Boolean = dataType match {
     case _: NumericType | BooleanType | DateType | TimestampType | TimestampNTZType | BinaryType => true
     case _: StringType | _: DayTimeIntervalType | _: YearMonthIntervalType                       => true
     case _                                                                                       => false
   }
 
-  /** Nested types, of which NULLs and bytes are collected, and no values. The rest is skipped, with a note. */
+  /**
+   * Whether a type is nested. Of nested types, NULLs and bytes are collected, but no values. Other types are skipped,
+   * with a note.
+   */
   def measures(dataType: DataType): Boolean = dataType match {
     case _: ArrayType | _: MapType | _: StructType => levels(dataType) <= MostLevels
-    // a class of its own from Spark 4 on
+    // Spark 4 and later have a class for this type
     case other => other.typeName == "variant"
   }
 
@@ -148,14 +157,14 @@ object Recipe {
     case a: ArrayType  => 1 + levels(a.elementType)
     case m: MapType    => 1 + math.max(levels(m.keyType), levels(m.valueType))
     case s: StructType => 1 + s.fields.map(f => levels(f.dataType)).foldLeft(0)(math.max)
-    // by a class of somebody else's
+    // a class of a user or a library defines the type
     case _: UserDefinedType[_] => MostLevels + 1
     case _                     => 0
   }
 
   /**
-   * Levels of a nested type, so that a schema with it can be read again: each is three brackets of the 32 that
-   * [[BoundedJson]] allows.
+   * Largest number of levels of a nested type, so that a schema with such a type can be read again: each level takes
+   * three of the 32 brackets that [[BoundedJson]] allows.
    */
   private val MostLevels = 8
 }

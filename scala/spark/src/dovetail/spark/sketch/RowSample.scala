@@ -7,12 +7,12 @@ import org.apache.spark.sql.dovetail.base.{BrokenFile, UnpackedStream}
 import org.apache.spark.sql.types.StructType
 
 /**
- * A uniform sample of rows without replacement: those with the smallest of the random numbers that every row draws
- * ("bottom-k", Cohen and Kaplan, PODC 2007).
+ * A uniform sample of rows without replacement: every row draws a random number, and the rows with the smallest numbers
+ * are kept ("bottom-k", Cohen and Kaplan, PODC 2007).
  *
- * All rows with a number below [[threshold]] are here, so samples of parts of a table merge into one of the whole,
- * whatever their sizes were. Rows are kept as the bytes of Spark's UnsafeRow. Few rows are kept where they are long:
- * how many then depends on the rows, a bias too small to matter.
+ * The sample has all rows whose number is below [[threshold]]. So the samples of the parts of a table merge into a
+ * sample of the whole table, whatever the sizes of the parts. Rows are kept as the bytes of Spark's UnsafeRow. If rows
+ * are long, fewer are kept. Their number then depends on the rows, which is a bias too small to matter.
  */
 final class RowSample(capacity: Int) {
   import RowSample._
@@ -22,13 +22,13 @@ final class RowSample(capacity: Int) {
   private var size       = 0
   private var bytes      = 0L
 
-  /** In the order of their random numbers: any first part of it is a uniform sample as well. */
+  /** The sampled rows in the order of their random numbers, so any prefix is a uniform sample as well. */
   def result: Array[Array[Byte]] = { shrink(); byPriority.map(rows(_)).toArray }
 
-  /** Rows that are here, some of which may belong to the sample no more. */
+  /** Number of rows held here. Some of them may no longer belong to the sample. */
   def held: Int = size
 
-  /** Whether a row with this number, 0 to Long.MaxValue, belongs to the sample so far. */
+  /** Whether a row with this random number, 0 to Long.MaxValue, belongs to the sample so far. */
   def wants(priority: Long): Boolean = priority < threshold
 
   var threshold: Long = if (capacity > 0) Long.MaxValue else 0L
@@ -51,7 +51,10 @@ final class RowSample(capacity: Int) {
     shrink()
   }
 
-  /** What remains stays in the order in which it came: rows that lie together in a table are alike, and pack well. */
+  /**
+   * Drops rows that no longer belong to the sample. The other rows keep the order in which they came, because rows that
+   * lie together in a table are alike and compress well.
+   */
   private def shrink(): Unit = {
     val order = byPriority.filter(priorities(_) < threshold)
     var kept  = 0
@@ -71,7 +74,7 @@ final class RowSample(capacity: Int) {
 
   private def byPriority: IndexedSeq[Int] = (0 until size).sortBy(priorities(_))
 
-  /** The random numbers are not written: given the threshold, any others below it serve as well. */
+  /** Writes the sample without the random numbers: given the threshold, any other numbers below it serve as well. */
   def write(out: DataOutput, schema: StructType): Unit = {
     shrink()
     out.writeLong(threshold)
@@ -83,15 +86,15 @@ final class RowSample(capacity: Int) {
 
 object RowSample {
 
-  /** Bytes of the rows of one sample: 20,000 rows of 800 bytes. */
+  /** Largest number of bytes of the rows of a sample: 20,000 rows of 800 bytes. */
   private val MaxBytes = 16L << 20
 
   private val Initial = 64
 
-  /** Rows that a stored sample may have: more is a broken file. */
+  /** Largest number of rows of a stored sample. A file with more rows is broken. */
   val MaxRows = 1000000
 
-  /** Bytes that a sample takes in a file at most: its rows, each with a random number and a length. */
+  /** Largest number of bytes that a sample takes in a file: its rows, each with a random number and a length. */
   val MostBytes: Int = (MaxBytes + MaxRows * RowOverhead).toInt
 
   private def RowOverhead = 8L + 4L
@@ -124,7 +127,7 @@ object RowSample {
     }
   }
 
-  /** A random number, 0 to less than the threshold, from 64 random bits. */
+  /** Maps 64 random bits to a random number from 0 to below the threshold. */
   private def below(threshold: Long, random: Long): Long =
     if (threshold == Long.MaxValue) random >>> 1 else java.lang.Long.remainderUnsigned(random, math.max(threshold, 1L))
 }

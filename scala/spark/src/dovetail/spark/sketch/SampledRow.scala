@@ -5,12 +5,13 @@ import org.apache.spark.unsafe.Platform
 import org.apache.spark.sql.dovetail.base.BrokenFile
 
 /**
- * Rows of a stored sample are the bytes of Spark's UnsafeRow, which reads them without looking at their length: what
- * points out of a row would read, or crash on, memory that is not its own.
+ * Checks and accesses the rows of a stored sample. The rows are the bytes of Spark's UnsafeRow, which reads values
+ * without a check of the row's length. An offset that points out of the row would read memory that does not belong to
+ * the row, or crash the JVM.
  */
 object SampledRow {
 
-  /** Words that every row of the schema begins with: flags, and one for each field. */
+  /** Number of words that every row of the schema begins with: NULL flags, and one word for each field. */
   def words(schema: StructType): Int = flagWords(schema) + schema.size
 
   def flagWords(schema: StructType): Int = (schema.size + BitsPerWord - 1) / BitsPerWord
@@ -18,7 +19,7 @@ object SampledRow {
   def isNull(row: Array[Byte], field: Int): Boolean =
     (word(row, field / BitsPerWord) >>> (field % BitsPerWord) & 1L) != 0L
 
-  /** The row, if each of its values lies within it. */
+  /** Returns the row if each of its values lies within it. Throws a [[BrokenFile]] otherwise. */
   def checked(row: Array[Byte], schema: StructType): Array[Byte] = {
     val flags = flagWords(schema)
     val fixed = words(schema) * Word
@@ -35,7 +36,7 @@ object SampledRow {
     row
   }
 
-  /** Whether the field's value lies behind all fields, and its word tells where. */
+  /** Whether the value of a field is stored after all fields, and the field's word holds its position. */
   def variable(dataType: DataType): Boolean = dataType match {
     case _: StringType | BinaryType => true
     case d: DecimalType             => d.precision > Decimal.MAX_LONG_DIGITS
@@ -47,9 +48,9 @@ object SampledRow {
   def put(row: Array[Byte], at: Int, word: Long): Unit =
     Platform.putLong(row, Platform.BYTE_ARRAY_OFFSET.toLong + at * Word, word)
 
-  /** Bytes of a word: rows are made of these. */
+  /** Bytes of a word. Rows consist of words. */
   val Word = 8
 
-  /** Flags of NULL are bits of words. */
+  /** NULL flags are bits of words. */
   private val BitsPerWord = 64
 }

@@ -8,8 +8,8 @@ import org.apache.spark.sql.dovetail.table.{GroupStatistics, SampledRows, TableS
 import org.apache.spark.sql.types.{BinaryType, StringType}
 
 /**
- * All that one pass collects of a part of a table; merges with those of other parts. [[Collect]] makes one per part,
- * the store keeps them.
+ * All statistics that one pass over the data collects of a part of a table. The sketches of several parts can be
+ * merged. [[Collect]] makes one sketch per part, and the store keeps them.
  */
 final class TableSketch private (
     val recipe: Recipe,
@@ -35,7 +35,7 @@ final class TableSketch private (
 
   def rowCount: Long = rows
 
-  /** @param random 64 random bits, of this row's own */
+  /** @param random 64 random bits that belong to this row alone */
   def add(row: UnsafeRow, random: Long): Unit = {
     rows += 1
     var i = 0
@@ -49,11 +49,11 @@ final class TableSketch private (
       i += 1
     }
     val priority = random >>> 1
-    // a projection writes every row to the same place
+    // a projection writes every row to the same buffer
     if (sample.wants(priority)) sample.add(priority, toSample(row).copy().getBytes)
   }
 
-  /** A combination with a NULL does not count: it joins with nothing. */
+  /** A combination with a NULL does not count, because it matches nothing in a join. */
   private def addGroup(distinct: HyperLogLog, members: Array[Int]): Unit = {
     var hash = ColumnSketch.Seed
     var i    = 0
@@ -100,21 +100,21 @@ final class TableSketch private (
 object TableSketch {
 
   /**
-   * Characters of a string, or bytes of a binary, that a sampled row keeps: predicates look at the beginning of a text
-   * or at short values.
+   * Number of characters of a string, or of bytes of a binary, that a sampled row keeps. Predicates look at the
+   * beginning of a text or at short values.
    */
   val SampledCharacters = 1000
 
-  /** Rows of the largest table: far more than there are anywhere, and sums of a thousand parts do not overflow. */
+  /** Largest number of rows of a table: far more than any table has, and sums of a thousand parts do not overflow. */
   val MostRows: Long = 1L << 48
 
-  /** Bytes of the largest sketch before compression: 10,000 columns of ordinary width. */
+  /** Largest number of bytes of a sketch before compression: 10,000 columns of ordinary width. */
   private val MostBytes = 128L << 20
 
-  /** Bytes that a sketch takes beside its columns, groups and sample: rounded up. */
+  /** Bytes of a sketch besides its columns, groups and sample, rounded up. */
   private val Overhead = 1L << 10
 
-  /** Bytes that a sketch by this recipe takes before compression, at most. */
+  /** Largest number of bytes that a sketch with this recipe takes before compression. */
   def mostBytes(recipe: Recipe): Int = {
     val sample = if (recipe.sampleColumns.isEmpty) 0 else RowSample.MostBytes
     math.min(
@@ -137,10 +137,10 @@ object TableSketch {
     sketch
   }
 
-  /** Of the encoding that [[TableSketch.toBytes]] gives. */
+  /** Version of the encoding that [[TableSketch.toBytes]] writes. */
   val Version = 2
 
-  /** @param version of the encoding: this one or the one before */
+  /** @param version version of the encoding: the current one or the one before */
   def fromBytes(bytes: Array[Byte], recipe: Recipe, version: Int): TableSketch =
     UnpackedStream(bytes, mostBytes(recipe))(read(_, recipe, version))
 

@@ -17,11 +17,11 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.{Row, SparkSession}
 
 /**
- * `DOVETAIL ANALYZE …`: collects statistics of a table, of the tables beneath a view, of files, or of all tables of a
- * database, one row for each.
+ * `DOVETAIL ANALYZE …`: collects statistics of a table, of the tables below a view, of files, or of all tables of a
+ * database. Returns one row per table.
  *
- * A table that cannot be analyzed fails the statement if it was asked for by name; beneath a view and in a database it
- * is a row with a note.
+ * If a table cannot be analyzed, the statement fails if it names this table. If the table is one of several below a
+ * view or in a database, its row gets a note instead.
  */
 case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableCommand {
   import AnalyzeCommand._
@@ -44,7 +44,7 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
     ).map(_.row)
   }
 
-  /** Adds to the first row which private columns there are none of. */
+  /** Adds a note to the first row about private columns in the setting that do not exist. */
   private def privacy(session: SparkSession, done: Seq[Done]): Seq[Done] = {
     val columns = PrivateColumns(session.sessionState.conf)
     val notes   = if (done.forall(_.read.isEmpty)) Nil else columns.notes(session, done.flatMap(_.read))
@@ -100,7 +100,7 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
     val leaves = plan.collectWithSubqueries { case l: LeafNode => l }.filter {
       case _: CTERelationRef | _: OneRowRelation => false; case _ => true
     }
-    // a table that is read twice is read once here
+    // a table that the view reads twice is analyzed once
     leaves.foldLeft(Vector.empty[LeafNode])((seen, l) => if (seen.exists(_.sameResult(l))) seen else seen :+ l)
   }
 
@@ -185,6 +185,11 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
 
 object AnalyzeCommand {
 
-  /** What was done to one table: the row that tells it, and what of it a private column may mean. */
+  /**
+   * The result for one table.
+   *
+   * @param row  row of the answer
+   * @param read names and columns of the table, to which the private columns are compared; None if it was not analyzed
+   */
   final private case class Done(row: Row, read: Option[(Seq[Seq[String]], Seq[String])])
 }

@@ -7,9 +7,9 @@ import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.types._
 
 /**
- * A fingerprint of an answer that does not depend on the order of rows: a sum of row hashes over the columns without
- * floating-point numbers, and per floating-point column its sum and the sum of its absolute values, which are compared
- * with a tolerance (their last digits depend on the order of addition).
+ * A fingerprint of a query's answer that does not depend on the order of its rows. It consists of a sum of row hashes
+ * over all columns except floating-point ones, and for each floating-point column its sum and the sum of its absolute
+ * values. These sums are compared with a tolerance, because their last digits depend on the order of addition.
  */
 final case class AnswerDigest(rows: Long, hash: Long, sums: Map[Int, (Double, Double)]) {
   def +(that: AnswerDigest): AnswerDigest =
@@ -30,12 +30,12 @@ final case class AnswerDigest(rows: Long, hash: Long, sums: Map[Int, (Double, Do
 object AnswerDigest {
 
   /**
-   * Answers of at most this many rows are collected as users collect them, which matters for LIMIT; larger ones are
-   * digested where they are.
+   * Answers of at most this many rows are collected on the driver, as users do; Spark executes LIMIT differently then.
+   * Larger answers are digested on the executors.
    */
   private val CollectedRows = 100000L
 
-  /** Runs the query. */
+  /** Runs the query, and returns the fingerprint of its answer. */
   def apply(execution: QueryExecution): AnswerDigest = {
     val types = execution.analyzed.output.map(_.dataType).toVector
     if (execution.optimizedPlan.maxRows.exists(_ <= CollectedRows))
@@ -50,7 +50,7 @@ object AnswerDigest {
     val floating                = types.indices.filter(i => types(i) == DoubleType || types(i) == FloatType)
     val hashed: Seq[Expression] = types.indices.map { i =>
       val column = BoundReference(i, types(i), nullable = true)
-      // Spark hashes neither maps nor variants; whether they are NULL is compared at least
+      // Spark cannot hash maps and variants, so only their NULLs are compared
       if (floating.contains(i) || types(i).existsRecursively(t => t.isInstanceOf[MapType] || t.typeName == "variant"))
         IsNull(column)
       else column

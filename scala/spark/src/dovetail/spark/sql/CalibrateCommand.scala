@@ -10,9 +10,11 @@ import org.apache.spark.sql.types.{DoubleType, StringType}
 import org.apache.spark.sql.{Row, SparkSession}
 
 /**
- * `DOVETAIL CALIBRATE [n ROWS]`: measures the constants of the cost model on this cluster, and keeps them in the
- * store's directory. `DOVETAIL CALIBRATE RESET` goes back to Dovetail's own. One row per constant; nanoseconds of one
- * core.
+ * `DOVETAIL CALIBRATE [n ROWS]`: measures the constants of the cost model on this cluster, and saves them in the
+ * store's directory. `DOVETAIL CALIBRATE RESET` restores the built-in constants. Returns one row per constant, in
+ * nanoseconds of one core.
+ *
+ * @param rows rows of the larger inputs; None restores the built-in constants
  */
 case class CalibrateCommand(rows: Option[Long]) extends LeafRunnableCommand {
   override val output: Seq[Attribute] =
@@ -39,10 +41,10 @@ case class CalibrateCommand(rows: Option[Long]) extends LeafRunnableCommand {
 
 object CalibrateCommand {
 
-  /** Rows of the larger inputs: about a minute of work in all on two cores. */
+  /** Default number of rows of the larger inputs: about a minute of work in total on two cores. */
   val Default: Statement.Calibrate = Statement.Calibrate(Some(2000000L))
 
-  /** Fewer say nothing, for the time of a task is counted in milliseconds. */
+  /** Least number of rows. Fewer rows give no useful result, because Spark measures task times in milliseconds. */
   private val Fewest = 100000L
 
   def apply(rows: Option[Long]): CalibrateCommand = {

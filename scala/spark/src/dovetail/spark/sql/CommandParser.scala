@@ -7,10 +7,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.steer.QueryHints
 
 /**
- * Adds the statements that begin with DOVETAIL to the session's parser; all else goes to the parser that was there
- * (Spark's, or another extension's).
+ * Adds the statements that begin with DOVETAIL to the session's parser. All other text goes to the previous parser
+ * (Spark's, or another extension's), and Dovetail's hints are removed from its result.
  *
- * A dynamic proxy, because the parser's interface grows with every Spark line.
+ * It is a dynamic proxy, because the parser's interface grows with every Spark line.
  */
 object CommandParser {
 

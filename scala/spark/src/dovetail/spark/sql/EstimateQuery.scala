@@ -6,11 +6,11 @@ import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.types.{DataType, DoubleType, StringType}
 
 /**
- * Rows that a query would return, estimated as the rule does it: the row behind `dovetail_estimate`. The query is
- * planned, not run.
+ * Estimates how many rows a query would return, with the rule's own estimates: the row of `dovetail_estimate`. The
+ * query is planned, not run.
  *
- * A group of inner joins at the top gets what the search takes for the set of all its relations, also where there are
- * only two, which the search leaves alone; any other plan what the rule takes for a leaf of a group.
+ * If the top of the plan is a join group, the estimate is the search's estimate for the set of all relations, even for
+ * two relations, which the search does not reorder. For any other plan it is the estimate for a leaf of a group.
  */
 object EstimateQuery {
   val columns: Seq[(String, DataType)] =
@@ -22,7 +22,7 @@ object EstimateQuery {
       case JoinGroup(group) => query.ordering.rows(group)
       case other            => GivenRowsForm.rows(session, other).getOrElse(query.ordering.statistics(other).rows)
     }
-    // an unknown bound is NULL, not a made-up number
+    // an unknown upper bound is NULL rather than a huge number
     Seq(rows.value, rows.lower, if (rows.upper >= Estimate.Ceiling) null else rows.upper, rows.source.name)
   }
 }

@@ -6,8 +6,8 @@ import org.apache.spark.sql.execution.exchange.{ReusedExchangeExec, ShuffleExcha
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 
 /**
- * Counts from a plan that has run: rows out of every join (the C_out of the executed plan) and bytes written to
- * shuffles. What is reused counts once.
+ * Metrics of a plan that has run: the rows that each join returned (the C_out of the executed plan), and the bytes
+ * written to shuffles. Reused exchanges and subqueries count once.
  */
 final case class ExecutedMetrics(joins: Vector[ExecutedMetrics.JoinMetric], shuffleBytes: Long)
 
@@ -18,7 +18,7 @@ object ExecutedMetrics {
     val joins   = Vector.newBuilder[JoinMetric]
     var shuffle = 0L
 
-    /** Returns the tables below. */
+    /** @return names of the tables below */
     def walk(p: SparkPlan): Vector[String] = ExecutedPlan.operator(p) match {
       case r: ReusedExchangeExec => tables(r.child)
       case _: ReusedSubqueryExec => Vector.empty

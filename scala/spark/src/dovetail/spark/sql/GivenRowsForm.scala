@@ -10,7 +10,7 @@ import org.apache.spark.sql.dovetail.leaf.{GivenRows, LeafNames}
 import org.apache.spark.sql.dovetail.steer.PlanForm
 import org.apache.spark.sql.dovetail.leaf.GivenRows.{OfQuery, OfTable, Subject}
 
-/** What a number of rows is of, by the form in which other queries recognize it. */
+/** Makes entries of [[GivenRows]]: a row count with the canonical form by which other queries recognize its subject. */
 object GivenRowsForm {
 
   def apply(session: SparkSession, of: Subject, rows: Double): GivenRows.Entry = of match {
@@ -41,7 +41,7 @@ object GivenRowsForm {
       }
   }
 
-  /** Rows that were given for a plan that is no join. */
+  /** The row count that the user gave for a plan that is not a join. */
   def rows(session: SparkSession, plan: LogicalPlan): Option[Estimate] = {
     val known = GivenRows(session).queries.filter(_.relations.size == 1)
     if (known.isEmpty) None

@@ -12,11 +12,11 @@ import org.apache.spark.sql.dovetail.sql.Statement._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * The grammar of all DOVETAIL statements: tokens of Spark's lexer in, a [[Statement]] out, or Spark's own
- * ParseException with the position of the first token that cannot stand where it stands. Queries and names stay text.
+ * The grammar of all DOVETAIL statements. It reads tokens of Spark's lexer and returns a [[Statement]], or throws
+ * Spark's ParseException with the position of the first token that is not allowed. Queries and names remain text.
  *
- * @param text    the whole statement
- * @param spark   the session's parser, which knows what a string literal means under the session's settings
+ * @param text    text of the whole statement
+ * @param spark   the session's parser, which evaluates string literals under the session's settings
  */
 final private class Grammar(text: String, spark: ParserInterface) extends Parsers {
   override type Elem = Token
@@ -31,7 +31,7 @@ final private class Grammar(text: String, spark: ParserInterface) extends Parser
         err("expected TABLE, PATH or DATABASE")
     )
 
-  /** Clauses come in any order. */
+  /** A name and clauses in any order. */
   private def ofTable(kind: String): Parser[Statement] = name ~ rep(clause) ^^ { case name ~ clauses =>
     clauses.foldLeft(Analyze(kind, name, Nil, None, Nil))((statement, add) => add(statement))
   }
@@ -85,7 +85,7 @@ final private class Grammar(text: String, spark: ParserInterface) extends Parser
   private def target: Parser[Subject] =
     keyword("FOR") ~>! (keyword("TABLE") ~>! name ^^ OfTable | query ^^ OfQuery)
 
-  /** The rest of the statement, or what a string literal holds that is all of it. */
+  /** A query: the rest of the statement, or the contents of a string literal if the rest is one literal. */
   private def query: Parser[String] =
     string <~ guard(opt(sign(";")) ~ end) | acceptIf(t => !t.isEnd && !t.is(";"))(_ => "expected a query") ~
       rep(acceptIf(!_.isEnd)(_ => "")) ^^ { case first ~ rest =>
@@ -93,7 +93,7 @@ final private class Grammar(text: String, spark: ParserInterface) extends Parser
         text.substring(first.start, all.last.end)
       }
 
-  /** Name of a table, view or database: as far as dots, or no space, join its parts. */
+  /** Name of a table, view or database: all tokens that are joined by dots or not separated by white space. */
   private def name: Parser[String] = words("a name")
 
   private def column: Parser[String]  = words("the name of a column") ^^ unquoted
@@ -109,13 +109,18 @@ final private class Grammar(text: String, spark: ParserInterface) extends Parser
     joined.size
   }
 
-  /** A constant, as written: up to the comma or parenthesis that ends it. */
+  /** A constant, as written, up to the comma or closing parenthesis after it. */
   private def value: Parser[String] = taken("a value") { tokens =>
     val depths = tokens.scanLeft(0)((d, t) => if (t.is("(")) d + 1 else if (t.is(")")) d - 1 else d).tail
     tokens.zip(depths).takeWhile { case (t, d) => d >= 0 && !(d == 0 && t.is(",")) }.size
   }
 
-  /** The text of as many tokens as `count` says, of those before the end; at least one. */
+  /**
+   * The text of the next tokens.
+   *
+   * @param what  what is expected, for the error message
+   * @param count how many of the tokens before the end of the statement to take; 0 is an error
+   */
   private def taken(what: String)(count: Vector[Token] => Int): Parser[String] = Parser {
     case in: Grammar.Tokens =>
       val before = in.tokens.init
@@ -127,7 +132,7 @@ final private class Grammar(text: String, spark: ParserInterface) extends Parser
 
   private def string: Parser[String] =
     rep1(acceptIf(_.isString)(_ => "expected a string")) ^^ { literals =>
-      // literals next to each other are one, as in a query
+      // adjacent literals are concatenated, as in a query
       spark.parseExpression(literals.map(_.text).mkString(" ")).eval().toString
     }
 
@@ -166,10 +171,10 @@ final private class Grammar(text: String, spark: ParserInterface) extends Parser
 
 object Grammar {
 
-  /** @throws ParseException with the position of what cannot stand there */
+  /** @throws ParseException with the position of the first token that is not allowed */
   def apply(text: String, spark: ParserInterface): Statement = new Grammar(text, spark).read()
 
-  /** Whether the text is a DOVETAIL statement, and not one of Spark's. */
+  /** Whether the text is a DOVETAIL statement rather than one of Spark's. */
   def isIn(text: String): Boolean = {
     val begin = text.indexWhere(!_.isWhitespace)
     if (begin < 0) false
@@ -183,10 +188,10 @@ object Grammar {
 
   private val Word = "DOVETAIL"
 
-  /** As many as a Long always takes. */
+  /** Digits that always fit into a Long. */
   private val Digits = 18
 
-  /** The statement that a word was meant for: at most this many letters are other ones, missing or too many. */
+  /** Largest edit distance between an unknown word and the verb that is suggested for it. */
   private val Typos = 2
 
   private def nearest(word: String): Option[String] = {
@@ -202,7 +207,7 @@ object Grammar {
     override def pos: Position       = Place(tokens.headOption.fold(Int.MaxValue - 1)(_.start))
   }
 
-  /** Only compared: the text of an error is Spark's. */
+  /** A position in the text. It is only compared, because Spark makes the texts of errors. */
   final private case class Place(offset: Int) extends Position {
     override def line: Int                      = 1
     override def column: Int                    = offset + 1

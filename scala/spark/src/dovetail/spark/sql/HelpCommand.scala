@@ -5,7 +5,10 @@ import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.sql.{Row, SparkSession}
 
-/** `DOVETAIL HELP [<word>]`: the statements, one row each; those that begin with the word, or that have it, if any. */
+/**
+ * `DOVETAIL HELP [<word>]`: lists statements, one row each. With a word, it lists the statements with this verb; if
+ * there are none, the statements that contain the word; if there are none either, all statements.
+ */
 case class HelpCommand(word: Option[String]) extends LeafRunnableCommand {
   override val output: Seq[Attribute] =
     Seq("statement", "does").map(AttributeReference(_, StringType, nullable = false)())

@@ -7,7 +7,9 @@ import org.apache.spark.sql.dovetail.history.{History, HistoryFile, HistoryForms
 import org.apache.spark.sql.dovetail.leaf.GivenRows.{OfQuery, OfTable, Subject}
 import org.apache.spark.sql.dovetail.steer.JsonFile
 
-/** The statements about the history of queries; each tells in one line what was done. Below [[SteerCommand]]. */
+/**
+ * Runs the statements about the history of queries, for [[SteerCommand]]. Each returns one line that says what it did.
+ */
 object HistoryCommand {
 
   def forget(session: SparkSession, of: Option[Subject]): String = {

@@ -5,11 +5,11 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.DovetailConf
 
 /**
- * Measures constants of the cost model on the cluster at hand by three queries in some variants: an exchange, a join
- * with a broadcast, and a join of two exchanged inputs. A constant is what one more row, byte or comparison takes: the
- * difference between two variants that differ in that one thing.
+ * Measures constants of the cost model on the current cluster. It runs three queries in several variants: an exchange,
+ * a broadcast join, and a join of two exchanged inputs. A constant is the time for one more row, byte or comparison, so
+ * it is computed from the difference between two variants that differ in this one thing.
  *
- * @param rows of the larger inputs: 2 million are about half a second of work per variant
+ * @param rows rows of the larger inputs; 2 million rows take about half a second of work per variant
  */
 final class MicroQueries(session: SparkSession, rows: Long) {
   import MicroQueries._
@@ -17,7 +17,7 @@ final class MicroQueries(session: SparkSession, rows: Long) {
   private val context    = session.sparkContext
   private val partitions = math.max(1, context.defaultParallelism)
 
-  // a session of its own: the user's settings are neither changed nor in the way
+  // a separate session, so that the user's settings have no effect here and do not change
   private val own = session.newSession()
   Seq(
     "spark.sql.adaptive.enabled"           -> "false",
@@ -26,7 +26,9 @@ final class MicroQueries(session: SparkSession, rows: Long) {
     DovetailConf.Enabled.key               -> "false"
   ).foreach { case (key, value) => own.conf.set(key, value) }
 
-  /** What was measured, in nanoseconds of one core; constants that came out as nothing, in the noise, are left out. */
+  /**
+   * The measured constants, in nanoseconds of one core. Constants that are lost in the noise (0 or less) are left out.
+   */
   def measured(): Map[String, Double] = {
     val meter = new TaskTime(context)
     context.addSparkListener(meter)
@@ -71,21 +73,21 @@ final class MicroQueries(session: SparkSession, rows: Long) {
     ).filter(_._2 > 0.0)
   }
 
-  /** Rows with a key that is spread, so that nothing is sorted already. */
+  /** Query for an input whose keys are scattered, so that it is not sorted already. */
   private def input(n: Long, more: String = ""): String =
     s"SELECT pmod(id * 2654435761, $n) k, id + 1 v$more FROM range(0, $n, 1, $partitions)"
 
   private def moved(query: String): String = s"SELECT /*+ REPARTITION($partitions, k) */ * FROM ($query)"
 
   /**
-   * Every row looks for one of few keys; `as` makes it find it or not. What comes out are rows of ten columns, as out
-   * of joins in the middle of a query.
+   * Query with a broadcast join in which every row looks up one of few keys; `as` decides whether it finds a match. The
+   * result has ten columns, like the results of joins in the middle of a query.
    */
   private def broadcast(as: String): String =
     s"SELECT /*+ BROADCAST(b) */ * FROM (${input(rows, Payload)}) a " +
       s"JOIN (SELECT id bk, id + 1 bv FROM range($Keys)) b ON pmod(a.k, $Keys) = ${as.replace("bk", "b.bk")}"
 
-  /** Without a hit. */
+  /** Query with a join of two exchanged inputs in which no row finds a match. */
   private def joined(hint: String, n: Long): String =
     s"SELECT /*+ $hint(b) */ a.k, a.v, b.v bv FROM (${input(rows)}) a JOIN (${input(n)}) b ON a.k = -b.k - 1"
 }
@@ -95,15 +97,15 @@ object MicroQueries {
   private val Runs   = 3
 
   /**
-   * Columns of 8 bytes that a wide row has more: what they cost in an exchange is the cost of bytes, which hardly
+   * Additional columns of 8 bytes in a wide row. Their cost in an exchange gives the cost per byte. Their values hardly
    * compress.
    */
   private val WideColumns = 30
 
-  /** Bytes of a narrow row in memory: two numbers, and their NULL bits. */
+  /** Bytes of a narrow row in memory: two numbers and their NULL bits. */
   private val NarrowBytes = 24
 
-  /** Keys of the broadcast input: a hash table that stays in the cache. */
+  /** Keys of the broadcast input: few enough that the hash table stays in the CPU cache. */
   private val Keys = 1000
 
   private val Payload = (1 to 6).map(i => s", id + $i p$i").mkString
@@ -111,12 +113,15 @@ object MicroQueries {
   private def log2(x: Double): Double = math.log(x) / math.log(2.0)
 
   /**
-   * How far a measurement may lead away from Dovetail's own constants: what is farther off tells more of noise than of
-   * the cluster.
+   * Largest accepted ratio between a measured and a built-in constant. A larger ratio is noise rather than a property
+   * of the cluster.
    */
   private val Most = 10.0
 
-  /** The constants of a cluster. Those that were not measured keep their ratio to the others. */
+  /**
+   * The constants of a cluster from its measurements. Constants that were not measured are scaled by the geometric mean
+   * of the ratios of the measured ones.
+   */
   def constants(measured: Map[String, Double]): CostConstants = {
     val ratios =
       for ((name, get, _) <- CostText.constants; v <- measured.get(name))

@@ -11,7 +11,11 @@ import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.execution.CommandExecutionMode
 
-/** A query as the rule sees it: planned up to there, not run. */
+/**
+ * A query in the state in which the rule sees it: planned up to the rule, and not run.
+ *
+ * @param asker name of the statement or function that plans the query, for error messages
+ */
 final class PlannedQuery(session: SparkSession, sql: String, asker: String) {
   private val input = {
     val state     = session.sessionState
@@ -30,7 +34,7 @@ final class PlannedQuery(session: SparkSession, sql: String, asker: String) {
     GroupOrdering(session, conf, prepared, PlanStatistics.of(session, conf, input, prepared))
   }
 
-  /** Without projections on top, which change no rows. */
+  /** The plan without the projections on top, which do not change the number of rows. */
   val top: LogicalPlan = PlannedQuery.top(prepared)
 }
 

@@ -13,9 +13,9 @@ import org.apache.spark.sql.types.StringType
 import org.apache.spark.sql.{Row, SparkSession}
 
 /**
- * `DOVETAIL PROFILE <query>`: runs the query once and tells what it took, as one row of JSON: rows, seconds, rows out
- * of joins, shuffled and spilled bytes, time of tasks and of garbage collection, join orders, and a digest of the answer. It measures plain Spark as well
- * (spark.dovetail.enabled=false).
+ * `DOVETAIL PROFILE <query>`: runs the query once and returns one row of JSON with rows, seconds, rows out of joins,
+ * shuffled and spilled bytes, time of tasks and of garbage collection, join orders, and a digest of the answer. It also
+ * measures plain Spark (spark.dovetail.enabled=false).
  */
 case class ProfileCommand(query: String) extends LeafRunnableCommand {
   override val output: Seq[Attribute] = Seq(AttributeReference("profile", StringType, nullable = false)())
@@ -44,7 +44,7 @@ case class ProfileCommand(query: String) extends LeafRunnableCommand {
       (finished - start) / 1e9
     ).put("planning_ms", (planned - start) / 1e6).put("dovetail_ms", trace.millis.toMap.getOrElse("total", 0.0))
     root.put("join_rows", metrics.joins.map(_.rows).sum).put("shuffle_bytes", metrics.shuffleBytes)
-    // null is unknown
+    // null means unknown
     root.put("task_seconds", work.map(w => Double.box(w.runMillis / 1e3)).orNull)
     root.put("gc_seconds", work.map(w => Double.box(w.gcMillis / 1e3)).orNull)
     root.put("spilled_bytes", work.map(w => Long.box(w.spilledBytes)).orNull)
@@ -67,8 +67,8 @@ case class ProfileCommand(query: String) extends LeafRunnableCommand {
 object ProfileCommand {
 
   /**
-   * Refuses what would write: INSERT shows itself as a command only when it is analyzed, and is executed when it is
-   * planned.
+   * Plans the query, and refuses commands before planning executes them. INSERT, for example, turns out to be a command
+   * only after analysis.
    */
   private def planned(execution: QueryExecution): QueryExecution = {
     if (execution.analyzed.isInstanceOf[Command])
@@ -77,7 +77,7 @@ object ProfileCommand {
     execution
   }
 
-  /** The join order of every group of three or more relations in an optimized plan, whoever put it into that order. */
+  /** Join orders of all groups of three or more relations in an optimized plan, with or without Dovetail. */
   def orders(plan: org.apache.spark.sql.catalyst.plans.logical.LogicalPlan): Seq[String] = plan match {
     case JoinGroup(group) =>
       val names = GroupNames(group)

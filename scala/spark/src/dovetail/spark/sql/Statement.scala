@@ -2,15 +2,17 @@ package org.apache.spark.sql.dovetail.sql
 
 import org.apache.spark.sql.dovetail.leaf.GivenRows.Subject
 
-/** What a DOVETAIL statement says. Queries and names are left as text, for Spark's own parser. */
+/** A parsed DOVETAIL statement. Queries and names remain text, which Spark's own parser reads later. */
 sealed trait Statement
 
 object Statement {
 
   /**
    * @param kind      TABLE (a table or a view), PATH or DATABASE
-   * @param name      as written
-   * @param partition column and value, the value as written
+   * @param name      name as written
+   * @param partition pairs of a partition column and a value as written
+   * @param columns   columns to analyze; None means all
+   * @param groups    groups of columns to analyze together
    */
   final case class Analyze(
       kind: String,
@@ -20,19 +22,19 @@ object Statement {
       groups: Seq[Seq[String]]
   ) extends Statement {
 
-    /** Whether it names things that one table has, and another has not. */
+    /** Whether it names partitions, columns or groups, which are specific to one table. */
     def restricted: Boolean = partition.nonEmpty || columns.nonEmpty || groups.nonEmpty
   }
 
   final case class Profile(query: String) extends Statement
 
-  /** @param rows of the larger inputs; None goes back to Dovetail's own constants */
+  /** @param rows rows of the larger inputs; None restores the built-in constants */
   final case class Calibrate(rows: Option[Long]) extends Statement
 
-  /** @param verb of the statements that are asked for; all where there is none */
+  /** @param verb verb of the requested statements, or another word in them; None means all statements */
   final case class Help(verb: Option[String]) extends Statement
 
-  /** Statements by which people who know better steer Dovetail: rows that they know, orders that are to stay. */
+  /** Statements by which users steer Dovetail: known row counts, pinned orders, the history, failed joins, caches. */
   sealed trait Steer extends Statement
 
   final case class SetRows(rows: Long, of: Subject)                            extends Steer
@@ -52,8 +54,8 @@ object Statement {
   /**
    * One form of a statement, as DOVETAIL HELP shows it.
    *
-   * @param usage what is in brackets may be left out
-   * @param does  one sentence
+   * @param usage syntax; parts in brackets are optional
+   * @param does  description in one sentence
    */
   final case class Form(usage: String, does: String) {
 

@@ -19,7 +19,7 @@ import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.sql.{Row, SparkSession}
 
-/** Carries out a [[Statement.Steer]]; tells in one line per thing what was done. */
+/** Executes a [[Statement.Steer]]. Returns one row of text for each thing that it did. */
 case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand {
   override val output: Seq[Attribute] = Seq(AttributeReference("done", StringType, nullable = false)())
 
@@ -102,7 +102,9 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
 private object SteerCommand {
   private val nodes = JsonNodeFactory.instance
 
-  /** The group that an order is of, and the order. */
+  /**
+   * The group that an order is for, and the order. Fails with a message for the user if it fits no group of the query.
+   */
   def asked(
       text: String,
       decided: Vector[Capture.CapturedGroup]
@@ -120,11 +122,11 @@ private object SteerCommand {
     )
   }
 
-  /** Its text may hold values of a private column. */
+  /** Whether a query reads a private column, so that its text may contain values of this column. */
   def readsPrivate(query: LogicalPlan, columns: PrivateColumns): Boolean = !columns.isEmpty && {
     val leaves = query.collectWithSubqueries { case l: LeafNode => l }
     val hidden = AttributeSet(leaves.flatMap(l => l.output.filter(a => columns(l, a.name))))
-    // a leaf lists its columns, read or not
+    // leaves are skipped: a leaf lists all its columns, whether they are read or not
     query.collectWithSubqueries {
       case p if !p.isInstanceOf[LeafNode] => p.expressions.exists(_.references.exists(hidden.contains))
     }.contains(true)

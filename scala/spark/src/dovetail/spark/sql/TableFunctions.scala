@@ -26,12 +26,14 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * A table function that reads: its rows are computed when the query runs, not when it is analyzed (Spark Connect
- * analyzes a query several times).
+ * A read-only table function. Its rows are computed when the query runs, not when it is analyzed, because Spark Connect
+ * analyzes a query several times.
  *
- * @param compute the rows, from the constant arguments; values are String, Long, Int, Double, Boolean, a Seq or a Map
- *                of these, or null
- * @param numbers whether an argument may be a whole number, too
+ * @param arguments description of the arguments, for error messages
+ * @param arity     allowed numbers of arguments
+ * @param compute   computes the rows from the constant arguments; values are String, Long, Int, Double, Boolean, a Seq
+ *                  or a Map of these, or null
+ * @param numbers   whether an argument may also be a whole number
  */
 final class TableFunction(
     val name: String,
@@ -199,7 +201,7 @@ object TableFunctions {
   def apply(name: String): TableFunction = functions.find(_.name == name).get
 }
 
-/** A call, in a logical plan. */
+/** A call of a table function in a logical plan. */
 case class TableFunctionCall(function: String, arguments: Seq[String], output: Seq[Attribute]) extends LeafNode {
   override def computeStats(): Statistics =
     Statistics(sizeInBytes = BigInt(output.map(_.dataType.defaultSize).sum.toLong * TableFunctionCall.Rows))
@@ -207,11 +209,11 @@ case class TableFunctionCall(function: String, arguments: Seq[String], output: S
 
 object TableFunctionCall {
 
-  /** A table has some columns, the registry some keys: enough for Spark to see that this is small. */
+  /** Assumed number of rows: small enough for Spark to treat the result as small. */
   private val Rows = 100L
 }
 
-/** A call, executed on the driver. */
+/** A call of a table function in a physical plan; the driver executes it. */
 case class TableFunctionExec(function: String, arguments: Seq[String], output: Seq[Attribute]) extends LeafExecNode {
   private lazy val rows: Array[InternalRow] = {
     val toUnsafe = UnsafeProjection.create(output, output)

@@ -7,8 +7,8 @@ import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart, SparkListenerStageCompleted}
 
 /**
- * What tasks take: of all cores together, wherever they are. Counts the jobs started within `of` alone, whatever else
- * runs meanwhile.
+ * A listener that measures the work of tasks, summed over all cores of the cluster. It counts only jobs that are
+ * started within `of`, whatever else runs at the same time.
  */
 final class TaskTime(context: SparkContext) extends SparkListener {
   private val mark   = s"dovetail.tasks.${System.identityHashCode(this)}"
@@ -29,21 +29,21 @@ final class TaskTime(context: SparkContext) extends SparkListener {
       synchronized { work = work + more }
     }
 
-  /** What `body` returns, and what its tasks took; None where Spark does not tell in time. */
+  /** Runs `body`; returns its result and the work of its tasks, or None if Spark does not report the work in time. */
   def of[A](body: => A): (A, Option[TaskWork]) = {
     synchronized { work = TaskWork.Nothing }
     context.setLocalProperty(mark, "true")
     val result =
       try body
       finally context.setLocalProperty(mark, null)
-    // listeners are told later, in a thread of their own
+    // Spark calls listeners later, in another thread
     val told =
       try { context.listenerBus.waitUntilEmpty(); true }
       catch { case _: TimeoutException => false }
     result -> (if (told) Some(synchronized(work)) else None)
   }
 
-  /** Nanoseconds of cores that `body` takes. */
+  /** Nanoseconds of core time that `body` takes. */
   def nanos(body: => Unit): Double = of(body) match {
     case (_, Some(took)) => took.runMillis * 1e6
     case _               => throw new TimeoutException("Spark does not tell how long the tasks took")
@@ -51,12 +51,12 @@ final class TaskTime(context: SparkContext) extends SparkListener {
 }
 
 /**
- * Of all tasks of some jobs together.
+ * The work of all tasks of some jobs together.
  *
- * @param runMillis    that they ran
- * @param gcMillis     of these, that their JVMs collected garbage
- * @param spilledBytes that they wrote to disks because memory was short
- * @param shuffleBytes that they wrote for other tasks
+ * @param runMillis    run time of the tasks, in milliseconds
+ * @param gcMillis     time of garbage collection, included in the run time, in milliseconds
+ * @param spilledBytes bytes written to disk because memory was short
+ * @param shuffleBytes bytes written for other tasks
  */
 final case class TaskWork(runMillis: Long, gcMillis: Long, spilledBytes: Long, shuffleBytes: Long) {
   def +(that: TaskWork): TaskWork = TaskWork(

@@ -7,11 +7,11 @@ import org.antlr.v4.runtime.{CharStream, CharStreams, CodePointCharStream, Token
 import org.apache.spark.sql.catalyst.parser.SqlBaseLexer
 
 /**
- * A token of SQL text: Spark's own, so that comments, quotes and escapes mean in a DOVETAIL statement what they mean in
- * a query.
+ * A token of SQL text, from Spark's own lexer. So comments, quotes and escapes have the same meaning in a DOVETAIL
+ * statement as in a query.
  *
- * @param start of its characters in the text
- * @param end   behind them
+ * @param start offset of the first character in the text
+ * @param end   offset behind the last character
  */
 final case class Token(text: String, start: Int, end: Int, source: SqlToken) {
   def is(keyword: String): Boolean = text.equalsIgnoreCase(keyword)
@@ -20,7 +20,7 @@ final case class Token(text: String, start: Int, end: Int, source: SqlToken) {
   def isString: Boolean = text.head == '\'' || text.head == '"' || text.length > 2 && text(1) == '\'' ||
     text.length > 2 && text(1) == '"'
 
-  /** A sign that ends a name: what may stand in a name is judged by Spark's parser of names. */
+  /** Whether the token ends a name. Spark's parser for names decides whether the name itself is valid. */
   def isSeparator: Boolean = text.length == 1 && "(),=;".contains(text.head)
 
   def isEnd: Boolean = source.getType == SqlToken.EOF
@@ -28,7 +28,7 @@ final case class Token(text: String, start: Int, end: Int, source: SqlToken) {
 
 object Token {
 
-  /** All tokens of the text but white space and comments; the last one is the end. */
+  /** All tokens of the text except white space and comments. The last token is the end of the text. */
   def all(text: String): Vector[Token] = {
     val lexer = new SqlBaseLexer(new UpperCase(CharStreams.fromString(text)))
     lexer.removeErrorListeners()
@@ -41,13 +41,16 @@ object Token {
   }
 
   private def fromAntlr(text: String, token: SqlToken): Token = {
-    // ANTLR counts code points, Java's strings count UTF-16 units
+    // ANTLR counts code points, but Java strings count UTF-16 units
     val at = (points: Int) => text.offsetByCodePoints(0, points)
     if (token.getType == SqlToken.EOF) Token("end of the statement", text.length, text.length, token)
     else Token(token.getText, at(token.getStartIndex), at(token.getStopIndex + 1), token)
   }
 
-  /** Spark's keywords are in upper case for its lexer, whatever case they are written in; its own class is private. */
+  /**
+   * Converts the text to upper case for Spark's lexer, which expects keywords so. Spark's own class for this is
+   * private.
+   */
   final private class UpperCase(text: CodePointCharStream) extends CharStream {
     override def LA(i: Int): Int = {
       val c = text.LA(i)

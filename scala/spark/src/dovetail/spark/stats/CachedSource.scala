@@ -13,22 +13,25 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 
 /**
- * The plans that fill cached relations (`df.cache()`, `CACHE TABLE`): Spark counts a cached relation's rows and bytes,
- * and [[PlanStatistics]] takes what else there is to know of its columns from the plan it was made by.
+ * The plans that fill cached relations (`df.cache()`, `CACHE TABLE`). Spark counts the rows and bytes of a cached
+ * relation; [[PlanStatistics]] takes everything else about its columns from the plan that fills it.
  *
- * The files below that plan may have changed since. So its numbers are estimates here, and no bounds: no degree, no
- * longest value, and no sample that stands for all rows.
+ * The files below that plan may have changed since the relation was filled. So the plan's numbers are estimates, not
+ * bounds: there is no degree, no longest value, and no sample that stands for all rows.
  *
- * @param most operators of all sources together
+ * @param most largest number of operators in all source plans together
  */
 final class CachedSource(most: Int = CachedSource.MostOperators) {
   private val sources = new IdentityHashMap[InMemoryRelation, Option[LogicalPlan]]
   private var left    = most
 
-  /** With the columns of the relation; None where Spark does not tell, or where there are too many operators. */
+  /**
+   * The plan that fills the relation, with the columns of the relation as its output; None if Spark does not expose
+   * this plan, or if there are too many operators.
+   */
   def apply(r: InMemoryRelation): Option[LogicalPlan] = sources.computeIfAbsent(r, found(_))
 
-  /** A plan with the sources in the place of its cached relations, as far as these are not too many operators. */
+  /** Replaces the cached relations of a plan by their source plans, as long as these do not have too many operators. */
   def within(plan: LogicalPlan): LogicalPlan = {
     var more                               = most
     def fits(source: LogicalPlan): Boolean = {
@@ -54,8 +57,8 @@ final class CachedSource(most: Int = CachedSource.MostOperators) {
 object CachedSource {
 
   /**
-   * @param counted what Spark knows of the relation: its rows, once they are cached
-   * @param made    of the plan that makes them
+   * @param counted Spark's statistics of the relation, which have its row count once it is cached
+   * @param made    profile of the plan that fills the relation
    */
   def profile(r: InMemoryRelation, counted: RelationProfile, made: RelationProfile): RelationProfile = {
     val known = Counts(counted.rows.source)
@@ -72,12 +75,13 @@ object CachedSource {
     )
   }
 
-  /** Rows that somebody has counted: Spark, or the user. */
+  /** Sources of an exact row count: Spark has counted the rows, or the user has stated it. */
   private val Counts = Set[Source](Source.Exact, Source.Given)
 
   /**
-   * Operators that are looked at in one run of the rule. A program that joins a cache with itself and caches the
-   * result, again and again, has twice as many each time; most caches are made by a dozen.
+   * Limit of the operators that one run of the rule visits in source plans. A program that joins a cached DataFrame
+   * with itself and caches the result, again and again, doubles the operators each time; about a dozen operators fill
+   * most caches.
    */
   private val MostOperators = 500
 
@@ -88,7 +92,7 @@ object CachedSource {
     )
   }
 
-  /** Operators of a plan, but no more than `most`. */
+  /** Counts the operators of a plan, up to `most`. */
   private def operators(plan: LogicalPlan, most: Int): Int = {
     var open  = List(plan)
     var count = 0
@@ -107,7 +111,7 @@ object CachedSource {
       }
   }
 
-  /** The plan with the numbers that the relation has for its columns, wherever these come up. */
+  /** Gives the columns of a plan the expression ids that they have in the relation, in every expression of the plan. */
   private def renamed(plan: LogicalPlan, r: InMemoryRelation): LogicalPlan = {
     val ids: Map[ExprId, ExprId] =
       plan.output.map(_.exprId).zip(r.output.map(_.exprId)).filter { case (from, to) => from != to }.toMap

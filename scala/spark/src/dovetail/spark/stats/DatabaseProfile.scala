@@ -11,12 +11,15 @@ import org.apache.spark.sql.types.{DataType, DateType, NumericType, TimestampNTZ
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Rows and columns of a table by the statistics of the database that holds it. They are estimates from a sample of some
- * time ago, so nothing is certain: neither rows nor widths have an upper bound.
+ * Rows and columns of a table from the statistics of the database that holds it. The database took them from a sample
+ * some time ago, so they are only estimates: neither rows nor widths have an upper bound.
  */
 private[stats] object DatabaseProfile {
 
-  /** @param pushed predicates that the database counts with, and the plan no longer has; None where they are unknown */
+  /**
+   * @param pushed predicates that Spark has pushed into the database and removed from the plan; None for an unknown
+   *               predicate
+   */
   def apply(
       output: Seq[Attribute],
       table: DatabaseTable,
@@ -60,12 +63,15 @@ private[stats] object DatabaseProfile {
           complete = false
         )
       ),
-      // values beyond the ends may have come since
+      // rows that were added later may have values outside of the known range
       unseen = Unseen
     )
   }
 
-  /** Share of rows that a sample of a database, some time ago, may not have seen beyond its smallest and largest value. */
+  /**
+   * Assumed share of rows outside of the smallest and the largest value that the database saw in its sample some time
+   * ago.
+   */
   private val Unseen = 0.01
 
   private def onLine(dataType: DataType): Boolean = dataType match {
@@ -73,7 +79,10 @@ private[stats] object DatabaseProfile {
     case _                                                            => false
   }
 
-  /** PostgreSQL's bounds leave the frequent values out; here these are buckets of their own among the others. */
+  /**
+   * The bounds of PostgreSQL's histogram leave out the frequent values. This histogram has a separate bucket for each
+   * frequent value, among the others.
+   */
   private def buckets(
       dataType: DataType,
       c: DatabaseColumn,
@@ -96,7 +105,7 @@ private[stats] object DatabaseProfile {
     if (all.isEmpty) None else Some(Histogram(all))
   }
 
-  /** A bucket between frequent values that lie in it. */
+  /** Splits a bucket at the frequent values that lie in it. */
   private def split(low: Double, high: Double, at: Vector[Double], weight: Double, ndv: Double): Vector[Bucket] = {
     val ends = low +: at :+ high
     ends.zip(ends.tail).map { case (a, b) =>
@@ -105,7 +114,9 @@ private[stats] object DatabaseProfile {
     }
   }
 
-  /** A value as the database writes it, in the column's type; None where it is no such value. */
+  /**
+   * Casts a value that the database wrote as text to the column's type; None if the text is not a value of this type.
+   */
   private def value(text: String, dataType: DataType, conf: SQLConf): Option[Any] =
     try Option(Cast(Literal(UTF8String.fromString(text)), dataType, Some(conf.sessionLocalTimeZone)).eval())
     catch { case NonFatal(_) => None }

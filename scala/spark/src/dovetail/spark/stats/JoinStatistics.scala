@@ -17,8 +17,9 @@ import org.apache.spark.sql.dovetail.predicates.{
 import org.apache.spark.sql.dovetail.sample.PlanSamples
 
 /**
- * Size of a join that the search does not order itself: an outer, semi or anti join, or one with a hint. Its inner size
- * comes from the same model as all others (a join graph of two relations); the rest are the formulas of [[JoinSize]].
+ * Size of a join that the search does not order: an outer, semi or anti join, or a join with a hint. The size of its
+ * inner join comes from the same cardinality model as that of all other joins (a join graph of two relations). The
+ * formulas of [[JoinSize]] give the rest.
  */
 object JoinStatistics {
 
@@ -55,7 +56,7 @@ object JoinStatistics {
     left.copy(columns = left.columns.updated(flag.exprId.id, truth))
   }
 
-  /** A row without a partner comes on top of all the rows with one. */
+  /** Rows without a partner come in addition to the rows of the inner join, so the upper bound is the sum of both. */
   private def leftOuter(p: JoinedPair): RelationProfile = {
     val rows = JoinSize.leftOuter(p.inner.value, p.left.rows.value)
     joined(p.rows(rows, p.left.rows.upper), p.left, p.rightPadded(rows), p.classes)
@@ -72,12 +73,16 @@ object JoinStatistics {
   }
 
   /**
-   * LeftSingle, from Spark 4 on: a scalar subquery that may have one row for each row on the left, which is kept once.
+   * LeftSingle, from Spark 4 on: a join with a scalar subquery, which may have at most one row for each left row. The
+   * join keeps each left row exactly once.
    */
   private def single(p: JoinedPair): RelationProfile =
     joined(p.left.rows, p.left, p.rightPadded(p.left.rows.value), Vector.empty)
 
-  /** Keys have only values that the right side has too. */
+  /**
+   * Limits the NDVs of the left keys to those of the right keys: the keys that are left have only values that the right
+   * side has, too.
+   */
   private def among(left: RelationProfile, classes: Vector[EquivalenceClass]): RelationProfile = {
     val partners = for {
       c    <- classes
@@ -113,8 +118,8 @@ object JoinStatistics {
   }
 
   /**
-   * Rows of one of the two relations that a row of the other meets at most; at least 1, for outer joins keep those
-   * without a partner.
+   * Largest number of rows of `relation` that match one row of the other relation; at least 1, because outer joins keep
+   * rows without a partner.
    */
   private def partnersAtMost(classes: Vector[EquivalenceClass], relation: Int): Double =
     math.max(
@@ -125,7 +130,7 @@ object JoinStatistics {
     )
 }
 
-/** Two joined inputs: the size of their inner join, and the shares of either side that have a partner. */
+/** Two joined inputs: the size of their inner join, and the share of each side's rows that have a partner. */
 final private class JoinedPair(
     join: Join,
     val left: RelationProfile,
@@ -134,7 +139,7 @@ final private class JoinedPair(
 ) {
   private val profiles = Vector(left, right)
 
-  // EXCEPT and INTERSECT compare null-safely: for a size, that is an equality
+  // EXCEPT and INTERSECT compare null-safely; for the size, this counts as an equality
   private val conjuncts  = join.condition.toSeq.flatMap(Conjuncts(_))
   private val conditions = conjuncts.map { case EqualNullSafe(l, r) => EqualTo(l, r); case other => other }
   private val predicates = JoinPredicates.together(Vector(join.left.outputSet, join.right.outputSet), conditions)
@@ -142,7 +147,7 @@ final private class JoinedPair(
   val classes: Vector[EquivalenceClass] = predicates.equivalenceClasses(profiles)
 
   private val model = {
-    // a condition on one side only picks rows of an outer join's partners, which the samples know nothing of
+    // a condition on only one side restricts the partners in an outer join; the samples do not apply it
     val sampled =
       if (predicates.local.isEmpty) samples.relations(Vector(join.left, join.right), predicates) else Vector(None, None)
     val relations = profiles.zipWithIndex.map { case (p, i) =>
@@ -157,7 +162,7 @@ final private class JoinedPair(
     new CardinalityModel(JoinGraph(relations, classes, predicates.joinPredicates(ExpressionText(_), selectivity)))
   }
 
-  /** Share of the pairs that the conditions on one side leave. */
+  /** Share of the pairs that pass the conditions on one side. */
   private val local = predicates.local.map { case (i, e) =>
     Filters.selectivity(profiles(i), new Conditions()(e))
   }.product
@@ -165,7 +170,7 @@ final private class JoinedPair(
   /** Rows of the inner join. */
   val inner: Estimate = {
     val equal = model.estimate(Array(0, 1))
-    // NULLs that meet NULLs are no key's, and in no degree
+    // a degree does not count NULLs, so it does not bound the pairs of NULL and NULL; only the cross product does
     val nullsMeet = conjuncts.exists(_.isInstanceOf[EqualNullSafe])
     val pairs = if (nullsMeet) Estimate.upTo(equal.value, left.rows.upper * right.rows.upper, equal.source) else equal
     pairs.scaled(local)
@@ -177,10 +182,13 @@ final private class JoinedPair(
   /** Share of the right side's rows with a partner. */
   lazy val rightPartnered: Double = partnered(1, 0) * local
 
-  /** @param more rows that may come beside those of the inner join */
+  /** @param more largest number of rows in addition to those of the inner join */
   def rows(value: Double, more: Double): Estimate = Estimate.upTo(value, inner.upper + more, inner.source)
 
-  /** The left side, among `total` rows, where it is NULL beside rows of the right side without a partner. */
+  /**
+   * Profile of the left side among `total` rows of the join. Its columns are NULL for the right side's rows without a
+   * partner.
+   */
   def leftPadded(total: Double): RelationProfile = padded(left, right.rows.value * (1.0 - rightPartnered), total)
 
   def rightPadded(total: Double): RelationProfile = padded(right, left.rows.value * (1.0 - leftPartnered), total)
@@ -189,7 +197,8 @@ final private class JoinedPair(
     model.samples.partnered(side, other).getOrElse(semiShare(side, other))
 
   /**
-   * Share of the rows of one side with a partner: the most selective key decides, for keys of one relation go together.
+   * Share of one side's rows that have a partner. The most selective key decides, because the keys of one relation are
+   * taken to be correlated.
    */
   private def semiShare(side: Int, other: Int): Double =
     classes

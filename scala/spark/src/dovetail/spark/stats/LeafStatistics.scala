@@ -29,18 +29,19 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{BooleanType, DataType, DateType, NumericType, TimestampType}
 
 /**
- * Rows and columns of a leaf of a plan: what Dovetail collected, or the catalog, a data source or a cache says of it;
- * else what the footers of its files say, or some lines of them; else what its size says; else an assumption.
+ * Rows and columns of a leaf of a plan. They come from the first source that has them: statistics that Dovetail
+ * collected; the catalog, a data source or a cache; the footers of the files, or some of their lines; the size of the
+ * files; an assumption.
  *
- * Numbers are taken as they are found only if they make sense (`ColumnProfile.checked`): what does not is dropped, and
- * one line logged.
+ * Numbers are used only if they make sense (`ColumnProfile.checked`). Numbers that do not are dropped, and one line is
+ * logged.
  */
 final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStatisticsSource) {
 
-  // statistics of tables as they were before Spark pruned partitions: after that, the plan has no more than a size
+  // statistics of tables from before Spark pruned partitions: after that, the plan only has a size
   private val whole = mutable.HashMap.empty[TableIdentifier, CatalogStatistics]
 
-  // bytes and number of files, added up once: a table may have very many
+  // bytes and number of files, added up once because a table may have very many files
   private val sizes = new IdentityHashMap[LogicalRelation, Option[(Long, Int)]]
 
   private val footers = new FooterStatistics(conf, LeafNames.name)
@@ -52,11 +53,11 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   private val databases = new DatabaseStatistics(conf)
 
   /**
-   * Reads what `apply` and `sample` would read of one leaf after the other: footers of files, where there is nothing
-   * better, and rows.
+   * Reads in advance what `apply` and `sample` would otherwise read for one leaf after the other: footers of files for
+   * which there is no better source, and rows.
    *
-   * @param wanted  columns that the plan looks at
-   * @param sampled columns by leaf that are worth looking at in the data
+   * @param wanted  columns that the plan references
+   * @param sampled columns, by leaf, whose values are worth reading from the data
    */
   def readAhead(leaves: Seq[LeafNode], wanted: AttributeSet, sampled: WantedColumns): Unit = {
     known.findAll(leaves)
@@ -72,9 +73,9 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     databases.readAhead(unknown)
   }
 
-  /** Rows of a leaf's files that were read ahead. */
+  /** Rows of a leaf's files that `readAhead` has read. */
   def sample(leaf: LeafNode): Option[TableSample] =
-    // rows that the user has told of are then no longer those of the files
+    // a row count that the user has set replaces that of the files
     files(leaf).orElse(texts.sample(leaf)).map(s =>
       known.rows(leaf).fold(s)(n => s.copy(of = math.max(n.toLong, s.rows.length + 1L)))
     )
@@ -111,11 +112,14 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     )
   }
 
-  /** Rows that were counted in files may be left out when these are read: what was counted is an upper bound then. */
+  /**
+   * Sets the lower bound of the rows to 0 if reading the files may leave out some of their rows: the counted rows are
+   * then an upper bound.
+   */
   private def atMost(leaf: LeafNode, counted: RelationProfile): RelationProfile =
     if (HiddenRows.possible(leaf)) counted.copy(rows = counted.rows.copy(lower = 0.0)) else counted
 
-  /** What was counted when the rows of a small table were read. */
+  /** Replaces column profiles by exact counts if all rows of a small table were read. */
   private def withCounts(relation: LogicalRelation, profile: RelationProfile): RelationProfile =
     files(relation).fold(profile)(sample =>
       profile.copy(columns = profile.columns ++ (for {
@@ -126,8 +130,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     )
 
   /**
-   * Partition columns by which `relation` was pruned, where its rows come from the size that is left: predicates on
-   * them have been counted then.
+   * Partition columns by which Spark has pruned `relation`, if its row count comes from the size of the remaining
+   * partitions. This row count already accounts for the predicates on these columns.
    */
   def prunedBy(relation: LogicalRelation): AttributeSet = relation.relation match {
     case f: HadoopFsRelation if !f.location.isInstanceOf[CatalogFileIndex] && ofWhatIsLeft(relation) =>
@@ -139,18 +143,19 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     known.find(relation).isDefined || (known.rows(relation).isEmpty && believable(relation).isEmpty)
 
   /**
-   * Of the whole table: the predicates that pruned its partitions are still in the plan, and are estimated like others.
+   * Statistics of the whole table. The predicates that pruned its partitions are still in the plan, and are estimated
+   * like all others.
    */
   private def statistics(name: String, table: Option[CatalogTable]): Option[CatalogStatistics] =
     table.flatMap(t => whole.get(t.identifier).orElse(t.stats)).filter(s => sensible(name, s.rowCount).isDefined)
 
   /**
-   * The same, unless the files are larger than such rows can be: then nobody has analyzed the table since it grew, and
-   * what its footers say is better.
+   * Catalog statistics of a table, unless its files are larger than that many rows can be. In this case the table has
+   * grown since it was analyzed, and its footers are the better source.
    */
   private def believable(r: LogicalRelation): Option[CatalogStatistics] =
     statistics(LeafNames.name(r), r.catalogTable).filter { s =>
-      // nobody knows how long texts and arrays are that have no statistics
+      // the lengths of strings and arrays are unknown if these have no statistics
       val widths =
         r.output.map(a => s.colStats.get(a.name).flatMap(_.avgLen).orElse(LeafStatistics.fixedWidth(a.dataType)))
       val fits = widths.contains(None) || sizes.computeIfAbsent(r, LeafStatistics.files(_)).forall {
@@ -191,7 +196,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     profile(name, output, rows, Source.Catalog, columnStat)
   }
 
-  /** Local relations, ranges, cached relations, scans of data sources. */
+  /** Profile of a local relation, a range, a cached relation or a scan of a data source. */
   private def reported(name: String, leaf: LeafNode): RelationProfile = leaf match {
     case r: DataSourceV2ScanRelation =>
       databases(r).map(DatabaseProfile(r.output, _, PushedPredicates(r), conf)).getOrElse(bySpark(name, r))
@@ -203,7 +208,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       try asked(leaf)
       catch { case NonFatal(_) => Statistics(BigInt(conf.defaultSizeInBytes)) }
     val source = leaf match {
-      // until it is filled, it has the statistics of the plan that will fill it
+      // a cache that is not filled yet has the statistics of the plan that will fill it
       case r: InMemoryRelation if r.cacheBuilder.isCachedColumnBuffersLoaded => Source.Exact
       case _: DataSourceV2ScanRelation                                       => Source.Connector
       case _                                                                 => Source.Catalog
@@ -217,7 +222,9 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     }
   }
 
-  /** From Spark 4.3 on, a scan tells its size alone unless statistics of plans are on. */
+  /**
+   * Spark's statistics of a leaf. From Spark 4.3 on, a scan reports only its size unless plan statistics are enabled.
+   */
   private def asked(leaf: LeafNode): Statistics = leaf match {
     case r: DataSourceV2ScanRelation if r.stats.rowCount.isEmpty && !conf.planStatsEnabled && !conf.cboEnabled =>
       val asking = conf.clone()
@@ -226,7 +233,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     case _ => leaf.stats
   }
 
-  /** What Dovetail collected: counts, or where the data has changed since, guesses. */
+  /** Profile from the statistics that Dovetail collected: exact counts, or guesses if the data has changed since. */
   private def collected(name: String, output: Seq[Attribute], table: TableStatistics): RelationProfile = {
     val byName = table.columns.map(c => c.name -> c).toMap
     val rows   = if (table.fresh) Estimate.exactly(table.rows.toDouble, Source.Collected)
@@ -259,7 +266,9 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     }.copy(groups = groups)
   }
 
-  /** Bounds hold for the files that were read. */
+  /**
+   * Width of a column from the statistics that Dovetail collected. Its bounds hold only for the files that were read.
+   */
   private def width(dataType: DataType, c: ColumnStatistics, fresh: Boolean): Width =
     if (Widths.fixed(dataType).isDefined) Widths.ofType(dataType)
     else if (fresh) Width.measured(
@@ -277,7 +286,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       source: Source,
       statOf: Attribute => Option[ColumnStat]
   ): RelationProfile =
-    // a data source counts what is in its files, and some of that may be deleted by others (Iceberg's delete files)
+    // a data source counts the rows of its files, and some of these may have been deleted (by Iceberg's delete files)
     profile(
       name,
       output,
@@ -325,7 +334,10 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     RelationProfile(rows, columns.toMap, rows.value)
   }
 
-  /** Rows from bytes: of files, packed `expansion` times; as good as nothing where Spark knows no size either. */
+  /**
+   * Profile with rows estimated from bytes: files expand by the factor `expansion` in memory. If Spark does not know
+   * the size either, the row count is an assumption.
+   */
   private def fromSize(output: Seq[Attribute], bytes: Long, expansion: Double): RelationProfile = {
     val columns = output.map(a => a.exprId.id -> ColumnProfile(width = Widths.ofType(a.dataType))).toMap
     val width   = Assumptions.RowOverhead + output.map(_.dataType.defaultSize.toDouble).sum
@@ -345,14 +357,14 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 object LeafStatistics {
 
   /**
-   * What a file of a column format takes besides its rows, at most: footer, page headers, schema. A file of rows on
-   * disk is smaller than its rows in memory.
+   * Largest number of bytes that a file in a columnar format takes besides its rows: footer, page headers, schema. The
+   * rows take less space in the file than in memory.
    */
   private val EmptyFileBytes = 16384.0
 
   /**
-   * Bytes and number of the files that a leaf reads, where Spark has listed them; the names of a catalog's partitions
-   * say nothing of their files.
+   * Bytes and number of the files that a leaf reads, if Spark has listed them. The partition names of a catalog say
+   * nothing about their files.
    */
   private def files(r: LogicalRelation): Option[(Long, Int)] = r.relation match {
     case f: HadoopFsRelation => f.location match {

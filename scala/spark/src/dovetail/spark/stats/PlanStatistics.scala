@@ -28,9 +28,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * Rows and columns of any logical plan: one method per operator, leaves from [[LeafStatistics]].
+ * Rows and columns of any logical plan: one method per operator; the leaves come from [[LeafStatistics]].
  *
- * One object serves one run of the rule: sizes of sub-plans are remembered by identity.
+ * One object serves one run of the rule and remembers the sizes of sub-plans by identity.
  */
 final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStatisticsSource) {
   private val leaves = new LeafStatistics(conf, histograms, known)
@@ -43,8 +43,8 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   private val ctes       = mutable.HashMap.empty[Long, CTERelationDef]
 
   /**
-   * Common table expressions below `plan`, so that references to them have a size, and statistics of its tables. To be
-   * told of a plan before pruning.
+   * Registers the common table expressions below `plan`, so that references to them have a size, and the statistics of
+   * its tables. The plan from before pruning must be passed first.
    */
   def learnFrom(plan: LogicalPlan): Unit = cached.within(plan).foreach {
     case w: WithCTE  => w.cteDefs.foreach(d => ctes(d.id) = d)
@@ -53,8 +53,8 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   }
 
   /**
-   * Reads the footers of all files of the plan at once, which otherwise are read when a leaf is asked for, and some
-   * rows of those tables that predicates restrict.
+   * Reads the footers of all files of the plan at once, which otherwise happens leaf by leaf, and some rows of the
+   * tables that predicates restrict.
    */
   def readAhead(plan: LogicalPlan): Unit = {
     val whole = cached.within(plan)
@@ -103,19 +103,19 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
         _: RepartitionOperation | _: RebalancePartitions =>
       true
     case _: Deduplicate | _: Offset | _: Tail | _: WindowGroupLimit | _: CollectMetrics | _: EventTimeWatermark => true
-    // MapGroups is not here: it is flatMapGroups, too
+    // MapGroups is missing here because flatMapGroups uses it, too
     case _: SerializeFromObject | _: DeserializeToObject | _: MapElements | _: TypedFilter | _: AppendColumns => true
     case _                                                                                                    => false
   }
 
   /**
-   * As many rows as there were, for want of a better number: the user's code (flatMap, mapInPandas, TRANSFORM) may make
-   * any number of them.
+   * Estimates an operator that runs user code (flatMap, mapInPandas, TRANSFORM) and may return any number of rows.
+   * Without a better number, the estimate is the number of its input rows.
    */
   private def unbounded(child: RelationProfile): RelationProfile =
     multiplied(child).copy(rows = Estimate.guess(child.rows.value, child.rows.source), uniqueKeys = Set.empty)
 
-  /** With replacement, chance alone says how often a row comes. */
+  /** Sampling with replacement may draw a row any number of times: no bound and no unique key holds any longer. */
   private def sampled(s: Sample): RelationProfile = {
     val (child, fraction) = (apply(s.child), math.max(0.0, s.upperBound - s.lowerBound))
     if (s.withReplacement)
@@ -135,7 +135,10 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     case None    => leaves(r)
   }
 
-  /** A plan that gives the rows of another one, its columns in the same order under other names, is as large. */
+  /**
+   * Registers a plan that returns the rows of another plan, with its columns in the same order under other names. Both
+   * plans have the same size.
+   */
   def learnCopy(of: LogicalPlan, copy: LogicalPlan): Unit = { remembered.put(copy, copied(of, copy)); () }
 
   private def copied(of: LogicalPlan, copy: LogicalPlan): RelationProfile = {
@@ -147,7 +150,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     )
   }
 
-  /** The condition without what the size of the pruned partitions says already. */
+  /** Removes the predicates from a filter's condition that the size of the pruned partitions already accounts for. */
   private def uncounted(f: Filter): Expression = f.child match {
     case r: LogicalRelation =>
       val pruned = leaves.prunedBy(r)
@@ -162,7 +165,8 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     val child     = apply(f.child)
     val condition = uncounted(f)
     val kept      = Filters(child, new Conditions()(condition))
-    // expressions that are no column have a number that another predicate gives to another expression
+    // an expression that is not a column has a negative id; another predicate may use the same id for another
+    // expression
     val columns = kept.columns.filter { case (id, _) => id >= 0L }
     (samples(f.child), samples(f)) match {
       case (Some(before), Some(after)) => tried(child, condition, kept.copy(columns = columns), before, after)
@@ -170,7 +174,10 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     }
   }
 
-  /** Rows by the sample; formulas say what could not be run on it, and what becomes of the columns. */
+  /**
+   * Estimates the rows of a filter by a sample. Formulas estimate the predicates that could not be evaluated on the
+   * sample, and the effect on the columns.
+   */
   private def tried(
       child: RelationProfile,
       condition: Expression,
@@ -203,8 +210,8 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   }
 
   /**
-   * Columns keep what is known of them; renamed ones too; computed ones have a width, and no more values than the
-   * columns they are computed from.
+   * A column keeps its profile, even if it is renamed. A computed column has a width, and at most as many distinct
+   * values as the columns that it is computed from.
    */
   private def project(list: Seq[NamedExpression], child: RelationProfile): RelationProfile = {
     val columns = list.map(e => e.exprId.id -> computed(e, child)).toMap
@@ -262,7 +269,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     val shape  = output.fold(child)(project(_, child))
     shape.copy(
       rows = rows,
-      // a table that meets itself on what it was grouped by meets itself on a key
+      // a self-join on the grouping columns is a join on a key, so these columns lose their common origin
       columns = shape.columns.map { case (id, c) =>
         id -> c.recoded.copy(ndv = c.ndv.map(math.min(_, math.max(groups, 1.0))), origin = None)
       },
@@ -271,13 +278,16 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     )
   }
 
-  /** Distinct values of columns together, as counted, and as far as the columns' own still allow it. */
+  /**
+   * Joint NDV of columns, as it was counted for the base relation, limited by the rows that are left and by the NDVs of
+   * the single columns.
+   */
   private def counted(ids: Seq[Long], child: RelationProfile): Option[Double] = child.groups.get(ids.toSet).map { all =>
     val possible = ids.distinct.map(child.column(_).ndv.getOrElse(all)).product
     math.min(Assumptions.distinctAfter(all, child.baseRows, child.rows.value), possible)
   }
 
-  /** Distinct values of an expression that rows are grouped by. */
+  /** NDV of a grouping expression. */
   private def distinct(e: Expression, child: RelationProfile): Double =
     if (e.references.isEmpty) 1.0
     else knownDistinct(e, child).getOrElse(math.max(1.0, child.rows.value * Assumptions.GroupingFraction))
@@ -305,7 +315,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
         val vs = parts.map(f); if (vs.forall(_.isDefined)) Some(g(vs.flatten)) else None
       }
       a.exprId.id -> ColumnProfile(
-        // branches of a union are often alike (the same dimension keys): the largest, not the sum
+        // branches of a union often have the same values (the keys of a dimension): the largest NDV, not the sum
         ndv = both(_.ndv)(_.max),
         domain = both(_.domain)(_.max),
         min = both(_.min)(_.min),
@@ -316,7 +326,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     RelationProfile(rows, columns.toMap, math.max(rows.value, children.map(_.baseRows).sum))
   }
 
-  /** Every row once per grouping set; a column has its values, and NULL where its grouping set leaves it out. */
+  /** Repeats every row once per grouping set. A column has its values, or NULL if the grouping set leaves it out. */
   private def expand(e: Expand): RelationProfile = {
     val child   = apply(e.child)
     val n       = math.max(e.projections.size, 1).toDouble
@@ -325,7 +335,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       val (literals, known) = variants.partition(_.foldable)
       val parts             = known.map(computed(_, child))
       val constants         = literals.distinct.size.toDouble
-      // UNPIVOT has another column in each copy
+      // in UNPIVOT, each copy of a row takes its value from another column
       val widths  = variants.map(computed(_, child).width.multiplied)
       val width   = widths.reduceOption(_ or _).getOrElse(Widths.ofType(a.dataType))
       val profile = parts.reduceOption((x, y) => if (x.ndv.getOrElse(0.0) >= y.ndv.getOrElse(0.0)) x else y) match {
@@ -352,7 +362,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     )
   }
 
-  /** The child's rows under a node that may add columns. */
+  /** The child's profile under an operator that may add columns. */
   private def widened(child: RelationProfile, output: Seq[Attribute]): RelationProfile =
     child.copy(columns =
       child.columns ++ output.filterNot(a => child.columns.contains(a.exprId.id)).map(a =>
@@ -360,7 +370,10 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       )
     )
 
-  /** An operator we do not know: as many rows as its largest input, and no trust. */
+  /**
+   * Profile of an operator that Dovetail does not know: as many rows as its largest input, but at least
+   * [[Assumptions.Rows]], with the lowest confidence.
+   */
   private def unknown(p: LogicalPlan): RelationProfile = {
     val children = p.children.map(apply)
     val rows     = Estimate.guess((Assumptions.Rows +: children.map(_.rows.value)).max, Source.Assumed)
@@ -375,10 +388,10 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 object PlanStatistics {
 
   /**
-   * Of a query, for one run of the rule: footers and rows of its files have been read.
+   * Statistics of a query for one run of the rule, after reading the footers and some rows of its files.
    *
-   * @param plan     as it reached the rule, with all that Spark knew of its tables
-   * @param prepared with scans pruned
+   * @param plan     plan as it reached the rule, with everything that Spark knew about its tables
+   * @param prepared the same plan with pruned scans
    */
   def of(session: SparkSession, conf: SQLConf, plan: LogicalPlan, prepared: LogicalPlan): PlanStatistics = {
     val statistics = new PlanStatistics(conf, DovetailConf.HistogramEnabled.get(conf), new StoredTables(session))
@@ -387,7 +400,9 @@ object PlanStatistics {
     statistics
   }
 
-  /** And not a cast of one, or a padded one, whose values take other bytes. */
+  /**
+   * Whether an expression is an unchanged column. A cast or padded column is not, because its values take other bytes.
+   */
   private def isColumn(e: Expression): Boolean = e match {
     case _: Attribute => true
     case a: Alias     => a.child.isInstanceOf[Attribute]
@@ -395,8 +410,8 @@ object PlanStatistics {
   }
 
   /**
-   * A check for NULL that Spark adds for a join key, on a column without any: it keeps all rows, whether it can be
-   * tried or not.
+   * Whether a condition is a check for NULL, which Spark adds for a join key, on a column without NULLs: it keeps all
+   * rows, even if it cannot be evaluated on a sample.
    */
   private def holds(condition: Expression, child: RelationProfile): Boolean = condition match {
     case IsNotNull(a: Attribute) => child.column(a.exprId.id).nulls.contains(0.0)

@@ -9,17 +9,18 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.types._
 
 /**
- * What we know of a relation, in the form that Spark plans with.
+ * Dovetail's statistics of a relation, in the form that Spark plans with.
  *
- * Rows only where they were counted in all files that there are: Spark may take them for the most that there can be.
- * What the catalog has, Spark knows itself. Columns only as far as Spark's estimator can read them: it has no case for
- * TIMESTAMP_NTZ, times, intervals and collations and fails a query that filters such a column; it takes a number without
- * bounds for one that no IN list meets; and it fails where bounds and a histogram differ, so there are none (they made
- * its orders no better and its planning slower).
+ * Rows are published only if they were counted in all existing files, because Spark may take them as an upper bound.
+ * Statistics from the catalog are not published, because Spark has them already. Columns are published only if Spark's
+ * estimator can read them. The estimator has no case for TIMESTAMP_NTZ, times, intervals and collations, and fails a
+ * query that filters such a column. It assumes that no IN list matches a numeric column without bounds. It fails if
+ * bounds and a histogram differ, so no histograms are published (they made its orders no better and its planning
+ * slower).
  */
 object PublishedStatistics {
 
-  /** @param hidden columns of which no values may be shown */
+  /** @param hidden whether the values of a column must not be shown */
   def apply(relation: LogicalRelation, profile: RelationProfile, hidden: Attribute => Boolean): Option[Statistics] =
     if (!counted(profile.rows)) None
     else {
@@ -39,8 +40,8 @@ object PublishedStatistics {
   })
 
   /**
-   * Spark's own size, or what its rows take in memory at most, where that is less: as many bytes as a broadcast of the
-   * relation is judged by.
+   * Spark's own size, or the upper bound of the bytes that the rows take in memory if that is smaller. Dovetail uses
+   * the same bound to decide whether the relation may be broadcast.
    */
   private def bytes(relation: LogicalRelation, profile: RelationProfile): BigInt = {
     val own  = relation.stats.sizeInBytes
@@ -62,7 +63,7 @@ object PublishedStatistics {
       maxLen = None
     )
 
-  /** None for a column that Spark's estimator had better not see. */
+  /** Smallest and largest value, if the type has a range; None for a column that Spark's estimator must not see. */
   private def bounds(dataType: DataType, c: ColumnProfile): Option[(Option[Any], Option[Any])] = dataType match {
     case StringType | BinaryType                                 => Some((None, None))
     case _: NumericType | BooleanType | DateType | TimestampType =>
@@ -73,7 +74,7 @@ object PublishedStatistics {
     case _ => None
   }
 
-  /** Bytes of a value; for a text of which nobody knows, Spark assumes some. */
+  /** Average bytes of a value; None for a string of unknown length, for which Spark assumes a length. */
   private def length(dataType: DataType, c: ColumnProfile): Option[Long] = dataType match {
     case StringType | BinaryType => if (c.width.known) Some(math.ceil(c.width.mean).toLong) else None
     case fixed                   => Some(fixed.defaultSize.toLong)

@@ -16,11 +16,11 @@ import org.apache.spark.sql.dovetail.table.{
 import org.apache.spark.sql.types._
 
 /**
- * What is known of a table, a view or a path (parquet.`/data`): the rows behind `dovetail_stats`. First the table, then
- * its columns, then groups of them.
+ * The rows behind `dovetail_stats`: all statistics of a table, a view or a path (parquet.`/data`). First comes the
+ * table, then its columns, then groups of columns.
  *
- * Numbers are those that are planned with. What Dovetail collected and a plan has no number for (bounds of strings,
- * frequent values, the sample) is shown where the target is one table, as it is.
+ * The numbers are those that Dovetail plans with. Collected statistics that a plan has no number for (bounds of
+ * strings, frequent values, the sample) are shown only if the target is one unfiltered table.
  */
 object ShowStatistics {
 
@@ -50,7 +50,7 @@ object ShowStatistics {
     "top_counts"      -> StringType
   )
 
-  /** Frequent values that are shown of a column. */
+  /** Number of frequent values shown per column. */
   val TopValues = 5
 
   def apply(session: SparkSession, target: String): Seq[Seq[Any]] = {
@@ -62,7 +62,7 @@ object ShowStatistics {
     statistics.learnFrom(plan)
     val profile = statistics(plan)
     val tables  = plan.collectLeaves().collect { case l: LeafNode => l }.flatMap(known.find)
-    // in a view of several tables, a column is as its own table
+    // in a view of several tables, the source of a column is that of its own table
     val ofColumns = plan.output.map { a =>
       val from       = origin(plan, a)
       val stored     = from.flatMap { case (leaf, _) => known.find(leaf) }
@@ -145,16 +145,16 @@ object ShowStatistics {
     )
   }
 
-  /** The most frequent values with their counts, of which those that are lower bounds are shown as such. */
+  /** The most frequent values with their counts. A count that may be too high is shown as its lower bound. */
   private def most(c: ColumnStatistics, dataType: DataType): Seq[Row] = {
     val less = c.counting match { case Counting.AtLeast(n) => n; case _ => 0L }
     c.heavyHitters.flatMap { case (v, n) => text(v, dataType).map(t => (less - n, Values.number(v).getOrElse(0.0), t)) }
-      // those as frequent as each other by value: 2 comes before 10
+      // equally frequent values are sorted by value: 2 comes before 10
       .sortBy(identity).take(TopValues).map { case (n, _, value) => Row(value, -n) }
   }
 
   private def group(plan: LogicalPlan, t: TableStatistics, g: GroupStatistics): Option[Seq[Any]] = {
-    // by the names that the target has for the columns
+    // by the names that the target gives to the columns
     val names = plan.output.flatMap(a => origin(plan, a).map { case (_, name) => name -> a.name }).toMap
     if (!g.columns.forall(names.contains)) None
     else {
@@ -168,7 +168,10 @@ object ShowStatistics {
     }
   }
 
-  /** When the oldest was collected, whether all are as they were then, and how many files are not. */
+  /**
+   * Time of the oldest collection, whether the data of all tables is unchanged since, and the number of files that were
+   * not read.
+   */
   private def age(tables: Seq[TableStatistics]): Seq[Any] =
     if (tables.isEmpty) Seq(null, null, null)
     else Seq(
@@ -190,14 +193,14 @@ object ShowStatistics {
     case other => Values.number(other).map(Values.render(_, dataType))
   }
 
-  /** The rows of one leaf, all of them. */
+  /** Whether a plan returns all rows of one leaf. */
   private def asItIs(plan: LogicalPlan): Boolean = plan match {
     case _: LeafNode                   => true
     case _: Project | _: SubqueryAlias => asItIs(plan.children.head)
     case _                             => false
   }
 
-  /** The leaf's column that an output column is, unchanged. */
+  /** The leaf and the column of it that an output column passes on unchanged. */
   private def origin(plan: LogicalPlan, a: Attribute): Option[(LeafNode, String)] = plan match {
     case leaf: LeafNode       => leaf.output.find(_.exprId == a.exprId).map(c => leaf -> c.name)
     case _: Union             => None
@@ -209,8 +212,8 @@ object ShowStatistics {
   }
 
   /**
-   * Of a table its size as Spark has it. Of a query the rows that are estimated, each with its columns in memory:
-   * Spark multiplies the sizes of joined tables.
+   * Bytes of the target. For a table, this is its size according to Spark. For a query, it is the number of estimated
+   * rows times the bytes of their columns in memory, because Spark multiplies the sizes of joined tables.
    */
   private def size(plan: LogicalPlan, profile: RelationProfile): java.lang.Long =
     if (!asItIs(plan)) profile.bytes(plan.output.map(_.exprId.id)).round

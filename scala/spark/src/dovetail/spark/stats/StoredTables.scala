@@ -14,13 +14,13 @@ import org.apache.spark.sql.dovetail.table.{Counting, TableStatistics, TableStat
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 /**
- * [[TableStatisticsSource]] of the store: statistics of exactly the files that a leaf still has.
+ * [[TableStatisticsSource]] of the store: statistics of exactly the files that a leaf still reads.
  *
- * Where all of them were read and nothing else was, that is the whole table's; where some partitions are left, the
- * merge of their parts, which is kept in memory for the next query. Where files came or changed since, the parts that
- * still hold are scaled by bytes to what is there now, and are not fresh.
+ * If all of these files were read and no others, the result is the statistics of the whole table. If only some
+ * partitions are left, it is the merge of their parts, which stays in memory for the next query. If files were added or
+ * changed since, the parts that still hold are scaled to the bytes that exist now, and the result is not fresh.
  *
- * One object serves one planning run, which asks for a leaf several times: its files are listed once.
+ * One object serves one planning run, which asks for a leaf several times. It lists the leaf's files once.
  */
 final class StoredTables(session: SparkSession) extends TableStatisticsSource {
   private val found = new IdentityHashMap[LeafNode, Option[TableStatistics]]
@@ -32,7 +32,7 @@ final class StoredTables(session: SparkSession) extends TableStatisticsSource {
 
   override def rows(leaf: LeafNode): Option[Double] = GivenRows(session).rowsOf(leaf)
 
-  /** One look at the store, which is done aside, serves all leaves: a thread for each of them costs more than the look. */
+  /** Looks up all leaves in the store at once, in one separate thread: a thread per leaf costs more than the lookup. */
   override def findAll(leaves: Seq[LeafNode]): Unit = {
     val missing = leaves.filterNot(found.containsKey)
     missing.foreach(found.put(_, None))
@@ -56,7 +56,7 @@ final class StoredTables(session: SparkSession) extends TableStatisticsSource {
   private lazy val store  = StatisticsStore(session)
   private lazy val hadoop = session.sparkContext.hadoopConfiguration
 
-  /** Those of the leaves for which something is there, with it; none where the store does not answer in time. */
+  /** The leaves for which the lookup finds something, with the result; empty if the store does not answer in time. */
   private def looked[A](files: Seq[StoredTables.Files])(look: StoredTables.Files => Option[A])
       : Seq[(StoredTables.Files, A)] =
     guarded(files.head.leaf)(
@@ -87,22 +87,22 @@ object StoredTables {
   /** A leaf that reads files. */
   final private case class Files(leaf: LogicalRelation, relation: HadoopFsRelation)
 
-  /** Merges of parts of tables that are kept in memory, at some megabytes each. */
+  /** Number of merged parts of tables that are kept in memory, at some megabytes each. */
   private val MergesKept = 16
 
   /**
-   * A column with at least this share of distinct values among its rows gets new ones with new rows; any other has
-   * mostly seen its own.
+   * Lowest ratio of distinct values to rows at which new rows are assumed to add new values. In a column with a lower
+   * ratio, new rows mostly repeat known values.
    */
   private val KeyLike = 0.5
 
-  // None where a part is broken: it is not read again for each query
+  // None if a part is broken, so that it is not read again for each query
   private val merges = new LruMap[(StoredTable, Vector[Int]), Option[TableStatistics]](MergesKept, 0.75f, true) {
     override def removeEldestEntry(eldest: java.util.Map.Entry[(StoredTable, Vector[Int]), Option[TableStatistics]])
         : Boolean = size > MergesKept
   }
 
-  /** None where nothing of what is there was read, nor anything that was there before. */
+  /** Statistics of the files that exist now; None if neither these files nor any earlier ones with data were read. */
   private def statisticsOf(
       store: StatisticsStore,
       table: StoredTable,
@@ -140,15 +140,18 @@ object StoredTables {
       }
     }
 
-  /** As if the files that were not read were like those that were. */
+  /** Scales statistics to the bytes that exist now, as if the unread files were like those that were read. */
   private def scaled(s: TableStatistics, bytes: Long, unread: Unread): TableStatistics =
     times(s, bytes.toDouble / s.bytes).copy(bytes = bytes, unread = Some(unread))
 
-  /** As if the whole table had so many rows, of which these files are the share that they were when it was read. */
+  /**
+   * Scales statistics to a row count that the user has set for the whole table. If all files are unchanged, they get
+   * the share of it that they had of the table when it was read; otherwise they get the whole count.
+   */
   private def ofTable(s: TableStatistics, table: StoredTable, rows: Double): TableStatistics =
     times(s, rows / math.max(1.0, (if (s.unread.isEmpty) table.statistics.rows else s.rows).toDouble))
 
-  /** As if there were so many times as many rows, like those that were read. */
+  /** Multiplies the number of rows, as if all rows were like those that were read. */
   private def times(s: TableStatistics, factor: Double): TableStatistics = {
     def grown(n: Long)        = math.round(n * factor)
     val rows                  = grown(s.rows)

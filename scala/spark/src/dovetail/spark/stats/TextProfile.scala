@@ -8,8 +8,8 @@ import org.apache.spark.sql.dovetail.sample.{TextColumn, TextFiles, TextTable}
 import org.apache.spark.sql.types.DataType
 
 /**
- * Rows and columns of CSV and JSON files by lines that were read of them. Where not all lines were read, nothing bounds
- * the rows or the widths from above: such a table is not broadcast before Spark has seen its size.
+ * Rows and columns of CSV and JSON files, from lines that were read from them. If not all lines were read, neither rows
+ * nor widths have an upper bound: such a table is not broadcast before Spark has seen its size.
  */
 private[stats] object TextProfile {
   def apply(output: Seq[Attribute], text: TextFiles, table: TextTable): RelationProfile = {

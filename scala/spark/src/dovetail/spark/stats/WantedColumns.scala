@@ -7,17 +7,17 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, TrialSafe}
 
 /**
- * Columns of a plan's leaves that are worth looking at in the data itself.
+ * Columns of a plan's leaves whose values are worth reading from the data.
  *
- * @param tried that predicates read on the leaf, and keys of several columns, of which nobody knows how many there are
- *              together
- * @param keys  that joins compare
+ * @param tried columns that predicates on a single leaf read, and columns of composite join keys, whose joint NDV is
+ *              unknown
+ * @param keys  columns that joins compare
  */
 final case class WantedColumns(tried: Seq[(LeafNode, AttributeSet)], keys: Seq[(LeafNode, AttributeSet)])
 
 object WantedColumns {
 
-  /** In the order of the plan. */
+  /** Finds the columns, with the leaves in the order of the plan. */
   def apply(plan: LogicalPlan): WantedColumns = {
     val leaves                = plan.collectLeaves().collect { case l: LeafNode => l }
     val owner                 = leaves.flatMap(l => l.output.map(_.exprId -> l)).toMap
@@ -53,8 +53,8 @@ object WantedColumns {
   }
 
   /**
-   * Whether trying it tells more than footers do: not the checks for NULL that Spark adds, nor what is only known while
-   * the query runs.
+   * Whether evaluating a predicate on rows says more than footers do. This excludes the checks for NULL that Spark
+   * adds, and predicates whose values are known only while the query runs.
    */
   private def telling(c: Expression): Boolean =
     c.references.nonEmpty && !c.isInstanceOf[IsNotNull] && !c.exists(_.isInstanceOf[DynamicPruning]) && TrialSafe(c)

@@ -7,15 +7,18 @@ import org.apache.spark.sql.dovetail.base.ThreadScope
 import org.apache.spark.sql.dovetail.group.GroupNames
 
 /**
- * The orders that the rule decides on while a query is planned, for pins. Collected per thread, and only where somebody
- * asks.
+ * Captures the join orders that the rule decides on while a query is planned, for pins. They are collected per thread,
+ * and only on request.
  */
 object Capture {
 
   /**
-   * @param names what people call the group's inputs
-   * @param form  of the group, without constants
-   * @param legal whether its joins may be made in an order
+   * A group with the order that it got.
+   *
+   * @param names names of the group's inputs
+   * @param form  canonical form of the group, without constants
+   * @param shape join order of the group
+   * @param legal whether a join order is legal for the group
    */
   final case class CapturedGroup(names: GroupNames, form: SetForm, shape: Shape, legal: Shape => Boolean)
 

@@ -16,13 +16,14 @@ import org.apache.spark.sql.catalyst.trees.CurrentOrigin
 import org.apache.spark.sql.dovetail.base.{FailOpen, QueryText}
 
 /**
- * Hints of DataFrames, `df.hint("DOVETAIL_OFF")`, for a session's analyzer: takes them out of the plan, and writes them
- * into the text ([[QueryText]]) of the operators below and above them, where [[QueryHints]] finds those of the joins.
+ * Analyzer rule for hints on DataFrames, such as `df.hint("DOVETAIL_OFF")`. It removes them from the plan and writes
+ * them into the text ([[QueryText]]) of the operators below and above. [[QueryHints]] reads them from the text of the
+ * joins.
  *
- * All operators, for one that the optimizer makes has the text of the one that it started from: a filter above a join
- * becomes a join with the filter's text, a column that an aggregate does not need a projection with the aggregate's.
- * So a hint holds for the joins below it and for those that its result is joined by, as one in a subquery's text holds
- * for the whole text.
+ * The rule writes to all operators, because an operator that the optimizer creates gets the text of the operator that
+ * it replaces: a filter above a join becomes a join with the filter's text, and a projection that drops columns below
+ * an aggregate gets the aggregate's text. So a hint holds for the joins below it and for the joins that use its result,
+ * just as a hint in a subquery holds for the whole text of the query.
  */
 object FrameHints extends Rule[LogicalPlan] {
 
@@ -48,8 +49,9 @@ object FrameHints extends Rule[LogicalPlan] {
   }
 
   /**
-   * An operator that only has another text is equal to the one that was there, and Spark would keep that one. So it is
-   * below another one, until those above it are changed, too.
+   * Gives an operator another text, and puts a marker filter on top. An operator that differs only in its text equals
+   * the old one, so Spark would keep the old one. The marker makes it different; `unchanged` removes the markers after
+   * all operators have their new text.
    */
   private def changed(p: LogicalPlan, hint: String): LogicalPlan = Filter(Changed, rewritten(p, hint))
 
@@ -65,7 +67,7 @@ object FrameHints extends Rule[LogicalPlan] {
     case _                                              => p.isInstanceOf[Join] || p.isInstanceOf[UnaryNode]
   }
 
-  /** Hints of the operators below that this one has not. */
+  /** Hints of the operators below that this operator does not have. */
   private def missing(p: LogicalPlan): String = {
     val own = hints(p)
     p.children.map(of).filter(hint => hint.nonEmpty && !own.contains(hint)).distinct.mkString(" ")
@@ -92,7 +94,10 @@ object FrameHints extends Rule[LogicalPlan] {
       made
     }
 
-  /** The constructors of other operators differ between the lines of Spark; one that is not known keeps its text. */
+  /**
+   * Copies an operator by reflection, because the constructors differ between Spark lines. An operator without a
+   * matching constructor keeps its text.
+   */
   private def again(p: LogicalPlan): LogicalPlan = {
     val arguments = p.productIterator.map(_.asInstanceOf[AnyRef]).toArray
     p.getClass.getConstructors.find(_.getParameterCount == arguments.length).fold(p) { constructor =>

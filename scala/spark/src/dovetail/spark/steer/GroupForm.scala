@@ -8,14 +8,15 @@ import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 
 /**
- * The canonical form of a group of joins and of any set of its relations: a text that is the same for whoever writes
- * this join, under whatever aliases and in whatever order. By it a query finds its pins, and the rows that were given
+ * The canonical form of a join group, and of any set of its relations. It is a text that does not depend on aliases or
+ * on the order in which the query is written. By this text a query finds its pins and the row counts that the user set
  * for its parts.
  *
- * Relations are numbered by their own texts; those with equal texts (a table that meets itself) by what they are joined
- * with, round by round (the color refinement of Weisfeiler and Leman, 1968), at last by their place in the query. The
- * text holds all relations and all that joins them, so equal texts mean equal joins; only of joins with relations that
- * the refinement cannot tell apart may one join have two texts, and then nothing is found.
+ * Relations are numbered by their own texts. Relations with equal texts (a self-join) are distinguished by the
+ * relations that they are joined with, round by round (color refinement, Weisfeiler and Leman, 1968), and finally by
+ * their position in the query. The text contains all relations and all join predicates, so equal texts mean equal
+ * joins. Only if the refinement cannot distinguish some relations may the same join have two texts; then a look-up
+ * finds nothing.
  *
  * @param literals see [[PlanForm]]
  * @param nulls    see [[PlanForm]]
@@ -37,16 +38,16 @@ final class GroupForm(
       _.condition
     )).flatMap(texts.reads(_)).toSet
 
-  // what has to be there for a predicate or an operator to be applied
+  // the relations that must be joined before a predicate or an operator can be applied
   private lazy val conflicts        = graph.joinable.conflicts
   private val needs: Vector[BitSet] = predicates.complex.indices.toVector.map { i =>
     if (group.operators.isEmpty) BitSet(predicates.complex(i).relations: _*) else conflicts.predicates(i).all
   }
 
-  /** The relations by table: their aliases are not the same for whoever writes the join. */
+  /** Names of the relations by table, because aliases differ between queries. */
   lazy val names: Vector[String] = GroupNames(group).tables
 
-  /** Each relation with its predicates. */
+  /** Text of each relation with its predicates. */
   val relations: Vector[String] =
     group.leaves.indices.toVector.map(i =>
       texts.input(group.leaves(i), predicates.local.collect { case (`i`, e) => e }, keys)
@@ -73,12 +74,12 @@ final class GroupForm(
     )
   }
 
-  /** All that joins relations of the set, under these names, in an order of its own. */
+  /** Texts of all predicates and operators that join relations of the set, under the given names, sorted. */
   private def joins(in: BitSet, name: Int => String): Vector[String] = {
     def inputs(rs: Iterable[Int]) = rs.filter(in).map(name).toVector.sorted.mkString(" ")
     val equal = predicates.members.map(_.filter(m => in(m.relation))).filter(_.map(_.relation).distinct.size > 1)
       .map(_.map(m => texts.expression(m.expression, name)).distinct.sorted.mkString(" = "))
-    // what waits for an outer join has its place in the text; all else may stand anywhere
+    // a predicate that depends on an outer join has its position in the text; the position of others does not matter
     val other = predicates.complex.indices.filter(i => needs(i).subsetOf(in)).map { i =>
       texts.expression(predicates.complex(i).expression, name) + (if (group.operators.isEmpty || conflicts.pure(i)) ""
                                                                   else s" over ${inputs(needs(i))}")
@@ -100,10 +101,11 @@ final class GroupForm(
 object GroupForm {
 
   /**
-   * Ways to find relations among those of a group, by their texts: more than one where a table meets itself.
+   * Finds relations among those of a group by their texts. A self-join may have more than one assignment.
    *
-   * @param at   numbers of the group's relations by text
-   * @param most ways that are looked for
+   * @param relations texts of the relations to find
+   * @param at        numbers of the group's relations by text
+   * @param most      most assignments to return
    */
   def places(relations: Vector[String], at: Map[String, Vector[Int]], most: Int): Vector[Vector[Int]] =
     relations.distinct.foldLeft(Vector(Vector.empty[Int])) { (sets, text) =>
@@ -113,9 +115,9 @@ object GroupForm {
 }
 
 /**
- * A set of relations by its form.
+ * The canonical form of a set of relations.
  *
- * @param order its relations in the order of the numbers that they have in the text
+ * @param order numbers of the relations in the group, in the order in which the text numbers them
  */
 final case class SetForm(text: String, order: Vector[Int]) {
   def nameless: Boolean = text.contains(PlanForm.Nameless)

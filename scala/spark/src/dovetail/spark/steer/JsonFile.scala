@@ -10,7 +10,7 @@ import org.apache.spark.sql.dovetail.base.{BoundedJson, ErrorCondition}
 import org.apache.spark.sql.dovetail.base.ErrorCondition.InvalidFile
 import org.apache.spark.sql.dovetail.store.StoreFiles
 
-/** A file of JSON that the user names, on any file system that Hadoop knows. */
+/** Reads and writes a JSON file at a path that the user gives, on any file system that Hadoop supports. */
 object JsonFile {
   private val mapper = new ObjectMapper
 
@@ -25,7 +25,7 @@ object JsonFile {
     }
   }
 
-  /** @param parse makes something of it; where it throws an IllegalArgumentException, the file is named */
+  /** @param parse converts the JSON; if it throws an IllegalArgumentException, the error message names the file */
   def read[A](session: SparkSession, path: String)(parse: JsonNode => A): A = {
     val source = new Path(path)
     try {

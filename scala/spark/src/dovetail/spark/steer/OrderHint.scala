@@ -6,19 +6,21 @@ import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * Join orders that somebody wrote, as explain writes them: `((a b) c)`. They come in a query's text, in a hint
- * ([[QueryHints]]), or in the setting `spark.dovetail.reorder.order`, and hold for a group with just these relations.
+ * Parses join orders in the notation of explain: `((a b) c)`. They come from a hint in the query's text
+ * ([[QueryHints]]) or from the setting `spark.dovetail.reorder.order`, and apply to a group with exactly these
+ * relations.
  */
 object OrderHint {
 
-  /** The orders that may be meant for a group: those of its query's text, then that of the setting. */
+  /** Candidate orders for a group: first the orders in the query's text, then the order in the setting. */
   def ordersFor(group: JoinGroup, conf: SQLConf): Vector[String] =
     (QueryHints.orders(group) :+ DovetailConf.Order.get(conf)).map(_.trim).filter(_.nonEmpty).distinct
 
   /**
-   * The order over relations of these names, or what is wrong with the text. The outermost brackets may be left out.
+   * Parses an order over relations with these names, or returns what is wrong with the text. The outermost parentheses
+   * may be left out.
    *
-   * @param accepted what a relation may be called, the name that it is told by first
+   * @param accepted accepted names of each relation; messages use the first one
    */
   def read(text: String, accepted: Vector[Vector[String]]): Either[String, Shape] = {
     val names = accepted.map(_.head)
@@ -31,7 +33,10 @@ object OrderHint {
     }
   }
 
-  /** The order by the numbers of a form, as an order of the group's relations, or what is wrong with the text. */
+  /**
+   * Parses an order that is written with the numbers of a canonical form, and returns it as an order of the group's
+   * relations, or what is wrong with the text.
+   */
   def numbered(text: String, order: Vector[Int]): Either[String, Shape] =
     read(text, order.indices.map(i => Vector(i.toString)).toVector).map(renumbered(_, order))
 
@@ -40,12 +45,12 @@ object OrderHint {
     case Shape.Join(l, r) => Shape.Join(renumbered(l, to), renumbered(r, to))
   }
 
-  /** Brackets around what has brackets already. */
+  /** Redundant parentheses that are allowed around an input. */
   private val Superfluous = 10
 
   /**
-   * Names may hold brackets and spaces (`aggregate(a, b)`): the longest name that stands at a place is the one that is
-   * meant.
+   * A recursive-descent parser. Names may contain parentheses and spaces (`aggregate(a, b)`), so the longest name that
+   * matches at a position is taken.
    */
   final private class Reader(text: String, accepted: Vector[Vector[String]]) {
     private val longestFirst =
@@ -57,7 +62,7 @@ object OrderHint {
       if (at < text.length) Left(s"there is unexpected text at the end: '${text.substring(at)}'") else Right(s)
     )
 
-    /** One or more inputs, joined from left to right, up to a closing bracket or the end. */
+    /** Parses one or more inputs, joined from left to right, up to a closing parenthesis or the end. */
     private def joins(closing: Boolean): Either[String, Shape] = {
       var found = input()
       skip()
@@ -74,8 +79,7 @@ object OrderHint {
       } match {
         case Some((name, i)) => at += name.length; Right(Shape.Leaf(i))
         case None            =>
-          // a bracket holds two inputs at least, but for those that are too many: a thousand of them would be a
-          // thousand calls deep
+          // a pair of parentheses that is not redundant holds at least two inputs; the limit bounds the recursion depth
           if (open > accepted.size + Superfluous) Left("it has more brackets than relations")
           else if (at < text.length && text(at) == '(') {
             at += 1; open += 1; val inner = joins(closing = true); open -= 1; at += 1; inner

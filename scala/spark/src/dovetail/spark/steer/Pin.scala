@@ -6,22 +6,24 @@ import org.apache.spark.sql.dovetail.base.BoundedJson
 import org.apache.spark.sql.dovetail.base.BoundedJson.elements
 
 /**
- * Orders of a query's groups under a name.
+ * A pin: the join orders of a query's groups, stored under a name.
  *
- * @param created a time, as ISO 8601 writes it
- * @param query   that it was made of
+ * @param created creation time in ISO 8601
+ * @param query   text of the query that the pin was made from
  */
 final case class Pin(name: String, created: String, query: String, groups: Vector[PinnedGroup])
 
 /**
- * @param relations what people call them
- * @param order     by these names
- * @param form      of the group, without constants
- * @param shape     the order by the numbers of the form
+ * The pinned order of one group.
+ *
+ * @param relations names of the relations
+ * @param order     join order, written with these names
+ * @param form      canonical form of the group, without constants
+ * @param shape     join order, written with the numbers of the canonical form
  */
 final case class PinnedGroup(relations: Vector[String], order: String, form: String, shape: String)
 
-/** Pins as JSON: in the statistics store, and in files that people pass on. */
+/** Reads and writes pins as JSON, for the statistics store and for files that users exchange. */
 object Pin {
   private val Version = 1
   private val nodes   = JsonNodeFactory.instance
@@ -41,7 +43,7 @@ object Pin {
     root
   }
 
-  /** Fails, in words for the user, where this is none. */
+  /** Reads pins; fails with a message for the user if the JSON does not contain pins. */
   def fromJson(json: JsonNode): Vector[Pin] =
     BoundedJson.list(json, "pins", Version).map { p =>
       Pin(

@@ -5,36 +5,45 @@ import java.util.concurrent.ConcurrentHashMap
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFiles}
 
-/** The pins of all sessions that share a statistics store: one object per store in this JVM. */
+/** The pins of all sessions that share a statistics store. There is one object per store in this JVM. */
 final class Pins(val files: StoreFiles) {
   private val list = new JsonList[Pin](files, "pins.json", "Pins", _.name)(Pin.toJson, Pin.fromJson)
   private val uses = new ConcurrentHashMap[String, java.lang.Long]()
 
   val file: String = list.file
 
-  /** By name. What cannot be read is no pins, and one warning. */
+  /** All pins, sorted by name. A file that cannot be read counts as empty and logs one warning. */
   def all: Vector[Pin] = list.all
 
-  /** Adds pins, in the place of those of the same names; tells why they are of this application alone, if they are. */
+  /**
+   * Adds pins, replacing those with the same names.
+   *
+   * @return reason why they exist only in this application, or None if they were saved
+   */
   def add(pins: Vector[Pin]): Option[String] = list.add(pins)
 
-  /** Whether there was one of this name, and why it is back in the next application. */
+  /**
+   * Removes a pin.
+   *
+   * @return whether there was a pin with this name, and the reason why the next application still has it, or None if it
+   *         was removed from the file
+   */
   def remove(name: String): (Boolean, Option[String]) = {
     val there = all.exists(_.name == name)
     uses.remove(name)
     (there, if (there) list.change(_.filterNot(_.name == name)) else None)
   }
 
-  /** A query was planned by it. */
+  /** Counts a query that was planned with the pin. */
   def used(name: String): Unit = { uses.merge(name, 1L, (a, b) => a + b); () }
 
-  /** How many queries were planned by it in this application. */
+  /** Number of queries that were planned with the pin in this application. */
   def uses(name: String): Long = uses.getOrDefault(name, 0L)
 
-  /** Where a pin is kept. */
+  /** Where the pin is stored: the file, or only this application. */
   def place(name: String): String = list.place(name)
 
-  /** Why the file is not used, if it is not. */
+  /** Reason why the file is not used, or None if it is used. */
   def problem: Option[String] = list.problem
 }
 

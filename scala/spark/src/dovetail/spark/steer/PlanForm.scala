@@ -12,14 +12,17 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, 
 import org.apache.spark.sql.types.DataType
 
 /**
- * Texts of the inputs of a group and of expressions over them: equal texts mean the same, whatever a query calls its
- * tables and columns, and in whatever order it writes its predicates. Below [[GroupForm]].
+ * Canonical texts of a group's inputs and of expressions over them. Equal texts mean equal inputs or expressions,
+ * whatever names a query gives its tables and columns, and in whatever order it writes its predicates. [[GroupForm]]
+ * builds on these texts.
  *
- * Columns are those of tables, with what is computed from them put in its place. What changes no rows (projections,
- * sorting) is left out. What cannot be told apart from something else by its text holds [[PlanForm.Nameless]].
+ * Columns are columns of tables; a computed column is replaced by its expression. Operators that do not change the set
+ * of rows (projections, sorts) are left out. With `literals`, a text that would not distinguish an input or expression
+ * from others contains [[PlanForm.Nameless]].
  *
- * @param literals whether constants are part of the text: they are of a number of rows, and are not of an order
- * @param nulls    whether IS NOT NULL always is: rows that it takes away were counted, or were not
+ * @param literals whether constants are part of the text. They are for row counts, and are not for join orders
+ * @param nulls    whether IS NOT NULL is always part of the text. It is for row counts of executed plans, in which the
+ *                 predicate removed rows
  */
 final class PlanForm(literals: Boolean, nulls: Boolean = false) {
   import PlanForm._
@@ -28,7 +31,7 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
   private val defined = mutable.HashMap.empty[ExprId, Expression]
   private val sizes   = mutable.HashMap.empty[ExprId, Long]
 
-  /** To be told of all inputs before a text is asked for. */
+  /** Registers an input. All inputs must be registered before a text is requested. */
   def learn(input: Int, plan: LogicalPlan): Unit = {
     plan.collectLeaves().zipWithIndex.foreach { case (leaf, i) =>
       leaf.output.foreach(a => columns(a.exprId) = (input, if (i == 0) a.name else s"${a.name}#$i"))
@@ -37,8 +40,8 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
   }
 
   /**
-   * A computed column. Columns that are computed from each other in turn, each twice from the one before, as a loop over
-   * a DataFrame makes them, would be a text that doubles with each: from a certain size on a column has no name.
+   * Registers a computed column. A loop over a DataFrame can make a chain of columns, each of which uses the one before
+   * it twice. The text of such a column doubles with each step, so a column above a certain size has no text.
    */
   def define(a: Alias): Unit = {
     val size = a.child.collect { case c: Attribute => sizes.getOrElse(c.exprId, 1L); case _ => 1L }.sum
@@ -47,23 +50,23 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
     defined(a.exprId) = if (fits) overTables(a.child) else named(if (literals) Nameless else a.name, a.dataType)
   }
 
-  /** The column that an existence join adds to what is beside this input. */
+  /** Registers the column that an existence join with this input adds to its other side. */
   def flag(a: Attribute, input: Int): Unit = columns(a.exprId) = (input, "exists")
 
-  /** The tables' columns that an expression reads. */
+  /** The table columns that an expression reads. */
   def reads(e: Expression): Set[ExprId] = overTables(e).references.map(_.exprId).toSet
 
-  /** @param name what to call an input */
+  /** @param name name to write for an input */
   def expression(e: Expression, name: Int => String): String = normalized(overTables(e), name).sql
 
   def conjuncts(es: Seq[Expression], name: Int => String): String =
     es.flatMap(Conjuncts(_)).map(expression(_, name)).distinct.sorted.mkString(" AND ")
 
   /**
-   * An input with its predicates. Spark adds IS NOT NULL for join keys and for what other predicates read, as the whole
-   * query has them: these are left out, unless NULLs count.
+   * Text of an input with its predicates. Spark adds IS NOT NULL for columns of join keys and of other predicates,
+   * depending on the whole query. These are left out, unless `nulls` is set.
    *
-   * @param more predicates beside those in the plan
+   * @param more predicates in addition to those in the plan
    * @param keys columns that joins read
    */
   def input(plan: LogicalPlan, more: Seq[Expression] = Nil, keys: Set[ExprId] = Set.empty): String = {
@@ -106,7 +109,7 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
     case other                       => LeafNames.identity(other)
   }).getOrElse(if (literals) Nameless else LeafNames.name(l))
 
-  /** Predicates that a data source has taken over, and are in the plan no more. */
+  /** Predicates that Spark has pushed into a data source and that are no longer in the plan. */
   private def pushed(v: DataSourceV2ScanRelation): String = v.scan match {
     case f: FileScan => if (f.partitionFilters.isEmpty) "" else conjuncts(f.partitionFilters, _ => "")
     case other       => if (literals) other.description().replaceAll("#\\d+", "") else ""
@@ -133,7 +136,7 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
     case o: Or                    => sorted(alternatives(o)).reduce(Or(_, _))
   }
 
-  /** Of a list of constants that do not count, their number does not either. */
+  /** Text of an IN list. If constants are not part of the text, their number is not either. */
   private def among(value: Expression, list: Seq[Expression]): Expression =
     if (literals) In(value, sorted(list)) else In(value, Seq(named(Constant, value.dataType)))
 
@@ -153,11 +156,11 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
 
 object PlanForm {
 
-  /** In a text: what it stands for has no name by which another query would recognize it. */
+  /** Marks a part of a text that has no name by which other queries can recognize it. */
   val Nameless = "\u0000"
 
   private val Constant = "?"
 
-  /** Nodes of an expression that a column stands for, in a text: some milliseconds' work. */
+  /** Most nodes of the expression that replaces a computed column in a text: some milliseconds of work. */
   private val MostNodes = 10000L
 }

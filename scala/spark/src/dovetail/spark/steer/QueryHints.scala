@@ -6,16 +6,16 @@ import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.predicates.Conjuncts
 
 /**
- * Hints of Dovetail's own: DOVETAIL_ORDER('((a b) c)') and DOVETAIL_OFF, in a query's text or by `df.hint`
+ * Dovetail's hints, DOVETAIL_ORDER('((a b) c)') and DOVETAIL_OFF, in a query's text or set by `df.hint`
  * ([[FrameHints]]).
  *
- * They reach the rule by the text itself, which Spark keeps with every operator: a node of our own in the plan would
- * stand in the way of Spark's rules, and a tag would be lost in some of them.
+ * The rule reads them from the query text that Spark keeps with every operator. A hint node in the plan would block
+ * some of Spark's rules, and others would lose a tag.
  */
 object QueryHints {
   private val Names = Seq("DOVETAIL_ORDER", "DOVETAIL_OFF")
 
-  // of a long text with many groups of joins, a search for it takes a hundredth of the pattern's time
+  // in a long text with many join groups, searching for this prefix takes a hundredth of the time of the regex
   private val Begin = "/*+"
 
   private val Hint  = """(?s)/\*\+.*?\*/""".r
@@ -28,18 +28,18 @@ object QueryHints {
 
   def isIn(text: String): Boolean = Hint.findAllIn(text).exists(Ours.findFirstIn(_).isDefined)
 
-  /** A parsed statement without our hints, which Spark would warn of. */
+  /** Removes our hints from a parsed statement, because Spark would warn about unknown hints. */
   def removed(parsed: LogicalPlan): LogicalPlan =
     parsed.transformUpWithSubqueries { case h: UnresolvedHint if Names.exists(h.name.equalsIgnoreCase(_)) => h.child }
 
-  /** The orders that the text of a group's query asks for. */
+  /** The join orders that the text of a group's query requests. */
   def orders(group: JoinGroup): Vector[String] =
     hints(group).flatMap(Order.findAllMatchIn(_)).map(call => Option(call.group(1)).getOrElse(call.group(2)))
 
-  /** The text of a group's query asks for Spark's own plan. */
+  /** Whether the text of a group's query requests Spark's own plan. */
   def off(group: JoinGroup): Boolean = hints(group).exists(Off.findFirstIn(_).isDefined)
 
-  /** Hints of the text that look like ours and do nothing, each with the reason. */
+  /** Hints in the text that look like Dovetail's but have no effect, each with the reason. */
   def idle(group: JoinGroup): Vector[(String, String)] =
     hints(group).flatMap(text => Like.findAllIn(Order.replaceAllIn(text, ""))).distinct.collect {
       case hint if hint.equalsIgnoreCase(Names.head) =>
@@ -53,8 +53,9 @@ object QueryHints {
       .distinct
 
   /**
-   * Where a query has a view, Spark makes its joins anew, and they lose their texts. Their conditions keep theirs, and
-   * the operators between them what a DataFrame's hints have written.
+   * Extracts texts from an operator. If a query uses a view, Spark creates its joins anew, and they lose their texts.
+   * The join conditions keep their texts, and filters and projections keep the hints of DataFrames, so these are read,
+   * too.
    */
   private val texts: PartialFunction[LogicalPlan, Seq[String]] = {
     case j: Join => j.origin.sqlText.toSeq ++ j.condition.toSeq.flatMap(Conjuncts(_)).flatMap(_.origin.sqlText)

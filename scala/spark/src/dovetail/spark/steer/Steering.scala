@@ -11,10 +11,9 @@ import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.leaf.{GivenRows, LeafNames}
 
 /**
- * What people who know better have told, as one run of the rule asks for it: groups to leave alone, orders that are
- * pinned, rows that are given.
+ * The user's instructions, for one run of the rule: groups to leave alone, pinned orders, and given row counts.
  *
- * Forms of a group are made only where there is something to be found by them.
+ * Canonical forms of a group are computed only if there are pins or row counts to look up.
  */
 final class Steering(session: SparkSession) {
   import Steering._
@@ -22,7 +21,7 @@ final class Steering(session: SparkSession) {
   private val known       = GivenRows(session)
   private lazy val pinned = Pins(session)
 
-  // their file is looked at for every query
+  // every query looks at the file of pins
   private lazy val (pins, fault) =
     Aside(pinned.files.place)(_ => (pinned.all, pinned.problem)).getOrElse((
       Vector.empty,
@@ -34,7 +33,7 @@ final class Steering(session: SparkSession) {
       p -> pattern(p)
     ).toVector
 
-  /** Why a group is left to Spark, if somebody asks for that. */
+  /** Reason why a group is left to Spark, if the user requests this. */
   def off(group: JoinGroup): Option[String] =
     if (QueryHints.off(group)) Some("the query has the hint DOVETAIL_OFF")
     else if (excluded.isEmpty) None
@@ -44,7 +43,7 @@ final class Steering(session: SparkSession) {
         yield s"it reads ${LeafNames.name(t)}, which spark.dovetail.reorder.excludeTables names ($text)").headOption
     }
 
-  /** The graph with the rows that were given for its relations and joins. */
+  /** Adds the row counts that the user gave for relations and joins to the graph. */
   def informed(graph: JoinGraph, form: Boolean => GroupForm): JoinGraph = {
     val entries = known.queries
     if (entries.isEmpty) graph
@@ -61,8 +60,8 @@ final class Steering(session: SparkSession) {
   }
 
   /**
-   * Orders that are pinned for a group, and pins that are near enough to it that somebody may wonder why they are not
-   * used.
+   * Pinned orders for a group. If there are none, pins of similar groups with the reason why they are not used, because
+   * the user may expect them to be used.
    */
   def pins(form: Boolean => GroupForm): Vector[AskedOrder] =
     fault.toVector.map(why => AskedOrder("", s"the file ${pinned.file}", Left(why))) ++ (if (pins.isEmpty) Vector.empty
@@ -83,10 +82,10 @@ final class Steering(session: SparkSession) {
 
 object Steering {
 
-  /** Ways to find the relations of one entry among those of a group: more than one where a table meets itself. */
+  /** Most assignments of the relations of an entry to those of a group. A self-join has more than one. */
   private val MostPlaces = 64
 
-  /** What keeps a pin from a group with the same relations, or with one more or less. */
+  /** Reason why a pin does not apply to a group that has the same relations, or one more or one less. */
   private def whyNot(pinned: Vector[String], here: Vector[String]): Option[String] =
     (pinned.diff(here), here.diff(pinned)) match {
       case (Seq(), Seq())     => Some("the predicates or inputs of this query differ from those of the pinned query")
@@ -100,17 +99,17 @@ object Steering {
     LeafNames.name(leaf) +: parts.flatMap(p => p.indices.map(i => p.drop(i).mkString(".")))
   }
 
-  /** `*` stands for any text. */
+  /** The regular expression of a table pattern, in which `*` stands for any text. */
   private def pattern(text: String): String =
     "(?i)" + text.split("\\*", -1).map(java.util.regex.Pattern.quote).mkString(".*")
 }
 
 /**
- * An order that somebody asks for: by a hint, a setting or a pin.
+ * A join order that the user requests by a hint, a setting or a pin.
  *
- * @param whenUsed what explain calls it when it is used
- * @param name     and when it is not
- * @param order    or why it is none for this group
- * @param used     to be told when it is used
+ * @param whenUsed description in explain if the order is used
+ * @param name     description in explain if the order is not used
+ * @param order    the order, or the reason why it does not apply to this group
+ * @param used     called if the order is used
  */
 final case class AskedOrder(whenUsed: String, name: String, order: Either[String, Shape], used: () => Unit = () => ())

@@ -10,19 +10,19 @@ import org.apache.spark.unsafe.Platform
 import org.apache.spark.sql.dovetail.sketch.ColumnSketch
 
 /**
- * A file of a table as it is now.
+ * A file of a table in its current state.
  *
- * @param fingerprint of its path, length and time of modification: another number, another content
+ * @param fingerprint hash of the path, length and modification time; it changes when the contents change
  */
 final case class DataFile(path: Path, length: Long, fingerprint: Long) {
 
-  /** Its name in a running task. */
+  /** The name of the file in a running task. */
   def taskName: String = SparkPath.fromPath(path).urlEncoded
 }
 
 object DataFile {
 
-  /** The files of a table, ordered by path; without those of other partitions, where there are filters. */
+  /** The files of a table, ordered by path. With filters, only the files of matching partitions. */
   def filesIn(index: FileIndex, partitionFilters: Seq[Expression] = Nil): Vector[DataFile] =
     of(index.listFiles(partitionFilters, Nil))
 

@@ -8,15 +8,15 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.dovetail.base.{BoundedJson, ErrorCondition, FailOpen}
 
 /**
- * A short list in a file of JSON beside the statistics, shared by all applications that use the store; of this
- * application alone where the file cannot be written. Pins and failed joins are such lists.
+ * A short list in a JSON file beside the statistics. All applications that use the store share it. If the file cannot
+ * be written, the list exists only in this application. Pins, failed joins and the history are such lists.
  *
- * JVMs that change the file do so one after the other ([[StoreLock]]). A file that cannot be read is an empty list, one
- * warning, and is not written over.
+ * JVMs change the file one after the other ([[StoreLock]]). A file that cannot be read counts as an empty list, logs
+ * one warning, and is not overwritten.
  *
- * @param name of the file
- * @param what its entries are called in messages
- * @param key  by which an entry takes the place of an older one
+ * @param name name of the file
+ * @param what name of the entries in messages
+ * @param key  key of an entry; a new entry replaces the old one with the same key
  */
 final class JsonList[A](files: StoreFiles, name: String, what: String, key: A => String)(
     toJson: Vector[A] => JsonNode,
@@ -32,18 +32,24 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
 
   val file: String = s"${files.directory}/$name"
 
-  /** By key. */
+  /** All entries, sorted by key. */
   def all: Vector[A] = synchronized {
     look()
     merged(saved, unsaved).sortBy(key)
   }
 
   /**
-   * Adds entries, in the place of those of the same keys; tells why they are of this application alone, if they are.
+   * Adds entries, replacing those with the same keys.
+   *
+   * @return reason why they exist only in this application, or None if they were saved
    */
   def add(entries: Vector[A]): Option[String] = change(merged(_, entries))
 
-  /** Makes another list of it; tells why it is of this application alone, if it is. */
+  /**
+   * Replaces the list by the result of `to`.
+   *
+   * @return reason why the new list exists only in this application, or None if it was saved
+   */
   def change(to: Vector[A] => Vector[A]): Option[String] = synchronized {
     looked = Long.MinValue
     val now = to(all)
@@ -67,10 +73,10 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
     }
   }
 
-  /** Where an entry is kept. */
+  /** Where an entry is stored: the file, or only this application. */
   def place(of: String): String = synchronized(if (unsaved.exists(key(_) == of)) "this application" else file)
 
-  /** Why the file is not used, if it is not. */
+  /** Reason why the file is not used, or None if it is used. */
   def problem: Option[String] = synchronized { look(); fault }
 
   private def merged(old: Vector[A], newer: Vector[A]): Vector[A] = {
@@ -101,7 +107,7 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
   private def read(): Vector[A] =
     files.stamp(name) match {
       case None => Vector.empty
-      // also a pipe, which would keep its reader waiting
+      // this includes pipes, which would block the reader
       case Some((_, 0)) => throw new IllegalArgumentException("the file is empty.")
       case _            => fromJson(files.open(name)(BoundedJson.read(_: InputStream)))
     }
@@ -109,7 +115,7 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
 
 object JsonList {
 
-  /** Where the store is; a message names it. */
+  /** The setting for the store's directory, for messages. */
   private val Setting = "spark.dovetail.store.path"
 
   private val mapper = new ObjectMapper

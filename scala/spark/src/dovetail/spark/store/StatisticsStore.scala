@@ -14,13 +14,13 @@ import org.apache.spark.sql.dovetail.sketch.TableSketch
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Statistics of tables that survive sessions: `DOVETAIL ANALYZE` writes them here, `stats.StoredTables` finds them.
+ * The store of persistent table statistics: `DOVETAIL ANALYZE` writes them here, `stats.StoredTables` finds them.
  *
- * Reading never fails: a file that is missing, broken, or of a newer version is no statistics, and one warning. Tables
- * that were read stay in memory while their file is the same; so does the knowledge that it is broken, while a file
- * system that did not answer is asked again.
+ * Reading never fails. If a file is missing, broken, or of a newer version, the table has no statistics, and a broken
+ * or newer file logs one warning. Tables that were read stay in memory as long as their file does not change, and so
+ * does the knowledge that a file is broken. If the file system did not answer, it is asked again later.
  *
- * @param checkMillis how long a listing of the directory serves, where files are not asked for one by one
+ * @param checkMillis how long a listing of the directory is used, if files are not asked for one by one; milliseconds
  */
 final class StatisticsStore(val files: StoreFiles, checkMillis: Long = StatisticsStore.CheckMillis) {
   import StatisticsStore._
@@ -30,7 +30,7 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
   private val read     = new BoundedCache[String, CacheEntry]("statistics", CacheBytes)(_.bytes)
   private val updating = new Object
 
-  /** What is stored of the table; None also where that cannot be read. */
+  /** The stored statistics of a table; None if there are none or they cannot be read. */
   def find(key: String): Option[StoredTable] = synchronized {
     val name = fileName(key)
     stamp(name) match {
@@ -52,8 +52,8 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
   }
 
   /**
-   * The sketch of one part of a table; None where it cannot be read, also because another session has replaced the file
-   * since.
+   * The packed sketch of one part of a table; None if it cannot be read, for example because another session has
+   * replaced the file since.
    */
   def part(table: StoredTable, part: TableFile.Part): Option[Array[Byte]] = {
     val replaced = () => !header(table.file).contains(table.header)
@@ -63,7 +63,7 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
     }).toOption
   }
 
-  /** The same, unpacked; None also where it is broken. */
+  /** The unpacked sketch of one part of a table; None if it cannot be read or is broken. */
   def sketch(table: StoredTable, part: TableFile.Part): Option[TableSketch] =
     this.part(table, part).flatMap(sketch(table, _))
 
@@ -74,7 +74,7 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
     try files.stamp(name).map { case (_, size) => files.open(name)(TableFile.readHeader(_, size)) }
     catch { case NonFatal(_) => None }
 
-  /** The version of the table's file, if only a newer Dovetail can read it. */
+  /** The format version of the table's file, if only a newer Dovetail can read it. */
   def newerVersion(key: String): Option[Int] =
     try
       files.stamp(fileName(key)).filter(s => TableFile.possible(s._2)).map(_ =>
@@ -90,8 +90,9 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
   }
 
   /**
-   * Writes what `table` makes of what is stored at this moment: of two that do so at once, the second sees what the
-   * first has written ([[StoreLock]]). Where the file system does not answer, nothing is written over.
+   * Replaces the stored statistics of a table by the result of `table`, which gets the current ones. If two writers do
+   * so at once, the second one sees the result of the first ([[StoreLock]]). If the file system does not answer,
+   * nothing is overwritten.
    */
   def update(key: String)(table: Option[StoredTable] => TableFile.NewTable): Unit =
     updating.synchronized(files.locked(write(table(current(key)))))
@@ -110,7 +111,7 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
     }
   }
 
-  /** Removes what is stored of the table, and tells whether there was anything. */
+  /** Removes the stored statistics of a table, and returns whether there were any. */
   def remove(key: String): Boolean = {
     val removed = files.delete(fileName(key))
     synchronized { read.remove(fileName(key)); lookAgain() }
@@ -120,8 +121,8 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
   private def lookAgain(): Unit = listedAt = Long.MinValue
 
   /**
-   * Time and length of a file. On local disks it is asked for them; elsewhere a listing, which costs as much as one
-   * file, serves all for a while.
+   * Modification time and length of a file. A local file system is asked for each file. On other file systems a listing
+   * of the directory costs as much as one file, so one listing is used for all files for a while.
    */
   private def stamp(name: String): Option[(Long, Long)] =
     try if (files.local) files.stamp(name) else listing().get(name)
@@ -145,8 +146,8 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
   }
 
   /**
-   * Reads a table, and tells of which file. One that is replaced between the look at its length and its opening is no
-   * broken file: it is read as it is then.
+   * Reads a table, and returns it with the stamp of the file that was read. If the file is replaced after its length
+   * was looked up and before it is opened, it is not broken: the new file is read instead.
    */
   @tailrec
   private def load(
@@ -173,11 +174,11 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
     }
   }
 
-  /** @param unless there is nothing to warn of */
+  /** @param unless whether to skip the warning if `body` fails */
   private def reading[A](what: String, unless: () => Boolean = () => false)(body: => A): Either[Throwable, A] =
     try Right(body)
     catch {
-      // also what a broken file makes of arrays and numbers that its checksum did not catch
+      // this includes any exception from broken contents that the checksum did not catch
       case NonFatal(e) =>
         if (!unless())
           FailOpen.warnOnce(
@@ -187,7 +188,7 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
         Left(e)
     }
 
-  /** Whether reading the same file again ends in the same way: its contents are to blame, and not the file system. */
+  /** Whether reading the same file again fails again, because its contents are broken rather than the file system. */
   private def lasting(e: Throwable): Boolean = e match {
     case _: BrokenFile | _: java.io.EOFException | _: TableFile.NewerVersion => true
     case _: IOException                                                      => false
@@ -204,7 +205,11 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
 
 object StatisticsStore {
 
-  /** @param until when to try again, by `System.nanoTime` */
+  /**
+   * @param stamp modification time and length of the file
+   * @param table contents of the file; None if it cannot be read
+   * @param until when to read the file again, on the clock of `System.nanoTime`
+   */
   final private case class CacheEntry(stamp: (Long, Long), table: Option[StoredTable], until: Long) {
     val bytes: Long = EntryBytes + table.fold(0L)(t =>
       t.header.whole.length * Expansion + t.header.parts.map(_.files.size).sum * FileBytes
@@ -212,35 +217,38 @@ object StatisticsStore {
     def over: Boolean = until != Long.MaxValue && System.nanoTime() - until > 0L
   }
 
-  /** After so long a file is tried again that could not be read because of its file system. */
+  /** Nanoseconds after which a file is read again that could not be read because of its file system. */
   private val RetryNanos = 30L * 1000000000L
 
   /**
-   * How long another session's ANALYZE may stay unseen where directories are listed, in milliseconds: one listing
-   * serves all queries in between.
+   * How long an ANALYZE of another session may remain unnoticed if directories are listed, in milliseconds. All queries
+   * in this time use one listing.
    */
   val CheckMillis = 2000L
 
-  /** How often a file is read while others replace it: once is seldom, and only writers without a pause do it twice. */
+  /**
+   * Most attempts to read a file that others replace meanwhile. One replacement is rare, and two only happen if a
+   * writer replaces the file without a pause.
+   */
   private val Attempts = 4
 
-  /** One in so many bytes of the heap. */
+  /** Divisor of the heap size that limits the cache. */
   private val PartOfHeap = 10L
 
-  /** Bytes of statistics of all tables that are kept in memory, roughly; no more than a part of a small driver's. */
+  /** Approximate bytes of all statistics that are kept in memory; a driver with a small heap keeps less. */
   private val CacheBytes = math.min(256L << 20, Runtime.getRuntime.maxMemory / PartOfHeap)
 
-  /** A compressed sketch is a third to a half of what it takes in memory. */
+  /** Size of a sketch in memory relative to its compressed size, which is a third to a half of it. */
   private val Expansion = 3L
 
-  /** A file's fingerprint as an object. */
+  /** Bytes of a file's fingerprint as an object. */
   private val FileBytes = 24L
 
   private val EntryBytes = 1024L
 
   private val stores = new ConcurrentHashMap[String, StatisticsStore]()
 
-  /** The store of a session: one per directory in this JVM. */
+  /** The store of a session. There is one store per directory in this JVM. */
   def apply(session: SparkSession): StatisticsStore = {
     val conf      = session.sessionState.conf
     val path      = DovetailConf.StorePath.get(conf).trim
@@ -251,10 +259,10 @@ object StatisticsStore {
     )
   }
 
-  /** In the warehouse, hidden from everything that looks for tables there; docs/internals/statistics.md says why. */
+  /** A hidden directory in the warehouse, which no search for tables finds; docs/internals/statistics.md says why. */
   private val Default = ".dovetail/statistics"
 
-  /** A name that people recognize, and a hash that tells tables apart. */
+  /** File name of a table: a readable name, and a hash that makes it unique. */
   private[store] def fileName(key: String): String = {
     val readable = key.split("[/,]").lastOption.getOrElse("").toLowerCase(Locale.ROOT).replaceAll(
       "[^a-z0-9_]+",

@@ -12,32 +12,34 @@ import org.apache.hadoop.fs._
 import org.apache.spark.sql.dovetail.base.ErrorCondition.StoreNotWritable
 
 /**
- * The store's directory: whole files that are replaced at once, on any file system that Hadoop knows.
+ * The store's directory, on any file system that Hadoop supports. Files are replaced atomically.
  *
- * A file is written under another name and then renamed, so a reader sees the old one or the new one, and of two
- * writers the last one wins. Object stores have no renaming, but show a file only when it is complete: there it is
- * written in place. On local disks only the owner may read it.
+ * A file is written under another name and then renamed, so a reader sees either the old file or the new one, and of
+ * two writers the last one wins. Object stores have no rename, but show a file only when it is complete, so files are
+ * written in place there. On local disks only the owner may read the files.
  */
 final class StoreFiles(val directory: Path, hadoop: Configuration) {
   import StoreFiles._
 
-  /** What it is called where it does not answer. */
+  /** Name of the store in messages that it does not answer. */
   val place: String = s"the statistics store $directory"
 
-  // the format has checksums of its own
+  // without Hadoop's checksum files, because the statistics format has its own checksums
   private lazy val fs: FileSystem = StoreFiles.fileSystem(directory, hadoop)
 
   lazy val local: Boolean      = fs.getUri.getScheme == "file"
   private lazy val objectStore = ObjectStores.contains(fs.getUri.getScheme)
 
-  /** Time of modification and length by name; empty where the directory is not there. */
+  /** Modification time and length of all statistics files, by name. Empty if the directory does not exist. */
   def list(): Map[String, (Long, Long)] =
     try fs.listStatus(directory).filter(s => s.isFile && s.getPath.getName.endsWith(Suffix)).map(s =>
         s.getPath.getName -> ((s.getModificationTime, s.getLen))
       ).toMap
     catch { case _: java.io.FileNotFoundException => Map.empty }
 
-  /** The same of one file: on a local disk, a listing takes a look at each. */
+  /**
+   * Modification time and length of one file. On a local disk this is cheaper than a listing, which looks at each file.
+   */
   def stamp(name: String): Option[(Long, Long)] =
     try Some(fs.getFileStatus(new Path(directory, name))).map(s => (s.getModificationTime, s.getLen))
     catch { case _: java.io.FileNotFoundException => None }
@@ -48,7 +50,7 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
     finally in.close()
   }
 
-  /** Fails, in words for the user, where nothing can be written. To be called before work that would be lost. */
+  /** Fails with a message for the user if nothing can be written. Called before work whose result would be lost. */
   def checkWritable(): Unit =
     try {
       makeDirectory()
@@ -62,7 +64,7 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
         throw notWritable(directory, e)
     }
 
-  /** Replaces the file, or leaves it as it was. */
+  /** Replaces the file completely, or leaves it unchanged. */
   def replace(name: String)(write: OutputStream => Unit): Unit = {
     val target = new Path(directory, name)
     val path   = if (objectStore) target else temporary(name)
@@ -79,7 +81,7 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
     }
   }
 
-  /** Runs what reads a file and writes it anew, while no other JVM does so. */
+  /** Runs code that reads a file and replaces it, while no other JVM does so. */
   def locked[A](body: => A): A =
     if (objectStore || !fs.exists(directory)) body
     else new StoreLock(fs, directory, local).apply(body)
@@ -95,8 +97,8 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
     } else if (!fs.getFileStatus(directory).isDirectory) throw new IOException("it is a file")
 
   /**
-   * Object stores show what was written when it is closed: half a file in the place of a whole one, unless it is given
-   * up.
+   * Ends a failed write. Closing the stream on an object store would replace the complete file by an incomplete one, so
+   * the write is aborted there.
    */
   private def abandon(out: FSDataOutputStream): Unit =
     try {
@@ -106,13 +108,13 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
 
   private def create(path: Path): FSDataOutputStream = {
     val out = fs.create(path, true)
-    // before there is anything in it
+    // permissions are set while the file is still empty
     try { if (local) permit(path, "rw-------") }
     catch { case NonFatal(e) => out.close(); throw e }
     out
   }
 
-  /** By Java, because Hadoop without its native library runs a command for each. */
+  /** Sets permissions by Java's API, because Hadoop without its native library starts a process for each call. */
   private def permit(path: Path, permissions: String): Unit =
     try {
       JavaFiles.setPosixFilePermissions(Paths.get(path.toUri.getPath), PosixFilePermissions.fromString(permissions)); ()
@@ -124,7 +126,7 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
     else
       try FileContext.getFileContext(fs.getUri, hadoop).rename(from, to, Options.Rename.OVERWRITE)
       catch {
-        // one that cannot replace a file in one step: for a moment there is none
+        // this file system cannot replace a file atomically, so for a moment there is no file
         case _: UnsupportedFileSystemException => fs.delete(to, false); moved()
       }
   }
@@ -133,7 +135,7 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
     try { if (!objectStore) fs.delete(path, false); () }
     catch { case NonFatal(_) => () }
 
-  /** Removes what writers that were killed left behind. */
+  /** Removes temporary files of writers that were killed. */
   private def removeAbandoned(): Unit =
     try {
       val before = System.currentTimeMillis() - AbandonedMillis
@@ -149,21 +151,23 @@ object StoreFiles {
   val Suffix            = ".stats"
   private val Temporary = ".tmp"
 
-  /** A day: no ANALYZE takes that long to write what it has collected. */
+  /**
+   * Age of an abandoned temporary file in milliseconds: a day, because no ANALYZE takes that long to write its result.
+   */
   private val AbandonedMillis = 24L * 60 * 60 * 1000
 
-  /** Schemes of stores where a file appears when it is complete, and renaming copies it. */
+  /** URI schemes of object stores, in which a file appears when it is complete, and a rename copies it. */
   private val ObjectStores =
     Set("s3", "s3a", "s3n", "gs", "abfs", "abfss", "wasb", "wasbs", "oss", "cos", "cosn", "obs")
 
-  /** A store's directory, from the settings. */
+  /** The store's directory, from the text of the setting. */
   def path(text: String): Path =
     try new Path(text)
     catch { case e: IllegalArgumentException => throw notWritable(text, e) }
 
   /**
-   * A path's file system; local files without Hadoop's checksum files beside them, which would not let anybody else
-   * change them.
+   * The file system of a path. For local files it does not use Hadoop's checksum files, with which files changed by
+   * other programs could not be read.
    */
   def fileSystem(path: Path, hadoop: Configuration): FileSystem = path.getFileSystem(hadoop) match {
     case local: LocalFileSystem => local.getRaw

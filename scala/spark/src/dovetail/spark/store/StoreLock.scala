@@ -9,14 +9,14 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.fs.{FileAlreadyExistsException, FileSystem, Path}
 
 /**
- * Keeps writers in several JVMs apart while one of them makes a file of what is there: without it the second would
- * write over what the first has added.
+ * A lock between JVMs for a read-modify-write of a file. Without it, a second writer could overwrite what the first one
+ * has added.
  *
- * On local disks it is a lock of the operating system, which ends with its process, however that ends. On other file
- * systems it is a file that only one can create; one that is older than any writer takes is of a writer that was
- * killed. Object stores have neither: there the last one wins.
+ * On local disks it is a lock of the operating system, which is released when its process ends in any way. On other
+ * file systems it is a file that only one process can create; if the file is older than the longest write takes, its
+ * writer was killed. Object stores have neither, so the last writer wins there.
  *
- * It helps, and is not needed: who does not get it in time writes without it.
+ * The lock is best effort: a writer that does not get it in time writes without it.
  */
 final class StoreLock(fs: FileSystem, directory: Path, local: Boolean) {
   import StoreLock._
@@ -32,7 +32,7 @@ final class StoreLock(fs: FileSystem, directory: Path, local: Boolean) {
       )
   }
 
-  /** How to give it back; None where it cannot be had. */
+  /** Acquires the lock, and returns how to release it; None if it cannot be acquired in time. */
   private def taken(until: Long): Option[() => Unit] = {
     val held =
       try if (local) ofSystem() else ofFile()
@@ -46,7 +46,7 @@ final class StoreLock(fs: FileSystem, directory: Path, local: Boolean) {
     val lock: FileLock =
       try channel.tryLock()
       catch {
-        // another store object of this JVM has it
+        // another store object of this JVM holds the lock
         case _: OverlappingFileLockException => null
         case e: IOException                  => channel.close(); throw e
       }
@@ -67,13 +67,14 @@ final class StoreLock(fs: FileSystem, directory: Path, local: Boolean) {
 object StoreLock {
   private val Name = ".lock"
 
-  /** How long a writer waits for others, in milliseconds: what they do meanwhile takes some hundreds. */
+  /** How long a writer waits for others, in milliseconds. One write takes some hundreds of milliseconds. */
   private val PatienceMillis = 20000L
 
   private val PauseMillis = 10L
 
   /**
-   * After so long its owner no longer lives, in milliseconds: longer than the longest write, shorter than others wait.
+   * Age of a lock file in milliseconds after which its owner is considered dead: longer than the longest write, and
+   * shorter than other writers wait.
    */
   private val AbandonedMillis = 10000L
 }

@@ -6,22 +6,22 @@ import org.apache.spark.sql.dovetail.sketch.TableSketch
 import org.apache.spark.sql.dovetail.table.TableStatistics
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
-/** A table as it was read from the store: its header, and the statistics of the whole. The parts stay in the file. */
+/** A table's entry in the store: its header and the statistics of the whole table. The parts are not read. */
 final class StoredTable(val file: String, val header: TableFile.Header, sketch: TableSketch) {
 
-  /** Bytes of the files that were read. */
+  /** Bytes of the files that ANALYZE read. */
   val bytes: Long = header.parts.map(_.bytes).sum
 
-  /** As of when they were collected. */
+  /** Statistics of the whole table at the time when they were collected. */
   val statistics: TableStatistics = sketch.result(bytes, header.collectedAt)
 
-  /** Fingerprints of all files that were read. */
+  /** Fingerprints of all files that ANALYZE read. */
   lazy val files: Set[Long] = header.parts.iterator.flatMap(_.files).toSet
 }
 
 /**
- * What a table's statistics are found by: where its data is. A table read by name and the same one read by path have
- * one key, a renamed table keeps its own, and a partition pruned from a catalog table does not change it.
+ * The key of a table's statistics: the location of its data. A table has the same key whether it is read by name or by
+ * path. Renaming a table or pruning partitions of a catalog table does not change the key.
  */
 object TableKey {
   def apply(relation: LogicalRelation, files: HadoopFsRelation, hadoop: Configuration): String = {

@@ -8,39 +8,42 @@ import org.apache.spark.sql.dovetail.base.{BrokenFile, UnpackedStream}
 import org.apache.spark.sql.dovetail.sketch.{Bytes, Recipe, TableSketch}
 
 /**
- * The format of a stored table; docs/internals/statistics.md has it field by field.
+ * The file format of a table's statistics; docs/internals/statistics.md describes each field.
  *
  * {{{
  * magic, version
- * header    length, checksum, compressed bytes: what the table is, what was collected of it, its parts and the places
- * of the blocks
- * blocks    compressed sketches: of the parts, and of the whole table (which is the part's where there is but one)
+ * header    length, checksum, compressed bytes: key and name of the table, the collected statistics, its parts and the
+ *           places of the blocks
+ * blocks    compressed sketches of the parts and of the whole table (a single part and the whole table share one)
  * }}}
  *
- * A query reads the header and the block of the whole table; those of parts are read where partitions were pruned, and
- * when new files come.
+ * A query reads the header and the block of the whole table. Blocks of parts are read if partitions were pruned, and
+ * when files are added to the statistics.
  *
- * A file may hold anything: whatever it names is compared with its length, and with what the format allows, before it
- * is read.
+ * The contents of a file are not trusted: every size and offset is compared with the file's length and with the limits
+ * of the format before it is used.
  */
 object TableFile {
 
-  /** @param offset from the end of the header */
+  /** @param offset offset of the block from the end of the header */
   final case class Block(offset: Long, length: Int, checksum: Long)
 
   /**
    * @param files fingerprints of the part's files
-   * @param bytes of its files together
+   * @param bytes size of these files together
+   * @param block place of the part's sketch
    */
   final case class Part(files: Vector[Long], bytes: Long, block: Block)
 
   /**
-   * @param key         what the table is found by
-   * @param name        for people
-   * @param collectedAt milliseconds since the epoch
-   * @param whole       of all parts together
-   * @param blocks      where the blocks begin in the file
-   * @param version     of the file
+   * @param key         key of the table ([[TableKey]])
+   * @param name        name of the table for people
+   * @param collectedAt time of collection, in milliseconds since the epoch
+   * @param recipe      description of the collected statistics
+   * @param parts       parts of the table
+   * @param whole       place of the sketch of the whole table
+   * @param blocks      offset of the first block in the file
+   * @param version     format version of the file
    */
   final case class Header(
       key: String,
@@ -53,7 +56,7 @@ object TableFile {
       version: Int
   )
 
-  /** A part to be written, with its sketch. */
+  /** A part to write, with its packed sketch. */
   final case class NewPart(files: Vector[Long], bytes: Long, sketch: Array[Byte])
 
   final case class NewTable(
@@ -65,31 +68,31 @@ object TableFile {
       whole: Array[Byte]
   )
 
-  /** A file that a newer Dovetail wrote. */
+  /** The error for a file that a newer Dovetail wrote. */
   final class NewerVersion(val version: Int)
       extends IOException(
         s"it has format version $version, but this version of Dovetail reads up to $Version: analyze the " +
           "table again, or use a newer Dovetail"
       )
 
-  /** That of its sketches. */
+  /** The format version, which is the version of the sketches. */
   val Version: Int = TableSketch.Version
 
-  /** Parts of a table with few columns: where pruning and new files no longer gain from smaller ones. */
+  /** Most parts of a table, for tables with few columns. Smaller parts would not help pruning or new files any more. */
   val MostParts = 1000
 
   private val Magic = "DOVETAIL".getBytes(UTF_8)
 
-  /** Bytes before the header: magic, version, the header's length and checksum. */
+  /** Bytes before the header: magic, version, length and checksum of the header. */
   private val Preamble = Magic.length + 4 + 4 + 8
 
-  /** Bytes of the longest header, unpacked: two million files, whose fingerprints are 8 bytes each. */
+  /** Bytes of the longest unpacked header: two million files with fingerprints of 8 bytes each. */
   private val LongestHeader = 16 << 20
 
-  /** Bytes that any header may unpack to: texts, such as the names of ten thousand columns, are packed well. */
+  /** Bytes that a header of any length may unpack to, because texts such as ten thousand column names compress well. */
   private val TextOfHeader = 4 << 20
 
-  /** Times its length that a long header may unpack to: of the 40 bytes of a part in one file, 12 are random. */
+  /** Largest compression ratio of a long header: of the 40 bytes of a part with one file, 12 are random. */
   private val HeaderExpansion = 16
 
   private def unpackedHeader(packed: Long): Int =
@@ -123,11 +126,13 @@ object TableFile {
     out.flush()
   }
 
-  /** Whether a file of this length may be one: also what has no length (a pipe, a device) is never opened. */
+  /**
+   * Whether a file of this length can be a statistics file. Files of length 0, such as pipes and devices, never are.
+   */
   def possible(length: Long): Boolean = length >= Preamble
 
   /**
-   * Throws IOException where this is no such file, a broken one, or one of a newer version.
+   * Reads the header. Throws IOException if the file is not a statistics file, is broken, or has a newer version.
    *
    * @param size bytes of the file
    */
@@ -141,7 +146,7 @@ object TableFile {
     )(in, size)
   }
 
-  /** The version that a file says it has. */
+  /** Reads the format version that the file declares. */
   def readVersion(in: DataInputStream): Int = {
     val magic = new Array[Byte](Magic.length)
     in.readFully(magic)
@@ -149,11 +154,11 @@ object TableFile {
     in.readInt()
   }
 
-  /** How the header of each version is read: that of today and the one before it, once there is one. */
+  /** Functions that read the header of each supported version: the current one and the one before it. */
   private lazy val readers: Map[Int, (DataInputStream, Long) => Header] =
     Map(1 -> (headerOf(1, _, _)), 2 -> (headerOf(2, _, _)))
 
-  /** The first two versions have the same header, and differ in their sketches. */
+  /** Reads the header of versions 1 and 2, which differ only in their sketches. */
   private def headerOf(version: Int, in: DataInputStream, size: Long): Header = {
     val length = in.readInt()
     val blocks = Preamble.toLong + length
@@ -178,15 +183,15 @@ object TableFile {
 
   private val FingerprintBytes = 8
 
-  /** Bytes of a part without files in a header: their number, their bytes, and the block's place. */
+  /** Bytes of a part without its fingerprints in a header: number of files, bytes of the files, place of the block. */
   private val PartBytes = 4 + 8 + 20
 
-  /** Bytes of a part's files: a petabyte, and sums of all parts do not overflow. */
+  /** Most bytes of a part's files: a petabyte, so the sum of all parts does not overflow. */
   private val MostBytes = 1L << 50
 
-  /** The bytes of a block, `in` being where it begins. */
+  /** Reads the bytes of a block; `in` must be at its start. */
   def readBlock(in: InputStream, block: Block): Array[Byte] = {
-    // asks for memory as bytes come
+    // allocates memory only for bytes that are there
     val bytes = in.readNBytes(block.length)
     if (bytes.length < block.length) throw new BrokenFile("it ends too early")
     if (checksum(bytes) != block.checksum) throw new BrokenFile("a checksum does not match its contents")
@@ -197,7 +202,12 @@ object TableFile {
     out.writeLong(block.offset); out.writeInt(block.length); out.writeLong(block.checksum)
   }
 
-  /** @param bytes of all blocks */
+  /**
+   * Reads the place of a block, and checks it.
+   *
+   * @param bytes   size of all blocks together
+   * @param longest most bytes of the block
+   */
   private def readPlace(in: UnpackedStream, bytes: Long, longest: Int): Block = {
     val block = Block(in.amount(bytes), in.count(longest, 0), in.readLong())
     if (block.offset + block.length > bytes) throw new BrokenFile("a block exceeds the end of the file")

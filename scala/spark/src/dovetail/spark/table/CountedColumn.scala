@@ -9,22 +9,23 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnVector
 
 /**
- * A column of a small table of which every row was read: what a join with it needs to know is a count, not an estimate.
+ * Exact counts of a column of a small table of which every row was read. Joins on this column are estimated by these
+ * counts.
  *
- * @param nulls    rows without a value
- * @param values   rows with one
- * @param distinct values
- * @param degree   rows of the most frequent value
- * @param frequent the most frequent values with the share of `values` that each has
+ * @param nulls    number of rows without a value
+ * @param values   number of rows with a value
+ * @param distinct number of distinct values
+ * @param degree   number of rows of the most frequent value
+ * @param frequent most frequent values, each with its share of `values`
  */
 final case class CountedColumn(nulls: Long, values: Long, distinct: Long, degree: Long, frequent: Frequencies) {
 
-  /** Of memory. */
+  /** Bytes of memory. */
   def bytes: Long = frequent.values.size * CountedColumn.BytesOfValue
 
   /**
-   * What footers say of the column, with these counts instead of their guesses. Whether the rows of a frequent value meet
-   * those of another column's is known no better than before.
+   * Replaces the guesses in the column's profile, which comes from footers, by these counts. The repetition stays set,
+   * because it is still unknown whether the rows of a frequent value match frequent values of another column.
    */
   def onto(column: ColumnProfile): ColumnProfile = {
     val ndv = Some(distinct.toDouble)
@@ -42,25 +43,25 @@ final case class CountedColumn(nulls: Long, values: Long, distinct: Long, degree
 
 object CountedColumn {
 
-  /** Frequent values that are kept. */
+  /** Number of frequent values that are kept. */
   private val Most = 256
 
-  /** Of a frequent value with its places in the maps that find it. */
+  /** Bytes of a frequent value, with its places in the maps that find it. */
   private val BytesOfValue = 200L
 
   /**
-   * Counts the values of a column. Its loops are small: a driver that has just begun runs them before they are
-   * compiled.
+   * Counts the values of a column. Its loops are small, because a driver that has just started runs them before they
+   * are compiled.
    */
   final class Counter(dataType: DataType, key: JoinKeys) {
     private val keys    = LongStream.builder()
     private var nulls   = 0L
     private val ordered = key.ordered && Values.ordered(dataType)
 
-    /** @param value Catalyst's; it is not kept */
+    /** @param value Catalyst's internal value; the counter does not keep it */
     def add(value: Any): Unit = if (value == null) nulls += 1L else keys.accept(key(value))
 
-    /** The first values of a vector. */
+    /** Adds the first `values` values of a vector. */
     def add(vector: ColumnVector, values: Int): Unit = dataType match {
       case IntegerType | DateType                      => each(vector, values)(vector.getInt(_).toLong)
       case LongType | TimestampType | TimestampNTZType => each(vector, values)(i => JoinKeys.ofValue(vector.getLong(i)))
@@ -79,7 +80,7 @@ object CountedColumn {
       val (keys, counts)   = runs(this.keys.build().sorted().toArray)
       val (values, sorted) = (counts.sum, counts.sorted)
       val least            = if (counts.length <= Most) 0L else sorted(counts.length - Most)
-      // by key where counts are equal, so that the same data gives the same plan
+      // by key if counts are equal, so that the same data gives the same plan
       val most = counts.indices.filter(counts(_) >= least).sortBy(i => (-counts(i), keys(i))).take(Most)
       CountedColumn(
         nulls,
@@ -96,7 +97,7 @@ object CountedColumn {
     }
   }
 
-  /** Distinct keys, ascending, and how often each comes. */
+  /** Distinct keys in ascending order, and the number of occurrences of each. */
   private def runs(sorted: Array[Long]): (Array[Long], Array[Long]) = {
     val counts = new Array[Long](sorted.length)
     var last   = -1
@@ -111,7 +112,7 @@ object CountedColumn {
 
   object Counter {
 
-    /** None where values of the type cannot be compared by a key, or hardly ever are keys of joins. */
+    /** Counter for a type; None if its values cannot be compared by a key, or are hardly ever join keys. */
     def apply(dataType: DataType): Option[Counter] = dataType match {
       case _: IntegralType | DateType | TimestampType | TimestampNTZType | StringType | BooleanType =>
         JoinKeys.forType(dataType).map(new Counter(dataType, _))

@@ -15,20 +15,20 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * The columns of which no value is kept or read while a query is planned: the setting `spark.dovetail.privateColumns`,
- * in whatever spelling SQL has for them.
+ * The columns whose values are neither kept nor read while a query is planned: the setting
+ * `spark.dovetail.privateColumns`, in any spelling that SQL has for them.
  *
- * In doubt a column is private. Letter case does not matter. Of a table that is read by its path nobody knows the name:
- * there a column is private if any entry names a column so. Where the setting cannot be read, all columns are.
+ * In doubt a column is private. Letter case does not matter. The name of a table that is read by its path is unknown:
+ * its columns are private if any entry contains their name. If the setting cannot be read, all columns are private.
  *
- * @param unreadable what of the setting is no name
+ * @param unreadable why the setting cannot be read: it contains something that is not a name
  */
 final case class PrivateColumns(entries: Vector[PrivateColumns.ColumnPattern], unreadable: Option[String]) {
   import PrivateColumns._
 
   def isEmpty: Boolean = entries.isEmpty && unreadable.isEmpty
 
-  /** @param tables names of the table that has the column, in parts; none where it has none */
+  /** @param tables names of the table that has the column, each as its parts; empty if the table has no name */
   def apply(tables: Seq[Seq[String]], column: String): Boolean =
     unreadable.isDefined || entries.exists(e =>
       if (tables.isEmpty) e.names(column) else tables.exists(e.names(_, column))
@@ -37,10 +37,10 @@ final case class PrivateColumns(entries: Vector[PrivateColumns.ColumnPattern], u
   def apply(leaf: LeafNode, column: String): Boolean = !isEmpty && apply(namesOf(leaf).toSeq, column)
 
   /**
-   * What a user who analyzes tables has to know.
+   * Notes for a user who analyzes tables.
    *
-   * @param read the tables and their columns
-   * @return entries that none of these tables has, and no other table either
+   * @param read analyzed tables, with their columns
+   * @return notes on entries that match no column of these tables, nor of any other table
    */
   def notes(session: SparkSession, read: Seq[(Seq[Seq[String]], Seq[String])]): Seq[String] = entries.flatMap { e =>
     def ofRead = read.exists { case (tables, columns) =>
@@ -57,8 +57,8 @@ final case class PrivateColumns(entries: Vector[PrivateColumns.ColumnPattern], u
   }
 
   /**
-   * Fails where the setting is no list of names, or names a column of this very table that it does not have: before any
-   * value is read.
+   * Throws an exception if the setting is not a list of names, or if an entry names a column that this very table does
+   * not have. It is called before any value is read.
    */
   def check(tables: Seq[Seq[String]], columns: Seq[String]): Unit = {
     unreadable.foreach(why =>
@@ -80,8 +80,8 @@ final case class PrivateColumns(entries: Vector[PrivateColumns.ColumnPattern], u
 object PrivateColumns {
 
   /**
-   * A name as SQL has it, in parts: `column`, `table.column`, with database and catalog before them, with a field of
-   * the column behind it.
+   * A name in SQL, as its parts: `column` or `table.column`, with database and catalog in front if given, and with a
+   * field of the column behind it.
    */
   final case class ColumnPattern(text: String, parts: Vector[String]) {
     private val lower = parts.map(_.toLowerCase(Locale.ROOT))
@@ -93,16 +93,19 @@ object PrivateColumns {
       lower.indices.exists(i => lower(i) == c && t.endsWith(lower.take(i)))
     }
 
-    /** Whether it names a column of this table. */
+    /** Whether the entry names a column of this table. */
     def means(table: Seq[String]): Boolean = {
       val t = table.map(_.toLowerCase(Locale.ROOT))
       (1 until lower.size).exists(i => t.endsWith(lower.take(i)))
     }
 
-    /** Whether it may be of another catalog than the session's, of which not all is known. */
+    /**
+     * Whether the entry may belong to another catalog than that of the session. Not all tables of other catalogs are
+     * known.
+     */
     def foreign: Boolean = lower.size > 2 && lower.head != SessionCatalog
 
-    /** Tables of the session's catalog of which it may name a column. */
+    /** Tables of the session catalog of which the entry may name a column. */
     def tables(session: SparkSession): Seq[CatalogTable] = {
       val catalog = session.sessionState.catalog
       try {
@@ -117,10 +120,10 @@ object PrivateColumns {
     }
   }
 
-  /** Databases in which a table without one is looked for: a catalog has some hundreds. */
+  /** Number of databases in which a table without a database is searched: a catalog has some hundreds. */
   private val MostDatabases = 1000
 
-  /** Columns that a note lists. */
+  /** Number of columns that a note lists. */
   private val Shown = 20
 
   private val SessionCatalog = "spark_catalog"
@@ -145,14 +148,17 @@ object PrivateColumns {
     PrivateColumns(found.collect { case (e, Some(parts)) => ColumnPattern(e, parts) }, wrong)
   }
 
-  /** At commas, but for those in backticks. */
+  /** Splits the setting at commas, except for commas in backticks. */
   private def split(text: String): Vector[String] = {
     val quoted = text.scanLeft(false)((inside, c) => if (c == '`') !inside else inside)
     val commas = text.indices.filter(i => text(i) == ',' && !quoted(i)).toVector
     (-1 +: commas).zip(commas :+ text.length).map { case (from, to) => text.substring(from + 1, to) }
   }
 
-  /** As Spark reads it; a name that should have had backticks, and has none at all, is taken by its dots. */
+  /**
+   * Parts of a name, as Spark reads it. A name that Spark cannot read because it lacks backticks is split at its dots
+   * if it has no backtick at all.
+   */
   private def partsOf(entry: String): Option[Vector[String]] =
     try Some(CatalystSqlParser.parseMultipartIdentifier(entry).toVector)
     catch {
@@ -172,8 +178,8 @@ object PrivateColumns {
     t.catalog.getOrElse(SessionCatalog) +: t.database.toSeq :+ t.table
 
   /**
-   * All names of the table that a user may mean by an entry: its own, and those of other tables with the same files.
-   * None of a path.
+   * All names that a user may use for the table in an entry: its own name, and the names of other tables with the same
+   * files. A path has none.
    */
   def namesOf(session: SparkSession, relation: LogicalRelation, sameFiles: CatalogTable => Boolean): Seq[Seq[String]] =
     namesOf(relation).toSeq.flatMap(own =>

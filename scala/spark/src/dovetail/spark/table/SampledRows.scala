@@ -14,10 +14,11 @@ import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Rows of a sample in one array of bytes, each as an UnsafeRow: a third of what an object per row and value takes, for
- * a driver keeps many samples. A row is made when it is asked for, and may be kept.
+ * Rows of a sample in one array of bytes, each as an UnsafeRow. This takes a third of the memory of an object per row
+ * and value, which matters because a driver keeps many samples. A row object is made when it is asked for, and the
+ * caller may keep it.
  *
- * @param ends where rows end in `data`
+ * @param ends end of each row in `data`
  */
 final class SampledRows private (val schema: StructType, data: Array[Byte], ends: Array[Int])
     extends IndexedSeq[InternalRow] {
@@ -31,10 +32,10 @@ final class SampledRows private (val schema: StructType, data: Array[Byte], ends
     row
   }
 
-  /** Of memory. */
+  /** Bytes of memory. */
   def bytes: Long = data.length.toLong + Integer.BYTES * ends.length.toLong
 
-  /** The same rows with the columns of `that`, which has as many. */
+  /** The same rows with the additional columns of `that`, which has as many rows. */
   def beside(that: SampledRows): SampledRows = {
     val builder = new SampledRows.Builder(StructType(schema ++ that.schema))
     val joined  = new JoinedRow
@@ -47,7 +48,7 @@ final class SampledRows private (val schema: StructType, data: Array[Byte], ends
 
 object SampledRows {
 
-  /** Rows take more bytes than they may. */
+  /** Thrown if the rows take more bytes than the limit. */
   object TooWide extends RuntimeException("the rows of a sample are too wide") with NoStackTrace
 
   def apply(schema: StructType, rows: Iterable[InternalRow]): SampledRows = {
@@ -56,16 +57,16 @@ object SampledRows {
     builder.result
   }
 
-  /** Of rows that are bytes of UnsafeRows already. */
+  /** Wraps rows that are already bytes of UnsafeRows. */
   def ofBytes(schema: StructType, rows: Array[Array[Byte]]): SampledRows =
     new SampledRows(schema, Array.concat(rows.toIndexedSeq: _*), rows.map(_.length).scanLeft(0)(_ + _).tail)
 
   /**
-   * Takes rows one by one; a row given may be used again by whoever gives it. Values are written one by one: an
+   * Takes rows one by one. The caller may reuse the row object that it passes. The builder writes values one by one: an
    * interpreted projection takes several times as long, and a generated one would have to be compiled first.
    *
-   * @param schema of flat types
-   * @param most   bytes that the rows may take; one more throws [[TooWide]]
+   * @param schema schema with flat types only
+   * @param most   limit of the bytes of all rows; a string that exceeds it throws [[TooWide]]
    */
   final class Builder(schema: StructType, most: Long = Integer.MAX_VALUE.toLong) {
     private val data   = new ByteArrayOutputStream

@@ -17,17 +17,17 @@ import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values}
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
- * All that one collection knows of a table: made by `collect` from a pass over the data, kept by `StatisticsStore`,
- * read by estimates through `stats.TableStatisticsSource`.
+ * All statistics of a table from one collection. `collect` makes them in a pass over the data, `StatisticsStore` keeps
+ * them, and estimates read them through a [[TableStatisticsSource]].
  *
  * Values are Catalyst's internal ones (UTF8String, Long for microseconds, Int for days, Decimal, …).
  *
- * @param bytes       of the files, 0 where unknown
- * @param columns     in the order of the schema
+ * @param bytes       bytes of the files, 0 if unknown
+ * @param columns     columns in the order of the schema
  * @param groups      distinct values of groups of columns
- * @param collectedAt milliseconds since the epoch
- * @param unread      what is there now and was not read, where the data is no longer what was read
- * @param atMost      rows that were read may be hidden from queries: all counts are upper bounds
+ * @param collectedAt time of the collection in milliseconds since the epoch
+ * @param unread      files that exist now and were not read; None if the data is still what was read
+ * @param atMost      whether queries may not see all rows that were read: all counts are upper bounds then
  */
 final case class TableStatistics(
     rows: Long,
@@ -43,29 +43,31 @@ final case class TableStatistics(
   /** Whether the data is still what was read. */
   def fresh: Boolean = unread.isEmpty
 
-  /** Whether its counts are those of the data. */
+  /** Whether the counts are those of the data as queries see it. */
   def counted: Boolean = fresh && !atMost
 }
 
 /**
- * Files that came or changed since a table was read.
+ * Files that were added or changed since a table was read.
  *
- * @param share of the bytes that are there now, 0 to 1
+ * @param share their share of the bytes that exist now, 0 to 1
  */
 final case class Unread(files: Int, share: Double)
 
 /**
- * @param values       rows with a value that is not NULL
- * @param min          None where unknown, not allowed (privacy), or where all values are NULL. A long string is cut, so
- *                     it is a bound and not always a value
- * @param max          as `min`; a long string is cut and then rounded up
- * @param width        bytes of a non-NULL value in memory, on average
+ * Statistics of one column.
+ *
+ * @param values       number of rows with a value that is not NULL
+ * @param min          smallest value; None if it is unknown, must not be kept (privacy), or if all values are NULL. A
+ *                     long string is truncated, so it is a bound and not always a value
+ * @param max          largest value, as `min`; a long string is truncated and then rounded up
+ * @param width        average bytes of a non-NULL value in memory
  * @param quantiles    equi-depth bounds on the number line of `predicates.Values.number`, lowest and highest included;
- *                     empty where there are none
- * @param ndvError     relative standard error of `ndv`: 0 where it was counted, None where it is unknown
- * @param heavyHitters most frequent first, with their estimated counts
- * @param counting     what these counts are
- * @param complete     every value is among the heavy hitters, with its exact count
+ *                     empty if there are none
+ * @param ndvError     relative standard error of `ndv`: 0 if it was counted, None if it is unknown
+ * @param heavyHitters most frequent values with their estimated counts, most frequent first
+ * @param counting     how exact these counts are
+ * @param complete     whether every value is among the heavy hitters, with its exact count
  */
 final case class ColumnStatistics(
     name: String,
@@ -84,7 +86,7 @@ final case class ColumnStatistics(
     complete: Boolean
 ) {
 
-  /** An equi-depth histogram; made once, for every query asks for it. There are two quantiles at least. */
+  /** An equi-depth histogram, made only once because every query asks for it. There must be at least two quantiles. */
   lazy val histogram: Histogram = {
     val distinct = ndv / (quantiles.size - 1)
     Histogram(quantiles.zip(quantiles.tail).map { case (low, high) =>
@@ -92,7 +94,7 @@ final case class ColumnStatistics(
     })
   }
 
-  /** The heavy hitters as estimates use them; None where there are none, or the type has no keys. */
+  /** The heavy hitters in the form of estimates; None if there are none, or if the type has no keys. */
   lazy val frequencies: Option[Frequencies] = JoinKeys.forType(dataType).filter(_ => heavyHitters.nonEmpty).map {
     keys =>
       Frequencies(
@@ -104,31 +106,31 @@ final case class ColumnStatistics(
   }
 }
 
-/** What the count of a frequent value is. */
+/** How exact the count of a frequent value is. */
 sealed trait Counting
 
 object Counting {
 
-  /** The number of its rows. */
+  /** The count is the exact number of rows. */
   case object Exact extends Counting
 
-  /** @param less by which the count may be too high: what remains has been counted */
+  /** @param less how much the count may be too high: the rest has certainly been counted */
   final case class AtLeast(less: Long) extends Counting
 
-  /** An estimate. */
+  /** The count is an estimate. */
   case object About extends Counting
 }
 
 final case class GroupStatistics(columns: Vector[String], ndv: Double)
 
 /**
- * A sample of a table's rows without replacement. Where `rows.length == of` it is the whole table.
+ * A sample of a table's rows without replacement. If `rows.length == of`, it is the whole table.
  *
- * @param schema   of the sampled columns: flat types only, and only those whose values may be kept
- * @param of       rows of the table
- * @param clusters empty for a uniform sample, drawn at random; else the rows were taken from the files as they lie
- *                 there, and here begin those that lay together
- * @param counts   of columns of which all rows of the table were read, by name
+ * @param schema   schema of the sampled columns: only flat types, and only columns whose values may be kept
+ * @param of       number of rows of the table
+ * @param clusters empty for a uniform random sample; otherwise the sample consists of runs of rows that are adjacent in
+ *                 the files, and these are the positions at which the runs begin
+ * @param counts   exact counts of the columns of which all rows of the table were read, by name
  */
 final case class TableSample(
     schema: StructType,
@@ -138,7 +140,7 @@ final case class TableSample(
     counts: Map[String, CountedColumn] = Map.empty
 ) {
 
-  /** Tells samples apart where results are kept, which must not keep the rows. */
+  /** Identifies the sample in caches of results, which must not keep its rows. */
   val id: Long = TableSample.ids.getAndIncrement()
 
   lazy val all: RowNumbers = RowNumbers.all(rows.length)
@@ -146,8 +148,8 @@ final case class TableSample(
   private val joint = new ConcurrentHashMap[Vector[Int], java.lang.Double]
 
   /**
-   * Distinct combinations, without a NULL, of some columns of the table, as far as the sample tells; None where a type
-   * has no keys. Kept.
+   * Joint NDV of some columns of the table, without combinations that contain NULL, estimated from the sample; None if
+   * a type has no keys or the sample is empty. The result is kept.
    */
   def distinct(columns: Vector[Int]): Option[Double] = {
     val keys = columns.map(c => JoinKeys.forType(schema(c).dataType))
