@@ -69,6 +69,21 @@ class FileSampleSuite extends DovetailSuite {
     }
   }
 
+  test("the beginning of a large row group is no random sample: what it lacks may be in the rest") {
+    withDirectory { d =>
+      val n = 600000L
+      spark.range(0, n, 1, 1).selectExpr("id", s"concat(IF(id < ${n - 50000}, 'early ', 'late '), id % 50000) kind")
+        .write.parquet(d.resolve("t").toString)
+      val plan  = spark.read.parquet(d.resolve("t").toString).where("kind LIKE 'late%'").queryExecution.optimizedPlan
+      val found = withConf(Patient) {
+        val statistics = new PlanStatistics(spark.sessionState.conf, histograms = true, TableStatisticsSource.none)
+        statistics.readAhead(plan)
+        statistics(plan).rows
+      }
+      assert(found.upper >= 50000.0, found)
+    }
+  }
+
   test("a table that fits is counted, though Spark adds a check for NULL on a join key that is not read") {
     withDirectory { d =>
       skewed(3000).write.parquet(d.resolve("t").toString)

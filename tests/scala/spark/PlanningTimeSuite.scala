@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicLong
 
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.dovetail.base.DovetailConf
-import org.apache.spark.sql.dovetail.deadline.PlanningTime
+import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 import org.apache.spark.sql.dovetail.footers.FooterCache
 import org.apache.spark.sql.dovetail.sample.FileSampleCache
 import org.apache.spark.sql.functions.udf
@@ -89,7 +89,7 @@ class PlanningTimeSuite extends DovetailSuite {
   test("rows that hang are done without") {
     withFiles { _ =>
       withConf(DovetailConf.SampleFiles.key -> "false", DovetailConf.FootersMaxMs.key -> "60000")(total(Three))
-      withConf(budget(400)) {
+      withConf(budget(4000)) {
         HangingFileSystem.during("slow") {
           val (millis, reasons) = total(Three)
           assert(millis < PatienceMs)
@@ -204,6 +204,22 @@ class PlanningTimeSuite extends DovetailSuite {
       assert(second <= first - 100L * 1000000L, "what the first run took is gone")
       assert(anew > second, "another query has its own")
       assert(first > 100000L * 1000000L - 900L * 1000000L, "the time of Spark's own work was counted")
+    }
+  }
+
+  test("reading leaves half of the budget to the search, however much there is to read") {
+    val conf = spark.sessionState.conf
+    withConf(budget(4000)) {
+      PlanningTime.ofQuery(conf)(()) // the first query of a JVM has more
+      val (asked, left) = PlanningTime.ofQuery(conf) {
+        val places = Iterator.from(1).takeWhile(i => PlanningTime.toRead > 0L && i < 1000)
+        val asked  =
+          places.map(i => Aside(s"place $i")(until => while (System.nanoTime() < until) Thread.sleep(1))).size
+        assert(Aside("a place that is asked too late")(_ => 1).isEmpty)
+        (asked, PlanningTime.left / 1000000L)
+      }
+      assert(asked > 4, "a single place must not take everything")
+      assert(left > 1000L && left <= 2000L, s"$left ms are left")
     }
   }
 

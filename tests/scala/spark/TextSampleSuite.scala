@@ -119,6 +119,17 @@ class TextSampleSuite extends DovetailSuite {
     }
   }
 
+  test("many tiny files: lines of several files are read, none of them twice") {
+    withDirectory { d =>
+      val directory = Files.createDirectory(d.resolve("tiny"))
+      for (i <- 10 until 50)
+        file(directory, s"$i.csv", (0 until 10).map(j => s"$i$j,${if (i == 10) "first" else "other"}\n").mkString)
+      val t = spark.read.schema("id INT, kind STRING").csv(directory.toString)
+      near(rows(t).value, 400.0, 0.1, "rows")
+      near(rows(t.where("kind = 'other'")).value, 390.0, 0.2, "rows of kind 'other'")
+    }
+  }
+
   test("multiLine is left alone: no line is read") {
     withDirectory { d =>
       val p = file(d, "m.json", """[{"a": 1}, {"a": 2}]""")

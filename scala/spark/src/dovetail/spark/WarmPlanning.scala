@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.{EqualTo, Literal}
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, JoinHint, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.DovetailConf
-import org.apache.spark.sql.dovetail.deadline.Aside
+import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 import org.apache.spark.sql.dovetail.footers.FooterReading
 import org.apache.spark.sql.dovetail.plan.ReorderJoins
 import org.apache.spark.sql.dovetail.report.Trace
@@ -63,6 +63,7 @@ private[dovetail] object WarmPlanning {
     val rule       = new ReorderJoins(session)
     val (_, trace) = Trace.collecting(detailed = false)(session.withActive(rule(query(session, home))))
     FooterReading.startAgain()
+    PlanningTime.startAgain()
     trace.groups.exists(_.algorithm.isDefined)
   }
 

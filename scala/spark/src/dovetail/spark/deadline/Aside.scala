@@ -28,7 +28,7 @@ object Aside {
    * @param body  work to do; gets the time by which it must be done, on the clock of `System.nanoTime`
    */
   def apply[A](place: String)(body: Long => A): Option[A] = {
-    val left = PlanningTime.left
+    val left = PlanningTime.toRead
     if (left >= PlanningTime.Unlimited) Some(body(System.nanoTime() + left))
     else if (hangs(place)) { cutOff(place); None }
     else if (left <= 0L) { PlanningTime.cut(s"$place was skipped: ${TimeIsUp.reason}"); None }
@@ -97,8 +97,8 @@ object Aside {
   }
 
   /**
-   * A single call may take one part in so many of the time that is left, so that the first place that hangs leaves most
-   * of the time to all others.
+   * A single call may take one part in so many of the time that is left for reading, so that the first place that hangs
+   * leaves most of the time to all others.
    */
   private val Share = 4L
 

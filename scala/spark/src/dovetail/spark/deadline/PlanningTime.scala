@@ -18,6 +18,10 @@ import org.apache.spark.sql.internal.SQLConf
  * All parts of Dovetail ask for the time that is left: the search gets a deadline, the planner waits for files only
  * until then ([[Aside]]), and loops call [[PlanningTime.check]]. If no query is being planned (commands, tests of a
  * part), there is no limit. An instance is used only by the thread that plans.
+ *
+ * Reading statistics may not use the whole budget: a part of it is reserved for the search ([[PlanningTime.toRead]]).
+ * Otherwise slow files or a slow driver would leave the joins as written, although even the sizes that are known by then
+ * give a good order.
  */
 final class PlanningTime private[deadline] (nanos: Long) {
   private var spent   = 0L
@@ -26,6 +30,8 @@ final class PlanningTime private[deadline] (nanos: Long) {
   private val cuts    = mutable.LinkedHashSet.empty[String]
 
   private def left: Long = nanos - spent - (if (running) System.nanoTime() - since else 0L)
+
+  private def toRead: Long = left - nanos / PlanningTime.PartOfSearch
 
   private def counting[A](on: Boolean)(body: => A): A =
     if (running == on) body
@@ -62,13 +68,13 @@ object PlanningTime {
 
   /** Runs the rule on the query that this thread plans, or on a part of it, within the time that the query has left. */
   def ofQuery[A](conf: SQLConf)(body: => A): A = {
-    val time = QueryPlanningTracker.get.fold(anew(conf))(queries.computeIfAbsent(_, _ => anew(conf)))
+    val time = QueryPlanningTracker.get.fold(ofNewQuery(conf))(queries.computeIfAbsent(_, _ => ofNewQuery(conf)))
     scope.within(time)(time.counting(on = true)(body))
   }
 
   /** Runs work that is not part of planning a query, with the time budget of one query; None if that is not enough. */
   def ofItsOwn[A](conf: SQLConf)(body: => A): Option[A] = {
-    val time = anew(conf); scope.within(time)(time.counting(on = true)(orNone(body)))
+    val time = new PlanningTime(nanos(conf)); scope.within(time)(time.counting(on = true)(orNone(body)))
   }
 
   /** Runs Spark's own work without counting its time: Spark would do this work without Dovetail, too. */
@@ -76,6 +82,12 @@ object PlanningTime {
 
   /** Nanoseconds that are left. */
   def left: Long = { val time = scope.orNull; if (time == null) Unlimited else time.left }
+
+  /** Nanoseconds that are left for reading files and for running predicates on rows; negative if they are used up. */
+  def toRead: Long = { val time = scope.orNull; if (time == null) Unlimited else time.toRead }
+
+  /** The next query is the first one of a user: a warm-up was none. */
+  def startAgain(): Unit = first.set(true)
 
   /**
    * Ends the current work if the time is up, or if the thread was interrupted because the query is no longer wanted.
@@ -104,15 +116,22 @@ object PlanningTime {
     all
   }
 
-  private def anew(conf: SQLConf): PlanningTime =
-    new PlanningTime(DovetailConf.PlanningMaxMs.get(conf) * NanosPerMilli * (if (first.getAndSet(false)) FirstTime
-                                                                             else 1L))
+  private def ofNewQuery(conf: SQLConf): PlanningTime =
+    new PlanningTime(nanos(conf) * (if (first.getAndSet(false)) FirstTime else 1L))
+
+  private def nanos(conf: SQLConf): Long = DovetailConf.PlanningMaxMs.get(conf) * NanosPerMilli
 
   /**
    * Factor by which the budget of the first query of a JVM is larger: it loads Dovetail's classes and those of the file
    * readers, and runs them interpreted.
    */
   private val FirstTime = 2L
+
+  /**
+   * One part in so many of the budget is reserved for the join graph, the search and the new plan. On a driver that is
+   * five times slower than usual, they take some 800 ms for 11 relations in a new JVM; the default budget is 2 s.
+   */
+  private val PartOfSearch = 2L
 
   private val NanosPerMilli = 1000000L
 

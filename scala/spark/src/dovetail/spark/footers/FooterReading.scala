@@ -100,7 +100,7 @@ final class FooterReading(maxMillis: Long) {
     hanging.map(_.place).distinct.foreach(Aside.cutOff)
     val readers = tasks.map(_.reader).filter(urgent || met.containsKey(_))
     val most    = math.max(0L, budget - spent) + readers.map(allowance).foldLeft(0L)(math.max)
-    val time    = math.min(most, PlanningTime.left / FooterReading.PartOfPlanning)
+    val time    = math.min(most, PlanningTime.toRead / FooterReading.PartOfReading)
     hanging.size + (if (tasks.isEmpty || time <= 0L) tasks.size else within(time, tasks.toVector))
   }
 
@@ -172,10 +172,10 @@ object FooterReading {
   private val Threads = 8
 
   /**
-   * Reading takes at most half of the time that is left for planning, so that a hanging file system leaves the other
-   * half to the search.
+   * The footers take at most half of the time that is left for reading, so that a hanging file system leaves the other
+   * half to rows and predicates.
    */
-  private val PartOfPlanning = 2L
+  private val PartOfReading = 2L
 
   /**
    * Extra time for the reads of one reader in the life of a JVM, beyond the budgets of their queries, in budgets of one

@@ -44,7 +44,7 @@ final class History(files: StoreFiles) {
     if (index.isEmpty) Aside(files.place)(_ => load())
     else if (System.nanoTime() - lookedAt > LookEvery && !looking.getAndSet(true)) {
       lookedAt = System.nanoTime()
-      later(0L) { looking.set(false); synchronized(load()) }
+      if (!later(0L) { looking.set(false); synchronized(load()) }) looking.set(false)
     }
     index.getOrElse(HistoryIndex.empty)
   }
@@ -61,7 +61,7 @@ final class History(files: StoreFiles) {
     told ++= entries
     unsaved ++= entries
     index = Some(HistoryIndex(bounded(told.values)))
-    if (!writing) { writing = true; later(WriteAfterSeconds) { save() } }
+    if (!writing) writing = later(WriteAfterSeconds)(save())
   }
 
   /** Removes entries, and returns how many. */
@@ -151,23 +151,24 @@ object History {
   /**
    * Runs `body` in the history's thread, so that no query waits for it. If that thread is blocked by a store, at most
    * [[MostWaiting]] pieces of work pile up, and further ones are dropped.
+   *
+   * @return whether `body` will run
    */
-  def later(seconds: Long)(body: => Unit): Unit =
-    if (waiting.incrementAndGet() > MostWaiting) { waiting.decrementAndGet(); () }
+  def later(seconds: Long)(body: => Unit): Boolean =
+    if (waiting.incrementAndGet() > MostWaiting) { waiting.decrementAndGet(); false }
     else {
       val work: Runnable = () => {
         waiting.decrementAndGet()
         FailOpen("keeping the history of queries", (_: String) => ())(body)
       }
       thread.schedule(work, seconds, TimeUnit.SECONDS)
-      ()
+      true
     }
 
   /** Waits until the histories contain all runs that were reported so far, at most this long. */
   def settle(millis: Long): Unit = {
     val done = new CountDownLatch(1)
-    later(0L)(done.countDown())
-    done.await(millis, TimeUnit.MILLISECONDS)
+    if (later(0L)(done.countDown())) done.await(millis, TimeUnit.MILLISECONDS)
     ()
   }
 

@@ -121,6 +121,7 @@ object FailedJoins {
     "Could not execute broadcast" -> "the broadcast took too long",
     "broadcastTimeout"            -> "the broadcast took too long",
     "maxBroadcastTableSize"       -> "the broadcast was too large",
-    "broadcast"                   -> "the broadcast failed"
+    "Cannot broadcast"            -> "the broadcast was too large",
+    "CANNOT_BROADCAST"            -> "the broadcast was too large"
   )
 }

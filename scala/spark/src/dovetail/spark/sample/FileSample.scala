@@ -83,13 +83,13 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
       schema,
       rows.result,
       math.max(groups.rows, taken.toLong),
-      if (whole) Vector.empty else starts.toVector,
+      if (whole) Vector.empty else TableSample.places(starts.toVector, taken),
       schema.fieldNames.zip(counting).collect { case (name, Some(c)) => name -> c.result }.toMap
     )
   }
 
   /** Largest number of rows that are read in one place. */
-  private val most = if (whole) Long.MaxValue else RowsReadInPlaces / places.size
+  private val most = if (whole) Long.MaxValue else RowsReadInPlaces / math.max(places.size, 1)
 
   /**
    * The seed depends on the table's name and size, not on its files, because these change when the table is written

@@ -41,7 +41,7 @@ private[sample] object KeptRows {
   def apply(table: TableSample, rows: RowNumbers, condition: Expression): Option[RowNumbers] = {
     val key   = Key(table.id, condition.canonicalized, rows.packed)
     val known = results.get(key)
-    if (known.exists(r => r.kept.isDefined || PlanningTime.left / WorthMore < r.tried))
+    if (known.exists(r => r.kept.isDefined || PlanningTime.toRead / WorthMore < r.tried))
       known.flatMap(_.kept.map(kept => if (kept == rows) rows else kept.packed))
     else {
       val start = System.nanoTime()

@@ -41,7 +41,7 @@ final class PlanSample private (
    * together, or if the table has changed.
    */
   def rowsAtMost: Option[Double] =
-    if (fresh && table.clusters.size < 2)
+    if (fresh && table.clusters.isEmpty)
       Some(table.of * Sampling.atMost(kept.size.toDouble, table.rows.length.toDouble))
     else None
 
@@ -55,7 +55,7 @@ final class PlanSample private (
     val drawn = kept.size.toDouble
     val share = if (drawn == 0.0) 0.0 else after.kept.size / drawn
     val of    = table.clusters
-    if (of.size < 2) (share, drawn)
+    if (of.isEmpty) (share, drawn)
     else {
       val shares = of.zip(of.drop(1) :+ table.rows.length).map { case (from, to) =>
         (kept.between(from, to), after.kept.between(from, to))

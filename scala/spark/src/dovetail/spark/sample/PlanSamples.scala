@@ -67,8 +67,8 @@ final class PlanSamples(
   ): Vector[Option[RelationSample]] = {
     val first  = predicates.members.size
     val found  = leaves.map(apply(_))
-    val copies = mutable.HashMap.empty[Int, Int]
-    val tables = found.map(_.map(s => System.identityHashCode(s.table)))
+    val copies = mutable.HashMap.empty[Long, Int]
+    val tables = found.map(_.map(_.table.id))
     leaves.indices.toVector.map { i =>
       found(i).flatMap { sample =>
         val number = copies.getOrElse(tables(i).get, 0)

@@ -8,6 +8,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.hadoop.io.compress.{CompressionCodec, CompressionCodecFactory}
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.dovetail.footers.Spread
 import org.apache.spark.sql.dovetail.table.{SampledRows, TableSample}
 import org.apache.spark.sql.internal.SQLConf
@@ -104,15 +105,17 @@ private[sample] object TextSample {
   }
 
   /**
-   * Ranges at equal distances over the concatenation of all files. A range ends at the end of its file at the latest.
+   * Ranges at equal distances over the concatenation of all files. A range ends at the end of its file at the latest,
+   * and before the next one begins.
    */
   private def spread(text: TextFiles): Vector[Range] = {
     val ends     = text.files.map(_._1.getLen).scanLeft(0L)(_ + _).tail
-    val distance = math.max(0L, text.bytes - RangeBytes) / (Ranges - 1.0)
+    val length   = math.min(RangeBytes, text.bytes / Ranges)
+    val distance = (text.bytes - length) / (Ranges - 1.0)
     Vector.tabulate(Ranges)(i => math.round(i * distance)).map { at =>
       val file  = text.files(ends.indexWhere(_ > at))._1
       val start = at - (ends(ends.indexWhere(_ > at)) - file.getLen)
-      val bytes = math.min(RangeBytes, file.getLen - start)
+      val bytes = math.min(length, file.getLen - start)
       Range(file, start, bytes, bytes.toDouble)
     }.distinct
   }
@@ -178,29 +181,40 @@ private[sample] object TextSample {
   private def table(text: TextFiles, rows: Double, counted: Long, whole: Boolean, sample: TableSample) =
     TextTable(rows, counted, whole, sample, text.schema.indices.toVector.map(TextColumn(sample, _, whole)))
 
-  /** Keeps one of every n rows that it receives, such that it holds at most `most` rows. */
+  /**
+   * Keeps about one of every `step` rows that it receives, such that it holds at most `most` rows. A row is drawn by the
+   * hash of its number, so rows are drawn independently, and the same files give the same sample.
+   */
   final private class Kept(text: TextFiles, most: Int) {
-    private val rows = mutable.ArrayBuffer.empty[(Int, InternalRow)]
+    private val rows = mutable.ArrayBuffer.empty[Drawn]
     private var step = 1L
     var seen         = 0L
 
     def add(range: Int, row: InternalRow): Unit = {
-      if (seen % step == 0L && rows.size == most) {
-        val half = rows.indices.by(2).map(rows)
-        rows.clear()
-        rows ++= half
-        step *= 2L
+      val hash = XXH64.hashLong(seen, Seed)
+      if (drawn(hash)) {
+        while (rows.size >= most && drawn(hash)) {
+          step *= 2L
+          val still = rows.filter(r => drawn(r.hash))
+          rows.clear()
+          rows ++= still
+        }
+        if (drawn(hash)) rows += Drawn(hash, range, row.copy())
       }
-      if (seen % step == 0L) rows += ((range, row.copy()))
       seen += 1L
     }
 
+    private def drawn(hash: Long): Boolean = (hash & (step - 1L)) == 0L
+
     def sample(of: Long, whole: Boolean): TableSample = {
-      val starts = rows.indices.filter(i => i == 0 || rows(i)._1 != rows(i - 1)._1).toVector
-      // unless every line was read, there are two clusters or more, so that rows that lay together never count as a
-      // random sample
-      val clusters = if (whole) Vector(0) else if (starts.size > 1) starts else Vector(0, rows.size / 2)
-      TableSample(text.schema, SampledRows(text.schema, rows.map(_._2)), of, clusters)
+      val starts   = rows.indices.filter(i => i == 0 || rows(i).range != rows(i - 1).range).toVector
+      val clusters = if (whole) Vector.empty else TableSample.places(starts, rows.size)
+      TableSample(text.schema, SampledRows(text.schema, rows.map(_.row)), of, clusters)
     }
   }
+
+  /** A row that is kept, the hash of its number, and the range that it was read in. */
+  final private case class Drawn(hash: Long, range: Int, row: InternalRow)
+
+  private val Seed = 42L
 }

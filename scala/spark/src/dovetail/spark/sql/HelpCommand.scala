@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.sql
 
+import java.util.Locale
+
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.types.StringType
@@ -15,7 +17,7 @@ case class HelpCommand(word: Option[String]) extends LeafRunnableCommand {
 
   override def run(session: SparkSession): Seq[Row] = {
     val (verb, mentioned) = word.fold((Statement.Forms, Statement.Forms)) { w =>
-      val has = (text: String) => text.toUpperCase.split("[^A-Z]+").contains(w.toUpperCase)
+      val has = (text: String) => text.toUpperCase(Locale.ROOT).split("[^A-Z]+").contains(w.toUpperCase(Locale.ROOT))
       (Statement.Forms.filter(_.verb.equalsIgnoreCase(w)), Statement.Forms.filter(f => has(f.usage)))
     }
     val shown = Seq(verb, mentioned, Statement.Forms).find(_.nonEmpty).get

@@ -140,7 +140,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   }
 
   private def ofWhatIsLeft(relation: LogicalRelation): Boolean =
-    known.find(relation).isDefined || (known.rows(relation).isEmpty && believable(relation).isEmpty)
+    known.find(relation).exists(s => s.fresh || known.rows(relation).isEmpty) || (known.rows(relation).isEmpty && believable(relation).isEmpty)
 
   /**
    * Statistics of the whole table. The predicates that pruned its partitions are still in the plan, and are estimated

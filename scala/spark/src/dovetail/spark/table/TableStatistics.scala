@@ -171,4 +171,13 @@ final case class TableSample(
 
 object TableSample {
   private val ids = new AtomicLong
+
+  /**
+   * The clusters of a sample that was read in places. A single place counts as two halves, so that their difference
+   * tells how much the rows vary along the file.
+   *
+   * @param starts positions at which the rows of each place begin
+   * @param rows   number of rows of the sample
+   */
+  def places(starts: Vector[Int], rows: Int): Vector[Int] = if (starts.size > 1) starts else Vector(0, rows / 2)
 }
