@@ -1,8 +1,8 @@
 """Writes python/dovetail/config.py and docs/reference/configs.md from the registry of settings inside the jar.
 
-The registry is Scala (DovetailConf); a session tells it through `dovetail_conf()`, so what is written here is what
-users can set. Run it after a change there, with the jars built (`make jars`) and pyspark installed; a test fails
-while either file is out of date:
+The registry is in Scala (DovetailConf). This script reads it from a session through `dovetail_conf()`, so the files
+list exactly the settings that users can set. Run the script after a change of the registry, with the jars built
+(`make jars`) and pyspark installed. A test fails while either file is out of date:
 
     python python/generate_config.py
 """
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CONFIG = ROOT / "python" / "dovetail" / "config.py"
 DOCS = ROOT / "docs" / "reference" / "configs.md"
 
-# Names that say more than their key. Any other key gets its own name, in Python's spelling: stats.sampleRows is
+# Python names that are clearer than the key. Any other key is converted to Python's spelling: stats.sampleRows becomes
 # stats_sample_rows.
 NAMES = {
     "spark.dovetail.cost.cardWeight": "card_weight",
@@ -39,7 +39,7 @@ WIDTH = 120
 
 @dataclass(frozen=True)
 class Key:
-    """One row of `dovetail_conf()`, with its range taken apart."""
+    """One row of `dovetail_conf()`, with its range parsed."""
 
     key: str
     name: str
@@ -54,7 +54,7 @@ class Key:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Key:
-        """Reads a row; an unknown type or form of range is an error here, not a setting that is checked too little."""
+        """Reads a row. An unknown type or form of range is an error, so that no setting loses its checks."""
         kind = KINDS[row["type"]]
         low, high, choices = _range(kind, row["range"] or "")
         reader: dict[str, Any] = {"bool": {"true": True, "false": False}.__getitem__, "int": int, "float": float}
@@ -107,7 +107,7 @@ def _quoted(text: str) -> str:
 
 
 def keys_of(rows: Sequence[Mapping[str, Any]]) -> list[Key]:
-    """The registry's keys in its own order; two keys of one Python name are an error."""
+    """The registry's keys, in the order of the registry. Two keys with the same Python name are an error."""
     keys = [Key.of(row) for row in rows]
     names = [key.name for key in keys]
     twice = sorted({name for name in names if names.count(name) > 1})

@@ -1,9 +1,9 @@
 """Wheel build hook: refuses to build a wheel that lacks the jar of any supported Spark line.
 
-Runs inside hatchling (pyproject.toml, [tool.hatch.build.targets.wheel.hooks.custom]). `make jars` writes the
-jars and `lines.json`, the list of lines, into python/dovetail/jars; this hook only checks them, so that no wheel leaves
-here that cannot start. An editable install is let through: there the jars may be built later, and `dovetail.jar_path()`
-names what is missing.
+Runs inside hatchling (pyproject.toml, [tool.hatch.build.targets.wheel.hooks.custom]). `make jars` writes the jars and
+`lines.json`, the list of lines, into python/dovetail/jars. This hook only checks them, so that no wheel is built that
+cannot start. It accepts an editable install without jars: the jars may be built later, and `dovetail.jar_path()` names
+a missing jar.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def missing_files(root: Path, version: str) -> list[str]:
 
 
 class JarHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Stops the build with the missing file names and the command that makes them."""
+    """Stops the build if files are missing; the error names them and the command that builds them."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Called by hatchling before it collects files; `version` is the kind of wheel, "standard" or "editable"."""

@@ -1,7 +1,7 @@
-"""Pages of the documentation site that are written elsewhere: the changelog, and the reports of the benchmarks.
+"""Adds pages to the documentation site that are stored elsewhere: the changelog, and the reports of the benchmarks.
 
-A hook of MkDocs (mkdocs.yml). The reports in benchmarks/results keep their place; docs/benchmarks.md, which sums them
-up, gets a list of them at its end.
+This is a hook of MkDocs (mkdocs.yml). The reports stay in benchmarks/results; docs/benchmarks.md, which summarizes
+them, gets a list of them at its end.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """The list of reports, on the page of benchmarks."""
+    """Adds the list of reports to the page of the benchmarks."""
     if page.file.src_uri != "benchmarks.md":
         return markdown
     listed = "".join(f"* [{report.stem}](results/{report.name})\n" for report in _reports())
@@ -37,5 +37,5 @@ def _reports() -> list[Path]:
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Docstrings introduce examples as reStructuredText does, with two colons; the page shows one."""
+    """Replaces the two colons with which docstrings introduce examples (as in reStructuredText) by one."""
     return html.replace("<p>Example::</p>", "<p>Example:</p>")

@@ -1,10 +1,10 @@
-"""Packages look down only: checks imports against `tools/floors.toml`, and draws its picture into the documentation.
+"""Checks that packages import only from lower floors (`tools/floors.toml`); draws the floors into the documentation.
 
-    python tools/floors.py            # fails on an import that goes up or sideways, and on another picture
-    python tools/floors.py --draw     # draws it
+    python tools/floors.py            # fails on an import from the same or a higher floor, and on an outdated picture
+    python tools/floors.py --draw     # draws the picture
 
-A package without a floor, and a floor's package that is not there, are errors, too. Packages of one floor do not know
-each other. What has no package (`top`) may import everything, and nothing imports it.
+A package without a floor, and a listed package that does not exist, are errors, too. Packages of one floor must not
+import each other. Code without a package (`top`) may import everything, and nothing may import it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Import:
-    """A place where one package reads another one."""
+    """An import of one package in a file of another one."""
 
     file: str
     package: str
@@ -41,11 +41,11 @@ class House:
     """The packages of one code base.
 
     Attributes:
-        name: In the list.
-        prefix: Of all packages.
+        name: Name in the list.
+        prefix: Common prefix of all packages.
         source: Directories of the code.
-        floors: Ground up, each with its packages and what they are for.
-        top: What stands on all of them; empty where there is nothing.
+        floors: Floors from the bottom up; each maps its packages to their purpose.
+        top: Description of the code above all floors; empty if there is none.
     """
 
     name: str
@@ -70,11 +70,11 @@ class House:
         return faults
 
     def packages(self) -> set[str]:
-        """All that there are, but for the top."""
+        """All packages in the code, without the top."""
         return {p for p, _, _ in self._files() if p}
 
     def imports(self) -> Iterator[Import]:
-        """From one package to another."""
+        """All imports from one package to another."""
         for package, file, imported in self._files():
             for other in sorted(imported - {package}):
                 yield Import(file.relative_to(ROOT).as_posix(), package, other)
@@ -118,12 +118,12 @@ class House:
         return "\n".join(lines)
 
 
-# What users import and start: it stands on everything.
+# Modules that users import and start. They are above all floors.
 TOP = frozenset({"__init__", "__main__", "cli", "_cli_session", "demo"})
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    """Modules that an import names; of `from a import b`, `b` may be one, too."""
+    """Modules that an import names; in `from a import b`, `b` may be a module, too."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom) and node.module:
@@ -131,7 +131,7 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 
 def houses() -> list[House]:
-    """What the list has."""
+    """The code bases in the list."""
     read = tomllib.loads(LIST.read_text(encoding="utf-8"))
     return [
         House(

@@ -1,9 +1,9 @@
-"""Prints `stats` commands of golden files (tests/golden): what Spark's ANALYZE says of tables of Parquet files.
+"""Prints `stats` commands for golden files (tests/golden), with Spark's ANALYZE statistics of tables of Parquet files.
 
     python tools/golden_statistics.py DIRECTORY [--bins 8] [--columns FILE]
 
-Each directory and each *.parquet file in DIRECTORY is a table. With `--columns`, only columns whose names are words of
-that text are listed, which keeps golden files small. Bounds of strings are not statistics of Spark's.
+Each directory and each *.parquet file in DIRECTORY is a table. With `--columns`, only columns whose names are words in
+that file are listed, which keeps golden files small. Spark has no bounds of strings.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def declared(spark: SparkSession, path: Path, wanted: set[str] | None) -> Iterator[str]:
-    """The input of one `stats` command, the command first."""
+    """The lines of one `stats` command, beginning with the command itself."""
     name = path.name.removesuffix(".parquet")
     spark.sql(f"CREATE TABLE {name} USING parquet LOCATION '{path.absolute()}'")
     spark.sql(f"ANALYZE TABLE {name} COMPUTE STATISTICS FOR ALL COLUMNS")
@@ -61,7 +61,7 @@ def declared(spark: SparkSession, path: Path, wanted: set[str] | None) -> Iterat
 
 
 def words(described: list) -> Iterator[str]:  # type: ignore[type-arg]
-    """What is known of a column, as words of a golden file."""
+    """The statistics of a column, as words of a golden file."""
     of = {row.info_name: row.info_value for row in described}
     for key, word in NAMES.items():
         value = of.get(key, "NULL")
@@ -74,7 +74,7 @@ def words(described: list) -> Iterator[str]:  # type: ignore[type-arg]
 
 
 def number(text: str) -> str:
-    """Without the `.0` of whole numbers."""
+    """The number without the `.0` of whole numbers."""
     return re.sub(r"\.0$", "", text)
 
 

@@ -1,10 +1,10 @@
-"""Runs the notebook of the documentation and keeps its outputs in the file: what a reader sees without running it.
+"""Runs the notebook of the documentation and stores its outputs in the file, for readers who do not run it.
 
     python tools/notebook.py            # `make notebook`
 
-The outputs are those of one run, without what the JVM logs and without times and versions that Jupyter would add. A run
-whose outputs differ in numbers only (times, sizes, rows that a sample estimates) leaves the file as it is. A test asks
-for the same: it runs the notebook and compares with what the file has.
+The outputs come from one run, without the JVM's log and without the times and versions that Jupyter would add. A run
+whose outputs differ only in numbers (times, sizes, rows that a sample estimates) does not change the file. A test makes
+the same comparison: it runs the notebook and compares the outputs with those in the file.
 """
 
 from __future__ import annotations
@@ -25,26 +25,27 @@ from nbclient import NotebookClient
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOK = ROOT / "docs" / "notebooks" / "quickstart.ipynb"
 
-# A cell may start a JVM, or run a query twice both ways, on a loaded machine.
+# Time limit of a cell, which may start a JVM, or run a query twice in both ways, on a loaded machine.
 CELL_SECONDS = 240
 
-# A machine's cores and speed must not choose a plan: two cores everywhere, and no budget of planning that runs out.
+# Plans must not depend on the machine's cores and speed: always two cores, and planning budgets that do not run out.
 SETTINGS = ["--master", "local[2]"]
 for _key in ("planning.maxMs", "footers.maxMs", "reorder.maxPlanningMs"):
     SETTINGS += ["--conf", f"spark.dovetail.{_key}=60000"]
 
-# Numbers with their units, the "-" of a table where there is none, and what a narrow column cuts off.
+# Numbers with their units, the "-" of a table cell without a number, and text that a narrow column cuts off.
 NUMBER = re.compile(r"\S*…|[±]?\d[\d,.]*(e[+-]?\d+)?(x|%|[kMGTB]\b| ?([KMGT]i)?B\b| m?s\b)?|(?<=\s)-(?=\s)")
 
-# Bounds: each run of `analyze` draws a sample of its own, and a bound that is far above the estimate is not shown.
+# Bounds of estimates, which a run may show or not: each run of `analyze` draws another sample, and a bound that is far
+# above the estimate is not shown.
 BOUNDS = re.compile(r"<t[dh][^>]*>(bounds|up to [^<]*|)</t[dh]>|\bbounds\b|\bup to \d\S*")
 
-# The class of a join whose share of the cost is large: a number, too.
+# CSS class of a join with a large share of the cost. It depends on numbers, so it is ignored, too.
 COSTLY = "costly"
 
 
 def executed(path: Path = NOTEBOOK) -> nbformat.NotebookNode:
-    """The notebook after a run in a kernel of its own, in a directory that is thrown away."""
+    """The notebook after a run in a new kernel, in a temporary directory."""
     notebook = nbformat.read(path, as_version=4)
     before = {name: os.environ.get(name) for name in ("PYTHONPATH", "PYSPARK_SUBMIT_ARGS")}
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "python"), before["PYTHONPATH"] or ""])
@@ -60,7 +61,7 @@ def executed(path: Path = NOTEBOOK) -> nbformat.NotebookNode:
 
 
 def cleaned(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """The notebook without what is of one run or one machine only.
+    """The notebook without content that belongs to one run or one machine only.
 
     Raises:
         ValueError: An output names a directory of this machine.
@@ -76,12 +77,12 @@ def cleaned(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 
 def code(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    """The cells that run."""
+    """The code cells."""
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
 def differences(stored: nbformat.NotebookNode, fresh: nbformat.NotebookNode) -> list[str]:
-    """For each cell whose outputs differ in more than numbers: its number and the first place where they do."""
+    """The first difference in each cell whose outputs differ in more than numbers, with the number of the cell."""
     found = []
     for number, (a, b) in enumerate(zip_longest(code(stored), code(fresh)), start=1):
         old, new = list(skeleton(a, number)), list(skeleton(b, number))
@@ -93,7 +94,7 @@ def differences(stored: nbformat.NotebookNode, fresh: nbformat.NotebookNode) -> 
 
 
 def skeleton(cell: nbformat.NotebookNode | None, number: int) -> Iterator[str]:
-    """What of a cell must be the same in every run: its text, elements and words, not its numbers."""
+    """The parts of a cell that must be the same in every run: its source, elements and words, but not its numbers."""
     if cell is None:
         return
     yield cell.source
@@ -121,7 +122,7 @@ class Elements(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keeps name and class; an attribute of a drawing is a number."""
+        """Keeps the name and the classes; other attributes of drawings are numbers."""
         classes = (dict(attrs).get("class") or "").split()
         self.found.append(" ".join([f"<{tag}>", *(c for c in classes if c != COSTLY)]))
 

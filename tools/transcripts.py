@@ -1,12 +1,13 @@
-"""Types what a user types, path by path, and writes down what came: `tests/transcripts/*.txt`.
+"""Runs the example sessions in `tests/transcripts` and writes their output to transcripts, `tests/transcripts/*.txt`.
 
     python tools/transcripts.py            # writes all transcripts
-    python tools/transcripts.py names      # one of them
-    python tools/transcripts.py --check    # fails where a transcript in the tree differs from what comes now
+    python tools/transcripts.py names      # writes one transcript
+    python tools/transcripts.py --check    # fails if a stored transcript differs from the current output
 
-A path is a file beside its transcript: a Python program, or a shell script of which each line is one command. Numbers
-that differ from run to run (times, sizes of jars, places) are masked, so that a difference is one that a user sees.
-Delta Lake and Iceberg are typed where DOVETAIL_DELTA and DOVETAIL_ICEBERG have their Maven coordinates.
+A session, called a path, is a file beside its transcript: a Python program, or a shell script in which each line is one
+command. Text that differs from run to run (times, sizes of jars, directories) is masked, so that a user would see every
+remaining difference. The paths with Delta Lake and Iceberg run only if DOVETAIL_DELTA and DOVETAIL_ICEBERG contain
+their Maven coordinates.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "tests" / "transcripts"
 TABLES = "tables.py"
-# Paths that need packages: the environment variable that has their Maven coordinates.
+# Paths that need packages, each with the environment variable that contains the Maven coordinates.
 NEEDS = {"delta": "DOVETAIL_DELTA", "iceberg": "DOVETAIL_ICEBERG"}
-# A command may start a JVM on a loaded machine.
+# Time limit of a command, which may start a JVM on a loaded machine.
 SECONDS = 300
 
 JOB = """import dovetail
@@ -34,39 +35,39 @@ from pyspark.sql import SparkSession
 print(dovetail.status(SparkSession.builder.getOrCreate()))
 """
 
-# Budgets of planning, which must not run out here.
+# Planning budgets, which must not run out here.
 BUDGETS = ("planning.maxMs", "footers.maxMs", "reorder.maxPlanningMs")
 
-# What differs from run to run, and what stands for it.
+# Text that differs from run to run, and its replacement.
 MASKS = (
-    # a loaded machine takes seconds where another one takes milliseconds, and columns are as wide as their numbers
+    # a loaded machine takes seconds instead of milliseconds, and the width of a column depends on its numbers
     (re.compile(r"[ \t]*\b\d+(\.\d+)? ?(ms|s|seconds)\b"), " _ s"),
     (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?(\.\d+)?Z?"), "<time>"),
     (re.compile(r"^(seconds|task seconds|GC seconds|planning ms) .*$", re.MULTILINE), r"\1 _"),
     (re.compile(r"^(planning ms): .*$", re.MULTILINE), r"\1: _"),
     (re.compile(r"^(order of runs|.*first: the first run).*$", re.MULTILINE), r"\1"),
     (re.compile(r"(exec|app|application|local)-\d{6,}"), r"\1-_"),
-    # expression ids of Spark, which the planning beside the start moves; a table that comes twice is "day#2"
+    # Spark's expression ids, which depend on the background planning at the start; "day#2" is the second use of a table
     (re.compile(r"#(\d{2,}|\d+L)\b"), "#_"),
-    # a frame is as wide as the plan in it
+    # the width of a frame depends on the plan in it
     (re.compile(r"-{121,}"), "-" * 121),
     (re.compile(r" {121,}"), " " * 121),
     (re.compile(r"plan_id=\d+"), "plan_id=_"),
     (re.compile(r"\b\d+(\.\d+)? [KMG]?i?B/s"), "_ B/s"),
     (re.compile(r"Python \d+\.\d+\.\d+"), "Python _"),
-    # rows of a join that a sample tells: what is drawn depends on the names of the files, which are made anew
+    # join rows that a sample estimates: the sample depends on the names of the files, which are new in each run
     (re.compile(r"^( +\d+  .*join \S+) +\S+( +up to \S+)? +dovetail ", re.MULTILINE), r"\1  _  dovetail "),
     (re.compile(r"[ \t]+$", re.MULTILINE), ""),
 )
-# A line of Spark's plan, in which each number after "#" is an expression's.
+# A line of Spark's plan, in which each number after "#" is an expression id.
 PLAN = re.compile(r"^(\|== Physical Plan|[ :|]*(\*\(\d+\) )?[+:]- ).*$", re.MULTILINE)
 EXPRESSION = re.compile(r"#\d+L?\b")
-# Lines of Spark and of the JVM that come where log4j is not set up, and say nothing of Dovetail.
+# Lines that Spark and the JVM print if log4j is not configured. They are not about Dovetail.
 NOISE = re.compile(
     r"^(WARNING: |Setting default log level|To adjust logging level|Using Spark's|\d\d/\d\d/\d\d |:: |Picked up |"
     r"\s*\[Stage |Spark Web UI|Spark master|Time taken|Setting Spark log level)"
 )
-# How Spark resolves --packages and spark.jars.packages: another text once the jars have been fetched.
+# Output of Spark when it resolves --packages and spark.jars.packages. It changes once the jars have been fetched.
 IVY = re.compile(r"^Ivy Default Cache set to: .*?^\t\d+ artifacts copied[^\n]*$", re.MULTILINE | re.DOTALL)
 
 
@@ -76,7 +77,7 @@ def paths() -> list[Path]:
 
 
 def transcript(path: Path, place: Path) -> str:
-    """What a user would see, with the commands."""
+    """The commands and their output, as a user would see them."""
     blocks = _python(path, place) if path.suffix == ".py" else _shell(path, place)
     return "\n".join(_masked(block, place).rstrip() + "\n" for block in blocks)
 
@@ -108,7 +109,7 @@ def _told(code: int, out: str, err: str) -> str:
 
 
 def _quiet(text: str) -> str:
-    """Without what Spark and the JVM say of themselves; a bar of progress leaves empty lines."""
+    """The text without messages of Spark and the JVM, and without the empty lines that a progress bar leaves."""
     text = IVY.sub("", text.replace("\r", "\n"))
     lines = [line for line in text.splitlines() if not NOISE.match(line)]
     return re.sub(r"\n\n\n+", "\n\n", "\n".join(lines))
@@ -158,7 +159,7 @@ def main(words: list[str]) -> int:
             (place / "conf").mkdir()
             defaults = f"spark.ui.enabled false\nspark.sql.warehouse.dir {place}/warehouse\nspark.log.level ERROR\n"
             defaults += f"spark.dovetail.store.path {place}/store\n"
-            # what a busy machine leaves undone is no difference
+            # a busy machine must not cause a difference because a budget runs out
             defaults += "".join(f"spark.dovetail.{key} 60000\n" for key in BUDGETS)
             (place / "conf" / "spark-defaults.conf").write_text(defaults, encoding="utf-8")
             code, _, err = _run([sys.executable, str(FOLDER / TABLES), str(place)], place)

@@ -6,7 +6,7 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 
-/** For `drills`: the local file system, which answers nobody as long as the file HANG lies in the root of its tables. */
+/** File system of `drills`: the local one, but it hangs while the file `fs.hanging.mark` exists, for up to 60 s. */
 public class HangingFileSystem extends RawLocalFileSystem {
   private static final long LONGEST_MS = 60000;
 

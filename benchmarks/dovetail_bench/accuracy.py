@@ -1,4 +1,4 @@
-"""How good orders and estimates are: ratios of C_out, and q-errors (Moerkotte, Neumann and Steidl, VLDB 2009)."""
+"""Quality of join orders and estimates: ratios of C_out, and q-errors (Moerkotte, Neumann and Steidl, VLDB 2009)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Estimated:
-    """An estimate of a sub-plan with the truth.
+    """An estimate of the rows of a sub-plan, with the true number of rows.
 
     Attributes:
-        query: The query's name.
-        relations: Its aliases, joined by commas.
-        joins: Number of joins in it; none for a base table after its predicates.
-        value: The estimate.
+        query: Name of the query.
+        relations: Aliases of the sub-plan's relations, joined by commas.
+        joins: Number of joins in the sub-plan; 0 for a base table after its predicates.
+        value: Estimated rows.
         true: True rows.
     """
 
@@ -27,19 +27,19 @@ class Estimated:
 
     @property
     def q_error(self) -> float:
-        """The factor by which the estimate is off, in either direction. Less than one row counts as one."""
+        """Factor by which the estimate is off, in either direction. Values below one row count as one row."""
         value, true = max(self.value, 1.0), max(self.true, 1.0)
         return max(value / true, true / value)
 
     @property
     def under(self) -> bool:
-        """Whether it is less than the truth, once rounded to whole rows."""
+        """Whether the estimate, rounded to whole rows, is less than the truth."""
         return round(self.value) < self.true
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Of many estimates: q-errors, and the share of underestimates."""
+    """Q-errors of many estimates, and the share of underestimates."""
 
     number: int
     median: float
@@ -49,14 +49,14 @@ class Summary:
 
 
 def summary(estimates: Sequence[Estimated]) -> Summary:
-    """Of at least one estimate."""
+    """Summarizes at least one estimate."""
     errors = sorted(e.q_error for e in estimates)
     under = sum(e.under for e in estimates) / len(estimates)
     return Summary(len(errors), quantile(errors, 0.5), quantile(errors, 0.95), errors[-1], under)
 
 
 def quantile(ascending: Sequence[float], share: float) -> float:
-    """With linear interpolation between neighbors."""
+    """Quantile of an ascending sequence, with linear interpolation between neighbors."""
     place = share * (len(ascending) - 1)
     low = math.floor(place)
     high = min(low + 1, len(ascending) - 1)
@@ -64,5 +64,5 @@ def quantile(ascending: Sequence[float], share: float) -> float:
 
 
 def geometric_mean(ratios: Sequence[float]) -> float:
-    """Of at least one positive number."""
+    """Geometric mean of at least one positive number."""
     return math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios))

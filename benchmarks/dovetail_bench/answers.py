@@ -1,9 +1,9 @@
-"""The gate: with Dovetail on, every query gives the rows of plain Spark, with analyzed tables and without.
+"""The gate: with Dovetail on, every query returns the rows of plain Spark, with analyzed tables and without.
 
     python -m dovetail_bench.answers --scale 0.1 --duckdb
 
-Exit code 1 if an answer differs, if a query fails that runs without Dovetail, or if Dovetail changed no plan at all
-(then nothing was tested). With --duckdb the answers are compared with DuckDB's too.
+Exit code 1 if an answer differs, if a query fails with Dovetail but runs without it, or if Dovetail changed no plan at
+all (then nothing was tested). With --duckdb, the answers are also compared with DuckDB's.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MODES = {mode.name: mode for mode in (DOVETAIL, DOVETAIL_BARE)}
 
 DUCKDB = "duckdb"
 
-# Spark's name of an error, "[DIVIDE_BY_ZERO]" at the start of its message.
+# The error condition in a message of Spark, such as "[DIVIDE_BY_ZERO]".
 _CONDITION = re.compile(r"\[([A-Z_0-9.]+)\]")
 
 
@@ -53,7 +53,7 @@ class Gate:
         self.session, self.data, self.oracle, self.modes = session, data, oracle, modes
 
     def check(self, query: Query) -> list[Verdict]:
-        """The verdicts on one query: per mode against plain Spark, and against DuckDB where there is one."""
+        """Judges a query: each mode against plain Spark, and against DuckDB if there is an oracle."""
         reference = self._run(query.text, SPARK)
         verdicts = []
         for mode in self.modes:
@@ -94,11 +94,11 @@ class Gate:
         plan = io.StringIO()
         try:
             frame = self.session.spark.sql(text)
-            # Before the run: afterwards it shows what adaptive execution made of it, which depends on timing.
+            # Explain before the run: after it, the plan is that of adaptive execution, which depends on timing.
             with contextlib.redirect_stdout(plan):
                 frame.explain()
             answer = Answer(tuple(frame.columns), [tuple(row) for row in frame.collect()])
-        except Exception as failed:  # of Spark: a finding about this query, not the end of the run
+        except Exception as failed:  # an error of Spark is a finding about this query and does not end the run
             return Outcome(None, normalized(plan.getvalue()), _first_line(failed))
         return Outcome(answer, normalized(plan.getvalue()))
 
@@ -108,7 +108,7 @@ class Gate:
 
 
 def run(options: argparse.Namespace) -> list[Verdict]:
-    """All verdicts on the chosen suites."""
+    """Judges all queries of the chosen suites."""
     modes = [MODES[name] for name in options.modes]
     verdicts: list[Verdict] = []
     with ExitStack() as stack:
@@ -132,7 +132,7 @@ def run(options: argparse.Namespace) -> list[Verdict]:
 
 
 def summary(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """Counts per suite, mode and reference."""
+    """Counts the verdicts of each suite, mode and reference."""
     groups: dict[tuple[str, str, str], list[Verdict]] = {}
     for verdict in verdicts:
         groups.setdefault((verdict.suite, verdict.mode, verdict.against), []).append(verdict)
@@ -147,7 +147,7 @@ def summary(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
 
 
 def passed(verdicts: Sequence[Verdict]) -> bool:
-    """Whether every answer is right, and Dovetail did something in getting them."""
+    """Whether every answer is right and Dovetail changed at least one plan."""
     return all(v.verdict in PASSED for v in verdicts) and any(v.plan_changed for v in verdicts)
 
 

@@ -2,8 +2,8 @@
 
     python -m dovetail_bench.calibrate
 
-Each constant is the slope of the time of a small query over its rows or bytes, between two sizes or two variants that
-differ in that one thing. Run it on a quiet machine. Dovetail is not needed for it: it measures Spark itself.
+Each constant is the difference between the times of two small queries, divided by their rows or bytes. The two queries
+differ in size or in one operator only. Run it on a quiet machine. It measures Spark itself and does not need Dovetail.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ WARM_UP = 2
 
 
 def main() -> int:
-    """Measures and reports."""
+    """Measures all constants and writes the report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=5, help="runs of each query; the fastest counts (5)")
     report.add_results_option(parser)
@@ -93,14 +93,14 @@ def _found(name: str, nanos: float, how: str) -> dict[str, Any]:
 
 
 def _spilled(repeat: int) -> dict[str, Any]:
-    """A sort in a session that has no memory for it, less the same in one that has it."""
+    """Cost of a spilled byte: a sort without enough memory, minus the same sort with enough memory."""
     spilled = _sorting(SMALL_FRACTION, repeat) - _sorting(MEMORY_FRACTION, repeat)
     how = f"a sort of {HASHES} hashes a row with a memory fraction of {SMALL_FRACTION}, less one with {MEMORY_FRACTION}"
     return _found("spillByte", spilled / SORTED_ROWS / ROW_OF_HASHES * NANO, how)
 
 
 def _sorting(memory_fraction: float, repeat: int) -> float:
-    """Of rows that compress badly."""
+    """Seconds that a sort of badly compressible rows takes."""
     with _session(memory_fraction) as spark:
         hashes = [f.sha2((f.col("id") + i).cast("string"), 256).alias(f"h{i}") for i in range(HASHES)]
         rows = spark.range(0, SORTED_ROWS, 1, 1).select(*hashes)
@@ -112,7 +112,7 @@ def _measure(spark: SparkSession, repeat: int) -> list[dict[str, Any]]:
         return _seconds(query, repeat)
 
     def ids(rows: int, pad: int = 0) -> DataFrame:
-        """Rows with a key, a value, and some bytes; the key is spread so that nothing is sorted already."""
+        """Rows with a key, a value and, if asked for, padding. Keys are scattered, so that no input is sorted."""
         key = f.pmod(f.col("id") * 2654435761, f.lit(rows))
         columns = [key.alias("k"), (f.col("id") + 1).alias("v")]
         return spark.range(0, rows, 1, 1).select(*columns, *([f.repeat(f.lit("x"), pad).alias("pad")] if pad else []))

@@ -1,12 +1,12 @@
-"""What it costs that expressions which may fail stay where they were written: rows out of joins with and without.
+"""The cost of leaving expressions that may fail where they were written: rows out of joins with and without caution.
 
     python -m dovetail_bench.caution --scale 1
     python -m dovetail_bench.caution --suite --tables DIR --queries FILE
 
-Each query is planned twice, once with `spark.dovetail.expressions.moveAll`, on bare tables and after one pass of
-`dovetail.analyze`. Where the plans differ, both run; else one does. What fails with the setting alone is what the
-caution is for, and costs nothing. Exit code 1 if a query fails without the setting, with --gate also if too many rows
-are lost.
+Each query is planned twice, with `spark.dovetail.expressions.moveAll` off and on, on bare tables and after one pass of
+`dovetail.analyze`. If the two plans differ, both run; otherwise one of them runs. A query that fails only with the
+setting on is one that the caution protects; it costs nothing. Exit code 1 if a query fails with the setting off, with
+--gate also if the caution costs too many rows.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from dovetail_bench.tables import find
 SETTING = "spark.dovetail.expressions.moveAll"
 MODES = (DOVETAIL_BARE, DOVETAIL_ONE_PASS)
 
-# The share of its join rows that a suite may lose.
+# Largest accepted share of join rows that the caution adds to a suite.
 MAX_LOSS = 0.02
 
 
 @dataclass(frozen=True)
 class Folder(Dataset):
-    """Tables of a folder that the user gave.
+    """Tables in a folder that the user names.
 
     Attributes:
-        paths: Table → its file or folder.
+        paths: Table name → its file or folder.
     """
 
     paths: Mapping[str, Path]
@@ -52,16 +52,16 @@ class Folder(Dataset):
 
 @dataclass(frozen=True)
 class Cost:
-    """A query in a mode.
+    """Cost of the caution for one query in one mode.
 
     Attributes:
-        suite: Of the query.
-        query: Its name.
+        suite: Suite of the query.
+        query: Name of the query.
         mode: Name of the mode.
         changed: Whether the plans differ.
-        careful: Rows out of joins, and
-        reckless: those with all expressions moved; the same where the plans are.
-        error: With the setting.
+        careful: Rows out of joins with the caution.
+        reckless: Rows out of joins with all expressions moved; equal to `careful` if the plans are equal or it failed.
+        error: First line of the error with all expressions moved; empty if there is none.
     """
 
     suite: str
@@ -74,7 +74,7 @@ class Cost:
 
 
 def run(options: argparse.Namespace) -> list[Cost]:
-    """All queries in all modes; stopped (Ctrl-C) it gives what it has."""
+    """Measures all queries in all modes. Ctrl-C stops it; it then returns what was measured so far."""
     costs: list[Cost] = []
     with ExitStack() as stack:
         session = stack.enter_context(bench(options))
@@ -109,18 +109,18 @@ def _cost(session: Bench, query: Query, mode: Mode) -> Cost:
     changed = _plan(session, query) != careful
     try:
         other = profile(session.spark, query.text).join_rows if changed else rows
-    except Exception as failed:  # of Spark: what the caution is for
+    except Exception as failed:  # an error of Spark that the caution prevents
         return Cost(query.suite, query.name, mode.name, changed, rows, rows, str(failed).strip().splitlines()[0])
     return Cost(query.suite, query.name, mode.name, changed, rows, other)
 
 
 def _plan(session: Bench, query: Query) -> str:
-    """The optimized plan, with its ids by the order in which they appear."""
+    """The optimized plan, with its ids renumbered in the order in which they appear."""
     return normalized(session.spark.sql(query.text)._jdf.queryExecution().optimizedPlan().toString())
 
 
 def summary(costs: Sequence[Cost]) -> list[dict[str, Any]]:
-    """Sums of each suite and mode."""
+    """Sums up the queries of each suite and mode."""
     lines = []
     for suite, mode in dict.fromkeys((c.suite, c.mode) for c in costs):
         of_it = [c for c in costs if (c.suite, c.mode) == (suite, mode)]
@@ -141,7 +141,7 @@ def summary(costs: Sequence[Cost]) -> list[dict[str, Any]]:
 
 
 def targets(costs: Sequence[Cost]) -> list[dict[str, Any]]:
-    """What a run has to show."""
+    """Targets of a run, and whether each is hit."""
     return [
         report.target(
             f"{line['suite']}, {line['mode']}: at most {MAX_LOSS:.0%} more join rows",

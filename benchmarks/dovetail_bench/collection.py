@@ -1,10 +1,10 @@
-"""What statistics cost to collect: Spark's ANALYZE of all columns with histograms against Dovetail's one pass.
+"""Cost of collecting statistics: Spark's ANALYZE of all columns with histograms against Dovetail's one pass.
 
     python -m dovetail_bench.collection
 
-Both go over the same TPC-DS tables in one session, in turns (ANALYZE, pass, pass, ANALYZE), so that caches that are
-warm by then serve both. Then files are appended to a copy of the largest table, and what that costs and finds is
-compared with a full pass.
+Both read the same TPC-DS tables in one session, in turns (ANALYZE, pass, pass, ANALYZE), so that both profit equally
+from warm caches. Then a file is appended to a copy of the largest table. Its collection is compared with the first
+pass in time, and with one pass over all files in the statistics found.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from dovetail_bench.session import DOVETAIL_ONE_PASS, STORE, Bench, add_session_
 HISTOGRAMS = "spark.sql.statistics.histogram.enabled"
 LARGEST = "store_sales"
 
-# Targets: the time of a pass as a share of ANALYZE's, and of new files (1 of 100) as a share of the first pass.
+# Targets: time of a pass as a share of ANALYZE's, and time of new files (1 of 100) as a share of the first pass.
 MAX_SHARE = 0.5
 MAX_APPENDED = 0.1
 FILES = 100
 
-# NDVs of a table collected in pieces and at once differ by at most four standard errors of HyperLogLog (1.6 %).
+# NDVs collected in pieces and NDVs collected at once may differ by four standard errors of HyperLogLog (1.6 %).
 MAX_NDV_ERROR = 0.066
 
 
@@ -77,7 +77,7 @@ def _rounds(session: Bench, data: Dataset) -> list[dict[str, Any]]:
 
 
 def _appended(session: Bench, source: Path, work: Path) -> dict[str, Any]:
-    """One file of a hundred comes after the first pass over the others."""
+    """Collects all files of a copy but one, then appends the last one and collects again."""
     spark, pieces, late = session.spark, work / "pieces", work / "late"
     spark.read.parquet(str(source)).repartition(FILES).write.parquet(str(pieces))
     late.mkdir()

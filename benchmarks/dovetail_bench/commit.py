@@ -17,20 +17,20 @@ from dovetail.jars import jar_path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# What a measurement depends on. Reports and pages are made from measurements, so they may differ.
+# Paths that a measurement depends on. Reports and pages are made from measurements, so they may differ.
 MEASURED = ("python", "scala", "project", "build.sbt", "VERSION", "benchmarks", ":!benchmarks/results", ":!*.md")
 
-# Characters of the hashes that are shown: enough to be unique here.
+# Number of characters shown of a hash: enough to be unique here.
 SHOWN = 12
 
 
 @dataclass(frozen=True)
 class State:
-    """What is measured.
+    """The version that is measured.
 
     Attributes:
-        name: The commit, marked where the files differ from it; "unknown" outside of a clone.
-        reason: Why the figures belong to no commit, in words; empty where they do.
+        name: Commit, marked if the files differ from it; "unknown" outside of a clone.
+        reason: Why the figures belong to no commit, in words; empty if they belong to one.
     """
 
     name: str
@@ -44,12 +44,12 @@ class State:
 
 @cache
 def state() -> State:
-    """Of this clone, as it was when the command began."""
+    """State of this clone when the command began."""
     return read(ROOT)
 
 
 def read(root: Path) -> State:
-    """Of a clone."""
+    """State of a clone."""
     git = shutil.which("git")
     if git is None:
         return State("unknown", "the commit is not known, because there is no git")
@@ -70,7 +70,7 @@ def read(root: Path) -> State:
 
 @cache
 def jar_digest() -> str:
-    """The start of the SHA-256 of the jar that runs: a jar may be older than the commit. "none" where there is none."""
+    """Start of the SHA-256 of the jar that runs, or "none". The jar may be older than the commit."""
     try:
         return hashlib.sha256(Path(jar_path()).read_bytes()).hexdigest()[:SHOWN]
     except DovetailError:

@@ -1,11 +1,11 @@
-"""Does it learn for constants that it has not seen? Instances of query templates, one after the other.
+"""Whether the history helps queries with constants it has not seen: instances of templates, one after the other.
 
     python -m dovetail_bench.constants --tables DIR --queries FILE --templates 10 --instances 10
 
-Queries of the file are the templates; each gets other constants (`instances`). Dovetail plans every instance with
-nothing analyzed, without its history and with what the instances before it have taught it, and the order is compared
-with the best one by the true sizes, which DuckDB counts. Then the instance runs to its end. The history is empty before
-the first one. Exit code 1 if a query fails, with --gate also if a target is missed.
+The queries of the file are the templates. Each instance of a template has other constants (`instances`). Dovetail plans
+every instance with nothing analyzed: once without its history, and once with what it learned from earlier instances.
+Both orders are compared with the best order by the true sizes, which DuckDB counts. Then the instance runs to its end.
+The history is empty before the first instance. Exit code 1 if a query fails, with --gate also if a target is missed.
 """
 
 from __future__ import annotations
@@ -39,30 +39,30 @@ from dovetail_bench.true_sizes import TrueSizes
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# Instances from which on the history has to help, and the mean that C_out over the best may then have.
+# The target covers the instances after this number, and limits the geometric mean of their C_out over the best.
 LEARNED_AFTER = 20
 MAX_MEAN = 1.1
 
-# Values of a column that constants are drawn from.
+# Number of sampled values of a column from which constants are drawn.
 DRAWN = 1000
 
-# Seconds that counting the sub-plans of one instance may take; another instance takes its place.
+# Seconds that counting the sub-plans of one instance may take. If it takes longer, another instance is drawn.
 MOST_SECONDS = 60.0
 
-# Instances that may be drawn for one that can be counted.
+# Largest number of draws for one instance whose sub-plans can be counted.
 ATTEMPTS = 10
 
 
 @dataclass(frozen=True)
 class Planned:
-    """One instance.
+    """One instance of a template, with the C_out of its orders.
 
     Attributes:
-        name: Template and number.
-        sql: Its text.
-        best: C_out of its best order.
-        without: C_out of the order without history.
-        learned: C_out of the order with what was learned before it.
+        name: Name of the template, and number of the instance.
+        sql: Text of the query.
+        best: C_out of the best order.
+        without: C_out of the order planned without history.
+        learned: C_out of the order planned with the history of the instances before it.
     """
 
     name: str
@@ -72,12 +72,12 @@ class Planned:
     learned: float
 
     def ratio(self, cout_of_order: float) -> float:
-        """C_out over the best; no rows count as one."""
+        """C_out over that of the best order; 0 rows count as 1."""
         return over_best(cout_of_order, self.best)
 
 
 class Templates:
-    """Queries of which instances are made."""
+    """Query templates from which instances are made."""
 
     def __init__(self, connection: DuckDBPyConnection, queries: Sequence[RealQuery], seed: int) -> None:
         self._connection, self._seed = connection, seed
@@ -87,11 +87,11 @@ class Templates:
 
     @property
     def truth(self) -> TrueSizes:
-        """Counts rows of sub-plans."""
+        """Counter of the rows of sub-plans."""
         return self._truth
 
     def instances(self, each: int) -> Iterator[RealQuery]:
-        """All templates, then all again with other constants."""
+        """Yields an instance of every template, then again with other constants, until there are `each` of each."""
         for number in range(each):
             for query in self._queries:
                 yield self._counted(query, number)
@@ -133,7 +133,7 @@ def _interrupted_after(connection: DuckDBPyConnection, seconds: float) -> Iterat
 
 
 def run(options: argparse.Namespace) -> list[Planned]:
-    """All instances."""
+    """Plans and runs all instances."""
     tables = find(options.tables)
     usable = [q for q in read(options.query_file, tables) if can_change(q.join)]
     if len(usable) < options.templates:
@@ -144,7 +144,7 @@ def run(options: argparse.Namespace) -> list[Planned]:
     chosen = [usable[i * len(usable) // options.templates] for i in range(options.templates)]
     planned: list[Planned] = []
     with views(tables) as connection, tempfile.TemporaryDirectory(prefix="dovetail-constants-") as work:
-        # one thread draws the same sample each time
+        # with one thread, DuckDB draws the same sample each time
         connection.execute("SET threads = 1")
         templates = Templates(connection, chosen, options.seed)
         with bench(options) as session, bare(session, tables, Path(work)) as engine:
@@ -173,7 +173,7 @@ def _means(planned: Sequence[Planned]) -> dict[str, float]:
 
 
 def targets(planned: Sequence[Planned]) -> list[dict[str, Any]]:
-    """What a run has to show."""
+    """Targets of a run, and whether each is hit."""
     later = planned[LEARNED_AFTER:] or planned
     mean = geometric_mean([q.ratio(q.learned) for q in later])
     return [
@@ -186,7 +186,7 @@ def targets(planned: Sequence[Planned]) -> list[dict[str, Any]]:
 
 
 def write_page(page: report.Page, planned: Sequence[Planned], each: int) -> None:
-    """Fills the page. `each` is how many templates there are."""
+    """Fills the page. `each` is the number of templates."""
     page.text(
         f"{len(planned)} instances of {each} queries, each with constants of its own. C_out: true rows out of all "
         "joins of the order that Dovetail picks; the ratio is to the best of all orders without cross products. "

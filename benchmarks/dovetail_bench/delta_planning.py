@@ -3,11 +3,11 @@
     python -m dovetail_bench.delta_planning
     python -m dovetail_bench.delta_planning --packages io.delta:delta-spark_4.1_2.13:4.4.0 --rounds 30
 
-Nothing is run, only planned: from the analyzed plan to the optimized one. Warm: the modes take turns on tables that do
-not change, each goes first equally often, and the median counts. After a commit: each table has got a new version
-just before, so that its log has to be replayed and its files listed; the median of some such queries per mode. CPU: of
-the thread that plans, warm; it says more than time does where others use the machine. Exit code 1 if a target is
-missed.
+The query is only planned, from the analyzed plan to the optimized one; it does not run. Warm: the modes take turns on
+tables that do not change, each mode goes first equally often, and the median counts. After a commit: each table has
+just got a new version, so that Delta must replay its log and list its files; the median of some such queries per mode
+counts. CPU: CPU time of the planning thread, warm; it says more than wall-clock time if others use the machine. Exit
+code 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ QUERY = (
     "WHERE i.brand = 3 AND d.month = 2 GROUP BY t.city"
 )
 
-# What is measured, and its title.
+# Kinds of measurements, and their titles.
 KINDS = {"warm": "warm", "cpu": "warm, CPU", "commit": "after a commit"}
 
-# What Dovetail may add to plain Spark's time, warm, in ms.
+# Time that Dovetail may add to plain Spark's when warm, in ms.
 WARM_MS = 50.0
 
 MILLISECONDS = 1000
 
 
 def settings(packages: str) -> list[str]:
-    """What a session of Delta Lake needs; `dovetail.enable` adds Dovetail's own."""
+    """Settings of a session with Delta Lake; `dovetail.enable` adds Dovetail's own."""
     return [
         f"spark.jars.packages={packages}",
         "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension",
@@ -61,7 +61,7 @@ def settings(packages: str) -> list[str]:
 
 
 def run(options: argparse.Namespace) -> dict[str, dict[str, list[float]]]:
-    """Milliseconds: one of `KINDS` → mode → each query."""
+    """Milliseconds of each query: one of `KINDS` → mode → times."""
     options.conf += settings(options.packages)
     times: dict[str, dict[str, list[float]]] = {kind: {m.name: [] for m in MODES} for kind in KINDS}
     with bench(options) as session:
@@ -92,7 +92,7 @@ def _in_turns(turn: int) -> tuple[Mode, ...]:
 
 
 def _plan_ms(session: Bench, mode: Mode) -> tuple[float, float]:
-    """Time, and CPU time of the thread that plans."""
+    """Milliseconds of the optimizer, and CPU milliseconds of the thread that plans."""
     session.switch(mode)
     execution = session.spark.sql(QUERY)._jdf.queryExecution()
     execution.withCachedData()
@@ -103,7 +103,7 @@ def _plan_ms(session: Bench, mode: Mode) -> tuple[float, float]:
 
 
 def _commit(session: Bench) -> None:
-    """A new version of each table, with one row more, so that the plans stay what they are."""
+    """Commits a new version of each table. It has only one more row, so that the plans stay the same."""
     session.switch(SPARK)
     for name in TABLES:
         session.spark.sql(f"INSERT INTO {DATABASE}.{name} SELECT * FROM {DATABASE}.{name} LIMIT 1")
@@ -114,7 +114,7 @@ def _medians(times: dict[str, list[float]]) -> str:
 
 
 def summary(times: dict[str, dict[str, list[float]]]) -> list[dict[str, Any]]:
-    """Per mode its times, and what it adds to plain Spark's."""
+    """Times of each mode, and what each adds to plain Spark's."""
     plain = {kind: median(by_mode[SPARK.name]) for kind, by_mode in times.items()}
     lines = []
     for mode in MODES:
@@ -127,7 +127,7 @@ def summary(times: dict[str, dict[str, list[float]]]) -> list[dict[str, Any]]:
 
 
 def targets(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What each of Dovetail's modes adds, warm, against the limit."""
+    """Time that each of Dovetail's modes adds when warm, against the limit."""
     return [
         report.target(
             f"warm: at most {WARM_MS:g} ms above plain Spark",

@@ -2,8 +2,8 @@
 
     python -m dovetail_bench.drills --rounds 10
 
-Meanwhile and afterwards, queries run: none may fail, give other rows or be planned much longer than plain Spark plans
-it, and what was known of the tables has to be known still. Exit code 1 if one of that happens.
+Queries run during and after each drill. No query may fail, return wrong rows, or take much longer to plan than with
+plain Spark. Statistics that were known before must still be known. Exit code 1 if a drill violates this.
 """
 
 from __future__ import annotations
@@ -36,26 +36,27 @@ from dovetail_bench.session import HISTORY, STORE, Bench, add_session_options, b
 ROWS = 80_000
 DIMENSION = 10
 
-# Milliseconds that planning may take beyond plain Spark's and Dovetail's own budget: the wait for a busy processor.
+# Milliseconds that planning may take beyond plain Spark's time and Dovetail's own budget, to allow for a busy machine.
 SLACK_MS = 1500
 
-# A writer is killed within so many seconds after it began.
+# Seconds after its start within which a writer is killed.
 KILLED_WITHIN = 3.0
 
 
 @dataclass
 class Drill:
-    """What came of one drill.
+    """Result of one drill.
 
     Attributes:
-        name: In the report.
-        rounds: How often it was done.
-        queries: Those that ran meanwhile and after it, and of them
-        failed: those with an error,
-        wrong: those with other rows than there are, and
-        slow: those that took longer to plan than they may.
-        lost: Rounds after which statistics were gone that had been there.
-        slowest_ms: The longest that Dovetail's session took to plan, where that is measured.
+        name: Name in the report.
+        rounds: Number of rounds.
+        queries: Queries that ran during and after the drill.
+        failed: Queries that raised an error.
+        wrong: Queries that returned wrong rows.
+        slow: Queries that took longer to plan than allowed.
+        lost: Rounds after which earlier statistics were gone.
+        slowest_ms: Longest planning time with Dovetail in ms, if the drill measures it.
+        errors: First lines of the errors.
     """
 
     name: str
@@ -74,17 +75,17 @@ class Drill:
         return self.rounds > 0 and self.queries > 0 and not (self.failed or self.wrong or self.slow or self.lost)
 
     def ask(self, spark: SparkSession, sql: str, expected: tuple[Any, ...]) -> None:
-        """Runs a query of one row."""
+        """Runs a query that returns one row, and counts an error or a wrong row."""
         self.queries += 1
         try:
             self.wrong += [tuple(row) for row in spark.sql(sql).collect()] != [expected]
-        except Exception as failed:  # of Spark: what the drill is to find
+        except Exception as failed:  # an error of Spark is what the drill looks for
             self.failed += 1
             self.errors.append(str(failed).strip().splitlines()[0])
 
 
 class Writer:
-    """A process of `drills_writer`."""
+    """A process that runs `drills_writer`."""
 
     def __init__(self, table: Path, store: Path, first: int, rounds: int, by: str) -> None:
         command = [sys.executable, "-m", "dovetail_bench.drills_writer", str(table), str(store), str(first)]
@@ -100,12 +101,12 @@ class Writer:
         )
 
     def says(self, word: str) -> None:
-        """Waits for a word."""
+        """Waits until the process prints a word."""
         if self._process.stdout is None or not any(line.strip() == f"> {word}" for line in self._process.stdout):
             raise RuntimeError(f"a writer ended before it said {word}")
 
     def go(self) -> None:
-        """Lets it begin."""
+        """Lets the process begin."""
         if self._process.stdin is not None:
             self._process.stdin.write("\n")
             self._process.stdin.flush()
@@ -113,18 +114,18 @@ class Writer:
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the process has not ended."""
         return self._process.poll() is None
 
     def kill(self) -> None:
-        """Ends it and its JVM at once."""
+        """Kills the process and its JVM."""
         if self.running:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
 
 def _table(spark: SparkSession, path: Path) -> str:
-    """A partitioned table, and a query over it that Dovetail plans with its statistics."""
+    """Writes a partitioned table. Returns a query over it that Dovetail plans with its statistics."""
     columns = ("id", "id % 7 AS g", f"CAST(id % {PARTITIONS} AS INT) AS p")
     spark.range(ROWS).selectExpr(*columns).write.partitionBy("p").parquet(str(path))
     return (
@@ -139,7 +140,7 @@ def _known(spark: SparkSession, path: Path) -> tuple[float, bool]:
 
 
 def killed(session: Bench, work: Path, rounds: int) -> Drill:
-    """Writers that are killed at any moment, between two partitions or within one."""
+    """Kills writers at random moments, between two partitions or within one."""
     drill, spark, chance = Drill("the driver is killed while it analyzes"), session.spark, seeded("drills")
     path, store = work / "killed", work / "killed-store"
     spark.conf.set(STORE, str(store))
@@ -164,7 +165,7 @@ def killed(session: Bench, work: Path, rounds: int) -> Drill:
 
 
 def two_writers(session: Bench, work: Path, rounds: int) -> Drill:
-    """Two drivers that write the statistics of one table at the same time, each of every second partition."""
+    """Lets two drivers write the statistics of one table at the same time, each for every second partition."""
     drill, spark = Drill("two drivers write at once"), session.spark
     path, store = work / "two", work / "two-store"
     spark.conf.set(STORE, f"{store}/0")
@@ -189,13 +190,13 @@ def two_writers(session: Bench, work: Path, rounds: int) -> Drill:
 
 
 def overwritten(session: Bench, work: Path, rounds: int) -> Drill:
-    """Files that are replaced by others of the same length and time while a query over them is planned."""
+    """Replaces a file by one of the same length and time, between the analysis and the planning of a query."""
     drill, spark = Drill("files are overwritten, same length and time"), session.spark
     spark.conf.set(STORE, str(work / "overwritten-store"))
     path, other = work / "now", work / "later"
     for where, first in ((path, 1000), (other, 2000)):
         rows = spark.range(first, first + 1000, 1, 1).selectExpr("CAST(id AS STRING) AS k", "id % 10 AS g")
-        # numbers as texts of one length, not compressed: files of one length
+        # numbers as texts of equal length, not compressed, make files of equal length
         rows.write.option("compression", "none").option("parquet.enable.dictionary", "false").parquet(str(where))
     ours, theirs = next(path.glob("part-*")), next(other.glob("part-*"))
     spark.sql(f"DOVETAIL ANALYZE PATH parquet.`{path}`").collect()
@@ -220,7 +221,7 @@ def overwritten(session: Bench, work: Path, rounds: int) -> Drill:
 
 
 def hanging(session: Bench, work: Path, rounds: int) -> Drill:
-    """A file system that answers nobody while a query over its tables is planned, and a store that hangs."""
+    """Plans a query over tables of a file system that hangs; in every second round, the store hangs, too."""
     drill, spark = Drill("a directory hangs"), session.spark
     budget = float(spark.conf.get("spark.dovetail.planning.maxMs", "2000") or 2000)
     for name, rows in (("a", 20_000), ("b", 2_000), ("c", 20)):
@@ -229,7 +230,7 @@ def hanging(session: Bench, work: Path, rounds: int) -> Drill:
     query = "SELECT count(*) FROM a JOIN b ON a.g = b.id JOIN c ON b.g = c.id WHERE a.id % 3 = 1"
     expected = tuple(_planned(spark, query, on=False)[1].collect()[0])
     for number in range(rounds):
-        # every second round, the store is there, too
+        # in every second round, the store is on the hanging file system, too
         spark.conf.set(STORE, f"hanging:{work / 'slow' / 'store'}" if number % 2 else str(work / "quick-store"))
         spark.sql("DOVETAIL CLEAR CACHES").collect()
         (work / "HANG").touch()
@@ -247,7 +248,7 @@ def hanging(session: Bench, work: Path, rounds: int) -> Drill:
 
 
 def _planned(spark: SparkSession, sql: str, on: bool) -> tuple[float, Any]:
-    """Milliseconds to the physical plan, and the query."""
+    """Plans a query. Returns the milliseconds up to the physical plan, and the query."""
     spark.conf.set(_sql.ENABLED_KEY, str(on).lower())
     try:
         started = time.perf_counter()
@@ -267,7 +268,7 @@ DRILLS: dict[str, Callable[[Bench, Path, int], Drill]] = {
 
 
 def run(options: argparse.Namespace) -> list[Drill]:
-    """All drills."""
+    """Runs the chosen drills."""
     with ExitStack() as stack:
         work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dovetail-drills-")))
         options.conf = [*_hanging_file_system(work), *options.conf]
@@ -281,7 +282,7 @@ def run(options: argparse.Namespace) -> list[Drill]:
 
 
 def _hanging_file_system(work: Path) -> list[str]:
-    """Compiles it; returns the settings that make it known."""
+    """Compiles the hanging file system. Returns the settings that register it."""
     source = Path(__file__).with_name("HangingFileSystem.java")
     jars = Path(pyspark.__file__).parent / "jars" / "*"
     compiler = shutil.which("javac")
@@ -296,7 +297,7 @@ def _hanging_file_system(work: Path) -> list[str]:
 
 
 def targets(found: Sequence[Drill]) -> list[dict[str, Any]]:
-    """What a run has to show."""
+    """Targets of a run, and whether each is hit."""
     return [
         report.target(
             f"{drill.name}: no query fails, is wrong or late, nothing is lost",
@@ -317,7 +318,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_session_options(parser)
     options = report.parse(parser, arguments)
     found = run(options)
-    # they name places of this machine
+    # the settings name paths of this machine
     options.conf = []
     page = report.Page("drills", "Drills")
     page.text(

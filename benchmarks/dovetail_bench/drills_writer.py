@@ -1,9 +1,9 @@
-"""One process of `drills`: analyzes partitions of a table over and over, until it is done or killed.
+"""One process of `drills`: analyzes partitions of a table again and again, until it is done or killed.
 
     python -m dovetail_bench.drills_writer TABLE STORE FIRST ROUNDS recipes|stores
 
-Each round collects by another recipe, for which all is read again, or into a store of its own. It says "> ready" when
-its session is there, waits for a line, says "> begun", and "> done" at the end.
+Each round collects with another recipe than the last one, so that all files are read again, or into a new store. The
+process prints "> ready" when its session exists, waits for a line of input, prints "> begun", and "> done" at the end.
 """
 
 from __future__ import annotations

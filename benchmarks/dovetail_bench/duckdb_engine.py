@@ -1,6 +1,6 @@
 """DuckDB as an engine of `real_data`: tables loaded into memory, orders and estimates from EXPLAIN (FORMAT JSON).
 
-A plan names tables, not aliases; so every further occurrence of a table in a query reads a copy of its own.
+A plan names tables, not aliases. Every further occurrence of a table in a query therefore reads a copy of the table.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ CROSS_PRODUCT = "CROSS_PRODUCT"
 
 @dataclass
 class DuckdbEngine:
-    """A DuckDB with the tables.
+    """A DuckDB database with the tables.
 
     Attributes:
-        connection: To it.
-        copies: Tables that were copied for a second occurrence, by the copy's name.
+        connection: Connection to the database.
+        copies: Names of the copies made for further occurrences of a table in a query.
     """
 
     connection: DuckDBPyConnection
@@ -76,7 +76,7 @@ class DuckdbEngine:
 
 @contextmanager
 def duckdb_engine(tables: Mapping[str, Path], work: Path) -> Iterator[DuckdbEngine]:
-    """Loads the tables."""
+    """Loads the tables into a database in memory."""
     with import_duckdb().connect() as connection:
         for name, path in tables.items():
             connection.execute(f'CREATE TABLE "{name}" AS FROM {files(path)}')
@@ -88,8 +88,8 @@ def order_of(plan: Mapping[str, Any], aliases: Mapping[str, str], relations: Rel
 
     Args:
         plan: The root of EXPLAIN (FORMAT JSON).
-        aliases: table, in lower case → alias; no two aliases have the same.
-        relations: All aliases.
+        aliases: Table name in lower case → alias; no two aliases share a table.
+        relations: All aliases of the query.
     """
     found = _order(plan, aliases)
     if found is None or found.relations != relations:
@@ -99,7 +99,7 @@ def order_of(plan: Mapping[str, Any], aliases: Mapping[str, str], relations: Rel
 
 
 def _order(node: Mapping[str, Any], aliases: Mapping[str, str]) -> Order | None:
-    """A node whose second child reads no table is no join of the query: IN lists become joins with their values."""
+    """Order below a node. A join with tables on one side only is none of the query: DuckDB makes it for an IN list."""
     below = [order for child in node["children"] if (order := _order(child, aliases)) is not None]
     if len(below) == 2:
         return join(below[0], below[1], crossed=node["name"].strip() == CROSS_PRODUCT)

@@ -1,16 +1,17 @@
-"""What estimates cost at planning: footers, statistics, sizes, on every TPC-DS query, with nothing analyzed.
+"""Cost of estimates at planning: footers, statistics and sizes on every TPC-DS query, with nothing analyzed.
 
     python -m dovetail_bench.estimation
 
-Nothing is run for these times, only planned. They are what `dovetail_explain` reports by phase. The JVM is warm: a
-smaller copy of the data has been planned before, whose files are others. Then one query over all 24 tables comes first,
-while nothing is known of their files, and every query of the benchmark after it, when all files are cached.
+For these times, queries are only planned; they do not run. `dovetail_explain` reports the times by phase. The JVM is
+warm: it has planned the queries on a smaller copy of the data, which has other files. First comes one query over all 24
+tables, while nothing is known of their files. Then comes every query of the benchmark, when all files are cached.
 
-Then, what the log of queries (`spark.dovetail.log.queries`) adds to planning: every query is planned with the log and
-without, in turns, by EXPLAIN, in processor time of the thread that plans, which a busy machine hardly changes.
+Next, the time that the log of queries (`spark.dovetail.log.queries`) adds to planning: EXPLAIN plans every query with
+the log and without, in turns. What counts is the processor time of the planning thread, which a busy machine hardly
+changes.
 
-Last, every query is run on bare tables and after one pass over them, and the estimates of its joins are compared with
-the rows that came (`step_errors`).
+Last, every query runs on bare tables and after one pass over them. The estimates of its joins are compared with the
+rows that the joins return (`step_errors`).
 """
 
 from __future__ import annotations
@@ -33,18 +34,18 @@ from dovetail_bench.session import DOVETAIL_BARE, Bench, add_session_options, be
 
 SUITE = "tpcds"
 
-# Phases of the rule that are estimation: what is asked of files, and what is made of it.
+# Phases of Dovetail's rule that count as estimation: what it reads from files, and what it computes from that.
 PHASES = ("footers", "extract", "estimate")
 
 # Targets, in milliseconds.
 MAX_CACHED = 30.0
 MAX_FIRST = 150.0
 
-# The log may add this share to the time that Spark and Dovetail take to plan.
+# Share that the log may add to the time that Spark and Dovetail take to plan.
 MAX_LOG_SHARE = 0.02
 LOG_QUERIES = "spark.dovetail.log.queries"
 
-# Times every query is planned with the log, and without: the median counts.
+# How often every query is planned with the log, and without; the median counts.
 LOG_REPEAT = 7
 
 NANOSECONDS_PER_MS = 1e6
@@ -52,13 +53,13 @@ NANOSECONDS_PER_MS = 1e6
 # Scale of the data that warms the JVM.
 WARM_UP_SCALE = 0.01
 
-# Time that footers may take here, in milliseconds: the default would stop reading, and this measures all of it.
+# Time limit for footers in milliseconds. With the default, reading would stop early; this measures all of it.
 FOOTERS_MAX_MS = "spark.dovetail.footers.maxMs"
 ALL_OF_THEM = "60000"
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    """Milliseconds of estimation: of the first query over all tables, and of every query after it."""
+    """Measures the first query over all tables, every query after it, the log of queries, and estimates of joins."""
     data = [dataset(FOLDERS[SUITE][1], scale, options.data_dir) for scale in (WARM_UP_SCALE, options.scale)]
     queries = load(SUITE, options.queries)
     with bench(options) as session:
@@ -79,7 +80,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _with_and_without_log(session: Bench, text: str) -> dict[str, float]:
-    """Milliseconds of processor time that it takes to plan a query, with the log of queries and without."""
+    """Milliseconds of processor time to plan a query, with the log of queries and without."""
     times: dict[str, list[float]] = {"100": [], "0": []}
     for turn in range(LOG_REPEAT):
         for kept in ("100", "0") if turn % 2 else ("0", "100"):
@@ -90,7 +91,7 @@ def _with_and_without_log(session: Bench, text: str) -> dict[str, float]:
 
 
 def _planning_ms(session: Bench, text: str) -> float:
-    # py4j answers a Python thread by one Java thread, in which Spark plans too
+    # Py4J serves a Python thread with one Java thread, in which Spark also plans
     jvm: Any = session.spark._jvm
     clock = jvm.java.lang.management.ManagementFactory.getThreadMXBean()
     started = clock.getCurrentThreadCpuTime()
@@ -99,7 +100,7 @@ def _planning_ms(session: Bench, text: str) -> float:
 
 
 def all_tables(session: Bench, data: Dataset) -> str:
-    """A query that joins every table to the next, by its first column."""
+    """A query that joins every table to the next one on their first columns."""
     first = {table: session.spark.table(table).columns[0] for table in data.tables}
     names = list(data.tables)
     on = (f"{a}.{first[a]} = {b}.{first[b]}" for a, b in pairwise(names))
@@ -115,7 +116,7 @@ def _milliseconds(session: Bench, text: str) -> dict[str, float]:
 
 
 def targets(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The targets with what was measured; older files lack the log of queries, and the joins."""
+    """Targets, and whether each is hit. Older results files lack the log of queries and the joins."""
     cached = median(line["estimation ms"] for line in found["queries"])
     first = next(x for x in found["all tables"] if x["JVM"] == "warm" and x["files"] == "not seen")["estimation ms"]
     judged = [

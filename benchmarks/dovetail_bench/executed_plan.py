@@ -1,6 +1,6 @@
-"""The physical plan that ran, after adaptive execution, in a form in which equal plans are equal texts.
+"""The physical plan that ran, after adaptive execution, in a normal form: equal plans have equal texts.
 
-`DOVETAIL PROFILE` runs its query as an execution inside its own, and Spark's status store keeps the plan of every
+`DOVETAIL PROFILE` runs its query as an execution inside its own one, and Spark's status store keeps the plan of every
 execution up to date while adaptive execution changes it. `rounds` compares the plans of the modes.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-# Plans as trees without the list of details below them, which numbers operators; and nothing of them cut off.
+# Print plans as trees, without the list of details below them, which numbers operators, and without cutting texts off.
 _SETTINGS = {
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.maxMetadataStringLength": "1000000",
@@ -22,31 +22,32 @@ _SETTINGS = {
 _FINAL = "== Final Plan =="
 _INITIAL = "== Initial Plan =="
 
-# Adaptive execution writes these where an input turned out to be empty, and drops what ran below it.
+# Adaptive execution writes these for an input that turned out to be empty, and drops the plan below it.
 _EMPTY = ("EmptyRelation", "LocalTableScan <empty>")
 
-# Given anew in every plan: ids of expressions and subqueries, and those of plans.
+# Ids that are new in every plan: those of expressions, of subqueries and of plans.
 _ID = re.compile(r"(#|plan_id=)(\d+)")
 
-# Given in the order in which stages end, which is a race: numbers of stages, and of generated code.
+# Numbers of stages and of generated code. They follow the order in which stages end, which is a race.
+# The operator of a line, if it is a join or an exchange.
 _RACE = re.compile(r"(?<=QueryStage )\d+|(?<=\*\()\d+(?=\))")
 
 # A line's operator, where it is a join or an exchange.
 _OPERATOR = re.compile(r"[ :+-]*(?:\*\(\) )?(\w*(?:Join|Exchange|CartesianProduct))\b")
 
-# The same files are tables of two databases.
+# The tables of both databases are the same files.
 _DATABASE = re.compile(r"\b(tpcds|tpch)_(analyzed|bare)\b")
 
 
 def watch(spark: SparkSession) -> None:
-    """Makes the session keep plans in the form that `last` reads. The modes all pay for it."""
+    """Makes the session keep plans in the form that `last` reads. All modes pay for it alike."""
     for key, value in _SETTINGS.items():
         spark.conf.set(key, value)
 
 
 def last(spark: SparkSession) -> str:
     """The plan of the last query that `DOVETAIL PROFILE` ran, normalized."""
-    # Spark has no public door to plans of past executions; the names are those of all lines from 3.5 on.
+    # Spark has no public API for plans of past executions; these names exist in all lines since 3.5.
     context: Any = spark.sparkContext._jsc.sc()
     context.listenerBus().waitUntilEmpty()
     store: Any = spark._jsparkSession.sharedState().statusStore()
@@ -58,10 +59,10 @@ def last(spark: SparkSession) -> str:
 
 
 def normalized(text: str) -> str:
-    """The final plan of a description, with ids numbered from 1 in their order of appearance."""
+    """The final plan of a description, with ids renumbered from 1 in the order in which they appear."""
     tree = text.removeprefix("== Physical Plan ==\n").split("\n\n== ")[0].strip()
     final = without_initial(tree)
-    # What ran below an empty input is in the initial plan alone.
+    # Only the initial plan shows what ran below an empty input.
     tree = tree if any(word in final for word in _EMPTY) else final
     tree = _RACE.sub("", _DATABASE.sub(r"\1", tree))
     numbers: dict[str, str] = {}
@@ -69,13 +70,13 @@ def normalized(text: str) -> str:
 
 
 def operators(tree: str) -> dict[str, int]:
-    """How many joins and exchanges of which kind a normalized plan has: what tells two plans apart in few words."""
+    """Number of joins and exchanges of each kind in a normalized plan: a short summary of how two plans differ."""
     found = Counter(match[1] for match in map(_OPERATOR.match, tree.splitlines()) if match)
     return {name: found[name] for name in sorted(found)}
 
 
 def without_initial(tree: str) -> str:
-    """A tree without the initial plans, its own and those of its subqueries."""
+    """A tree without initial plans, neither its own nor those of its subqueries."""
     kept = []
     deeper: int | None = None
     for line in tree.splitlines():

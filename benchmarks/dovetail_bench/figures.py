@@ -1,9 +1,9 @@
-"""Figures of the pages, from results files: every number that README.md and the docs show is written by this command.
+"""Figures of the pages: this command writes every number that README.md and the docs show, from the results files.
 
     python -m dovetail_bench.figures            # writes tables into the pages, and the picture
-    python -m dovetail_bench.figures --check    # exit code 1 where a page and its results file disagree
+    python -m dovetail_bench.figures --check    # exit code 1 if a page and its results file disagree
 
-A page has blocks, `<!-- figures: name -->` … `<!-- /figures -->`; what stands between the two comments is made here.
+A page has blocks, `<!-- figures: name -->` … `<!-- /figures -->`. This command writes the text between the comments.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ PICTURE = ROOT / "docs" / "images" / "tpcds-sf10.svg"
 
 _BLOCK = re.compile(r"(<!-- figures: (?P<name>[\w-]+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
 
-# What Spark's own cost-based optimizer claims for itself (Hu et al., "Cost Based Optimizer in Apache Spark 2.2", 2017;
-# scale 1,000, four nodes of 40 cores): query → factor of time.
+# Claims for Spark's own cost-based optimizer (Hu et al., "Cost Based Optimizer in Apache Spark 2.2", 2017; scale 1,000,
+# four nodes of 40 cores): query → factor of time.
 SEED_CLAIMS = {"q72": 8.0, "q25": 3.4}
 SEED_BEST, SEED_BEST_MEAN = 16, 2.2
 
-# Methods of SketchBenchmark, without whose sketch they measure.
+# Methods of SketchBenchmark, without the part of the name that says whose sketch they measure ("Ours", "Library").
 SKETCHES = {
     "distinctNumbers": "distinct numbers",
     "distinctTexts": "distinct strings",
@@ -69,7 +69,7 @@ def readme_table() -> str:
 
 
 def readme_picture() -> str:
-    """The picture of TPC-DS, with what it shows in words."""
+    """The link to the picture of TPC-DS, with a text that says what the picture shows."""
     times = data.times("tpcds", 10)
     words = (
         f"TPC-DS scale 10, {len(times.queries)} queries on {times.cores} cores: "
@@ -103,7 +103,7 @@ def totals(suite: str, scale: int) -> Callable[[], str]:
 
 
 def seeds() -> str:
-    """The claims for Spark's own optimizer beside ours."""
+    """Speedups claimed for Spark's own optimizer, beside those measured here."""
     times = data.times("tpcds", 10)
     modes = ("cbo", "dovetail", "dovetail_bare")
     rows = [
@@ -184,7 +184,7 @@ def _made(found: Mapping[str, Any]) -> str:
 
 
 def first_steps() -> str:
-    """What a user waits for before anything runs, in a new JVM."""
+    """Time that a user waits in a new JVM before anything runs."""
     return _lines("start", "steps")
 
 
@@ -199,7 +199,7 @@ def delta() -> str:
 
 
 def _lines(command: str, part: str) -> str:
-    """A table of a results file as it is, or how to measure it where there is none."""
+    """A table of a results file or, if there is no such file, how to measure it."""
     try:
         found = data.load(command)
     except FileNotFoundError:
@@ -242,16 +242,16 @@ BLOCKS: dict[str, Callable[[], str]] = {
 
 
 def filled(page: str) -> str:
-    """The page with every block made anew.
+    """The page with all blocks written again.
 
     Raises:
-        KeyError: A block has a name that is not known.
+        KeyError: A block has an unknown name.
     """
     return _BLOCK.sub(lambda m: f"{m[1]}{BLOCKS[m['name']]()}{m[3]}", page)
 
 
 def stale() -> dict[Path, str]:
-    """The files that are not what the results make of them, with the right text."""
+    """Files that differ from what the results say, each with the right text."""
     made = {page: filled(page.read_text(encoding="utf-8")) for page in PAGES if page.is_file()}
     made[PICTURE] = bars(data.times("tpcds", 10), ("spark", "dovetail_bare"))
     return {p: text for p, text in made.items() if not p.is_file() or p.read_text(encoding="utf-8") != text}

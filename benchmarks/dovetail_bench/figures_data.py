@@ -14,7 +14,7 @@ from dovetail_bench.report import RESULTS
 # Real data sets, and the queries of each.
 REAL = ("f1", "lahman", "nycflights13")
 
-# Slower than plain Spark: by this share and by these seconds (the project's target).
+# A query counts as slower than plain Spark if it exceeds both this factor and these seconds (the project's target).
 SLOWER, SLOWER_SECONDS = 1.10, 0.5
 
 
@@ -25,7 +25,7 @@ class Times:
     Attributes:
         runs: Query → mode → runs.
         made: Date, commit, machine and number of runs, in a sentence.
-        cores: Of the machine.
+        cores: Number of cores of the machine.
     """
 
     runs: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
@@ -42,12 +42,12 @@ class Times:
 
     @property
     def modes(self) -> tuple[str, ...]:
-        """Those that ran, plain Spark first."""
+        """Modes that ran, plain Spark first."""
         return tuple(next(iter(self.runs.values())))
 
     @property
     def queries(self) -> tuple[str, ...]:
-        """Those that ran in all modes."""
+        """Queries that ran in all modes."""
         return tuple(q for q, by_mode in self.runs.items() if all(by_mode.get(mode) for mode in self.modes))
 
     def value(self, query: str, mode: str, what: str) -> float:
@@ -56,19 +56,19 @@ class Times:
         return values[len(values) // 2]
 
     def total(self, mode: str, what: str) -> float:
-        """Sum over all queries."""
+        """Sum of a measure over all queries."""
         return sum(self.value(query, mode, what) for query in self.queries)
 
     def share(self, mode: str, what: str) -> float:
-        """The total as a share of plain Spark's."""
+        """Total as a share of plain Spark's total."""
         return self.total(mode, what) / self.total("spark", what)
 
     def speedup(self, query: str, mode: str) -> float:
-        """How many times faster than plain Spark."""
+        """How many times faster than plain Spark a query is."""
         return self.value(query, "spark", "seconds") / self.value(query, mode, "seconds")
 
     def slower(self, mode: str) -> list[tuple[str, float, float, str]]:
-        """Queries over the target: name, Spark's seconds, ours, whether the work was the same."""
+        """Queries slower than the target: name, Spark's seconds, Dovetail's seconds, whether the work was the same."""
         found = []
         for query in self.queries:
             plain, ours = (self.value(query, m, "seconds") for m in ("spark", mode))
@@ -83,10 +83,10 @@ class Times:
 
 @cache
 def load(name: str) -> Mapping[str, Any]:
-    """A results file by its name without date and ending, the newest one; with `name` and `date` of the file.
+    """The newest results file of this name (without date and ending), with its `file` name and `date` added.
 
     Raises:
-        FileNotFoundError: There is none.
+        FileNotFoundError: There is no such file.
     """
     found = sorted(RESULTS.glob(f"????-??-??-{name}.json"))
     if not found:
@@ -96,7 +96,7 @@ def load(name: str) -> Mapping[str, Any]:
 
 
 def times(suite: str, scale: int) -> Times:
-    """The times of a suite at a scale."""
+    """Times of a suite at a scale."""
     found = load(f"times-{suite}-sf{scale}")
     environment, options = found["environment"], found["options"]
     # runs that only compared the plans of the modes do not count
@@ -113,7 +113,7 @@ def times(suite: str, scale: int) -> Times:
 
 
 def _real(name: str) -> Iterator[Mapping[str, Any]]:
-    """Results of one real data set, later ones last: engines are measured in runs of their own."""
+    """Results of one real data set, the latest last. Engines are measured in separate runs."""
     for kind in ("", "-dovetail", "-bare"):
         try:
             yield load(f"real_data-{name}{kind}")
@@ -122,7 +122,7 @@ def _real(name: str) -> Iterator[Mapping[str, Any]]:
 
 
 def cout_ratios(name: str) -> dict[str, list[float]]:
-    """Engine → C_out of its order divided by the best one's, query by query."""
+    """Engine → C_out of its orders divided by that of the best orders, query by query."""
     return {
         engine: list(found["ratios"].values())
         for results in _real(name)
@@ -132,7 +132,7 @@ def cout_ratios(name: str) -> dict[str, list[float]]:
 
 
 def engine_titles(name: str) -> dict[str, str]:
-    """Engine → its title, with the version of what is not ours."""
+    """Engine → its title, with the version unless the engine is Dovetail."""
     return {
         engine: found["title"] if engine.startswith("dovetail") else f"{found['title']} {found['version']}"
         for results in _real(name)
@@ -146,7 +146,7 @@ def queries_of(name: str) -> tuple[str, ...]:
 
 
 def generated() -> tuple[int, int]:
-    """Generated queries that ran, on all lines, and those with other rows than plain Spark's, or none."""
+    """Number of generated queries, on all Spark lines, and of those whose verdict against plain Spark is not "same"."""
     ran = wrong = 0
     for file in sorted(RESULTS.glob("*-fuzz-*.json")):
         content = json.loads(file.read_text(encoding="utf-8"))
@@ -178,6 +178,6 @@ def _names() -> list[str]:
 
 
 def mean(ratios: Iterable[float]) -> float:
-    """Geometric mean. A ratio of 0, of an order without a row where the best one has none, counts as 1."""
+    """Geometric mean. A ratio of 0 counts as 1: neither that order nor the best one has a row."""
     values = [value or 1.0 for value in ratios]
     return math.exp(sum(math.log(value) for value in values) / len(values))

@@ -1,6 +1,7 @@
 """The picture of README.md: rows out of joins and seconds of each query, plain Spark against Dovetail, as SVG.
 
-SVG of our own, as in the report pages: the same text on every machine, so that a test can compare it with the results.
+The code writes SVG itself, as in the report pages: the text is the same on every machine, so that a test can compare it
+with the results.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ COLORS = ("#9aa0a6", "#2f7dd1")
 
 PARTS = (("rows out of joins", "join_rows", "M", 1e6), ("seconds", "seconds", "s", 1.0))
 
-# What is below these shows as these: rows in millions and seconds of a logarithmic axis.
+# Lower ends of the logarithmic axes, in millions of rows and in seconds. Smaller values are drawn as these.
 LEAST = {"join_rows": 0.01, "seconds": 0.5}
 
 
 def bars(times: Times, modes: tuple[str, str]) -> str:
-    """Two panels below each other; queries by what plain Spark needs, the most on the left."""
+    """Two panels, one below the other. Queries are sorted by what plain Spark needs, the most on the left."""
     panels = [_panel(times, modes, number, *part) for number, part in enumerate(PARTS)]
     words = f"Rows out of joins and seconds per query: {times.titles[modes[0]]} and {times.titles[modes[1]]}"
     style = "text{font:12px system-ui,sans-serif;fill:#5f6b76}"

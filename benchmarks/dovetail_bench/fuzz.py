@@ -1,21 +1,24 @@
-"""Generated queries give the same rows with Dovetail as with plain Spark, and as with DuckDB.
+"""Checks that generated queries return the same rows with Dovetail as with plain Spark, and as with DuckDB.
 
     python -m dovetail_bench.fuzz --queries 20000
     python -m dovetail_bench.fuzz --queries 50000 --dialect spark
 
-Joins of all kinds over small tables that are rich in NULLs and duplicates, under wrong statistics and many settings.
-The first dialect is what Spark and DuckDB read alike; so is the second, whose queries group what they join, mostly
-below the joins already. The third is Spark's own, with nested types and expressions that fail on some rows: what plain
-Spark does not answer is counted, and Dovetail may answer it or not. A query of it that has one and the same physical
-plan with Dovetail and without is not run, unless adaptive execution may change the plan.
-Whether an input that fails is computed before another one turns out to be empty can be a race: a query that fails with
-Dovetail is asked of plain Spark again, and once more without the rule by which adaptive execution ends a query early.
+Queries have joins of all kinds over small tables that are rich in NULLs and duplicates. They run under wrong statistics
+and many settings. There are three dialects. `shared`: Spark and DuckDB read the queries alike. `groupings`: they do,
+too, and the queries group what they join, most of them also below the joins. `spark`: Spark's own dialect, with nested
+types and expressions that fail on some rows. A query of this dialect that plain Spark does not answer is only counted;
+Dovetail may answer it or not. A query of this dialect that has the same physical plan with Dovetail and without does
+not run, unless adaptive execution may change the plan.
 
-A process runs 5,000 queries at most: what the JVM keeps of each does not add up.
+Whether Spark computes an input that fails before another input turns out to be empty can be a race. Plain Spark
+therefore runs a query again that failed with Dovetail, and once more without the rule by which adaptive execution ends
+a query early.
 
-Exit code 1 if an answer differs, if a query fails that runs without Dovetail, or if too few join orders changed for the
-run to mean anything. Everything comes from the seed; `--first N --queries 1` repeats query N. A run that is stopped
-(Ctrl-C, SIGTERM) reports what it has checked so far, and fails.
+A process runs at most 5,000 queries, so that what the JVM keeps of each query does not add up.
+
+Exit code 1 if an answer differs, if a query fails with Dovetail alone, or if too few queries were compared or too few
+join orders changed for the run to mean anything. Everything follows from the seed; `--first N --queries 1` repeats
+query N. A run that is stopped (Ctrl-C, SIGTERM) reports what it has checked so far, and fails.
 """
 
 from __future__ import annotations
@@ -44,18 +47,18 @@ from dovetail_bench.fuzz_runner import FAILED, PER_DATA_SET, PER_SETTINGS, SAME_
 from dovetail_bench.progress import say
 from dovetail_bench.session import add_session_options, bench, without_errors
 
-# Between two lines of progress.
+# Queries between two lines of progress.
 PROGRESS = 250
 
-# Queries of one process: some 15 minutes, of which one starts it.
+# Queries of one process: some 15 minutes, one of which it takes to start.
 PER_PROCESS = 5000
 
-# Of the queries, this share at least has to have another tree of joins with Dovetail.
+# Smallest share of queries whose tree of joins must be different with Dovetail.
 LEAST_CHANGED = 0.3
 
 
 def run(options: argparse.Namespace) -> tuple[list[Checked], float]:
-    """Checks all queries; returns them and the seconds it took without making the tables."""
+    """Checks all queries. Returns them, and the seconds that this took without making the tables."""
     last = options.first + options.queries
     pieces = [range(n, min(n + PER_PROCESS, last)) for n in range(options.first, last, PER_PROCESS)]
     checked: list[Checked] = []
@@ -79,13 +82,13 @@ def run(options: argparse.Namespace) -> tuple[list[Checked], float]:
 
 
 def _start() -> None:
-    """In a process of queries: its parent alone says when to stop."""
+    """Prepares a process of queries: only its parent stops it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def _piece(options: argparse.Namespace, numbers: range) -> tuple[list[Checked], float]:
-    """Checks queries in this process."""
+    """Checks these queries in this process."""
     batches = [[n for n in numbers if n // PER_SETTINGS == b] for b in _covering(numbers, PER_SETTINGS)]
     with (
         bench(options) as session,
@@ -129,12 +132,12 @@ def _in_threads(
 
 
 def _covering(numbers: range, size: int) -> range:
-    """The numbers of the parts of this size that hold these numbers."""
+    """Numbers of the parts of this size that contain these numbers."""
     return range(numbers[0] // size, numbers[-1] // size + 1)
 
 
 def targets(checked: Sequence[Checked], queries: int, dialect: Dialect) -> list[dict[str, Any]]:
-    """What a run of so many queries has to show."""
+    """Targets of a run of this many queries, and whether each is hit."""
     most = dialect.most_uncompared
     wrong = sum(q.wrong for q in checked)
     changed = sum(q.changed for q in checked) / max(len(checked), 1)
@@ -176,7 +179,7 @@ def write_page(page: report.Page, checked: Sequence[Checked], queries: int, seco
 
 
 def _reasons(checked: Iterable[Checked]) -> list[dict[str, Any]]:
-    """Errors by how often they come: by their condition, or else by their beginning."""
+    """Counts errors by their condition or, if they have none, by their beginning."""
     errors = (re.search(r"\[[A-Z_.]+\]", q.detail) or re.match(r".{0,120}", q.detail) for q in checked)
     reasons = Counter(re.sub(r"\br\d+\b|\d+", "…", error[0]) for error in errors if error is not None)
     return [{"error": error, "queries": count} for error, count in reasons.most_common()]
@@ -212,7 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     own = "" if options.dialect == "shared" else f"{options.dialect}-dialect-"
     page = report.Page("fuzz", "Generated queries", f"{own}spark{report.machine()['pyspark']}{from_there}")
     write_page(page, checked, options.queries, seconds, dialect)
-    # Of Spark's dialect many fail as they are meant to: those are counted, not kept.
+    # Many queries of Spark's dialect fail by design: those are counted, not kept.
     found = [asdict(q) for q in checked if q.wrong or (dialect.duckdb and q.uncompared)]
     results = targets(checked, options.queries, dialect)
     page.write(options, {"targets": results, "seconds": seconds, "not the same": found})

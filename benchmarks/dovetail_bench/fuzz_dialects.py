@@ -1,4 +1,4 @@
-"""Dialects of `fuzz`: tables, queries, the settings they run under, and what tells kinds of queries apart."""
+"""Dialects of `fuzz`: tables, queries, the settings they run under, and patterns that tell kinds of queries apart."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from dovetail_bench.random_tables import RandomTables
 from dovetail_bench.spark_queries import SparkQuery
 from dovetail_bench.spark_tables import SparkTables
 
-# Of the queries, this share at most may be none that both engines run.
+# Largest share of queries that need not run on both engines.
 MOST_UNCOMPARED = 0.02
 
-# The same in Spark's dialect, where the expressions are made to fail.
+# The same for Spark's dialect, whose expressions are made to fail.
 MOST_FAILED = 0.5
 
-# What joins can be ordered and executed by; the more usual, the more often.
+# Settings of how joins are ordered and executed. Usual values are listed more often, and are drawn more often.
 SETTINGS = {
     "spark.sql.adaptive.enabled": ("true", "false", "false"),
     "spark.sql.shuffle.partitions": ("1", "1", "2"),
@@ -29,7 +29,7 @@ SETTINGS = {
     "spark.dovetail.reorder.minGain": ("0",),
 }
 
-# Of Spark's dialect, beside them.
+# Settings for Spark's dialect: further ones, and other frequencies.
 SPARK_SETTINGS = {
     **SETTINGS,
     "spark.sql.ansi.enabled": ("true", "true", "true", "false"),
@@ -40,14 +40,14 @@ SPARK_SETTINGS = {
     "spark.sql.bucketing.coalesceBucketsInJoin.enabled": ("false", "false", "true"),
 }
 
-# Of groupings, beside them.
+# Settings for groupings: further ones.
 GROUPING_SETTINGS = {
     **SETTINGS,
     "spark.dovetail.grouping.always": ("true", "true", "true", "false"),
     "spark.dovetail.reducers.always": ("true", "false", "false"),
 }
 
-# Of a query's text, by which the report tells kinds of queries apart.
+# Patterns in the text of a query, by which the report tells kinds of queries apart.
 FEATURES = {
     "LEFT, RIGHT or FULL JOIN": r"(LEFT|RIGHT|FULL) JOIN",
     "FULL JOIN": r"FULL JOIN",
@@ -58,7 +58,7 @@ FEATURES = {
     "a derived table or a common table expression": r"(FROM|JOIN|,) \(SELECT|^WITH",
 }
 
-# Of Spark's dialect, beside them.
+# Patterns for Spark's dialect: further ones.
 SPARK_FEATURES = {
     **FEATURES,
     "expressions that may fail": r"CAST|div|%|\[|element_at|\.m |-r|abs|date|elt|size|RLIKE|assert|regexp",
@@ -74,7 +74,7 @@ SPARK_FEATURES = {
     "hints": r"/\*\+",
 }
 
-# Of groupings, beside them.
+# Patterns for groupings: further ones.
 GROUPING_FEATURES = {
     **FEATURES,
     "GROUP BY": r"GROUP BY",
@@ -88,14 +88,15 @@ GROUPING_FEATURES = {
 
 @dataclass(frozen=True)
 class Dialect:
-    """Queries of one kind.
+    """A kind of queries, and how to make and run them.
 
     Attributes:
         tables: Makes a data set from its number and the seed.
-        text: Makes a query from its chances.
-        settings: Of which each batch draws.
-        features: Of the report.
+        text: Makes a query from random numbers.
+        settings: Setting → values, from which each batch draws one.
+        features: Kind of queries in the report → pattern in the text of a query.
         duckdb: Whether DuckDB reads the texts.
+        most_uncompared: Largest share of queries that need not be comparable.
         most_uncompared: Share of the queries that may be none that can be compared.
     """
 

@@ -1,4 +1,4 @@
-"""One query of `fuzz` on plain Spark, on Dovetail and, where its dialect can be read there, on DuckDB."""
+"""Runs a query of `fuzz` on plain Spark, on Dovetail and, if DuckDB reads its dialect, on DuckDB."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dovetail_bench.rows import OTHER_ENGINE, SAME_ENGINE, Row, difference
 from dovetail_bench.second_opinion import SecondOpinion
 from dovetail_bench.session import HISTORY, frame_of
 
-# Queries that share tables, and queries that share settings.
+# Number of queries that share tables, and number of queries that share settings.
 PER_DATA_SET = 1000
 PER_SETTINGS = 25
 
@@ -34,35 +34,35 @@ ANSWERED = "answered by Dovetail alone"
 AT_TIMES = "run by Spark at times"
 SAME_UNOPTIMIZED = "same as DuckDB's without its optimizer"
 
-# Times that plain Spark is asked again for what fails with Dovetail, and Dovetail for what plain Spark answers.
+# How often plain Spark runs a query again that failed with Dovetail, and how often Dovetail then does.
 ASKED_AGAIN = 12
 
 ADAPTIVE = "spark.sql.adaptive.enabled"
 
-# With the CBO on and wrong statistics plain Spark takes an estimate of one row for a fact while a query runs, and drops
-# a DISTINCT (SPARK-57956: 9,588 rows of one value in query 16,495). Both sessions do without the rule.
+# With the CBO on and wrong statistics, plain Spark trusts an estimate of one row while a query runs, and drops a
+# DISTINCT (SPARK-57956: 9,588 rows of one value in query 16,495). Both sessions run without the rule.
 EXCLUDED = "spark.sql.adaptive.optimizer.excludedRules"
 ONE_ROW = "org.apache.spark.sql.catalyst.optimizer.OptimizeOneRowPlan"
 SPARK_FAULTS = {EXCLUDED: ONE_ROW}
 
-# Without this rule a query does not end early where an input turns out to be empty: what fails then, fails by a race.
+# Without this rule, a query does not end early if an input turns out to be empty. With it, failing can be a race.
 NO_EARLY_END = {EXCLUDED: f"{ONE_ROW},org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation"}
 
-# In the text of a plan, from the top: the joins and the relations, which together are the tree of joins; and what is
-# grouped below them.
+# Matches, in the text of a plan from the top, joins and relations, which together are the tree of joins, and the
+# aggregates that Dovetail adds below joins.
 _TREE = re.compile(r"\bJoin (\w+)|\bRelation ([\w.]+)\[|\b(LocalRelation)\b|\b(early)_")
 
 
 @dataclass(frozen=True)
 class Checked:
-    """One query.
+    """A query with its verdicts.
 
     Attributes:
-        number: By which it is made again.
-        sql: Its text.
-        settings: It ran under.
+        number: Number from which the query can be made again.
+        sql: Text of the query.
+        settings: Settings under which it ran.
         changed: Whether Dovetail changed the tree of joins.
-        rows: Of the answer.
+        rows: Number of rows of the answer.
         against_spark: Verdict against plain Spark.
         against_duckdb: Verdict against DuckDB.
         detail: What differs, or the error.
@@ -79,17 +79,17 @@ class Checked:
 
     @property
     def wrong(self) -> bool:
-        """Whether Dovetail or Spark is."""
+        """Whether the answer of Dovetail or that of Spark is wrong."""
         return self.against_spark in (DIFFERENT, FAILED) or self.against_duckdb == DIFFERENT
 
     @property
     def uncompared(self) -> bool:
-        """Whether some engine did not answer."""
+        """Whether an engine did not answer, at least at times."""
         return self.against_spark in (NOT_SPARK, ANSWERED, AT_TIMES) or self.against_duckdb == NOT_DUCKDB
 
 
 class Runner:
-    """Runs queries on a session without Dovetail, one with it and DuckDB; each thread has its own."""
+    """Runs queries on a session without Dovetail, on one with it, and on DuckDB. Each thread has its own runner."""
 
     def __init__(self, spark: SparkSession, directory: Path, dialect: Dialect, seed: int) -> None:
         self._dialect, self._seed = dialect, seed
@@ -101,11 +101,11 @@ class Runner:
                 executed_plan.watch(session)
 
     def run(self, numbers: Sequence[int]) -> Iterator[Checked]:
-        """Checks queries of one data set and one set of settings."""
+        """Checks queries that share a data set and settings."""
         database = self._dialect.tables(numbers[0] // PER_DATA_SET, self._seed).database
         chance = seeded(f"settings {self._seed} {numbers[0] // PER_SETTINGS}")
         settings = {key: chance.choice(values) for key, values in self._dialect.settings.items()}
-        # drawn apart: the other settings of a number are to stay what they were
+        # drawn separately, so that the other settings of a number stay what they were
         settings[HISTORY] = seeded(f"history {self._seed} {numbers[0] // PER_SETTINGS}").choice(("false", "true"))
         for session in (self._plain, self._ours):
             _configure(session, {**settings, "spark.sql.cbo.joinReorder.enabled": settings["spark.sql.cbo.enabled"]})
@@ -139,9 +139,10 @@ class Runner:
         return Checked(number, sql, settings, before != after, len(found), against_spark, against_duckdb, detail)
 
     def _is_race(self, sql: str) -> bool:
-        """Whether a query that failed with Dovetail fails with plain Spark at times, or would without its early end.
+        """Whether it is a race that a query failed with Dovetail.
 
-        In the second case, Dovetail has to answer it at times, too.
+        It is one if plain Spark fails at times, too. It also is one if plain Spark fails once it does not end queries
+        early, and Dovetail answers at times.
         """
         if not all(self._answers(self._plain, sql) for _ in range(ASKED_AGAIN)):
             return True
@@ -154,7 +155,7 @@ class Runner:
 
     @staticmethod
     def _answers(session: SparkSession, sql: str) -> bool:
-        """Whether there is an answer; what Dovetail answers alone must not hang either, or end the session."""
+        """Whether there is an answer. A query that Dovetail alone answers must not hang or end the session either."""
         try:
             _answer(session, sql)
         except Exception:
@@ -162,7 +163,7 @@ class Runner:
         return True
 
     def _second_opinion(self, sql: str, found: list[Row]) -> tuple[str, str]:
-        """DuckDB's verdict, and its reason."""
+        """Verdict against DuckDB, and its reason."""
         if self._duckdb is None:
             return NOT_ASKED, ""
         other = duckdb_text(sql)
@@ -183,9 +184,9 @@ def _configure(session: SparkSession, settings: dict[str, str]) -> None:
 def _answer(
     session: SparkSession, sql: str, planned: DataFrame | None = None
 ) -> tuple[list[Row], list[tuple[str, ...]]]:
-    """The rows, and the tree of joins of the optimized plan: joins and relations from the top, left before right.
+    """Runs a query. Returns its rows, and the tree of joins of its optimized plan.
 
-    A query that is planned already is not planned again.
+    The tree lists joins and relations from the top, left before right. `planned` is the query if it is planned already.
     """
     frame = frame_of(session, sql) if planned is None else planned
     tree = _TREE.findall(frame._jdf.queryExecution().optimizedPlan().toString())
@@ -193,7 +194,7 @@ def _answer(
 
 
 def _planned(session: SparkSession, sql: str) -> DataFrame | None:
-    """A query with its physical plan; None where it cannot be planned, which is looked at where it runs."""
+    """A query with its physical plan, or None if it cannot be planned; running it then shows the error."""
     try:
         frame = frame_of(session, sql)
         frame._jdf.queryExecution().executedPlan()
@@ -203,12 +204,12 @@ def _planned(session: SparkSession, sql: str) -> DataFrame | None:
 
 
 def _physical(planned: DataFrame) -> str:
-    """The plan that would run, with its ids by the order in which they appear."""
+    """The physical plan, with its ids renumbered in the order in which they appear."""
     return executed_plan.normalized(planned._jdf.queryExecution().executedPlan().toString())
 
 
 def _hashable(value: Any) -> Any:
-    """Arrays, structs and maps as values that can be compared as sets."""
+    """Turns arrays, structs and maps into values that can be compared as sets."""
     if isinstance(value, list | tuple):
         return tuple(map(_hashable, value))
     return tuple(sorted(value.items(), key=str)) if isinstance(value, dict) else value

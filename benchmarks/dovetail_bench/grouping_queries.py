@@ -1,7 +1,7 @@
-"""Queries of `fuzz` that group what they join: all functions, keys of any input, grouping sets.
+"""Queries of `fuzz` that group the output of joins: all functions, keys of any input, grouping sets.
 
-Both engines read them alike. Sums are of integers and decimals alone, for those of floating point numbers depend on
-the order of additions; averages are of integers, for those of decimals have other types in DuckDB.
+Both engines read them alike. Sums are only over integers and decimals, because sums of floating-point numbers depend on
+the order of additions. Averages are only over integers, because averages of decimals have other types in DuckDB.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from collections.abc import Sequence
 
 from dovetail_bench.random_queries import Input, RandomQuery
 
-# What is grouped by; floating point numbers have several zeros.
+# Columns to group by. Floating-point columns are not among them, because they have several zeros.
 KEYS = ("k", "g", "s", "d", "v", "f")
 
-# Of one input, by a column of it.
+# Functions of a column `c` of one input.
 FUNCTIONS = ("sum({c})", "count({c})", "min({c})", "max({c})", "avg({c})", "count(DISTINCT {c})", "count(*)")
 SUMMED = ("k", "v", "f")
 AVERAGED = ("k", "v")
 
-# Of two inputs: such a grouping cannot be done below their join.
+# Functions of two inputs: such a grouping cannot be computed below their join.
 OF_TWO = ("sum({a} + {b})", "max({a} * {b})", "count({a} = {b})")
 
 SETS = ("ROLLUP ({})", "CUBE ({})")
 
 
 class GroupingQuery(RandomQuery):
-    """The generator of one query."""
+    """Generator of one query."""
 
     def _output(self, visible: Sequence[Input]) -> tuple[str, str]:
         keys = list(dict.fromkeys(self._key(visible) for _ in range(self._random.randint(0, 3))))
@@ -42,7 +42,7 @@ class GroupingQuery(RandomQuery):
         groups = ", ".join(keys)
         if len(keys) > 1 and self._chance(0.25):
             groups = self._one(*SETS, f"GROUPING SETS (({keys[0]}), ({groups}), ())").format(groups)
-            # of no rows at all, DuckDB has a total and Spark has none
+            # for an input without rows, DuckDB returns a total and Spark does not
             return ", ".join(named), f" GROUP BY {groups} HAVING count(*) > {self._one(0, 0, 1)}"
         some = f" HAVING {functions[0]} IS NOT NULL" if functions else ""
         having = self._one("", "", "", " HAVING count(*) > 1", some)

@@ -1,7 +1,8 @@
-"""Instances of a query: its text with other constants, which are values of the columns that they are compared with.
+"""Instances of a query: its text with other constants, drawn from the values of the columns they are compared with.
 
-`constants` asks whether Dovetail learns from a query for the same query with other constants. Only predicates on one
-column of one relation change: comparisons, BETWEEN, IN and LIKE. Everything comes from the random numbers given.
+`constants` measures whether what Dovetail learns from a query helps the same query with other constants. Only
+predicates on one column of one relation change: comparisons, BETWEEN, IN and LIKE. The given random numbers decide
+everything.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 from dovetail._identifiers import Quotes, string_literal
 from dovetail_bench.join_query import JoinQuery, Predicate
 
-# Values of a column, by table and column: as many as the caller wants to choose from, without NULLs.
+# Table and column → values of the column without NULLs, as many as the caller wants to choose from.
 Values = Callable[[str, str], Sequence[Any]]
 
 _LITERAL = re.compile(r"'(?:[^']|'')*'|(?<![\w.'])-?\d+(?:\.\d+)?(?![\w.'])")
@@ -24,7 +25,7 @@ _WILDCARDS = re.compile(r"[%_]")
 
 
 def can_change(query: JoinQuery) -> bool:
-    """Whether some constant of the query can be another one."""
+    """Whether at least one constant of the query can change."""
     return any(_column(p) is not None for p in query.predicates)
 
 
@@ -34,7 +35,7 @@ def instance(query: JoinQuery, values: Values, chance: random.Random) -> JoinQue
 
 
 def _column(predicate: Predicate) -> tuple[str, str] | None:
-    """Alias and column of a predicate whose constants can change."""
+    """Alias and column of a predicate whose constants can change; None for other predicates."""
     text = _LITERAL.sub("?", predicate.text)
     columns = {(match[1], match[2]) for match in _COLUMN.finditer(text)}
     if len(predicate.relations) != 1 or len(columns) != 1 or "?" not in text:
@@ -60,12 +61,12 @@ def _changed(query: JoinQuery, predicate: Predicate, values: Values, chance: ran
 
 
 def _literal(old: str, value: Any) -> str:
-    """A value, written as the literal in whose place it comes."""
+    """A value, written like the literal that it replaces."""
     return string_literal(str(value), Quotes.DOUBLED) if old.startswith("'") else str(value)
 
 
 def _pattern(old: str, value: str, chance: random.Random) -> str:
-    """A LIKE pattern of the shape of an old one, with a piece of the value as long as the old one's text."""
+    """A LIKE pattern of the shape of the old one. Its text is a piece of the value, as long as the old text."""
     body = old[1:-1].replace("''", "'")
     text = _WILDCARDS.sub("", value)
     length = len(_WILDCARDS.sub("", body))

@@ -1,8 +1,8 @@
-"""Join orders and what they cost: C_out, the rows out of all joins, the last one included.
+"""Join orders and their cost C_out, which is the number of rows out of all joins, the last one included.
 
     C_out(relation) = 0,  C_out(l ⋈ r) = |l ⋈ r| + C_out(l) + C_out(r)
 
-after Cluet and Moerkotte, ICDT 1995. The best order is searched among all bushy trees without cross products.
+(Cluet and Moerkotte, ICDT 1995). The best order is the best of all bushy trees without cross products.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ class Order:
     """A relation, or a join of two orders.
 
     Attributes:
-        relations: All relations below.
-        inputs: Both sides; nothing for a relation.
-        crossed: The join has no condition.
+        relations: All relations of the order.
+        inputs: Both sides of a join; None for a relation.
+        crossed: Whether the join has no condition.
     """
 
     relations: Relations
@@ -45,7 +45,7 @@ def join(left: Order, right: Order, crossed: bool = False) -> Order:
 
 
 def cout(order: Order, rows: Callable[[Order], float]) -> float:
-    """Rows out of all joins of an order."""
+    """C_out of an order: rows out of all its joins."""
     if order.inputs is None:
         return 0.0
     left, right = order.inputs
@@ -53,7 +53,7 @@ def cout(order: Order, rows: Callable[[Order], float]) -> float:
 
 
 def over_best(cout_of_order: float, best: float) -> float:
-    """C_out of an order over that of the best one; no rows count as one."""
+    """C_out of an order over that of the best one; 0 rows count as 1."""
     return max(cout_of_order, 1.0) / max(best, 1.0)
 
 

@@ -1,7 +1,7 @@
-"""A join query taken apart: which relations, which predicates between them, and the text of each of its sub-plans.
+"""A join query taken apart: its relations, the predicates between them, and the text of each of its sub-plans.
 
 Query texts are `SELECT … FROM t a, u b [JOIN v c ON …] WHERE predicate AND predicate …`, with every column qualified by
-the alias of its relation. Nothing else is parsed: predicates keep their text, in whatever dialect it is.
+the alias of its relation. Nothing else is parsed: predicates keep their text, in any dialect.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Token:
     """A word, literal or sign of the text.
 
     Attributes:
-        word: In lower case; for what is quoted, as it stands.
-        start: Where it starts.
-        end: Where it ends.
-        depth: Parentheses and CASEs around it.
+        word: The token in lower case; a string literal as written.
+        start: Offset of its first character.
+        end: Offset after its last character.
+        depth: Number of parentheses and CASEs around it.
     """
 
     word: str
@@ -49,9 +49,9 @@ class Predicate:
     """A conjunct.
 
     Attributes:
-        text: As written.
-        relations: The aliases that it names.
-        columns: Of an equality between two columns, both as (alias, column); else nothing.
+        text: Text as written.
+        relations: Aliases that the conjunct names.
+        columns: Both columns, as (alias, column), of an equality between two columns; else empty.
     """
 
     text: str
@@ -64,8 +64,8 @@ class JoinQuery:
     """Relations and predicates of a query.
 
     Attributes:
-        tables: alias → table, in the order of FROM.
-        predicates: The conjuncts of WHERE and ON.
+        tables: Alias → table, in the order of FROM.
+        predicates: Conjuncts of WHERE and ON.
     """
 
     tables: Mapping[str, str]
@@ -77,19 +77,19 @@ class JoinQuery:
         return frozenset(self.tables)
 
     def sql(self, relations: Relations, select: str = "*", extra: Iterable[str] = ()) -> str:
-        """The sub-plan of these relations: their predicates and those among them, and further ones."""
+        """Text of the sub-plan of these relations, with all predicates that name only them, and with `extra` ones."""
         sources = [table if table == a else f"{table} {a}" for a, table in self.tables.items() if a in relations]
         kept = [p.text for p in self.predicates if p.relations <= relations] + list(extra)
         return f"SELECT {select} FROM {', '.join(sources)}" + (f" WHERE {' AND '.join(kept)}" if kept else "")
 
     def connected_sets(self) -> list[Relations]:
-        """All sets of relations that the predicates written among them connect, small ones first."""
+        """All sets of relations that the written predicates among them connect, small sets first."""
         names = list(self.tables)
         sets = (frozenset(c) for size in range(1, len(names) + 1) for c in combinations(names, size))
         return [s for s in sets if len(self.components(s)) == 1]
 
     def components(self, relations: Relations, implied: bool = False) -> list[Relations]:
-        """The parts of a set that predicates among its relations connect; implied equalities too, if asked for."""
+        """Parts of a set that the predicates among its relations connect; with `implied`, also implied equalities."""
         links = [p.relations for p in self.predicates if len(p.relations) > 1 and p.relations <= relations]
         if implied:
             links += [frozenset((a, b)) for (a, _), (b, _) in self.implied_equalities(relations)]
@@ -100,14 +100,14 @@ class JoinQuery:
         return parts
 
     def implied_equalities(self, relations: Relations) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
-        """Equalities between columns of these relations that follow from all written ones together."""
+        """Equalities between columns of these relations that follow from all written equalities."""
         for members in self._classes:
             inside = [column for column in members if column[0] in relations]
             yield from pairwise(inside)
 
     @cached_property
     def _classes(self) -> list[list[tuple[str, str]]]:
-        """Columns that are equal in every row of the answer."""
+        """Classes of columns that are equal in every row of the answer."""
         classes: list[list[tuple[str, str]]] = []
         for predicate in self.predicates:
             if predicate.columns:
@@ -118,10 +118,10 @@ class JoinQuery:
 
 
 def parse(sql: str) -> JoinQuery:
-    """Takes a query text apart.
+    """Parses the text of a query.
 
     Raises:
-        DovetailError: It has another form.
+        DovetailError: The text has another form.
     """
     tokens = _tokens(sql)
     outer = [t for t in tokens if t.depth == 0]
@@ -162,7 +162,7 @@ def _tokens(sql: str) -> list[Token]:
 
 
 def _split(tokens: Sequence[Token], separators: Sequence[str]) -> list[list[Token]]:
-    """Parts between separators outside of parentheses; no empty ones."""
+    """Parts between separators outside of parentheses, without empty parts."""
     parts: list[list[Token]] = [[]]
     for token in tokens:
         if token.depth == 0 and token.word in separators:

@@ -1,13 +1,13 @@
 """Rows out of joins over TPC-DS, query by query: plain Spark, Spark's CBO, Dovetail with statistics of three kinds.
 
-Dovetail sees tables analyzed by Spark, tables of which nothing is known but their files, and tables that its own pass
-went over.
+Dovetail plans with tables that Spark analyzed, with tables of which only the files are known, and with tables that its
+own pass has read.
 
     python -m dovetail_bench.join_rows
 
-All modes run each query in one session, in an order that rotates from query to query, so that none always pays for cold
-caches. Every regression is named. Exit code 1 if a query fails in one of Dovetail's modes, or with --gate if a target
-is missed.
+All modes run each query in one session. Their order rotates from query to query, so that no mode always pays for cold
+caches. The report names every regression. Exit code 1 if a query fails in one of Dovetail's modes, or with --gate if a
+target is missed.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def run(options: argparse.Namespace, modes: tuple[Mode, ...]) -> Results:
 def measure(
     options: argparse.Namespace, queries: Sequence[Query], data: Dataset, modes: tuple[Mode, ...], repeat: int = 1
 ) -> Results:
-    """Measures queries on a data set. A run that is stopped (Ctrl-C) gives what it has measured so far.
+    """Measures queries on a data set. Ctrl-C stops it; it then returns what was measured so far.
 
     Args:
-        options: Of the session.
-        queries: The queries.
-        data: What they read.
+        options: Options of the session.
+        queries: Queries to run.
+        data: Data set that the queries read.
         modes: All modes, plain Spark first.
         repeat: Runs of each query and mode.
     """
@@ -71,7 +71,7 @@ def measure(
                     session.use(mode, data)
                     try:
                         runs = [profile(session.spark, query.text) for _ in range(repeat)]
-                    except Exception as failed:  # of Spark: a finding about this query, not the end of the run
+                    except Exception as failed:  # an error of Spark is a finding about this query and ends no run
                         failures.setdefault(query.name, {})[mode.name] = str(failed).strip().splitlines()[0]
                     else:
                         measured[query.name][mode.name] = runs
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Options of the commands that run a suite in modes."""
+    """Adds the options of commands that run a suite in modes."""
     parser.add_argument("--suite", choices=FOLDERS, default="tpcds", help="query suite (tpcds)")
     parser.add_argument("--queries", nargs="+", default=[], metavar="NAME", help="only these")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th of them (1)")

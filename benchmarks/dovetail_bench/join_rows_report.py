@@ -1,4 +1,4 @@
-"""What `join_rows` found, as tables: totals per mode, the targets, every regression by name, then all queries."""
+"""Results of `join_rows` as tables: totals per mode, the targets, every regression by name, then all queries."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MAX_TOTAL = 130_000_000
 MAX_GEOMETRIC_MEAN = 0.45
 MAX_WORSE = 1.5
 
-# What the figures without any ANALYZE may be, as a multiple of those with it; after one pass they are to be no higher.
+# Largest ratio of the figures without any ANALYZE to those with it. After one pass, the ratio must be at most 1.
 MAX_BARE = 1.15
 
-# Rows out of joins from which a query counts as a regression: below it no join order costs anything worth mention.
+# Rows out of joins above which a query can count as a regression: below it, no join order costs much.
 MIN_ROWS = 100_000
 
-# Slower by this factor and by this many seconds counts as a regression in time: less is noise of a single run.
+# A query counts as slower from this factor and this many seconds on: less is noise of a single run.
 SLOWER = 1.25
 SLOWER_SECONDS = 0.5
 
@@ -33,16 +33,16 @@ MILLISECONDS = 1000
 
 @dataclass(frozen=True)
 class Results:
-    """What was measured.
+    """Measurements of all queries in all modes.
 
     Attributes:
         modes: All modes, plain Spark first.
-        measured: query → mode → its runs. A query that failed in a mode is not there.
-        failures: query → mode → error.
+        measured: Query → mode → its runs. A query that failed in a mode is not there.
+        failures: Query → mode → error.
         analyze_seconds: Time that ANALYZE of all columns took.
         collect_seconds: Time that Dovetail's pass over all tables took.
-        equal: query → names of the modes that executed plain Spark's plan, and were not timed beside it.
-        operators: query → mode → kinds of joins and exchanges in its plan, with their numbers.
+        equal: Query → names of the modes that executed plain Spark's plan and were therefore not timed beside it.
+        operators: Query → mode → kinds of joins and exchanges in its plan, with their numbers.
     """
 
     modes: tuple[Mode, ...]
@@ -59,11 +59,11 @@ class Results:
 
     @property
     def complete(self) -> list[str]:
-        """The queries that ran in all modes: totals are over these alone."""
+        """Queries that ran in all modes. Totals cover only these."""
         return [q for q, by in self.measured.items() if all(mode.name in by for mode in self.modes)]
 
     def runs(self, query: str, mode: Mode) -> Sequence[Profile]:
-        """The runs of a mode. Where its plan is plain Spark's: those of plain Spark, and Dovetail's own planning."""
+        """Runs of a mode. If its plan is that of plain Spark: runs of plain Spark plus Dovetail's planning time."""
         own = self.measured[query][mode.name]
         if mode.name not in self.equal.get(query, ()):
             return own
@@ -87,17 +87,17 @@ class Results:
         return min(seconds), max(seconds)
 
     def total(self, mode: Mode, what: Callable[[Profile], float]) -> float:
-        """Sum over the complete queries, of the median of the runs."""
+        """Sum, over the complete queries, of the median of the runs."""
         return sum(median(what(p) for p in self.runs(q, mode)) for q in self.complete)
 
     def geometric_mean(self, mode: Mode) -> float:
-        """Of the ratio to plain Spark's join rows per query. A query without any counts as one row."""
+        """Geometric mean of the join rows per query over plain Spark's. A query without any counts as one row."""
         logs = [math.log(max(self.rows(q, mode), 1) / max(self.rows(q, SPARK), 1)) for q in self.complete]
         return math.exp(sum(logs) / len(logs)) if logs else math.nan
 
 
 def targets(results: Results) -> list[dict[str, Any]]:
-    """The targets with what was measured."""
+    """Targets, and whether each is hit."""
     total = sum(results.rows(q, DOVETAIL) for q in results.complete)
     mean = results.geometric_mean(DOVETAIL)
     worse = [line["query"] for line in regressions(results, DOVETAIL)]
@@ -128,7 +128,7 @@ def _without_analyze(results: Results, total: int, mean: float) -> list[dict[str
 
 
 def regressions(results: Results, mode: Mode) -> list[dict[str, Any]]:
-    """The queries in which a mode gets many more rows out of joins than the better of plain Spark and Spark's CBO."""
+    """Queries in which a mode has many more join rows than the better of plain Spark and Spark's CBO."""
     others = [m for m in (SPARK, SPARK_CBO) if m is not mode]
     found = []
     for query in results.complete:
@@ -147,7 +147,7 @@ def regressions(results: Results, mode: Mode) -> list[dict[str, Any]]:
 def slower(
     results: Results, mode: Mode, times: float = SLOWER, seconds: float = SLOWER_SECONDS
 ) -> list[dict[str, Any]]:
-    """The queries in which a mode takes longer than plain Spark, by so many times and seconds: by more than noise."""
+    """Queries in which a mode takes longer than plain Spark by this factor and these seconds: more than noise."""
     found = []
     for query in results.complete:
         ours, plain = results.seconds(query, mode), results.seconds(query, SPARK)
@@ -166,7 +166,7 @@ def slower(
 
 
 def answers_differing(results: Results) -> list[dict[str, Any]]:
-    """Digests that differ from plain Spark's: ties in ORDER BY ... LIMIT do that too, `answers` tells them apart."""
+    """Digests that differ from plain Spark's. Ties in ORDER BY ... LIMIT cause this, too; `answers` detects ties."""
     lines = []
     for query in results.complete:
         plain = results.measured[query][SPARK.name][-1].digest
@@ -178,12 +178,12 @@ def answers_differing(results: Results) -> list[dict[str, Any]]:
 
 
 def failures(results: Results) -> list[dict[str, Any]]:
-    """What failed in which mode."""
+    """Errors of each query and mode."""
     return [{"query": q, "mode": m, "error": e} for q, by in results.failures.items() for m, e in by.items()]
 
 
 def totals(results: Results, mode: Mode) -> dict[str, Any]:
-    """A mode's sums."""
+    """Sums of a mode."""
     return {
         "mode": mode.title,
         "join rows": int(results.total(mode, lambda p: p.join_rows)),

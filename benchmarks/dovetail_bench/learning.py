@@ -1,10 +1,10 @@
-"""Does it learn? Join orders of real queries over several runs, with nothing analyzed and an empty history.
+"""Whether the history improves join orders of real queries in several runs, with nothing analyzed at the beginning.
 
     python -m dovetail_bench.learning --tables DIR --queries FILE --rounds 3
 
-Each round plans every query, compares its order with the best one by the true sizes of the query file (`query_file`),
-and then runs it to the end, so that the next round knows its rows. Exit code 1 if a query fails, with --gate also if
-a target is missed.
+The history is empty at first. Each round plans every query, compares its order with the best one by the true sizes of
+the query file (`query_file`), and then runs the query to its end, so that the next round knows its rows. Exit code 1 if
+a query fails, with --gate also if a target is missed.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from dovetail_bench.session import HISTORY, add_session_options, bench
 from dovetail_bench.tables import find, views
 from dovetail_bench.true_sizes import TrueSizes
 
-# The geometric mean of C_out over the best that the last round may have.
+# Largest geometric mean of C_out over the best that the last round may have.
 MAX_LAST = 1.02
 
-# Times its first C_out that a query may have in any later round.
+# How many times its first C_out a query may have in any later round.
 MAX_WORSE = 1.1
 
 
 @dataclass(frozen=True)
 class Learned:
-    """One query.
+    """A query with its orders in all rounds.
 
     Attributes:
-        name: Of the query.
+        name: Name of the query.
         best: C_out of its best order.
         couts: C_out of the order of each round.
-        seconds: Time of each round's run.
+        seconds: Run time in each round.
     """
 
     name: str
@@ -56,17 +56,17 @@ class Learned:
 
     @property
     def ratios(self) -> list[float]:
-        """C_out over the best, round by round; no rows count as one."""
+        """C_out over the best, round by round; 0 rows count as 1."""
         return [over_best(c, self.best) for c in self.couts]
 
     @property
     def worse(self) -> float:
-        """The worst later round over the first."""
+        """C_out of the worst round over that of the first one."""
         return max(self.ratios) / self.ratios[0]
 
 
 def run(options: argparse.Namespace) -> list[Learned]:
-    """All rounds of all queries."""
+    """Plans and runs all queries in all rounds."""
     tables = find(options.tables)
     queries = read_complete(options.query_file, tables)
     couts: dict[str, list[float]] = {q.name: [] for q in queries}
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> list[Learned]:
 
 
 def run_and_record(engine: SparkEngine, query: RealQuery) -> float:
-    """Runs a query to its end, and waits until the history knows of it."""
+    """Runs a query to its end, and waits until the history contains it. Returns the seconds of the run."""
     started = time.monotonic()
     engine.spark.sql(query.sql).write.format("noop").mode("overwrite").save()
     seconds = time.monotonic() - started
@@ -94,7 +94,7 @@ def run_and_record(engine: SparkEngine, query: RealQuery) -> float:
 
 
 def targets(learned: Sequence[Learned]) -> list[dict[str, Any]]:
-    """What a run has to show."""
+    """Targets of a run, and whether each is hit."""
     last = geometric_mean([q.ratios[-1] for q in learned])
     worse = [q for q in learned if q.worse > MAX_WORSE]
     return [

@@ -1,10 +1,10 @@
-"""No query runs out of memory with Dovetail that plain Spark answers, and small inputs are still broadcast.
+"""Checks that no query which plain Spark answers runs out of memory with Dovetail, and that small inputs are broadcast.
 
     python -m dovetail_bench.memory
 
-Joins of payload tables (every type, Parquet and ORC, compressible or not, dictionary-encoded or not; 50 to 250 MiB in
-memory) under drivers of 600 MiB and 1 GiB, with static and adaptive planning: plain Spark and Dovetail in turns, each
-driver size in a process of its own, which is started anew after a failure. Exit code 1 if a target is missed. A run
+The queries join payload tables (every type, Parquet and ORC, compressible or not, dictionary-encoded or not; 50 to 250
+MiB in memory) under drivers of 600 MiB and 1 GiB, with static and adaptive planning. Plain Spark and Dovetail run them
+in turns. Each driver size has a process, which is restarted after a failure. Exit code 1 if a target is missed. A run
 that is stopped (Ctrl-C, SIGTERM) reports the pairs that it has.
 """
 
@@ -34,26 +34,26 @@ from dovetail_bench.memory_tables import CONTENTS, FORMATS, MIB, TYPES, Payload,
 from dovetail_bench.progress import say
 from dovetail_bench.session import STORE
 
-# The driver that makes the tables and broadcasts whole payloads to have their size: 250 MiB, several times over.
+# Memory of the driver that makes the tables. It measures whole payloads by broadcasting them: 250 MiB, several times.
 MAKER = "4g"
 
 PLAIN = {_sql.ENABLED_KEY: "false"}
 OURS = {_sql.ENABLED_KEY: "true"}
 
-# A size is read off a broadcast that was asked for.
+# Settings under which a size is measured: it is read from a broadcast that a hint asks for.
 MEASURE = {**PLAIN, "spark.sql.adaptive.enabled": "false"}
 
-# Earlier broadcasts may still lie in the maker's memory, and a driver on which a query failed is started anew.
+# Attempts to measure a size. Earlier broadcasts may still fill the maker's memory; it is restarted after a failure.
 ATTEMPTS = 2
 
-# Further runs of a query that fails with Dovetail and is answered by plain Spark.
+# Further runs of a query that fails with Dovetail but not with plain Spark.
 ASKED_AGAIN = 3
 
 VARIANT_SINCE = 4
 
 
 class Bench:
-    """The tables and the drivers of a run: a payload table is there as long as its pairs run."""
+    """Tables and drivers of a run. A payload table exists as long as its pairs run."""
 
     def __init__(self, options: argparse.Namespace, work: Path, stack: ExitStack) -> None:
         self._options, self._work = options, work
@@ -62,7 +62,7 @@ class Bench:
         self._drivers: dict[str, Driver] = {}
 
     def prepare(self, payload: Payload, of_table: Sequence[Case]) -> dict[str, int]:
-        """Makes a payload table; returns the true sizes of the payload inputs of its cases."""
+        """Makes a payload table. Returns the true sizes of the payload inputs of its cases."""
         maker = self._driver(MAKER)
         around = [] if (self._tables / "fact").exists() else small_tables()
         fill = f"INSERT OVERWRITE {payload.name} {payload.rows_query}"
@@ -70,14 +70,14 @@ class Bench:
         try:
             maker.execute(statements, PLAIN)
         except DovetailError:
-            # the system may have ended it for want of memory
+            # the system may have killed the driver for lack of memory
             maker.execute(statements, PLAIN)
         if any(case.collected for case in of_table):
             maker.execute([f"DOVETAIL ANALYZE TABLE {payload.name}"], {**OURS, STORE: str(self._collected)})
         return {name: self._size(maker, case) for name, case in {c.measured_as: c for c in of_table}.items()}
 
     def remove(self, payload: Payload) -> None:
-        """Deletes a payload table's files."""
+        """Deletes the files of a payload table."""
         shutil.rmtree(self._tables / payload.name)
 
     def _driver(self, memory: str) -> Driver:
@@ -96,9 +96,9 @@ class Bench:
         raise DovetailError(f"the size of {case.measured_as} cannot be measured: {run.state}: {run.error}")
 
     def pair(self, case: Case, number: int, true_bytes: int) -> Pair:
-        """Runs both sides; which goes first changes from pair to pair.
+        """Runs both sides. The side that goes first changes from pair to pair.
 
-        Every pair has a store of statistics to itself: what Dovetail learns from a failure must not hide the next one.
+        Every pair has a separate store of statistics: what Dovetail learns from one failure must not hide the next.
         """
         driver = self._driver(case.driver)
         store = self._work / "stores" / str(number)
@@ -109,7 +109,7 @@ class Bench:
         pair = Pair(case, runs["plain"], runs["ours"], true_bytes)
         if not pair.differs:
             return pair
-        # what Dovetail has learned from the failure is not to help
+        # a separate store for each: what Dovetail learned from the failure must not help
         again = [{**OURS, STORE: f"{store}-{attempt}"} for attempt in range(ASKED_AGAIN)]
         if case.collected:
             for conf in again:
@@ -129,7 +129,7 @@ def prepared(options: argparse.Namespace) -> Iterator[Bench]:
 
 
 def run(options: argparse.Namespace) -> list[Pair]:
-    """Runs what the options choose."""
+    """Runs the cases that the options choose."""
     chosen = _chosen(options)
     pairs: list[Pair] = []
     with prepared(options) as bench:

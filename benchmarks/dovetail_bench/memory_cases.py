@@ -1,7 +1,8 @@
-"""The queries of `memory`: each is run by plain Spark and by Dovetail under the same settings.
+"""Queries of `memory`: plain Spark and Dovetail run each of them under the same settings.
 
-Three kinds: `large` joins the whole payload, which no driver here can broadcast; `selective` leaves few of its rows,
-often few enough; `hash` forbids broadcasts, where adaptive execution may hash a side of a shuffled join.
+There are three kinds. `large` joins the whole payload, which no driver here can broadcast. `selective` keeps few of its
+rows, often few enough for a broadcast. `hash` forbids broadcasts; adaptive execution may then hash a side of a shuffled
+join.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ LARGE = "large"
 SELECTIVE = "selective"
 HASH_JOIN = "hash"
 
-# Drivers, and whether planning is adaptive: a table takes two of the four in each kind.
+# Memory of the drivers. With adaptive or static planning, that makes four combinations. The large joins of a table use
+# two of them, and its selective joins the other two.
 DRIVERS = ("600m", "1g")
 SMALL_DRIVER = "600m"
-# Of a table of the small form: more than a tenth of that driver's heap, above which no broadcast may be.
+# MiB of a table of the small form: more than a tenth of that driver's heap, which is the limit of a broadcast.
 SMALL_MIB = 66
 
-# Of rows that a filter leaves. Spark takes memory for a hash table in powers of two: the last is 8 MiB, 8 would be 16.
+# MiB of rows that a filter keeps. Spark allocates hash tables in powers of two: 7 MiB get 8 MiB, 8 MiB would get 16.
 _KEPT_MIB = (0.5, 2, 3.5, 7)
 
 NO_BROADCAST = {"spark.sql.autoBroadcastJoinThreshold": "-1"}
@@ -29,15 +31,15 @@ NO_BROADCAST = {"spark.sql.autoBroadcastJoinThreshold": "-1"}
 
 @dataclass(frozen=True)
 class Case:
-    """A pair to be run.
+    """A query that plain Spark and Dovetail run as a pair.
 
     Attributes:
         kind: LARGE, SELECTIVE or HASH_JOIN.
         payload: The table with the payload.
         driver: Memory of the driver, as Spark writes it.
         adaptive: Whether adaptive execution is on.
-        shape: Of the query: "two" or "three" relations, "left" outer join, "skewed" keys.
-        predicate: On the payload table; empty where all rows are joined.
+        shape: Shape of the query: "two" or "three" relations, "left" outer join, "skewed" keys.
+        predicate: Predicate on the payload table; empty if all rows are joined.
         collected: Whether Dovetail has collected statistics of the payload table.
     """
 
@@ -55,7 +57,7 @@ class Case:
 
     @property
     def measured_as(self) -> str:
-        """Cases with this in common have one payload input, and one size of it: all shapes read the same columns."""
+        """Key of the payload input and its size. All shapes of a query read the same columns, so they share it."""
         return f"{self.payload.name} {self.predicate}"
 
     @property
@@ -64,7 +66,7 @@ class Case:
         return {**adaptive, **NO_BROADCAST} if self.kind == HASH_JOIN else adaptive
 
     def sql(self, fact: str = "fact", hint: str = "") -> str:
-        """The query; with a hint and `probe` for the fact it tells the size of the payload input."""
+        """The query. With a hint, and with `probe` as the fact, it shows the size of the payload input."""
         key = "s" if self.shape == "skewed" else "k"
         join = "LEFT JOIN" if self.shape == "left" else "JOIN"
         side = f"(SELECT * FROM {self.payload.name} WHERE {self.predicate})" if self.predicate else self.payload.name
@@ -74,7 +76,7 @@ class Case:
 
 
 def _read(payload: Payload) -> Sequence[str]:
-    """What the query reads of a payload: enough that the join has to carry it."""
+    """Expressions over the payload that the query reads: enough to make the join carry the payload."""
     if payload.kind == "decimal":
         return [f"max(p.v{i})" for i in range(1, DECIMALS + 1)]
     return {
@@ -89,9 +91,9 @@ def _read(payload: Payload) -> Sequence[str]:
 
 
 def cases(payloads: Sequence[Payload]) -> Iterator[Case]:
-    """All pairs."""
+    """Yields all cases."""
     for number, payload in enumerate(payloads):
-        # parity changes from table to table of one format, too: a type meets all four combinations
+        # parity also changes between the tables of one format, so that a type meets all four combinations
         turn = number // 2 + number
         first, second = (DRIVERS[0], turn % 2 == 0), (DRIVERS[1], turn % 2 == 1)
         shape = ("three", "left", "three", "two")[number // 2 % 4]
@@ -104,14 +106,14 @@ def cases(payloads: Sequence[Payload]) -> Iterator[Case]:
 
 
 def collected(number: int) -> bool:
-    """Whether Dovetail collects statistics of the table with this number: of one in four."""
+    """Whether Dovetail collects statistics of the table with this number: it does of one in four."""
     return number % 4 == 1
 
 
 def _predicate(payload: Payload, number: int) -> str:
-    """Leaves few rows, in a way that footers, a sample or nothing at all can tell.
+    """A predicate that keeps few rows. Depending on the number, footers, a sample or nothing at all reveal how few.
 
-    It is not on the join key: that would make the fact as small.
+    It is not on the join key, because that would make the fact equally small.
     """
     kept = _KEPT_MIB[number % len(_KEPT_MIB)] / payload.mebibytes
     rows = max(1, int(payload.rows * kept))
@@ -126,7 +128,7 @@ def _predicate(payload: Payload, number: int) -> str:
 
 
 def small(payloads: Sequence[Payload]) -> Iterator[Case]:
-    """The pairs of the small form: tables of SMALL_MIB."""
+    """Yields the cases of the small form: tables of SMALL_MIB."""
     chosen = ("array_hashed_parquet", "string_repeated_parquet", "map_padded_orc")
     by_name = {payload.name: payload for payload in payloads}
     for number, name in enumerate(chosen):

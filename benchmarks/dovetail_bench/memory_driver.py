@@ -1,4 +1,4 @@
-"""The driver of `memory` seen from outside: starts `memory_worker`, asks it, and starts another when it is lost."""
+"""A driver of `memory`, from outside: starts `memory_worker`, sends requests, and starts another one if it is lost."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from typing import IO, Any
 from dovetail.errors import DovetailError
 from dovetail_bench.memory_worker import FAILED, LOST, OK, TIMED_OUT
 
-# Seconds beyond a query's own limit after which a driver that does not answer is ended.
+# Seconds beyond a query's own limit after which a driver that does not answer is killed.
 GRACE = 30
-# Seconds that a driver may take to start, and statements without a limit of their own.
+# Seconds that a driver may take to start, and seconds that statements without a limit may take.
 START = 300
 STATEMENTS = 600
-# Bytes at the end of a driver's log in which its last words are looked for.
+# Bytes at the end of a driver's log that are searched for its last error.
 LAST_WORDS = 20_000
 
 
 class Driver:
-    """A driver of some memory; used as a context, it is stopped at the end. `quick` is for runs of seconds."""
+    """A driver with some memory. As a context manager, it stops at the end. `quick` is for runs of seconds."""
 
     def __init__(self, memory: str, cores: int, work: Path, quick: bool) -> None:
         self.memory = memory
@@ -50,9 +50,9 @@ class Driver:
         return self._work / f"driver-{self.memory}-{self.started}.log"
 
     def run(self, sql: str, conf: Mapping[str, str], statements: Sequence[str], limit: float) -> dict[str, Any]:
-        """Runs a query; whatever happens, the answer has a `state`. A driver on which a query failed is not used again.
+        """Runs a query. Every answer has a `state`. A driver on which a query failed is not used again.
 
-        An OutOfMemoryError may leave a JVM that fails the next query, which is not the next query's fault.
+        An OutOfMemoryError may leave a JVM that also fails the next query, which is not the fault of that query.
         """
         found = self._ask({"sql": sql, "conf": conf, "statements": statements, "limit": limit}, limit + GRACE)
         if found["state"] != OK:
@@ -60,7 +60,7 @@ class Driver:
         return found
 
     def execute(self, statements: Sequence[str], conf: Mapping[str, str]) -> None:
-        """Executes statements that have to succeed; a driver on which they do not is not used again."""
+        """Executes statements that must succeed. A driver on which they fail is not used again."""
         found = self._ask({"statements": statements, "conf": conf}, STATEMENTS)
         if found["state"] != OK:
             self.stop()
@@ -75,7 +75,7 @@ class Driver:
         return self._answer(seconds)
 
     def _answer(self, seconds: float) -> dict[str, Any]:
-        """All lines up to the one with the state, as one."""
+        """Merges all lines up to the one with the state into one answer."""
         found: dict[str, Any] = {}
         while "state" not in found:
             try:
@@ -102,7 +102,7 @@ class Driver:
                 stderr=log,
                 text=True,
                 encoding="utf-8",
-                # its own group, which has the JVM in it
+                # a separate process group, which includes the JVM
                 start_new_session=True,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
@@ -117,7 +117,7 @@ class Driver:
         return process
 
     def stop(self) -> None:
-        """Ends the process and its JVM."""
+        """Kills the process and its JVM."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -138,7 +138,7 @@ class Driver:
 
 
 def _read(lines: IO[str], into: queue.Queue[str]) -> None:
-    """Passes lines on, and an empty one at the end."""
+    """Passes lines on to a queue, and an empty line at the end."""
     with suppress(ValueError):
         for line in lines:
             into.put(line)

@@ -1,4 +1,4 @@
-"""The joins of a physical plan of Spark's, with what each of them builds: read node by node, before or after a run."""
+"""Joins of a physical plan of Spark, with what each of them builds, read node by node before or after a run."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _BUILDS = (BROADCAST, HASHED, "BroadcastNestedLoopJoin")
 
 @dataclass(frozen=True)
 class PlannedJoin:
-    """One join.
+    """A join of a physical plan.
 
     Attributes:
-        method: Spark's name of it.
-        build: Tables below the side that it broadcasts or hashes; empty for other methods.
-        bytes: Of what was built, by Spark's own count; 0 before the run.
+        method: Spark's name of the join method.
+        build: Tables below the side that the join broadcasts or hashes; empty for other methods.
+        bytes: Size of what was built, as Spark counts it; 0 before the run.
     """
 
     method: str
@@ -32,7 +32,7 @@ class PlannedJoin:
 
 
 def joins(plan: Any, initial: bool) -> list[PlannedJoin]:
-    """The joins from the top; of an adaptive plan the one it began with, or the one it has come to."""
+    """Joins from the top. For an adaptive plan, `initial` selects the plan it began with instead of its current one."""
     found = []
     for node in _nodes(plan, initial):
         method = _name(node)

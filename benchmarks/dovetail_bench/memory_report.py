@@ -1,4 +1,4 @@
-"""What pairs of `memory` show: which fail with Dovetail alone, which broadcasts it chose, and which it should have."""
+"""Results of `memory`: pairs that fail with Dovetail alone, broadcasts that Dovetail chose, and those it missed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dovetail_bench.memory_driver import OK
 from dovetail_bench.memory_plan import BROADCAST, HASHED, PlannedJoin
 from dovetail_bench.memory_tables import MIB, TYPES
 
-# Pairs of a whole run that plain Spark answers.
+# Number of pairs that plain Spark must answer in a whole run.
 LEAST_PAIRS = 100
 
-# Spark's default of spark.sql.autoBroadcastJoinThreshold, which the runs have.
+# Spark's default of spark.sql.autoBroadcastJoinThreshold, which the runs use.
 THRESHOLD = 10 * MIB
-# Dovetail's promise: however wrong an estimate is, a broadcast takes at most so many times the threshold …
+# Dovetail's promise: however wrong an estimate is, a broadcast takes at most this many times the threshold …
 MOST_THRESHOLDS = 32
 # … and at most this part of the driver's heap.
 HEAP_SHARE = 10
@@ -29,15 +29,15 @@ _UNITS = {"m": MIB, "g": 1024 * MIB}
 
 @dataclass(frozen=True)
 class Run:
-    """One side of a pair.
+    """A run of one side of a pair.
 
     Attributes:
         state: OK, FAILED, TIMED_OUT or LOST.
-        rows: The answer.
-        error: Where there is none.
-        seconds: Until then.
+        rows: Rows of the answer.
+        error: Error, if there is no answer.
+        seconds: Seconds until the answer or the error.
         planned: Joins of the plan before the run.
-        executed: Joins of the plan that ran; empty where it did not end well.
+        executed: Joins of the plan that ran; empty if the run failed.
     """
 
     state: str
@@ -55,7 +55,7 @@ class Run:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Of the joins that ran, or else were planned."""
+        """Methods of the joins that ran or, if those are not known, of the planned joins."""
         return tuple(join.method for join in self.executed or self.planned)
 
 
@@ -64,11 +64,11 @@ class Pair:
     """A case, run by plain Spark and by Dovetail.
 
     Attributes:
-        case: What was run.
-        plain: Spark's run.
-        ours: Dovetail's.
-        true_bytes: Of the payload input in memory, by Spark's count of a broadcast of it.
-        again: Further runs of Dovetail's, where plain Spark answered and Dovetail did not.
+        case: Case that was run.
+        plain: Run of plain Spark.
+        ours: Run of Dovetail.
+        true_bytes: Size of the payload input in memory, as Spark counts it for a broadcast.
+        again: Further runs of Dovetail, if plain Spark answered and Dovetail failed or answered otherwise.
     """
 
     case: Case
@@ -84,14 +84,14 @@ class Pair:
 
     @property
     def differs(self) -> bool:
-        """Whether plain Spark answers, and Dovetail's first run did not, or otherwise."""
+        """Whether plain Spark answers, and Dovetail's first run fails or answers otherwise."""
         return self.answered and not self._same(self.ours)
 
     @property
     def failed_at_times(self) -> bool:
-        """Whether Dovetail's run failed once, with plain Spark's own joins, and answered each time it was asked again.
+        """Whether Dovetail failed once, and then answered in every further run with plain Spark's own joins.
 
-        A sort of 250 MiB in a driver of 600 MiB runs out of memory now and then, whoever has planned it.
+        A sort of 250 MiB in a driver of 600 MiB runs out of memory now and then, whoever planned it.
         """
         by_its_joins = all(self._same(run) and run.methods == self.plain.methods for run in self.again)
         return self.differs and self.ours.state != OK and bool(self.again) and by_its_joins
@@ -112,19 +112,20 @@ class Pair:
 
     @property
     def made(self) -> bool:
-        """Whether the run with Dovetail has that broadcast, planned or added while it runs; or failed with it.
+        """Whether Dovetail's run has that broadcast, planned or added at run time. A failed run counts by its plan.
 
-        A broadcast of what the payload is joined with, itself below the limits, does as well: neither is shuffled.
+        A broadcast of the side that the payload is joined with counts, too, because neither side is then shuffled. The
+        limits hold for it as well.
         """
         return self._joins_by_broadcast(self.ours.executed or self.ours.planned)
 
     @property
     def planned(self) -> bool:
-        """Whether Dovetail plans it before the run, when adaptive execution cannot know the size yet."""
+        """Whether Dovetail plans that broadcast before the run, when adaptive execution cannot know the size yet."""
         return self._joins_by_broadcast(self.ours.planned)
 
     def _joins_by_broadcast(self, joins: Sequence[PlannedJoin]) -> bool:
-        """With nothing that is shuffled: the other joins of a case are with a table of a few rows."""
+        """Whether nothing is shuffled: all joins are broadcast joins. The other joins read a table of few rows."""
         return bool(joins) and all(j.method == BROADCAST for j in joins)
 
     def _broadcasts_payload(self, joins: Sequence[PlannedJoin]) -> bool:
@@ -132,7 +133,7 @@ class Pair:
 
     @property
     def chosen_bytes(self) -> int:
-        """The largest broadcast that Dovetail has and plain Spark has not; counted by Spark, or else the true size."""
+        """Largest broadcast of Dovetail that plain Spark does not have, as Spark counts it, or else by true size."""
         plain = {j.build for j in (*self.plain.planned, *self.plain.executed) if j.method == BROADCAST}
         joins = self.ours.executed or self.ours.planned
         return max((self._size(j) for j in joins if j.method == BROADCAST and j.build not in plain), default=0)
@@ -142,7 +143,7 @@ class Pair:
 
     @property
     def hashed_bytes(self) -> int:
-        """The largest hash table, summed over tasks, where plain Spark sorts."""
+        """Largest hash table, summed over tasks, if plain Spark sorts."""
         if HASHED in self.plain.methods:
             return 0
         return max((j.bytes for j in self.ours.executed if j.method == HASHED), default=0)
@@ -152,7 +153,7 @@ class Pair:
         return self.chosen_bytes > min(MOST_THRESHOLDS * THRESHOLD, heap(self.case.driver) // HEAP_SHARE)
 
     def json(self) -> dict[str, Any]:
-        """All of it."""
+        """The pair and what follows from it, for JSON."""
         return {
             "case": self.case.name,
             "sql": self.case.sql(),
@@ -169,12 +170,12 @@ class Pair:
 
 
 def heap(memory: str) -> int:
-    """Bytes of a driver's memory."""
+    """Bytes of a driver's memory, which is written as Spark writes it."""
     return int(memory[:-1]) * _UNITS[memory[-1]]
 
 
 def targets(pairs: Sequence[Pair], least: int = LEAST_PAIRS) -> list[dict[str, Any]]:
-    """What a run has to show."""
+    """Targets of a run, and whether each is hit."""
     answered = sum(p.answered for p in pairs)
     failed = sum(p.failed_with_dovetail_alone for p in pairs)
     safe = [p for p in pairs if p.safe]

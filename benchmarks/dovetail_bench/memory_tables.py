@@ -1,6 +1,6 @@
 """Tables of `memory`: a fact, a small table, and payload tables with long values of every type.
 
-A payload table takes 50 to 250 MiB in memory, and less in its files: by how much, its content decides. Columns:
+A payload table takes 50 to 250 MiB in memory, and less in its files; its content decides how much less. Columns:
 `k` unique key, `s` skewed key (half of the rows have one value), `r` number of the row, `c` category, `t` short text,
 `w` filler that no query reads, and `v`, the payload (decimals: `v1`, `v2`, …).
 """
@@ -22,17 +22,18 @@ CONTENTS = (HASHED, PADDED, REPEATED)
 TYPES = ("string", "binary", "array", "strings", "struct", "map", "decimal", "variant")
 FORMATS = ("parquet", "orc")
 
-# Distinct values of `repeated`: with the longest payload below 1 MiB, where Parquet gives up a dictionary.
+# Number of distinct values of `repeated`: few enough that the longest payloads stay below 1 MiB, where Parquet gives up
+# a dictionary.
 VALUES = 40
-# Of a padded value, the share that does not compress.
+# Share of a padded value that does not compress.
 HASHED_SHARE = 0.15
-# Characters of one SHA-512, which costs half of two SHA-256.
+# Characters of one SHA-512, which costs half as much as two SHA-256.
 HASH = 128
-# Characters of a table's filler: by it the files of compressible payloads are so large that plain Spark does not take
-# them for small. It sees what is left of the files after compression (of hashes in hexadecimal half), times the share
+# Characters of a table's filler. It makes the files of compressible payloads so large that plain Spark does not take
+# them for small. Spark's estimate is the size of the compressed files (half for hashes in hexadecimal) times the share
 # of columns read (0.4): more than its threshold of 10 MiB.
 FILLER = 64 * MIB
-# Bytes of one DECIMAL(38, 6) in a row of Spark's: 16, and 8 for its place.
+# Bytes of one DECIMAL(38, 6) in a row of Spark: 16 for the value, and 8 for its offset.
 DECIMAL = 24
 DECIMALS = 40
 
@@ -41,7 +42,7 @@ CATEGORIES = 200
 FILES = 4
 
 FACT_ROWS = 200_000
-# Keys of the fact, which are spread evenly; of the skewed key, rows that have the frequent value.
+# Number of keys of the fact, which are spread evenly, and number of rows with the frequent value of the skewed key.
 FACT_KEYS = 100_000
 FREQUENT_ROWS = 3
 DIM_ROWS = 100
@@ -58,8 +59,8 @@ class Payload:
         kind: One of TYPES.
         content: One of CONTENTS.
         format: One of FORMATS.
-        width: Bytes of a payload in memory, about.
-        mebibytes: Of all its rows in memory, about.
+        width: Approximate bytes of a payload in memory.
+        mebibytes: Approximate MiB of all rows in memory.
     """
 
     kind: str
@@ -78,7 +79,7 @@ class Payload:
 
     @property
     def columns(self) -> str:
-        """For CREATE TABLE."""
+        """Columns for CREATE TABLE."""
         types = {
             "string": "STRING",
             "binary": "BINARY",
@@ -96,7 +97,7 @@ class Payload:
 
     @property
     def rows_query(self) -> str:
-        """The rows, in the order of `columns`."""
+        """Query that returns the rows, in the order of `columns`."""
         filler = "''" if self.content == HASHED else _hashes("id", FILLER // HASH // self.rows + 1, "w")
         return (
             f"SELECT id AS k, IF(id % 2 = 0, -1, id) AS s, id AS r, CAST(id % {CATEGORIES} AS INT) AS c, "
@@ -126,11 +127,11 @@ class Payload:
 
     @property
     def _seed(self) -> str:
-        """What a value is made of."""
+        """Expression from which a value is computed."""
         return f"(id % {VALUES})" if self.content == REPEATED else "id"
 
     def _text(self, length: int, salt: str, seed: str = "{id}") -> str:
-        """A text of about so many characters; `seed` is an expression over the `{id}` that its content allows."""
+        """A text of about this many characters. `{id}` in `seed` stands for the expression that the content allows."""
         seed = seed.format(id=self._seed)
         if self.content != PADDED:
             return _hashes(seed, max(1, length // HASH), salt)
@@ -140,7 +141,7 @@ class Payload:
         return f"concat({_hashes(seed, hashes, salt)}, repeat('x', {length - hashes * HASH}))"
 
     def _numbers(self, count: int) -> str:
-        """An array of so many DOUBLEs."""
+        """An array of this many DOUBLEs."""
         value = f"CAST(hash({self._seed}, i) AS DOUBLE) / 7"
         if self.content == PADDED:
             value = f"IF(i <= {int(count * HASHED_SHARE)}, {value}, 0.5D)"
@@ -153,18 +154,18 @@ class Payload:
 
 
 def _hashes(seed: str, count: int, salt: str) -> str:
-    """So many hashes in one text."""
+    """This many hashes in one text."""
     if count == 1:
         return f"sha2(concat({seed}, '{salt}'), 512)"
     return f"array_join(transform(sequence(1, {count}), j -> sha2(concat({seed}, '{salt}', j), 512)), '')"
 
 
-# Bytes of a payload and MiB of a table: large ones of few rows, and small ones of as many rows as the fact has.
+# Bytes of a payload and MiB of a table: some tables have few large rows, others as many small rows as the fact.
 _SIZES = ((4000, 150), (8000, 240), (2000, 100), (4000, 200), (800, 120), (8000, 60), (4000, 240), (1200, 180))
 
 
 def payloads(variant: bool) -> Iterator[Payload]:
-    """All payload tables; Spark has VARIANT from 4.0 on, and not in ORC."""
+    """All payload tables. Spark has VARIANT since 4.0, but not in ORC."""
     number = 0
     for kind in TYPES:
         for content in CONTENTS:
@@ -174,18 +175,18 @@ def payloads(variant: bool) -> Iterator[Payload]:
                     width = DECIMAL * DECIMALS
                 if kind != "variant" or (variant and form == "parquet"):
                     yield Payload(kind, content, form, width, mebibytes)
-                # 7 and the 8 sizes have no common divisor: every type meets many sizes
+                # 7 and the 8 sizes have no common divisor, so that every type meets many sizes
                 number += 7
 
 
 def create(name: str, columns: str, form: str, directory: Path) -> str:
-    """The statement that makes a table known, over files that may be there."""
+    """Statement that registers a table, over files that may exist already."""
     location = (directory / name).as_posix().replace("\\", "\\\\").replace("'", "\\'")
     return f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING {form} LOCATION '{location}'"
 
 
 def known(payload: Payload, directory: Path) -> list[str]:
-    """The statements that make the tables of a query known."""
+    """Statements that register the tables of a query."""
     return [
         create("fact", FACT_COLUMNS, "parquet", directory),
         create("probe", FACT_COLUMNS, "parquet", directory),
@@ -195,7 +196,7 @@ def known(payload: Payload, directory: Path) -> list[str]:
 
 
 def small_tables() -> list[str]:
-    """The statements that fill the tables around the payloads; `probe` is one row of the fact."""
+    """Statements that fill the tables around the payloads. `probe` is one row of the fact."""
     fact = (
         f"SELECT id AS f, pmod(xxhash64(id), {FACT_KEYS}) AS k, IF(id < {FREQUENT_ROWS}, -1, id) AS s, "
         f"id % {DIM_ROWS} AS g, sha2(CAST(id AS STRING), 256) AS a, sha2(CAST(-id AS STRING), 256) AS b"

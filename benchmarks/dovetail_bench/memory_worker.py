@@ -1,10 +1,10 @@
-"""A Spark driver of `memory`: a process with a JVM of the memory asked for, which runs what it is told line by line.
+"""A Spark driver of `memory`: a process whose JVM has the memory asked for, and which serves requests line by line.
 
     python -m dovetail_bench.memory_worker --memory 600m --cores 2
 
-A request is a line of JSON on standard input: `statements` to be executed, and maybe a `sql` to be run with time limit
-and settings. Answers are lines of JSON: what was planned, then how the run ended, so that the plan is known of a run in
-which the driver is lost.
+A request is a line of JSON on standard input: `statements` to execute and, optionally, a query `sql` to run with a time
+limit and settings. Answers are lines of JSON: first the planned joins, then how the run ended. The plan is therefore
+known even if the driver is lost during the run.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ FAILED = "failed"
 TIMED_OUT = "timed out"
 LOST = "lost driver"
 
-# Partitions of a shuffle: as many as tables of 250 MiB need, so that plain Spark's tasks fit into the small driver.
+# Partitions of a shuffle: tables of 250 MiB need this many to make plain Spark's tasks fit into the small driver.
 PARTITIONS = 16
-# Seconds after which a query is cancelled again: adaptive execution submits further jobs after the first cancellation.
+# Seconds after which a query is cancelled again, because adaptive execution submits further jobs after a cancellation.
 CANCEL_AGAIN = 1.0
-# Characters of an error that are kept.
+# Number of characters kept of an error.
 ERROR = 400
 
 
-# For runs of seconds, most of whose time would go into compiling well.
+# For runs of seconds, most of whose time would go into optimizing compilation.
 COMPILE_QUICKLY = "-XX:TieredStopAtLevel=1"
 
 
 def session(memory: str, cores: int, quick: bool) -> SparkSession:
-    """A session with Dovetail, proven to be there."""
+    """A session in which Dovetail is verified to be on."""
     builder = (
         SparkSession.builder.master(f"local[{cores}]")
         .appName("dovetail memory")
@@ -67,7 +67,7 @@ def session(memory: str, cores: int, quick: bool) -> SparkSession:
 
 
 def answer(spark: SparkSession, request: Mapping[str, Any], out: TextIO) -> None:
-    """Does what is asked; the last line has a `state`."""
+    """Serves a request. The last line of the answer has a `state`."""
 
     def tell(**body: Any) -> None:
         print(json.dumps(body, default=str), file=out, flush=True)
@@ -97,7 +97,7 @@ def answer(spark: SparkSession, request: Mapping[str, Any], out: TextIO) -> None
 
 
 class _Limit:
-    """Cancels all jobs once the seconds have passed, and again until the query is done; 0 is no limit."""
+    """Cancels all jobs after the given seconds, and again until the query is done; 0 means no limit."""
 
     def __init__(self, spark: SparkSession, seconds: float) -> None:
         self._spark, self._seconds = spark, seconds
@@ -120,7 +120,7 @@ class _Limit:
 
 
 def _error(text: str) -> str:
-    """The telling part of an error: from where memory is named, else its beginning."""
+    """The informative part of an error: from where it mentions memory, else its beginning."""
     for word in ("OutOfMemory", "UNABLE_TO_ACQUIRE_MEMORY", "memory", "maxResultSize"):
         at = text.find(word)
         if at >= 0:
@@ -129,13 +129,13 @@ def _error(text: str) -> str:
 
 
 def main() -> None:
-    """Answers until the input ends."""
+    """Answers requests until the input ends."""
     parser = argparse.ArgumentParser(prog="python -m dovetail_bench.memory_worker")
     parser.add_argument("--memory", required=True)
     parser.add_argument("--cores", type=int, required=True)
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
-    # Answers alone go to standard output: the JVM, which inherits it, writes to standard error.
+    # Only answers go to standard output. The JVM inherits descriptor 1, which therefore becomes standard error.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     spark = session(options.memory, options.cores, options.quick)

@@ -1,4 +1,4 @@
-"""What one run of a query cost, from `DOVETAIL PROFILE`, which measures plain Spark as well when Dovetail is off."""
+"""Cost of one run of a query, from `DOVETAIL PROFILE`, which also measures plain Spark when Dovetail is off."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from dovetail import _sql
 
 @dataclass(frozen=True)
 class Profile:
-    """One run.
+    """Measurements of one run.
 
     Attributes:
         rows: Rows in the answer.
         join_rows: Rows out of all joins that ran.
         shuffle_bytes: Bytes written to shuffles.
         seconds: Wall-clock time, planning included.
-        planning_ms: Time to plan, Dovetail's included.
-        dovetail_ms: Time of Dovetail's rule in it.
+        planning_ms: Time to plan, with Dovetail's part.
+        dovetail_ms: Part of `planning_ms` that Dovetail's rule takes.
         orders: Join order of each join group.
-        digest: Of the answer, independent of the order of its rows.
-        run_time_orders: Orders of joins that adaptive execution used in place of the planned ones.
+        digest: Digest of the answer, independent of the order of its rows.
+        run_time_orders: Join orders that adaptive execution used in place of the planned ones.
     """
 
     rows: int

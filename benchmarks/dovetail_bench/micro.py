@@ -3,7 +3,7 @@
     python -m dovetail_bench.micro SearchBenchmark
     python -m dovetail_bench.micro SketchBenchmark -- -p distinct=300
 
-What follows `--` goes to JMH. Exit code 1 if a target is missed.
+Arguments after `--` go to JMH. Exit code 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 TITLES = {"SearchBenchmark": "Search times", "SketchBenchmark": "Time per value of a sketch"}
 
-# Milliseconds that the search of a graph may take; of the others there is no target.
+# Milliseconds that the search of a join graph may take. Other graphs have no target.
 SEARCH_LIMITS = {
     "clique12": 60,
     "star16": 60,
@@ -35,7 +35,7 @@ SEARCH_LIMITS = {
 
 
 def measured(benchmark: str, more: Sequence[str]) -> list[dict[str, Any]]:
-    """Runs JMH; one row per method and parameters."""
+    """Runs JMH. Returns one row per method and parameters."""
     with tempfile.TemporaryDirectory() as directory:
         found = Path(directory) / "jmh.json"
         command = f"bench/Jmh/run {benchmark} -rf json -rff {found} {' '.join(more)}"
@@ -44,7 +44,7 @@ def measured(benchmark: str, more: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def rows(runs: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """JMH's own result as rows of a table."""
+    """Turns JMH's results into rows of a table."""
     for run in runs:
         metric = run["primaryMetric"]
         yield {
@@ -57,7 +57,7 @@ def rows(runs: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def targets(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Of the searches."""
+    """Targets of the searches, and whether each is hit."""
     by_shape = {row["shape"]: float(row["score"]) for row in found if "shape" in row}
     return [
         report.target(f"search of {shape}: at most {limit} ms", by_shape[shape], by_shape[shape] <= limit)

@@ -1,10 +1,10 @@
-"""What it gains to move outer, semi and anti joins: rows out of joins before and after, and the orders.
+"""What moving outer, semi and anti joins gains: rows out of joins before and after, and the orders.
 
     python -m dovetail_bench.operator_gains
 
-Queries of `operator_queries` over TPC-DS tables, under plain Spark and under Dovetail: with nothing analyzed, and after
-Dovetail's one pass. The mode that goes first rotates from query to query. Exit code 1 if an answer differs or a query
-fails.
+The queries of `operator_queries` run over TPC-DS tables with plain Spark and with Dovetail, with nothing analyzed and
+after Dovetail's one pass. The mode that goes first rotates from query to query. Exit code 1 if an answer differs or a
+query fails.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ BENCHMARK = "tpcds"
 
 @dataclass(frozen=True)
 class Measured:
-    """One query.
+    """A query with its runs.
 
     Attributes:
-        query: Its name.
+        query: Name of the query.
         profiles: Mode → its run.
         orders: Mode of Dovetail → the orders of its join groups, as written and as chosen.
     """

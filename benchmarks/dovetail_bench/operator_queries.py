@@ -1,7 +1,8 @@
-"""The queries of `operator_gains`: TPC-DS queries whose gain needs an outer, semi or anti join in another place.
+"""Queries of `operator_gains`: TPC-DS queries that gain only if an outer, semi or anti join moves.
 
-In each, a selective join is written above a join that is not inner, or the other way round. q72 comes from Spark's
-texts, with its LEFT JOINs where they stand (late) and moved to the beginning (early); the others are our own.
+In each query, a selective join is written above a join that is not inner, or the other way around. q72 comes from
+Spark's texts, with its LEFT JOINs where they are written (late) and moved to the beginning (early). The other queries
+were written for this benchmark.
 """
 
 from __future__ import annotations
@@ -104,14 +105,14 @@ GROUP BY i_class""",
 
 
 def operator_queries(cache: Path | None = None) -> list[Query]:
-    """q72 twice, then our own."""
+    """q72 twice, then the queries written for this benchmark."""
     late = load("tpcds", ["q72"], cache)[0].text
     own = [Query(SUITE, name, text.strip()) for name, text in _OWN.items()]
     return [Query(SUITE, "q72, LEFT JOINs late", late), Query(SUITE, "q72, LEFT JOINs early", early(late)), *own]
 
 
 def early(text: str) -> str:
-    """q72 with its LEFT JOINs right behind the first table, whose columns alone they need."""
+    """q72 with its LEFT JOINs directly after the first table, because they need only the columns of that table."""
     clauses = _LEFT_JOIN.findall(text)
     if not clauses or text.count(_FIRST_TABLE) != 1:
         raise DovetailError(f"this is not q72 as Spark writes it: {len(clauses)} LEFT OUTER JOINs, no {_FIRST_TABLE}")

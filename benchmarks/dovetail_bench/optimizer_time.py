@@ -3,9 +3,9 @@
     python -m dovetail_bench.optimizer_time
     python -m dovetail_bench.optimizer_time --suite tpch --scale 1
 
-Nothing is run, only planned: from the analyzed plan to the optimized one. Each query is planned in all modes until the
-JVM has compiled what it needs, then in rounds; every mode goes first equally often, and the median counts. What
-Dovetail costs is its time without plain Spark's, query by query. Exit code 1 if a target is missed.
+Queries are only planned, from the analyzed plan to the optimized one; they do not run. All modes plan each query until
+the JVM has compiled what it needs, and then in rounds. Every mode goes first equally often, and the median counts.
+Dovetail's cost is its time minus plain Spark's, query by query. Exit code 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from dovetail_bench.session import (
 
 MODES = (SPARK, DOVETAIL_BARE, DOVETAIL, DOVETAIL_ONE_PASS)
 
-# What Dovetail may add to plain Spark's time, in ms: at the median of all queries, for 95 % of them, for each of them.
+# Time that Dovetail may add to plain Spark's, in ms: at the median of all queries, for 95 % of them, for each of them.
 TARGETS = {"median": 10.0, "95 %": 50.0, "worst": 200.0}
 
 MILLISECONDS = 1000
 
 
 def run(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Milliseconds per query and mode."""
+    """Median milliseconds of each query and mode."""
     queries = load(options.suite, options.queries)
     data = dataset(FOLDERS[options.suite][1], options.scale, options.data_dir)
     with bench(options) as session:
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Per mode its own time: of the median query, and of all together."""
+    """Time of each mode: of the median query, and of all queries together."""
     return [
         {
             "mode": mode.title,
@@ -75,7 +75,7 @@ def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def targets(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What each of Dovetail's modes adds to plain Spark's time, against `TARGETS`."""
+    """Time that each of Dovetail's modes adds to plain Spark's, against `TARGETS`."""
     found = []
     for mode in MODES:
         if mode is SPARK:

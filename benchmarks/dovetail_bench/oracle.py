@@ -1,4 +1,4 @@
-"""DuckDB as a second opinion: the same texts on the same files, to see mistakes that two Spark plans share."""
+"""DuckDB as a second opinion: the same texts on the same files, to detect mistakes that two Spark plans share."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dovetail_bench.rows import Row
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# Spark's ORDER BY puts NULL first where ascending and last where descending.
+# Spark's ORDER BY puts NULL first if the order is ascending, and last if it is descending.
 NULL_ORDER = "nulls_first_on_asc_last_on_desc"
 
 
 @dataclass(frozen=True)
 class Touch:
-    """A change to a query's text that DuckDB's dialect needs; its meaning stays the same."""
+    """A change to the text of a query that DuckDB's dialect needs; the meaning of the query stays the same."""
 
     pattern: str
     replacement: str
@@ -42,14 +42,14 @@ TOUCHES: Mapping[str, Touch] = {
 
 
 def connect() -> DuckDBPyConnection:
-    """A DuckDB whose ORDER BY is Spark's."""
+    """A connection to a new DuckDB whose ORDER BY treats NULL as Spark does."""
     duckdb: DuckDBPyConnection = import_duckdb().connect()
     duckdb.execute(f"SET default_null_order = '{NULL_ORDER}'")
     return duckdb
 
 
 class Oracle:
-    """A DuckDB that sees one data set."""
+    """A DuckDB database that sees one data set."""
 
     def __init__(self, data: Dataset) -> None:
         self._connection = connect()
@@ -58,7 +58,7 @@ class Oracle:
             self._connection.execute(f"CREATE VIEW {table} AS FROM '{files}'")
 
     def answer(self, query: Query, text: str) -> list[Row]:
-        """The rows of this query, or of this variant of its text."""
+        """Rows of this query, or of this variant of its text."""
         for touch in (EVERY_QUERY, TOUCHES.get(query.name)):
             if touch is not None:
                 text = re.sub(touch.pattern, touch.replacement, text, flags=re.IGNORECASE)

@@ -2,9 +2,9 @@
 
     python -m dovetail_bench.planning
 
-Nothing is run, only planned. Dovetail's time is what `dovetail_explain` reports, warm; Spark's is that of EXPLAIN, with
-its threshold for dynamic programming raised above the number of relations. Where Spark's search takes minutes, it is
-measured with --slow only. Exit code 1 if a target is missed.
+Queries are only planned; they do not run. Dovetail's time is the one that `dovetail_explain` reports, warm. Spark's
+time is that of EXPLAIN, with its threshold for dynamic programming raised to the number of relations. If Spark's search
+takes minutes, it is measured only with --slow. Exit code 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from dovetail_bench.shapes import SHAPES, Shape, create_tables
 # Runs before measuring, until the JVM has compiled the search.
 WARM_UP = 5
 
-# Relations up to which Spark's CBO searches; beyond it, it leaves the order alone.
+# Largest number of relations whose order Spark's CBO searches; with more, it keeps the written order.
 DP_THRESHOLD = "spark.sql.cbo.joinReorder.dp.threshold"
 
 MILLISECONDS = 1000
 
 
 def run(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """One line per shape."""
+    """Measures every shape."""
     lines = []
     with bench(options) as session:
         say("writing and analyzing the tables")
@@ -64,7 +64,7 @@ def _dovetail(session: Bench, shape: Shape, repeat: int) -> dict[str, Any]:
     total = median(float(f["planning_ms"]["total"]) for f in found)
     verdict = None
     if shape.limit_ms is not None:
-        # A group that was left alone, or not seen whole, was not planned: its time would say nothing.
+        # If the group was left alone, or not seen whole, Dovetail did not plan it: the time would say nothing.
         seen = len(group["relations"]) == shape.relations and group["status"] != "left_alone"
         verdict = "hit" if seen and total <= shape.limit_ms else "MISS"
     return {

@@ -1,7 +1,8 @@
 """PostgreSQL as an engine of `real_data`: a private cluster in a temporary folder, orders and estimates from EXPLAIN.
 
-The cluster listens on a socket in that folder only, has default settings but for parallel plans (whose nodes count rows
-per worker), and no indexes, as Spark has none. It is spoken to by psql; DuckDB turns the Parquet into CSV for it.
+The cluster listens only on a socket in that folder. It has default settings, except that parallel plans are off (their
+nodes count rows per worker), and no indexes, because Spark has none. psql passes statements to it. DuckDB converts the
+Parquet files to CSV for it.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ DEBIAN = Path("/usr/lib/postgresql")
 
 INSTALL = "install it (apt-get install postgresql, brew install postgresql), or leave postgresql out of --engines"
 
-# PostgreSQL does not run as root; then the cluster belongs to the first of these users that there is.
+# PostgreSQL does not run as root. If this process does, the cluster belongs to the first of these users that exists.
 USERS = ("postgres", "nobody")
 
-# DuckDB's types with another name in PostgreSQL. Unsigned ones need the next larger type.
+# DuckDB's types that have another name in PostgreSQL. Unsigned types need the next larger type.
 TYPES = {
     "DOUBLE": "double precision",
     "FLOAT": "real",
@@ -56,7 +57,7 @@ class PostgresqlEngine:
     """A running cluster.
 
     Attributes:
-        psql: The command line that runs what comes on its standard input.
+        psql: Command line of psql, which runs its standard input.
     """
 
     psql: tuple[str, ...]
@@ -87,11 +88,11 @@ def cluster(port: int | None = None) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """Starts a private cluster with the user `bench`; yields its folder and psql's command line.
 
     Args:
-        port: On which it listens on this machine; on a socket in its folder only where it is None.
+        port: Port of this machine on which it listens; with None, it listens only on a socket in its folder.
     """
     programs = {name: _program(name) for name in ("initdb", "pg_ctl", "psql")}
     user = next((u for u in USERS if _exists(u)), None) if os.geteuid() == 0 else None
-    # Of its own, because another user has to reach it, and short, because the path of a socket has at most 107 bytes.
+    # A separate folder, because another user must reach it. A short path, because a socket's has at most 107 bytes.
     with tempfile.TemporaryDirectory(prefix="dovetail-pg-") as place:
         if user:
             shutil.chown(place, user)
@@ -124,9 +125,9 @@ def order_of(plan: Mapping[str, Any], aliases: Mapping[str, str]) -> Order:
 
     Args:
         plan: A node of EXPLAIN (FORMAT JSON).
-        aliases: alias, in lower case → alias.
+        aliases: Alias in lower case → alias.
     """
-    # scalar subqueries and the like hang below a node too, with another relationship
+    # scalar subqueries and the like are also below a node, with another relationship
     below = [order_of(p, aliases) for p in plan.get("Plans", []) if p["Parent Relationship"] in ("Outer", "Inner")]
     if not below:
         return relation(aliases[plan["Alias"]])
@@ -137,16 +138,16 @@ def order_of(plan: Mapping[str, Any], aliases: Mapping[str, str]) -> Order:
 
 
 def column_type(duckdb_type: str) -> str:
-    """PostgreSQL's type for one of DuckDB's; text for what has no counterpart, such as lists."""
+    """PostgreSQL's type for a type of DuckDB; text for types without a counterpart, such as lists."""
     if duckdb_type.startswith("DECIMAL"):
         return duckdb_type.replace("DECIMAL", "numeric")
     return TYPES.get(duckdb_type, duckdb_type.lower() if duckdb_type in SAME_TYPES else "text")
 
 
 def folded(sql: str) -> str:
-    """A text in which quoted identifiers are in lower case, as unquoted ones are to PostgreSQL, and double-quoted."""
+    """A text whose quoted identifiers are double-quoted and in lower case, like PostgreSQL's unquoted ones."""
     parts = sql.split("'")
-    # what is between single quotes stays as it is
+    # text between single quotes stays as it is
     for i in range(0, len(parts), 2):
         pieces = parts[i].replace('"', "`").split("`")
         parts[i] = "".join(p if j % 2 == 0 else f'"{p.lower()}"' for j, p in enumerate(pieces))

@@ -1,4 +1,4 @@
-"""Progress on standard error, a line at a time: readable in a terminal and in a log, and no part of the results."""
+"""Progress on standard error, one line at a time: readable in a terminal and in a log, and not part of the results."""
 
 from __future__ import annotations
 

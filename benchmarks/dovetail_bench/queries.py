@@ -1,6 +1,6 @@
-"""Query texts in Spark's dialect, read at run time from the tests jar that Apache Spark publishes: none are kept here.
+"""Query texts in Spark's dialect, read at run time from the tests jar that Apache Spark publishes; none are kept here.
 
-The jar is fetched once by Maven and unpacked into the cache directory. A `Query` also knows the parts of its text that
+Maven fetches the jar once; it is unpacked into the cache directory. A `Query` also knows the parts of its text that
 decide which differences of an answer are legitimate: its outermost ORDER BY and LIMIT.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from dovetail.demo.data import Benchmark, cache_root
 from dovetail.errors import DovetailError
 
-# Of the tests jar. One version for all Spark lines, so that every line runs the same texts.
+# Version of the tests jar. All Spark lines use the same one, so that every line runs the same texts.
 SPARK_VERSION = "4.1.3"
 
 # Suite → folder in the jar, and the data that its queries read.
@@ -28,14 +28,14 @@ FOLDERS: dict[str, tuple[str, Benchmark]] = {
     "tpch": ("tpch", "tpch"),
 }
 
-# The Star Schema Benchmark, which has a command of its own (star_schemas) and data made of TPC-H's.
+# The Star Schema Benchmark, which has a separate command (star_schemas), and data made from TPC-H's.
 SSB = "ssb"
 _IN_JAR = {**{suite: folder for suite, (folder, _) in FOLDERS.items()}, SSB: "ssb"}
 
 
 @dataclass(frozen=True)
 class Query:
-    """A query of a suite, by its name there ("q14a")."""
+    """A query of a suite, with its name there ("q14a")."""
 
     suite: str
     name: str
@@ -43,7 +43,7 @@ class Query:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Suite and name, by which lists of exceptions are kept."""
+        """Suite and name, which are the key of lists of exceptions."""
         return self.suite, self.name
 
     @property
@@ -53,7 +53,7 @@ class Query:
 
     @property
     def limit(self) -> int | None:
-        """The number of the outermost LIMIT; None without one."""
+        """Number of the outermost LIMIT, or None without one."""
         found = _LIMIT.search(self.text)
         return int(found[1]) if found else None
 
@@ -62,7 +62,7 @@ class Query:
         return _LIMIT.sub("", self.text)
 
     def order_by(self) -> list[str]:
-        """The items of the outermost ORDER BY, without direction; empty where the rows come in any order."""
+        """Items of the outermost ORDER BY, without direction; empty if the rows may come in any order."""
         body = self.without_limit()
         starts = [m for m in _ORDER_BY.finditer(body) if _depth(body[: m.start()]) == 0]
         if not starts or _depth(body[starts[-1].end() :]) != 0:
@@ -77,7 +77,7 @@ _COMMENT = re.compile(r"--[^\n]*")
 
 
 def load(suite: str, names: Iterable[str] = (), cache: Path | None = None) -> list[Query]:
-    """The suite's queries in their natural order (q2 before q10), all or the named ones."""
+    """All queries of the suite in their natural order (q2 before q10), or the named ones."""
     if suite not in _IN_JAR:
         raise DovetailError(f"no query suite {suite!r}; there are {', '.join(_IN_JAR)}")
     texts_of_all = unpacked(cache or cache_root(), "query-texts", SPARK_VERSION, _IN_JAR.values(), (".sql",))
@@ -91,7 +91,7 @@ def load(suite: str, names: Iterable[str] = (), cache: Path | None = None) -> li
 
 
 def unpacked(cache: Path, name: str, version: str, folders: Iterable[str], endings: tuple[str, ...]) -> Path:
-    """Files of these folders of the tests jar of this version, in a folder of the cache that has this name."""
+    """Unpacks these folders of the tests jar of this version into a folder of the cache with this name."""
     directory = cache / name / version
     if directory.is_dir():
         return directory
@@ -134,7 +134,7 @@ def _depth(text: str) -> int:
 
 
 def _split(text: str) -> list[str]:
-    """Split at the commas outside parentheses."""
+    """Splits a text at the commas outside of parentheses."""
     items, depth, start = [], 0, 0
     for position, character in enumerate(text):
         depth += (character == "(") - (character == ")")

@@ -2,7 +2,7 @@
 
     {"name", "n", "sql", "true", "cout_best", "cout_worst_connected", "subplans": {"a": 10, "a,b": 20, …}}
 
-A file that has only name and sql is completed by `true_sizes`. Keys of `subplans` are sorted aliases joined by commas;
+`true_sizes` completes a file that has only name and sql. Keys of `subplans` are sorted aliases joined by commas;
 a single alias stands for its table after its own predicates. C_out is defined in `join_order`.
 """
 
@@ -25,10 +25,10 @@ class RealQuery:
     """A query of a file.
 
     Attributes:
-        name: Its name.
-        sql: Its text.
-        join: The text, taken apart.
-        sizes: True rows of every connected sub-plan; empty where the file has none.
+        name: Name of the query.
+        sql: Text of the query.
+        join: The text, parsed.
+        sizes: True rows of every connected sub-plan; empty if the file has none.
     """
 
     name: str
@@ -51,15 +51,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def key(relations: Relations) -> str:
-    """A set of relations in a query file."""
+    """Key of a set of relations in a query file."""
     return ",".join(sorted(relations))
 
 
 def read(path: Path, tables: Iterable[str]) -> list[RealQuery]:
-    """The queries of a file, whether it has true sizes or not.
+    """Queries of a file, with or without true sizes.
 
     Raises:
-        DovetailError: It is no query file, or its queries read tables that are not there.
+        DovetailError: The file is no query file, or its queries read tables that do not exist.
     """
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
@@ -77,7 +77,7 @@ def read(path: Path, tables: Iterable[str]) -> list[RealQuery]:
 
 
 def read_complete(path: Path, tables: Iterable[str]) -> list[RealQuery]:
-    """The queries of a file with true sizes, which are checked against the text and against `cout_best`."""
+    """Queries of a file with true sizes. Checks these against the text and against `cout_best`."""
     queries = read(path, tables)
     entries = json.loads(path.read_text(encoding="utf-8"))
     for query, entry in zip(queries, entries, strict=True):

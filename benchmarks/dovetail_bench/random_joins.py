@@ -1,4 +1,4 @@
-"""The part of a generated query that is the same in every dialect: trees of joins over inputs, and the chances."""
+"""The part of a generated query that all dialects share: trees of joins over inputs, and random choices."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 
 T = TypeVar("T")
 
-# Joins after which only the columns of the left side can be seen.
+# Joins whose output has only the columns of the left side.
 FILTERING = ("LEFT SEMI JOIN", "LEFT ANTI JOIN")
 
 
 class Relation(Protocol):
-    """What stands in a FROM clause."""
+    """A relation in a FROM clause."""
 
     @property
     def sql(self) -> str:
-        """Its text, with the alias."""
+        """Text of the relation, with its alias."""
 
 
 I = TypeVar("I", bound=Relation)  # noqa: E741
 
 
 class RandomJoins(ABC, Generic[I]):
-    """Joins of all kinds; everything comes from `chance`.
+    """Generator of joins of all kinds. All choices come from `chance`.
 
-    A dialect says by `_input` what is joined and by `_condition` how, and has these settings:
+    A dialect defines the inputs by `_input` and the join conditions by `_condition`, and has these settings:
 
     Attributes:
-        KINDS: Joins by how often they come.
+        KINDS: Kinds of joins, each repeated as often as it is likely.
         CHAIN: Share of the joins whose right side is a single input.
     """
 
@@ -44,11 +44,11 @@ class RandomJoins(ABC, Generic[I]):
 
     @abstractmethod
     def _input(self) -> I:
-        """A table, or a derived one."""
+        """A table or a derived table."""
 
     @abstractmethod
     def _condition(self, left: Sequence[I], right: Sequence[I]) -> str:
-        """Joins one of the left inputs with one of the right ones."""
+        """Condition that joins one of the left inputs with one of the right inputs."""
 
     def _joins(self, size: int) -> tuple[str, list[I]]:
         """A tree of joins: mostly a chain, sometimes with joins in parentheses."""
@@ -76,7 +76,7 @@ class RandomJoins(ABC, Generic[I]):
         return ", ".join(i.sql for i in shuffled), inputs, conditions
 
     def _widen(self) -> bool:
-        """Whether a join that multiplies rows may come: one per query."""
+        """Whether a join that multiplies rows is allowed: one per query."""
         self._wide += 1
         return self._wide == 1
 

@@ -1,6 +1,7 @@
 """Queries of `fuzz`, as texts that Spark and DuckDB read alike: joins of all kinds over `random_tables`.
 
-No LIMIT and no ORDER BY: every query has one answer, a multiset of rows. `duckdb_text` says what differs in dialect.
+They have no LIMIT and no ORDER BY: every query has one answer, which is a multiset of rows. `duckdb_text` translates
+what differs between the dialects.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from dovetail_bench.random_joins import RandomJoins
 from dovetail_bench.random_tables import COLUMNS, SIZES
 
-# Joins by how often they come.
+# Kinds of joins, each repeated as often as it is likely.
 KINDS = (
     *("JOIN",) * 9,
     *("LEFT JOIN",) * 5,
@@ -24,7 +25,7 @@ KINDS = (
 
 FEWEST, MOST = 3, 7
 
-# Relations of a query that multiplies rows, at most: its answer has to stay small.
+# Largest number of relations of a query that multiplies rows: its answer must stay small.
 MOST_WIDE = 5
 
 NUMBERS = ("k", "g", "v")
@@ -35,9 +36,9 @@ class Input:
     """A relation in a FROM clause.
 
     Attributes:
-        sql: Its text, with the alias.
-        alias: By which its columns are named.
-        columns: That it shows.
+        sql: Text of the relation, with its alias.
+        alias: Alias that qualifies its columns.
+        columns: Columns that it has.
     """
 
     sql: str
@@ -45,12 +46,12 @@ class Input:
     columns: tuple[str, ...]
 
     def column(self, name: str) -> str:
-        """The column, or a number that this relation has instead."""
+        """The column or, if this relation does not have it, the number `k`."""
         return f"{self.alias}.{name if name in self.columns else 'k'}"
 
 
 def duckdb_text(text: str) -> str:
-    """A generated text in DuckDB's dialect, where semi joins have no LEFT and null-safe equality has another name."""
+    """A generated text in DuckDB's dialect: semi joins have no LEFT, and null-safe equality has another name."""
     return (
         text.replace(" <=> ", " IS NOT DISTINCT FROM ")
         .replace("LEFT SEMI JOIN", "SEMI JOIN")
@@ -59,13 +60,13 @@ def duckdb_text(text: str) -> str:
 
 
 class RandomQuery(RandomJoins[Input]):
-    """The generator of one query."""
+    """Generator of one query."""
 
     KINDS = KINDS
     CHAIN = 0.75
 
     def text(self) -> str:
-        """The query."""
+        """Text of the query."""
         size = self._random.randint(FEWEST, MOST)
         self._wide = 0 if size <= MOST_WIDE else 1
         if self._chance(0.05):
@@ -98,7 +99,7 @@ class RandomQuery(RandomJoins[Input]):
     # FROM
 
     def _table(self) -> str:
-        """The small ones less often: an empty input empties most answers."""
+        """A table. Small ones are drawn less often, because an empty input empties most answers."""
         return self._random.choices(tuple(SIZES), weights=(9, 9, 9, 9, 9, 3, 1))[0]
 
     def _base(self) -> Input:
@@ -106,7 +107,7 @@ class RandomQuery(RandomJoins[Input]):
         return Input(f"{self._table()} {alias}", alias, tuple(COLUMNS))
 
     def _input(self) -> Input:
-        """A table, or a derived one."""
+        """A table or a derived table."""
         alias, roll = self._alias(), self._random.randrange(20)
         table = self._table()
         derived = {
@@ -161,7 +162,7 @@ class RandomQuery(RandomJoins[Input]):
         return f"{main} AND {self._filter(self._one(a, b))}" if self._chance(0.2) else main
 
     def _equality(self, left: Sequence[Input], right: Sequence[Input]) -> str:
-        """Mostly of the column that many others are joined by."""
+        """An equality, mostly on the column on which many other joins are."""
         a, b = self._pick(left), self._pick(right)
         shared = [column for column in a.columns if column in b.columns]
         if self._chance(0.1):
@@ -172,7 +173,7 @@ class RandomQuery(RandomJoins[Input]):
     # WHERE
 
     def _filter(self, i: Input) -> str:
-        """Over one relation; half of them reject NULLs."""
+        """A predicate on one relation; half of them reject NULLs."""
         choices = [
             f"{i.column('v')} < {self._random.randint(2, 7)}",
             f"{i.column('k')} IN (1, 2, {self._random.randrange(5)})",
@@ -231,7 +232,7 @@ class RandomQuery(RandomJoins[Input]):
     # SELECT
 
     def _output(self, visible: Sequence[Input]) -> tuple[str, str]:
-        """The list, and what follows WHERE."""
+        """The select list, and the clauses after WHERE."""
         chosen = [self._pick(visible) for _ in range(self._random.randint(1, 4))]
         columns = [f"{i.alias}.{self._pick(i.columns)}" for i in chosen]
         named = ", ".join(f"{column} AS c{i}" for i, column in enumerate(columns))

@@ -1,8 +1,9 @@
-"""Tables of `fuzz`: small, with NULLs in every column, duplicates, zeros of both signs and NaN; one row, and none.
+"""Tables of `fuzz`: small, with NULLs in all columns, duplicates, zeros of both signs, and NaN; one has no rows.
 
 Every data set is made twice, in DuckDB and as Parquet for Spark. Spark's statistics were collected when the tables held
-other rows, up to a thousand times as many: any join order may look best, so many are taken. Of four data sets Spark has
-three in memory, where a query takes a third of the time; only one is read from its files again and again.
+other rows, up to a thousand times as many. Any join order may therefore look best, so that many are chosen. Spark keeps
+three of four data sets in memory, where a query takes a third of the time; it reads the fourth from files again and
+again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pyspark.sql import SparkSession
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# Rows: a join of seven stays small.
+# Rows of the tables: few enough that a join of seven stays small. One table has one row, and one has none.
 SIZES = {"t0": 20, "t1": 16, "t2": 12, "t3": 20, "t4": 8, "t5": 1, "t6": 0}
 
 COLUMNS = {
@@ -30,7 +31,7 @@ COLUMNS = {
     "f": "DECIMAL(6,2)",
 }
 
-# Of a column, what a value is drawn from (as SQL), and the share of NULLs.
+# Column → SQL expressions from which a value is drawn, and the share of NULLs.
 VALUES: dict[str, tuple[tuple[str, ...], float]] = {
     "k": (("0", "1", "2", "3", "4"), 0.15),
     "g": (("0", "1", "2", "3"), 0.15),
@@ -41,31 +42,31 @@ VALUES: dict[str, tuple[tuple[str, ...], float]] = {
     "f": (("1.00", "2.50", "-3.25"), 0.2),
 }
 
-# The file of a table, in a folder of its data set.
+# File of a table, in the folder of that table.
 ROWS = "rows.parquet"
 
-# The rows that a table had when it was analyzed, at most.
+# Largest number of rows that a table had when it was analyzed.
 MOST_ANALYZED_ROWS = 10_000
 
-# How the tables were analyzed, by chance: all columns mostly, else rows alone or nothing.
+# Ways to analyze a table, drawn at random: mostly all columns, else only the number of rows, or nothing.
 ANALYZED = (*("FOR ALL COLUMNS",) * 6, "", None)
 
 
 @dataclass(frozen=True)
 class RandomTables:
-    """One data set: its number, which names a database in both engines, and the seed that all of it comes from."""
+    """A data set. Its number names a database in both engines, and everything in it follows from the seed."""
 
     number: int
     seed: int
 
     @property
     def database(self) -> str:
-        """Of both engines."""
+        """Name of the database in both engines."""
         return f"fuzz_{self.number}"
 
     @property
     def cached(self) -> bool:
-        """Spark keeps the tables in memory."""
+        """Whether Spark keeps the tables in memory."""
         return self.number % 4 != 0
 
     def create(self, spark: SparkSession, duckdb: DuckDBPyConnection, directory: Path) -> None:
@@ -101,7 +102,7 @@ class RandomTables:
 
 
 def seeded(text: str) -> random.Random:
-    """Chances that are the same for the same text, on every machine."""
+    """Random numbers that are the same for the same text, on every machine."""
     return random.Random(text)  # noqa: S311 (nothing secret)
 
 
@@ -111,7 +112,7 @@ def _row(chance: random.Random) -> str:
 
 
 def _other_rows(chance: random.Random) -> str:
-    """Rows of the same types, as many as nobody can guess, with as many distinct values as nobody can guess."""
+    """Query for rows of the same types. The number of rows and the numbers of distinct values are random."""
     rows = int(MOST_ANALYZED_ROWS ** chance.random())
 
     def column(kind: str) -> str:

@@ -2,7 +2,7 @@
 
     python -m dovetail_bench.real_data --tables DIR --queries FILE
 
-Queries are planned only; all true sizes come from the query file (`query_file`; `true_sizes` makes one of SQL texts).
+Queries are only planned. All true sizes come from the query file (`query_file`); `true_sizes` makes one from SQL texts.
 Exit code 1 if a query fails in one of Dovetail's engines, or with --gate if a target is missed.
 """
 
@@ -36,7 +36,7 @@ from dovetail_bench.true_sizes import TrueSizes
 
 Start = Callable[[Mapping[str, Path], Path], AbstractContextManager[Engine]]
 
-# Engine → title and start: `dovetail_bare` before anything is collected.
+# Engine → title and start. They run in this order: `dovetail_bare` runs before anything is collected.
 SPARK_ENGINES = {
     "spark": ("Spark", real_engines.plain),
     "dovetail_bare": ("Dovetail, nothing analyzed", real_engines.bare),
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> Results:
         if any(name in SPARK_ENGINES for name in options.engines):
             session = stack.enter_context(bench(options))
             starts |= {name: (title, partial(start, session)) for name, (title, start) in SPARK_ENGINES.items()}
-        # What may be missing on this machine comes first: then the run ends at once, and not after Spark's minutes.
+        # Engines that may be missing on this machine come first: the run then ends at once, not after Spark's minutes.
         for name in (name for name in (*OTHER_ENGINES, *SPARK_ENGINES) if name in options.engines):
             title, start = starts[name]
             say(f"{name}: reading the tables")
@@ -89,7 +89,7 @@ def _measure(engine: Engine, query: RealQuery, truth: TrueSizes, result: Measure
     try:
         order = engine.order(query)
         values = {relations: engine.estimate(query, relations) for relations in query.sizes}
-    except Exception as failed:  # of the engine: a finding about this query, not the end of the run
+    except Exception as failed:  # an error of the engine is a finding about this query and does not end the run
         result.failures[query.name] = _spark_errors.reason(failed)
         return
     result.orders[query.name] = str(order)

@@ -1,4 +1,4 @@
-"""What `real_data` found, as tables: per engine orders and estimates, the targets, misses by name, every query."""
+"""Results of `real_data` as tables: orders and estimates of each engine, the targets, misses by name, all queries."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 from dovetail_bench.accuracy import Estimated, Summary, geometric_mean, summary
 from dovetail_bench.report import Page, target
 
-# The targets for q-errors, on any data, once Dovetail has collected its statistics: over all sub-plans, and over joins
+# Targets for q-errors on any data, once Dovetail has collected its statistics: over all sub-plans, and over joins
 # alone, which is harder.
 MAX_MEDIAN = 1.5
 MAX_P95 = 12.0
 MAX_UNDER = 0.4
 
-# Times the best C_out from which a query is listed as a miss.
+# A query whose C_out exceeds the best one by more than this factor is listed as a miss.
 MISS = 1.5
 
-# Estimates listed by name, the worst ones: enough to see a pattern.
+# Number of worst estimates listed by name: enough to see a pattern.
 WORST = 20
 
 PERCENT = 100.0
@@ -32,17 +32,17 @@ KINDS: Mapping[str, Callable[[Estimated], bool]] = {
 
 @dataclass
 class Measured:
-    """One engine over all queries.
+    """Measurements of one engine over all queries.
 
     Attributes:
-        title: For the tables.
-        version: Of the engine.
-        collect_seconds: Time to collect statistics; for engines with tables of their own, to load them as well.
-        orders: query → the order that it picked.
-        couts: query → its C_out.
-        estimates: All that it has; sub-plans of unknown size are missing.
-        unknown: Sub-plans that it has no estimate of.
-        failures: query → error.
+        title: Title in the tables.
+        version: Version of the engine.
+        collect_seconds: Time to collect statistics, and to load the tables into an engine that has its own storage.
+        orders: Query → order that the engine picked.
+        couts: Query → C_out of that order.
+        estimates: All estimates of the engine; sub-plans that it cannot estimate are missing.
+        unknown: Number of sub-plans that the engine cannot estimate.
+        failures: Query → error.
     """
 
     title: str
@@ -57,12 +57,12 @@ class Measured:
 
 @dataclass(frozen=True)
 class Results:
-    """All engines.
+    """Results of all engines.
 
     Attributes:
-        best: query → C_out of its best order.
-        relations: query → number of its relations.
-        engines: By their names.
+        best: Query → C_out of its best order.
+        relations: Query → number of its relations.
+        engines: Name of an engine → its measurements.
     """
 
     best: Mapping[str, float]
@@ -70,12 +70,12 @@ class Results:
     engines: Mapping[str, Measured]
 
     def ratios(self, engine: str) -> dict[str, float]:
-        """Query → C_out over the best. A best of no rows at all counts as one row."""
+        """Query → C_out over the best. No rows count as one row."""
         return {q: max(c, 1.0) / max(self.best[q], 1.0) for q, c in self.engines[engine].couts.items()}
 
 
 def targets(results: Results, max_ratios: Mapping[str, float]) -> list[dict[str, Any]]:
-    """The targets with what was measured; ratios are targets where they are asked for."""
+    """Targets, and whether each is hit. Ratios are targets only if `max_ratios` asks for them."""
     found = []
     for name, limit in max_ratios.items():
         ratios = results.ratios(name)
@@ -126,7 +126,7 @@ def write_page(page: Page, results: Results, max_ratios: Mapping[str, float]) ->
 
 
 def misses(results: Results, engine: str) -> list[dict[str, Any]]:
-    """The queries whose order is far from the best, worst first."""
+    """Queries whose order is far from the best one, the worst first."""
     measured = results.engines[engine]
     far = sorted(((r, q) for q, r in results.ratios(engine).items() if r > MISS), reverse=True)
     return [
@@ -142,7 +142,7 @@ def misses(results: Results, engine: str) -> list[dict[str, Any]]:
 
 
 def worst(estimates: Sequence[Estimated]) -> list[dict[str, Any]]:
-    """The estimates that are furthest off."""
+    """Estimates with the largest q-errors."""
     return [
         {
             "query": e.query,

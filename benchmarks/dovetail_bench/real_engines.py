@@ -1,7 +1,7 @@
-"""What `real_data` asks of an engine, and the Spark engines: plain Spark, Spark's CBO, Dovetail with and without.
+"""The interface of engines of `real_data`, and Spark's engines: plain, with CBO, with Dovetail and its statistics.
 
-The Spark engines take turns in one session, each with its settings and tables: external ones in a database of its
-own, or views over the paths where nothing is analyzed. Queries are planned, never run.
+The Spark engines take turns in one session. Each has its settings and its tables: external tables in a separate
+database or, if nothing is analyzed, views over the paths. Queries are planned, never run.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Engine(Protocol):
 
     @property
     def version(self) -> str:
-        """Of the software, for the report."""
+        """Version of the software, for the report."""
 
     def order(self, query: RealQuery) -> Order:
-        """The join order that it picks."""
+        """Join order that the engine picks."""
 
     def estimate(self, query: RealQuery, relations: Relations) -> float | None:
-        """Rows that it expects from a sub-plan; None where it does not know."""
+        """Rows that the engine estimates for a sub-plan; None if it has no estimate."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class SparkEngine:
     """One of Spark's planners.
 
     Attributes:
-        spark: Its session, with the tables.
-        mode: Its settings.
+        spark: Session with the tables.
+        mode: Mode with the settings of the planner.
     """
 
     spark: SparkSession
@@ -71,10 +71,10 @@ class SparkEngine:
 
 @dataclass(frozen=True)
 class TrueSizes(SparkEngine):
-    """Dovetail that is told the true size of every sub-plan: what is left is what its search and its costs lose.
+    """Dovetail with the true size of every sub-plan: only its search and its cost model can still lose something.
 
     Attributes:
-        folder: For files that tell it.
+        folder: Folder for files with true sizes.
     """
 
     folder: Path
@@ -90,27 +90,27 @@ class TrueSizes(SparkEngine):
 
 @contextmanager
 def plain(session: Bench, tables: Mapping[str, Path], work: Path) -> Iterator[SparkEngine]:
-    """Spark as it comes, on paths."""
+    """Spark without changes, on paths."""
     with _on_paths(session, SPARK, tables) as engine:
         yield engine
 
 
 @contextmanager
 def bare(session: Bench, tables: Mapping[str, Path], work: Path) -> Iterator[SparkEngine]:
-    """Dovetail on paths of which nothing has been analyzed."""
+    """Dovetail on paths, with nothing analyzed."""
     with _on_paths(session, DOVETAIL_BARE, tables) as engine:
         yield engine
 
 
 @contextmanager
 def cbo(session: Bench, tables: Mapping[str, Path], work: Path) -> Iterator[SparkEngine]:
-    """Spark's cost-based optimizer, all columns analyzed."""
+    """Spark's cost-based optimizer, with all columns analyzed."""
     yield _with_cbo(session, SPARK_CBO, tables, work)
 
 
 @contextmanager
 def cbo_histograms(session: Bench, tables: Mapping[str, Path], work: Path) -> Iterator[SparkEngine]:
-    """The same with histograms, which make its estimates of joins of filtered tables worse more often than better."""
+    """The same with histograms, which more often worsen than improve its estimates of joins of filtered tables."""
     mode = replace(SPARK_CBO, name=f"{SPARK_CBO.name}_histograms")
     with _sql.settings(session.spark, {HISTOGRAMS: "true"}):
         yield _with_cbo(session, mode, tables, work)
@@ -125,7 +125,7 @@ def _with_cbo(session: Bench, mode: Mode, tables: Mapping[str, Path], work: Path
 
 @contextmanager
 def analyzed(session: Bench, tables: Mapping[str, Path], work: Path) -> Iterator[SparkEngine]:
-    """Dovetail after its own collection."""
+    """Dovetail after it has collected its statistics."""
     engine = _on_tables(session, DOVETAIL, tables, work)
     for name in tables:
         collect(engine.spark, quote(name))
@@ -134,7 +134,7 @@ def analyzed(session: Bench, tables: Mapping[str, Path], work: Path) -> Iterator
 
 @contextmanager
 def true_sizes(session: Bench, tables: Mapping[str, Path], work: Path) -> Iterator[SparkEngine]:
-    """The same, told of all true sizes."""
+    """Dovetail after it has collected its statistics, with all true sizes."""
     mode = replace(DOVETAIL, name="dovetail_true")
     engine = _on_tables(session, mode, tables, work)
     for name in tables:
@@ -148,13 +148,13 @@ def true_sizes(session: Bench, tables: Mapping[str, Path], work: Path) -> Iterat
 
 
 def collect(spark: SparkSession, table: str) -> None:
-    """The most that `dovetail.analyze` offers: the one place that says how Dovetail's statistics are collected."""
+    """Collects all statistics that `dovetail.analyze` offers. The benchmarks of real data collect only here."""
     dovetail.analyze(spark, table, progress=False)
 
 
 @contextmanager
 def _on_paths(session: Bench, mode: Mode, tables: Mapping[str, Path]) -> Iterator[SparkEngine]:
-    """Temporary views, which hide the tables of a database and therefore go at the end."""
+    """Makes temporary views, and drops them at the end, because they hide the tables of a database."""
     session.switch(mode)
     spark = session.spark
     for name, path in tables.items():
@@ -168,7 +168,7 @@ def _on_paths(session: Bench, mode: Mode, tables: Mapping[str, Path]) -> Iterato
 
 
 def _on_tables(session: Bench, mode: Mode, tables: Mapping[str, Path], work: Path) -> SparkEngine:
-    """External tables; their location must be a folder, so that a single file gets one with a link to it."""
+    """Makes external tables. Their location must be a folder, so that a single file gets a folder with a link to it."""
     session.switch(mode)
     spark = session.spark
     spark.sql(f"CREATE DATABASE real_{mode.name}")
@@ -185,14 +185,15 @@ def _on_tables(session: Bench, mode: Mode, tables: Mapping[str, Path], work: Pat
 
 
 def order_of(analyzed: str, optimized: str, relations: Relations) -> Order:
-    """The join order of an optimized plan.
+    """Join order of an optimized plan.
 
-    Aliases are gone there; a scan is recognised by its column ids, which the analyzed plan has below the aliases.
+    An optimized plan has no aliases. Scans are recognized by their column ids, which are below an alias in the analyzed
+    plan.
 
     Args:
-        analyzed: The analyzed plan, by `toJSON`: its nodes, parents before children.
-        optimized: The optimized plan, likewise.
-        relations: The aliases of the query.
+        analyzed: Analyzed plan, by `toJSON`: its nodes, parents before children.
+        optimized: Optimized plan, likewise.
+        relations: Aliases of the query.
     """
     written = {alias.lower(): alias for alias in relations}
     aliases = {column: written.get(alias.lower(), alias) for column, alias in _aliased(json.loads(analyzed))}
@@ -204,11 +205,11 @@ def order_of(analyzed: str, optimized: str, relations: Relations) -> Order:
 
 
 def _aliased(nodes: list[dict[str, Any]]) -> list[tuple[int, str]]:
-    """Column id → alias."""
+    """Pairs of a column id and its alias."""
     pairs, alias = [], ""
     for node in nodes:
         if _kind(node) == "SubqueryAlias":
-            # the outermost one: below it comes another with the name of the table or view
+            # the outermost alias: below it is another one with the name of the table or view
             alias = alias or node["identifier"]["name"]
         elif node["num-children"] == 0:
             pairs += [(column, alias) for column in _columns(node)]
@@ -217,7 +218,7 @@ def _aliased(nodes: list[dict[str, Any]]) -> list[tuple[int, str]]:
 
 
 def _subtree(nodes: list[dict[str, Any]], start: int, aliases: Mapping[int, str]) -> tuple[Order | None, int]:
-    """The order below a node, and the index after its last descendant."""
+    """Order below a node, and the index after its last descendant."""
     node, end = nodes[start], start + 1
     below = []
     for _ in range(node["num-children"]):

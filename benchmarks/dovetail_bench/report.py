@@ -1,7 +1,7 @@
-"""Results as one markdown page and one JSON file, with what is needed to judge them: machine, versions, commit.
+"""Results as one Markdown page and one JSON file, with what a reader needs to judge them: machine, versions, commit.
 
-Every command of the package ends here. `parse` refuses to measure what no commit holds, unless told by `--dirty`.
-No page is edited by hand: what is wrong in one is corrected in the command, and measured again.
+Every command of the package ends here. `parse` refuses to measure a tree that differs from its commit, unless `--dirty`
+is given. Nobody edits a page by hand: a mistake in a page is corrected in the command, which then measures again.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from dovetail_bench import commit
 RESULTS = Path(__file__).parent.parent / "results"
 GIB = 1 << 30
 
-# Options that say where things are, which decides no result and would tell about the machine.
+# Options that name places. They do not affect results, and would reveal something about the machine.
 PLACES = ("data_dir", "results", "tables", "query_file")
 
 
-# What the report of a dirty tree says first.
+# First paragraph of the report of a dirty tree.
 DIRTY = "**Measured on a tree that differs from its commit.** These figures belong to no version; they are a trial."
 
 
 def target(name: str, measured: object, hit: bool, **more: Any) -> dict[str, Any]:
-    """A target with what was measured; `more` are columns before it."""
+    """A target with the measured value. `more` are columns before it."""
     return {**more, "target": name, "measured": measured, "verdict": "hit" if hit else "MISS", "hit": hit}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Options of the commands that run on a data set."""
+    """Adds the options of commands that run on a data set."""
     parser.add_argument("--scale", type=float, default=1.0, help="scale factor of the data (1)")
     parser.add_argument("--data-dir", type=Path, default=None, help="where data is kept (the user's cache directory)")
     add_results_option(parser)
 
 
 def add_results_option(parser: argparse.ArgumentParser) -> None:
-    """For commands without generated benchmark data."""
+    """Adds the options of commands that need no generated benchmark data."""
     parser.add_argument("--results", type=Path, default=RESULTS, help="where the tables go (benchmarks/results)")
     parser.add_argument("--dirty", action="store_true", help="measure though the tree differs from its commit")
 
 
 def parse(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The options; ends the command where the tree differs from its commit and --dirty is not given."""
+    """Parses the options. Ends the command if the tree differs from its commit and --dirty is not given."""
     options = parser.parse_args(arguments)
     found = commit.state()
     if found.dirty and not options.dirty:
@@ -58,10 +58,10 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> a
 
 
 class Page:
-    """A page under construction: printed and written at the end."""
+    """A page under construction; `write` prints it and writes it to files."""
 
     def __init__(self, name: str, title: str, data: str = "") -> None:
-        """Of a command; `data` tells its data sets apart in the names of the files."""
+        """Starts the page of a command. `data` tells its data sets apart in the names of the files."""
         self.name = name
         self._suffix = f"-{data}" if data else ""
         self._parts = [f"# {title}"]
@@ -76,7 +76,7 @@ class Page:
         self._parts.append(table(rows) if rows else "None.")
 
     def targets(self, targets: Sequence[Mapping[str, Any]]) -> None:
-        """Adds the table of what `target` made."""
+        """Adds the table of targets that `target` made."""
         self.table("Targets", [{k: v for k, v in t.items() if k != "hit"} for t in targets])
 
     def write(self, options: argparse.Namespace, data: Mapping[str, Any]) -> None:
@@ -98,7 +98,7 @@ class Page:
 
 
 def machine() -> dict[str, str]:
-    """Size of the machine and versions; no names, no places."""
+    """Size of the machine, and versions. No names and no places."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
     return {
         "cores": str(os.cpu_count()),

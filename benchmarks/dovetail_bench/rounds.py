@@ -1,12 +1,12 @@
 """The order in which modes run a suite: rounds over all queries, in which every mode goes first equally often.
 
-The mode that runs a query first pays for compiling its code and for cold buffers, 14 to 17 % of its time. Round 0 plans
-a query once in every mode, because a planner that is new is slow. Then it runs the query in all modes and compares the
-plans that they executed. A mode whose plan is plain Spark's is equal to it in that query and is not timed again. The
-others, plain Spark among them, are timed in the rows of a Latin square: each of them goes first equally often. Where
-all plans differ, round 0 is the first row of the square.
+The mode that runs a query first pays for compiling its code and for cold buffers, 14 to 17 % of its time. Round 0 first
+plans a query once in every mode, because a planner that is new is slow. Then it runs the query in all modes and
+compares the plans that they executed. A mode that executed plain Spark's plan counts as equal in that query and is not
+timed again. The other modes, with plain Spark among them, are timed in the rows of a Latin square, so that each of them
+goes first equally often. If all plans differ, round 0 is the first row of the square.
 
-`times` is the command, `times_report` makes tables of what is found here.
+`times` is the command, and `times_report` makes tables of the results.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from dovetail_bench.progress import say
 from dovetail_bench.queries import Query
 from dovetail_bench.session import SPARK, Bench, Mode
 
-# Rounds in which a query is timed, at least: fewer have no median worth the name.
+# Smallest number of rounds in which a query is timed: the median of fewer means little.
 LEAST_ROUNDS = 3
 
-# Characters of a plan's hash in the results: enough to tell the plans of one query apart.
+# Number of characters of a plan's hash in the results: enough to tell the plans of one query apart.
 HASH = 12
 
 # Bytes read at a time while files are brought into the system's cache.
@@ -49,10 +49,10 @@ class Run:
 
     Attributes:
         mode: Name of the mode.
-        round: From 0 on.
-        place: 0 for the mode that went first.
-        plan: Hash of the plan executed.
-        profile: What it cost.
+        round: Number of the round, from 0 on.
+        place: Position of the mode in the round; 0 for the mode that went first.
+        plan: Hash of the executed plan.
+        profile: Cost of the run.
     """
 
     mode: str
@@ -64,7 +64,7 @@ class Run:
 
 @dataclass
 class Timed:
-    """One query.
+    """All runs of one query.
 
     Attributes:
         runs: All runs, in the order in which they were made.
@@ -82,16 +82,17 @@ class Timed:
         return {mode for mode, plan in first.items() if mode != SPARK.name and plan == first.get(SPARK.name)}
 
     def counted(self) -> list[Run]:
-        """The runs that times are taken from: those of round 0 only where they are a row of the mode's square.
+        """Runs from which times are taken.
 
-        They are where all modes were timed later, and those of a mode that was not timed later are all it has.
+        Runs of round 0 count if they are a row of the square, which they are if all modes were timed later. They also
+        count for a mode that was not timed later, because it has no other runs.
         """
         later = {run.mode for run in self.runs if run.round > 0}
         whole = not self.failures and later == {run.mode for run in self.runs}
         return [run for run in self.runs if whole or run.round > 0 or run.mode not in later]
 
     def balanced(self) -> bool:
-        """Whether every mode that was timed in rounds went first equally often. False of a run that was stopped."""
+        """Whether every mode that was timed in rounds went first equally often. False for a run that was stopped."""
         later = {run.mode for run in self.runs if run.round > 0}
         firsts = {mode: sum(run.place == 0 for run in self.counted() if run.mode == mode) for mode in later}
         none_to_time = len(self.equal()) == len({run.mode for run in self.runs}) - 1
@@ -102,24 +103,24 @@ Kind = TypeVar("Kind")
 
 
 def latin_square(modes: Sequence[Kind], start: int) -> Iterator[tuple[Kind, ...]]:
-    """The rows, endlessly: as many as there are modes give each of them every place once."""
+    """Rows of the square, without end. As many rows as there are modes give each mode every place once."""
     for row in count(start):
         first = row % len(modes)
         yield (*modes[first:], *modes[:first])
 
 
 def rounds_of(modes: int) -> int:
-    """How often so many modes are timed: full squares, and at least `LEAST_ROUNDS`."""
+    """Number of rounds in which this many modes are timed: full squares, and at least `LEAST_ROUNDS`."""
     return modes * -(-LEAST_ROUNDS // modes)
 
 
 def orders(modes: Sequence[str], differing: Sequence[str], number: int) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """The rounds of a query after round 0, with their order of modes.
+    """Rounds of a query after round 0, with their order of modes.
 
     Args:
         modes: All modes, in the order that round 0 rotates by the query's number.
-        differing: Those still to be timed, plain Spark among them.
-        number: Of the query in its suite.
+        differing: Modes that must still be timed, plain Spark among them.
+        number: Number of the query in its suite.
     """
     if len(differing) < 2:
         return
@@ -139,7 +140,7 @@ class Rounds:
         executed_plan.watch(session.spark)
 
     def run(self, queries: Sequence[Query]) -> dict[str, Timed]:
-        """All rounds. A run that is stopped (Ctrl-C) gives what it has measured so far."""
+        """Runs all rounds. Ctrl-C stops it; it then returns what was measured so far."""
         try:
             for number, query in enumerate(queries):
                 self.found[query.name] = Timed()
@@ -163,12 +164,12 @@ class Rounds:
     def _plan(self, query: Query) -> None:
         """Plans the query in every mode, without running it.
 
-        The code of a planner is slow as long as it is new. Dovetail plans within a budget of milliseconds, and would
-        leave in round 0 what it orders later; its plan would then seem to be plain Spark's.
+        A planner is slow until the JVM has compiled its code. Dovetail plans within a budget of milliseconds. Without
+        this, it would leave groups alone in round 0 that it orders later, and its plan would seem to be plain Spark's.
         """
         for mode in self.modes.values():
             self.session.use(mode, self.data)
-            with suppress(Exception):  # of Spark: the run that follows fails too, and is reported
+            with suppress(Exception):  # an error of Spark: the run that follows fails, too, and is reported
                 self.session.spark.sql(f"EXPLAIN {query.text}")
 
     def _round(self, query: Query, turn: int, modes: Sequence[str]) -> None:
@@ -182,7 +183,7 @@ class Rounds:
             try:
                 measured = profile(self.session.spark, query.text)
                 plan = executed_plan.last(self.session.spark)
-            except Exception as failed:  # of Spark: a finding about this query, not the end of the run
+            except Exception as failed:  # an error of Spark is a finding about this query and does not end the run
                 timed.failures[name] = (str(failed).strip() or type(failed).__name__).splitlines()[0]
                 continue
             digest = sha256(plan.encode()).hexdigest()[:HASH]
@@ -194,7 +195,7 @@ class Rounds:
 
 
 def to_json(found: Mapping[str, Timed]) -> dict[str, Any]:
-    """All runs, in the form that `times_report.read` takes."""
+    """All runs, in the form that `times_report.read` reads."""
     runs: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for name, timed in found.items():
         counted = {id(run) for run in timed.counted()}

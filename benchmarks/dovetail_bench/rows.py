@@ -1,4 +1,4 @@
-"""Are two sets of rows the same? As multisets, exact but for floating point, which is compared by tolerance."""
+"""Comparison of two multisets of rows: exact, except that floating-point numbers are compared with a tolerance."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 
 Row = tuple[Any, ...]
 
-# Of a difference: enough to see what kind it is.
+# Number of rows shown of a difference: enough to see its kind.
 SHOWN_ROWS = 3
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far apart two numbers may be and still count as the same.
+    """How far apart two numbers may be and still count as equal.
 
     Attributes:
-        relative: Part of the larger of the two.
-        absolute: For numbers near zero.
-        decimals: Decimals too, which other engines divide and average in another scale; or floating point alone.
+        relative: Allowed difference, as a part of the larger number.
+        absolute: Allowed difference of numbers near zero.
+        decimals: Whether it also covers decimals, which other engines divide and average in another scale.
     """
 
     relative: float
@@ -30,15 +30,15 @@ class Tolerance:
     decimals: bool
 
 
-# Doubles added in another order differ in the last few of their 15 digits; decimals and integers are exact.
+# Doubles that are added in another order differ in the last few of their 15 digits. Decimals and integers are exact.
 SAME_ENGINE = Tolerance(relative=1e-9, absolute=1e-9, decimals=False)
 
-# Spark rounds averages and quotients of decimals to a scale of 6 or more, DuckDB computes doubles.
+# Spark rounds averages and quotients of decimals to a scale of 6 or more; DuckDB computes them as doubles.
 OTHER_ENGINE = Tolerance(relative=1e-6, absolute=1e-5, decimals=True)
 
 
 def difference(expected: Sequence[Row], actual: Sequence[Row], tolerance: Tolerance) -> str | None:
-    """What differs between two multisets of rows, in words; None where they are the same."""
+    """What differs between two multisets of rows, in words; None if they are equal."""
     if len(expected) != len(actual):
         return f"{len(expected)} rows expected, {len(actual)} came"
     if expected and len(expected[0]) != len(actual[0]):
@@ -57,7 +57,7 @@ def difference(expected: Sequence[Row], actual: Sequence[Row], tolerance: Tolera
 
 
 def same_sequence(expected: Sequence[Row], actual: Sequence[Row], tolerance: Tolerance) -> bool:
-    """Equal row by row, in this order."""
+    """Whether the rows are equal one by one, in this order."""
     return len(expected) == len(actual) and all(
         _close_rows(e, a, tolerance) for e, a in zip(expected, actual, strict=True)
     )
@@ -70,7 +70,7 @@ def _inexact_columns(rows: Sequence[Row], tolerance: Tolerance) -> list[int]:
 
 
 def _grouped(rows: Sequence[Row], inexact: list[int]) -> dict[Row, list[Row]]:
-    """Rows by their exact columns."""
+    """Groups rows by their exact columns."""
     groups: dict[Row, list[Row]] = defaultdict(list)
     for row in rows:
         groups[tuple(v for i, v in enumerate(row) if i not in inexact)].append(row)
@@ -80,7 +80,7 @@ def _grouped(rows: Sequence[Row], inexact: list[int]) -> dict[Row, list[Row]]:
 def _unmatched(
     expected: list[Row], actual: list[Row], inexact: list[int], tolerance: Tolerance
 ) -> tuple[list[Row], list[Row]]:
-    """The rows of either side that have no partner on the other; all have the same exact columns."""
+    """Rows of either side without a partner on the other side. All have the same exact columns."""
 
     def by_value(row: Row) -> list[tuple[bool, float]]:
         return [(row[i] is not None, float(row[i] or 0) if _number(row[i]) else 0.0) for i in inexact]
@@ -88,7 +88,7 @@ def _unmatched(
     expected, actual = sorted(expected, key=by_value), sorted(actual, key=by_value)
     if same_sequence(expected, actual, tolerance):
         return [], []
-    # Nearly equal values may sort differently on the two sides: look for any partner.
+    # Nearly equal values may sort differently on the two sides, so a row may match any other one.
     missing = []
     for row in expected:
         partner = next((i for i, other in enumerate(actual) if _close_rows(row, other, tolerance)), None)

@@ -1,10 +1,10 @@
-"""Join orders that change while a query runs: how many, and the rows out of joins with them and without.
+"""Join orders that change while a query runs: how many, and the rows out of joins with and without the change.
 
     python -m dovetail_bench.run_time_orders --statistics bare
 
-Every query runs with `spark.dovetail.adaptive.reorder`. One that gets another order at run time runs again as planned:
-the answers must be the same. Exit code 1 if they are not, or if a query fails, with --gate also if a query has many
-more rows out of joins than as planned.
+Every query runs with `spark.dovetail.adaptive.reorder`. A query that gets another order at run time runs again in its
+planned order, and both answers must be equal. Exit code 1 if they differ or if a query fails, with --gate also if a
+query has many more rows out of joins than in its planned order.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, Bench, add_session_o
 
 SETTING = "spark.dovetail.adaptive.reorder"
 
-# What the planner knows of the tables.
+# What the planner knows about the tables.
 STATISTICS = {"bare": DOVETAIL_BARE, "analyzed": DOVETAIL}
 
-# Rows out of joins, with a new order by those as planned, that are a regression; below so many rows none is.
+# A new order is a regression if its rows out of joins exceed this ratio to the planned order's, and this number.
 MAX_WORSE = 1.1
 MIN_ROWS = 100_000
 
@@ -38,9 +38,9 @@ class Changed:
     """A query that got another order while it ran.
 
     Attributes:
-        query: Its name.
-        planned: Its run with the planned order.
-        changed: Its run with the new one.
+        query: Name of the query.
+        planned: Run with the planned order.
+        changed: Run with the new order.
     """
 
     query: str
@@ -54,18 +54,18 @@ class Changed:
 
     @property
     def ratio(self) -> float:
-        """Rows out of joins, by those as planned."""
+        """Rows out of joins over those of the planned order."""
         return max(self.changed.join_rows, 1) / max(self.planned.join_rows, 1)
 
 
 @dataclass(frozen=True)
 class Found:
-    """All queries.
+    """Results of all queries.
 
     Attributes:
-        queries: How many ran.
-        changed: Those with another order.
-        failures: query → error.
+        queries: Number of queries that ran.
+        changed: Queries that got another order.
+        failures: Query → error.
     """
 
     queries: int
@@ -74,7 +74,7 @@ class Found:
 
 
 def run(options: argparse.Namespace) -> Found:
-    """Runs all queries; stopped (Ctrl-C) it gives what it has."""
+    """Runs all queries. Ctrl-C stops it; it then returns what was measured so far."""
     mode = STATISTICS[options.statistics]
     data = dataset(FOLDERS[options.suite][1], options.scale, options.data_dir)
     found = Found(0, [], {})
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> Found:
                         planned = _profile(session, query.text, "false")
                         found.changed.append(Changed(query.name, planned, now))
                         line += f", {planned.join_rows:,} as planned: {', '.join(now.run_time_orders)}"
-                except Exception as failed:  # of Spark: a finding about this query, not the end of the run
+                except Exception as failed:  # an error of Spark is a finding about this query and ends no run
                     found.failures[query.name] = line = str(failed).strip().splitlines()[0]
                 found = Found(number, found.changed, found.failures)
                 say(f"{number}/{len(queries)} {query.name}: {line}")
@@ -106,7 +106,7 @@ def _profile(session: Bench, text: str, on: str) -> Profile:
 
 
 def targets(found: Found) -> list[dict[str, Any]]:
-    """What a run has to show."""
+    """Targets of a run, and whether each is hit."""
     wrong = [c.query for c in found.changed if c.differs]
     worse = [c.query for c in found.changed if c.ratio > MAX_WORSE and c.changed.join_rows > MIN_ROWS]
     return [

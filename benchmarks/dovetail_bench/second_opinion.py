@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SecondOpinion:
-    """A DuckDB of one thread's own. Some queries kill it; it starts anew, and other threads never know."""
+    """A DuckDB for one thread. Some queries crash it; it then starts again without affecting other threads."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -23,7 +23,7 @@ class SecondOpinion:
         self._database = ""
 
     def use(self, database: str) -> None:
-        """The tables of a data set, from their files."""
+        """Loads the tables of a data set from their files."""
         self._duckdb.execute(f"CREATE SCHEMA IF NOT EXISTS {database}")
         self._duckdb.execute(f"USE {database}")
         for table in SIZES:
@@ -32,7 +32,7 @@ class SecondOpinion:
         self._database = database
 
     def rows(self, sql: str) -> list[Row]:
-        """The answer to a query, or DuckDB's error."""
+        """Rows of a query; raises DuckDB's error."""
         try:
             return [tuple(row) for row in self._duckdb.execute(sql).fetchall()]
         except (import_duckdb().FatalException, import_duckdb().InternalException):
@@ -41,7 +41,7 @@ class SecondOpinion:
             raise
 
     def rows_unoptimized(self, sql: str) -> list[Row]:
-        """The same, the query executed as it is written: DuckDB's optimizer has errors of its own."""
+        """Rows of the query executed as it is written, because DuckDB's optimizer has errors, too."""
         self._duckdb.execute("PRAGMA disable_optimizer")
         try:
             return self.rows(sql)

@@ -1,6 +1,6 @@
 """One Spark session for plain Spark, Spark's CBO and Dovetail in turns: a mode is runtime settings and a database.
 
-Every data set is registered twice over the same files: in one database all columns are analyzed, in the other nothing.
+Every data set is registered twice over the same files. In one database, all columns are analyzed; in the other, none.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Mode:
     """One way to run a query.
 
     Attributes:
-        name: On the command line and in the JSON.
-        title: In tables.
-        analyzed: Whether it sees the database in which all columns are analyzed.
-        conf: Its settings; every mode has the same keys.
-        collected: Whether it sees what `Bench.collect` collected.
+        name: Name on the command line and in the JSON.
+        title: Title in tables.
+        analyzed: Whether it reads the database in which all columns are analyzed.
+        conf: Settings; every mode has the same keys.
+        collected: Whether it uses the statistics that `Bench.collect` collected.
     """
 
     name: str
@@ -63,7 +63,7 @@ DOVETAIL_ONE_PASS = Mode(
 
 
 class Bench:
-    """The session with its databases, and two stores of statistics: one that stays empty, one for `collect`."""
+    """The session with its databases, and two stores of statistics: one that stays empty, and one for `collect`."""
 
     def __init__(self, spark: SparkSession, stores: Path) -> None:
         self.spark = spark
@@ -72,7 +72,7 @@ class Bench:
         self.stores = stores
 
     def register(self, data: Dataset, analyze: bool = True) -> None:
-        """Makes the tables known, in a bare database and, if asked for, in one where all columns are analyzed."""
+        """Registers the tables in a bare database and, if asked for, in one in which all columns are analyzed."""
         for analyzed in (False, True) if analyze else (False,):
             database = _database(data, analyzed)
             self.spark.sql(f"CREATE DATABASE {database}")
@@ -87,7 +87,7 @@ class Bench:
             self.analyze_seconds[data.benchmark] = round(time.monotonic() - started, 1)
 
     def collect(self, data: Dataset) -> None:
-        """Collects statistics of the bare tables in one pass each, for modes that are `collected`."""
+        """Collects statistics of the bare tables, in one pass over each, for modes that are `collected`."""
         self.use(DOVETAIL_ONE_PASS, data)
         started = time.monotonic()
         for table in data.tables:
@@ -96,13 +96,13 @@ class Bench:
         self.collect_seconds[data.benchmark] = round(time.monotonic() - started, 1)
 
     def switch(self, mode: Mode) -> None:
-        """Plans what follows in this mode."""
+        """Switches to the mode in which later queries are planned."""
         for key, value in mode.conf.items():
             self.spark.conf.set(key, value)
         self.spark.conf.set(STORE, str(self.stores / ("collected" if mode.collected else "empty")))
 
     def use(self, mode: Mode, data: Dataset) -> None:
-        """Runs what follows in this mode on this data set."""
+        """Switches to the mode and the data set of later queries."""
         self.switch(mode)
         self.spark.sql(f"USE {_database(data, mode.analyzed)}")
 
@@ -121,7 +121,7 @@ def add_session_options(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def bench(options: argparse.Namespace) -> Iterator[Bench]:
-    """A session with Dovetail on its class path, proven to be there, and stopped at the end."""
+    """A session in which Dovetail is verified to be on, and which is stopped at the end."""
     with tempfile.TemporaryDirectory(prefix="dovetail-bench-") as work:
         builder = (
             SparkSession.builder.master(f"local[{options.cores}]")
@@ -134,7 +134,7 @@ def bench(options: argparse.Namespace) -> Iterator[Bench]:
             .config("spark.sql.session.timeZone", "UTC")
             # what Dovetail collects must not help the other modes
             .config(WRITE_BACK, "false")
-            # nor what a query did in one round the next one, unless that is what is measured
+            # and what a query did in one round must not help the next round, unless that is measured
             .config(HISTORY, "false")
             .config("spark.sql.warehouse.dir", str(Path(work) / "warehouse"))
         )
@@ -151,12 +151,12 @@ def bench(options: argparse.Namespace) -> Iterator[Bench]:
 
 
 def frame_of(spark: SparkSession, sql: str) -> DataFrame:
-    """A query. `SparkSession.sql` asks the JVM for classes by name each time, in every jar and in vain."""
+    """A query. `SparkSession.sql` would look for classes by name each time, in every jar and in vain."""
     return DataFrame(spark._jsparkSession.sql(sql), spark)
 
 
 def without_errors(spark: SparkSession) -> None:
-    """Keeps the errors of statements out of the logs, where many are meant to fail: they are compared."""
+    """Keeps errors of statements out of the logs if many statements are meant to fail: the errors are compared."""
     spark.sparkContext.setLogLevel("OFF")
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
 

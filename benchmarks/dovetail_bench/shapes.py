@@ -1,7 +1,7 @@
-"""Join graphs of given shape and size as SQL, over small generated tables with statistics: input of `planning`.
+"""Join graphs of a given shape and size as SQL, over small generated tables with statistics: the input of `planning`.
 
-Each relation is one of a few tables under an alias of its own, every other one with a filter, so that sizes differ. The
-tables have enough columns that no two joins of a graph share one: equalities then imply no further ones.
+Each relation is one of a few tables under a separate alias. Every other relation has a filter, so that sizes differ.
+The tables have so many columns that no two joins of a graph share one, so that equalities imply no further ones.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from pyspark.sql import SparkSession
 
 DATABASE = "shapes"
 
-# Distinct tables; larger graphs use each several times.
+# Number of distinct tables; larger graphs use each of them several times.
 TABLES = 20
 
-# Rows of the smallest table; the others grow by as many each, so that no two are alike.
+# Rows of the smallest table. Each further table has this many rows more, so that no two are alike.
 ROWS = 100
 
-# Columns for join keys: r0 is the largest star's centre, the others are at most in a clique.
+# Number of join key columns. r0 is the center of the largest star; the other tables are at most part of a clique.
 CENTRE_KEYS = 100
 KEYS = 12
 
-# Values of the filtered column, and the filter's bound.
+# Number of values of the filtered column, and the bound of the filter.
 VALUES = 10
 BOUND = 4
 
@@ -35,8 +35,8 @@ class Shape:
     Attributes:
         name: "clique", "star", ...
         relations: Number of relations.
-        limit_ms: The target for Dovetail's rule, None where there is none.
-        spark_search: How Spark's own search fares: "quick", "slow" (minutes) or "never" (would not end).
+        limit_ms: Target for Dovetail's rule in milliseconds; None without a target.
+        spark_search: How long Spark's own search takes: "quick", "slow" (minutes) or "never" (it would not end).
     """
 
     name: str
@@ -45,7 +45,7 @@ class Shape:
     spark_search: str
 
     def sql(self) -> str:
-        """The query: a count, so that nothing but the joins has to be planned."""
+        """The query: a count, so that only the joins must be planned."""
         names = [f"t{i}" for i in range(self.relations)]
         tables = ", ".join(f"{DATABASE}.r{i % TABLES} {name}" for i, name in enumerate(names))
         filters = [f"{name}.v < {BOUND}" for name in names[1::2]]
@@ -69,7 +69,7 @@ def _clique(relations: int) -> list[str]:
 
 
 def _implied_clique(relations: int) -> list[str]:
-    """A chain in its text, a clique by transitivity: all on one column."""
+    """A chain as it is written, a clique by transitivity: all equalities are on one column."""
     return [f"t{i}.k0 = t{i + 1}.k0" for i in range(relations - 1)]
 
 
@@ -99,7 +99,7 @@ def create_tables(spark: SparkSession) -> None:
     spark.sql(f"CREATE DATABASE {DATABASE}")
     for number in range(TABLES):
         rows = ROWS * (number + 1)
-        # Keys of falling distinctness: k0 is unique, the others repeat more and more.
+        # Keys are less and less distinct: k0 is unique, and the others repeat more and more.
         columns = CENTRE_KEYS if number == 0 else KEYS
         keys = ", ".join(f"CAST(id % {max(rows // (i + 1), 1)} AS INT) AS k{i}" for i in range(columns))
         table = f"{DATABASE}.r{number}"

@@ -1,8 +1,9 @@
-"""Queries of `fuzz --dialect spark`: what only Spark reads, and what fails on some rows.
+"""Queries of `fuzz --dialect spark`: syntax that only Spark reads, and expressions that fail on some rows.
 
-Nested types and collated text as keys, LATERAL, USING and NATURAL joins, nested NOT IN, set operations and windows
-between joins, hints, and expressions that may fail as projections between joins, predicates and keys. No LIMIT and no
-ORDER BY: every query has one answer, a multiset of rows. What plain Spark answers, Dovetail has to answer alike.
+They have nested types and collated text as keys, LATERAL, USING and NATURAL joins, nested NOT IN, set operations and
+windows between joins, and hints. Expressions that may fail are projections between joins, predicates and keys. There is
+no LIMIT and no ORDER BY: every query has one answer, which is a multiset of rows. If plain Spark answers a query,
+Dovetail must give the same answer.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ KINDS = (
 
 FEWEST, MOST = 3, 6
 
-# Of the queries, the share that has expressions which may fail.
+# Share of the queries that have expressions which may fail.
 FAILING = 0.6
 
 
 @dataclass(frozen=True)
 class Input:
-    """A relation in a FROM clause; `whole` has all columns of a table, others have `k`, `g`, `v` and `s` alone."""
+    """A relation in a FROM clause; `whole` ones have all columns of a table, others only `k`, `g`, `v` and `s`."""
 
     sql: str
     alias: str
     whole: bool
 
     def column(self, name: str) -> str:
-        """The column, or the key where this relation lacks it."""
+        """The column, or the key if this relation lacks it."""
         return f"{self.alias}.{name if self.whole or name in DERIVED else 'k'}"
 
 
@@ -49,7 +50,7 @@ DERIVED = ("k", "g", "v", "s")
 
 
 class SparkQuery(RandomJoins[Input]):
-    """The generator of one query."""
+    """Generator of one query."""
 
     KINDS = KINDS
     CHAIN = 0.8
@@ -59,7 +60,7 @@ class SparkQuery(RandomJoins[Input]):
         self._failing = self._chance(FAILING)
 
     def text(self) -> str:
-        """The query."""
+        """Text of the query."""
         roll = self._random.randrange(20)
         if roll == 0:
             operation = self._one("UNION", "UNION ALL", "INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL")
@@ -74,7 +75,7 @@ class SparkQuery(RandomJoins[Input]):
         return f"SELECT {self._hints(visible)}{columns} FROM {source}{_where(where)}{tail}"
 
     def _narrow(self, size: int) -> str:
-        """The columns of a derived relation, from joins."""
+        """A query over joins that has the columns of a derived relation."""
         source, visible, where = self._from(size)
         a, b = self._pick(visible), self._pick(visible)
         columns = f"{a.column('k')} AS k, {b.column('g')} AS g, {self._integer(a, b)} AS v, {b.column('s')} AS s"
@@ -101,7 +102,7 @@ class SparkQuery(RandomJoins[Input]):
         return source, visible, where
 
     def _lateral(self, visible: Sequence[Input], commas: bool) -> tuple[str, Input]:
-        """A subquery that sees the relations before it; after commas, JOIN would have it see the last alone."""
+        """A subquery that sees the relations before it. After commas it has no JOIN, which would hide all but one."""
         a, z, alias = self._pick(visible), self._whole(), self._alias()
         body = self._one(
             f"SELECT {z.alias}.k, {z.alias}.g, {a.column('v')} + {z.alias}.v AS v, {z.alias}.s FROM {z.sql} "
@@ -115,7 +116,7 @@ class SparkQuery(RandomJoins[Input]):
         return f" LEFT JOIN LATERAL ({body}) {alias} ON true", Input("", alias, False)
 
     def _table(self) -> str:
-        """The small ones less often: an empty input empties most answers."""
+        """A table. Small ones are drawn less often, because an empty input empties most answers."""
         return self._random.choices(tuple(SIZES), weights=(9, 9, 9, 9, 9, 2, 1))[0]
 
     def _whole(self) -> Input:
@@ -123,7 +124,7 @@ class SparkQuery(RandomJoins[Input]):
         return Input(f"{self._table()} {alias}", alias, True)
 
     def _input(self) -> Input:
-        """A table mostly, or a derived relation."""
+        """Mostly a table, else a derived relation."""
         roll = self._random.randrange(24)
         if roll > 11:
             return self._whole()
@@ -197,14 +198,14 @@ class SparkQuery(RandomJoins[Input]):
         return f"{a.column(key)} = {b.column(key)}"
 
     def _predicate_of(self, i: Input) -> str:
-        """Over one relation."""
+        """A predicate on one relation."""
         if not i.whole:
             return f"{i.alias}.{self._one('v < 3', 'k IN (1, 2)', 's IS NOT NULL', 'g >= 1', 'k <> 9')}"
         texts = PREDICATES if self._failing and self._chance(0.3) else SAFE
         return f"({self._pick(texts).format(a=i.alias)})"
 
     def _integer(self, a: Input, b: Input) -> str:
-        """A number from one row or two, which may fail on some."""
+        """An integer expression over one row or two, which may fail on some rows."""
         if not self._failing:
             return f"coalesce({a.column('v')}, {b.column('k')}, 0)"
         if a is not b and self._chance(0.4):
@@ -256,7 +257,7 @@ class SparkQuery(RandomJoins[Input]):
         return f"/*+ {self._pick(chosen)} */ "
 
     def _output(self, visible: Sequence[Input]) -> tuple[str, str]:
-        """The list, and what follows WHERE."""
+        """The select list, and the clauses after WHERE."""
         a, b, c = (self._pick(visible) for _ in range(3))
         columns = [i.column(self._random.choice(PLAIN)) for i in (a, b, c)]
         named = ", ".join(f"{column} AS c{i}" for i, column in enumerate(columns))

@@ -1,10 +1,11 @@
-"""Spark's own SQL suites give the same rows and the same errors with Dovetail as without.
+"""Checks that Spark's own SQL suites give the same rows and the same errors with Dovetail as without.
 
     python -m dovetail_bench.spark_suites
 
-All files with joins or subqueries, of the Spark line that runs, once with Dovetail off and once with it on, under equal
-settings: broadcasts on and off, tables as they are and with wrong statistics of two kinds, under which more groups are
-reordered.
+All files with joins or subqueries of the Spark line in use run once with Dovetail off and once with it on, under equal
+settings: broadcasts on and off, tables as they are and with wrong statistics of two kinds, under which Dovetail
+reorders more groups.
+
 Exit code 1 if a statement's rows or its error condition differ, or if too few groups were reordered. A run that is
 stopped (Ctrl-C, SIGTERM) reports what it has checked so far, and fails.
 """
@@ -36,7 +37,7 @@ from dovetail_bench.suite_files import SuiteFile
 from dovetail_bench.suite_runner import Outcome, SuiteRunner
 from dovetail_bench.verdict import FAILED, PASSED, SAME, SAME_ERROR, judge
 
-# Groups that have to be reordered in a run, at least.
+# Smallest number of groups that a run must reorder.
 LEAST_REORDERED = 300
 
 ANOTHER_ERROR = "another error"
@@ -44,7 +45,7 @@ ANSWERED = "answered by Dovetail alone"
 NOT_CHECKED = "not checked"
 NOT_REPEATABLE = "differs between two runs of plain Spark"
 
-# The time zone of Spark's suite.
+# Among others, the time zone of Spark's suite.
 BASE = {
     **tiny.QUERY,
     "spark.sql.session.timeZone": "America/Los_Angeles",
@@ -58,9 +59,9 @@ class Pass:
     """One way to run all files.
 
     Attributes:
-        name: In the report.
-        wrong: Number of the set of wrong statistics that tables have; 0 where they are as Spark's suite makes them.
-        conf: Its settings; a file's own come after them.
+        name: Name in the report.
+        wrong: Number of the set of wrong statistics that tables get; 0 if they stay as Spark's suite makes them.
+        conf: Settings of the pass; a file's own settings come after them.
     """
 
     name: str
@@ -68,7 +69,7 @@ class Pass:
     conf: dict[str, str]
 
     def suits(self, own: dict[str, str]) -> bool:
-        """Whether a file's own settings leave the broadcasts as they are here; else they are another pass's."""
+        """Whether a file's own settings keep the broadcasts of this pass; otherwise another pass runs the file."""
         return own.get(_THRESHOLD, self.conf[_THRESHOLD]) == self.conf[_THRESHOLD]
 
 
@@ -92,11 +93,11 @@ PASSES = (
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement that did not give the same.
+    """A statement whose result is not the same.
 
     Attributes:
         where: Pass, file, settings of the run and number of the statement.
-        sql: Its text.
+        sql: Text of the statement.
         verdict: What is not the same.
         detail: How it differs.
     """
@@ -109,18 +110,18 @@ class Statement:
 
 @dataclass(frozen=True)
 class Checked:
-    """A file, run under the settings of one pass and one of its own combinations.
+    """Results of a file under the settings of one pass and one of its own combinations.
 
     Attributes:
         of_pass: Name of the pass.
-        statements: Their number, and of them
-        queries: those that plain Spark answers,
-        joins: those with a join in the optimized plan,
-        changed: and those whose tree of joins is another with Dovetail.
-        groups: Groups of three or more relations, and
-        reordered: those whose order was changed.
-        verdicts: Statements by verdict.
-        found: Those that are not the same.
+        statements: Number of statements.
+        queries: Number of statements that plain Spark answers.
+        joins: Number of statements with a join in the optimized plan.
+        changed: Number of statements whose tree of joins is different with Dovetail.
+        groups: Number of groups of three or more relations.
+        reordered: Number of groups whose order Dovetail changed.
+        verdicts: Verdict → number of statements.
+        found: Statements whose result is not the same.
     """
 
     of_pass: str
@@ -135,7 +136,7 @@ class Checked:
 
 
 class _Worker:
-    """What a process keeps between files: its session."""
+    """State that a process keeps between files: its session."""
 
     runner: SuiteRunner
 
@@ -150,7 +151,7 @@ def _start(options: argparse.Namespace, suites: Path) -> None:
 
 
 def _check(file: SuiteFile, chosen: Pass, own: dict[str, str]) -> Checked:
-    """What came of a file; an error of this program counts as a statement that was not checked."""
+    """Checks a file. An error of this program counts as one statement that was not checked."""
     try:
         return _compared(file, chosen, own)
     except Exception as failed:
@@ -159,7 +160,7 @@ def _check(file: SuiteFile, chosen: Pass, own: dict[str, str]) -> Checked:
 
 
 def _compared(file: SuiteFile, chosen: Pass, own: dict[str, str]) -> Checked:
-    """Runs a file without Dovetail and with it; where they differ, once more without."""
+    """Runs a file without Dovetail and with it. If the results differ, it runs once more without."""
     settings = {**BASE, **chosen.conf, **own}
 
     def run(dovetail: bool) -> Any:
@@ -211,7 +212,7 @@ def _verdict(query: Query, expected: Outcome, actual: Outcome) -> tuple[str, str
 
 
 def run(options: argparse.Namespace) -> tuple[list[Checked], int]:
-    """All files in all passes, in processes of their own (a process has one Spark); and how many runs that are."""
+    """Runs all files in all passes, in separate processes (a process has one Spark). Returns also how many runs."""
     suites = suite_files.directory()
     files = suite_files.load(suites, options.files)
     passes = [PASSES[number - 1] for number in options.passes]
@@ -239,7 +240,7 @@ def _wrong(statement: Statement) -> bool:
 
 
 def targets(checked: Sequence[Checked], runs: int) -> list[dict[str, Any]]:
-    """What a run has to show."""
+    """Targets of a run, and whether each is hit."""
     wrong = sum(_wrong(statement) for c in checked for statement in c.found)
     reordered = sum(c.reordered for c in checked)
     return [

@@ -1,8 +1,8 @@
 """Tables of `fuzz --dialect spark`: nested types, collated text, and single rows on which an expression fails.
 
-Most tables have a row or two with a zero, the largest integer, a text that is no number or no date. Their key is one
-that other tables rarely have: many joins remove them before plain Spark computes anything from them. Tables are plain,
-partitioned, bucketed or kept in memory, and the catalog has wrong statistics of most.
+Most tables have one or two adversarial rows, with a zero, the largest integer, or a text that is no number or no date.
+The key of such a row is rare in other tables, so that many joins remove the row before plain Spark computes anything
+from it. Tables are plain, partitioned, bucketed or kept in memory. The catalog has wrong statistics of most of them.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from dovetail_bench.random_tables import seeded
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# Rows: a join of six stays small.
+# Rows of the tables: few enough that a join of six stays small.
 SIZES = {"w0": 14, "w1": 12, "w2": 10, "w3": 8, "w4": 6, "w5": 1, "w6": 0}
 
-# Collations came with Spark 4.
+# Spark has collations since version 4.
 _COLLATED = "STRING COLLATE UTF8_LCASE" if parse_line(pyspark_version) >= (4, 0) else "STRING"
 
 COLUMNS = {
@@ -45,7 +45,7 @@ COLUMNS = {
     "p": "INT",
 }
 
-# What a value is drawn from, and the share of NULLs.
+# Column → expressions from which a value is drawn, and the share of NULLs.
 _VALUES: dict[str, tuple[tuple[str, ...], float]] = {
     "k": (("0", "1", "2", "3"), 0.1),
     "g": (("0", "1", "2", "3"), 0.15),
@@ -66,7 +66,7 @@ _VALUES: dict[str, tuple[tuple[str, ...], float]] = {
     "p": (("0", "1"), 0.1),
 }
 
-# Values on which something fails, where the row is an adversarial one.
+# Values of adversarial rows, on which some expression fails.
 _ADVERSARIAL = {
     "v": ("0", "-1", "7"),
     "s": ("'('", "'[a'"),
@@ -80,13 +80,13 @@ _ADVERSARIAL = {
     "f": ("9999.99", "0.00"),
 }
 
-# The key of an adversarial row: mostly one that joins remove.
+# Keys of adversarial rows: mostly one that joins remove.
 _ADVERSARIAL_KEYS = ("9", "9", "9", "9", "NULL", "1")
 
-# How many adversarial rows a table has.
+# Numbers of adversarial rows of a table.
 _ADVERSARIAL_ROWS = (0, 1, 1, 2)
 
-# How a table that is read from files is kept.
+# Layouts of a table that is read from files.
 _KINDS = (
     *("",) * 2,
     "PARTITIONED BY (p)",
@@ -94,8 +94,8 @@ _KINDS = (
     "CLUSTERED BY (k) SORTED BY (k) INTO 2 BUCKETS",
 )
 
-# Of so many data sets one is read from files, in which tables are partitioned and bucketed; the others are in memory.
-# Spark takes most of the time of a tiny query to send Hadoop's configuration to each scan of a file.
+# One in this many data sets is read from files, and its tables may be partitioned and bucketed; the others are in
+# memory. In a tiny query, Spark spends most of the time on sending Hadoop's configuration to each scan of a file.
 _FROM_FILES = 4
 
 _TOLD_WRONG = 0.85
@@ -103,14 +103,14 @@ _TOLD_WRONG = 0.85
 
 @dataclass(frozen=True)
 class SparkTables:
-    """One data set: its number, which names a database, and the seed that all of it comes from."""
+    """A data set. Its number names a database, and everything in it follows from the seed."""
 
     number: int
     seed: int
 
     @property
     def database(self) -> str:
-        """Its name."""
+        """Name of the database."""
         return f"fuzz_spark_{self.number}"
 
     def create(self, spark: SparkSession, _duckdb: DuckDBPyConnection, _directory: Path) -> None:
@@ -139,7 +139,7 @@ def _row(chance: random.Random) -> str:
 
 
 def _adversarial(chance: random.Random) -> str:
-    """A row whose key is unusual, with one value or more on which something fails."""
+    """A row with an unusual key, and with one or more values on which some expression fails."""
     bad = set(chance.sample(sorted(_ADVERSARIAL), chance.randint(1, len(_ADVERSARIAL))))
     values = {c: chance.choice(_ADVERSARIAL[c]) if c in bad else _value(chance, c) for c in COLUMNS if c != "k"}
     values["k"] = chance.choice(_ADVERSARIAL_KEYS)

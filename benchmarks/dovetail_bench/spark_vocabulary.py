@@ -2,13 +2,13 @@
 
 HINTS = ("BROADCAST", "MERGE", "SHUFFLE_HASH", "SHUFFLE_REPLICATE_NL")
 
-# Keys by how often they come; `c` is collated, `st`, `ar` nested.
+# Keys, each repeated as often as it is likely; `c` is collated, `st` and `ar` are nested.
 KEYS = (*("k",) * 8, "g", "v", "s", "st", "st", "ar", "c", "c", "d", "f", "p")
 
-# Columns that group. Of a collated text any of its spellings may come out of a group: there it is in small letters.
+# Columns to group by. A group of collated texts may return any of its spellings: queries put these in lower case.
 PLAIN = ("k", "g", "v", "s", "n", "m", "t", "d", "f", "p")
 
-# Integers of one row, each of which fails on some values under ANSI, or always; `{a}` is an alias.
+# Integers of one row. Most of them fail on some values, under ANSI or always; `{a}` is an alias.
 INTEGERS = (
     "CAST({a}.n AS INT)",
     "CAST({a}.n AS BIGINT)",
@@ -41,7 +41,7 @@ INTEGERS = (
     "try_element_at({a}.ar, 2)",
 )
 
-# Predicates of one row that may fail.
+# Predicates over one row that may fail.
 PREDICATES = (
     "'ab' RLIKE {a}.s",
     "'ab' RLIKE {a}.st.b",
@@ -56,7 +56,7 @@ PREDICATES = (
     "CAST({a}.n AS BOOLEAN)",
 )
 
-# Predicates of one row that never fail.
+# Predicates over one row that never fail.
 SAFE = (
     "{a}.v < 3",
     "{a}.v >= 2",

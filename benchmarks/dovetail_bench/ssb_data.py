@@ -1,9 +1,10 @@
-"""Tables of the Star Schema Benchmark, made of TPC-H's by DuckDB as the benchmark defines them.
+"""Tables of the Star Schema Benchmark, which DuckDB makes from TPC-H's as the benchmark defines them.
 
 O'Neil, O'Neil, Chen and Revilak, "The Star Schema Benchmark and Augmented Fact Table Indexing", TPCTC 2009: line items
-and orders become one fact table, prices are cents, nation and region move into customers and suppliers, a table of days
-comes in. There are 30,000 customers and 2,000 suppliers per scale factor, and 200,000 (1 + log2 of it) parts. Cities
-and brands, which the benchmark draws at random, are the remainder of the key here: the same data in every run.
+and orders become one fact table, prices are in cents, nation and region become columns of customers and suppliers, and
+there is a table of days. There are 30,000 customers and 2,000 suppliers per scale factor, and 200,000 * (1 + log2(scale
+factor)) parts. The benchmark draws cities and brands at random; here they are the remainder of the key, so that the
+data is the same in every run.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ from dovetail_bench.progress import say
 from dovetail_bench.queries import SSB
 from dovetail_bench.tables import files
 
-# Per scale factor.
+# Numbers of rows per scale factor.
 CUSTOMERS, SUPPLIERS, PARTS = 30_000, 2_000, 200_000
 
 # A city is the first nine letters of its nation, and a digit.
 _CITY = "rpad(substr(n_name, 1, 9), 9, ' ') || {key} % 10"
 
-# Brands of a category, from 1.
+# Number of brands of a category; they are numbered from 1.
 _BRANDS = 40
 
 
 def ssb_dataset(scale: float, root: Path | None = None) -> Dataset:
-    """The data set of a scale, made unless it is there already."""
+    """The data set of a scale. It is made if it does not exist yet."""
     return cached(SSB, scale, root, lambda made, _: _make(dataset("tpch", scale, root), made))
 
 
@@ -40,9 +41,9 @@ def _make(source: Dataset, directory: Path) -> dict[str, int]:
 
 
 def _queries(scale: float) -> dict[str, str]:
-    """Table → what it is made of."""
+    """Table → query for its rows."""
     customers, suppliers = (max(1, int(n * scale)) for n in (CUSTOMERS, SUPPLIERS))
-    # below scale 1 TPC-H has fewer parts
+    # below scale 1, TPC-H has fewer parts
     parts = int(PARTS * (scale if scale < 1 else 1 + math.log2(scale)))
     places = "JOIN tpch_nation ON n_nationkey = {0}_nationkey JOIN tpch_region ON r_regionkey = n_regionkey"
     return {

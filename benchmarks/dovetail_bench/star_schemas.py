@@ -2,10 +2,12 @@
 
     python -m dovetail_bench.star_schemas
 
-Spark finds stars in two ways. Without its cost-based optimizer a heuristic puts the star's dimensions, most selective
-first, next to the fact table; with it, a filter keeps joins of the star together. Both need statistics of Spark's own,
-so they get tables of which all columns are analyzed. Dovetail has no such detection.
-Exit code 1 if a query fails, or gets more rows out of joins with Dovetail than with the better of Spark's modes.
+Spark finds stars in two ways. Without its cost-based optimizer, a heuristic puts the dimensions of the star next to the
+fact table, the most selective first. With it, a filter keeps the joins of the star together. Both need Spark's own
+statistics, so they read tables of which all columns are analyzed. Dovetail has no such detection.
+
+Exit code 1 if a query fails, or has over 1.1 times as many rows out of joins with Dovetail as with the best of Spark's
+modes.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from dovetail_bench.session import (
 )
 from dovetail_bench.ssb_data import ssb_dataset
 
-# Rows out of joins, as a multiple of the better of Spark's modes, that a query may have with Dovetail.
+# Rows out of joins that a query may have with Dovetail, as a multiple of those with the best of Spark's modes.
 MAX_WORSE = 1.1
 
 _DETECTION = "spark.sql.cbo.starSchemaDetection"
@@ -58,7 +60,7 @@ def lines(results: Results) -> list[dict[str, Any]]:
 
 
 def targets(results: Results) -> list[dict[str, Any]]:
-    """No query worse than the better of Spark's modes, in any of Dovetail's."""
+    """Targets: in each of Dovetail's modes, no query is worse than with the best of Spark's modes."""
     found = []
     for mode in OURS:
         worse = [

@@ -1,11 +1,11 @@
-"""Seconds to a session and to its first plan, in new JVMs: what a user waits for before anything runs.
+"""Seconds to a session and to its first plan, in new JVMs: the time that a user waits before anything runs.
 
     python -m dovetail_bench.start
     python -m dovetail_bench.start --rounds 15
 
-Each run is a process of its own (`start_worker`): it starts a session, makes views of four small Parquet tables, and
-plans one query of four relations, which plain Spark plans as well. Plain Spark and Dovetail take turns, and each goes
-first equally often; medians count. Exit code 1 if a target is missed.
+Each run is a separate process (`start_worker`). It starts a session, makes views of four small Parquet tables, and
+plans one query of four relations, either with plain Spark or with Dovetail. The two take turns, and each goes first
+equally often; medians count. Exit code 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from dovetail_bench.progress import say
 PLAIN, OURS = "plain", "dovetail"
 TITLES = {PLAIN: "Spark", OURS: "Dovetail"}
 
-# What Dovetail may add to the start of a session, and to the first plan, in ms.
+# Time that Dovetail may add to the start of a session, and to the first plan, in ms.
 START_MS, PLAN_MS = 500.0, 300.0
 
-# What a worker measures, in the order in which a user waits for it.
+# Steps that a worker measures, in the order in which a user waits for them.
 STEPS = {
     "start_ms": "start of the session",
     "views_ms": "four views",
@@ -41,7 +41,7 @@ STEPS = {
 
 
 def run(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """One line per process."""
+    """Runs the processes. Returns one line per process."""
     lines = []
     with tempfile.TemporaryDirectory(prefix="dovetail-start-") as work:
         _worker("tables", work, options)
@@ -66,7 +66,7 @@ def _worker(what: str, work: str, options: argparse.Namespace) -> dict[str, floa
 
 
 def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Per step its median with and without, and the difference."""
+    """Median of each step with plain Spark and with Dovetail, and the difference."""
     found = []
     for step, title in STEPS.items():
         plain, ours = (median(line[step] for line in lines if line["mode"] == mode) for mode in (PLAIN, OURS))
@@ -77,7 +77,7 @@ def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def targets(steps: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What Dovetail adds, against the limits."""
+    """Time that Dovetail adds, against the limits."""
     added = {line["step"]: line["added ms"] for line in steps}
     return [
         report.target(f"{title}: at most {limit:g} ms above plain Spark", f"{added[title]} ms", added[title] <= limit)

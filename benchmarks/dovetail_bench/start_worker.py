@@ -1,9 +1,9 @@
-"""One process of `start`: the tables, or a session with or without Dovetail whose first steps it times.
+"""One process of `start`: writes the tables, or times the first steps of a session with or without Dovetail.
 
     python -m dovetail_bench.start_worker tables /tmp/work
     python -m dovetail_bench.start_worker dovetail /tmp/work
 
-Prints one line of JSON.
+It prints one line of JSON.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ QUERY = (
 
 
 def builder(cores: int) -> Any:
-    """Of a quiet local session."""
+    """Builder of a quiet local session."""
     return (
         SparkSession.builder.master(f"local[{cores}]")
         .config("spark.ui.enabled", "false")
@@ -47,7 +47,7 @@ def builder(cores: int) -> Any:
 
 
 def write_tables(home: str, cores: int) -> dict[str, float]:
-    """The tables that all processes read."""
+    """Writes the tables that all processes read."""
     spark = builder(cores).getOrCreate()
     for name, (rows, columns) in TABLES.items():
         spark.sql(f"SELECT {columns} FROM range(0, {rows}, 1, 1)").write.parquet(f"{home}/{name}")
@@ -56,7 +56,7 @@ def write_tables(home: str, cores: int) -> dict[str, float]:
 
 
 def first_steps(home: str, cores: int, ours: bool) -> dict[str, float | None]:
-    """Milliseconds of each step, and what Dovetail's rule took of the first plan."""
+    """Milliseconds of each step, and the part of Dovetail's rule in the first plan."""
     told: dict[str, float | None] = {}
 
     def timed(step: str, work: Callable[[], Any]) -> Any:
@@ -82,7 +82,7 @@ def first_steps(home: str, cores: int, ours: bool) -> dict[str, float | None]:
     timed("next", plan)
     told["own_ms"] = None
     if ours:
-        # without it, the run would compare plain Spark with itself
+        # fails without Dovetail: the run would then compare plain Spark with itself
         (last,) = spark.sql("SELECT dovetail_ms FROM dovetail_queries() ORDER BY id LIMIT 1").collect()
         told["own_ms"] = round(last[0], 1)
     spark.stop()

@@ -1,6 +1,6 @@
-"""How far estimates of joins are off on the queries of a suite: q-errors of every join, by `explain` after a run.
+"""How far estimates of joins are off on the queries of a suite: q-errors of every join, from `explain` after a run.
 
-On bare tables and after one pass of Dovetail's, side by side, and every miss by name. `estimation` prints it.
+Bare tables and tables after one pass of Dovetail are compared, and every miss is named. `estimation` prints the result.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Steps = Mapping[str, Sequence[Estimated]]
 
 
 def measure(session: Bench, data: Dataset, queries: Sequence[Query]) -> dict[str, list[Estimated]]:
-    """Mode → every join of every query that ran by itself, with its true rows."""
+    """Mode → every join of every query of which the run counted the rows, with the true rows."""
     session.collect(data)
     found: dict[str, list[Estimated]] = {}
     for mode in MODES:
@@ -79,12 +79,12 @@ def write(page: report.Page, steps: Steps) -> None:
 
 
 def misses(steps: Sequence[Estimated]) -> list[Estimated]:
-    """Those that are far off, worst first."""
+    """Estimates that are far off, the worst first."""
     return sorted((step for step in steps if step.q_error > MAX_P95), key=lambda step: -step.q_error)
 
 
 def targets(steps: Steps) -> list[dict[str, Any]]:
-    """Of collected statistics alone: bare tables have no target, their figures stand beside."""
+    """Targets of collected statistics. Bare tables have no target; their figures are shown for comparison."""
     collected = steps.get(DOVETAIL_ONE_PASS.name)
     if not collected:
         return []

@@ -1,9 +1,9 @@
-"""Spark's own SQL suites, read at run time from the tests jar that Apache Spark publishes: no text is kept here.
+"""Spark's own SQL suites, read at run time from the tests jar that Apache Spark publishes; no text is kept here.
 
-A file is a list of statements with instructions in its comments, as Spark's SQLQueryTestSuite reads them: `--SET` are
-settings of the whole file, `--CONFIG_DIM` are settings of which each combination is a run, `--IMPORT` puts another
-file's statements in front, and what stands between `--QUERY-DELIMITER-START` and `-END` is one statement.
-`--ONLY_IF` chooses among database systems; Spark runs all files.
+A file is a list of statements with instructions in its comments, which this module reads as Spark's SQLQueryTestSuite
+does. `--SET` lines are settings of the whole file. `--CONFIG_DIM` lines are settings, and each combination of them is a
+run. `--IMPORT` puts the statements of another file in front. The text between `--QUERY-DELIMITER-START` and `-END` is
+one statement. `--ONLY_IF` chooses among database systems; Spark runs all files.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ DATA = "test-data/postgresql"
 # Folders whose files call functions that Spark's test classes register.
 NEED_TEST_FUNCTIONS = ("udf/", "udaf/", "udtf/")
 
-# Settings of code generation decide no plan, and multiply the runs.
+# Settings of code generation affect no plan, and multiply the runs.
 _OF_NO_INTEREST = "spark.sql.codegen."
 
-# Settings of the files of a folder, beside those that they set themselves.
+# Settings of the files in a folder, in addition to those that the files set.
 _OF_FOLDERS = {
     "nonansi/": {"spark.sql.ansi.enabled": "false"},
     "ansi/": {"spark.sql.ansi.enabled": "true"},
@@ -46,12 +46,12 @@ _JOINS = re.compile(
 
 @dataclass(frozen=True)
 class SuiteFile:
-    """A file.
+    """A file of the suites.
 
     Attributes:
-        name: Its path below the folder of inputs.
-        statements: In their order.
-        runs: Settings of each run; at least one.
+        name: Path below the folder of inputs.
+        statements: Statements in their order.
+        runs: Settings of each run; there is at least one.
     """
 
     name: str
@@ -60,7 +60,7 @@ class SuiteFile:
 
 
 def directory() -> Path:
-    """The suites of the Spark line that runs, unpacked in the cache."""
+    """Folder in the cache with the unpacked suites of the Spark line in use."""
     running = parse_line(pyspark_version)
     versions = [line.built_for for line in supported_lines() if (line.major, line.minor) == running]
     if not versions:
@@ -84,7 +84,7 @@ def load(suites: Path, names: Sequence[str] = ()) -> list[SuiteFile]:
 
 
 def left_out(suites: Path) -> int:
-    """How many files with joins or subqueries are not run, because they need test functions."""
+    """Number of files with joins or subqueries that are not run because they need test functions."""
     inputs = suites / INPUTS
     names = (path.relative_to(inputs).as_posix() for path in inputs.rglob("*.sql"))
     return sum(
@@ -108,7 +108,7 @@ def _read(inputs: Path, name: str) -> SuiteFile:
 
 
 def _parts(path: Path) -> tuple[list[str], list[str]]:
-    """Comments, and the other lines."""
+    """Comments of a file, and its other lines."""
     comments, code = [], []
     for line in path.read_text(encoding="utf-8").split("\n"):
         stripped = line.strip()
@@ -125,7 +125,7 @@ def _settings(text: str) -> dict[str, str]:
 
 
 def _runs(settings: dict[str, str], comments: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Every combination of one line of each dimension; those that are the same without code generation once."""
+    """Every combination of one line of each dimension. Combinations that differ only in code generation count once."""
     dimensions: dict[str, list[dict[str, str]]] = {}
     for line in comments:
         if line.startswith("--CONFIG_DIM"):

@@ -1,4 +1,4 @@
-"""Runs a file of Spark's SQL suites in a session of its own, statement by statement, with Dovetail on or off.
+"""Runs a file of Spark's SQL suites in a new session, statement by statement, with Dovetail on or off.
 
 Each run starts from the same tables in the same database, so that two runs can be compared statement by statement.
 """
@@ -41,13 +41,13 @@ QUERIES = {
 }
 TABLES = (*FILES, *QUERIES)
 
-# As many as the log can keep: a file has fewer.
+# The largest number of queries that the log can keep; a file has fewer.
 LOG = {"spark.dovetail.log.queries": "10000"}
 
-# Between two rows of an answer in text: no text of the suites has it.
+# Separator of the rows of an answer in text; no text of the suites contains it.
 _BETWEEN = "\x1e"
 
-# In the text of an optimized plan, from the top: joins, and relations by name or, where they have none, by columns.
+# Matches, in the text of an optimized plan from the top, joins, and relations by name or, without one, by columns.
 _TREE = re.compile(r"\bJoin (\w+)|\bRelation ([\w.]+)\[|\bLocalRelation (?:<empty>, )?\[([^\]]*)\]")
 _IDS = re.compile(r"#\d+L?")
 _FLOATING = re.compile(r"-?\d+\.\d+(E-?\d+)?|-?\d+E-?\d+|NaN|-?Infinity")
@@ -59,14 +59,14 @@ _TABLE = re.compile(
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a statement.
+    """Result of a statement.
 
     Attributes:
-        answer: Of a query; None for a command, and after an error.
-        unlimited: Rows without the outermost LIMIT, where there is one.
-        error: Error condition, or class; empty where it succeeded.
+        answer: Answer of a query; None for a command, and after an error.
+        unlimited: Rows without the outermost LIMIT, if there is one.
+        error: Error condition, or class of the error without a condition; empty if the statement succeeded.
         message: First line of the error.
-        tree: Joins and relations of the optimized plan, from the top; empty where there is no join.
+        tree: Joins and relations of the optimized plan, from the top; empty if there is no join.
     """
 
     answer: Answer | None = None
@@ -78,12 +78,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Ran:
-    """A run of a file.
+    """Results of a run of a file.
 
     Attributes:
-        outcomes: One per statement.
-        groups: Groups of three or more relations that Dovetail looked at, and
-        reordered: those whose order it changed.
+        outcomes: One result per statement.
+        groups: Number of groups of three or more relations that Dovetail looked at.
+        reordered: Number of groups whose order Dovetail changed.
     """
 
     outcomes: list[Outcome]
@@ -106,7 +106,7 @@ class SuiteRunner:
     def run(
         self, name: str, statements: Sequence[str], settings: Mapping[str, str], *, dovetail: bool, wrong: int
     ) -> Ran:
-        """All statements of a file; with wrong statistics (a number above 0) inline tables become tables."""
+        """Runs all statements of a file. With wrong statistics (`wrong` above 0), inline tables become tables."""
         self._clean()
         session = self._spark.newSession()
         conf = {**LOG, **settings, _sql.ENABLED_KEY: str(dovetail).lower()}
@@ -130,7 +130,7 @@ class SuiteRunner:
         return Ran(outcomes, groups, reordered)
 
     def _tell_tasks(self, conf: Mapping[str, str | None]) -> None:
-        """Spark tells tasks the settings of a query that is an execution of SQL; plans that are run here are none."""
+        """Passes settings to tasks. Spark does so only for SQL executions, and the plans that run here are none."""
         for key, value in conf.items():
             self._spark.sparkContext.setLocalProperty(key, value)  # type: ignore[arg-type]
 
@@ -138,7 +138,7 @@ class SuiteRunner:
         return (self._directory / table).as_posix()
 
     def _clean(self) -> None:
-        """Removes what the run before left: a file need not drop what it creates."""
+        """Removes what an earlier run left, because a file need not drop what it creates."""
         spark = self._spark
         spark.catalog.clearCache()
         for (database,) in spark.sql("SHOW DATABASES").collect():
@@ -150,7 +150,7 @@ class SuiteRunner:
         for row in spark.sql("SHOW TABLES IN global_temp").collect():
             spark.sql(f"DROP VIEW IF EXISTS {row.namespace}.`{row.tableName}`")
         for (function,) in spark.sql("SHOW USER FUNCTIONS").collect():
-            if "." in function:  # those of extensions and of the session have no catalog
+            if "." in function:  # functions of extensions and of the session have no catalog
                 spark.sql(f"DROP FUNCTION IF EXISTS {function}")
         for left in Path(str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")).glob("*"):
             shutil.rmtree(left, ignore_errors=True)
@@ -173,7 +173,7 @@ def _outcome(session: SparkSession, query: Query) -> Outcome:
 
 
 def _answer(session: SparkSession, sql: str) -> tuple[Answer | None, tuple[tuple[str, ...], ...]]:
-    """The rows as Spark's own suite writes them, in text: Python has no value for some types. Commands have none."""
+    """The rows in text, as Spark's own suite writes them, because Python lacks some types. None for a command."""
     jvm: Any = session._jvm
     _class(jvm, session._jsparkSession.getClass().getName()).setActiveSession(session._jsparkSession)
     frame = frame_of(session, sql)
@@ -189,12 +189,12 @@ def _answer(session: SparkSession, sql: str) -> tuple[Answer | None, tuple[tuple
 
 
 def _class(jvm: Any, name: str) -> Any:
-    """A class of the JVM by its name: that of sessions is another one on each of the Spark lines 3 and 4."""
+    """A class of the JVM by its name. The class of sessions has different names in Spark 3 and Spark 4."""
     return reduce(getattr, name.split("."), jvm)
 
 
 def _row(line: str, columns: int) -> Row:
-    """The values of a row of text; the whole text as one value where some value has a tab in it."""
+    """The values of a row of text. If a value contains a tab, the whole text becomes one value."""
     values = line.split("\t")
     if len(values) != columns:
         return (line, *(None,) * (columns - 1))
@@ -202,7 +202,7 @@ def _row(line: str, columns: int) -> Row:
 
 
 def _condition(failed: Exception) -> str:
-    """The error condition that is nearest to the root; where there is none, the class."""
+    """The error condition nearest to the root cause; if there is none, the class of the error."""
     cause = getattr(failed, "_origin", None) or getattr(failed, "java_exception", None)
     found = ""
     while cause is not None:
@@ -215,7 +215,7 @@ def _condition(failed: Exception) -> str:
 def _condition_of(cause: Any) -> str:
     try:
         return str(cause.getCondition() or "")
-    except Exception:  # not one of Spark's own: it has no such method
+    except Exception:  # not one of Spark's own errors: it has no such method
         return ""
 
 
@@ -224,9 +224,9 @@ def _mislead(session: SparkSession, name: str, table: str) -> None:
 
 
 def _mislead_after(session: SparkSession, name: str, statement: str) -> None:
-    """Tells wrong statistics of the table that a statement made or filled; of an inline table it makes one first.
+    """Gives wrong statistics to the table that a statement made or filled. An inline table becomes a table first.
 
-    What cannot be made a table (columns without a name or a type) stays as it is, in every run alike.
+    An inline table that cannot become one (columns without a name or a type) stays as it is, in every run alike.
     """
     view, table = _VIEW.match(statement), _TABLE.match(statement)
     try:

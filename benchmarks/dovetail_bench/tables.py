@@ -1,4 +1,4 @@
-"""A folder of Parquet as tables: one file `t.parquet` or one folder `t` (with Parquet in it) per table."""
+"""A folder of Parquet as tables: each table is a file `t.parquet`, or a folder `t` with Parquet files in it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUFFIX = ".parquet"
 
 
 def find(directory: Path) -> dict[str, Path]:
-    """The tables of a folder, by name.
+    """Tables of a folder, by name.
 
     Raises:
         DovetailError: There is no such folder, or no table in it.
@@ -41,13 +41,13 @@ def find(directory: Path) -> dict[str, Path]:
 
 
 def files(path: Path) -> str:
-    """What DuckDB reads for a table, as a literal."""
+    """SQL literal of the files that DuckDB reads for a table."""
     pattern = path / "**" / f"*{SUFFIX}" if path.is_dir() else path
     return "'" + pattern.as_posix().replace("'", "''") + "'"
 
 
 def views(tables: Mapping[str, Path]) -> DuckDBPyConnection:
-    """A DuckDB that sees the tables."""
+    """A connection to a new DuckDB in which every table is a view."""
     connection: DuckDBPyConnection = import_duckdb().connect()
     for name, path in tables.items():
         connection.execute(f'CREATE VIEW "{name}" AS FROM {files(path)}')

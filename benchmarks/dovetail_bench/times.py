@@ -3,8 +3,8 @@
     python -m dovetail_bench.times --scale 10
     python -m dovetail_bench.times --scale 10 --suite tpch
 
-Adaptive execution is on in all modes. `rounds` says which mode runs when, and what is timed again. Exit code 1 if a
-query fails in one of Dovetail's modes, if an answer is not plain Spark's, or with --gate if a target is missed.
+Adaptive execution is on in all modes. `rounds` defines which mode runs when, and what is timed again. Exit code 1 if a
+query fails in one of Dovetail's modes, if an answer differs from plain Spark's, or with --gate if a target is missed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[Verdict]]:
 
 
 def judged(session: Bench, data: Dataset, queries: Sequence[Query], body: dict[str, Any]) -> list[Verdict]:
-    """Runs again what differed, and compares all rows: a tie under LIMIT may differ and be right."""
+    """Runs queries with different digests again, and compares all rows: a tie under LIMIT may differ and be right."""
     verdicts = []
     differing = answers_differing(read(body))
     for query in queries:
@@ -52,7 +52,7 @@ def judged(session: Bench, data: Dataset, queries: Sequence[Query], body: dict[s
 
 
 def seen_once(query: Query, verdict: Verdict) -> Verdict:
-    """Where no LIMIT cuts, an answer that was another one in a timed run is wrong even if it is right the next time."""
+    """Judges an answer that was wrong in a timed run: unless a LIMIT cuts it, it is wrong even if it now is right."""
     cut = query.limit is not None and verdict.rows >= query.limit
     if verdict.verdict != SAME or cut:
         return verdict

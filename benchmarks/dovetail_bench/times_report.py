@@ -1,6 +1,6 @@
-"""What `times` found, as tables: totals, targets, queries that are slower with their cause, then all queries.
+"""Results of `times` as tables: totals, targets, queries that are slower with their cause, then all queries.
 
-Everything is read from the JSON of the results, so that `figures` shows what the page shows.
+All tables are made from the JSON of the results, so that `figures` shows the same numbers as the page.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, SPARK, SPARK_CBO, Mo
 
 MODES = (SPARK, SPARK_CBO, DOVETAIL, DOVETAIL_BARE)
 
-# Total time of Dovetail as a share of another mode's, and its shuffled bytes as a share of plain Spark's.
+# Largest total time of Dovetail as a share of another mode's, and largest shuffled bytes as a share of plain Spark's.
 MAX_TIME = {SPARK.name: 0.75, SPARK_CBO.name: 0.85}
 MAX_SHUFFLED = 0.8
 
-# No query is to be slower than with plain Spark by more than this share and more than these seconds.
+# No query may be slower than with plain Spark by more than this factor and more than these seconds.
 SLOWER = 1.10
 SLOWER_SECONDS = 0.5
 
-# Counts of two runs of one plan differ by less, where a LIMIT ends them at another row.
+# Counts of two runs of one plan may differ by up to this factor, because a LIMIT may end them at different rows.
 SAME_COUNT = 1.01
 
 MIB = 1 << 20
@@ -35,7 +35,7 @@ _COUNTERS = {f.name for f in fields(Profile)}
 
 
 def read(body: Mapping[str, Any], modes: tuple[Mode, ...] = MODES) -> Results:
-    """The results of a file's JSON: the runs that count. Files without rounds count all runs."""
+    """Results from the JSON of a file, with the runs that count. In files without rounds, all runs count."""
     measured = {
         query: {
             mode: [_profile(run) for run in runs if run.get("counted", True)]
@@ -57,7 +57,7 @@ def _profile(run: Mapping[str, Any]) -> Profile:
 
 
 def targets(results: Results) -> list[dict[str, Any]]:
-    """The targets with what was measured, of both of Dovetail's modes."""
+    """Targets of both of Dovetail's modes, and whether each is hit."""
     found = []
     for mode in (DOVETAIL, DOVETAIL_BARE):
         time = results.total(mode, lambda p: p.seconds)
@@ -75,7 +75,7 @@ def targets(results: Results) -> list[dict[str, Any]]:
 
 
 def late(results: Results, mode: Mode) -> list[dict[str, Any]]:
-    """The queries that take longer than with plain Spark, with their cause as far as plans and counts tell it."""
+    """Queries that take longer than with plain Spark, with the cause as far as plans and counts show it."""
     lines = []
     for line in slower(results, mode, SLOWER, SLOWER_SECONDS):
         query = line["query"]
@@ -115,7 +115,7 @@ def _cause(results: Results, query: str, mode: Mode) -> str:
 
 
 def _other_plan(results: Results, query: str, mode: Mode) -> str:
-    """In what a plan differs from plain Spark's."""
+    """How a plan differs from plain Spark's."""
     if query not in results.operators:
         return "plans not compared"
     plain, ours = (results.operators[query][m.name] for m in (SPARK, mode))

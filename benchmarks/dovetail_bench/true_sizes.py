@@ -2,8 +2,8 @@
 
     python -m dovetail_bench.true_sizes --tables DIR --queries FILE
 
-FILE is a JSON list of {"name", "sql"}; what `query_file` describes is added to it, in place or into --output. Every
-connected sub-plan of every query is counted by DuckDB: one of billions of rows takes its time.
+FILE is a JSON list of {"name", "sql"}. This command adds what `query_file` describes, in place or into --output. DuckDB
+counts every connected sub-plan of every query, which takes long if a sub-plan has billions of rows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class TrueSizes:
-    """Counts rows of sub-plans."""
+    """Counter of the rows of sub-plans."""
 
     def __init__(self, connection: DuckDBPyConnection) -> None:
         self._connection = connection
@@ -41,8 +41,9 @@ class TrueSizes:
     def of_order(self, query: RealQuery, order: Order) -> float:
         """Rows out of the topmost join of an order, or of its only relation.
 
-        The predicates of a query file connect most of the sets that an optimizer joins. Of the others, a cross product
-        is as large as its sides' product, and a join by implied equalities (a = c by a = b AND b = c) is counted.
+        The predicates of a query file connect most of the sets that an optimizer joins. For other sets: a cross product
+        has as many rows as the product of its sides, and a join by implied equalities (a = c by a = b AND b = c) is
+        counted.
         """
         known = query.sizes.get(order.relations)
         if known is not None:
@@ -59,7 +60,7 @@ class TrueSizes:
 
 
 def complete(query: RealQuery, truth: TrueSizes) -> dict[str, Any]:
-    """The entry of a query file."""
+    """The complete entry of a query in a query file."""
     sizes = {relations: truth.count(query.join, relations) for relations in query.join.connected_sets()}
     best, worst = best_and_worst(sizes)
     return {

@@ -1,7 +1,7 @@
-"""Is an answer right? The same rows as the reference, with the differences that SQL allows told apart and named.
+"""Judges whether an answer is right: it has the rows of the reference, or a named difference that SQL allows.
 
-Rows that are equal under ORDER BY come in any order, and a LIMIT that cuts through such rows keeps any of them: another
-join order may then choose differently, and be right. Such an answer is a "tie", is reported, and is never just passed.
+Rows that are equal under ORDER BY may come in any order, and a LIMIT that cuts through such rows may keep any of them.
+Another join order may therefore choose other rows and be right. Such an answer is a "tie". Ties are always reported.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class Answer:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One query's answer in one mode, against a reference.
+    """Verdict on the answer of a query in one mode, against a reference.
 
     Attributes:
-        suite: Query suite.
-        query: Query name in it.
+        suite: Suite of the query.
+        query: Name of the query in its suite.
         against: "spark" (plain) or "duckdb".
         mode: Mode of the answer.
         verdict: One of the names above.
         rows: Number of rows in the answer.
-        plan_changed: Whether the physical plan differs from plain Spark's; None where there is none.
+        plan_changed: Whether the physical plan differs from plain Spark's; None if there is no plan.
         detail: What differs, or why the difference is allowed.
     """
 
@@ -64,14 +64,14 @@ def judge(
     without_limit: Callable[[], tuple[list[Row], list[Row]]],
     tolerance: Tolerance,
 ) -> tuple[str, str]:
-    """Verdict and detail.
+    """Returns the verdict and its detail.
 
     Args:
         query: The query.
-        expected: The reference's answer.
-        actual: The answer in question.
-        without_limit: Runs both sides again without the outermost LIMIT; called only where that decides.
-        tolerance: For numbers.
+        expected: Answer of the reference.
+        actual: Answer to judge.
+        without_limit: Runs both sides again without the outermost LIMIT; called only if that decides.
+        tolerance: Tolerance for numbers.
     """
     found = difference(expected.rows, actual.rows, tolerance)
     keys = order_keys(query, expected.columns)
@@ -90,9 +90,9 @@ def judge(
 
 
 def order_keys(query: Query, columns: Sequence[str]) -> list[int]:
-    """Positions of the leading ORDER BY items that are columns of the result: no plan may change their sequence.
+    """Positions of the leading ORDER BY items that are columns of the result. No plan may change their sequence.
 
-    It ends at the first item that is an expression or an ambiguous name: what follows is ordered only within it.
+    The list ends at the first item that is an expression or an ambiguous name: later items only order rows within it.
     """
     names = [column.lower() for column in columns]
     keys = []

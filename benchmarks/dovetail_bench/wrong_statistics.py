@@ -1,4 +1,4 @@
-"""Statistics that are wrong on purpose: with them any join order may look best, so many are tried on tiny data."""
+"""Statistics that are wrong on purpose: any join order may look best with them, so that many are tried on tiny data."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-# Row counts that a table is said to have, small ones as often as large ones.
+# Row counts that the catalog may state for a table, small ones as often as large ones.
 ROWS = (1, 4, 20, 100, 1_000, 10_000)
 
 
 def tell(spark: SparkSession, table: str, chance: random.Random) -> None:
-    """Writes a size drawn by chance into the catalog, as that of this table."""
+    """Writes a size drawn at random into the catalog, as the size of this table."""
     state = _internals(spark).sessionState()
     state.catalog().alterTableStats(
         state.sqlParser().parseTableIdentifier(table), chance.choice(_sizes(spark.sparkContext.applicationId))
@@ -22,7 +22,7 @@ def tell(spark: SparkSession, table: str, chance: random.Random) -> None:
 
 @lru_cache(maxsize=1)
 def _sizes(_application: str) -> tuple[Any, ...]:
-    """Statistics of each row count, taken from a table that has so many rows; once per application."""
+    """Statistics of each row count, taken from a table with that many rows; computed once per application."""
     spark = SparkSession.active()
     found = []
     spark.sql("CREATE DATABASE wrong_statistics")

@@ -76,8 +76,8 @@ __all__ = [
     "version",
 ]
 
-# The names of each module. It is imported when one of them is first asked for: `import dovetail` takes no time, and
-# neither does a command that prints a path.
+# Public names by module. A module is imported when one of its names is first used, so `import dovetail` is fast, and so
+# is a command that only prints a path.
 _MODULES = {
     "_attach": ("Attached", "attach"),
     "_history": ("SubplanHistory", "history"),

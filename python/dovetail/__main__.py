@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-# 128 and the number of the signal, as shells have it.
+# Exit code of an interrupted command: 128 plus the number of the signal, as in shells.
 INTERRUPTED = 130
 
 

@@ -3,7 +3,8 @@
     DOVETAIL ANALYZE TABLE t [PARTITION (p = 1)] [COLUMNS (a, b)] [GROUPS ((a, b))]
     DOVETAIL ANALYZE PATH parquet.`/data` ...
 
-There is one statement per table or partition specification. Statistics of unchanged files are kept and not read again.
+There is one statement per table or partition specification. Statistics of unchanged files are kept, and these
+files are not read again.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class DovetailPass(Mode):
-    """DOVETAIL ANALYZE."""
+    """The mode that runs DOVETAIL ANALYZE."""
 
     def check(self, request: Request) -> None:
         if request.noscan:
@@ -67,7 +68,7 @@ def analyze_statement(
     columns: Sequence[str] | None = None,
     groups: Sequence[Sequence[str]] = (),
 ) -> str:
-    """The statement `DOVETAIL ANALYZE` for one table or path; its name and partition clause are given as SQL."""
+    """The statement `DOVETAIL ANALYZE` for one table or path. The name and the partition clause are passed as SQL."""
     words = [f"DOVETAIL ANALYZE {kind} {quoted}", partition]
     if columns is not None:
         words.append(f"COLUMNS ({names(columns)})")

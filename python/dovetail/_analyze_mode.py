@@ -113,12 +113,12 @@ def histograms_are_off(spark: SparkSession) -> bool:
 
 
 def names(columns: Iterable[str]) -> str:
-    """Columns as SQL lists them."""
+    """The columns as a list in SQL, each between backticks."""
     return ", ".join(quote(column) for column in columns)
 
 
 def partition_clause(values: PartitionSpec, style: Quotes) -> str:
-    """PARTITION (...) of columns and values."""
+    """The PARTITION (...) clause for these columns and values."""
     return f"PARTITION ({', '.join(f'{quote(column)} = {literal(value, style)}' for column, value in values.items())})"
 
 

@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 HISTOGRAM_KEY = "spark.sql.statistics.histogram.enabled"
 CBO_KEY = "spark.sql.cbo.enabled"
 
-# Each partition's size costs one DESCRIBE (some 10 ms); more of them are not what anyone reads.
+# Largest number of partitions whose sizes are read. Each size needs one DESCRIBE (about 10 ms), and nobody reads a
+# longer list.
 PARTITIONS_SHOWN = 50
 
 # How Hive and Spark write NULL in a partition's directory name.
@@ -69,12 +70,12 @@ _UNANALYZABLE = {
         "or analyze the tables beneath it"
     ),
 }
-# The same condition on Spark 3.5, which had no name for it yet.
+# The same condition on Spark 3.5, which has no proper name for it.
 _UNANALYZABLE["_LEGACY_ERROR_TEMP_1016"] = _UNANALYZABLE["EXPECT_PERMANENT_VIEW_NOT_TEMP"]
 
 
 class SparkAnalyze(Mode):
-    """ANALYZE TABLE."""
+    """The mode that runs Spark's ANALYZE TABLE."""
 
     def check(self, request: Request) -> None:
         if request.groups:
@@ -175,7 +176,7 @@ def _sizes(table: Table, partition: str, noscan: bool, spec: PartitionSpec | Non
 
 
 def _all_columns(table: Table) -> Statement:
-    """FOR ALL COLUMNS; by name where some have types for which Spark would fail the whole statement."""
+    """FOR ALL COLUMNS, or a list of columns if the table has others for whose types Spark fails the whole statement."""
     columns = [column for column in table.columns if table.analyzable(column)]
     if not columns:
         raise ColumnNotFoundError(
@@ -202,11 +203,11 @@ def _of_columns(table: Table, clause: str, number: int) -> Statement:
 
 
 def _prefix(table: Table, spec: PartitionSpec) -> str:
-    """PARTITION (...) of one specification, in the table's order.
+    """The PARTITION (...) clause of one specification, in the table's order.
 
     Raises:
-        PartitionNotFoundError: A name is not a partition column, or one before it was left open (Spark takes prefixes
-            only).
+        PartitionNotFoundError: A name is not a partition column, or an earlier partition column has no value (Spark
+            accepts only prefixes).
     """
     values = table.partition(spec)
     known = table.partitioned_by()
@@ -221,7 +222,7 @@ def _prefix(table: Table, spec: PartitionSpec) -> str:
 
 
 def _misled(spark: SparkSession, table: Table, request: Request) -> Iterator[str]:
-    """What of these statistics misleads Spark's own cost-based optimizer, which is on."""
+    """Warnings about statistics of this call that mislead Spark's own cost-based optimizer, which is on."""
     if request.noscan and not spark.version.startswith("3."):
         yield (
             f"with {CBO_KEY}=true, NOSCAN misleads Spark's own estimator: Spark 4 stores 0 rows for a table "
@@ -238,7 +239,7 @@ def _misled(spark: SparkSession, table: Table, request: Request) -> Iterator[str
 
 
 def _partitions_of(spark: SparkSession, table: Table, clause: str = "") -> list[str]:
-    """Names of a table's partitions, such as "year=2024/month=1"; `clause`, PARTITION (...), picks a part of them."""
+    """Names of a table's partitions, such as "year=2024/month=1"; `clause`, PARTITION (...), selects some of them."""
     return [row[0] for row in _sql.rows(spark, f"SHOW PARTITIONS {table.quoted} {clause}")]
 
 

@@ -58,16 +58,16 @@ class Table:
 
     @property
     def name(self) -> str:
-        """The name for people."""
+        """The name in messages."""
         return self.label or ".".join(self.parts)
 
     @property
     def quoted(self) -> str:
-        """The name for SQL."""
+        """The name in SQL."""
         return quote_name(self.parts)
 
     def column(self, name: str) -> str:
-        """The column's name as the table has it.
+        """The column's name as the table spells it.
 
         Raises:
             ColumnNotFoundError: The table has no such column; the message lists its columns.
@@ -95,10 +95,10 @@ class Table:
         return self.partition_columns
 
     def partition(self, spec: Mapping[str, PartitionValue]) -> dict[str, PartitionValue]:
-        """The values of a partition specification, by the table's own names of its partition columns.
+        """The values of a partition specification by partition column, with the columns spelled as in the table.
 
         Raises:
-            PartitionNotFoundError: The table is not partitioned by one of its names.
+            PartitionNotFoundError: The specification names a column by which the table is not partitioned.
         """
         if self.kind != "table":
             return dict(spec)
@@ -141,7 +141,7 @@ class Database:
 
     @property
     def name(self) -> str:
-        """The name for people."""
+        """The name in messages."""
         return ".".join(self.parts)
 
 
@@ -186,7 +186,7 @@ def table(spark: SparkSession, parts: tuple[str, ...]) -> Table:
     """Columns and partitioning of a table.
 
     Raises:
-        TargetNotFoundError: There is none of this name.
+        TargetNotFoundError: No table has this name.
         AnalyzeError: Spark could not describe it for another reason.
     """
     try:
@@ -220,7 +220,7 @@ def database(spark: SparkSession, parts: tuple[str, ...]) -> Database:
     """Tables of a database.
 
     Raises:
-        TargetNotFoundError: There is none of this name.
+        TargetNotFoundError: No database has this name.
     """
     try:
         tables = _tables(spark, parts)
@@ -233,7 +233,7 @@ def database(spark: SparkSession, parts: tuple[str, ...]) -> Database:
     except Exception as error:
         if not _spark_errors.is_spark_error(error):
             raise
-        # Most V2 catalogs have no views to show.
+        # Most V2 catalogs do not support views, and SHOW VIEWS fails.
         views = set()
     return Database(parts, tuple(sorted(set(tables) - views)))
 
@@ -244,7 +244,7 @@ def _tables(spark: SparkSession, parts: tuple[str, ...]) -> list[str]:
 
 
 def _not_found(spark: SparkSession, parts: tuple[str, ...]) -> str:
-    """Says what there is instead: the tables of the database that was named, or the databases."""
+    """The message for an unknown name, with the tables of the named database, or with the databases."""
     name = ".".join(parts)
     *namespace, last = parts
     try:

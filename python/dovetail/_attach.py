@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _EXTENSION_CLASS = "dovetail.DovetailExtensions"
 
-# What a session has that was running before, and what it has not: the words of `Attached`.
+# Features that `attach` adds to a running session, and features that need a new session, as `Attached` lists them.
 HERE = (
     "join orders and broadcasts of every query that is planned from now on",
     "the SQL functions dovetail_explain, dovetail_estimate, dovetail_advise, dovetail_stats, dovetail_queries, ...",
@@ -86,7 +86,7 @@ def attach(spark: SparkSession, jar: str | Path | None = None, **config: Any) ->
 
         attached = dovetail.attach(spark)
         print(attached)
-        spark = attached.session  # where dovetail.analyze and dovetail.compare are wanted too
+        spark = attached.session  # for dovetail.analyze and dovetail.compare
     """
     settings = Config.chosen(config)
     _check(spark)

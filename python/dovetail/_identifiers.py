@@ -51,7 +51,7 @@ def parse_name(name: str) -> tuple[str, ...]:
 
 
 def check_columns(names: str) -> None:
-    """Checks a list of column names, separated by commas, each with its table before it or without.
+    """Checks a comma-separated list of column names, each with or without the name of its table.
 
     >>> check_columns("email, hr.people.`date of birth`")
 
@@ -109,7 +109,7 @@ def string_literal(text: str, style: Quotes = Quotes.BACKSLASH) -> str:
         return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
     if style is Quotes.DOUBLED:
         return "'" + text.replace("'", "''") + "'"
-    # Spark reads literals next to each other as one.
+    # Spark concatenates adjacent literals.
     return """ "'" """.join(f"'{part}'" for part in text.split("'"))
 
 
@@ -120,7 +120,7 @@ def literal(value: PartitionValue, style: Quotes = Quotes.BACKSLASH) -> str:
     'O\'Neil' 5 NULL true
 
     Raises:
-        StatementError: A value of another type.
+        StatementError: The value is of another type.
     """
     if value is None:
         return "NULL"

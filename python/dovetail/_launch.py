@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"
-# Set by spark-submit for the Python process it starts: the JVM is older than this process.
+# Set by spark-submit for the Python process that it starts. In such a process, the JVM already runs.
 GATEWAY_PORT = "PYSPARK_GATEWAY_PORT"
 
 # Options of spark-submit that are another spelling of a configuration key.
@@ -64,7 +64,7 @@ def replace_in_submit_args(key: str, value: str) -> None:
 def _settings(words: list[str], key: str) -> Iterator[tuple[int, str, str]]:
     """Each setting of `key` in the words, in order: index of the word with the value, "option" or "conf", the value.
 
-    Of several, spark-submit takes the last; options come before conf.
+    If there are several, spark-submit uses the last one, and an option takes precedence over conf.
     """
     own_option = _OPTION_OF_KEY.get(key)
     for index, word in enumerate(words):

@@ -4,8 +4,8 @@
   before a session exists that could run SQL.
 * Jobs: tags by which jobs are cancelled, and how many of their tasks are done. A session runs one statement per thread,
   so SQL cannot ask it about the running statement.
-* Interrupt: the JVM that was being started, which would outlive its Python process.
-* `attach`: a jar on the class path, extension points of a session, its parser, and a copy of it.
+* Interrupt: ends the JVM that pyspark was starting, which would otherwise outlive its Python process.
+* `attach`: adds a jar to the class path, uses the extension points and the parser of a session, and copies a session.
 
 A Spark Connect session has no JVM here. Callers ask `_sql.is_connect` first; there `_watch` uses Connect's own calls.
 Metrics of a query need no py4j: DOVETAIL PROFILE and dovetail_explain return them as rows.
@@ -47,7 +47,8 @@ def jvm_command() -> Sequence[str] | None:
 def kill_launched(interrupt: KeyboardInterrupt) -> None:
     """Ends the JVM that pyspark was starting when it was interrupted; it would run forever otherwise.
 
-    Such a JVM does not check yet whether its Python process is alive, and only the interrupted call knows the process.
+    Such a JVM does not check yet whether its Python process is alive. Only a local variable of the interrupted call
+    refers to its process.
     """
     for frame, _ in traceback.walk_tb(interrupt.__traceback__):
         process = frame.f_locals.get("proc")
@@ -68,8 +69,8 @@ def submitted_conf() -> SparkConf:
 def tag_jobs(spark: SparkSession, tag: str) -> tuple[Callable[[], None], Callable[[], None]]:
     """Tags the jobs that this thread starts from now on; returns functions to cancel them and to end the tagging.
 
-    These are the context's tags. The session's belong to the calling thread of the JVM, and after Ctrl-C that is
-    another one.
+    These are tags of the context. Tags of the session belong to the calling thread of the JVM, and after Ctrl-C another
+    thread serves the calls.
     """
     context = spark.sparkContext
     context.addJobTag(tag)
@@ -161,7 +162,7 @@ def _has_class(loader: Any, name: str) -> bool:
 
 
 def _again_where_the_connection_broke(call: Callable[[], object]) -> None:
-    """Calls, and once more where that failed: py4j closes the interrupted connection and may take the next with it."""
+    """Calls; repeats after a network error: py4j closes the interrupted connection, and the next call may fail too."""
     try:
         call()
     except Exception as error:

@@ -18,19 +18,19 @@ class LoggedQuery:
     """A query that Dovetail planned; None means unknown.
 
     Attributes:
-        id: Its number: `dovetail.explain(id, spark)` explains it.
-        optimized_at: When it was planned, in the session's time zone.
-        query: Its text; None for a DataFrame.
-        groups: Number of its groups of joins.
-        reordered: Number of groups whose order changed.
+        id: Number of the query; `dovetail.explain(id, spark)` explains it.
+        optimized_at: Time of planning, in the session's time zone.
+        query: Text of the query; None for a DataFrame.
+        groups: Number of join groups.
+        reordered: Number of join groups whose order changed.
         predicted_gain: Share of the estimated cost of the written order that the plan saves.
         dovetail_ms: Time that Dovetail took, in milliseconds.
         runs: Number of runs.
         seconds: Duration of the last run.
-        estimated_join_rows: Rows that all its joins return together, as estimated.
-        join_rows: The same, as counted.
-        worst_q_error: The largest q-error of its joins.
-        seen_gain: Share of the join rows of the written order that was saved.
+        estimated_join_rows: Estimated number of rows that all joins return together (C_out).
+        join_rows: Counted number of rows that all joins return together.
+        worst_q_error: Largest q-error of the joins.
+        seen_gain: Share of the join rows of the written order that the plan saved.
     """
 
     HEADER: ClassVar[tuple[str, ...]] = (
@@ -72,7 +72,7 @@ class LoggedQuery:
 
 
 def queries(spark: SparkSession) -> Listing[LoggedQuery]:
-    """The last queries of a session that have a group of three or more relations, oldest first.
+    """The last queries of a session that have a join group of three or more relations, oldest first.
 
     Args:
         spark: A session with Dovetail, classic or Connect.

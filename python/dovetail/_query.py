@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-# What a query begins with after its comments, and no name of a table: that ends there, or goes on with a dot.
+# How a query begins after its comments. A table name that begins with such a word ends there or continues with a dot,
+# and does not match.
 _COMMENTS = r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*"
 _QUERY = re.compile(rf"{_COMMENTS}(\(|(select|with|values|from|table)\b(?!\s*(?:\.|;|$)))", re.IGNORECASE | re.DOTALL)
 
@@ -31,7 +32,7 @@ def is_query(text: str) -> bool:
     return _QUERY.match(text) is not None
 
 
-# What an answer calls a query that has no name of its own.
+# Names in results for a DataFrame and for the text of a query, which have no name.
 FRAME = "DataFrame"
 TEXT = "query"
 
@@ -46,7 +47,7 @@ def query_text(query: DataFrame | str, spark: SparkSession | None, call: str) ->
         call: Name of the calling function, for error messages.
 
     Raises:
-        StatementError: Neither a DataFrame nor text, or text without a session.
+        StatementError: The query is neither a DataFrame nor text, or it is text and there is no session.
     """
     if isinstance(query, str):
         yield _sql.session_or_active(spark), query
@@ -81,5 +82,5 @@ def view_of_text(spark: SparkSession, query: str, call: str) -> Iterator[str]:
 
 
 def _new_name(call: str) -> str:
-    """A name no one else has: a view of the user's must never be replaced. The jar knows it by its form."""
+    """A unique name, so that no view of the user is replaced. The jar recognizes such names by their form."""
     return f"__dovetail_{call}_{uuid.uuid4().hex}"

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 Value = bool | int | float | str
 
-# What the keys of all settings begin with.
+# Prefix of the keys of all settings.
 PREFIX = "spark.dovetail."
 
-# The setting whose value is a list of names of columns.
+# The setting whose value is a list of column names.
 PRIVATE_COLUMNS = "spark.dovetail.privateColumns"
 
-# A setting that another one needs: who gives the weight of a cost formula means this formula, unless one is named.
+# Settings that imply another one: a given weight of a cost formula selects this formula, unless a formula is given too.
 NEEDS: Mapping[str, tuple[str, Value]] = {"card_weight": ("cost_model", "cardWeight")}
 
-# Spark keeps whole numbers in 64 bits.
+# Spark stores whole numbers in 64 bits.
 LARGEST_INT = 2**63 - 1
 
 
@@ -39,9 +39,9 @@ class Setting:
     """One key of Dovetail's configuration.
 
     Attributes:
-        name: Its name in `Config`, "card_weight".
-        key: Its name in Spark, "spark.dovetail.cost.cardWeight".
-        kind: Python type of its values; for "enum", `choices` lists all values.
+        name: Name in `Config`, "card_weight".
+        key: Key in Spark, "spark.dovetail.cost.cardWeight".
+        kind: Python type of the values; for "enum", `choices` lists all values.
         default: Value if the key is not set.
         low: Smallest value; None if there is no bound.
         high: Largest value; None if there is no bound.
@@ -125,12 +125,12 @@ def with_needed(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _letters(name: str) -> str:
-    """A name without the marks between its words: "reorder.minGain" and "reorder_min_gain" are alike."""
+    """The letters of a name in lower case, so that "reorder.minGain" and "reorder_min_gain" are equal."""
     return "".join(letter for letter in name.lower() if letter.isalpha())
 
 
 def _unknown(name: str, known: list[str], meant: Sequence[str] = ()) -> str:
-    """What to say of a setting that there is not: the one that is meant, the nearest name, or all if none is near.
+    """The message for an unknown setting: names the meant setting, or the most similar one, or lists all settings.
 
     >>> _unknown("spark.dovetail.reorder.mingain", ["spark.dovetail.reorder.minGain", "spark.dovetail.enabled"])
     'unknown setting spark.dovetail.reorder.mingain. Did you mean spark.dovetail.reorder.minGain?'
@@ -139,7 +139,7 @@ def _unknown(name: str, known: list[str], meant: Sequence[str] = ()) -> str:
     """
     if meant:
         return f"unknown setting {name!r}. Did you mean {meant[0]}?"
-    # what all keys begin with would make all of them similar
+    # without the common prefix, which would make all keys similar
     prefix = PREFIX if name.startswith(PREFIX) else ""
     nearest = did_you_mean(name.removeprefix(prefix), [one.removeprefix(prefix) for one in known], most=1)
     hint = nearest.replace("mean ", f"mean {prefix}") or f" Settings: {listing(sorted(known))}."
@@ -147,7 +147,7 @@ def _unknown(name: str, known: list[str], meant: Sequence[str] = ()) -> str:
 
 
 class _WithNeeded(type):
-    """Calls of the class get the settings that the given ones need: a field does not tell whether it was given."""
+    """Adds implied settings to the arguments of a call; later, a field does not show whether it was given."""
 
     def __call__(cls, *args: Any, **given: Any) -> Any:
         return super().__call__(*args, **(given if args else with_needed(given)))
@@ -174,7 +174,7 @@ class ConfigBase(metaclass=_WithNeeded):
 
     @classmethod
     def chosen(cls, values: Mapping[str, object]) -> dict[str, str]:
-        """Spark configuration of only the given settings, by name; their values are checked.
+        """The Spark configuration of the settings that are given by name, and of no others; the values are checked.
 
         Raises:
             ConfigError: A name is unknown, or a value is not allowed.

@@ -12,7 +12,7 @@ from dovetail.report import tables
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts; None means unknown.
+    """A table with cells of text; None means unknown.
 
     Attributes:
         header: Column titles.

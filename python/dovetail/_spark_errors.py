@@ -23,10 +23,10 @@ from dovetail.errors import (
     StatementError,
 )
 
-# What the names of all of Dovetail's own conditions begin with.
+# Prefix of the names of Dovetail's conditions.
 PREFIX = "DOVETAIL_"
 
-# Dovetail's conditions, up to the first dot, and what they are in Python. Any other is a DovetailError.
+# Python classes of Dovetail's conditions (up to the first dot). Any other condition becomes a DovetailError.
 CLASSES: dict[str, type[DovetailError]] = {
     "DOVETAIL_NOT_A_QUERY": StatementError,
     "DOVETAIL_INVALID_ARGUMENT": StatementError,
@@ -52,7 +52,7 @@ def is_spark_error(error: BaseException) -> bool:
         from pyspark.errors import PySparkException
     except ImportError:
         return False
-    # Where pyspark has no class for an error, as for most of failed jobs, classic sessions raise py4j's.
+    # If pyspark has no class for an error, as for most failed jobs, classic sessions raise py4j's error.
     return isinstance(error, PySparkException) or type(error).__name__ == "Py4JJavaError"
 
 
@@ -101,7 +101,7 @@ def reason(error: BaseException) -> str:
 
 
 def _line_of(named: str, text: str) -> str:
-    """The line of an error's text that has the condition, from there on: what caused the error may follow."""
+    """The text of an error from the condition to the end of its line. Lines with the causes of the error may follow."""
     return next((line[line.index(f"[{named}]") :] for line in text.splitlines() if f"[{named}]" in line), "")
 
 
@@ -117,7 +117,7 @@ def _own(named: str, text: str, state: str | None, parameters: dict[str, str]) -
 
 
 def _asked(error: BaseException, method: str) -> Any:
-    """What an error answers; None where it cannot: pyspark 3.5 has methods that its own subclasses do not support."""
+    """Calls a method of an error; None if it fails: subclasses in pyspark 3.5 do not support all methods."""
     try:
         return getattr(error, method)()
     except AttributeError:

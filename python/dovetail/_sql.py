@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 ENABLED_KEY = "spark.dovetail.enabled"
 
-# True where a session reads backslashes in string literals as they stand (a legacy mode).
+# "true" if backslashes in string literals of a session are plain characters (a legacy mode).
 ESCAPED_LITERALS_KEY = "spark.sql.parser.escapedStringLiterals"
 
-# pyspark's logger of errors that it raises.
+# pyspark's logger for the errors that it raises.
 _QUERY_ERRORS = "SQLQueryContextLogger"
 
 _UNKNOWN_FUNCTION = ("UNRESOLVABLE_TABLE_VALUED_FUNCTION", "UNRESOLVED_ROUTINE")
@@ -57,13 +57,13 @@ def rows(spark: SparkSession, statement: str) -> list[Row]:
         ours = own_error(error)
         if ours is None:
             raise
-        # all that Dovetail's jar has to say is in it; what is left out is the JVM's stack
+        # the new error has the whole message of Dovetail's jar; `from None` hides the JVM's stack trace
         raise ours from None
 
 
 @contextmanager
 def _told_once() -> Iterator[None]:
-    """An error that the body of a `with` raises in this thread is not also logged, with the JVM's stack, by pyspark."""
+    """Stops pyspark from logging, with the JVM's stack, an error that the body of a `with` raises in this thread."""
     try:
         from pyspark.logger import PySparkLogger
     except ImportError:  # pyspark 3.5 logs no errors
@@ -100,8 +100,8 @@ def function_rows(spark: SparkSession, function: str, *arguments: str) -> list[d
     """
     if not hasattr(spark, "sql"):
         raise StatementError(f"a Spark session is expected as the first argument, got {type(spark).__name__}.")
-    # Literals, not parameters: Spark 4.1 puts parameters into the text as literals itself, and gets backslashes wrong
-    # where escapedStringLiterals is set.
+    # Literals rather than parameters: Spark 4.1 itself replaces parameters by literals in the text, and handles
+    # backslashes wrongly if escapedStringLiterals is set.
     literals = ", ".join(text_literal(spark, argument) for argument in arguments)
     try:
         return [row.asDict() for row in rows(spark, f"SELECT * FROM {function}({literals})")]  # noqa: S608 - escaped
@@ -190,7 +190,7 @@ def running_session() -> SparkSession | None:
     active: SparkSession | None = SparkSession.getActiveSession()
     if active is not None:
         return active
-    # getActiveSession is per thread: another thread's session is as much in the way.
+    # getActiveSession knows only this thread's session; a session that another thread started counts as well.
     return SparkSession.builder.getOrCreate() if _py4j.context_runs() else None
 
 

@@ -25,10 +25,10 @@ JAR_PREFIX = "dovetail-spark-"
 PACKAGES_KEY = "spark.jars.packages"
 EXCLUDED_KEY = "spark.sql.optimizer.excludedRules"
 
-# Spark's own reordering, on only where both are.
+# Spark's own join reordering is on only if both settings are true.
 SPARK_REORDERING = ("spark.sql.cbo.enabled", "spark.sql.cbo.joinReorder.enabled")
 
-# Extensions that bring their own commands and rules, and have to come first: by part of the class's name.
+# Prefixes of extension classes that add their own commands and rules, and must come before Dovetail's class.
 COME_FIRST = ("io.delta.",)
 
 STORE_KEY = "spark.dovetail.store.path"
@@ -130,7 +130,7 @@ def _store(conf: Conf) -> Check:
 
 
 def _unwritable(directory: Path) -> str:
-    """Why a directory is not writable or cannot be created; empty if it can."""
+    """Why a directory cannot be written or created; empty if it can."""
     there = next(parent for parent in (directory, *directory.parents) if parent.exists())
     if not there.is_dir():
         return f"{there} is a file"

@@ -98,9 +98,9 @@ class TableStats(Shown):
     """Statistics of a table, view or path; None means unknown. `print` shows them as a table.
 
     Attributes:
-        table: The name asked for.
+        table: The requested name.
         rows: Number of rows.
-        size_bytes: Size in bytes: of a table as Spark's planner sees it, of a query that of its rows in memory.
+        size_bytes: Size in bytes: for a table as Spark's planner sees it, for a query the size of its rows in memory.
         source: Where the table's numbers came from, e.g. "catalog".
         confidence: How far they can be trusted.
         columns: One entry per column, in the table's order.
@@ -179,7 +179,7 @@ class DatabaseStats(Shown):
     """Statistics of the tables of a database.
 
     Attributes:
-        database: The name asked for.
+        database: The requested name.
         tables: One entry per table, sorted by name.
     """
 
@@ -237,7 +237,7 @@ def _cells(column: ColumnStats) -> tuple[str | None, ...]:
 
 
 def _distinct(column: ColumnStats) -> str:
-    """Distinct values, with the error of one standard deviation where they are estimated."""
+    """The number of distinct values, with its relative standard error if it is estimated."""
     error = f" ±{column.distinct_error:.1%}" if column.distinct_error else ""
     return _count(column.distinct_count) + error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-# Longer cells are cut, in characters: the maximum of a string column may be a page of text.
+# Largest width of a cell, in characters. Longer cells are cut: the maximum of a string column may be a page of text.
 WIDEST_CELL = 40
 
 

@@ -18,7 +18,8 @@ from dovetail import _py4j, _sql
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Seconds between two questions: a bar that moves twice a second looks alive, and a question costs about a millisecond.
+# Seconds between two requests for the progress. A bar that moves twice a second looks alive, and a request takes about
+# a millisecond.
 PERIOD = 0.5
 
 Tell = Callable[[float], None]
@@ -53,13 +54,13 @@ def cancellable(spark: SparkSession) -> Iterator[str]:
 
 
 def _tag_over_connect(spark: SparkSession, tag: str) -> tuple[Callable[[], object], Callable[[], object]]:
-    """What `_py4j.tag_jobs` does, over Spark Connect, which has calls for it."""
+    """Does what `_py4j.tag_jobs` does, with Spark Connect's own calls."""
     spark.addTag(tag)
     return lambda: spark.interruptTag(tag), lambda: spark.removeTag(tag)
 
 
 def _interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is behind an error: pyspark's own clean-up after it may fail, which hides it."""
+    """Whether Ctrl-C caused an error. pyspark's clean-up after Ctrl-C may fail, and its error hides the interrupt."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
@@ -67,7 +68,7 @@ def _interrupted(error: BaseException | None) -> bool:
 
 @contextmanager
 def watched(spark: SparkSession, tag: str, tell: Tell) -> Iterator[None]:
-    """Tells the share of tasks done, 0 to 1, of the jobs that have this tag, while the body of a `with` runs."""
+    """Reports the share of finished tasks, 0 to 1, of the jobs with this tag, while the body of a `with` runs."""
     with _told_by_the_server(spark, tell) if _sql.is_connect(spark) else _asked(spark, tag, tell):
         yield
 

@@ -21,7 +21,7 @@ from dovetail.statistics import TableStats
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# What `dovetail_advise` says of a table for which there is something to do, the most urgent first.
+# States in the output of `dovetail_advise` of tables that should be analyzed, the most urgent first.
 _WORTH = ("unknown", "stale", "incomplete")
 _REFUSED = "not analyzable"
 

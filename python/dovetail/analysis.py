@@ -128,7 +128,7 @@ def analyze(
 
 @dataclass
 class _Run:
-    """One call: its statements, run with progress, and what is to be said of them."""
+    """One call of `analyze`: runs its statements with progress, and collects notes on them."""
 
     spark: SparkSession
     mode: Mode
@@ -136,7 +136,7 @@ class _Run:
     notes: list[str] = field(default_factory=list)
 
     def table(self, table: Table, progress: bool) -> TableStats:
-        """One table, a step of the progress per statement."""
+        """Analyzes one table; each statement is a step of the progress."""
         statements = self.mode.statements(table, self.request)
         with shown_progress("analyze", len(statements), progress) as shown:
             answers: list[Row] = []
@@ -146,7 +146,7 @@ class _Run:
         return self._result(table, answers)
 
     def database(self, database: Database, progress: bool) -> DatabaseStats:
-        """Every table in turn, each a step. One that fails does not stop the others: hours may lie behind.
+        """Analyzes every table; each is a step. If one fails, the others go on: earlier ones may have taken hours.
 
         Raises:
             AnalyzeIncompleteError: Some tables could not be analyzed; the others are in its `done`.

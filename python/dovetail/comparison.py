@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-# Floating sums depend on the order of their terms; sums of columns may differ by this part of the sum of absolute
-# values. Rounding to a few digits and variances of close values amplify the last bits, hence the distance to a double's
-# 2e-16.
+# Largest allowed difference between two sums of a floating-point column, relative to the sum of absolute values. Such
+# sums depend on the order of their terms. Rounding to a few digits and variances of close values amplify the last bits,
+# so the tolerance is far above a double's 2e-16.
 TOLERANCE = 1e-6
 
 

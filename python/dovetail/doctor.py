@@ -18,23 +18,25 @@ import zipfile
 from pathlib import Path
 
 from dovetail import _launch, _surroundings
-from dovetail._check import Check as Check  # for those who take the checks from here
+from dovetail._check import Check as Check  # re-exported for users of this module
 from dovetail.errors import DovetailError, PySparkMissingError, UnsupportedSparkError
 from dovetail.jars import jar_path, line_of, parse_line, pyspark_version, supported_lines
 from dovetail.session import EXTENSION
 
 OLDEST_PYTHON = (3, 10)
 
-# Java releases by Spark major, as Spark's documentation has them. Newer ones may work: then the session check decides.
+# Java releases by Spark's major version, as in Spark's documentation. Newer releases may work; for them, the session
+# check decides.
 JAVA_FOR_SPARK = {3: (8, 11, 17), 4: (17, 21)}
 
-# A session on a loaded machine takes some 10 s to start; after this many seconds something waits for ever.
+# Time limit for the start of a session, in seconds. On a loaded machine, a start takes about 10 s; a session that takes
+# this long is stuck.
 SESSION_SECONDS = 180
 
 # A line of a Java stack trace that is not an exception.
 _JAVA_FRAME = re.compile(r"\s+(at |\.\.\. \d+ more)")
 
-# A session that lives for seconds compiles as little as possible, which saves a third of its time.
+# Settings for a session that lives only seconds: it compiles as little as possible, which saves a third of its time.
 _LEAN = {
     "spark.ui.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
@@ -43,7 +45,7 @@ _LEAN = {
 _JVM_OPTIONS = "SPARK_SUBMIT_OPTS"
 _LEAN_JVM = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1"
 
-# Ends the line on which the probe prints its answer, apart from what Spark prints.
+# Begins the line with the probe's answer, which sets it apart from Spark's output.
 _MARK = "dovetail-doctor:"
 _PROBE = f"""
 import json, sys
@@ -141,7 +143,7 @@ def _java_allowed() -> tuple[int, ...]:
 
 
 def _spark_home() -> Check:
-    """Checks SPARK_HOME: this Spark is started, and it may differ from pyspark's own."""
+    """Checks SPARK_HOME: pyspark starts the Spark there, which may differ from its own."""
     home = os.environ.get("SPARK_HOME")
     if not home:
         return Check("spark home", "ok", "not set: pyspark starts its own Spark")
@@ -200,13 +202,13 @@ def _session() -> Check:
             return Check(
                 "session", "ok", f"dovetail_version() returns {status['version']} on Spark {status['spark_version']}"
             )
-    # Python's error is last, and may go on with a stack of Java's: what caused it is the last line that is no frame
+    # Python's error comes last, and a Java stack trace may follow it: the last line that is not a frame has the cause
     told = [line.strip() for line in stderr.splitlines() if line.strip() and not _JAVA_FRAME.match(line)]
     return Check("session", "failed", (told or ["no output"])[-1], _session_fix(stderr))
 
 
 def _probed() -> tuple[str, str]:
-    """What the probe writes to stdout and stderr. The probe and its JVM, one process group, are ended in any case.
+    """Runs the probe; returns its stdout and stderr. On a timeout or Ctrl-C, kills its process group, with its JVM.
 
     The probe writes to files, because the JVM ends two seconds after Python and would keep pipes open until then.
     """

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dovetail._table_statistics import DatabaseStats
 
-# How many names an error lists before it says how many more there are: a warehouse may have thousands of tables.
+# Largest number of names that an error lists; then it says how many more there are. A warehouse may have thousands of
+# tables.
 NAMES_SHOWN = 20
 
 

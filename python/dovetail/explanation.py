@@ -101,7 +101,7 @@ class Explanation:
         return page.fragment(self._report)
 
     def _written(self, form: str) -> str:
-        """The explanation as the jar writes it; an older jar writes none."""
+        """The text of the explanation from the jar; an older jar sends none, so only verdicts and reasons are shown."""
         told = self._data.get(form)
         return str(told) if told else "\n".join(f"{group.verdict}: {group.reason}" for group in self._report.groups)
 

@@ -58,7 +58,7 @@ class InitScript:
         """
         directory.mkdir(parents=True, exist_ok=True)
         files = [directory / SCRIPT_NAME, directory / CONF_NAME, directory / self.jar.name]
-        # newline="": bash on the cluster takes no carriage returns, whatever this machine writes
+        # newline="": bash on the cluster does not accept carriage returns, which this machine might write
         with files[0].open("w", encoding="utf-8", newline="") as script:
             script.write(self.script)
         files[1].write_text(self.conf + "\n", encoding="utf-8")

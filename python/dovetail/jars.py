@@ -18,8 +18,8 @@ from dovetail.errors import JarMissingError, PySparkMissingError, UnsupportedSpa
 
 JARS = Path(__file__).resolve().parent / "jars"
 
-# Distributions that bring a `pyspark` module, in the order in which they are asked for a version when the module itself
-# has none.
+# Distributions that contain a `pyspark` module, in the order in which their versions are tried if the module itself has
+# no version.
 _PYSPARK_DISTRIBUTIONS = ("pyspark", "databricks-connect", "pyspark-client")
 
 _VERSION = re.compile(r"v?(?P<major>\d+)\.(?P<minor>\d+)(?P<rest>(?:[.\-+_]|[a-z]|$).*)", re.IGNORECASE)
@@ -97,7 +97,7 @@ def line_of(spark_version: str) -> SparkLine:
         if (line.major, line.minor) == wanted:
             return line
     names = ", ".join(line.name for line in lines)
-    # the nearest line: of those above an older Spark the lowest, else the newest
+    # the nearest line: the oldest line that is newer than this Spark, or else the newest line
     nearest = next((line for line in lines if (line.major, line.minor) > wanted), lines[-1])
     install = f"pip install 'pyspark=={nearest.name}.*'"
     advice = (

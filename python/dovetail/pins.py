@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-# Only what was not done to the store names it.
+# A message of the jar contains this key only if the store could not be written.
 _STORE = "spark.dovetail.store.path"
 
 

@@ -1,4 +1,4 @@
-"""`status` and `version`: is Dovetail active in this session? Spark also starts if Dovetail's jar is missing."""
+"""`status` and `version` show whether Dovetail is active in a session. Spark also starts if the jar is missing."""
 
 from __future__ import annotations
 

@@ -22,12 +22,12 @@ EXTENSION = "dovetail.DovetailExtensions"
 JARS_KEY = "spark.jars"
 EXTENSIONS_KEY = "spark.sql.extensions"
 
-# Gives `df.explain()` and the SQL tab a section of Dovetail's, from Spark 4.0 on; Spark fails to explain where it is
-# named and the jar is not there.
+# Adds a section of Dovetail to `df.explain()` and to the SQL tab, from Spark 4.0 on. If this class is configured and
+# the jar is missing, Spark's explain fails.
 EXPLAIN_PROVIDER = "dovetail.DovetailExplain"
 EXPLAIN_PROVIDERS_KEY = "spark.sql.extendedExplainProviders"
 
-# Where the jars of a submitted job end up, by cluster manager and deploy mode.
+# Keys that contain the jars of a submitted job; which one depends on the cluster manager and the deploy mode.
 SUBMITTED_JARS_KEYS = (JARS_KEY, "spark.repl.local.jars", "spark.yarn.dist.jars", "spark.driver.extraClassPath")
 
 Builder = TypeVar("Builder")
@@ -89,7 +89,7 @@ def enable(builder: Builder, **config: Any) -> Builder:
 
 
 def appended_conf(options: Mapping[str, str], jar: str) -> dict[str, str]:
-    """`spark.jars` and `spark.sql.extensions` as Spark would get them otherwise, with Dovetail's values appended."""
+    """The values of `spark.jars` and `spark.sql.extensions` without this call, with Dovetail's values appended."""
     return {
         JARS_KEY: _launch.append(_found(options, JARS_KEY), jar),
         EXTENSIONS_KEY: _launch.append(_found(options, EXTENSIONS_KEY), EXTENSION),
@@ -110,7 +110,7 @@ def _with(builder: Builder, settings: dict[str, str]) -> Builder:
 
 
 def _options(builder: object) -> dict[str, str]:
-    """The options set on a builder so far. pyspark has no public way to read them; all builders store them alike."""
+    """The options set on a builder so far. pyspark cannot read them publicly; all builders store them in `_options`."""
     options = getattr(builder, "_options", None)
     if not isinstance(options, dict) or not hasattr(builder, "config"):
         raise TypeError(
@@ -176,7 +176,7 @@ def _enable_under_submit(builder: Builder, options: dict[str, str], jar: str, se
 
 
 def _value_part(word: str) -> str:
-    """The value of a word of a command line: `spark.jars=a,b` and `--jars=a,b` give `a,b`, `a,b` itself."""
+    """The value in a word of a command line: `a,b` in each of `spark.jars=a,b`, `--jars=a,b` and `a,b`."""
     return word.rpartition("=")[2]
 
 

@@ -90,7 +90,7 @@ def _read(spark: SparkSession, name: str, target: str) -> TableStats:
 
 
 def _nearest(spark: SparkSession, target: str) -> str:
-    """What may be meant by a name that nothing has."""
+    """A hint at what an unknown name may mean: files, or a table with a similar name."""
     if "/" in target:
         return " Files are named with their format, and their path between backticks."
     *namespace, last = parse_name(target)

@@ -1,7 +1,7 @@
-"""One Spark session with Dovetail for the whole run, and a way to run code in processes of its own.
+"""Fixtures of all tests: a Spark session with Dovetail for the whole run, and a way to run code in separate processes.
 
-Order of a run: unit (no JVM), spark (the session here), then what needs processes of its own. A process can start one
-JVM only, so whatever is about starting it (enable, a wrong jar, Connect) runs elsewhere.
+Order of a run: unit (no JVM), spark (the session here), then tests that need separate processes. A process can start
+only one JVM, so tests of its start (enable, a wrong jar, Connect) run in separate processes.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ ORDER = (
     "benchmarks",
 )
 
-# Where a script in a process of its own finds the package, and what tests share.
+# Import paths of a script in a separate process: the package, and code that tests share.
 SCRIPTS_IMPORT = ("python", "tests/python/spark")
 
-# A JVM needs some 10 s on a loaded machine; after this many seconds it waits for something that will not come.
+# Time limit of a separate process. A JVM needs about 10 s on a loaded machine; after this many seconds, it is stuck.
 PROCESS_SECONDS = 240
 
-# The JVMs of the tests live for seconds or a few minutes. The JVM's second compiler costs more than it saves there:
-# without it the tests of a session take little more than half of the CPU time. Their code does not fit into the 48 MiB
-# that such a JVM reserves for it, and what does not fit is interpreted.
+# The JVMs of the tests live for seconds or a few minutes. For them, the JVM's second compiler costs more than it saves:
+# without it, the tests of a session take little more than half of the CPU time. The compiled code does not fit into the
+# 48 MiB that such a JVM reserves for it, and the JVM would interpret the rest.
 JVM_OPTIONS = {"SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseParallelGC"}
 os.environ.update(JVM_OPTIONS)
 
-# Tests are about what Dovetail does, not about what a busy machine leaves undone, nor about what ran before: no budget
-# of planning runs out, and no history is kept unless a test is about it.
+# Tests must not depend on the load of the machine or on earlier queries: planning budgets do not run out, and no
+# history is kept unless a test is about it.
 PATIENT: dict[str, Any] = {
     **{f"spark.dovetail.{key}": "60000" for key in ("planning.maxMs", "footers.maxMs", "reorder.maxPlanningMs")},
     "spark.dovetail.history.enabled": "false",
@@ -72,13 +72,13 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def patient() -> dict[str, str]:
-    """Settings under which no budget of planning runs out and no history is kept."""
+    """Settings under which no planning budget runs out and no history is kept."""
     return dict(PATIENT)
 
 
 @pytest.fixture(scope="session")
 def spark_line() -> tuple[int, int]:
-    """Major and minor of the pyspark that runs the tests."""
+    """Major and minor version of the pyspark that runs the tests."""
     from dovetail.jars import parse_line, pyspark_version
 
     return parse_line(pyspark_version())
@@ -95,7 +95,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.ui.enabled", "false")
         .config("spark.driver.memory", "1g")
         .config("spark.sql.shuffle.partitions", "2")
-        # a young JVM has enough to compile
+        # a new JVM has enough other code to compile
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.sql.session.timeZone", "UTC")
@@ -130,7 +130,7 @@ def tables(spark: SparkSession) -> str:
 
 @pytest.fixture
 def run_python(tmp_path: Path) -> Run:
-    """Runs Python code in a process of its own, in a temporary directory; a failure fails the test, with its output."""
+    """Runs Python code in a separate process and a temporary directory; a failure fails the test, with its output."""
 
     def run(
         code: str, *arguments: str, env: dict[str, str] | None = None, check: bool = True

@@ -21,16 +21,16 @@ from dovetail.errors import DovetailError, DovetailWarning
 
 FAILED = 1
 
-# A session of its own starts with an empty catalog, which is not what somebody expects who names a table.
+# A command starts its own session, with an empty catalog. A user who names a table may not expect this.
 _NO_TABLE = (
     " This command starts a session with an empty catalog. Name files with --view NAME=PATH, use the tables of a Hive "
     "metastore with --conf spark.sql.catalogImplementation=hive, or those of a server with --remote."
 )
 
-# What to do about an error of Spark's, by its name.
+# What to do about a Spark error, by its condition.
 _HINTS = {"TABLE_OR_VIEW_NOT_FOUND": _NO_TABLE}
 
-# Signals that are looked at, one byte each; the first Ctrl-C is enough.
+# Largest number of signals that are read, one byte each; the first Ctrl-C is enough.
 _SIGNALS = 64
 
 
@@ -57,7 +57,7 @@ def exit_code() -> Iterator[Ended]:
             yield ended
             sys.stdout.flush()
         except BrokenPipeError:
-            # who reads has gone, as `head` does; what Python would still flush goes nowhere
+            # the reader has closed the pipe, as `head` does; what Python still flushes goes to /dev/null
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ended.code = FAILED
         except Exception as error:
@@ -97,14 +97,14 @@ def _ctrl_c() -> Iterator[Callable[[], bool]]:
 
 
 def _text(error: Exception) -> str:
-    """The text of an error for the user of a command; a bug stays an exception."""
+    """The text of an error for the user of a command; an unexpected error is a bug and is raised again."""
     if isinstance(error, DovetailError):
         return str(error)
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename else str(error)
     if _spark_errors.is_spark_error(error):
         condition = _spark_errors.condition(error)
-        # without a name of Spark's it is an error of Dovetail's own, in the JVM
+        # an error without a condition comes from Dovetail's own code in the JVM
         says = "Spark says: " if condition else ""
         return f"{says}{_spark_errors.reason(error)}{_HINTS.get(condition, '')}"
     raise error
@@ -112,7 +112,7 @@ def _text(error: Exception) -> str:
 
 @contextmanager
 def _no_log() -> Iterator[None]:
-    """Drops Python's log, to which py4j writes again about a connection that Ctrl-C has broken."""
+    """Drops Python's log messages: py4j also logs a connection that Ctrl-C has broken."""
     nowhere = logging.NullHandler()
     logging.getLogger().addHandler(nowhere)
     try:

@@ -60,7 +60,7 @@ def diagnose(given: Words) -> int:
 
 
 def _told(checks: Sequence[doctor.Check]) -> str:
-    """Prints the checks, one per line, then the fixes, each with the name of its check."""
+    """The checks as text, one per line, then the fixes, each with the name of its check."""
     status, name = (max(len(getattr(check, part)) for check in checks) for part in ("status", "name"))
     lines = [f"{check.status:{status}}  {check.name:{name}}  {check.found}" for check in checks]
     fixes = [f"{check.name}: {check.fix}" for check in checks if check.fix]

@@ -25,11 +25,12 @@ from dovetail.errors import ConfigError, DovetailError, PySparkMissingError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# A command's output is the answer alone: no log, no progress bar, no user interface.
+# A command prints only its result: no log, no progress bar, no user interface.
 _ALONE = {"spark.ui.showConsoleProgress": "false", "spark.ui.enabled": "false"}
 _QUIET = {"spark.log.level": "OFF"}
 
-# A server on the same continent answers within a second; Spark's own client goes on trying for ten minutes.
+# Time limit for connecting. A server on the same continent answers within a second; Spark's own client retries for ten
+# minutes.
 _SERVER_SECONDS = 10.0
 _SERVER_PORT = 15002
 
@@ -63,12 +64,12 @@ def add_session(command: Parser, views: bool = True, remote: bool = True) -> Non
 
 
 def _server(word: str) -> str:
-    """A server's address, or `local` with what may follow it: pyspark starts a server of its own then."""
+    """Checks a server's address. For `local` and `local[...]`, pyspark starts its own server."""
     if word == "local" or word.startswith("local["):
         return word
     try:
         server = urlsplit(word)
-        # asked for, the port of a text that has no number there raises
+        # reading `port` raises ValueError if it is not a number
         known = server.scheme == "sc" and bool(server.hostname) and server.port != 0
     except ValueError:
         known = False
@@ -91,7 +92,7 @@ def session(given: Words) -> Iterator[SparkSession]:
     """Starts the session that the options describe, with its views, and stops it at the end."""
     wanted = views.wanted(getattr(given, "view", ()))
     spark = _started(getattr(given, "remote", None), given.master, dict(given.conf), given.verbose)
-    # pyspark's own handler asks the JVM over the connection that the interrupted call still uses
+    # pyspark's own handler would call the JVM over the connection that the interrupted call still uses
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -120,7 +121,7 @@ def _started(remote: str | None, master: str, conf: dict[str, str], verbose: boo
         builder.remote(remote)
     for key, value in conf.items():
         builder.config(key, value)
-    # A server elsewhere has its jars already, or has not: then the first call says what to do there.
+    # A remote server must have the jar already. If it does not, the first call says what to do there.
     elsewhere = remote is not None and remote.startswith("sc://")
     with _output_of_the_jvm(verbose) as log:
         try:
@@ -141,8 +142,8 @@ def _started(remote: str | None, master: str, conf: dict[str, str], verbose: boo
 def _output_of_the_jvm(verbose: bool) -> Iterator[Callable[[], str]]:
     """Sends the output of the JVM that starts in the body to stderr or, unless `verbose`, nowhere.
 
-    A process keeps the streams that it was started with, so they are exchanged while it starts. Yields a function that
-    returns what was written.
+    The JVM keeps the streams that it was started with, so this process replaces its own streams while the JVM starts.
+    Yields a function that returns what was written.
     """
     with tempfile.TemporaryFile() as log, _exchanged(None if verbose else log):
 

@@ -17,10 +17,10 @@ from dovetail.cli.words import WrongWordsError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# What a file's name ends in, and the format that Spark reads it with; folders are taken for Parquet.
+# Spark's format by the suffix of a file name. If no suffix is known, the format is Parquet.
 _FORMATS = {".parquet": "parquet", ".orc": "orc", ".json": "json", ".csv": "csv"}
 
-# How the names of files begin that Spark writes: a folder of such is one table.
+# Prefix of the files that Spark writes: a folder of such files is one table.
 _PART = "part-"
 
 
@@ -71,7 +71,7 @@ def _views(word: str) -> list[View]:
 
 
 def _tables(folder: Path) -> Iterator[Path]:
-    """Files and folders in a folder that may be tables: neither hidden, nor partitions or parts of one table."""
+    """Files and folders in a folder that may be tables: not hidden ones, and no partitions or parts of one table."""
     for entry in sorted(folder.iterdir()):
         if entry.name.startswith((".", "_", _PART)) or (entry.is_dir() and "=" in entry.name):
             continue

@@ -42,7 +42,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **given)
 
     def error(self, message: str) -> NoReturn:
-        """Ends the process."""
+        """Prints the message and ends the process."""
         self.exit(WRONG_WORDS, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
 
 
@@ -69,7 +69,7 @@ class Commands:
         """Runs the command that the arguments name; returns its exit code."""
         given, unknown = self._parser.parse_known_args(words)
         if unknown:
-            # of the command, whose help lists what it takes
+            # the parser of the command: its help lists the command's arguments
             parser: Parser = getattr(given, "parser", self._parser)
             parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         if not hasattr(given, "run"):
@@ -96,7 +96,7 @@ def names(text: str) -> list[str]:
 
 
 def filled(word: str) -> str:
-    """A word that is not empty, as that of a variable which a script has not set."""
+    """Checks that a word is not empty. It is empty if a script passes a variable that is not set."""
     if not word.strip():
         raise argparse.ArgumentTypeError("it is empty")
     return word
@@ -159,13 +159,13 @@ def text_of(sql: str | None, file: Path | None) -> str:
     place = f"--file {file}" if file is not None else "standard input" if sql == "-" else "the query"
     try:
         text = _read(sql, file)
-        # what a terminal or a pipe gives may hold bytes that are no text
+        # text from a terminal or a pipe may contain bytes that are not UTF-8
         text.encode()
     except OSError as error:
         raise DovetailError(f"{place} cannot be read: {error.strerror}.") from error
     except UnicodeError as error:
         raise DovetailError(f"{place} cannot be read: it is not UTF-8 text.") from error
-    # one statement, as people end it in files
+    # a statement in a file may end with a semicolon
     found = text.strip().removesuffix(";").rstrip()
     if not found:
         raise WrongWordsError("the query is empty")

@@ -1,8 +1,9 @@
-"""`dovetail demo`: TPC-DS data and join-heavy queries, with plain Spark and with Dovetail in two ways, in one session.
+"""`dovetail demo`: runs join-heavy TPC-DS queries with plain Spark and with Dovetail in two modes, in one session.
 
-data (DuckDB's dsdgen → Parquet, kept for the next time) → session (tables, one pass of `dovetail.analyze`) → measure
-(each query in three modes: plain Spark; Dovetail with nothing analyzed; Dovetail after the pass; answers compared) →
-show (one table) and page (HTML with bars and orders). `queries` chooses the texts. Needs the extra `demo`.
+Data flow: data (DuckDB's dsdgen writes Parquet files, which are kept) → session (tables, one pass of
+`dovetail.analyze`) → measure (runs each query in three modes: plain Spark; Dovetail with nothing analyzed; Dovetail
+after the pass; compares the answers) → show (one table) and page (HTML with bars and join orders). `queries` selects
+the query texts. The demo needs the extra `demo`.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ def main(
     repeat: int = 1,
     page: Path | str = "dovetail-demo.html",
 ) -> int:
-    """Runs the demo and prints what came out.
+    """Runs the demo and prints the results.
 
     Args:
         scale: TPC-DS scale factor; 1 is about 1 GB of raw data.
-        data_dir: Where generated data is kept; None is the user's cache directory.
+        data_dir: Directory for the generated data; None means the user's cache directory.
         queries: Names of TPC-DS queries, "q72"; None runs a selection of join-heavy ones.
         repeat: Measured runs of each query in each mode; medians are shown.
-        page: Where the HTML page is written.
+        page: File for the HTML page.
 
     Returns:
         The exit code: 0, or 1 if an answer with Dovetail differs from plain Spark's.
 
     Raises:
-        DovetailError: Something needed is missing or an argument is not allowed; the message says what to do.
+        DovetailError: A dependency is missing or an argument is not allowed; the message says what to do.
     """
-    # Here, so that dovetail.demo.data works without rich and pyspark.
+    # Imported here, so that dovetail.demo.data works without rich and pyspark.
     from dovetail.demo.run import run
 
     return run(scale, data_dir, queries, repeat, Path(page))

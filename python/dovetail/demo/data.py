@@ -1,8 +1,9 @@
 """TPC-DS and TPC-H data as Parquet, written by DuckDB's dsdgen and dbgen: the tables of the demo and of the benchmarks.
 
-One directory per benchmark and scale, in it one directory per table, so that each can be the location of an external
-table. DuckDB's types are the ones that Spark expects (INT, BIGINT, DECIMAL, DATE; CHAR and VARCHAR columns are plain,
-unpadded strings). A data set is generated next to its place and renamed into it, so that it is there whole or not.
+Each benchmark and scale has a directory with one directory per table, which can be the location of an external table.
+DuckDB's types are the ones that Spark expects (INT, BIGINT, DECIMAL, DATE; CHAR and VARCHAR columns are plain, unpadded
+strings). A data set is generated in a temporary directory beside its final place and then renamed, so it is complete or
+does not exist.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ Benchmark = Literal["tpcds", "tpch"]
 
 GENERATORS: Mapping[Benchmark, str] = {"tpcds": "dsdgen", "tpch": "dbgen"}
 
-# Column names in which DuckDB's schema and the queries differ: Spark's q30 says c_last_review_date.
+# Columns that have another name in DuckDB's schema than in Spark's queries: Spark's q30 says c_last_review_date.
 RENAMED_COLUMNS: Mapping[tuple[Benchmark, str], Mapping[str, str]] = {
     ("tpcds", "customer"): {"c_last_review_date_sk": "c_last_review_date"},
 }
 
 MANIFEST = "dataset.json"
 
-# Of the files written here. Raised when they change, so that a cached data set of an older shape is not mistaken for a
-# new one.
+# Version of the layout of the files. It is raised when the layout changes, so that a cached data set with an older
+# layout is not used.
 FORMAT = 1
 
-# Scale factor. dsdgen works in one process on a local disk: beyond this it takes hours, and a mistyped scale fills the
-# disk.
+# Largest scale factor. dsdgen runs in one process and writes to a local disk: a larger scale takes hours, and a
+# mistyped scale fills the disk.
 MAX_SCALE = 100.0
 
 _WITH_GENERATORS = 'pip install "dovetail-spark[demo]"'
@@ -52,8 +53,8 @@ class Dataset:
 
     Attributes:
         benchmark: "tpcds", "tpch", or another data set of this shape.
-        scale: Its scale factor.
-        directory: Where it is.
+        scale: Scale factor.
+        directory: Directory of the data set.
         rows: Number of rows per table.
     """
 
@@ -73,7 +74,7 @@ class Dataset:
 
 
 def cache_root() -> Path:
-    """Where data is kept unless the user says otherwise: the system's place for what can be made again."""
+    """The default directory for data: below the system's directory for caches."""
     if sys.platform == "darwin":
         base = Path.home() / "Library" / "Caches"
     elif sys.platform == "win32":
@@ -84,16 +85,16 @@ def cache_root() -> Path:
 
 
 def dataset(benchmark: Benchmark, scale: float, root: Path | str | None = None, show: bool = True) -> Dataset:
-    """The data set of a benchmark and scale under `root`, generated unless it is there already.
+    """The data set of a benchmark and scale under `root`; generates it if it does not exist.
 
     Args:
         benchmark: "tpcds" or "tpch".
         scale: Scale factor; 1 is about 1 GB of raw data.
-        root: Directory for data sets; None is `cache_root()`.
-        show: Shows progress on stderr while generating.
+        root: Directory for data sets; None means `cache_root()`.
+        show: Whether to show progress on stderr.
 
     Raises:
-        DovetailError: The scale is out of range, DuckDB is missing, or the place is taken by something else.
+        DovetailError: The scale is out of range, DuckDB is missing, or the directory contains something else.
     """
     if not 0 < scale <= MAX_SCALE:
         raise DovetailError(
@@ -105,17 +106,17 @@ def dataset(benchmark: Benchmark, scale: float, root: Path | str | None = None, 
 def cached(
     name: str, scale: float, root: Path | str | None, make: Callable[[Path, Path], Mapping[str, int]]
 ) -> Dataset:
-    """The data set of a name and scale under `root`, made unless it is there already.
+    """The data set of a name and scale under `root`; makes it if it does not exist.
 
     Args:
-        name: "tpcds", "tpch", or another one: also its directory.
+        name: "tpcds", "tpch", or another name; also the name of its directory.
         scale: Scale factor.
-        root: Directory for data sets; None is `cache_root()`.
-        make: Writes the tables into the first directory, which is not there yet, and returns their numbers of rows. The
-            second one is for what is needed meanwhile.
+        root: Directory for data sets; None means `cache_root()`.
+        make: Function that writes the tables into the first directory, which does not exist yet, and returns the number
+            of rows per table. The second directory is for temporary files.
 
     Raises:
-        DovetailError: The place is taken by something else.
+        DovetailError: The directory contains something else.
     """
     directory = Path(root or cache_root()).expanduser().absolute() / name / f"sf{scale:g}"
     found = _read(directory)
@@ -147,7 +148,7 @@ def cached(
 
 
 def import_duckdb() -> ModuleType:
-    """DuckDB, or an error that says how to get it: it is no dependency of the package itself."""
+    """Imports DuckDB, or raises an error that says how to install it: the package itself does not depend on DuckDB."""
     try:
         import duckdb
     except ImportError as missing:
@@ -165,7 +166,7 @@ def connect(benchmark: Benchmark, database: Path | None = None) -> DuckDBPyConne
     connection: DuckDBPyConnection = duckdb.connect(str(database) if database else ":memory:")
     try:
         connection.execute(f"LOAD {benchmark}")
-        # steps are told by `progress`
+        # `progress` shows the steps
         connection.execute("SET enable_progress_bar = false")
     except duckdb.Error as error:
         raise DovetailError(
@@ -176,7 +177,7 @@ def connect(benchmark: Benchmark, database: Path | None = None) -> DuckDBPyConne
 
 
 def _read(directory: Path) -> Dataset | None:
-    """The data set in this directory; None where there is none of this version's format."""
+    """The data set in this directory; None if there is none in the current format."""
     try:
         manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -187,7 +188,7 @@ def _read(directory: Path) -> Dataset | None:
 
 
 def _generate(benchmark: Benchmark, scale: float, directory: Path, work: Path, show: bool) -> dict[str, int]:
-    # A database file instead of memory: the generators are as fast, and memory does not bound the scale.
+    # A database file rather than memory: the generators are equally fast, and memory does not limit the scale.
     with connect(benchmark, work / "generated.duckdb") as connection:
         title = f"{benchmark} scale {scale:g}"
         with progress(title, 1, show) as shown, shown.step(f"{GENERATORS[benchmark]}, about 20 s per scale factor"):
@@ -204,7 +205,7 @@ def _generate(benchmark: Benchmark, scale: float, directory: Path, work: Path, s
 
 
 def write_table(connection: DuckDBPyConnection, relation: str, directory: Path) -> int:
-    """Writes a table, or a query in brackets, into a directory as Parquet; returns its number of rows."""
+    """Writes a table, or a query in parentheses, into a directory as Parquet; returns its number of rows."""
     directory.mkdir(parents=True)
     target = string_literal(str(directory / "part-0.parquet"), Quotes.DOUBLED)
     connection.execute(f"COPY {relation} TO {target} (FORMAT parquet)")

@@ -1,4 +1,4 @@
-"""The demo's runs: each query in each mode, and whether the answers are those of plain Spark."""
+"""Runs each query of the demo in each mode, and compares the answers with those of plain Spark."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ STORE_KEY = "spark.dovetail.store.path"
 
 @dataclass(frozen=True)
 class Mode:
-    """One way to run a query: its title in tables, whether Dovetail is on, and whether it sees what was analyzed."""
+    """One way to run a query: its title in tables, whether Dovetail is on, and whether it sees collected statistics."""
 
     title: str
     enabled: bool
     analyzed: bool
 
     def settings(self, stores: Path) -> dict[str, str]:
-        """What the session runs this mode with; statistics that were collected are in a store of their own."""
+        """Session settings for this mode; collected statistics have a separate store."""
         store = stores / ("analyzed" if self.analyzed else "empty")
         return {_sql.ENABLED_KEY: str(self.enabled).lower(), STORE_KEY: store.as_posix()}
 
@@ -38,7 +38,7 @@ MODES = (PLAIN, BARE, ANALYZED)
 
 @dataclass(frozen=True)
 class Result:
-    """One query: its runs by mode, and what differs from plain Spark's answer, in words."""
+    """One query: its runs by mode, and the differences from plain Spark's answer as text."""
 
     name: str
     runs: Mapping[Mode, Run]
@@ -51,7 +51,7 @@ class Result:
 
 
 def measure(spark: SparkSession, stores: Path, texts: Mapping[str, str], repeat: int) -> Iterator[Result]:
-    """Runs every query `repeat` times in each mode. Which mode goes first rotates, for the first one is slower."""
+    """Runs every query `repeat` times in each mode. The first mode rotates, because the first run is slower."""
     for number, (name, text) in enumerate(texts.items()):
         reports: dict[Mode, list[dict[str, Any]]] = {mode: [] for mode in MODES}
         for turn in range(number, number + repeat):

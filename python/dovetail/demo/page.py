@@ -1,4 +1,4 @@
-"""The demo's page: one HTML file that needs nothing else, with a bar for each query and mode, and the join orders."""
+"""The demo's page: one self-contained HTML file with a bar for each query and mode, and with the join orders."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dovetail.demo.measure import MODES, Result, total
 from dovetail.demo.show import sentence
 from dovetail.report.markup import tag, text
 
-# A bar's full width stands for the largest value of its column, in percent.
+# Full width of a bar in percent. It stands for the largest value of the column.
 FULL = 100.0
 
-# Colors of the modes, which tell them apart in light and dark.
+# Colors of the modes, which differ clearly on light and dark backgrounds.
 COLORS = ("#8d949c", "#4e79a7", "#59a14f")
 
 STYLE = """

@@ -1,6 +1,6 @@
-"""The demo's query texts: DuckDB's own copy of TPC-DS, at run time, and which of them run by default.
+"""The demo's query texts, which it reads from DuckDB's copy of TPC-DS at run time, and the default selection.
 
-All the texts run unchanged in Spark but nine, named below with the reason.
+All texts except nine run unchanged in Spark; `NOT_IN_SPARK` lists these nine with the reason.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dovetail.demo.data import connect
 from dovetail.errors import DovetailError, did_you_mean
 
-# Join-heavy queries whose join order matters: few enough for two minutes.
+# Join-heavy queries whose join order matters, few enough to run in two minutes.
 SELECTION = ("q72", "q25", "q17", "q29", "q54", "q13", "q85", "q6")
 
 _QUOTED = 'a column name in double quotes ("order count"), which is a string to Spark'
 
-# Texts of DuckDB's that Spark does not read as they stand.
+# DuckDB's texts that do not run unchanged in Spark, with the reason.
 NOT_IN_SPARK: Mapping[str, str] = {
     **dict.fromkeys(("q16", "q32", "q50", "q62", "q92", "q94", "q95", "q99"), _QUOTED),
     "q30": "c_last_review_date_sk, which is c_last_review_date in the data written for Spark",
@@ -23,7 +23,7 @@ NOT_IN_SPARK: Mapping[str, str] = {
 
 
 def texts(names: Sequence[str] | None) -> dict[str, str]:
-    """The texts of these queries, in this order; None is the default selection.
+    """The texts of these queries, in this order; None means the default selection.
 
     Raises:
         DovetailError: There is no such query, or it does not run in Spark.

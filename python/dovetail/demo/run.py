@@ -1,4 +1,4 @@
-"""The demo's way from data to verdict: generate, register, analyze in one pass, then each query in three modes."""
+"""The steps of the demo: generates and registers the data, analyzes it in one pass, runs each query in three modes."""
 
 from __future__ import annotations
 

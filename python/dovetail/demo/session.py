@@ -1,7 +1,7 @@
 """The demo's Spark session: Dovetail on, the data set as external tables, and one pass of `dovetail.analyze`.
 
-The catalog is Spark's in-memory one, so that nothing is left behind. What the pass collects goes to a store of its own,
-and not into Spark's catalog: the modes without it must not see it.
+The catalog is Spark's in-memory catalog, so that nothing is left behind. The pass writes its statistics to a separate
+store and not into Spark's catalog, because the modes without these statistics must not see them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 DATABASE = "tpcds"
 
-# Of the driver, which does all the work of a local session. q72 in Spark's own order spills heavily with less.
+# Memory of the driver, which does all the work of a local session. With less memory, q72 in Spark's own order spills
+# heavily.
 MEMORY = "3g"
 
 
@@ -35,8 +36,8 @@ def session(work: Path) -> Iterator[SparkSession]:
     """A local session on all cores with its warehouse in `work`, stopped at the end.
 
     Raises:
-        PySparkMissingError: No pyspark.
-        NotEnabledError: The session came up without Dovetail.
+        PySparkMissingError: pyspark is not installed.
+        NotEnabledError: The session started without Dovetail.
     """
     try:
         from pyspark.sql import SparkSession
@@ -63,7 +64,7 @@ def session(work: Path) -> Iterator[SparkSession]:
 
 
 def register(spark: SparkSession, data: Dataset) -> None:
-    """Makes the tables known."""
+    """Creates the database and its external tables."""
     _sql.rows(spark, f"CREATE DATABASE {DATABASE}")
     _sql.rows(spark, f"USE {DATABASE}")
     for table in data.tables:

@@ -1,4 +1,4 @@
-"""What the demo prints, with rich: one line per query when it is done, then the table of all and a sentence."""
+"""Prints the demo's output with rich: one line per finished query, then a table of all queries and a summary."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from dovetail.demo.measure import ANALYZED, BARE, MODES, PLAIN, Result, total
 if TYPE_CHECKING:
     from dovetail import Run, Status
 
-# Columns of output in a log file, which has no width of its own. A terminal's width wins.
+# Width of the output in characters if stdout is not a terminal, for example a log file.
 LOG_WIDTH = 140
 
 MIB = 1 << 20
 
-# Mean seconds of plain Spark per query below which a query is too short to tell orders apart by its time.
+# If plain Spark's mean time per query is below this many seconds, the times do not show the effect of join orders.
 SHORT = 1.0
 
 
@@ -33,22 +33,22 @@ class Show:
         self.console = probe if probe.is_terminal else Console(width=LOG_WIDTH)
 
     def data(self, data: Dataset, seconds: float) -> None:
-        """The data set is there."""
+        """Reports that the data set is ready."""
         rows = sum(data.rows.values())
         self._line(
             f"TPC-DS scale {data.scale:g}: {len(data.rows)} tables, {rows:,} rows in {data.directory} ({seconds:.0f} s)"
         )
 
     def session(self, status: Status) -> None:
-        """The session is up."""
+        """Reports that the session has started."""
         self._line(f"{status}; {os.cpu_count()} cores")
 
     def analyzed(self, seconds: float) -> None:
-        """The statistics for the last mode are there."""
+        """Reports that the statistics for the last mode are collected."""
         self._line(f"dovetail.analyze: one pass over the tables of these queries ({seconds:.0f} s)\n")
 
     def query(self, result: Result) -> None:
-        """One query's numbers."""
+        """Prints the numbers of one query."""
         plain, bare, analyzed = (result.runs[mode] for mode in MODES)
         verdict = "[red]DIFFERENT ANSWERS[/]" if result.differences else f"[green]same {plain.rows} rows[/]"
         self._line(
@@ -60,7 +60,7 @@ class Show:
             self._line(f"  [red]{difference}[/]")
 
     def summary(self, results: Sequence[Result], page: Path, seconds: float) -> None:
-        """The table of all queries, their sum in a sentence, and where the page is."""
+        """Prints the table of all queries, their totals in a sentence, and the path of the page."""
         table = Table(title="Plain Spark; Dovetail with nothing analyzed; after one pass", title_justify="left")
         table.add_column("\nquery")
         for what in ("rows out of joins", "shuffled MiB", "seconds"):
@@ -100,7 +100,7 @@ class Show:
 
 
 def sentence(results: Sequence[Result]) -> str:
-    """The sum of all queries, in words."""
+    """The totals of all queries as a sentence."""
     plain, bare, analyzed = (total(results, mode, "median_seconds") for mode in MODES)
     rows = [total(results, mode, "join_rows") for mode in MODES]
     said = (

@@ -1,5 +1,5 @@
-"""How an explanation is shown: one reading of the JSON of `dovetail_explain` (model.py), and a file per form of it.
+"""Renders explanations: model.py reads the JSON of `dovetail_explain`, and other modules turn it into output formats.
 
-`explanation.py` fetches the JSON; text.py, page.py (HTML) and mermaid.py are functions from the model to a string.
-explain.schema.json is the JSON's contract.
+`explanation.py` fetches the JSON. page.py (HTML) and mermaid.py turn the model into a string; the jar itself writes the
+explanation as text. explain.schema.json is the schema of the JSON.
 """

@@ -1,6 +1,6 @@
-"""Estimated against actual rows of a run: each join a point, on the diagonal where the estimate was right.
+"""A plot of estimated and actual rows of a run: one point per join, which is on the diagonal if the estimate is right.
 
-Both axes are logarithmic; the dotted lines are ten times too much and too little.
+Both axes are logarithmic. The dotted lines mark estimates that are ten times too high or too low.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ POINT = 6.0
 
 
 def draw(tree: Tree) -> str:
-    """The picture; empty where no join has both numbers."""
+    """The picture; empty if no join has both numbers."""
     points = [
         (join, join.rows.value, join.actual) for join in tree.joins if join.rows is not None and join.actual is not None
     ]
@@ -49,7 +49,7 @@ def draw(tree: Tree) -> str:
     marks.append(
         label(12, middle, "actual rows", class_="name", text_anchor="middle", transform=f"rotate(-90 12 {middle:.1f})")
     )
-    # Joins whose points fall together share a label.
+    # Joins whose points overlap share a label.
     together: dict[tuple[float, float], list[str]] = {}
     for join, estimated, actual in points:
         told = f"({join.number}): estimated {numbers.count(estimated)}, actual {numbers.count(actual)}"

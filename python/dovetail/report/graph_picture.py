@@ -1,7 +1,7 @@
 """The join graph as a picture: relations on a circle, predicates as lines.
 
-Columns that are all equal meet in one point. A circle rather than forces: the same query always gives the same picture,
-and no label ever covers another.
+The relations of a class of equal columns are connected through one point. The layout is a circle rather than
+force-directed: the same query always gives the same picture, and labels never overlap.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from dovetail.report.model import Group
 # All in pixels.
 CHARACTER = 6.6
 MARGIN = 12
-# Along the circle, from one relation to the next.
+# Distance along the circle from one relation to the next.
 SPACING = 40
 SMALLEST_CIRCLE = 80
 SMALLEST, LARGEST = 4.0, 11.0
 HUB = 4.0
-# From a relation to its name.
+# Distance from a relation to its name.
 GAP = 8.0
-# Relations from which names are written along the radius: side by side they would touch.
+# From this number of relations on, names are written along the radius; horizontal names would touch.
 CROWDED = 14
-# Characters of a name.
+# Largest number of characters of a name.
 LONGEST_NAME = 34
-# Neighbours of a relation that may stand in the midst of a snowflake.
+# Fewest neighbors of a relation that is drawn in the center of a snowflake.
 FEWEST_RAYS = 5
-# Cosine below which a relation counts as at the top or at the bottom: its name goes above or below it.
+# If the absolute cosine is below this, a relation is at the top or bottom, and its name goes above or below it.
 UPRIGHT = 0.2
 
 
 def draw(group: Group) -> str:
-    """The picture; empty where no edge is known."""
+    """The picture; empty if no edge is known."""
     names = _circle(group)
     if not group.edges or not names:
         return ""
@@ -69,9 +69,10 @@ def is_crowded(group: Group) -> bool:
 
 
 def _circle(group: Group) -> list[str]:
-    """The relations in the order of the plan, which has neighbours side by side; but first by the point they meet in.
+    """The relations in their order on the circle: by the class of equal columns, then in the order of the plan.
 
-    Else the points of two classes, each in the midst of its relations, would fall together in the middle of the circle.
+    The plan has neighbors side by side. Without the order by class, the points of two classes, each in the middle of
+    its relations, would overlap in the center of the circle.
     """
     leaves = group.plan.leaves() if group.plan is not None else []
     known = [relation.name for relation in group.relations]
@@ -81,7 +82,11 @@ def _circle(group: Group) -> list[str]:
 
 
 def _center(group: Group, names: list[str]) -> str | None:
-    """The fact table: it has an edge with at least half of the others, or twice as many edges as any other."""
+    """The relation in the center, usually a fact table; None if no relation stands out.
+
+    It has more neighbors than any other relation: at least half of the others, or at least `FEWEST_RAYS` and twice as
+    many as any other.
+    """
     neighbours: dict[str, set[str]] = {name: set() for name in names}
     for edge in group.edges:
         for name in edge.relations:

@@ -1,6 +1,6 @@
-"""An explanation as Mermaid flowcharts: for a README, a ticket or a wiki that draws them.
+"""An explanation as a Mermaid flowchart, for a README, a ticket or a wiki that renders Mermaid.
 
-One flowchart with a box per group; what is used is drawn, the written order only where nothing else was chosen.
+The flowchart has a box per join group. It shows the chosen order, or the written order if no other was chosen.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _join(join: Join, tree: Tree, prefix: str, ids: dict[str, str]) -> list[str]
 
 
 def _text(text: str) -> str:
-    """Text inside the quotes of a label: what Mermaid or HTML would read as markup becomes an entity code.
+    """Text inside the quotes of a label; characters that are markup in Mermaid or HTML become entity codes.
 
     >>> _text('a < "b"#2')
     'a #lt; #quot;b#quot;#35;2'

@@ -1,8 +1,8 @@
-"""The JSON of `dovetail_explain` as typed values, between `explain` and everything that shows it.
+"""The JSON of `dovetail_explain` as typed values, which the modules for output formats read.
 
-The jar may be older or newer than this package (a Spark Connect server has its own): keys that are missing are None or
-empty here, keys that are not known are passed over. The JSON lists the joins of a plan from the bottom up with the
-relations below each; which earlier joins are the inputs of a join is found out here.
+The jar may be older or newer than this package (a Spark Connect server has its own jar): missing keys become None or
+empty, and unknown keys are ignored. The JSON lists the joins of a plan from the bottom up, with the relations below
+each join. This module finds the earlier joins that are the inputs of a join.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Sources of a number that rest on no statistics: ANALYZE would replace the guess.
+# Sources of row counts that are guesses without statistics. ANALYZE would replace the guess.
 GUESSES = ("size", "assumed")
 
-# Parts of a cost in the order in which the work is done; `total` is their sum. A `scan` below 0 is work that the join
-# saves of a scan.
+# Parts of a cost in the order of execution; `total` is their sum. A `scan` below 0 is the part of a scan's work that
+# the join saves.
 COST_PARTS = ("scan", "exchange", "sort", "hash", "broadcast", "output")
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number of rows with its bounds and origin; None is unknown."""
+    """A number of rows with its bounds and source; None means unknown."""
 
     value: float
     lower: float | None
@@ -31,11 +31,11 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Relation:
-    """One input of a group: a table, or what the search treats like one.
+    """One input of a join group: a table, or a sub-plan that the search treats like a table.
 
     Attributes:
-        name: Its alias, else its table; no other input of the group has it.
-        label: Table and alias, as a query has them.
+        name: Alias, or the table if there is no alias; unique in the group.
+        label: Table and alias, as written in the query.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class Edge:
-    """A predicate, or a class of equal columns, and the relations it connects."""
+    """A predicate, or a class of equal columns, and the relations that it connects."""
 
     relations: tuple[str, ...]
     condition: str
@@ -54,7 +54,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Alternative:
-    """What came second: another method for a join, or another order for a group."""
+    """The second-best choice: another method for a join, or another order for a group."""
 
     text: str
     cost: float | None
@@ -62,14 +62,14 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Missing:
-    """A table on whose statistics estimates of a group rest, and of which too little is known.
+    """A table whose missing statistics affect the estimates of a group.
 
     Attributes:
-        table: Its name, as a statement has it.
-        columns: Those of its columns of which nobody knows how many values they have.
+        table: Name of the table, as used in a statement.
+        columns: Columns whose numbers of distinct values are unknown.
         reason: What is known instead.
-        cost_share: Share of the query's predicted cost in joins with it, 0 to 1.
-        statement: What collects them.
+        cost_share: Share of the query's predicted cost in joins with the table, 0 to 1.
+        statement: Statement that collects the statistics.
     """
 
     table: str
@@ -84,15 +84,15 @@ class Join:
     """One join of a plan.
 
     Attributes:
-        number: Its place in the plan, from 1, inputs first.
+        number: Position in the plan, from 1, inputs first.
         inputs: Names of relations and numbers of earlier joins, left first.
-        relations: All relations below it.
-        kind: Type of the join, "inner" where none is given.
-        parts: Cost by part; without the parts that are not known.
-        actual: Rows that came out of it in a run.
+        relations: All relations below the join.
+        kind: Type of the join, "inner" if none is given.
+        parts: Cost by part; unknown parts are left out.
+        actual: Rows that the join returned in a run.
         q_error: Factor between estimated and actual rows, at least 1.
-        runner_up: The cheapest other method.
-        why: The reason for the method.
+        runner_up: Cheapest other method.
+        why: Reason for the method.
     """
 
     number: int
@@ -115,11 +115,11 @@ class Reducer:
     """A Bloom filter on an input.
 
     Attributes:
-        relation: The input that it keeps rows away from.
-        by: Inputs that its keys come from.
-        condition: The keys of both sides.
-        kept: Share of the rows that pass, as estimated.
-        actual: The same in a run; None is unknown.
+        relation: Input whose rows are filtered.
+        by: Inputs from which the keys come.
+        condition: Keys of both sides.
+        kept: Estimated share of the rows that pass.
+        actual: Share of the rows that passed in a run; None means unknown.
     """
 
     relation: str
@@ -131,7 +131,7 @@ class Reducer:
 
 @dataclass(frozen=True)
 class Tree:
-    """A plan of a group: its joins, inputs first, the last one being the root; and what keeps rows of inputs away."""
+    """A plan of a group: its joins, inputs first and the root last, and its Bloom filters."""
 
     order: str
     cost: float | None
@@ -140,12 +140,12 @@ class Tree:
 
     @property
     def whole(self) -> bool:
-        """Whether the joins make one tree: with a relation list missing somewhere they do not, and cannot be drawn."""
+        """Whether the joins form one tree. They do not if a list of relations is missing; then they cannot be drawn."""
         used = sorted(node for join in self.joins for node in join.inputs if isinstance(node, int))
         return bool(self.joins) and all(join.inputs for join in self.joins) and used == list(range(1, len(self.joins)))
 
     def leaves(self) -> list[str]:
-        """The relations from left to right, as `order` has them."""
+        """The relations from left to right, as in `order`."""
         return self._leaves(len(self.joins)) if self.whole else []
 
     def _leaves(self, node: str | int) -> list[str]:
@@ -156,13 +156,13 @@ class Tree:
 
 @dataclass(frozen=True)
 class AtRunTime:
-    """What became of a chain of a group's joins while the query ran.
+    """The decision at run time about the order of a chain of a group's joins.
 
     Attributes:
-        planned: The order as planned; None where nothing could be decided.
-        order: The order that was used in its place, if there was one.
-        reason: Why.
-        rows: Rows out of each join of the new order, where they were counted.
+        planned: Planned order; None if nothing could be decided.
+        order: Order that replaced the planned one; None if it was kept.
+        reason: Reason for the decision.
+        rows: Rows that each join of the new order returned; None if they were not counted.
     """
 
     planned: str | None
@@ -173,7 +173,7 @@ class AtRunTime:
 
 @dataclass(frozen=True)
 class Group:
-    """A group of joins that were ordered together, or could not be."""
+    """A group of joins that Dovetail ordered together, or could not order."""
 
     number: int
     status: str
@@ -200,12 +200,12 @@ class Group:
 
     @property
     def written_cost(self) -> float | None:
-        """What the written order costs, which other costs are compared with."""
+        """Cost of the written order, with which other costs are compared."""
         return None if self.before is None else self.before.cost
 
     @property
     def guessed(self) -> list[str]:
-        """Tables whose rows were guessed, each once, where an older jar does not say what statistics are missing."""
+        """Tables with guessed rows, each once; empty if the jar itself reports missing statistics (newer jars do)."""
         if self.missing is not None:
             return []
         names = (r.name.partition("#")[0] for r in self.relations if r.rows is not None and r.rows.source in GUESSES)
@@ -214,15 +214,15 @@ class Group:
 
 @dataclass(frozen=True)
 class Step:
-    """A part of a plan that ran; None is unknown.
+    """A part of a plan that ran; None means unknown.
 
     Attributes:
         kind: scan, join, sort, exchange or broadcast.
-        of: The inputs below.
-        millis: Milliseconds of all tasks together; of a broadcast, of the driver.
-        bytes: Read from files, written for other tasks, or broadcast.
+        of: Inputs below this part.
+        millis: Time of all tasks together in milliseconds; for a broadcast, time of the driver.
+        bytes: Bytes that were read from files, written for other tasks, or broadcast.
         spilled: Bytes written to disk because memory was short.
-        skew: The largest partition by the median one.
+        skew: Size of the largest partition divided by the median size.
     """
 
     kind: str
@@ -235,7 +235,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Report:
-    """All that `dovetail_explain` says about a query."""
+    """The whole result of `dovetail_explain` for a query."""
 
     version: str
     enabled: bool
@@ -247,12 +247,12 @@ class Report:
 
     @property
     def total_ms(self) -> float | None:
-        """Planning time in the rule, in milliseconds."""
+        """Planning time in Dovetail's rule, in milliseconds."""
         return self.phases.get("total")
 
 
 def read(data: Mapping[str, Any]) -> Report:
-    """The report that a JSON object holds, whatever is missing in it."""
+    """Reads a report from a JSON object, in which any key may be missing."""
     phases = {
         str(phase): ms
         for phase, value in _mapping(data.get("planning_ms")).items()
@@ -333,7 +333,7 @@ def _tree(data: object) -> Tree | None:
         return None
     order = str(data.get("order") or "")
     joins: list[Join] = []
-    # What no join has taken as an input yet: its relations, its node, its text in `order`.
+    # Sub-plans that are not yet an input of a join: relations, node, and text in `order`.
     loose: list[tuple[frozenset[str], str | int, str]] = []
     for number, join in enumerate(_items(data.get("joins")), 1):
         relations = _names(join.get("relations"))
@@ -382,7 +382,7 @@ def _join(data: Mapping[str, Any], number: int, inputs: tuple[str | int, ...], r
 
 
 def q_error_of(estimated: float, actual: float) -> float:
-    """Factor between two numbers of rows; no rows count as one, as everywhere in Dovetail.
+    """The q-error: the factor between two numbers of rows. No rows count as one, as everywhere in Dovetail.
 
     >>> q_error_of(50, 100), q_error_of(100, 50), q_error_of(3, 0)
     (2.0, 2.0, 3.0)

@@ -1,4 +1,4 @@
-"""Numbers as people read them: the same words in text, HTML and Mermaid."""
+"""Formats numbers for readers, in the same way in all output formats."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from dovetail.report.model import Estimate
 
 UNKNOWN = "?"
 
-# Thousand, million, milliard. Beyond them a power of ten says more than a letter.
+# Suffixes for thousand, million and billion, each with the number from which it is used. Beyond them, a power of ten is
+# clearer than a letter.
 _STEPS = ((1e9, "G"), (1e6, "M"), (1e4, "k"))
 _POWERS = {"G": 1e9, "M": 1e6, "k": 1e3}
 _LARGEST = 1e12
-# A bound further from the estimate than this factor is no help to a reader: most are products of their inputs.
+# A bound that differs from the estimate by more than this factor does not help a reader: most such bounds are products
+# of the inputs.
 _FARTHEST = 100.0
 _BYTES = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
 
@@ -32,7 +34,7 @@ def count(number: float | None) -> str:
 
 
 def bounds(rows: Estimate) -> str:
-    """Bounds of an estimate; empty for a number that is certain, and without bounds that say nothing.
+    """Bounds of an estimate as text; empty for an exact number. Bounds far from the estimate are left out.
 
     >>> bounds(Estimate(5, 0, None, "size")), bounds(Estimate(5, 5, 5, "exact")), bounds(Estimate(5, 0, 5e12, "size"))
     ('', '', '')
@@ -50,7 +52,7 @@ def bounds(rows: Estimate) -> str:
 
 
 def size(number: float | None) -> str:
-    """Bytes.
+    """A size in bytes, as text.
 
     >>> size(900), size(5.3 * 2**20), size(None)
     ('900 B', '5.3 MiB', '?')
@@ -64,7 +66,7 @@ def size(number: float | None) -> str:
 
 
 def share(part: float | None, whole: float | None) -> str:
-    """A share in percent, empty where it makes no sense.
+    """A share in percent; empty if a number is unknown or the whole is zero.
 
     >>> share(1, 8), share(1, 1000), share(1, 0)
     ('12 %', '<1 %', '')
@@ -76,7 +78,7 @@ def share(part: float | None, whole: float | None) -> str:
 
 
 def duration(millis: float) -> str:
-    """A time.
+    """A duration, as text.
 
     >>> duration(12.3), duration(1234.0)
     ('12 ms', '1.2 s')
@@ -85,7 +87,7 @@ def duration(millis: float) -> str:
 
 
 def factor(number: float | None) -> str:
-    """How many times, "1.3x".
+    """A factor as text, "1.3x".
 
     >>> factor(1.25), factor(8512), factor(85_120_000), factor(None)
     ('1.2x', '8,512x', '85.1Mx', '')

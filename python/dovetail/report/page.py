@@ -1,6 +1,6 @@
-"""An explanation as HTML: one file that needs nothing else, no script and no network, for browsers, notebooks and mail.
+"""An explanation as self-contained HTML, without scripts and network access, for browsers, notebooks and mail.
 
-`fragment` is what a notebook shows; `page` is the same as a document. What pictures show is in the tables too.
+A notebook shows `fragment`; `page` is the same as a document. The tables contain all that the pictures show.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from dovetail.report.words import (
     step,
 )
 
-# Where a viewer drops the style that hides this: JupyterLab does, and drops drawings, in a notebook that its reader has
-# not run and not trusted.
+# The style sheet hides this text, so it appears if a viewer removes the style sheet. JupyterLab removes it, and the
+# drawings too, in a notebook that its reader has neither run nor trusted.
 UNSTYLED = "No drawings here? Trust the notebook, or run this cell."
 
-# A bar's full width stands for the longest phase, or the most expensive join, in percent.
+# Full width of a bar in percent. It stands for the longest phase, or the most expensive join.
 FULL = 100.0
 
 
@@ -35,7 +35,7 @@ def page(report: Report, query: str | None = None) -> str:
 
     Args:
         report: What to show.
-        query: The text of the query, where it is known.
+        query: The text of the query, if it is known.
     """
     title = "Dovetail: join order of a query"
     head = tag("title", text(title)) + tag(
@@ -99,7 +99,7 @@ def _sentence(group: Group) -> str:
 
 
 def _search(group: Group) -> str:
-    """For who asks how it was found: folded away."""
+    """Details of the search, folded at first."""
     if group.algorithm is None:
         return ""
     pairs = "" if group.pairs is None else f", {group.pairs:,} pairs of sub-plans"
@@ -133,12 +133,12 @@ def _figure(title: str, more: str, drawn: str, wide: bool = False) -> str:
 
 
 def _cost(tree: Tree, group: Group) -> str:
-    """Compared with the written order: a cost of the model has no unit that people know."""
+    """The cost relative to that of the written order, because costs of the model have no familiar unit."""
     return f"cost {numbers.share(tree.cost, group.written_cost) or numbers.UNKNOWN}"
 
 
 def _scroll(content: str, name: str) -> str:
-    """Wider than the page, it scrolls by itself, also with the keyboard."""
+    """An element that scrolls by itself if it is wider than the page, also with the keyboard."""
     return tag("div", content, class_="scroll", tabindex=0, role="region", aria_label=name)
 
 
@@ -193,7 +193,7 @@ def _bar(join: Join, tree: Tree, most: float) -> str:
         if value
     )
     spans = [
-        # what is saved of a scan is as wide as its cost would be, and hatched
+        # saved work of a scan is hatched, and as wide as its cost would be
         tag("span", "", class_=part if value > 0 else f"{part} saved", style=f"width:{FULL * abs(value) / most:.1f}%")
         for part, value in join.parts.items()
         if value

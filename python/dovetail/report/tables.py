@@ -14,12 +14,12 @@ def fragment(blocks: Iterable[str]) -> str:
 
 
 def style() -> str:
-    """The style sheet of everything that is shown."""
+    """The style sheet of all HTML output."""
     return resources.files("dovetail.report").joinpath("style.css").read_text(encoding="utf-8")
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str | None]], right: Collection[int] = ()) -> str:
-    """A table that scrolls by itself where it is wider than the page; None is shown as "-".
+    """A table that scrolls by itself if it is wider than the page; None is shown as "-".
 
     >>> table(("a", "n"), [("<x>", None)], right={1}).count('class="right"')
     2
@@ -38,7 +38,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str | None]], right: Co
 
 
 def lines(words: str) -> str:
-    r"""Lines of text as a paragraph; none for an empty one, which is only space in a terminal.
+    r"""Lines of text as a paragraph; empty text, which is only spacing in a terminal, gives nothing.
 
     >>> lines("a\nb"), lines("")
     ('<p>a<br>b</p>', '')

@@ -1,6 +1,6 @@
-"""A plan as a picture: tables on the left, one line each, joined to the right until one line is left.
+"""A plan as a picture: tables on the left, with one line each; joins merge the lines toward the right.
 
-A line per table, whatever the shape of the tree, so that 30 tables are as readable as 3.
+There is one line per table for every shape of the tree, so that 30 tables are as readable as 3.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from dovetail.report.model import Group, Join, Tree
 # All in pixels.
 LINE = 26
 MARGIN = 14
-# Of one character of a table's name, at the font size that style.css gives it.
+# Width of one character of a table's name, at the font size in style.css.
 CHARACTER = 7.0
-# From join to join: room for the circle and a number of rows; less where the tree is deep, and least in a deep chain,
-# whose numbers stand above one another.
+# Distance from join to join, with room for the circle and a number of rows: less in a deep tree, and least in a deep
+# chain, in which the numbers are above one another.
 STEP, STEP_IF_DEEP, STEP_IN_CHAIN = 70, 52, 34
-# What a page has room for.
+# Width of a page.
 PAGE = 1210
-# Joins one above the other from which a tree is deep, and gets the width of the page to itself.
+# From this depth in joins on, a tree is deep and gets the whole width of the page.
 DEEP = 8
 SMALLEST, LARGEST = 9.0, 16.0
-# From a name to its line.
+# Distance from a name to its line.
 GAP = 6
-# Characters of a name.
+# Largest number of characters of a name.
 LONGEST_NAME = 34
 
-# Share of the plan's cost from which a join is marked.
+# A join is marked if it has at least this share of the plan's cost.
 COSTLY = 0.25
 
 
 def draw(tree: Tree, group: Group, title: str) -> str:
-    """The picture; empty where the joins do not make a tree."""
+    """The picture; empty if the joins do not form a tree."""
     if not tree.whole:
         return ""
     rows = {relation.name: None if relation.rows is None else relation.rows.value for relation in group.relations}
@@ -67,7 +67,7 @@ def is_deep(tree: Tree) -> bool:
 
 
 def depths(tree: Tree) -> list[int]:
-    """Of each join, how many joins there are on the longest way down, itself counted."""
+    """For each join, the number of joins on the longest path down, including itself."""
     found: list[int] = []
     for join in tree.joins:
         found.append(1 + max((found[node - 1] for node in join.inputs if isinstance(node, int)), default=0))

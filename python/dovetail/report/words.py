@@ -1,4 +1,4 @@
-"""Words that pages and pictures have for parts of an explanation. The explanation as text is made in the jar."""
+"""Texts for parts of an explanation on pages and in pictures. The jar writes the explanation as plain text."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dovetail.report import numbers
 from dovetail.report.model import Alternative, AtRunTime, Join, Missing, Reducer
 
-# Characters up to which an order can be read; beyond, the steps say the same.
+# Largest number of characters of an order that is shown. A longer order is hard to read, and the steps say the same.
 LONGEST_ORDER = 80
 
 NOTHING = "No group of joins has three or more relations: nothing to reorder."
 
 
 def lack(missing: Missing) -> str:
-    """What is not known of a table, and how much depends on it.
+    """What is unknown about a table, and how much of the cost depends on it.
 
     >>> lack(Missing("sales", ("item",), "never analyzed; 10 rows from footer", 0.5, "DOVETAIL ANALYZE TABLE sales"))
     'never analyzed; 10 rows from footer; distinct values guessed for item; its joins have 50 % of the cost'
@@ -34,7 +34,7 @@ def advice(tables: Sequence[str]) -> str:
 
 
 def second_order(runner_up: Alternative, written: float | None) -> str:
-    """The cheapest other order, and what it costs compared with the written one; of a long order only the cost.
+    """The cheapest other order, and its cost relative to the written order; a long order itself is left out.
 
     >>> second_order(Alternative("((a b) c)", 300.0), 1200.0), second_order(Alternative("(a b)" * 30, 1200.0), 1200.0)
     ('((a b) c), cost 25 %', 'another order, cost 100 %')
@@ -44,7 +44,7 @@ def second_order(runner_up: Alternative, written: float | None) -> str:
 
 
 def at_run_time(found: AtRunTime) -> str:
-    """What became of the planned order of a chain of joins while the query ran.
+    """The decision at run time about the planned order of a chain of joins.
 
     >>> at_run_time(AtRunTime("((f a) c)", "((f c) a)", "2 rows of c, estimated 20", (500.0, 450.0)))
     'At run time ((f c) a), in place of ((f a) c): 2 rows of c, estimated 20. Rows out of its joins: 500, 450.'
@@ -76,7 +76,7 @@ def other_method(join: Join) -> str:
 
 
 def reasons(joins: Sequence[Join]) -> list[str]:
-    """Why each join is executed as it is, by its number; steps with the same reason together."""
+    """The reasons for the methods of joins, with the numbers of the joins; joins with the same reason share a line."""
     found: dict[str, list[str]] = {}
     for join in joins:
         if join.why:

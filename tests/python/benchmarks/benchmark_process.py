@@ -1,4 +1,4 @@
-"""Runs Python with this clone's package and benchmarks in a process of its own: a process has one Spark session."""
+"""Runs Python with this clone's package and benchmarks in a separate process: a process has one Spark session."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dovetail_bench import tiny
 
 ROOT = Path(__file__).resolve().parents[3]
 
-# Small data needs few partitions and no compiled code, and most of the time would go into them.
+# Small data needs few partitions and no generated code. Otherwise, they would take most of the time.
 SETTINGS = {"spark.sql.shuffle.partitions": "2", **tiny.QUERY}
 SMALL = ("--scale", "0.01", *(word for key, value in SETTINGS.items() for word in ("--conf", f"{key}={value}")))
 
@@ -27,7 +27,7 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def answers(data: Path, results: Path, *options: str) -> dict[str, Any]:
-    """What `dovetail_bench.answers` wrote, at a small scale and with DuckDB, and its exit code."""
+    """The report of `dovetail_bench.answers`, at a small scale and with DuckDB, and its exit code."""
     places = ("--data-dir", str(data), "--results", str(results))
     run = python("-m", "dovetail_bench.answers", "--dirty", "--duckdb", *SMALL, *places, *options)
     files = list(results.glob("*.json"))

@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the tests keep generated data: a small scale takes a second."""
+    """Directory for generated data; a small scale takes a second to generate."""
     return tmp_path_factory.mktemp("data")
 
 

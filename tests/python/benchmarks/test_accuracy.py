@@ -1,4 +1,4 @@
-"""q-errors and what is made of many of them."""
+"""q-errors and their summaries."""
 
 from __future__ import annotations
 

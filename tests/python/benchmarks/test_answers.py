@@ -1,6 +1,6 @@
-"""Every TPC-DS query at a small scale: Dovetail's rows are plain Spark's, and DuckDB's.
+"""Every TPC-DS query at a small scale: Dovetail returns the same rows as plain Spark and DuckDB.
 
-Nothing is analyzed, as in most sessions; `python -m dovetail_bench.answers` has analyzed tables too, and more data.
+No table is analyzed, as in most sessions; `python -m dovetail_bench.answers` also has analyzed tables and more data.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from benchmark_process import answers
 QUERIES = 103
 MODE = "dovetail_bare"
 
-# Queries whose answer is empty on so little data, at most: the others show something.
+# Largest number of queries with an empty answer on so little data. Only the other answers test something.
 EMPTY = 40
 
 pytestmark = pytest.mark.primary
@@ -34,7 +34,7 @@ def test_every_query_was_compared_with_spark(report: dict[str, Any]) -> None:
     compared = [v for v in report["verdicts"] if (v["mode"], v["against"]) == (MODE, "spark")]
     assert len({v["query"] for v in compared}) == QUERIES
     assert sum(v["rows"] == 0 for v in compared) <= EMPTY
-    # A plan that Spark would have chosen too shows nothing.
+    # A plan that Spark would have chosen too tests nothing.
     assert sum(v["plan_changed"] for v in compared) > len(compared) / 4
 
 
@@ -42,5 +42,5 @@ def test_every_answer_was_compared_with_duckdb(report: dict[str, Any]) -> None:
     compared = {v["query"] for v in report["verdicts"] if v["against"] == "duckdb"}
     errors = {v["query"] for v in report["verdicts"] if v["verdict"] == "same error"}
     assert len(compared | errors) == QUERIES
-    # q90 divides by a count that is zero at this scale; DuckDB gives NULL for it.
+    # q90 divides by a count that is zero at this scale; DuckDB returns NULL for it.
     assert errors <= {"q90"}

@@ -1,6 +1,6 @@
-"""TPC-H on every Spark line: Dovetail's rows are plain Spark's, and DuckDB's; all of TPC-DS runs on one line only.
+"""TPC-H on every Spark line: Dovetail returns the same rows as plain Spark and DuckDB. TPC-DS runs on one line only.
 
-`make test-around` runs it on the primary line, where `make test` has TPC-DS.
+On the primary line, `make test-around` runs this test, and `make test` runs TPC-DS.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A report belongs to a commit: a command refuses a tree that differs from it, unless told."""
+"""A report belongs to a commit: a command refuses a tree that differs from its commit, unless --dirty is given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instances of queries: other constants, the same shape; and a run over a small data set."""
+"""Instances of queries have other constants and the same shape; and a run over a small data set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated data: complete or not there at all, kept for the next time, and as Spark and the queries expect it."""
+"""Generated data is complete or does not exist, is kept for the next run, and fits Spark and the queries."""
 
 from __future__ import annotations
 

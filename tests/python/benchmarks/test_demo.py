@@ -1,4 +1,4 @@
-"""The demo from nothing: data, session, statistics, queries both ways, and its exit code."""
+"""The demo from scratch: data, session, statistics, queries in all modes, and the exit code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_demo_shows_all_modes_and_the_same_answers(data_dir: Path, tmp_path:
     assert "All 2 answers are the same." in done.stdout
     assert "Dovetail's joins return" in done.stdout
     assert f"Bars and join orders: {page}" in done.stdout.replace("\n", "")
-    # q72's written order joins inventory first of all, which no cost model keeps
+    # q72's written order joins inventory first; no cost model keeps this order
     q72 = next(line for line in done.stdout.splitlines() if line.startswith("q72"))
     assert re.search(r"([\d,]+ → ){2}[\d,]+ rows out of joins, order changed, same", q72)
     html = page.read_text()

@@ -1,4 +1,4 @@
-"""Equal plans are equal texts, whatever ids they got; different plans are not."""
+"""Equal plans give equal normalized texts, whatever their ids; different plans give different texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of the pages are those of the results files."""
+"""The figures on the pages agree with the results files."""
 
 from __future__ import annotations
 

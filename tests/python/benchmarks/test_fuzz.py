@@ -1,4 +1,4 @@
-"""`dovetail_bench.fuzz`, small: generated queries give plain Spark's rows and DuckDB's, and the plans do change."""
+"""A small run of `dovetail_bench.fuzz`: generated queries return the rows of Spark and DuckDB, and plans change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dovetail_bench.fuzz_dialects import DIALECTS
 from dovetail_bench.random_queries import duckdb_text
 from dovetail_bench.random_tables import seeded
 
-# Of each dialect; the joins of the groupings' queries are made as those of the shared dialect.
+# Number of queries per dialect. The groupings dialect makes its joins like the shared dialect.
 QUERIES = {"groupings": 50, "spark": 30}
 
 
@@ -76,7 +76,7 @@ def test_what_duckdb_writes_otherwise() -> None:
     assert duckdb_text(text) == expected
 
 
-@pytest.mark.primary  # the other lines have the generated queries of DifferentialSuite
+@pytest.mark.primary  # on the other lines, DifferentialSuite runs generated queries
 @pytest.mark.parametrize("dialect", QUERIES)
 def test_no_answer_differs(tmp_path: Path, dialect: str) -> None:
     options = ("--dirty", "--dialect", dialect, "--queries", str(QUERIES[dialect]), "--results", str(tmp_path))

@@ -1,4 +1,4 @@
-"""Taking query texts apart: relations, predicates, sub-plans."""
+"""Parses query texts into relations, predicates and sub-plans."""
 
 from __future__ import annotations
 

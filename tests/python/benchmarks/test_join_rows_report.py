@@ -1,4 +1,4 @@
-"""The table of join rows: totals, targets, and every regression by its name."""
+"""The table of join rows: totals, targets, and every regression by name."""
 
 from __future__ import annotations
 

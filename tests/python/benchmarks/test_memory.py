@@ -1,4 +1,4 @@
-"""`dovetail_bench.memory`: what counts as a failure, a safe broadcast and one that is too large; and a small run."""
+"""`dovetail_bench.memory`: what counts as a failure, a safe broadcast or a too large broadcast; and a small run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_safe_broadcast_that_is_made_hits_all_targets() -> None:
         (ran(broadcast(), FAILED), 2 * MIB, [True, False, True, True]),
         (ran(broadcast(2 * MIB), rows=2), 2 * MIB, [True, False, True, True]),
         (ran(SORT), 2 * MIB, [True, True, False, True]),
-        # 61 MiB are more than a tenth of 600; the size of a broadcast that failed is the true one
+        # 61 MiB are more than a tenth of 600 MiB; for a broadcast that failed, the true size counts
         (ran(broadcast(61 * MIB)), 61 * MIB, [True, True, False, False]),
         (ran(broadcast(), FAILED), 61 * MIB, [True, False, False, False]),
     ],
@@ -84,7 +84,7 @@ def test_every_type_meets_every_driver_and_kind_of_planning() -> None:
     for kind in (LARGE, SELECTIVE):
         found = {(c.payload.kind, c.driver, c.adaptive) for c in everything if c.kind == kind}
         assert len(found) == len(TYPES) * 4
-        # no ORC for VARIANT
+        # there are no ORC tables with VARIANT
         tables = {c.payload.name for c in everything if c.kind == kind}
         assert len(tables) == (len(TYPES) * len(FORMATS) - 1) * len(CONTENTS)
     assert all(c.adaptive for c in everything if c.kind == HASH_JOIN)
@@ -97,8 +97,8 @@ def test_nothing_fails_and_nothing_large_is_broadcast(tmp_path: Path) -> None:
     files = list(tmp_path.glob("*.json"))
     assert len(files) == 1, run.stderr[-5000:]
     report = json.loads(files[0].read_text())
-    # Of a table that nobody has analyzed, a filter that leaves few rows is bounded by the bytes of all of its values:
-    # the target of safe broadcasts is missed, and reported as missed.
+    # For a table without statistics, the size of a selective filter's result is bounded only by the bytes of all
+    # values. Therefore, this run misses the target of safe broadcasts, and reports it as missed.
     missed = [
         target["target"]
         for target in report["targets"]

@@ -1,4 +1,4 @@
-"""What a query's text says about its outermost ORDER BY and LIMIT, and the suites that Spark publishes."""
+"""Reads the outermost ORDER BY and LIMIT of a query's text, and loads the suites that Spark publishes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Query files: completed by true sizes, and refused with a reason where they are wrong."""
+"""Query files: completed with true sizes, and refused with a reason if they are wrong."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_true_sizes_complete_a_file_that_is_then_read(tables: Path) -> None:
     with views(find(tables)) as connection:
         truth = TrueSizes(connection)
         x, y, u = map(relation, "xyu")
-        # x.k = u.k is implied: counted where an order joins by it, and a product where it does not
+        # x.k = u.k is implied: an order may join by it, or have a cross product instead
         assert truth.of_order(query, join(x, u)) == 10
         assert truth.of_order(query, join(x, u, crossed=True)) == 100
         assert truth.of_order(query, join(join(x, u, crossed=True), y)) == 20

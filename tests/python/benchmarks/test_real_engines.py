@@ -1,4 +1,4 @@
-"""Plans of all engines read as join orders."""
+"""Reads join orders from the plans of all engines."""
 
 from __future__ import annotations
 

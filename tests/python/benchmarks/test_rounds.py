@@ -1,4 +1,4 @@
-"""Rounds are fair: each mode goes first equally often, whatever plans turn out equal."""
+"""Rounds are fair: each mode goes first equally often, regardless of which plans are equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparing rows: exact where values are exact, by tolerance where they are not, whatever the order."""
+"""Compares rows in any order: exactly if values are exact, otherwise with a tolerance."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_numbers(left: object, right: object, tolerance: Tolerance, same: bool) 
 
 
 def test_nearly_equal_rows_find_their_partners_though_they_sort_differently() -> None:
-    # Sorted by the first number, the pairs would be crossed.
+    # If both were sorted by the first number, the wrong rows would be paired.
     expected: list[Row] = [("k", 1.0, 5.0), ("k", 1.0 + 1e-12, 7.0)]
     actual: list[Row] = [("k", 1.0 + 1e-12, 5.0), ("k", 1.0, 7.0)]
     assert difference(expected, actual, SAME_ENGINE) is None

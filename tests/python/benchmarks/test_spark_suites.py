@@ -39,7 +39,7 @@ def test_rows_of_text_have_as_many_values_as_there_are_columns() -> None:
 
 @pytest.fixture
 def suites(tmp_path: Path) -> Path:
-    """Files as the tests jar has them."""
+    """Files as in Spark's tests jar."""
     files = {
         "main.sql": MAIN,
         "other.sql": "CREATE TABLE a (k INT);\n",

@@ -1,4 +1,4 @@
-"""The page of `estimation`: bare tables beside collected ones, and every miss by name."""
+"""The page of `estimation`: tables without statistics beside analyzed ones, and every miss by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _step(value: float, true: int, query: str = "q1") -> Estimated:
 def test_the_joins_of_the_plan_that_ran_are_compared() -> None:
     joins = [
         {"relations": ["a", "b"], "rows": {"value": 10.0}, "actual_rows": 40},
-        {"relations": ["a", "b", "c"], "rows": {"value": 5.0}},  # did not run by itself
+        {"relations": ["a", "b", "c"], "rows": {"value": 5.0}},  # has no actual rows
     ]
     kept = {"before": {"joins": joins}}
     assert list(_steps("q1", kept)) == [Estimated("q1", "a,b", 1, 10.0, 40)]

@@ -1,4 +1,4 @@
-"""`dovetail_bench.times`, small: modes take turns, plans are compared, answers are judged."""
+"""A small run of `dovetail_bench.times`: modes take turns, plans are compared, answers are judged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmark_process import SMALL, python
 
 from dovetail_bench.rounds import rounds_of
 
-# One whose joins Dovetail puts into another order, and one whose join of two tables it leaves alone.
+# A query whose joins Dovetail reorders, and one with a join of two tables, which Dovetail leaves alone.
 REORDERED, ALIKE = "q6", "q37"
 
 

@@ -1,4 +1,4 @@
-"""Right, tied or wrong: what ORDER BY and LIMIT leave open is told apart from a wrong answer."""
+"""Verdicts on answers: differences that ORDER BY and LIMIT allow (ties) are told apart from wrong answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dovetail_bench.verdict import DIFFERENT, SAME, TIE_LIMIT, TIE_ORDER, Answer
 
 COLUMNS = ("name", "total")
 
-# Ordered by total: b and c are equal there.
+# Ordered by total, in which b and c are equal.
 ROWS: list[Row] = [("a", 1), ("b", 2), ("c", 2), ("d", 3)]
 TIED: list[Row] = [("a", 1), ("c", 2), ("b", 2), ("d", 3)]
 

@@ -1,4 +1,4 @@
-"""The package over Spark Connect: the same calls, no JVM at hand. test_connect_suite.py runs it, in its own process."""
+"""The package over Spark Connect: the same calls, without a local JVM; test_connect_suite.py runs these tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs session_connect.py in a process of its own: a process has either classic sessions or Connect ones."""
+"""Runs session_connect.py in a separate process: a process has either classic sessions or Connect sessions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 SUITE = Path(__file__).with_name("session_connect.py")
 
-# How many tests the suite has at least: a suite that collects nothing must not count as passed.
+# Smallest number of tests in the suite. A suite that collects nothing must not count as passed.
 LEAST = 9
 
 

@@ -37,7 +37,7 @@ print("passed")
 def test_the_example_runs(run_python: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
     examples = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert len(examples) == 1
-    # the line of Spark that is tested, and directories of the test's own
+    # the packages for the tested Spark line, and directories of this test
     here = f'builder.master("local[2]").config("spark.sql.warehouse.dir", "{tmp_path}/warehouse")'
     example = re.sub(r'("spark.jars.packages", )"[^"]*"', rf'\1"{PACKAGES}"', examples[0])
     example = example.replace("SparkSession.builder", f"SparkSession.{here}").replace("/data/", f"{tmp_path}/")

@@ -1,6 +1,6 @@
-"""Delta Lake's tables: footers and Dovetail's own statistics are used; answers are the same with and without.
+"""Tables of Delta Lake: Dovetail uses footers and its own statistics; answers are the same with and without Dovetail.
 
-Needs the Maven coordinates of Delta Lake for this Spark line in DOVETAIL_DELTA: `make test-delta` gives them.
+Needs the Maven coordinates of Delta Lake for this Spark line in DOVETAIL_DELTA: `make test-delta` sets them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.skipif(not PACKAGES, reason="DOVETAIL_DELTA has no coordinates: see `make test-delta`"),
 ]
 
-# One process for all: starting a JVM takes longer than what it does here.
+# All checks run in one process: starting a JVM takes longer than the checks.
 CODE = """
 import sys
 from pyspark.sql import SparkSession

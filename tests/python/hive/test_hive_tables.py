@@ -1,7 +1,7 @@
-"""Tables of a Hive metastore (embedded Derby): statistics are read and collected, and answers are the same.
+"""Tables of a Hive metastore (embedded Derby): Dovetail reads and collects statistics, and answers are the same.
 
-Parquet and ORC tables of the metastore are read by Spark itself; a text table by Hive's classes, which come with
-pyspark. A process of its own: a session has one kind of catalog for good.
+Spark itself reads Parquet and ORC tables of the metastore. Hive's classes, which come with pyspark, read a text table.
+The test runs in a separate process, because a session cannot change its kind of catalog.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Iceberg tables in a Hadoop catalog: what Iceberg reports is used, analyze has it count; answers are the same.
+"""Iceberg tables in a Hadoop catalog: Dovetail uses Iceberg's statistics, analyze lets Iceberg count; same answers.
 
-Needs the Maven coordinates of Iceberg for this Spark line in DOVETAIL_ICEBERG: `make test-iceberg` gives them.
+Needs the Maven coordinates of Iceberg for this Spark line in DOVETAIL_ICEBERG: `make test-iceberg` sets them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def inputs(sql):
     return {r["label"].split()[0]: r["rows"] for g in groups for r in g["relations"]}
 """
 
-# One process for all: starting a JVM takes longer than what it does here.
+# All checks run in one process: starting a JVM takes longer than the checks.
 CODE = (
     SESSION
     + """

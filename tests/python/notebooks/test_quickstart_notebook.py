@@ -1,4 +1,4 @@
-"""The notebook of the documentation runs, draws what it promises, and has the outputs of such a run in its file."""
+"""The notebook of the documentation runs, draws its pictures, and its file has the outputs of such a run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def stored(tool: ModuleType) -> nbformat.NotebookNode:
 
 
 def outputs(cell: nbformat.NotebookNode, kind: str) -> str:
-    """What a cell showed of one kind: a MIME type, or "stdout"."""
+    """The output of a cell of one kind: a MIME type, or "stdout"."""
     shown = [out.get("data", {}).get(kind, "") for out in cell.outputs]
     return "".join(shown + [out.text for out in cell.outputs if out.get("name") == kind])
 
@@ -43,7 +43,7 @@ def test_it_runs_and_draws_what_its_file_has(tool: ModuleType, stored: nbformat.
     html = outputs(planned, "text/html")
     assert html.count("<svg") >= 3
     assert "reordered" in html
-    # of its CSV table, whose lines are read
+    # the source of the estimate for its CSV table, of which Dovetail reads lines
     assert "sample" in html
     assert "shop.price" in outputs(analyzed, "stdout")
     assert "Statistics that would help" not in outputs(ran, "text/html")

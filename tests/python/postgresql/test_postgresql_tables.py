@@ -1,7 +1,7 @@
-"""Tables of a PostgreSQL over JDBC: its own statistics are used, and an order of joins changes by them.
+"""Tables of PostgreSQL over JDBC: Dovetail uses the database's own statistics, and they change a join order.
 
 Needs PostgreSQL's programs on this machine, and the Maven coordinates of its JDBC driver in DOVETAIL_POSTGRESQL:
-`make test-postgresql` gives them.
+`make test-postgresql` sets them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader;
 ANALYZE sales; ANALYZE item; ANALYZE store; ANALYZE parted;
 """
 
-# One process for all: starting a JVM takes longer than what it does here.
+# All checks run in one process: starting a JVM takes longer than the checks.
 CODE = """
 import json
 import subprocess

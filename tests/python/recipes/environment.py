@@ -1,6 +1,6 @@
-"""A virtual environment as a page tells its reader to make it, and shell commands in it.
+"""Makes a virtual environment as a page tells its reader to, and runs shell commands in it.
 
-Tests of pages install what the page installs, but for Dovetail itself: that is this tree.
+Tests of pages install what the page installs, except Dovetail itself, which comes from this tree.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 
-# Installing some hundred packages where nothing is cached; everything else takes less.
+# Time limit of a command. The longest one installs about a hundred packages without a cache.
 COMMAND_SECONDS = 900
 
-# A server needs some 15 s on a quiet machine.
+# Time limit for the start and the end of a server. A server needs about 15 s on a quiet machine.
 SERVER_SECONDS = 180
 
-# Between two looks at a port.
+# Seconds between two checks of a port.
 LOOK_SECONDS = 0.2
 
-# What a page calls Dovetail.
+# Name of Dovetail in the commands of a page.
 DOVETAIL = "dovetail-spark"
 
 
@@ -37,7 +37,7 @@ class Environment:
     """A directory `bin` of programs, and how to run a shell with it.
 
     Attributes:
-        bin: Comes first on the PATH of all commands.
+        bin: Directory that comes first on the PATH of all commands.
     """
 
     def __init__(self, bin: Path) -> None:
@@ -45,7 +45,7 @@ class Environment:
 
     @classmethod
     def of(cls, home: Path, *pip_commands: str) -> Environment:
-        """A new environment, with what these commands of a page install."""
+        """Makes a new environment, and runs these pip commands of a page in it."""
         venv.create(home, with_pip=True)
         made = cls(home / "bin")
         for command in pip_commands:
@@ -55,7 +55,7 @@ class Environment:
         return made
 
     def shell(self, command: str, cwd: Path, **env: str) -> str:
-        """What a shell command writes to stdout; the test fails if the command does."""
+        """Runs a shell command and returns its stdout; the test fails if the command fails."""
         done = subprocess.run(
             self._words(command),
             capture_output=True,
@@ -71,7 +71,7 @@ class Environment:
 
     @contextmanager
     def server(self, command: str, port: int, cwd: Path, **env: str) -> Iterator[None]:
-        """A command that listens on a port, until the block ends."""
+        """Runs a command that listens on a port, until the block ends."""
         log = cwd / "server.log"
         with log.open("w", encoding="utf-8") as out:
             started = subprocess.Popen(
@@ -86,7 +86,7 @@ class Environment:
             wait_for(port, started, log)
             yield
         finally:
-            # the shell, spark-submit and the JVM are a session of their own
+            # the shell, spark-submit and the JVM are in a separate process group
             os.killpg(started.pid, signal.SIGTERM)
             started.wait(timeout=SERVER_SECONDS)
 
@@ -95,19 +95,19 @@ class Environment:
         return ["bash", "-e", "-o", "pipefail", "-c", command]
 
     def _environ(self, more: dict[str, str]) -> dict[str, str]:
-        """This process's environment without what points at this tree's pyspark; the JVM's options stay."""
+        """This process's environment without variables that lead to this tree's pyspark; the JVM's options stay."""
         hidden = ("SPARK_", "PYSPARK_", "PYTHONPATH", "DOVETAIL_")
         kept = {k: v for k, v in os.environ.items() if not k.startswith(hidden) or k == "SPARK_SUBMIT_OPTS"}
         return {**kept, "PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}", **more}
 
 
 def this_tree(word: str) -> str:
-    """A word of pip's, with this tree in place of the released Dovetail; its extra stays."""
+    """An argument of pip, with this tree in place of the released Dovetail; its extra stays."""
     return f"--editable={ROOT}{word.removeprefix(DOVETAIL)}" if word.startswith(DOVETAIL) else word
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A port on which nothing listens."""
     with socket.socket() as asked:
         asked.bind(("127.0.0.1", 0))
         port: int = asked.getsockname()[1]
@@ -115,7 +115,7 @@ def free_port() -> int:
 
 
 def wait_for(port: int, started: subprocess.Popen[bytes], log: Path) -> None:
-    """Returns when something listens on the port; the test fails if the process ends before."""
+    """Returns when something listens on the port; the test fails if the process ends first."""
     until = time.monotonic() + SERVER_SECONDS
     while time.monotonic() < until and started.poll() is None:
         try:

@@ -1,6 +1,6 @@
-"""The code blocks of an installation page: what its tests run.
+"""The code blocks of an installation page, which its tests run.
 
-A block that is a file has the file's name as its title. A block of commands is found by a word in it.
+A block with the content of a file has the file's name as its title. A block of commands is found by a word in it.
 """
 
 from __future__ import annotations

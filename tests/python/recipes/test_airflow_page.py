@@ -14,10 +14,10 @@ pytestmark = pytest.mark.recipes
 
 PAGE = Page("airflow.md")
 
-# Where the page has Spark, and where it has data.
+# Directories of Spark and of the data on the page.
 SPARK, DATA = "/opt/spark", "/data/shop"
 
-# What the reader has already: the tables that the job joins, and the answer.
+# The tables that the job joins, which the reader has already, and the right answer.
 TABLES = {
     "sale": "select id as sale, id % 2000 as item, id % 50 as store, id % 7 as amount from range(30000)",
     "item": "select id as item, id % 100 as brand from range(2000)",
@@ -54,7 +54,7 @@ def airflow(home: Path) -> Environment:
 
 @pytest.fixture(scope="module")
 def spark(home: Path) -> Environment:
-    """The environment in which the page has Spark and Dovetail."""
+    """The environment into which the page installs Spark and Dovetail."""
     _, install = PAGE.block("bash", "python3 -m venv").splitlines()
     return Environment.of(home / "spark", install.removeprefix(f"{SPARK}/bin/"))
 

@@ -1,4 +1,4 @@
-"""The server of pip's pyspark, started as the page of Spark Connect says, serves its client, and the next one."""
+"""The server of pip's pyspark, started as the page on Spark Connect says, serves one client after another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.recipes
 
 PAGE = Page("connect.md")
 
-# Goes on where the page's client ends.
+# Continues the page's client.
 USE = """
 for name, rows in (("a", 20000), ("b", 100), ("c", 10)):
     frame = spark.range(rows).selectExpr("id", "id % 100 AS b", "id % 10 AS c")
@@ -30,7 +30,7 @@ spark.stop()
 
 
 def test_several_clients(tmp_path: Path) -> None:
-    """One after another: what the server has loaded for a client must be there for the next."""
+    """Two clients, one after the other: classes that the server loads for one client must be there for the next one."""
     install, start = PAGE.block("bash", "SparkConnectServer").splitlines()
     installed, port = Environment.of(tmp_path / "made", install), free_port()
     client = replaced(PAGE.block("python", "remote("), {"sc://host:15002": f"sc://localhost:{port}"})

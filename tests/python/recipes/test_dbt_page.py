@@ -1,6 +1,6 @@
-"""A dbt project made of the files on the page of dbt runs with Dovetail, by both methods of connecting.
+"""A dbt project with the files on the page on dbt runs with Dovetail, by both methods of connecting.
 
-The page of the Thrift server is tested here as well: its server is what dbt connects to.
+The page on the Thrift server is tested here as well, because dbt connects to this server.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ pytestmark = pytest.mark.recipes
 DBT = Page("dbt.md")
 SQL = Page("sql.md")
 
-# What the reader has already: the tables that the page's model joins.
+# The tables that the page's model joins, which the reader has already.
 SOURCES = {
     "models/sale.sql": "select id as sale, id % 2000 as item, id % 50 as store, id % 7 as amount from range(30000)",
     "models/item.sql": "select id as item, id % 100 as brand from range(2000)",
     "models/store.sql": "select id as store, id % 5 as region from range(50)",
 }
 
-# What the page's model computes from them.
+# The answer that the page's model computes from them.
 ANSWER = "select item % 50 % 5 as region, sum(sale % 7) as amount from ("
 ANSWER += "select id as sale, id % 2000 as item from range(30000)) where item % 100 = 42 group by 1"
 
@@ -72,7 +72,7 @@ def test_session(installed: Environment, tmp_path: Path) -> None:
 
 
 def test_thrift_server(installed: Environment, tmp_path: Path) -> None:
-    """Each statement comes from a client of its own: Hive closes class loaders when a client disconnects."""
+    """Each statement comes from a new client, because Hive closes class loaders when a client disconnects."""
     port = free_port()
     profile = replaced(DBT.file(THRIFT), {"10000": str(port)})
     home = project(tmp_path, leave_out="models/join_orders.sql", **{"profiles.yml": profile})
@@ -90,7 +90,7 @@ def test_thrift_server(installed: Environment, tmp_path: Path) -> None:
 
 
 def wrong_and_all(also: str = "") -> str:
-    """A query: how many rows of the page's model are wrong, how many there are, what Dovetail's statistics say."""
+    """A query for the number of wrong rows in the page's model, of all its rows, and of its source's analyzed rows."""
     model = "select * from shop.sales_of_brand"
     return (
         f"select (select count(*) from (({model} except {ANSWER}) union all ({ANSWER} except {model}))) as wrong, "

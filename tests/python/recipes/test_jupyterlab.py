@@ -1,7 +1,7 @@
-"""The notebook of the documentation in a JupyterLab of its own: drawings and tables survive its style, light and dark.
+"""The notebook of the documentation in a new JupyterLab: drawings and tables keep their style, light and dark.
 
-Whoever opens a notebook of somebody else has not trusted it yet. JupyterLab then drops drawings and style; what is left
-must be readable, and say what to do.
+A user who opens a notebook of somebody else has not trusted it yet. JupyterLab then removes drawings and styles; the
+rest must be readable, and say what to do.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ PAGE = Page("notebooks.md")
 
 NOTEBOOK = Path(__file__).resolve().parents[3] / "docs" / "notebooks" / "quickstart.ipynb"
 
-# Of reports, by the theme of the notebook, whatever the browser prefers.
+# Background color of reports by the theme of the notebook. The browser's preference does not matter.
 PAPER = {"Light": "rgb(255, 255, 255)", "Dark": "rgb(21, 26, 33)"}
 
-# Milliseconds of the browser's clock, which runs ahead while nothing happens.
+# Time limit in milliseconds of the browser's virtual clock, which skips times in which nothing happens.
 BROWSER_MS = 60_000
 BROWSER_SECONDS = 240
 
@@ -61,7 +61,7 @@ def test_a_notebook_that_is_not_trusted_says_so(installed: Environment, tmp_path
 
 
 def measured(installed: Environment, home: Path, theme: str, trust: bool) -> dict[str, Any]:
-    """What `measure_page.js` and `measure_lab.html` find in the notebook."""
+    """The results of `measure_page.js` and `measure_lab.html` on the notebook."""
     notebook, port = home / NOTEBOOK.name, free_port()
     shutil.copy(NOTEBOOK, notebook)
     settings = home / "settings" / "@jupyterlab" / "apputils-extension" / "themes.jupyterlab-settings"
@@ -87,7 +87,7 @@ def measured(installed: Environment, home: Path, theme: str, trust: bool) -> dic
 
 
 def opened(url: str, home: Path) -> dict[str, Any]:
-    """The result of the page of measure_lab.html."""
+    """Opens the page made from measure_lab.html, and returns its result."""
     options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={home / 'profile'}", "--dump-dom"]
     options += [f"--virtual-time-budget={BROWSER_MS}", "--window-size=1600,7200"]
     done = subprocess.run(

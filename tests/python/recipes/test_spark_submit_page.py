@@ -1,6 +1,6 @@
-"""The commands on the page of spark-submit: run in local mode, and for clusters, what spark-submit makes of them.
+"""The commands on the page on spark-submit: run in local mode; for clusters, only spark-submit's settings are checked.
 
-There is no cluster: with --verbose, spark-submit prints the job that it is about to submit, and then finds none.
+There is no cluster: with --verbose, spark-submit prints the job that it is about to submit, and then cannot connect.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ print("on", *spark.sql("SELECT version, enabled FROM dovetail_version()").head()
 
 ON = f"on {dovetail.__version__} True"
 
-# Of the resource manager that is not there, so that spark-submit does not wait for it.
+# YARN configuration for a resource manager that does not exist, so that spark-submit does not wait for it.
 NOWHERE = """<configuration>
   <property><name>yarn.resourcemanager.address</name><value>127.0.0.1:1</value></property>
   <property><name>yarn.resourcemanager.connect.max-wait.ms</name><value>1000</value></property>
@@ -41,7 +41,7 @@ SECONDS = 240
 
 
 def submitted(command: str, home: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    """A command of the page, with the job beside it."""
+    """Runs a command of the page, with the job in its directory."""
     (home / "job.py").write_text(JOB, encoding="utf-8")
     environ = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
     binaries = Path(sys.executable).parent
@@ -63,7 +63,7 @@ def submitted(command: str, home: Path, **env: str) -> subprocess.CompletedProce
 
 
 def settings(verbose: str) -> dict[str, str]:
-    """What spark-submit is going to set."""
+    """The settings that spark-submit prints."""
     told = verbose[verbose.index("Spark config:") :]
     return dict(re.findall(r"^\((spark\.[\w.]+),(.*)\)$", told, re.MULTILINE))
 
@@ -75,7 +75,7 @@ def test_local_mode(tmp_path: Path) -> None:
 
 
 def test_a_driver_with_the_jar_on_its_class_path(tmp_path: Path) -> None:
-    """As in an image that has the jar below jars/, with the one setting of the command for Kubernetes."""
+    """As in an image that has the jar below jars/, with the only setting of the command for Kubernetes."""
     (setting,) = re.findall(r"--conf spark\.sql\.extensions=\S+", PAGE.block("bash", "k8s://"))
     command = f"spark-submit --master 'local[2]' --driver-class-path $(dovetail jar-path) {setting} job.py"
     done = submitted(command, tmp_path)
@@ -89,7 +89,7 @@ def test_yarn(tmp_path: Path) -> None:
     found = settings(done.stdout + done.stderr)
     assert found["spark.sql.extensions"] == "dovetail.DovetailExtensions"
     assert found["spark.submit.deployMode"] == "cluster"
-    # spark-submit ships it: YARN's name for what --jars names
+    # spark-submit ships the jar: this is the key on YARN for --jars
     assert found["spark.yarn.dist.jars"].endswith(Path(dovetail.jar_path()).name)
 
 

@@ -1,4 +1,4 @@
-"""Types a command of `dovetail` in this process."""
+"""Runs a command of `dovetail` in this process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Typed(NamedTuple):
 
 
 def typed(*words: str) -> Typed:
-    """Runs a command; argparse ends the process for wrong words and for --help."""
+    """Runs a command; for wrong arguments and for --help, argparse raises SystemExit."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         try:

@@ -1,4 +1,4 @@
-"""What tests share that compare a DataFrame, classic or Connect, with the rows that it has to have."""
+"""Shared by tests that compare a DataFrame, classic or Connect, with its expected rows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from pyspark.sql import DataFrame
 
 
 def assert_rows(frame: DataFrame, *rows: tuple[Any, ...]) -> None:
-    """The frame has these rows, in any order, and no others."""
+    """Asserts that the frame has exactly these rows, in any order."""
     expected = frame.sparkSession.createDataFrame(list(rows), frame.schema)
     assert_df_equality(frame, expected, ignore_row_order=True, ignore_nullable=True)

@@ -1,4 +1,4 @@
-"""What tests share that run a script in a process of its own: it says what happened, line by line."""
+"""Shared by tests that run a script in a separate process, which reports its results line by line."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def refused(call):
 
 
 def lines(done: Any) -> list[str]:
-    """What the script said, without what Spark prints (4.2 logs to stdout under spark-submit)."""
+    """The lines that the script reported, without Spark's output (4.2 logs to stdout under spark-submit)."""
     return [line.removeprefix("> ") for line in done.stdout.splitlines() if line.startswith("> ")]

@@ -1,4 +1,4 @@
-"""advise: what to analyze for several queries, put together, and done."""
+"""advise: combines the advice on several queries, and `run` follows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""analyze in its default mode: one pass per target, kept by Dovetail, seen in the statement's answer and in stats."""
+"""analyze in its default mode: one pass per target; the statement's answer and stats show what Dovetail keeps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dovetail.errors import (
 
 
 def files(spark: SparkSession, target: str) -> DataFrame:
-    """Files that an analyze reads now, and those it knows."""
+    """Number of files that an ANALYZE reads now, and of those whose statistics are kept."""
     return spark.sql(f"DOVETAIL ANALYZE {target}").select("files_read", "files_kept")
 
 
@@ -124,7 +124,7 @@ def test_an_interrupt_cancels_the_job_and_leaves_the_store(spark: SparkSession, 
         running()
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
-    # pyspark's own handler would cancel every job of the context; what is shown here is what `cancellable` does.
+    # pyspark's own handler would cancel every job of the context, but this test is about `cancellable`.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         threading.Thread(target=interrupt).start()

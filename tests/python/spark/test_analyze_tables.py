@@ -1,4 +1,4 @@
-"""analyze: each variant of Spark's ANALYZE, seen in what Spark and Dovetail know afterwards."""
+"""analyze: each variant of Spark's ANALYZE, checked by the statistics that Spark and Dovetail have afterwards."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from dovetail.errors import (
 
 
 def spark_column(spark: SparkSession, table: str, column: str, name: str) -> DataFrame:
-    """What Spark's catalog says of a column under this name."""
+    """The statistic of this name of a column in Spark's catalog."""
     described = spark.sql(f"DESCRIBE TABLE EXTENDED {table} `{column}`")
     return described.where(f"info_name = '{name}'").select("info_value")
 
 
 def spark_size(spark: SparkSession, table: str) -> DataFrame:
-    """What Spark's catalog says of a table's size."""
+    """The size of a table in Spark's catalog."""
     return spark.sql(f"DESCRIBE TABLE EXTENDED {table}").where("col_name = 'Statistics'").select("data_type")
 
 
 @pytest.fixture
 def fresh(spark: SparkSession) -> str:
-    """A table that nothing is known of but its size."""
+    """A table of which only the size is known."""
     spark.sql("DROP TABLE IF EXISTS fresh")
     columns = "id AS k, id % 10 AS g, CAST(id AS STRING) AS s, array(id) AS tags, id AS `odd ``n.ame`"
     spark.sql(f"CREATE TABLE fresh USING parquet AS SELECT {columns} FROM range(1000)")
@@ -63,7 +63,7 @@ def test_noscan_reads_no_rows(spark: SparkSession, fresh: str, spark_line: tuple
     result = analyzed(spark, fresh, noscan=True)
     assert result.size_bytes is not None
     assert result.size_bytes > 1000
-    # Spark 4 adds "0 rows" to the bytes; nobody has counted them, and Dovetail does not believe it.
+    # Spark 4 adds "0 rows" to the bytes without counting rows, and Dovetail ignores this number.
     assert_rows(
         spark_size(spark, fresh), (f"{result.size_bytes} bytes" + (", 0 rows" if spark_line >= (4, 0) else ""),)
     )
@@ -138,7 +138,7 @@ def test_the_toggle_governs_what_is_collected(
         analyzed(spark, fresh, columns=["k"], histogram=argument)
         assert spark.conf.get(HISTOGRAM_KEY) == sparks
     assert dovetail.stats(spark, fresh)["k"].histogram_bins == bins
-    # an explicit wish is done, and that Dovetail will not use it is said
+    # an explicit histogram=True builds a histogram, with a warning that Dovetail does not use it
     told = [warning for warning in said if f"{TOGGLE_KEY}=false" in str(warning.message)]
     assert len(told) == (1 if toggle == "false" and argument else 0)
 
@@ -163,7 +163,7 @@ def test_the_null_partition_and_special_characters(spark: SparkSession) -> None:
     assert [(p.partition, p.rows) for p in named.partitions] == [("p=it%27s a%2Fb%3Dc%25", 1)]
     null = analyzed(spark, "odd_parts", partitions={"p": None}, noscan=True)
     assert [(p.partition, p.rows) for p in null.partitions] == [("p=__HIVE_DEFAULT_PARTITION__", None)]
-    # By its value Spark would not count the rows of the NULL partition, whence the refusal without noscan.
+    # Given by its value, Spark does not count the rows of the NULL partition, so analyze refuses this without noscan.
     spark.sql("ANALYZE TABLE odd_parts PARTITION (p = NULL) COMPUTE STATISTICS")
     assert partition_sizes(spark, table(spark, ("odd_parts",)), ["PARTITION (p = NULL)"])[0].rows is None
     with pytest.raises(NotAnalyzableError, match="does not count its rows"):
@@ -292,11 +292,11 @@ def test_a_column_on_which_sparks_own_estimator_fails_is_warned_of(spark: SparkS
     try:
         with pytest.warns(DovetailWarning, match=r"MatchError: TimestampNTZType.*at"):
             analyzed(spark, "instants", columns="all")
-        # The warning is true: without Dovetail in the way, Spark fails.
+        # The warning is true: with Dovetail off, Spark fails.
         spark.conf.set("spark.dovetail.enabled", "false")
         with pytest.raises(Exception, match=r"TimestampNTZType|INTERNAL_ERROR"):
-            # a join, because its planning asks for the filter's size; explain(mode="cost") asks outside of planning,
-            # under the settings of whatever session the JVM's thread met last
+            # a join, because its planning needs the filter's size; explain(mode="cost") needs it outside of planning,
+            # under the settings of the session that the JVM's thread used last
             spark.sql(
                 "SELECT * FROM instants JOIN range(3) ON a = id WHERE at > TIMESTAMP_NTZ'2023-01-01 00:00:00'"
             ).collect()

@@ -1,4 +1,4 @@
-"""attach: what a running session gets, what it does not get, and who is refused; in processes of their own."""
+"""attach: what a running session gets and what it does not get, and refused calls; in separate processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two workers on this machine (`local-cluster`): the same answers, from both executors; broadcasts cost for both."""
+"""Two workers on this machine (`local-cluster`): same answers, tasks on both executors, broadcasts cost for both."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ spark.stop()
 
 
 def broadcasts(groups: list[dict[str, Any]]) -> list[float]:
-    """What the broadcasts of the orders as written cost, join by join."""
+    """The costs of broadcasts in the written orders, join by join."""
     return [join["cost"]["broadcast"] for group in groups for join in group["before"]["joins"]]
 
 

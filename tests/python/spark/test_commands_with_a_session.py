@@ -1,4 +1,4 @@
-"""`dovetail explain | compare | …` from the outside: the answer alone on stdout, errors in one line on stderr."""
+"""`dovetail explain | compare | …` as a user runs it: only the result on stdout, errors as one line on stderr."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUERY = (
     "WHERE i.brand = 1;"
 )
 
-# All in one process, for the sake of one JVM: each command starts a session of its own in it.
+# All commands run in one process, so that they share one JVM. Each command starts its own session.
 COMMANDS = """
 import json, os, sys
 from pathlib import Path
@@ -51,7 +51,7 @@ for name, words in typings.items():
 print("found:" + json.dumps(found))
 """
 
-# What is typed, by a name; a leading "in" gives the query on standard input.
+# Command lines by a name; a leading "in" passes the query on standard input.
 TYPED: dict[str, list[str]] = {
     "explain": ["in", "explain", "-", "--view", "shop"],
     "compare": ["compare", QUERY, "--no-warmup", "--json", "--view", "shop"],
@@ -123,10 +123,10 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
     assert "--view NAME=PATH" in err["no table"]
     assert "/proc/none: the directory could not be created. Set spark.dovetail.store.path" in err["no place"]
 
-    # the page's: nothing went wrong, and what is to be written is there
+    # commands of the page: none reports an error, and the output file exists
     assert {name: err[name] for name in page if err[name] and "wrote" not in err[name]} == {
         "dovetail pins --remove nightly": "dovetail: no pins\n",
-        # what `compare` runs is measured, and not learned from
+        # runs of `compare` are measured, but do not enter the history
         "dovetail history": "dovetail: no history\n",
         "dovetail history --forget": "dovetail: no history\n",
     }

@@ -1,4 +1,4 @@
-"""The Python examples of quick start and guides run as they stand; the reference pages name all there is."""
+"""The Python examples of the quick start and the guides run unchanged; the reference pages are complete."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ PAGES = [
     *sorted(f"guide/{page.name}" for page in (DOCS / "guide").glob("*.md")),
 ]
 
-# A page's blocks, also those that are indented in a list.
+# Python blocks of a page, also blocks that are indented in a list.
 BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 
-# Where the pages have files of their reader.
+# Directory of the reader's files on the pages.
 FILES = "/data/"
 
 
 @pytest.fixture(scope="module")
 def shop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The tables that the guides speak of; the directory of their files."""
+    """Creates the tables that the guides use; yields the directory of their files."""
     files = tmp_path_factory.mktemp("data")
     for statement in (
         "CREATE DATABASE db",
@@ -70,7 +70,7 @@ def test_examples_run(
     assert found, f"{page} has no Python example: is it still a guide?"
     names = {"spark": spark, "dovetail": dovetail, "SparkSession": SparkSession, "df": spark.table("db.sales")}
     for line, code in found:
-        # as many lines above it as in the page: a traceback then names the page's own line
+        # with as many lines above it as on the page, so that a traceback names the line of the page
         padded = "\n" * (line - 1) + code.replace(FILES, f"{shop}/")
         exec(compile(padded, str(DOCS / page), "exec"), names)  # noqa: S102 - the project's own pages
 
@@ -88,7 +88,7 @@ def test_the_sql_reference_has_every_function_and_column(spark: SparkSession) ->
         argument = "" if f"`{function}()`" in page else "'t'"
         columns = [row[0] for row in _sql.rows(spark, f"DESCRIBE QUERY SELECT * FROM {function}({argument})")]
         assert columns
-        # a function without a section of its own has its columns in its line of the table
+        # a function without its own section has its columns in its line of the table
         own = page.split(f"### {function}(")[1].split("\n#")[0] if f"### {function}(" in page else ""
         about = own or next(line for line in page.splitlines() if line.startswith(f"| `{function}("))
         if columns != ["explain"]:
@@ -98,7 +98,7 @@ def test_the_sql_reference_has_every_function_and_column(spark: SparkSession) ->
 def test_the_sql_reference_has_every_statement(spark: SparkSession) -> None:
     statements = [row["statement"] for row in _sql.rows(spark, "DOVETAIL HELP")]
     assert statements
-    # within a table, what has a bar stands in HTML
+    # within a table, statements with a bar are in HTML
     page = html.unescape(re.sub("</?code>", "`", text("reference/functions.md")))
     assert [statement for statement in statements if f"`{statement}`" not in page] == []
 

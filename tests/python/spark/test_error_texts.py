@@ -1,6 +1,6 @@
-"""Errors of wrong input name what was wrong and what is allowed: in SQL, where no Python stands before them, and here.
+"""Errors of wrong input name what is wrong and what is allowed, in SQL without any Python code and in Python calls.
 
-What Spark says of a query (no such table, no such column) stays Spark's own text.
+Spark's own errors about a query (no such table, no such column) keep their text.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def test_conditions(
         _sql.rows(spark, statement)
     found = caught.value
     assert (type(found), found.condition) == (kind, condition)
-    # pyspark 3.5 keeps neither for exceptions that it makes of a Java class that it knows
+    # pyspark 3.5 keeps neither of them in an exception that it makes from a Java class that it knows
     if hasattr(found.__context__, "getCondition"):
         assert len(found.sql_state) == len("42601")
         assert parameters.items() <= found.parameters.items()
@@ -250,5 +250,5 @@ def test_a_condition_in_the_jvm_makes_the_error(spark: SparkSession, spark_line:
     )
     assert type(found) is ColumnNotFoundError
     assert str(found) == "'nmae' is no column."
-    # Spark knows the SQLSTATE of its own conditions only; here it is the one in the text
+    # Spark knows only the SQLSTATEs of its own conditions; this one comes from the text
     assert (found.condition, found.sql_state, found.parameters) == (name, "42703", {"column": "nmae"})

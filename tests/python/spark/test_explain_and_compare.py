@@ -19,11 +19,11 @@ import dovetail
 from dovetail import _sql
 from dovetail.errors import StatementError
 
-# Characters of a line that a terminal on a full screen has.
+# Characters in a line of a full-screen terminal.
 TERMINAL = 180
 
-# Each item is sold 100 times a day, each order holds one row of `pick`: joining `pick` first leaves 10 rows, last
-# 100,000.
+# Each row of `sold` has 10 rows of `day`, and 10 of the 20,000 rows of `pick` pass the filter: joining `pick` first
+# leaves 10 rows, joining `day` first 200,000.
 BAD = (
     "SELECT count(*) AS n, sum(d.v * 1.5D) AS s FROM bad.sold f JOIN bad.day d ON f.k = d.k "
     "JOIN bad.pick p ON f.o = p.o WHERE p.x = 1"
@@ -195,7 +195,7 @@ def test_compare(spark: SparkSession, bad: str) -> None:
 
 
 def test_rounds_are_in_turns(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By default a query runs once each way, so that comparing takes little more than twice its time."""
+    """By default, a query runs once each way, so that a comparison takes little more than twice its time."""
     ran: list[bool] = []
     profile = _sql.profile
 
@@ -239,7 +239,7 @@ def test_compare_puts_the_switch_back(spark: SparkSession, before: str | None) -
 
 
 def test_compare_sees_another_answer(spark: SparkSession) -> None:
-    # Not determined on purpose: each run gives other values, so the digests have to differ.
+    # Nondeterministic on purpose: each run returns other values, so the digests must differ.
     found = dovetail.compare(spark, "SELECT uuid() AS u, rand() AS r FROM range(10)", warmup=False)
     assert not found.same_answer
     assert len(found.differences) == 2

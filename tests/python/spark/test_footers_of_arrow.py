@@ -1,4 +1,4 @@
-"""Footers of files that Arrow wrote: of rows, NULLs, ends and distinct values they say the truth, or nothing."""
+"""Footers of files that Arrow wrote: rows, NULLs, bounds and distinct values from them are right or unknown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pa = pytest.importorskip("pyarrow", reason="pip install pyarrow: the files are A
 ROWS = 3000
 PARTS = 3
 
-# Ways to write that change what is in a footer.
+# Options of the writer that change the content of a footer.
 WRITERS: dict[str, dict[str, Any]] = {
     "default": {},
     "pages of version 2": {"data_page_version": "2.0", "compression": "zstd", "version": "2.6"},
@@ -63,7 +63,7 @@ def test_parquet(spark: SparkSession, tmp_path: Path, how: str) -> None:
 def test_orc(spark: SparkSession, tmp_path: Path) -> None:
     orc = pytest.importorskip("pyarrow.orc")
     for part in range(PARTS):
-        # Spark has no name for ORC's unsigned numbers and instants
+        # Spark has no types for ORC's unsigned numbers and instants
         columns = table(part * ROWS // PARTS).drop_columns(["unsigned", "at"])
         orc.write_table(columns, str(tmp_path / f"{part}.orc"))
     check(spark, f"orc.`{tmp_path}`", statistics=True)
@@ -85,7 +85,7 @@ def check(spark: SparkSession, target: str, statistics: bool) -> None:
             assert told is None or same(end, told), said
         if statistics and name in ("id", "tiny", "half", "price", "day"):
             assert None not in (column.null_count, column.min, column.max), said
-        # a hint: none, or right within a factor; without ranges nobody knows what files have in common
+        # unknown, or right within a factor; without value ranges, the overlap of the files is unknown
         if column.distinct_count is not None:
             assert distinct / (2 if statistics else PARTS) <= column.distinct_count <= max(2 * distinct, 1), said
 

@@ -1,4 +1,4 @@
-"""Everything that takes a query takes a DataFrame as well as its text."""
+"""Every call that takes a query takes a DataFrame as well as text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXT = "SELECT * FROM ff JOIN fd ON ff.k = fd.k JOIN fs ON ff.o = fs.o WHERE fs.
 
 @pytest.fixture(scope="module")
 def joined(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataFrame]:
-    """Written in an order that is worth changing; two columns have the same name."""
+    """A join whose written order is worth changing; two of its columns have the same name."""
     for name, text in {
         "ff": "SELECT id AS o, id % 100 AS k FROM range(20000)",
         "fd": "SELECT id % 100 AS k, id AS w FROM range(1000)",
@@ -85,7 +85,7 @@ def test_rows_of_a_frame_hold_for_the_text(spark: SparkSession, joined: DataFram
     (estimate,) = _sql.function_rows(spark, "dovetail_estimate", text)
     assert (estimate["value"], estimate["source"]) == (17.0, "given")
     assert [k.text for k in dovetail.rows.all(spark)] == ["a DataFrame", "`fd`"]
-    # nobody could read it again
+    # row counts of DataFrames cannot be saved
     dovetail.rows.save(spark, str(tmp_path / "rows.json"))
     assert json.loads((tmp_path / "rows.json").read_text(encoding="utf-8")) == [{"table": "`fd`", "rows": 5.0}]
     dovetail.rows.forget(spark, sql=part)
@@ -102,14 +102,14 @@ def test_a_hint_that_takes_a_join_out_of_its_group_is_named(spark: SparkSession,
     assert note in " ".join(str(found).split())
     Validator(found.schema()).validate(found.to_dict())
     assert note in dovetail.explain(TEXT.format(1).replace("*", "/*+ BROADCAST(fd) */ *", 1), spark).to_dict()["notes"]
-    # without the hints there would be no more to reorder
+    # without the hint, there would be nothing to reorder either
     assert dovetail.explain(f.join(d.hint("merge"), "k")).to_dict()["notes"] == []
     assert dovetail.explain(joined).to_dict()["notes"] == []
 
 
 def test_a_past_query_is_explained_by_its_number(spark: SparkSession, joined: DataFrame) -> None:
     assert len(joined.collect()) == 100
-    # Spark tells of a run after it
+    # Spark reports a run after its end
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
     last = dovetail.queries(spark)[-1]
     assert (last.query, last.groups, last.reordered, last.runs, last.join_rows) == (None, 1, 1, 1, 110)
@@ -138,7 +138,7 @@ def test_off_as_a_hint_of_a_frame(spark: SparkSession, joined: DataFrame) -> Non
     off = joined.hint("dovetail_off")
     assert told(joined)[0][0] == "reordered"
     assert told(off) == [OFF]
-    # whatever is done with it, and whatever Spark moves through its joins
+    # also below other operators, and if Spark moves operators through the joins
     assert told(off.where("w > 5").select("w")) == [OFF]
     assert told(off.where("w > 5").groupBy("w").count().where("w < 9").orderBy("w").limit(3)) == [OFF]
     assert told(f.join(d, "k").hint("DOVETAIL_OFF").join(s, "o").where("x = 1")) == [OFF]
@@ -146,7 +146,7 @@ def test_off_as_a_hint_of_a_frame(spark: SparkSession, joined: DataFrame) -> Non
     off.select("w").createOrReplaceTempView("off_view")
     assert told(spark.sql("SELECT count(*) FROM off_view WHERE w > 7")) == [OFF]
     spark.sql("DROP VIEW off_view")
-    # as a hint in a subquery's text holds for the whole text
+    # the hint applies to the whole query, as a hint in the text of a subquery does
     assert told(off.groupBy("w").count().join(d, "w").join(f, "k")) == [OFF, OFF]
     assert told(f.join(d.hint("DOVETAIL_OFF"), "k").join(s, "o").where("x = 1")) == [OFF]
     assert off.where("w > 5").count() == joined.where("w > 5").count() == 90

@@ -1,4 +1,4 @@
-"""`dovetail.history`: what a query did is what the next one is planned with."""
+"""`dovetail.history`: Dovetail plans a query with the rows that earlier queries counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explain calls inputs and columns as the query does: by alias, view or common table expression, files by folder."""
+"""Explain names inputs and columns as the query does: by alias, view or common table expression, files by folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FROM = "FROM star.sales s JOIN star.item i ON s.item_id = i.item_id "
 
 @pytest.fixture(scope="module")
 def northern(spark: SparkSession, tables: str) -> str:
-    """A view in SQL: Spark puts the columns of its query in the place of its own."""
+    """A view in SQL: Spark replaces its columns by those of its query."""
     spark.sql("CREATE OR REPLACE VIEW star.northern AS SELECT store_id, region FROM star.store WHERE region = 1")
     return "star.northern"
 
@@ -97,7 +97,7 @@ def test_a_hint_of_spark_names_the_alias(spark: SparkSession, tables: str) -> No
 
 
 def test_files_are_called_by_their_folder(spark: SparkSession, tables: str, tmp_path: Path) -> None:
-    """Whichever of them are named; without an alias a folder that comes twice has a number, in conditions too."""
+    """This holds for any selection of files. The second use of a folder without an alias gets a number."""
     spark.range(60).selectExpr("id AS sale", "id % 3 AS day").write.partitionBy("day").parquet(str(tmp_path / "paid"))
     one = next((tmp_path / "paid" / "day=1").glob("part-*.parquet"))
     read = spark.read.parquet

@@ -1,4 +1,4 @@
-"""`spark.dovetail.stats.publish`: what Spark's own explain shows of files that nobody has analyzed."""
+"""`spark.dovetail.stats.publish`: Spark's own explain shows statistics of files that were never analyzed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of DataFrames that are made of Python's own data are counted, unless a function may have changed them."""
+"""Dovetail counts the rows of DataFrames from local Python data, unless a function may have changed them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def around(spark: SparkSession) -> Iterator[DataFrame]:
 
 
 def rows(around: DataFrame, local: DataFrame) -> tuple[float, float | None, str]:
-    """Value, upper bound and source of what is estimated of the local data."""
+    """Value, upper bound and source of the estimate for the local data."""
     (group,) = dovetail.explain(around.join(local, "k")).to_dict()["groups"]
     (found,) = [r["rows"] for r in group["relations"] if r["name"] not in ("lf", "ls")]
     return found["value"], found["upper"], found["source"]
@@ -84,7 +84,7 @@ def test_rows_are_counted(
 
 def test_rows_that_are_to_be_cached_are_counted(spark: SparkSession, around: DataFrame) -> None:
     cached = spark.createDataFrame([(1, "a"), (2, "b")], KEYED).select("n", "k").cache()
-    # nothing has filled it yet
+    # the cache is still empty
     assert rows(around, cached) == (2, 2, "exact")
     cached.unpersist()
 
@@ -96,7 +96,7 @@ def test_what_runs_a_function_is_not_counted(spark: SparkSession, around: DataFr
         few.mapPartitions(lambda part: list(part) * 9),
         few.filter(lambda row: row[0] > 1),
         few.union(few),
-        # a collection without elements: each part makes its own
+        # a range is sent without its elements: each partition generates its own
         spark.sparkContext.parallelize(range(1000)).map(lambda number: (number, "a")),
     ):
         assert rows(around, spark.createDataFrame(changed, KEYED)) == (1_000_000, None, "assumed")
@@ -160,7 +160,7 @@ named_like_pyspark.__module__ = "pyspark.core.rdd"
 
 
 class Twice(BatchedSerializer):
-    """A serializer of the user's that makes two rows of one."""
+    """A user-defined serializer that makes two rows of one."""
 
     def load_stream(self, stream: Any) -> Any:
         for row in super().load_stream(stream):
@@ -175,13 +175,13 @@ def test_functions_of_others_are_not_counted(spark: SparkSession, around: DataFr
     for changed in (
         few.map(lambda row: row),
         few.map(named_like_pyspark),
-        # in a function of pyspark's
+        # a user's function inside a function of pyspark
         few.mapValues(lambda value: value),
-        # found by its name, in a module of Python's or pyspark's
+        # pickled by name, from a module of Python or pyspark
         few.map(tuple),
         few.map(operator.itemgetter(0, 1)),
         few.map(functools.partial(named_like_pyspark)),
-        # functions of pyspark's that make more or fewer rows
+        # functions of pyspark that return more or fewer rows
         few.distinct(),
         few.flatMap(iter),
         few.mapPartitions(iter),
@@ -211,7 +211,7 @@ def test_checkpoints_and_lines_of_json_are_not_counted(spark: SparkSession, arou
 
 def test_planning_runs_no_job_and_no_function(spark: SparkSession, around: DataFrame, tmp_path: Path) -> None:
     class Loud:
-        """Says when it is made of its pickle."""
+        """Creates a file when it is unpickled."""
 
         def __init__(self, number: int) -> None:
             self.number = number
@@ -233,7 +233,7 @@ def test_planning_runs_no_job_and_no_function(spark: SparkSession, around: DataF
 
 
 def test_large_values_are_not_broadcast_for_their_few_rows(spark: SparkSession) -> None:
-    """Pickle writes a string once that a thousand rows share: the bytes of the rows are not those of the collection."""
+    """Pickle writes a string that all rows share only once, so the rows are larger than the pickled collection."""
     shared = "y" * 200_000
     local = spark.createDataFrame([(number, shared) for number in range(1000)], KEYED)
     many, others = spark.range(20_000_000).toDF("k"), spark.range(20_000_000).toDF("k2")

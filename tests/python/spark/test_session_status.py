@@ -50,7 +50,7 @@ def test_settings_are_put_back_also_on_an_error(spark: SparkSession) -> None:
 
 @pytest.fixture
 def untouched(spark: SparkSession, patient: dict[str, str]) -> SparkSession:
-    """A session without settings of Dovetail's."""
+    """A session without settings of Dovetail."""
     session = spark.newSession()
     for key in patient:
         session.conf.unset(key)

@@ -1,4 +1,4 @@
-"""enable: what becomes of a session, in processes of their own, because each starts a JVM."""
+"""enable: starts sessions in separate processes, because each starts a JVM."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ say(dovetail.status(dovetail.enable(builder()).getOrCreate()).version)
     version, extensions, jar_list, submit, settings, again, restarted = lines(done)
     assert version == restarted == dovetail.__version__
     assert extensions == "io.example.Absent,dovetail.DovetailExtensions"
-    # Spark tried the other extension first, as the list has it.
+    # Spark tried the other extension first, in the order of the list.
     assert "Cannot use io.example.Absent" in done.stderr
     expected = f"{tmp_path / 'other.jar'},{tmp_path / 'submitted.jar'},{dovetail.jar_path()}"
     assert jar_list.replace("file://", "").replace("file:", "") == expected

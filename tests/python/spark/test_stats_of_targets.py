@@ -26,7 +26,7 @@ def test_an_analyzed_table(spark: SparkSession, tables: str) -> None:
 
 def test_an_unknown_column_is_unknown_not_zero(spark: SparkSession) -> None:
     spark.sql("DROP TABLE IF EXISTS unknown")
-    # of which no lines are read: a row may take several
+    # Dovetail reads no lines of this table, because a row may span several lines
     spark.sql("CREATE TABLE unknown USING csv OPTIONS (multiLine true) AS SELECT id AS a FROM range(10)")
     column = dovetail.stats(spark, "unknown")["a"]
     assert (column.distinct_count, column.null_count, column.min, column.max) == (None, None, None, None)

@@ -1,4 +1,4 @@
-"""The store of statistics while processes die and others write: nothing that was kept is lost, no query fails."""
+"""The statistics store while processes write or are killed: no stored statistics are lost, and no query fails."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_two_processes_write_at_once_and_one_is_killed(spark: SparkSession, tmp_
             go(process)
         for process in pair:
             says(process, "done")
-        # each has written four partitions of one file, at the same time
+        # each process has written four partitions into the same store file, at the same time
         assert_rows(known(spark, path), (ROWS, True))
 
         go(killed)
@@ -96,7 +96,7 @@ def test_two_processes_write_at_once_and_one_is_killed(spark: SparkSession, tmp_
         killed.wait()
         assert_rows(spark.sql(query), (ROWS,))
         assert_rows(known(spark, path).selectExpr(f"abs(rows - {ROWS}) < {ROWS / 10} AS near"), (True,))
-        # its lock went with it: a writer waits 20 s for one that is held
+        # the lock of the killed process is gone: a writer waits 20 s for a lock that is held
         start = time.monotonic()
         spark.sql(f"DOVETAIL ANALYZE PATH parquet.`{path}`").collect()
         assert_rows(known(spark, path), (ROWS, True))
@@ -111,7 +111,7 @@ def test_files_overwritten_with_the_same_length_and_time(spark: SparkSession, tm
     path, other = tmp_path / "t", tmp_path / "other"
     spark.conf.set("spark.dovetail.store.path", str(tmp_path / "store"))
     try:
-        # numbers as text of one length, not compressed: files of one length
+        # numbers as uncompressed text of the same length, so that the files have the same length
         for where, first in ((path, 1000), (other, 2000)):
             rows = spark.range(first, first + 1000, 1, 1).selectExpr("CAST(id AS STRING) AS k", "id % 10 AS g")
             rows.write.option("compression", "none").option("parquet.enable.dictionary", "false").parquet(str(where))
@@ -125,7 +125,7 @@ def test_files_overwritten_with_the_same_length_and_time(spark: SparkSession, tm
         ours, theirs = next(path.glob("part-*")), next(other.glob("part-*"))
         then = ours.stat()
         assert theirs.stat().st_size == then.st_size
-        # after the query's analysis, before it is planned
+        # after Spark has analyzed the query, before it plans the query
         ours.write_bytes(theirs.read_bytes())
         os.utime(ours, ns=(then.st_atime_ns, then.st_mtime_ns))
         ours.with_name(f".{ours.name}.crc").unlink(missing_ok=True)

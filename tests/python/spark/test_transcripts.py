@@ -1,4 +1,4 @@
-"""What a user types and sees is what the transcripts in tests/transcripts say; `make transcripts` writes them anew."""
+"""The commands in tests/transcripts give the output in their transcripts; `make transcripts` writes new transcripts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 TYPED = Path(__file__).parents[2] / "transcripts"
 PATHS = sorted(p.stem for p in TYPED.glob("*.txt"))
 
-# Those of tables that need packages, which `make test-delta` and `make test-iceberg` name: mark → variable.
+# Paths that need packages, with the variable for their coordinates; `make test-delta` and `make test-iceberg` set it.
 PACKAGES = {"delta": "DOVETAIL_DELTA", "iceberg": "DOVETAIL_ICEBERG"}
 
 (PRIMARY,) = (row["line"] for row in line_table.rows() if row["suite"] == "whole")
@@ -22,7 +22,7 @@ PACKAGES = {"delta": "DOVETAIL_DELTA", "iceberg": "DOVETAIL_ICEBERG"}
 @pytest.mark.primary
 def test_there_is_one_for_each_path() -> None:
     typed = {p.stem for p in TYPED.iterdir() if p.suffix in (".py", ".sh")}
-    # tables.py is no path: it makes what all paths read
+    # tables.py is no path: it creates the tables that all paths read
     assert typed - {"tables"} == set(PATHS)
 
 

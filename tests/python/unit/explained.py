@@ -1,4 +1,4 @@
-"""Explanations made by hand, for tests of how they are shown: also what today's jar does not say yet."""
+"""Explanations made by hand, for tests of the output formats, also with keys that the current jar does not send."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def plan(order: str, joins: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def bushy() -> dict[str, Any]:
-    """Four relations, reordered into ((d b) (a c)), with a run's rows, outer join, runner-ups and a guessed size."""
+    """Four relations, reordered into ((d b) (a c)), with actual rows, an outer join, runner-ups and a guessed size."""
     before = [join(["a", "b"], 1e6), join(["a", "b", "c"], 2e6), join(["a", "b", "c", "d"], 10)]
     second = {"method": "broadcast hash", "cost": 99.0}
     after = [
@@ -97,7 +97,7 @@ def left_alone() -> dict[str, Any]:
 
 
 def star(relations: int) -> dict[str, Any]:
-    """A fact table with dimensions, joined one after the other, in the order written."""
+    """A fact table with dimensions, joined one after the other in the written order."""
     names = ["store_sales", *(f"customer_demographics#{at}" for at in range(1, relations))]
     joins = [join(names[: at + 1], 10.0 ** (8 - at / 8)) for at in range(1, relations)]
     order = names[0]
@@ -118,7 +118,7 @@ def star(relations: int) -> dict[str, Any]:
 
 
 def snowflake() -> dict[str, Any]:
-    """A fact table, nine dimensions, two tables around each, and two more: thirty. Each arm is joined first."""
+    """Thirty relations: a fact table, nine dimensions, two tables around each, two more. Each arm is joined first."""
     data = star(30)
     (group,) = data["groups"]
     dimensions = [f"dimension_{at}" for at in range(9)]

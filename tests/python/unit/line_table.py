@@ -1,4 +1,4 @@
-"""project/lines.txt, the list of Spark lines, as the tests read it."""
+"""Reads project/lines.txt, the list of Spark lines, for the tests."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def rows() -> list[dict[str, str]]:
 
 LINES = [row["line"] for row in rows()]
 
-# As messages list them.
+# The lines as messages list them.
 LISTED = ", ".join(LINES)

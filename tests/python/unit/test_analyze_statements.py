@@ -1,4 +1,4 @@
-"""The statements of both modes of analyze: every variant of Spark's grammar and of Dovetail's, and what is refused."""
+"""The statements of both modes of analyze: every variant of Spark's and Dovetail's grammar, and refused arguments."""
 
 from __future__ import annotations
 

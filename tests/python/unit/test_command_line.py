@@ -1,4 +1,4 @@
-"""The command line without a session: results alone on stdout, exit codes, and no need of any extra."""
+"""The command line without a session: only results on stdout, exit codes, and no optional dependency."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from dovetail.cli import commands
 from dovetail.cli.session import cause
 from dovetail.jars import pyspark_version
 
-# Seconds in which a JVM ends whose Python has ended, on a loaded machine.
+# Seconds within which a JVM ends after its Python process, on a loaded machine.
 JVM_SECONDS = 30
 
-# Puts typer's and rich's finders out of the way, as on a machine without them.
+# Hides rich, typer, click and duckdb, as on a machine without them.
 WITHOUT_EXTRAS = """
 import sys
 
@@ -193,7 +193,7 @@ def test_a_query_that_is_no_text(tmp_path: Path) -> None:
     code, out, err = typed("explain", "--file", str(tmp_path / "q.sql"))
     assert (code, out) == (1, "")
     assert err == f"dovetail: --file {tmp_path}/q.sql cannot be read: it is not UTF-8 text.\n"
-    # as a shell gives such a byte
+    # how a shell passes such a byte
     assert typed("explain", "SELECT '\udce9'").err == "dovetail: the query cannot be read: it is not UTF-8 text.\n"
 
 
@@ -217,7 +217,7 @@ def test_a_reader_that_goes_away_gets_no_traceback() -> None:
     assert "BrokenPipe" not in done.stderr
 
 
-# Presses Ctrl-C when a module of the command line is looked for.
+# Presses Ctrl-C when Python looks for a module of the command line.
 PRESSED_AT_IMPORT = """
 import os, signal, sys
 
@@ -258,7 +258,7 @@ def test_ctrl_c_is_one_line_and_leaves_no_jvm(words: tuple[str, ...], after: flo
     ) as command:
         try:
             time.sleep(after)
-            # to all of its group, as a terminal does
+            # to the whole process group, as a terminal does
             os.killpg(command.pid, signal.SIGINT)
             out, err = command.communicate(timeout=60)
             assert (command.returncode, out, err) == (130, "", "dovetail: interrupted\n")
@@ -272,15 +272,15 @@ def test_ctrl_c_is_one_line_and_leaves_no_jvm(words: tuple[str, ...], after: flo
 
 
 def listening() -> None:
-    """A process that a shell has started in the background ignores Ctrl-C, and so do those that it starts."""
+    """Makes this process react to Ctrl-C, which it ignores if a shell started its parent in the background."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def living(directory: Path) -> list[int]:
-    """Processes that were started in a directory; none where the system does not tell."""
+    """Processes whose working directory is this one; empty on a system without /proc."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
-        # one that has just ended, or another user's
+        # the process has just ended, or belongs to another user
         with suppress(OSError):
             if (process / "cwd").readlink() == directory:
                 found.append(int(process.name))
@@ -288,7 +288,7 @@ def living(directory: Path) -> list[int]:
 
 
 def environment() -> dict[str, str]:
-    """That of this process, with the package."""
+    """The environment of this process, with the package on Python's path."""
     package = str(Path(dovetail.__file__).parents[1])
     return {**os.environ, "PYTHONPATH": os.pathsep.join([package, os.environ.get("PYTHONPATH", "")])}
 

@@ -1,4 +1,4 @@
-"""When two answers are the same: exactly, but for the last digits of floating-point sums."""
+"""Two answers are the same if they are equal, except for the last digits of floating-point sums."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_comparison_reads_as_a_table() -> None:
     lines = str(comparison).splitlines()
     assert lines[0].split() == ["plain", "Spark", "Dovetail", "ratio"]
     assert lines[2].split() == ["seconds", "2.00", "1.00", "0.50"]
-    # what a run does not tell is unknown
+    # values that a run does not report are unknown
     assert lines[3].split() == ["task", "seconds", "-", "-", "-"]
     assert lines[5].split() == ["join", "rows", "1,000,000", "10,000", "0.01"]
     assert lines[-1] == "same answer"

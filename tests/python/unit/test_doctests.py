@@ -1,4 +1,4 @@
-"""The examples in docstrings are true."""
+"""The examples in docstrings give the results that they show."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODULES = sorted(
     if not module.ispkg and module.name != "__main__"
 )
 
-# Of all modules together, so that a change which makes doctest find none is seen.
+# Smallest number of examples in all modules together. If a change hides examples from doctest, the test fails.
 LEAST_EXAMPLES = 30
 
 

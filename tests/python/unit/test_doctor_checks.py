@@ -1,4 +1,4 @@
-"""The doctor's checks, each against a machine made wrong: no Java, an old one, another SPARK_HOME, a missing jar."""
+"""The doctor's checks, each on a machine with a fault: no Java, an old Java, another SPARK_HOME, a missing jar."""
 
 from __future__ import annotations
 

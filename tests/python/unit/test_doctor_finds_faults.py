@@ -1,4 +1,4 @@
-"""A machine with one thing wrong with it at a time: the doctor names that thing, with its fix, and nothing else."""
+"""Machines with one fault each: the doctor names this fault, with its fix, and nothing else."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def old_spark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def jars_in(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
-    """The jars of the package, moved to a folder; the path of the one for this pyspark."""
+    """Copies the package's jars to a folder, which the package then uses; returns the jar for this pyspark."""
     shutil.copytree(jars.JARS, folder)
     monkeypatch.setattr(jars, "JARS", folder)
     return Path(jars.jar_path())
@@ -93,7 +93,7 @@ def store_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     defaults("spark.dovetail.store.path {tmp}/taken/statistics")(monkeypatch, tmp_path)
 
 
-# Name of the fault; the machine; the check that finds it, its status, and words of what was found and of the fix.
+# By name of the fault: the machine, the check that finds the fault, its status, and parts of its finding and its fix.
 FAULTS: dict[str, tuple[Machine, str, str, str, str]] = {
     "no Java": (no_java, "java", "failed", "java is not on the PATH", "install Java 17"),
     "old Java": (java_7, "java", "failed", "7 (", "this Spark needs Java"),

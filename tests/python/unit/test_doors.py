@@ -1,4 +1,4 @@
-"""The package has two doors to Spark: _sql.py for SQL text and settings, _py4j.py for what needs the JVM's objects."""
+"""Only two modules of the package access Spark: _sql.py for SQL text and settings, _py4j.py for objects of the JVM."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ JVM = frozenset(
 
 
 def asked(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Attributes that the code asks for, in whatever way, and modules and names that it imports, with their lines."""
+    """Attributes that the code reads, in any way, and modules and names that it imports, with their line numbers."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             yield node.attr, node.lineno

@@ -1,4 +1,4 @@
-"""`tools/floors.py`: an import that goes up, sideways or to the top is named, and so is what the list does not know."""
+"""`tools/floors.py` names imports from the same floor, a higher floor or the top, and packages missing in the list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The generator reads every form of the registry, and refuses what it does not know rather than check too little."""
+"""The generator reads every form of the registry, and refuses an unknown form rather than leave out a check."""
 
 from __future__ import annotations
 

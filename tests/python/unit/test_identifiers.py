@@ -1,4 +1,4 @@
-"""Names and literals: what users write, what Spark reads."""
+"""Names and literals: parses names that users write, and quotes names and values for Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`import dovetail` costs nothing and needs nothing."""
+"""`import dovetail` is fast and needs no other package."""
 
 from __future__ import annotations
 

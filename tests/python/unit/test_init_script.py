@@ -20,7 +20,7 @@ LINE = line_of(pyspark_version())
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Path:
-    """A disk with a runtime, a volume with jar and script, and a jar of ours that an image left there."""
+    """A disk with a runtime, a volume with the jar and the script, and an old Dovetail jar from an image."""
     jars = tmp_path / "databricks" / "jars"
     jars.mkdir(parents=True)
     (jars / f"dovetail-spark-{LINE.name}_{LINE.scala_binary}-0.0.1.jar").write_text("old")

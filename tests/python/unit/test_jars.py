@@ -1,4 +1,4 @@
-"""Which jar for which Spark: vendors' versions, unknown lines, missing files."""
+"""Selects the jar for a Spark version: vendors' versions, unknown lines, missing files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is there already is read from every place, and kept."""
+"""Existing values of jars and extensions are read from every place, and kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What names Spark lines agrees with project/lines.txt: the package, its extra, the documentation, tools/line.sh."""
+"""The package, its extra, the documentation and tools/line.sh name the same Spark lines as project/lines.txt."""
 
 from __future__ import annotations
 

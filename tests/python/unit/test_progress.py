@@ -1,4 +1,4 @@
-"""Progress: lines where nobody watches, a bar in a terminal, nothing where it is not wanted."""
+"""Progress: lines if stderr is no terminal, a bar in a terminal, nothing if it is not wanted."""
 
 from __future__ import annotations
 

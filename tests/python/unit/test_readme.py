@@ -1,4 +1,4 @@
-"""README.md keeps to its size, and every command on it is one that is known to work."""
+"""README.md stays within its size, and every command in it is known to work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from command import typed
 ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
-# What the user asked for: a landing page.
+# The user asked for a landing page.
 MOST_LINES = 120
 WIDTH = 120
 

@@ -1,4 +1,4 @@
-"""What an explanation looks like as text, HTML, JSON and Mermaid, from JSON that is whole, strange, or has gaps."""
+"""Explanations as text, HTML, JSON and Mermaid, made from JSON that is complete, unusual or incomplete."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def of(data: dict[str, Any], sql: str | None = None) -> Explanation:
 
 
 class Balance(HTMLParser):
-    """Fails where tags do not close in the order in which they opened."""
+    """Fails if tags are not closed in the reverse order of their opening."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ def test_text_is_what_the_jar_wrote() -> None:
     data = {**MADE["bushy"], "text": "in short", "verbose": "at length"}
     assert str(of(data)) == repr(of(data)) == "in short"
     assert of(data).render("verbose") == "at length"
-    # an older jar sends none: what happened, and why
+    # an older jar sends no text; verdict and reason are shown instead
     assert str(of(MADE["bushy"])) == "reordered: saves 99.0 % of the estimated cost"
     assert "left alone: a condition <may fail>" in str(of(MADE["left alone"]))
 
@@ -167,7 +167,7 @@ def test_any_key_may_be_missing_or_null(format: str) -> None:
     whole = MADE["reasoned"]
 
     def without(part: Any) -> list[Any]:
-        """The value with one key less, or one null more, at any depth."""
+        """Variants of the value in which one key at any depth is missing or null."""
         if isinstance(part, list):
             return [[*part[:at], less, *part[at + 1 :]] for at, item in enumerate(part) for less in without(item)]
         if not isinstance(part, dict):

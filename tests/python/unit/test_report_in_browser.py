@@ -17,10 +17,10 @@ from dovetail.explanation import Explanation
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
-# WCAG 2.2 AA, for text of ordinary size.
+# Smallest contrast that WCAG 2.2 AA allows for text of ordinary size.
 CONTRAST = 4.5
 
-# One line, longer than any window.
+# A query in one line, which is longer than any window.
 QUERY = "SELECT * FROM a" + " JOIN b USING (k)" * 30
 
 MEASURE = Path(__file__).with_name("measure_page.js")
@@ -44,7 +44,7 @@ def test_report_can_be_read(tmp_path: Path, scheme: str, width: int, made: str) 
 
 
 def in_browser(tmp_path: Path, page: str, scheme: str, width: int) -> dict[str, Any]:
-    """What MEASURE finds in a page."""
+    """The result of the script MEASURE on a page."""
     script = MEASURE.read_text(encoding="utf-8").replace("CONTRAST", str(CONTRAST))
     file = tmp_path / "report.html"
     file.write_text(page.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Config: types, ranges, and the way to Spark's text and back."""
+"""Config: types, ranges, and conversion to Spark's text and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a prompt and a notebook show of values: what `print` shows, and a table that survives the style of notebooks."""
+"""Display of values: a prompt shows the same as `print`, a notebook shows a table that keeps its own style."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_prompt_shows_what_print_shows(value: Shown) -> None:
     html = value._repr_html_()
     assert html.startswith('<div class="dovetail"><style>')
     assert html.endswith("</div>")
-    # nothing of a value is markup
+    # values are escaped
     assert not re.search(r"<k>|a < b", html)
 
 
@@ -48,7 +48,7 @@ def test_numbers_are_to_the_right_in_notebooks() -> None:
 
 
 def test_tables_survive_the_style_of_jupyterlab() -> None:
-    """`:not(.jp-RenderedMarkdown).jp-RenderedHTMLCommon td` has two classes; a table of ours needs three to win."""
+    """`:not(.jp-RenderedMarkdown).jp-RenderedHTMLCommon td` has two classes; ours need three to override it."""
     plain = re.sub(r"/\*.*?\*/", "", tables.style(), flags=re.DOTALL)
     rules = [
         (selector.strip(), body)

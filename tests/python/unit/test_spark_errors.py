@@ -17,7 +17,7 @@ PARAMETERS = {"column": "nmae", "table": "db.item"}
 
 
 class Raised(PySparkException):
-    """An error as the JVM's come, with a text and a condition; the constructor of pyspark 3.5 takes one of them."""
+    """An error like those of the JVM, with a text and a condition; the constructor of pyspark 3.5 takes one of them."""
 
     def __init__(self, text: str, name: str | None, parameters: dict[str, str] | None) -> None:
         super().__init__(text)
@@ -41,7 +41,7 @@ def raised(text: str, name: str | None = None, parameters: dict[str, str] | None
 
 
 def over_connect(text: str, name: str | None, state: str | None, kind: str = "IllegalArgumentException") -> Any:
-    """What the client of Spark Connect makes of an error of its server."""
+    """The exception that the client of Spark Connect makes from an error of its server."""
     pytest.importorskip("grpc", reason="Spark Connect's Python client needs it: pip install 'pyspark[connect]'")
     from pyspark.errors.exceptions import connect
 
@@ -82,7 +82,7 @@ def test_an_error_without_its_condition_has_it_in_its_text(text: str) -> None:
 
 
 class WithoutCondition(PySparkException):
-    """The text alone, as pyspark has it of exceptions of classes that it does not know."""
+    """An error with text only, as pyspark makes it from an exception of a class that it does not know."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

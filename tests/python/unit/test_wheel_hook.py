@@ -1,4 +1,4 @@
-"""The wheel is refused while the jar of any Spark line is missing."""
+"""No wheel is built while the jar of any Spark line is missing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The wheel, built and installed into a new environment next to a pyspark: does a user's first line work there?
+"""Builds the wheel, installs it into a new environment together with pyspark, and runs a user's first lines there.
 
-DOVETAIL_WHEEL_PYSPARK chooses the pyspark version (default: that of this run), so that CI asks it for every Spark line.
+DOVETAIL_WHEEL_PYSPARK selects the pyspark version (default: that of this run), so that CI can test every Spark line.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ pytestmark = pytest.mark.wheel
 
 PYSPARK = os.environ.get("DOVETAIL_WHEEL_PYSPARK") or pyspark_version()
 
-# Building, and installing a pyspark of 450 MB; minutes where nothing is cached.
+# Time limit of a command. Building, and installing a pyspark of 450 MB, take minutes without a cache.
 SECONDS = 900
 
 
 def run(*words: str | Path, cwd: Path, **env: str) -> str:
-    """Output of a command that has to succeed, in an environment that knows nothing of this tree."""
+    """The output of a command that must succeed, in an environment without references to this tree."""
     hidden = ("SPARK_", "PYSPARK_", "PYTHONPATH", "DOVETAIL_")
     environ = {key: value for key, value in os.environ.items() if not key.startswith(hidden)} | env
     done = subprocess.run(

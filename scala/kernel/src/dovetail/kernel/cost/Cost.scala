@@ -1,9 +1,9 @@
 package dovetail.kernel.cost
 
 /**
- * What a plan costs, by part, in the unit of its cost model. Plans are compared by `total`.
+ * Cost of a plan by part, in the unit of its cost model. Plans are compared by `total`.
  *
- * @param scan of tables whose scan joins can prune; below 0: what a join saves of it
+ * @param scan cost of scanning tables whose scan joins can prune; below 0 for the part that a join saves
  */
 final case class Cost(
     exchange: Double = 0.0,
@@ -52,6 +52,6 @@ object JoinMethod {
   case object ShuffledThenBroadcast extends JoinMethod("shuffled, then broadcast", false)
   case object NestedLoop            extends JoinMethod("nested loop", false)
 
-  /** The model does not say. */
+  /** The model does not specify the method. */
   case object Unspecified extends JoinMethod("join", false)
 }

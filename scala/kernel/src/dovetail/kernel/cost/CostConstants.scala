@@ -3,26 +3,26 @@ package dovetail.kernel.cost
 /**
  * Constants of the physical cost model. Unit: nanoseconds of one core. Only their ratios decide which plan wins.
  *
- * Recipe, to measure them again (benchmarks/README.md, `calibrate`): on a quiet machine run, with `local[1]` and after
- * warm-up, (1) a broadcast hash join of N rows with and without an output row per input row, (2) the same join as sort
- * merge, from exchanges already materialized, (3) a bare `repartition` of rows of 16 and of 256 bytes, (4) a sort with
- * and without the memory for it; each constant is the slope of the time over N.
+ * Recipe to measure them again (benchmarks/README.md, `calibrate`): on a quiet machine, with `local[1]` and after
+ * warm-up, run (1) a broadcast hash join of N rows with and without an output row per input row, (2) the same join as
+ * sort merge, from exchanges already materialized, (3) a bare `repartition` of rows of 16 and of 256 bytes, (4) a sort
+ * with and without the memory for it. Each constant is the slope of the time over N.
  *
  * Some defaults are weak:
  *
- *  - The recipe has no step of their own for `hashBuild`, `broadcastByte`, `nestedLoopPair` and `scanByte`. These are
+ *  - The recipe has no separate step for `hashBuild`, `broadcastByte`, `nestedLoopPair` and `scanByte`. These are
  *    assumptions.
- *  - The recipe runs on one machine with one core, where no byte crosses a network. In a cluster `exchangeByte` and
+ *  - The recipe runs on one machine with one core, where no byte crosses a network. In a cluster, `exchangeByte` and
  *    `broadcastByte` depend on its network.
- *  - `hashProbe` holds for tables in the cache's vicinity. A larger table takes longer, and the model does not say how
- *    much.
- *  - `DOVETAIL CALIBRATE` measures seven constants on the cluster at hand. The other four (`broadcastByte`,
- *    `nestedLoopPair`, `scanByte`, `spillByte`) keep their ratio to these, which is as good as the defaults are.
+ *  - `hashProbe` holds for tables that more or less fit into the CPU cache. A larger table takes longer, and the model
+ *    does not say how much.
+ *  - `DOVETAIL CALIBRATE` measures seven constants on the current cluster. The other four (`broadcastByte`,
+ *    `nestedLoopPair`, `scanByte`, `spillByte`) keep their ratio to these, so they are as good as the defaults.
  */
 final case class CostConstants(
-    /** One row out of a join: copied into a new row and handed on inside generated code. */
+    /** One output row of a join: copied into a new row and passed on inside generated code. */
     rowProduced: Double = 120.0,
-    /** One row looked up in a hash table that fits into the cache's vicinity. */
+    /** One row looked up in a hash table that more or less fits into the CPU cache. */
     hashProbe: Double = 60.0,
     /** One row put into a hash table (hashed relation of a broadcast or of a partition). */
     hashBuild: Double = 80.0,
@@ -41,37 +41,37 @@ final case class CostConstants(
     broadcastByte: Double = 2.0,
     /** One pair compared in a nested loop join. */
     nestedLoopPair: Double = 10.0,
-    /** One byte of the rows that a scan of a columnar file makes: read, decompressed, decoded. */
+    /** One byte of the rows that a scan of a columnar file produces: read, decompressed, decoded. */
     scanByte: Double = 2.0,
-    /** One byte of a sort that a task has no memory for: written to the local disk, read again, merged. */
+    /** One byte of a sort that does not fit into a task's memory: written to the local disk, read again, merged. */
     spillByte: Double = 3.0
 ) {
 
   /**
-   * An input broadcast to the driver and so many executors: a hash table of its rows in each, its bytes sent to each.
+   * Cost of broadcasting an input to the driver and to `executors` executors: each builds a hash table of its rows, and
+   * its bytes are sent to each.
    */
   def broadcast(rows: Double, bytes: Double, executors: Int): Double =
     (rows * hashBuild + bytes * broadcastByte) * (1.0 + executors)
 }
 
 /**
- * What a cost depends on besides the data. Bytes are bytes in memory.
+ * Facts that a cost depends on in addition to the data. Bytes are bytes in memory.
  *
- * @param executors       copies of a broadcast besides the driver's; none in local mode
- * @param broadcastBytes  shuffled inputs that turn out at most this large are broadcast while the query runs (adaptive
- *                        execution); 0 never
- * @param preferSortMerge shuffled joins are planned as sort-merge joins (Spark's default) rather than shuffled hash
- *                        joins
- * @param staticBytes     inputs estimated at most this large are broadcast when the query is planned, if they cannot
- *                        take more than `staticMemory`; 0 never. What the engine broadcasts by its own rule it does in
- *                        any case.
+ * @param executors       copies of a broadcast in addition to the driver's; none in local mode
+ * @param broadcastBytes  largest size of a shuffled input that is broadcast while the query runs (adaptive execution);
+ *                        0: never
+ * @param preferSortMerge whether shuffled joins are planned as sort-merge joins (Spark's default) instead of shuffled
+ *                        hash joins
+ * @param staticBytes     largest estimated size of an input that is broadcast when the query is planned, if it cannot
+ *                        take more than `staticMemory`; 0: never. The engine's own broadcasts happen in any case.
  * @param staticMemory    bytes of memory that such a broadcast may take however wrong its estimate is
- * @param hashTable       which inputs are hashed instead of sorted while the query runs
- * @param tasks           that run at a time in the whole cluster: so many times longer than all others can the task of
- *                        a frequent key take
- * @param splitBytes      of a partition above this size adaptive execution makes several tasks; infinite: never
- * @param sortMemory      what sorts have, before they write to disk
- * @param prunesScans     scans of partitioned tables skip what a broadcast has no keys of
+ * @param hashTable       decides which inputs are hashed instead of sorted while the query runs
+ * @param tasks           tasks that run at a time in the whole cluster; the task of a frequent key can take this many
+ *                        times longer than tasks of even keys
+ * @param splitBytes      size above which adaptive execution splits a partition into several tasks; infinite: never
+ * @param sortMemory      memory that sorts have before they write to disk
+ * @param prunesScans     whether scans of partitioned tables skip partitions for which a broadcast has no keys
  */
 final case class ClusterFacts(
     executors: Int = 1,
@@ -87,21 +87,21 @@ final case class ClusterFacts(
 ) {
 
   /**
-   * An input of so many bytes that cannot take more than `cautious` bytes of memory may be broadcast when the query is
-   * planned.
+   * Whether an input of so many bytes that cannot take more than `cautious` bytes of memory may be broadcast when the
+   * query is planned.
    */
   def mayBroadcast(bytes: Double, cautious: Double): Boolean = bytes <= staticBytes && cautious <= memoryLimit
 
-  /** Bytes of memory that a broadcast of our choice may take at most. */
+  /** Maximum bytes of memory that a broadcast of our choice may take. */
   def memoryLimit: Double = math.min(staticMemory, staticBytes * ClusterFacts.RiskFactor)
 }
 
 object ClusterFacts {
 
   /**
-   * Bytes of memory that a broadcast may take if the estimate is wrong, for each byte of its limit. A row of a few
-   * numbers takes four times its bytes in memory, so with Spark's 10 MiB this is 320 MiB of such rows: slow, but far
-   * from Spark's limits (1 GiB of results on the driver, 8 GiB per broadcast), beyond which a query fails.
+   * Maximum bytes of memory that a broadcast may take if the estimate is wrong, for each byte of its limit. A row of a
+   * few numbers takes four times its bytes in memory, so with Spark's 10 MiB this is 320 MiB of such rows: slow, but
+   * far from Spark's limits (1 GiB of results on the driver, 8 GiB per broadcast), beyond which a query fails.
    */
   val RiskFactor = 128.0
 }

@@ -3,28 +3,30 @@ package dovetail.kernel.cost
 import dovetail.kernel.graph.JoinKind
 
 /**
- * Prices joins. The search calls `join` for every pair of sub-plans it considers; the model offers what ways of
- * executing that join it knows.
+ * Prices joins. The search calls `join` for every pair of sub-plans that it considers. The model offers all ways of
+ * executing that join that it knows.
  */
 trait CostModel {
   def name: String
 
-  /** Of reading a relation, as far as it depends on the joins above it. */
+  /** Cost of reading a relation, as far as it depends on the joins above it. */
   def scan(leaf: SubPlan): Double
 
   /**
    * Offers the ways of joining `left` and `right` to `out` by an inner join.
    *
-   * @param key  classes that the two have in common: the hash key, as a partitioning mask; 0 where there is none or it
-   *             has no class
-   * @param equi there is an equality to hash or sort by
+   * @param key  classes that the two sides have in common: the hash key, as a partitioning mask; 0 if there is no key
+   *             or the key has no class
+   * @param equi whether there is an equality to hash or sort by
    */
   def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean): Unit
 
-  /** Of a Bloom filter in front of an input; none: the model does not know such filters, and none is made. */
+  /**
+   * Cost of a Bloom filter in front of an input. None if the model does not support such filters, so that none is made.
+   */
   def filter(work: FilterWork): Option[Double]
 
-  /** Offers the ways of joining `left` and `right` to `out` by an operator, whose left side `left` is. */
+  /** Offers the ways of joining `left` and `right` to `out` by an operator whose left side is `left`. */
   def join(left: SubPlan, right: SubPlan, out: SubPlan, operator: OperatorJoin): Unit
 
   /**
@@ -39,9 +41,9 @@ trait CostModel {
 
 /**
  * The formula of Spark's cost-based optimizer (Hu et al. 2017): `weight * rows + (1 - weight) * bytes`, summed over the
- * joins. Physical properties do not exist.
+ * joins. It has no physical properties.
  *
- * @param weight share of the rows, 0 to 1 (`spark.dovetail.cost.cardWeight`)
+ * @param weight weight of the rows, 0 to 1 (`spark.dovetail.cost.cardWeight`)
  */
 final class CardWeightCosts(weight: Double) extends CostModel {
   require(weight >= 0.0 && weight <= 1.0, s"weight $weight is not within 0..1")
@@ -63,26 +65,29 @@ final class CardWeightCosts(weight: Double) extends CostModel {
 }
 
 /**
- * What a cost model has to know of an operator's join. Unlike the two sides of a class, those of an operator's equality
- * may be keys of different classes.
+ * The facts about an operator's join that a cost model needs. Unlike the two sides of a class, the two sides of an
+ * operator's equality may be keys of different classes.
  *
- * @param leftKey  the keys on its left side, as a partitioning mask; 0 where there are none
- * @param rightKey the keys on its right side
- * @param equi     there is an equality to hash or sort by
+ * @param leftKey  keys on the left side, as a partitioning mask; 0 if there are none
+ * @param rightKey keys on the right side, as a partitioning mask; 0 if there are none
+ * @param equi     whether there is an equality to hash or sort by
  */
 final case class OperatorJoin(kind: JoinKind, leftKey: Long, rightKey: Long, equi: Boolean) {
 
   /**
-   * The side that is matched against may be copied to where the other one is: of a full outer join, every row of both
-   * may come out by itself.
+   * Whether the right side may be copied to the rows of the left side. Not in a full outer join, because rows of both
+   * sides may be returned without a partner.
    */
   def broadcastsRight: Boolean = kind != JoinKind.FullOuter
 
-  /** What the right side has no keys of need not be read on the left: rows without a partner are not in the result. */
+  /**
+   * Whether the left side does not need to read keys that the right side lacks, because rows without a partner are not
+   * in the result.
+   */
   def prunesLeft: Boolean = kind == JoinKind.Semi
 
   /**
-   * Partitioning of its output, where both sides were partitioned by their keys: rows without a partner keep their left
+   * Partitioning of the output if both sides were partitioned by their keys. Rows without a partner keep their left
    * key, if they have a left side.
    */
   def partitioning: Long = if (kind == JoinKind.FullOuter) 0L else leftKey

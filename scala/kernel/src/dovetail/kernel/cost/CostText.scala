@@ -1,12 +1,12 @@
 package dovetail.kernel.cost
 
 /**
- * Cost constants by name, as settings and files have them: `exchangeByte=2.5, merge=40`. Names that are left out keep
- * their value.
+ * Reads and writes cost constants by name, in the format of settings and files: `exchangeByte=2.5, merge=40`. Names
+ * that are left out keep their value.
  */
 object CostText {
 
-  /** Every constant: its name, how to read it, and how to replace it. In the order of [[CostConstants]]. */
+  /** Every constant: its name, its getter, and its setter, in the order of [[CostConstants]]. */
   val constants: Vector[(String, CostConstants => Double, (CostConstants, Double) => CostConstants)] = Vector(
     ("rowProduced", _.rowProduced, (c, v) => c.copy(rowProduced = v)),
     ("hashProbe", _.hashProbe, (c, v) => c.copy(hashProbe = v)),
@@ -23,7 +23,7 @@ object CostText {
 
   def names: Vector[String] = constants.map(_._1)
 
-  /** `base` with what the text says, or what is wrong with the text. */
+  /** Returns `base` with the constants of the text, or what is wrong with the text. */
   def read(text: String, base: CostConstants): Either[String, CostConstants] =
     text.split(",").map(_.trim).filter(_.nonEmpty).foldLeft(Right(base): Either[String, CostConstants]) {
       (found, entry) =>

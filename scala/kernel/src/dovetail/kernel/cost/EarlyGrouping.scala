@@ -2,16 +2,17 @@ package dovetail.kernel.cost
 
 /**
  * Work of a grouping that is done in part below joins (Yan and Larson, "Eager aggregation and lazy aggregation", VLDB
- * 1995), and of the operators between it and the grouping that was asked for. In the constants of the physical model.
+ * 1995), and of the operators between it and the final grouping. In the constants of the physical model.
  *
- * The rows that reach an operator above fall in proportion: each group has the partners that each of its rows had.
+ * The rows that reach an operator above are reduced in proportion, because each group has the partners that each of its
+ * rows had.
  *
- * @param rows       into the early grouping
- * @param groups     out of it, at most
- * @param groupBytes of one group
+ * @param rows       input rows of the early grouping
+ * @param groups     maximum number of its output groups
+ * @param groupBytes bytes of one group
  * @param above      nanoseconds that all operators above take, from the early grouping to the final one
  * @param parts      tasks that read the rows
- * @param cores      that wait for one more stage
+ * @param cores      cores that wait for one more stage
  */
 final case class EarlyGrouping(
     rows: Double,
@@ -23,19 +24,19 @@ final case class EarlyGrouping(
 ) {
   import EarlyGrouping._
 
-  /** Nanoseconds that are saved; below 0 where the early grouping takes more than it saves. */
+  /** Nanoseconds that are saved; negative if the early grouping costs more than it saves. */
   def saving(constants: CostConstants): Double = {
     import constants._
     val grouping = rows * hashBuild + exchanged * (exchangeRow + groupBytes * exchangeByte + hashBuild)
     above * (1.0 - math.min(1.0, groups / math.max(rows, 1.0))) - grouping - cores * StageNanos
   }
 
-  /** The same as a share of the work above. */
+  /** The saving as a share of the work above. */
   def gain(constants: CostConstants): Double = saving(constants) / math.max(above, Double.MinPositiveValue)
 
   /**
-   * Groups that reach the exchange: each task groups its own rows first, and meets a group about as often as if the rows
-   * were dealt out at random.
+   * Groups that reach the exchange. Each task groups its own rows first. It meets a group about as often as if the rows
+   * were distributed at random.
    */
   def exchanged: Double = {
     val tasks   = math.max(parts, 1.0)
@@ -47,14 +48,14 @@ final case class EarlyGrouping(
 object EarlyGrouping {
 
   /**
-   * Work of a join above, as far as it goes by the rows on the grouped side. Where these stay where they are, generated
-   * code hands them on from look-up to look-up, up to the next grouping, and makes no rows of them; nor of the copies of
-   * grouping sets.
+   * Work of a join above, as far as it depends on the rows of the grouped side. If these rows are not exchanged,
+   * generated code passes them on from lookup to lookup up to the next grouping and creates no rows. It creates no rows
+   * for the copies of grouping sets either.
    *
-   * @param in    these rows
-   * @param bytes of all of them
-   * @param out   rows out of the join
-   * @param stay  the rows do: the other side is broadcast
+   * @param in    rows of the grouped side
+   * @param bytes bytes of all these rows
+   * @param out   output rows of the join
+   * @param stay  whether these rows are not exchanged, because the other side is broadcast
    */
   def joined(constants: CostConstants, in: Double, bytes: Double, out: Double, stay: Boolean): Double = {
     import constants._
@@ -63,9 +64,9 @@ object EarlyGrouping {
     else in * (exchangeRow + sortCompare * halvings + merge) + bytes * exchangeByte + out * rowProduced
   }
 
-  /** Work of the final grouping, as far as it goes by rows: those of all copies, where grouping sets copy them. */
+  /** Work of the final grouping, as far as it depends on its rows. If grouping sets copy rows, all copies count. */
   def grouped(constants: CostConstants, in: Double): Double = in * constants.hashBuild
 
-  /** Time that one more stage takes, however little it does: scheduling, and the slowest of its tasks. */
+  /** Time that one more stage takes, however little it does: scheduling, and its slowest task. */
   private val StageNanos = 50e6
 }

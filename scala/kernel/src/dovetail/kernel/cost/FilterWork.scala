@@ -1,16 +1,16 @@
 package dovetail.kernel.cost
 
 /**
- * Work of a Bloom filter that keeps rows of one input away by the keys of other inputs (Bloom, CACM 1970; Mackert and
- * Lohman, "R* optimizer validation and performance evaluation for distributed queries", VLDB 1986): the other inputs
- * are read a second time, their keys go into bits, and each row of the reduced input is looked up.
+ * Work of a Bloom filter that removes rows of one input by the keys of other inputs (Bloom, CACM 1970; Mackert and
+ * Lohman, "R* optimizer validation and performance evaluation for distributed queries", VLDB 1986). The other inputs
+ * are read a second time, their keys are put into the filter, and each row of the reduced input is looked up in it.
  *
- * @param probed     rows that are looked up
- * @param read       bytes of the tables that are read for it, before their predicates
- * @param broadcasts small inputs that restrict the keys, each a broadcast: its rows and bytes
- * @param joined     rows that these are looked up for
+ * @param probed     rows that are looked up in the filter
+ * @param read       bytes of the tables that are read for the filter, before their predicates
+ * @param broadcasts rows and bytes of the small inputs that restrict the keys, each a broadcast
+ * @param joined     rows that are looked up in these broadcasts
  * @param keys       rows that are put into the filter
- * @param bytes      of the filter
+ * @param bytes      bytes of the filter
  */
 final case class FilterWork(
     probed: Double,
@@ -21,7 +21,7 @@ final case class FilterWork(
     bytes: Double
 ) {
 
-  /** In the unit of the constants. */
+  /** Cost in the unit of the constants. */
   def cost(constants: CostConstants, facts: ClusterFacts): Double = {
     import constants._
     val made = read * scanByte + broadcasts.map { case (r, b) => broadcast(r, b, facts.executors) }.sum +
@@ -34,8 +34,8 @@ final case class FilterWork(
 object FilterWork {
 
   /**
-   * Nanoseconds that the input waits for its filter: a job of two stages, which Spark starts, runs and collects in
-   * about this time however few rows there are. All cores wait.
+   * Nanoseconds that the input waits for its filter. Spark starts, runs and collects a job of two stages in about this
+   * time, however few rows there are. All cores wait.
    */
   val Latency = 1.5e8
 }

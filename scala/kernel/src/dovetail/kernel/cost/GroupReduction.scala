@@ -1,16 +1,16 @@
 package dovetail.kernel.cost
 
 /**
- * Work of a grouping, and of a semi join in front of it that keeps away the rows of groups that nobody asks for
- * (Bernstein and Chiu, "Using semi-joins to solve relational queries", JACM 1981; Seshadri et al., "Cost-based
- * optimization for magic", SIGMOD 1996). In the constants of the physical model.
+ * Work of a grouping, and of a semi join in front of it that removes the rows of groups that nobody asks for (Bernstein
+ * and Chiu, "Using semi-joins to solve relational queries", JACM 1981; Seshadri et al., "Cost-based optimization for
+ * magic", SIGMOD 1996). In the constants of the physical model.
  *
- * @param rows       into the grouping
- * @param groups     out of it
- * @param groupBytes of one group
- * @param kept       share of the rows that the semi join lets through
- * @param tableRows  of the semi join's right side, which is broadcast
- * @param tableBytes of the same
+ * @param rows       input rows of the grouping
+ * @param groups     output rows of the grouping
+ * @param groupBytes bytes of one group
+ * @param kept       share of the rows that the semi join keeps
+ * @param tableRows  rows of the semi join's right side, which is broadcast
+ * @param tableBytes bytes of the semi join's right side
  */
 final case class GroupReduction(
     rows: Double,
@@ -21,7 +21,7 @@ final case class GroupReduction(
     tableBytes: Double
 ) {
 
-  /** Share of the grouping's work that is saved; below 0 where the semi join takes more than it saves. */
+  /** Share of the grouping's work that is saved; negative if the semi join costs more than it saves. */
   def gain(constants: CostConstants, executors: Int): Double = {
     import constants._
     val grouping = rows * hashBuild + math.min(rows, groups) * (exchangeRow + groupBytes * exchangeByte)

@@ -1,22 +1,24 @@
 package dovetail.kernel.cost
 
 /**
- * How unevenly the rows of a set lie on its join keys: all rows of one key go to one task, and the slowest task is what
- * a shuffled join waits for (DeWitt, Naughton, Schneider and Seshadri, "Practical skew handling in parallel joins",
- * VLDB 1992). Made by the search (`KeyFacts`), priced by [[PhysicalCosts]].
+ * How unevenly the rows of a set are distributed over its join keys. All rows of one key go to one task, and a shuffled
+ * join waits for its slowest task (DeWitt, Naughton, Schneider and Seshadri, "Practical skew handling in parallel
+ * joins", VLDB 1992). The search creates it (`KeyFacts`), and [[PhysicalCosts]] prices it.
  *
- * @param most the share of the most frequent value of any key
+ * @param most share of the most frequent value of any key
  */
 final class KeySkew private (val most: Double, found: () => Vector[(Long, Double)]) {
 
-  // worked out where a plan's cost depends on it: of most sets of relations it does not
+  // computed only if a plan's cost depends on it, which is not the case for most sets of relations
   private lazy val entries: Vector[(Long, Double)] = found()
   private lazy val bits: Array[Long]               = entries.map(_._1).toArray
   private lazy val shares: Array[Double]           = entries.map(_._2).toArray
 
   /**
-   * Share of the rows that have the most frequent combination of these keys, at most; 0 where it is not known to be
-   * large. As a partitioning mask.
+   * Upper bound of the share of the rows that have the most frequent combination of these keys; 0 if it is not known to
+   * be large.
+   *
+   * @param key keys as a partitioning mask
    */
   def largest(key: Long): Double = {
     var least = 1.0
@@ -32,21 +34,21 @@ final class KeySkew private (val most: Double, found: () => Vector[(Long, Double
 
 object KeySkew {
 
-  /** No key is known to be frequent. */
+  /** No key is known to have a frequent value. */
   val none: KeySkew = new KeySkew(0.0, () => Vector.empty)
 
-  /** Shares below this are not kept: a thousand tasks at a time would not wait for them. */
+  /** Shares below this are not kept: a thousand tasks at a time would not wait for such a key. */
   private val Least = 0.001
 
-  /** Of one relation: the share of its most frequent value, by the bit of each key. */
+  /** The skew of one relation: the share of its most frequent value, by the bit of each key. */
   def apply(shares: Iterable[(Long, Double)]): KeySkew = {
     val kept = largest(shares).filter(_._2 >= Least)
     if (kept.isEmpty) none else new KeySkew(kept.map(_._2).max, () => kept)
   }
 
   /**
-   * Of a join: a key is as frequent in it as in the input where it is most frequent. A partner that lacks the key would
-   * help; one with few keys does not.
+   * The skew of a join: a value is as frequent in it as in the input in which it is most frequent. A partner without
+   * the value would reduce its share; a partner that only has few values does not.
    */
   def joined(inputs: Iterable[KeySkew]): KeySkew = inputs.filterNot(_ eq none).toVector match {
     case Vector()    => none

@@ -3,13 +3,13 @@ package dovetail.kernel.cost
 import scala.collection.mutable
 
 /**
- * What a cost model had to choose from when it settled how one join of a plan is executed: for reports, made when
- * somebody asks.
+ * The ways of executing one join of a plan that a cost model could choose from. For reports, and computed only on
+ * request.
  *
- * There are no formulas here: the model is asked once more, for the same inputs, and all that it offers is written
- * down. The search itself keeps only what may win.
+ * There are no formulas here: it asks the model once more for the same inputs and records all offers. The search itself
+ * keeps only offers that may win.
  *
- * @param ways the ways of executing the join, in the order in which the model offers them, each at its cheapest
+ * @param ways ways of executing the join, in the order in which the model offers them, each at its lowest cost
  */
 final case class MethodChoice(left: MethodChoice.Input, right: MethodChoice.Input, ways: Vector[MethodChoice.Way]) {
 
@@ -25,20 +25,20 @@ object MethodChoice {
   /**
    * One side of the join.
    *
-   * @param broadcast   the engine broadcasts it by its own rule
+   * @param broadcast   whether the engine broadcasts it by its own rule
    * @param cautious    bytes of memory that a broadcast of it should not exceed, however wrong its estimate is
-   * @param partitioned its rows are where the join needs them: no exchange
+   * @param partitioned whether its rows are partitioned as the join needs them, so that it needs no exchange
    */
   final case class Input(bytes: Double, cautious: Double, broadcast: Boolean, partitioned: Boolean)
 
-  /** @param cost of the join by itself, its inputs as the plan has them */
+  /** @param cost cost of the join by itself, with its inputs as the plan has them */
   final case class Way(method: JoinMethod, cost: Double)
 
   /**
-   * Of alternative `i` of a plan.
+   * The choice for alternative `i` of a plan.
    *
-   * @param keys what the sides are hashed by in a shuffled join, as partitioning masks
-   * @param ask  has the cost model offer its ways of joining the first two to the third
+   * @param keys keys by which a shuffled join hashes the two sides, as partitioning masks
+   * @param ask  makes the cost model offer its ways of joining the first two sub-plans to the third
    */
   def apply(plan: SubPlan, i: Int, keys: (Long, Long))(ask: (SubPlan, SubPlan, SubPlan) => Unit): MethodChoice = {
     val (left, right) = (plan.left(i).only(plan.leftAlternative(i)), plan.right(i).only(plan.rightAlternative(i)))
@@ -49,7 +49,7 @@ object MethodChoice {
     MethodChoice(input(left, keys._1), input(right, keys._2), offers.cheapest)
   }
 
-  /** Keeps what it is offered, whatever it costs. */
+  /** Records every method that it is offered, whatever it costs. */
   final private class Offers(of: SubPlan) extends SubPlan(of) {
     private val ways = mutable.LinkedHashMap.empty[JoinMethod, Double]
 

@@ -3,14 +3,15 @@ package dovetail.kernel.cost
 import dovetail.kernel.cost.JoinMethod._
 
 /**
- * Work of a join as Spark executes it: exchanges, sort, hash build and probe, rows produced, broadcasts.
+ * Cost of a join as Spark executes it: exchanges, sort, hash build and probe, rows produced, broadcasts.
  *
- * It follows what Spark will do: Spark broadcasts an input by its own threshold when it plans, or because we tell it to
- * (`ClusterFacts.staticBytes`), exchanges both sides otherwise, and turns such a join into a broadcast while it runs
- * when one side comes out small. A side that is already partitioned by the join's key needs neither exchange nor sort.
- * Of two exchanged inputs the clearly smaller one is hashed instead of both sorted, where it fits ([[HashTable]]). Work
- * behind an exchange counts as long as its slowest task takes, times the tasks ([[KeySkew]]), and what a sort has no
- * memory for goes to disk ([[SortMemory]]); a broadcast may save part of a scan ([[ScanPruning]]).
+ * The model follows what Spark will do. Spark broadcasts an input by its own threshold when it plans, or because we
+ * tell it to (`ClusterFacts.staticBytes`). Otherwise it exchanges both sides, and turns such a join into a broadcast
+ * while it runs if one side turns out small. A side that is already partitioned by the join's key needs neither
+ * exchange nor sort. If one of two exchanged inputs is clearly smaller and fits, it is hashed instead of both being
+ * sorted ([[HashTable]]). Work after an exchange counts as the time of its slowest task times the number of tasks
+ * ([[KeySkew]]). The part of a sort that does not fit into memory goes to disk ([[SortMemory]]). A broadcast may save
+ * part of a scan ([[ScanPruning]]).
  */
 final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends CostModel {
   import PhysicalCosts._
@@ -42,15 +43,15 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
         broadcasts(left, right, out, BroadcastRight, output - pruned(left, right, key), repartition)
       if (canBroadcast(left))
         broadcasts(right, left, out, BroadcastLeft, output - pruned(right, left, key), repartition)
-      // where the engine broadcasts by itself there is no shuffled join to choose
+      // if the engine broadcasts by itself, there is no shuffled join to choose
       if (!left.broadcast && !right.broadcast)
         shuffled(left, right, out, key, key, key, SwapEither, output, repartition)
     }
   }
 
   /**
-   * Spark broadcasts the right side of these joins or none, as does adaptive execution; and a nested loop copies the
-   * right side, but for a full outer join.
+   * Spark broadcasts the right side of these joins or none, and so does adaptive execution. A nested loop copies the
+   * right side as well, except in a full outer join.
    */
   def join(left: SubPlan, right: SubPlan, out: SubPlan, operator: OperatorJoin): Unit = {
     val repartition = moved(out)
@@ -91,15 +92,15 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     if (operator.broadcastsRight) right else smaller(left, right)
   private def smaller(left: SubPlan, right: SubPlan): SubPlan = if (left.bytes <= right.bytes) left else right
 
-  /** The side that `side` is not. */
+  /** The side of the join that is not `side`. */
   private def other(side: SubPlan, left: SubPlan, right: SubPlan): SubPlan = if (side eq right) left else right
 
   private def canBroadcast(p: SubPlan): Boolean =
     p.broadcast || facts.mayBroadcast(p.bytes, p.cautious)
 
   /**
-   * `stream` keeps its partitioning, so each of its alternatives is worth offering; of the build side only the
-   * cheapest.
+   * Offers a broadcast join. `stream` keeps its partitioning, so each of its alternatives is worth offering. Of the
+   * build side, only the cheapest alternative is.
    */
   private def broadcasts(
       stream: SubPlan,
@@ -121,11 +122,11 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   }
 
   /**
-   * A join whose sides are exchanged where they are not partitioned by its key yet. Each method is one part of its
-   * cost: the search adds them up ([[shuffled]]), reports list them ([[partsOf]]).
+   * A join whose sides are exchanged if they are not partitioned by its key yet. Each method returns one part of its
+   * cost. The search adds the parts up ([[shuffled]]), reports list them ([[partsOf]]).
    *
-   * @param movesLeft  the left side is exchanged
-   * @param movesRight the right side is exchanged
+   * @param movesLeft  whether the left side is exchanged
+   * @param movesRight whether the right side is exchanged
    */
   final private class Shuffle(
       left: SubPlan,
@@ -137,7 +138,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
       movesRight: Boolean
   ) {
 
-    /** Both sides are exchanged. */
+    /** Whether both sides are exchanged. */
     def movesBoth: Boolean = movesLeft && movesRight
 
     def exchanges: Double = (if (movesLeft) exchange(left) else 0.0) + (if (movesRight) exchange(right) else 0.0)
@@ -147,12 +148,12 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     def mergeOfLeft: Double  = merged(left, leftKey)
     def mergeOfRight: Double = merged(right, rightKey)
 
-    /** Hash tables of one side, which rows of the other side are looked up in. */
+    /** Cost of hash tables over one side, in which the rows of the other side are looked up. */
     def hashes(hashed: SubPlan): Double =
       if (hashed eq right) build(right, rightKey) + probe(left, leftKey)
       else build(left, leftKey) + probe(right, rightKey)
 
-    /** Rows of the join, made by tasks as uneven as its inputs. */
+    /** Cost of the output rows, which tasks as uneven as the inputs produce. */
     def output: Double = outputOf(out) * slowest(out, leftKey)(math.min(split(left, leftKey), split(right, rightKey)))
   }
 
@@ -173,7 +174,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     val inputs = left.cost(l) + right.cost(r) + shuffle.exchanges
     val b      = if (swap == SwapRight) right else smaller(left, right)
     val s      = other(b, left, right)
-    // Adaptive execution changes a join only where both exchanges are its own: a reused partitioning is not given up.
+    // Adaptive execution changes a join only if both exchanges are its own: it does not give up a reused partitioning.
     if (shuffle.movesBoth && swap != SwapNone && b.bytes <= facts.broadcastBytes)
       out.offer(inputs + broadcast(b) + probe(s) + output, 0L, ShuffledThenBroadcast, left, l, right, r, repartition)
     else if (!facts.preferSortMerge)
@@ -193,7 +194,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     }
   }
 
-  /** The planner has this join hash the smaller input, once the exchanges have counted it. */
+  /** Whether the planner lets this join hash the smaller input, after the exchanges have counted it. */
   private def hashed(b: SubPlan, s: SubPlan): Boolean =
     b.bytes > facts.broadcastBytes && facts.hashTable.pays(b.bytes, s.bytes) && facts.hashTable.fits(b.rows, b.bytes)
 
@@ -230,8 +231,8 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   }
 
   /**
-   * @param copied the side that is broadcast or hashed where the method does not say which
-   * @param saved  of a scan, by a broadcast
+   * @param copied side that is broadcast or hashed if the method does not say which
+   * @param saved  scan cost that a broadcast saves
    */
   private def partsOf(out: SubPlan, i: Int, leftKey: Long, rightKey: Long, copied: SubPlan, saved: Double): Cost = {
     val (left, right) = (out.left(i), out.right(i))
@@ -258,18 +259,18 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   private def outputOf(p: SubPlan): Double  = p.rows * rowProduced
   private def broadcast(p: SubPlan): Double = constants.broadcast(p.rows, p.bytes, facts.executors)
 
-  /** A part of the one broadcast for each join that uses it. */
+  /** Cost of a broadcast, shared equally by all joins that use it. */
   private def shared(p: SubPlan): Double = broadcast(p) / p.copies
 
-  /** Every pair of rows is compared. */
+  /** Cost of comparing every pair of rows. */
   private def compared(l: SubPlan, r: SubPlan): Double = l.rows * r.rows * nestedLoopPair
 
   private def nestedLoop(l: SubPlan, r: SubPlan, copied: SubPlan): Double = compared(l, r) + broadcast(copied)
 
-  /** What it takes at most to have a set's rows in another partitioning. */
+  /** Maximum cost of bringing a set's rows into another partitioning. */
   private def moved(p: SubPlan): Double = exchange(p) + sort(p) * slowest(p, p.skew.most) + spill(p, p.skew.most)
 
-  // work of the tasks behind an exchange, as long as the slowest of them takes
+  // cost of tasks after an exchange, as long as the slowest of them takes
   private def sort(p: SubPlan, key: Long): Double =
     sort(p) * slowest(p, key)(split(p, key)) + spill(p, p.skew.largest(key) * split(p, key))
   private def build(p: SubPlan, key: Long): Double  = p.rows * hashBuild * slowest(p, key)(split(p, key))
@@ -277,8 +278,9 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   private def merged(p: SubPlan, key: Long): Double = p.rows * merge * slowest(p, key)(split(p, key))
 
   /**
-   * Of a sort: all of it where even tasks have no memory for their part, or the part of the largest task, for which all
-   * others wait.
+   * Cost of the part of a sort that goes to disk. This is the whole input if tasks of even size have no memory for
+   * their part. Otherwise it is the part of the largest task, for which all others wait, if that task has no memory for
+   * it.
    */
   private def spill(p: SubPlan, largest: => Double): Double = {
     def holds(share: Double) = facts.sortMemory.holds(p.rows, p.bytes, share)
@@ -291,19 +293,24 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   private def slowest(p: SubPlan, key: Long)(share: => Double): Double = slowest(p, p.skew.largest(key) * share)
 
   /**
-   * How many times longer than with even keys a set's tasks take, when the largest of them has this share of the rows.
+   * Factor by which the tasks of a set take longer than with even keys if the largest task has this share of the rows.
    * At least 1.
    */
   private def slowest(p: SubPlan, largest: => Double): Double =
     if (p.skew.most * facts.tasks <= 1.0) 1.0 else math.max(1.0, largest * facts.tasks)
 
-  /** Share of the largest partition that one task is left with: adaptive execution splits those that are too large. */
+  /**
+   * Share of the largest partition that remains in one task: adaptive execution splits partitions that are too large.
+   */
   private def split(p: SubPlan, key: Long): Double = {
     val largest = if (p.skew eq KeySkew.none) 0.0 else p.skew.largest(key) * p.bytes
     if (largest > facts.splitBytes) facts.splitBytes / largest else 1.0
   }
 
-  /** Of the scans in `stream`, if `build` is broadcast to it: what a predicate's table has no keys of. */
+  /**
+   * Cost of the scans in `stream` that is saved if `build` is broadcast to it: `build` must have a predicate, and
+   * partitions for which it has no keys are not read.
+   */
   private def pruned(stream: SubPlan, build: SubPlan, key: Long): Double =
     if ((stream.pruning eq ScanPruning.none) || !facts.prunesScans || !build.selective) 0.0
     else stream.pruning.saved(key, build.rows) * scanByte
@@ -314,7 +321,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
 
 object PhysicalCosts {
 
-  // which side adaptive execution may broadcast instead of sorting both
+  // side that adaptive execution may broadcast instead of sorting both
   private val SwapNone   = 0
   private val SwapRight  = 1
   private val SwapEither = 2

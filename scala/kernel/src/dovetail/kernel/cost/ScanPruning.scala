@@ -1,17 +1,17 @@
 package dovetail.kernel.cost
 
 /**
- * Scans in a set of relations that a broadcast join can still prune: files of a partitioned table are not read where
- * the other side, which is there first, has no key of theirs (dynamic partition pruning). Only the first join by a
- * partition column prunes; those above find it done.
+ * Scans in a set of relations that a broadcast join can still prune. Spark does not read the files of a partitioned
+ * table for which the other side, which is computed first, has no key (dynamic partition pruning). Only the first join
+ * by a partition column prunes; joins above it find the scan already pruned.
  *
- * @param bits       of the partition columns' keys, as partitioning masks
- * @param bytes      that pruning by each can save, in memory
- * @param partitions values of each
+ * @param bits       keys of the partition columns, as partitioning masks
+ * @param bytes      bytes in memory that pruning by each key can save
+ * @param partitions number of values of each key
  */
 final class ScanPruning(bits: Array[Long], bytes: Array[Double], partitions: Array[Double]) {
 
-  /** Bytes that a join by `key` with at most so many keys does not read. */
+  /** Bytes that a join by `key` with at most `keys` keys does not read. */
   def saved(key: Long, keys: Double): Double = {
     var sum = 0.0
     var i   = 0
@@ -22,7 +22,7 @@ final class ScanPruning(bits: Array[Long], bytes: Array[Double], partitions: Arr
     sum
   }
 
-  /** All of them. */
+  /** Bytes of all scans. */
   def total: Double = bytes.sum
 }
 

@@ -1,26 +1,27 @@
 package dovetail.kernel.cost
 
 /**
- * All that the search keeps of one set of relations: its size, and its best plan per useful output partitioning.
+ * Everything that the search keeps for one set of relations: its size, and its best plan per useful output
+ * partitioning.
  *
- * A partitioning is a bit mask of equivalence classes: the rows are hash partitioned (and, coming out of a sort-merge
- * join, sorted) by exactly these classes' columns, so that a join on the same classes needs no exchange. 0 is any other
- * partitioning. This is Selinger's interesting order, for exchanges; it answers the question of the Spark mailing list
+ * A partitioning is a bit mask of equivalence classes: the rows are hash partitioned (and, after a sort-merge join,
+ * sorted) by exactly these classes' columns, so that a join on the same classes needs no exchange. 0 is any other
+ * partitioning. This is Selinger's interesting order, for exchanges. It answers the question of the Spark mailing list
  * (seed 003) whether one plan per set is enough.
  *
- * Classes beyond 64 share bits with lower ones: a wrong match there can misprice a plan, never break it.
+ * Classes beyond 64 share bits with lower ones. A wrong match there can misprice a plan, but never break it.
  *
  * @param relation  the relation itself, or [[SubPlan.NoRelation]] for a join
  * @param rows      estimated rows
  * @param bytes     estimated bytes in memory
  * @param classes   classes with a member in the set
- * @param broadcast the engine broadcasts this input by its own rule
+ * @param broadcast whether the engine broadcasts this input by its own rule
  * @param cautious  bytes of memory that a broadcast of the set should not exceed, however wrong its estimate is
  *                  ([[BroadcastMemory]])
- * @param skew      how unevenly its rows lie on its join keys
+ * @param skew      how unevenly its rows are distributed over its join keys
  * @param pruning   scans in it that a join can prune
- * @param copies    how often the query has the very same input: a broadcast of it is made once
- * @param selective a predicate restricts one of its relations, where that decides what is pruned
+ * @param copies    number of times that the query has this same input; a broadcast of it is made once
+ * @param selective whether a predicate restricts one of its relations; only set if this decides what is pruned
  */
 class SubPlan(
     val relation: Int,
@@ -36,7 +37,7 @@ class SubPlan(
 ) {
   import SubPlan.{Alternative, Alternatives, NoJoin}
 
-  /** log2 of the rows, at least 1: how often a sort halves them. Every join with this set asks for it. */
+  /** log2 of the rows, at least 1: how often a sort halves them. Every join with this set uses it. */
   val halvings: Double = math.log(math.max(rows, 2.0)) / SubPlan.Log2
 
   /** The same set as `of`, without its plans. */
@@ -57,9 +58,7 @@ class SubPlan(
   /** The same set, without its plans. */
   def unpriced: SubPlan = new SubPlan(this)
 
-  /**
-   * The same set with alternative `i` alone, and that for nothing: a join with it costs what the join does by itself.
-   */
+  /** The same set with alternative `i` alone, at no cost. A join with it then costs only what the join itself costs. */
   def only(i: Int): SubPlan = { val plan = unpriced; plan.offerInput(0.0, partitioning(i)); plan }
 
   private val kept  = new Array[Alternative](Alternatives)
@@ -74,7 +73,7 @@ class SubPlan(
   def leftAlternative(i: Int): Int  = kept(i).leftAlternative
   def rightAlternative(i: Int): Int = kept(i).rightAlternative
 
-  /** The cheapest alternative; the first of equals. */
+  /** The cheapest alternative; the first one in a tie. */
   def best: Int = {
     var b = 0
     var i = 1
@@ -85,12 +84,12 @@ class SubPlan(
   /**
    * Offers a plan for this set. It is kept if no other plan of the same or a more useful partitioning costs as little,
    * and if it is not cheaper to take the best plan and exchange its output (`repartition`). Of equal offers the first
-   * stays, so the result depends on the order of enumeration only.
+   * stays, so the result depends only on the order of enumeration.
    *
-   * Two hairs from the optimum: a broadcast join that multiplies the rows makes the exchange dearer after the choice
-   * was made, and a join on the partitioning's key may have been cheaper without it, as a broadcast while it runs. On
-   * random graphs, one in a thousand loses up to 1 %; with outer joins, which multiply rows more often, the worst of
-   * 5000 graphs lost 7 %.
+   * In two cases the result may miss the optimum. A broadcast join that multiplies the rows makes the exchange more
+   * expensive after the choice was made. And a join on the partitioning's key may have been cheaper without that
+   * partitioning, as a broadcast while it runs. On random graphs, one in a thousand loses up to 1 %; with outer joins,
+   * which multiply rows more often, the worst of 5000 graphs lost 7 %.
    */
   def offer(
       cost: Double,
@@ -113,7 +112,7 @@ class SubPlan(
       kept(slot) = new Alternative(cost, partitioning, method, left, leftAlt, right, rightAlt)
   }
 
-  /** Offers the set as it stands, for this cost: no join makes it. */
+  /** Offers the set as an input of this cost, which no join produces. */
   def offerInput(cost: Double, partitioning: Long): Unit =
     offer(
       cost,
@@ -127,8 +126,8 @@ class SubPlan(
     )
 
   /**
-   * A plan beside one that costs no more and has the same partitioning, or a more useful one, or can get it by an
-   * exchange.
+   * Whether a plan is useless beside another one: that plan costs no more and has the same or a more useful
+   * partitioning, or can get it by an exchange.
    */
   private def useless(
       cost: Double,
@@ -156,16 +155,16 @@ class SubPlan(
 
 object SubPlan {
 
-  /** Plans kept per set: the cheapest, and a few whose partitioning may save an exchange further up. */
+  /** Number of plans kept per set: the cheapest, and a few whose partitioning may save an exchange further up. */
   val Alternatives = 4
 
-  /** In place of a relation's number: the set is a join. */
+  /** Value of `relation` if the set is a join. */
   val NoRelation: Int = -1
 
-  /** The partitioning of rows that lie anywhere. */
+  /** The partitioning of rows that may be anywhere. */
   val Unpartitioned: Long = 0L
 
-  /** What stands for the last join of a set that no join makes: an input, or a set that is taken as one. */
+  /** Placeholders for the last join of a set that no join produces: an input, or a set that is treated as one. */
   private object NoJoin {
     val method: JoinMethod = null
     val side: SubPlan      = null

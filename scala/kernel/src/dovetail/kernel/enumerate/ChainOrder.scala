@@ -3,17 +3,19 @@ package dovetail.kernel.enumerate
 import java.util.Arrays
 
 /**
- * The best order of the joins of a chain: one input, the probe, is joined with one after the other of the rest, the
- * builds. Left-deep trees with a fixed first relation, so dynamic programming over sets of builds (Selinger et al.
- * 1979) is exact. Beyond [[ChainOrder.MostExact]] builds the next one is that after which the fewest rows are left.
+ * Finds the best order of the joins of a chain, in which one input, the probe, is joined with the other inputs, the
+ * builds, one after the other. These are left-deep trees with a fixed first relation, so dynamic programming over sets
+ * of builds (Selinger et al. 1979) is exact. With more than [[ChainOrder.MostExact]] builds, the next build is the one
+ * that leaves the fewest rows.
  *
- * It is for joins whose inputs are computed already (adaptive execution): what a build costs is spent, and only the
- * rows between the joins are left to choose.
+ * It is for joins whose inputs are already computed (adaptive execution). The cost of a build is already spent, so only
+ * the rows between the joins can still be chosen.
  *
- * @param builds number of builds, in the order that they have
- * @param needs  of each build the others that have to be joined before it, as bits: they stand before it
- * @param rows   of the probe joined with these builds, as bits
- * @param step   cost of one join, by the rows that go in and come out
+ * @param builds number of builds; builds are numbered in their current order
+ * @param needs  for each build, the builds that must be joined before it, as bits; they are before it in the current
+ *               order
+ * @param rows   rows of the probe after the join with these builds, given as bits
+ * @param step   cost of one join, by its input and output rows
  */
 final class ChainOrder(
     builds: Int,
@@ -32,7 +34,7 @@ final class ChainOrder(
   def costOf(order: Vector[Int]): Double =
     order.foldLeft((0L, 0.0)) { case ((joined, sum), i) => (joined | 1L << i, sum + cost(joined, i)) }._2
 
-  /** The order that they have is one of those that are tried, so there is one. */
+  /** The best order found. There always is one, because the current order is allowed. */
   def best: Vector[Int] = if (builds <= ChainOrder.MostExact) exact else greedy
 
   private def exact: Vector[Int] = {
@@ -58,6 +60,6 @@ final class ChainOrder(
 
 object ChainOrder {
 
-  /** Builds up to which all sets of them are sized: 1,024 sets, some ten milliseconds. */
+  /** Number of builds up to which all sets of builds are sized: 1,024 sets, some ten milliseconds. */
   val MostExact = 10
 }

@@ -3,22 +3,19 @@ package dovetail.kernel.enumerate
 import dovetail.kernel.graph.{JoinGraph, Step, WideSet}
 
 /**
- * What the searches for graphs of any size ask the join graph about parts: where edges lead, and whether what they
- * connect may be joined. A pair that may not is left out, and a search that finds no plan so hands over what it was
- * given.
+ * Answers what the searches for graphs of any size ask about fragments: where edges lead, and whether two connected
+ * fragments may be joined. A pair that may not be joined is left out. A search that finds no plan for this reason
+ * returns the plan that it was given.
  */
 trait Connections {
 
-  /**
-   * How the two, which have no relation in common, are joined, whether an edge connects them or not; None if they may
-   * not be.
-   */
+  /** How two disjoint fragments are joined, whether an edge connects them or not. None if they may not be joined. */
   def between(left: Fragment, right: Fragment): Option[Step]
 
-  /** Some edge leads from one to the other, or they may meet without. */
+  /** Whether some edge leads from one to the other, or they may be joined without an edge. */
   def connected(left: Fragment, right: Fragment): Boolean
 
-  /** Not all that is connected may be joined. */
+  /** Whether some connected fragments may not be joined. */
   def restricted: Boolean
 
   /** Relations that an edge connects with `r` alone. */
@@ -28,7 +25,8 @@ trait Connections {
   def hyperedges: Vector[(WideSet, WideSet)]
 
   /**
-   * `set` is made of whole connected components: it may be joined with another such set, though no edge leads there.
+   * Whether `set` consists of whole connected components. Such a set may be joined with another such set, although no
+   * edge connects them.
    */
   def closed(set: WideSet): Boolean
 }
@@ -37,7 +35,7 @@ object Connections {
   def apply(graph: JoinGraph): Connections = if (graph.operators.isEmpty) new InnerJoins(graph) else new AllJoins(graph)
 }
 
-/** Inner joins: whatever an edge connects may be joined, and whole components with each other. */
+/** Inner joins: fragments that an edge connects may be joined, and so may whole components. */
 final class InnerJoins(graph: JoinGraph) extends Connections {
   private def set(relations: Iterable[Int]) = WideSet(graph.size, relations)
 
@@ -75,8 +73,8 @@ final class InnerJoins(graph: JoinGraph) extends Connections {
 }
 
 /**
- * All kinds of joins: the edges of [[dovetail.kernel.graph.Edges]], among them those between pieces that nothing else
- * connects, and the answers of [[dovetail.kernel.graph.Joinable]].
+ * All kinds of joins: the edges of [[dovetail.kernel.graph.Edges]], including those between pieces that nothing else
+ * connects, and the decisions of [[dovetail.kernel.graph.Joinable]].
  */
 final class AllJoins(graph: JoinGraph) extends Connections {
   private def set(relations: Iterable[Int]) = WideSet(graph.size, relations)

@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import dovetail.kernel.graph.{Hypergraph, RelSet, WideSet}
 
-/** The table of an exact search over parts instead of relations: what [[PlanTable]] is to a whole graph. */
+/** The table of an exact search over fragments instead of relations, as [[PlanTable]] is for a whole graph. */
 final class FragmentTable(units: Vector[Fragment], parts: Fragments, meter: Meter) extends Receiver {
   private val table = new mutable.LongMap[Fragment]
 
@@ -27,7 +27,7 @@ final class FragmentTable(units: Vector[Fragment], parts: Fragments, meter: Mete
     }
   }
 
-  /** The best plan of all units, if there is one without a cross product and the budget allowed it. */
+  /** The best plan of all units. None if every plan has a cross product, or if the budget ended before. */
   def best(): Option[Fragment] =
     if (new Dphyp(FragmentTable.graph(units, parts.connections), this).run()) table.get(RelSet.first(units.size).bits)
     else None
@@ -35,7 +35,7 @@ final class FragmentTable(units: Vector[Fragment], parts: Fragments, meter: Mete
 
 object FragmentTable {
 
-  /** Whether an exact search over the units finds a plan without considering more than `limit` pairs. */
+  /** Whether an exact search over the units finds a plan within `limit` pairs. */
   def within(limit: Long, units: Vector[Fragment], parts: Fragments): Boolean = units.size <= RelSet.MaxSize && {
     val counter = new PartCounter(limit, RelSet.first(units.size))
     new Dphyp(graph(units, parts.connections), counter).run() && counter.complete
@@ -55,7 +55,7 @@ object FragmentTable {
   }
 }
 
-/** Counts pairs up to a limit, and sees whether any of them makes all of the units. */
+/** Counts pairs up to a limit, and records whether any of them covers all units. */
 final private class PartCounter(limit: Long, all: RelSet) extends Receiver {
   private var count                       = 0L
   var complete                            = false

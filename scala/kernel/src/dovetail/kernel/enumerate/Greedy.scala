@@ -10,26 +10,28 @@ import dovetail.kernel.graph.{JoinGraph, Step, WideSet}
 import dovetail.kernel.profile.Assumptions
 
 /**
- * Greedy operator ordering: joins, again and again, the two connected clusters whose join has the fewest rows.
+ * Greedy operator ordering: repeatedly joins the two connected clusters whose join has the fewest rows.
  *
  * Fegaras, "A New Heuristic for Optimizing Large Queries", DEXA 1998. Any number of relations, bushy trees, O(e log e)
- * estimates for e edges. Clusters that no edge connects are joined last, the smallest first. Ties go to the cluster
- * with the first relation, so the result is deterministic. With operators only pairs that may be joined are candidates;
- * it can come to an end before all is joined, and then time may end it, for the written order is a plan as well.
+ * estimates for e edges. Clusters that no edge connects are joined last, the smallest first. In a tie, the cluster with
+ * the first relation wins, so the result is deterministic. With operators, only pairs that may be joined are
+ * candidates. The search can then get stuck before everything is joined. Time may also end it, because the written
+ * order is a plan as well.
  *
- * Where we depart: a cluster that meets only one half of a new one is expected to keep the same share of pairs with all
- * of it as it did with that half, so its rows are worked out and not estimated; an estimate takes as long as the set is
- * large, and a star of 1,000 would need half a million of them. A candidate is estimated when its turn comes, and waits
- * for another if it turns out larger.
+ * Where we depart: if only one half of a new cluster has an edge to another cluster, we assume that the join with the
+ * whole keeps the same share of pairs as the join with that half. The rows of this join are then computed and not
+ * estimated. An estimate takes time in proportion to the size of the set, and a star of 1,000 relations would need half
+ * a million estimates. A candidate is estimated when its turn comes. If it turns out larger than another one, it waits
+ * for that one.
  *
- * @param budget its time is for graphs with operators; its end is for all
+ * @param budget its time limits the search of graphs with operators, its end limits every search
  */
 final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Budget = Budget.unlimited) {
   import Greedy._
 
   /**
-   * Its relations are ascending; with each neighbour stands the share of pairs that the edges there keep, once they
-   * were a candidate.
+   * A set of joined relations, ascending, with its plan. For each neighbor, it holds the share of pairs that the edges
+   * between the two keep, after the two were a candidate.
    */
   final private class Cluster(val relations: Array[Int], val plan: SubPlan) {
     var alive                                             = true
@@ -38,7 +40,7 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
     val neighbors: mutable.LinkedHashMap[Cluster, Double] = mutable.LinkedHashMap.empty
   }
 
-  /** @param sized its rows were estimated, and not worked out */
+  /** @param sized whether its rows were estimated, and not computed from a share of pairs */
   final private class Candidate(
       val a: Cluster,
       val b: Cluster,
@@ -63,14 +65,14 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
   private var enough = QueueSize
   private var count  = 0L
 
-  /** Pairs considered. */
+  /** Number of pairs considered. */
   def pairs: Long = count
 
   private def late: Boolean = if (sizer.innerOnly) budget.over else !budget.timeLeft
 
   /**
-   * The plan found; none if what was joined first leaves nothing that the graph's operators allow to be joined, or time
-   * ended before.
+   * Returns the plan found. None if the first joins leave only joins that the graph's operators do not allow, or if
+   * time ran out.
    */
   def run(): Option[SubPlan] = {
     val clusters = graph.relations.map(r => new Cluster(Array(r.index), sizer.leaf(r.index, costs))).toArray
@@ -88,7 +90,10 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
     if (stuck) None else Some(alive.head.plan)
   }
 
-  /** The smallest candidate; one that comes out larger than it was expected to be goes back, and is not sized again. */
+  /**
+   * Takes the smallest candidate. A candidate that turns out larger than expected goes back into the queue and is not
+   * estimated again.
+   */
   @tailrec private def poll(): Option[Candidate] = {
     val c = queue.poll()
     if (c == null) None
@@ -102,8 +107,8 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
   }
 
   /**
-   * Two neighbours become a candidate, if they may be joined; with all of what they keep of their pairs, or as it comes
-   * out.
+   * Makes two neighbors a candidate if they may be joined. Its rows are computed from the share of pairs `kept`, or
+   * estimated if this share is unknown.
    */
   private def meet(x: Cluster, y: Cluster, kept: Double): Unit = {
     x.neighbors(y) = kept
@@ -119,7 +124,7 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
 
   private def tooLarge(x: Cluster, y: Cluster): Boolean = x.relations.length + y.relations.length > Estimated
 
-  /** How the two are joined, the one with the first relation first. */
+  /** How the two clusters are joined, with the cluster of the first relation on the left. */
   private def stepOf(x: Cluster, y: Cluster): Option[Step] =
     if (sizer.innerOnly) Inner
     else if (x.first < y.first) graph.joinable.between(x.members, y.members)
@@ -170,15 +175,15 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
     joined
   }
 
-  /** Keeps the queue as small as what is alive in it. */
+  /** Removes dead candidates after the queue has grown too large. */
   private def forgetDead(): Unit = if (queue.size > enough) {
     queue.removeIf((c: Candidate) => !c.alive)
     enough = 2 * queue.size + QueueSize
   }
 
   /**
-   * No edge is left: an equality over several relations that now has both sides, else the two smallest clusters that
-   * may be joined.
+   * Finds a candidate after no edge is left: two clusters that now contain both sides of an equality over several
+   * relations, otherwise the two smallest clusters that may be joined.
    */
   private def farther(alive: Vector[Cluster]): Option[Candidate] = {
     val bySides = for {
@@ -199,16 +204,16 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
 
 object Greedy {
 
-  /** Relations of the largest candidates that are estimated; what is joined in the end is estimated in any case. */
+  /** Largest number of relations for which a candidate is estimated. The join that is chosen is always estimated. */
   private val Estimated = 100
 
-  /** Rows within this factor are the same: they were multiplied in another order. */
+  /** Row counts within this factor are equal: they were multiplied in another order. */
   private val Same = 1.0 + 1e-9
 
-  /** Candidates that the queue may hold before the dead ones are cleared out. */
+  /** Number of candidates that the queue may hold before dead ones are removed. */
   private val QueueSize = 4096
 
-  /** The share of pairs that is kept, where no candidate has shown it: greater than any. */
+  /** Share of pairs before any candidate has shown it: greater than any real share. */
   private val Unknown = Double.PositiveInfinity
 
   private val Inner: Option[Step] = Some(Step.Inner)

@@ -3,18 +3,18 @@ package dovetail.kernel.enumerate
 import java.util.{ArrayList, Comparator}
 
 /**
- * The cheapest order to join the relations of an acyclic graph one by one without a cross product, by the sum of all
- * intermediate rows (C_out).
+ * Finds the cheapest order to join the relations of an acyclic graph one by one without a cross product, by the sum of
+ * all intermediate rows (C_out).
  *
  * Ibaraki and Kameda, "On the Optimal Nesting Order for Computing N-Relational Joins", TODS 1984; Krishnamurthy, Boral
- * and Zaniolo, "Optimization of Nonrecursive Queries", VLDB 1986. With the first relation fixed, the tree says what has
- * to come before what, and the rank (T - 1) / C of a sequence of relations, which multiplies the rows by T and costs C
- * per row, says what should. Sequences below a relation are merged by rank; where the relation itself has a higher rank
- * than what has to follow it, the two become one. O(n log n) per first relation, and every relation is tried as the
- * first.
+ * and Zaniolo, "Optimization of Nonrecursive Queries", VLDB 1986. With the first relation fixed, the tree determines
+ * which relation must come before which. The rank (T - 1) / C of a sequence of relations, which multiplies the rows by
+ * T and costs C per row, determines which should come first. Sequences below a relation are merged by rank. If the
+ * relation itself has a higher rank than the sequence that must follow it, the two become one sequence. O(n log n) per
+ * first relation, and every relation is tried as the first.
  *
- * @param rows  of each relation
- * @param edges of a tree or of several: two relations and the share of their pairs that they keep
+ * @param rows  rows of each relation
+ * @param edges edges of one or several trees: two relations and the share of their pairs that they keep
  */
 final class Ikkbz(rows: Array[Double], edges: Seq[Ikkbz.Edge]) {
   import Ikkbz._
@@ -25,7 +25,7 @@ final class Ikkbz(rows: Array[Double], edges: Seq[Ikkbz.Edge]) {
     lists
   }
 
-  /** The best order of one tree, over all its relations as the first; of equals, the first of them. */
+  /** The best order of one tree, with each of its relations tried as the first. The first best order wins ties. */
   def order(tree: Vector[Int]): Vector[Int] =
     tree.map(startingWith).reduceLeft((a, b) => if (b.cost < a.cost) b else a).nodes
 
@@ -39,8 +39,8 @@ final class Ikkbz(rows: Array[Double], edges: Seq[Ikkbz.Edge]) {
   }
 
   /**
-   * All that hangs below `v`, by rank. Each branch is sorted already, and the sort is stable, so it does not turn
-   * anything round.
+   * All sequences below `v`, by rank. Each branch is sorted already, and the sort is stable, so it keeps the order
+   * within a branch.
    */
   private def below(v: Int, parent: Int): ArrayList[Sequence] = {
     val all      = new ArrayList[Sequence]
@@ -67,8 +67,8 @@ object Ikkbz {
   final case class Edge(a: Int, b: Int, selectivity: Double)
 
   /**
-   * Relations in their order: they multiply the rows before them by `factor` and cost `cost` per such row. Two
-   * sequences, or one relation.
+   * A sequence of relations: it multiplies the rows before it by `factor` and costs `cost` per such row. It consists of
+   * two sequences, or of one relation.
    */
   final class Sequence private[Ikkbz] (
       private val node: Int,
@@ -92,9 +92,7 @@ object Ikkbz {
 
   private val NoParent = -1
 
-  /**
-   * Where products stop growing: so far from the largest Double that the product of any two sums of them is still one.
-   */
+  /** Limit of products: low enough that the product of any two sums of products is within the range of a Double. */
   private val Most = 1e150
 
   private val byRank: Comparator[Sequence] = new Comparator[Sequence] {

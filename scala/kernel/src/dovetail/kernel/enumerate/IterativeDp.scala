@@ -3,25 +3,27 @@ package dovetail.kernel.enumerate
 import dovetail.kernel.cost.SubPlan
 
 /**
- * Improves a plan of any size piece by piece: takes the most expensive sub-tree of few enough leaves, finds the best
- * order of those leaves, makes the whole one leaf, and goes on until all is one leaf. That is a round; another begins
- * with the better plan, until all kinds of rounds find nothing or the budget ends.
+ * Improves a plan of any size piece by piece. It takes the most expensive sub-tree with few enough leaves, finds the
+ * best order of these leaves, turns the sub-tree into one leaf, and continues until the whole tree is one leaf. This is
+ * one round. The next round starts with the better plan, until no kind of round finds an improvement or the budget
+ * ends.
  *
  * Iterative dynamic programming on a greedy plan: Kossmann and Stocker, "Iterative Dynamic Programming", TODS 2000
  * (IDP-2); Neumann and Radke, SIGMOD 2018, §4.3.
  *
- * Where we depart: pieces are searched by [[LinearizedDp]] in one round, exactly in the next, and there a piece has as
- * many leaves as its pairs allow, more in a chain than in a clique. The most expensive sub-tree is the one whose own
- * joins cost most, without what was made a leaf before, or each piece would hold the last. And a piece keeps its old
- * plans beside the new ones, for one may be partitioned as a join above it likes.
+ * Where we depart: one round searches pieces by [[LinearizedDp]], the next one exactly. In an exact round, a piece has
+ * as many leaves as its pairs allow, more in a chain than in a clique. The most expensive sub-tree is the one whose own
+ * joins cost most, without the parts that were turned into leaves before; otherwise each piece would contain the last
+ * one. And a piece keeps its old plans in addition to the new ones, because one of them may have a partitioning that a
+ * join above needs.
  */
 final class IterativeDp(parts: Fragments, meter: Meter, rounds: Seq[IterativeDp.Round]) {
   import IterativeDp._
 
-  /** A plan that costs no more than `plan`. */
+  /** Returns a plan that costs no more than `plan`. */
   def improve(plan: SubPlan): SubPlan = {
     var best = plan
-    var idle = 0 // rounds since the last that was worth it
+    var idle = 0 // rounds since the last one that paid off
     var next = 0
     while (idle < rounds.size && meter.open) {
       val found     = play(rounds(next % rounds.size), best)
@@ -69,7 +71,7 @@ final class IterativeDp(parts: Fragments, meter: Meter, rounds: Seq[IterativeDp.
       )
     }
 
-  /** The joins of the node as they stand, over what its leaves have become. */
+  /** The joins of the node in their current order, priced over what its leaves have become. */
   private def priced(node: Node): Fragment =
     if (node.isLeaf) node.part
     else {
@@ -79,7 +81,7 @@ final class IterativeDp(parts: Fragments, meter: Meter, rounds: Seq[IterativeDp.
       out
     }
 
-  /** The first of the most expensive sub-trees that a round may search. */
+  /** The most expensive sub-tree that a round may search; the first one in a tie. */
   private def dearest(root: Node, round: Round): Node = {
     val all                    = Vector.newBuilder[Node]
     def walk(node: Node): Unit = if (!node.isLeaf) {
@@ -100,38 +102,39 @@ object IterativeDp {
   /** How pieces are cut and searched in one round. */
   sealed trait Round
 
-  /** @param leaves of a piece at most */
+  /** @param leaves maximum number of leaves of a piece */
   final case class Linear(leaves: Int) extends Round
 
-  /** @param pairs of a piece at most */
+  /** @param pairs maximum number of pairs of a piece */
   final case class Exact(pairs: Long) extends Round
 
   object Exact {
 
     /**
-     * Leaves of a piece, however few pairs it has: a chain of 40 has 10,660, and more leaves would only take long to
-     * count.
+     * Maximum number of leaves of a piece, however few pairs it has: a chain of 40 has 10,660 pairs, and more leaves
+     * would only take long to count.
      */
     val Leaves = 40
   }
 
   /**
-   * Large pieces first, which need no more pairs for being dense; then, exactly, pieces of two sizes, for a relation
-   * leaves its piece when the next cut is another. On random graphs of 10 to 18 relations a tenth of the plans is then
-   * over 1.1 times the exact cost; with the first two, it is over 1.25.
+   * First large pieces, which need no more pairs if they are dense. Then exact searches of pieces of two sizes, so that
+   * a relation leaves its piece when the next round cuts the tree differently. On random graphs of 10 to 18 relations,
+   * a tenth of the plans then costs more than 1.1 times the exact cost; with the first two rounds alone, more than 1.25
+   * times.
    */
   val Rounds: Seq[Round] = Seq(Linear(20), Exact(500), Exact(100))
 
   /**
-   * Share of the cost that one round has to leave for another to be worth its time: below one percent is within what
-   * estimates are worth.
+   * Share of the cost that one round may leave at most for another round to be worth its time. An improvement of less
+   * than one percent is within the error of the estimates.
    */
   private val WorthARound = 0.99
 
   /**
-   * A join, or a leaf: a relation or what has become one.
+   * A join, or a leaf: a relation, or a sub-tree that was turned into one.
    *
-   * @param own what the join costs, without its inputs
+   * @param own cost of the join without its inputs
    */
   final private class Node(val left: Node, val right: Node, var part: Fragment, own: Double) {
     var isLeaf: Boolean = left == null
@@ -143,7 +146,7 @@ object IterativeDp {
 
     def sum(): Unit = { leaves = left.leaves + right.leaves; joins = own + left.joins + right.joins }
 
-    /** From left to right. */
+    /** The leaves from left to right. */
     def units: Vector[Fragment] = if (isLeaf) Vector(part) else left.units ++ right.units
   }
 }

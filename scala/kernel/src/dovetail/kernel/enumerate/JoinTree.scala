@@ -5,25 +5,25 @@ import dovetail.kernel.graph.{JoinKind, Operator, Step}
 import dovetail.kernel.profile.Estimate
 
 /**
- * The result of a search: a tree of joins over relations, with the size and the price of each node. Relations are named
- * by their index.
+ * The result of a search: a tree of joins over relations, with the size and the cost of each node. Relations are
+ * identified by their index.
  */
 sealed trait JoinTree {
 
-  /** Ascending. */
+  /** Relations of the tree, ascending. */
   def relations: Vector[Int]
   def rows: Estimate
 
-  /** Of the whole tree. */
+  /** Cost of the whole tree. */
   def cost: Cost
 
-  /** The joins, inputs before outputs. */
+  /** All joins, inputs before outputs. */
   def joins: Vector[JoinTree.Join] = this match {
     case j: JoinTree.Join => j.left.joins ++ j.right.joins :+ j
     case _                => Vector.empty
   }
 
-  /** Of all relations. */
+  /** Reducers of all relations. */
   def reducers: Vector[Reducer] = this match {
     case j: JoinTree.Join => j.left.reducers ++ j.right.reducers
     case _                => Vector.empty
@@ -38,8 +38,8 @@ sealed trait JoinTree {
 object JoinTree {
 
   /**
-   * @param cost    of its scan, as far as joins can change it, and of its reducers
-   * @param reducers that keep rows of it away
+   * @param cost     cost of its scan, as far as joins can change it, and of its reducers
+   * @param reducers reducers that remove rows of the relation
    */
   final case class Leaf(
       relation: Int,
@@ -51,10 +51,12 @@ object JoinTree {
   }
 
   /**
-   * @param estimated rows as they are estimated without what somebody knows better
-   * @param own      the cost of this join without its inputs
-   * @param operator the operator of the graph that this join is, `left` its left side; none for an inner join
-   * @param choice   what the method was chosen from. Made when it is asked for: for reports, not for the plan
+   * @param estimated estimated rows, not corrected by known sizes
+   * @param own       cost of this join without its inputs
+   * @param operator  operator of the graph that this join executes, with `left` as its left side; None for an inner
+   *                  join
+   * @param choice    alternatives that the method was chosen from. Computed only on request, because it is for reports
+   *                  and not for the plan.
    */
   final case class Join(
       left: JoinTree,
@@ -73,14 +75,14 @@ object JoinTree {
     val cost: Cost             = left.cost + right.cost + own
   }
 
-  /** Two ascending lists as one. */
+  /** Merges two ascending lists. */
   private def merged(a: Vector[Int], b: Vector[Int]): Vector[Int] = {
     val all = (a ++ b).toArray; java.util.Arrays.sort(all); all.toVector
   }
 
   /**
-   * Reads alternative `i` of `plan` back into a tree. The larger input of an inner join stands on the left, as people
-   * write it (of equals, the one with the first relation); other joins keep their sides.
+   * Converts alternative `i` of `plan` to a tree. The larger input of an inner join is on the left, as people write it
+   * (in a tie, the input with the first relation). Other joins keep their sides.
    */
   def fromPlan(plan: SubPlan, i: Int, sizer: Sizer, costs: CostModel): JoinTree =
     if (plan.relation >= 0) {
@@ -125,7 +127,7 @@ object JoinTree {
   }
 }
 
-/** The bare shape of a join tree. */
+/** The shape of a join tree, without sizes and costs. */
 sealed trait Shape {
   def render(name: Int => String): String = this match {
     case Shape.Leaf(r)    => name(r)
@@ -136,7 +138,7 @@ sealed trait Shape {
     case Shape.Join(l, r) => l.leaves ++ r.leaves
   }
 
-  /** The same joins, whichever side stands left. */
+  /** Whether both shapes have the same joins, regardless of left and right. */
   def sameJoins(that: Shape): Boolean = (this, that) match {
     case (Shape.Leaf(a), Shape.Leaf(b))       => a == b
     case (Shape.Join(a, b), Shape.Join(c, d)) =>

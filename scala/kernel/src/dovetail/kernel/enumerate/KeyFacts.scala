@@ -4,8 +4,8 @@ import dovetail.kernel.cost.{KeySkew, ScanPruning, SubPlan}
 import dovetail.kernel.graph.{JoinGraph, JoinKind, Member}
 
 /**
- * The join keys of a graph as bits of partitioning masks, and what they say of a set of relations beyond its size: for
- * [[Sizer]]. In most graphs no key is skewed and no table partitioned; then nothing is worked out.
+ * The join keys of a graph as bits of partitioning masks, and the facts that they give about a set of relations beyond
+ * its size. [[Sizer]] uses them. In most graphs no key is skewed and no table is partitioned; then nothing is computed.
  */
 final class KeyFacts(graph: JoinGraph) {
 
@@ -15,8 +15,8 @@ final class KeyFacts(graph: JoinGraph) {
     Vector(l, r)
   }
 
-  // a key of an operator that is no member of a class gets a bit of its own behind those of the classes: other
-  // operators may have the same one; a member of several classes has the bit of the first
+  // a key of an operator that is not a member of a class gets a bit of its own after those of the classes, because
+  // other operators may have the same key; a member of several classes has the bit of the first class
   private val bits: Map[(Int, Set[Long], String), Long] = {
     val own = ofOperators.map(identity).distinct.zipWithIndex.map { case (key, i) =>
       key -> SubPlan.classBit(graph.classes.size + i)
@@ -29,10 +29,12 @@ final class KeyFacts(graph: JoinGraph) {
   /** The bit of a class's or an operator's key. */
   def bit(m: Member): Long = bits(identity(m))
 
-  // of each relation
+  // keys of each relation
   private val keys: Array[Vector[(Long, Member)]] = by(ofClasses ++ ofOperators.map(m => bit(m) -> m))(_._2.relation)
 
-  /** NULLs lie together as well, where a join keeps rows that have no partner. */
+  /**
+   * NULLs of each relation's keys, as shares. A join that keeps rows without a partner sends all NULLs to one task too.
+   */
   private val nulls: Array[Vector[(Long, Double)]] = by(
     for (o <- graph.operators if o.kind != JoinKind.Semi; (l, _) <- o.equalities; share <- l.column.nulls)
       yield (l.relation, bit(l), share)
@@ -48,7 +50,7 @@ final class KeyFacts(graph: JoinGraph) {
   }
   private val skewed = skews.exists(_ ne KeySkew.none)
 
-  /** Of the most frequent value: as counted, or an even share of few values. */
+  /** Share of the most frequent value: the counted share, or at least an even share of few values. */
   private def share(m: Member): Double = {
     val counted = m.column.frequent.flatMap(_.values.headOption).map(_.share)
     math.max(counted.getOrElse(0.0), m.column.ndv.fold(0.0)(1.0 / math.max(_, 1.0)))
@@ -56,7 +58,7 @@ final class KeyFacts(graph: JoinGraph) {
 
   def skewOf(r: Int): KeySkew = skews(r)
 
-  /** Of the join of the first `n` of these. */
+  /** Skew of the join of the first `n` of these relations. */
   def skewOf(relations: Array[Int], n: Int): KeySkew =
     if (skewed) KeySkew.joined((0 until n).map(i => skews(relations(i)))) else KeySkew.none
 
@@ -77,7 +79,10 @@ final class KeyFacts(graph: JoinGraph) {
 
   def pruningOf(relation: Int): ScanPruning = pruningOf(Array(relation), 1)
 
-  /** What joins with the first `n` of these can still prune: scans by keys that no other relation of them has. */
+  /**
+   * Scans that joins with the first `n` of these relations can still prune: scans by keys that no other one of these
+   * relations has.
+   */
   def pruningOf(relations: Array[Int], n: Int): ScanPruning =
     if (scans.isEmpty) ScanPruning.none
     else {
@@ -91,13 +96,16 @@ final class KeyFacts(graph: JoinGraph) {
   private val filtered: Array[Boolean] =
     graph.relations.map(r => r.profile.rows.value < r.profile.baseRows * KeyFacts.AlmostAll).toArray
 
-  /** A predicate restricts one of the first `n` of these: the engine does not prune by others. */
+  /**
+   * Whether a predicate restricts one of the first `n` of these relations. The engine does not prune by relations
+   * without a predicate.
+   */
   def selective(relations: Array[Int], n: Int): Boolean =
     scans.nonEmpty && (0 until n).exists(i => filtered(relations(i)))
 }
 
 object KeyFacts {
 
-  /** A predicate that keeps this share of the rows is none. */
+  /** A predicate that keeps at least this share of the rows does not count as a predicate. */
   private val AlmostAll = 0.999
 }

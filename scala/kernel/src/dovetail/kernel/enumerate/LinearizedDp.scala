@@ -4,32 +4,33 @@ import dovetail.kernel.cost.SubPlan
 import dovetail.kernel.graph.Forest
 
 /**
- * Dynamic programming over the intervals of a linear order of the relations: every bushy tree whose leaves, read from
- * left to right, stand in that order.
+ * Dynamic programming over the intervals of a linear order of the relations. It considers every bushy tree whose
+ * leaves, read from left to right, are in that order.
  *
  * Neumann and Radke, "Adaptive Optimization of Very Large Join Queries", SIGMOD 2018, §4.2. The order is the best
- * left-deep one by [[Ikkbz]] on a spanning tree of the most selective edges; the dynamic program then sees all edges
- * and the real cost model, with several plans per interval. At most (n³ - n) / 6 pairs, and n² / 2 sizes are estimated,
- * for an order of n.
+ * left-deep order by [[Ikkbz]] on a spanning tree of the most selective edges. The dynamic program then uses all edges
+ * and the real cost model, with several plans per interval. At most (n³ - n) / 6 pairs are considered and n² / 2 sizes
+ * are estimated for an order of n relations.
  *
- * Where we depart: more than one order is tried. That of the leaves of the plan we have already (the greedy one) makes
- * the result never worse than it, and gives one where the spanning tree's order has none, with hyperedges or refused
- * joins. And those that begin with the largest relations: C_out does not see that a large relation is read, or moved,
- * whatever comes out of its join, and so keeps the join that would make it small for later. Components that nothing
- * connects follow each other whole.
+ * Where we depart: more than one order is tried. One is the order of the leaves of the plan that we already have (the
+ * greedy one). With it, the result is never worse than that plan. It also gives a result if the spanning tree's order
+ * has none, because of hyperedges or joins that are not allowed. Other orders begin with the largest relations: C_out
+ * does not count that a large relation is read or moved, whatever its join returns, so it delays the join that would
+ * make this relation small. Components that no edge connects follow each other as a whole.
  */
 final class LinearizedDp(parts: Fragments, meter: Meter) {
   import LinearizedDp._
 
   /**
-   * A plan that costs less than `plan`, if one is found and its graph is not too large for the budget; else the same.
+   * Returns a plan that costs less than `plan` if it finds one and the graph is not too large for the budget. Otherwise
+   * returns `plan`.
    */
   def improve(plan: SubPlan): SubPlan = {
     val found = if (pairs(parts.size) <= meter.left && meter.inTime) best(parts.leaves(plan, plan.best)) else None
     found.map(_.plan).filter(f => f.cost(f.best) < plan.cost(plan.best)).getOrElse(plan)
   }
 
-  /** The best plan of all the units in any of the orders; None if there was none, or the budget ended before. */
+  /** The best plan of all units in any of the orders. None if no order has a plan, or if the budget ended before. */
   def best(units: Vector[Fragment]): Option[Fragment] = {
     val found = orders(
       units
@@ -40,14 +41,14 @@ final class LinearizedDp(parts: Fragments, meter: Meter) {
   private def orders(units: Vector[Fragment]): Vector[Vector[Fragment]] = {
     val (ikkbz, trees) = precedence(units)
     val largest        = units.indices.sortBy(i => -units(i).plan.bytes).take(Starts).toVector
-    // of several trees, the one with the relation begins with it
+    // if there are several trees, the tree that contains the relation begins with it
     val begun = largest.map(first =>
       trees.flatMap(t => if (t.contains(first)) ikkbz.startingWith(first).nodes else ikkbz.order(t))
     )
     ((trees.flatMap(ikkbz.order) +: units.indices.toVector +: begun).distinct).map(_.map(units))
   }
 
-  /** The best plan whose leaves stand in this order. */
+  /** The best plan whose leaves are in this order. */
   def overIntervals(order: Vector[Fragment]): Option[Fragment] = {
     val n    = order.size
     val at   = Array.tabulate(n)(from => new Array[Fragment](n - from)) // [from][length - 1]
@@ -65,7 +66,7 @@ final class LinearizedDp(parts: Fragments, meter: Meter) {
     if (more) Option(at(0)(n - 1)) else None
   }
 
-  /** All splits of one interval; false if the budget ended. */
+  /** Tries all splits of one interval. Returns false if the budget ended. */
   private def fill(at: Array[Array[Fragment]], from: Int, length: Int): Boolean = {
     var out: Fragment = null
     var cut           = 1
@@ -93,7 +94,7 @@ final class LinearizedDp(parts: Fragments, meter: Meter) {
       b <- a + 1 until units.size if !(units(a).closed && units(b).closed) && parts.step(units(a), units(b)).isDefined
     } yield Ikkbz.Edge(a, b, sized(units(a), units(b)).plan.rows / (units(a).plan.rows * units(b).plan.rows))
     val simple = edges.sortBy(_.selectivity).filter(e => forest.link(e.a, e.b))
-    // what a hyperedge keeps only shows when both its sides are whole
+    // the selectivity of a hyperedge is only known when both its sides are complete
     val hyper = for {
       (l, r) <- parts.connections.hyperedges
       a = units.indexWhere(_.relations.overlaps(l))
@@ -106,11 +107,11 @@ final class LinearizedDp(parts: Fragments, meter: Meter) {
 object LinearizedDp {
 
   /**
-   * Largest relations that an order is made to begin with. On random graphs of 10 to 18 relations, more of them hardly
-   * find better plans.
+   * Number of largest relations that orders are made to begin with. On random graphs of 10 to 18 relations, more of
+   * them hardly find better plans.
    */
   private val Starts = 4
 
-  /** Pairs of an order of `n`, at most. */
+  /** Maximum number of pairs of an order of `n` relations. */
   def pairs(n: Int): Long = (n.toLong * n * n - n) / 6
 }

@@ -1,32 +1,32 @@
 package dovetail.kernel.enumerate
 
 /**
- * What the searches after the exact one have left of their budget, together. Pairs end a search at the same point every
+ * The budget that the searches after the exact one share. The limit of pairs ends a search at the same point every
  * time; the clock is the emergency brake.
  *
- * An estimate takes as long as the set is large, so it is charged as so many pairs: else the improvement of 1,000
- * relations would take many times as long as that of a hundred with the same pairs.
+ * The time of an estimate is proportional to the size of the set, so an estimate is charged as a number of pairs.
+ * Otherwise the improvement of 1,000 relations would take many times as long as that of a hundred with the same pairs.
  */
 final class Meter(budget: Budget) {
   private var count   = 0L
   private var charged = 0L
   private var running = true
 
-  /** Pairs considered. */
+  /** Number of pairs considered. */
   def pairs: Long = count
 
-  /** Pairs that may still be considered. */
+  /** Number of pairs that may still be considered. */
   def left: Long = budget.pairs - count - charged / Meter.RelationsPerPair
 
-  /** Neither pairs nor time have run out. */
+  /** Whether both pairs and time are left. */
   def open: Boolean = left > 0 && inTime
 
   def inTime: Boolean = { if (!budget.timeLeft) running = false; running }
 
-  /** Charges an estimate of a set of relations with its neighbours, which have to be looked at as well. */
+  /** Charges the estimate of a set of relations with its neighbors, which must be looked at as well. */
   def estimate(set: Fragment): Unit = charged += set.relations.size + set.neighbors.size
 
-  /** Counts a pair; false if it may not be considered any more. */
+  /** Counts a pair. Returns false if it may not be considered any more. */
   def pair(): Boolean = running && left > 0 && {
     count += 1
     (count & PlanTable.ClockInterval) != 0L || inTime
@@ -36,7 +36,8 @@ final class Meter(budget: Budget) {
 object Meter {
 
   /**
-   * Relations and neighbours of a set whose estimate takes as long as a pair: some 50 ns each, against a microsecond.
+   * Number of relations and neighbors of a set whose estimate takes as long as a pair: some 50 ns each, a pair a
+   * microsecond.
    */
   private val RelationsPerPair = 16
 }

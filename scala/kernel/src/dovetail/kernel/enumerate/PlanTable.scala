@@ -5,18 +5,18 @@ import scala.collection.mutable
 import dovetail.kernel.cost.{CostModel, SubPlan}
 import dovetail.kernel.graph.{RelSet, Step}
 
-/** The table of the dynamic program: the best plans of every connected set, filled by an enumerator. */
+/** The table of the dynamic program: the best plans of every connected set. An enumerator fills it. */
 final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget) extends Receiver {
-  // by its bits where these are few, else hashed; one of the two is null
+  // plans by the bits of their set if there are few relations, otherwise hashed; one of the two is null
   private val direct = if (size <= PlanTable.DirectSize) new Array[SubPlan](1 << size) else null
   private val hashed = if (direct == null) new mutable.LongMap[SubPlan](1024) else null
   private var count  = 0L
   private val all    = RelSet.first(size)
 
-  // the cheapest plans of the two cheapest last joins
+  // the best plans of the two cheapest last joins
   private var cheapest, next: SubPlan = null
 
-  /** Pairs considered. */
+  /** Number of pairs considered. */
   def pairs: Long = count
 
   def contains(set: RelSet): Boolean = at(set) != null
@@ -44,13 +44,10 @@ final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget)
   private def price(left: RelSet, right: RelSet, out: SubPlan, step: Step): Unit =
     sizer.price(at(left), at(right), out, step, costs)(sizer.looseEquality(left.contains, right.contains))
 
-  /**
-   * The plan of all relations, once the enumeration is complete; null if conflicts left no way to join them along
-   * edges.
-   */
+  /** The plan of all relations after the enumeration. Null if conflicts left no way to join them along edges. */
   def full: SubPlan = at(all)
 
-  /** The best plan whose last join is another one; null if there is only one. */
+  /** The best plan with another last join; null if there is only one last join. */
   def second: SubPlan = next
 
   private def planOf(set: RelSet): SubPlan = {
@@ -63,7 +60,7 @@ final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget)
     if (direct != null) direct(set.bits.toInt) = plan else hashed(set.bits) = plan
 }
 
-/** Counts the pairs of a graph whose edges always join, as far as a plan table with the same budget would go. */
+/** Counts the pairs of a graph whose edges always join, up to where a plan table with the same budget would stop. */
 class PairCounter(budget: Budget) extends Receiver {
   private var count = 0L
 
@@ -77,7 +74,7 @@ class PairCounter(budget: Budget) extends Receiver {
 }
 
 /**
- * The same for a graph with operators: it keeps the sets that may be joined, yet neither sizes nor prices, which take
+ * The same for a graph with operators. It keeps the sets that may be joined, but neither sizes nor prices, which take
  * most of the time.
  */
 final class LegalCounter(sizer: Sizer, budget: Budget) extends PairCounter(budget) {
@@ -96,9 +93,9 @@ final class LegalCounter(sizer: Sizer, budget: Budget) extends PairCounter(budge
 
 object PlanTable {
 
-  /** Relations up to which plans are found by their set's bits: an array of 2^16 references is 256 KiB. */
+  /** Number of relations up to which plans are found by the bits of their set: 2^16 references take 256 KiB. */
   private val DirectSize = 16
 
-  /** Pairs between two looks at the clock, as a bit mask: a look costs about as much as a pair. */
+  /** Number of pairs between two looks at the clock, as a bit mask: a look costs about as much as a pair. */
   private[enumerate] val ClockInterval = 255L
 }

@@ -3,43 +3,44 @@ package dovetail.kernel.enumerate
 import dovetail.kernel.graph.RelSet
 
 /**
- * What an enumerator reports to (MySQL's receiver pattern): the same enumeration fills a plan table, counts pairs, or
- * is checked by a test.
+ * Receives the sets that an enumerator finds (MySQL's receiver pattern). So the same enumeration can fill a plan table,
+ * count pairs, or be checked by a test.
  */
 trait Receiver {
 
-  /** A single relation; all of them come before the first pair. */
+  /** Reports a single relation. All relations come before the first pair. */
   def relation(r: Int): Unit
 
   /**
-   * A csg-cmp pair: two disjoint connected sets with an edge between them. Each pair comes once, in one orientation,
-   * after all pairs of either half. Returns false to stop the enumeration.
+   * Reports a csg-cmp pair: two disjoint connected sets with an edge between them. Each pair is reported once, in one
+   * orientation, after all pairs within either side. Returns false to stop the enumeration.
    */
   def pair(left: RelSet, right: RelSet): Boolean
 
-  /** The set has been reported, as a relation or as the union of a pair. */
+  /** Whether the set has been reported: as a relation, or as the union of a pair that may be joined. */
   def contains(set: RelSet): Boolean
 
-  /** Asked now and then where pairs are far between: false stops the enumeration. */
+  /** Whether the enumeration may continue. The enumerator asks from time to time if pairs are rare. */
   def timeLeft: Boolean = true
 }
 
 /**
- * How much searching is allowed: pairs considered, and time. The first of the two that runs out ends the exact search.
+ * Limits of a search: the number of pairs considered, and time. The first of the two that runs out ends the exact
+ * search.
  *
- * @param nanos for one step of the search, from now on
- * @param end   of the whole search, on the clock of `System.nanoTime`: also the greedy step, which has to be done
- *              whatever it takes, ends then
+ * @param nanos time for one step of the search, from now on
+ * @param end   end of the whole search on the clock of `System.nanoTime`. It also ends the greedy step, which otherwise
+ *              runs as long as it needs.
  */
 final class Budget private (val pairs: Long, nanos: Long, end: Long) {
   private val deadline = { val own = System.nanoTime() + nanos; if (own - end < 0L) own else end }
 
   def timeLeft: Boolean = System.nanoTime() - deadline < 0L
 
-  /** Not even what costs little may go on. */
+  /** Whether the whole search must end, including cheap steps. */
   def over: Boolean = System.nanoTime() - end >= 0L
 
-  /** As much again, from now on, as far as the end allows. */
+  /** A new budget of the same size that starts now and ends no later than this one's `end`. */
   def again: Budget = new Budget(pairs, nanos, end)
 }
 
@@ -52,6 +53,6 @@ object Budget {
 
   def unlimited: Budget = within(Long.MaxValue, Unlimited, Unlimited)
 
-  /** A century and a half: sums with the clock, and differences of these, do not overflow. */
+  /** Some 73 years: sums with the clock, and differences of such sums, do not overflow. */
   private val Unlimited = Long.MaxValue / 4
 }

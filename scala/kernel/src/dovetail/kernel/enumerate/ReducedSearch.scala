@@ -4,19 +4,20 @@ import dovetail.kernel.cost.{CostModel, SubPlan}
 import dovetail.kernel.graph.{Hypergraph, JoinGraph}
 
 /**
- * Adds reducers to a plan, one at a time, as long as each of them pays.
+ * Adds reducers to a plan, one at a time, as long as each of them pays off.
  *
- * A reducer is a choice of the search: with it all sets between the reduced relation and the source of its keys have
- * fewer rows, so another order may be the best one. The plan table has one entry per set of relations, and with a set of
- * reducers given every set has one size. So a table is made per set of reducers: exact for that set, while the sets of
- * reducers are climbed greedily (the best one, then the best one beside it, …). Tables that hold plans with and without
- * each reducer side by side (Zeyl et al., "Including Bloom filters in bottom-up optimization", SIGMOD 2025) would be
- * exact in this as well, but grow by a power of two for each reducer.
+ * A reducer is a choice of the search: with a reducer, all sets that contain the reduced relation but not yet the
+ * source of its keys have fewer rows, so another order may be the best one. The plan table has one entry per set of
+ * relations, and for a given set of reducers every set of relations has one size. So one table is made per set of
+ * reducers. Each table is exact for its reducers, while the set of reducers is extended greedily (the best reducer,
+ * then the best one in addition to it, …). Tables that hold plans with and without each reducer side by side (Zeyl et
+ * al., "Including Bloom filters in bottom-up optimization", SIGMOD 2025) would be exact in this respect too, but grow
+ * by a factor of two for each reducer.
  *
- * Where so many tables would take too long, reducers are compared on the order at hand, and the order is searched again
- * once one is chosen.
+ * If so many tables would take too long, reducers are compared on the current order, and the order is searched again
+ * after one is chosen.
  *
- * @param exact pairs of the exact search, where there was one
+ * @param exact pairs of the exact search, if there was one
  */
 final class ReducedSearch(
     graph: JoinGraph,
@@ -28,14 +29,14 @@ final class ReducedSearch(
 ) {
   import ReducedSearch._
 
-  /** The plan with the reducers that pay, and what sizes it; none if there is none. */
+  /** The plan with the reducers that pay off, and its sizer. None if no reducer pays off. */
   def improve(start: SubPlan, candidates: Vector[Reducer]): Option[(SubPlan, Sizer)] = {
     var now  = Priced(start, sizer)
     var left = if (forced) candidates.take(MostForced) else candidates.filter(r => costs.filter(r.work).isDefined)
     var open = true
     while (open && left.nonEmpty && now.sizer.reducers.size < (if (forced) MostForced else Most) && budget.timeLeft) {
       val tried = if (forced) left.take(1).flatMap(priced(now, _, again = false)) else all(now, left)
-      // a reducer that does not pay by itself hardly does beside another one
+      // a reducer that does not pay off by itself hardly does in addition to another one
       left = tried.map(_._1)
       tried.headOption match {
         case None              => open = false
@@ -46,20 +47,20 @@ final class ReducedSearch(
     if (now.sizer.reducers.isEmpty) None else Some((now.plan, now.sizer))
   }
 
-  /** One filter per relation and class: a second one by the same key would drop what the first one does. */
+  /** Whether two reducers filter the same relation by the same class: the second would drop the same rows. */
   private def same(a: Reducer, b: Reducer) = a.reduced == b.reduced && a.equivalence == b.equivalence
 
-  /** Those that pay, the best first. */
+  /** The reducers that pay off, the best first. */
   private def all(now: Priced, left: Vector[Reducer]): Vector[(Reducer, Priced)] = {
     val searches = exact.exists(_ * left.size <= MostPairs)
     val found    =
       left.takeWhile(_ => budget.timeLeft).flatMap(r => priced(now, r, searches).filter(p => pays(now, p._2, r)))
         .sortBy(_._2.cost)
-    // of those that were compared on one order, only the best is worth a search
+    // if they were compared on one order, only the best one is worth a search
     if (searches) found else found.headOption.map { case (r, p) => r -> searched(p) }.toVector ++ found.drop(1)
   }
 
-  /** It saves twice what it costs, and a part of the whole that an estimate can tell. */
+  /** Whether a reducer saves twice what it costs, and a share of the whole cost that an estimate can tell apart. */
   private def pays(before: Priced, after: Priced, r: Reducer): Boolean = {
     val saved = before.cost - after.cost
     saved >= before.cost * LeastGain && saved >= costs.filter(r.work).getOrElse(Double.PositiveInfinity)
@@ -71,7 +72,7 @@ final class ReducedSearch(
     plan.map(p => r -> (if (again) searched(Priced(p.plan, more)) else Priced(p.plan, more)))
   }
 
-  /** The cheapest order with the same reducers, as far as an exact search finds one in time. */
+  /** The cheapest order with the same reducers, if an exact search finds one in time. */
   private def searched(p: Priced): Priced =
     if (exact.isEmpty) p
     else {
@@ -93,15 +94,15 @@ private object ReducedSearch {
     def cost: Double = plan.cost(plan.best)
   }
 
-  /** Reducers of one group: each is a job that the query waits for. */
+  /** Maximum number of reducers of one group: each is a job that the query waits for. */
   val Most = 4
 
-  /** The same where all are taken: for tests. */
+  /** The same if all allowed reducers are taken, for tests. */
   val MostForced = 6
 
-  /** Share of a plan's cost that a reducer has to save. */
+  /** Share of a plan's cost that a reducer must save. */
   val LeastGain = 0.02
 
-  /** Pairs that are worth it to compare reducers by searches: some 20 ms. */
+  /** Number of pairs up to which reducers are compared by searches: some 20 ms. */
   val MostPairs = 20000L
 }

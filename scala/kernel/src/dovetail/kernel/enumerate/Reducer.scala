@@ -3,19 +3,19 @@ package dovetail.kernel.enumerate
 import dovetail.kernel.cost.FilterWork
 
 /**
- * A Bloom filter on one relation, by the keys that other relations leave of an equivalence class: rows without a partner
- * there are dropped before they are exchanged, sorted or joined (semi-join reduction; predicate transfer where `by` is a
- * join: Yang et al., "Predicate transfer", CIDR 2024).
+ * A Bloom filter on one relation, with the keys of an equivalence class that other relations leave. It drops rows
+ * without a partner there before they are exchanged, sorted or joined (semi-join reduction; predicate transfer if `by`
+ * is a join: Yang et al., "Predicate transfer", CIDR 2024).
  *
- * Rows that it drops would be dropped by the join with `by`, so sets that hold these relations have the rows that they
- * have without it. Sets that hold `reduced` and none of `by` have fewer.
+ * The join with `by` would drop the same rows, so a set that contains these relations has as many rows as without the
+ * filter. A set that contains `reduced` and none of `by` has fewer.
  *
- * @param reduced     the relation whose rows are looked up
- * @param by          the relations that the keys come from: first the one that has the keys, then small ones that
- *                    restrict it. Ascending but for the first.
+ * @param reduced     relation whose rows are looked up
+ * @param by          relations that the keys come from: first the relation that has the keys, then small relations that
+ *                    restrict it. Ascending except for the first.
  * @param equivalence class of the keys
- * @param kept        share of the rows that it lets through, false positives included
- * @param items       keys that the filter has room for
+ * @param kept        share of the rows that pass, including false positives
+ * @param items       number of keys that the filter has room for
  */
 final case class Reducer(
     reduced: Int,
@@ -26,30 +26,31 @@ final case class Reducer(
     work: FilterWork
 ) {
 
-  /** Of the filter, as it is sized for its items. */
+  /** Size of the filter in bits, for its number of items. */
   def bits: Long = items * Reducer.BitsPerItem
 }
 
 object Reducer {
 
   /**
-   * Bits of a filter per key it has room for: with six hash functions one row in fifty passes without a partner (Bloom
-   * 1970).
+   * Bits of a filter per key that it has room for. With six hash functions, one in fifty rows without a partner passes
+   * (Bloom 1970).
    */
   val BitsPerItem = 8L
 
-  /** Share of rows without a partner that pass, once all the room is taken. */
+  /** Share of rows without a partner that pass when all the room is taken. */
   val FalsePositives = 0.025
 }
 
 /**
- * What a caller allows of reducers.
+ * What a caller allows for reducers.
  *
- * @param reducible relation and class: a filter by the relation's member of the class may stand on the relation
- * @param readable  relation and class: the relation can be read a second time for its member of the class
+ * @param reducible pairs of relation and class: a filter by the relation's member of the class is allowed on the
+ *                  relation
+ * @param readable  pairs of relation and class: the relation can be read a second time for its member of the class
  * @param small     relations that can be read a second time and that the engine broadcasts by itself
- * @param most      keys that a filter may have room for
- * @param forced    every reducer that is allowed is used, whatever it costs: for tests
+ * @param most      maximum number of keys that a filter may have room for
+ * @param forced    whether every allowed reducer is used, whatever it costs (for tests)
  */
 final case class ReducerRules(
     reducible: Set[(Int, Int)],

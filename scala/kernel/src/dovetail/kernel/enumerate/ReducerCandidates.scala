@@ -6,13 +6,14 @@ import dovetail.kernel.profile.{Assumptions, Source}
 import dovetail.kernel.size.CardinalityModel
 
 /**
- * The reducers that a graph has: per equivalence class each relation that may be reduced, by each other one that can be
- * read a second time, alone and together with the small restricted relations around it. Those that are sure to keep most
- * rows are left out; of the others, the ones that drop the most rows come first.
+ * Finds the reducers that a graph may have. For each equivalence class, it combines each relation that may be reduced
+ * with each other relation that can be read a second time, alone and together with the small restricted relations
+ * around it. Reducers that certainly keep most rows are left out. Of the others, those that drop the most rows come
+ * first.
  *
- * Only relations outside of all closed sides of operators take part ([[Levels.Top]]): what a class makes equal there is
- * equal in every row of the result, so a row without a partner is in none. A relation on the right of an outer, semi or
- * anti join is neither reduced nor a source of keys.
+ * Only relations outside all closed sides of operators take part ([[Levels.Top]]). The equalities of a class there hold
+ * in every row of the result, so a row without a partner is in no row of the result. A relation on the right of an
+ * outer, semi or anti join is neither reduced nor a source of keys.
  */
 final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
   import ReducerCandidates._
@@ -25,13 +26,13 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
       by      <- sources(source, reduced)
       r       <- reducer(reduced, by, c)
     } yield r
-    // the sort is stable: of equals the first found
+    // the sort is stable: in a tie, the first one found
     found.sortBy(r => -(1.0 - r.kept) * r.work.probed).take(Most)
   }
 
   private def atTop(r: Int): Boolean = graph.levels.levelOf(r) == Levels.Top
 
-  /** The relation alone, and with the small restricted ones that it is joined with. */
+  /** The source relation alone, and together with the small restricted relations that it is joined with. */
   private def sources(source: Int, reduced: Int): Vector[Vector[Int]] = {
     val around = graph.neighbors(source).filter(n =>
       n != reduced && rules.small(n) && atTop(n) && restricted(graph.relations(n)) &&
@@ -41,7 +42,7 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
     Vector(Vector(source)) ++ several
   }
 
-  /** Nothing but classes is between them. */
+  /** Whether nothing but classes connects the relations of the set. */
   private def plain(set: Vector[Int]): Boolean = !graph.predicates.exists(_.relations.forall(set.contains))
 
   private def restricted(r: Relation): Boolean = r.profile.rows.value < r.profile.baseRows * AlmostAll
@@ -76,12 +77,12 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
     )
   }
 
-  /** Rows of the relations that the keys come from, and of the join of the reduced one with them by the class alone. */
+  /** Rows of the relations that the keys come from, and of their join with the reduced relation by the class alone. */
   final private class Sizes(reduced: Int, by: Vector[Int], c: EquivalenceClass) {
     private val set    = reduced +: by
     private val number = set.zipWithIndex.toMap
 
-    // formulas alone: a sample of some thousand rows says little of how many of a large table's rows find no partner
+    // formulas alone: a sample of some thousand rows says little about how many rows of a large table have no partner
     private val relations = set.map(r => graph.relations(r).copy(index = number(r), sample = None))
 
     private def numbered(ms: Vector[Member]): Vector[Member] = ms.map(m => m.copy(relation = number(m.relation)))
@@ -98,7 +99,7 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
       if (by.size == 1) math.max(1.0, graph.relations(by.head).profile.rows.value)
       else model.estimatedRows(by.map(number).toArray)
 
-    /** Rows of the source that a row of the reduced relation meets, on average. */
+    /** Average number of rows of the source that a row of the reduced relation joins with. */
     val partners: Double =
       model.estimatedRows(set.map(number).toArray) / math.max(1.0, graph.relations(reduced).profile.rows.value)
   }
@@ -106,18 +107,21 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
 
 object ReducerCandidates {
 
-  /** Reducers of one graph that are priced: the search runs once for each, or prices an order once for each. */
+  /** Maximum number of reducers of one graph that are priced: each takes one search, or one pricing of an order. */
   private val Most = 24
 
-  /** A filter that keeps more than this share of the rows saves less than it may cost if the estimate is a bit off. */
+  /**
+   * Largest share of rows that a filter may keep. A filter that keeps more saves less than it may cost if the estimate
+   * is a bit off.
+   */
   private val MostKept = 0.7
 
-  /** A predicate that keeps this share of the rows is none. */
+  /** A predicate that keeps at least this share of the rows does not count as a predicate. */
   private val AlmostAll = 0.999
 
-  /** Room in a filter for so many times the keys that are expected: a full filter lets everything through. */
+  /** Room in a filter, as a multiple of the expected keys: a full filter lets every row pass. */
   private val Reserve = 4.0
 
-  /** Keys that any filter has room for: 100 KB, which cost nothing. */
+  /** Minimum number of keys that a filter has room for: 100 KB, which cost nothing. */
   private val LeastItems = 100000.0
 }

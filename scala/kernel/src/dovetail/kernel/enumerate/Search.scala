@@ -5,16 +5,16 @@ import dovetail.kernel.graph.{Hypergraph, JoinGraph, RelSet}
 import dovetail.kernel.size.CardinalityModel
 
 /**
- * What a search found.
+ * Result of a search.
  *
- * @param best      the cheapest tree found; it may be the original one
- * @param original  the tree as it was written, priced by the same model
- * @param algorithm the steps that made the plan: `dphyp` (exact); `goo` (greedy), `lindp` (linearized), or `written`
- *                  where conflicts or time left the greedy search no way; `+idp` where pieces of it were improved
+ * @param best      cheapest tree found; it may be the original one
+ * @param original  tree as it was written, priced by the model for the written order
+ * @param algorithm steps that made the plan: `dphyp` (exact), `goo` (greedy), `lindp` (linearized), or `written` if
+ *                  conflicts or time left no greedy plan; with `+idp` if pieces of the plan were improved; or `given`
  * @param pairs     pairs of sub-plans considered, by all algorithms that ran
- * @param note      why the exact search did not finish, if it did not, and whether time ended what came after it
- * @param runnerUp  the cheapest other plan that was looked at to its end: one with another last join, or the written
- *                  one; none if there is no other. Made when it is asked for: for reports, not for the plan
+ * @param note      why the exact search did not finish, if it did not, and whether later steps ran out of time
+ * @param runnerUp  cheapest other plan that was completely considered: one with another last join, or the written one;
+ *                  None if there is no other. Computed only on request, because it is for reports and not for the plan.
  */
 final case class Outcome(
     best: JoinTree,
@@ -25,15 +25,15 @@ final case class Outcome(
 )(val runnerUp: () => Option[JoinTree])
 
 /**
- * Finds the join order of a graph, as far as a budget of pairs and time allows: exactly, else by linearized dynamic
- * programming, else greedily; a plan that is not exact is then improved piece by piece. The greedy plan is made
- * whatever the budget is; where operators leave it no way, the written one is improved.
+ * Finds the join order of a graph within a budget of pairs and time: exactly, otherwise by linearized dynamic
+ * programming, otherwise greedily. A plan that is not exact is then improved piece by piece. The greedy search runs
+ * whatever the budget is. If operators leave no greedy plan, the written plan is improved.
  *
  * The adaptive scheme of Neumann and Radke, "Adaptive Optimization of Very Large Join Queries", SIGMOD 2018;
  * docs/internals/search.md says where we depart.
  *
- * @param asWritten prices the written order: what the engine does with it by itself, if that is less than what `costs`
- *                  can have done
+ * @param asWritten cost model of the written order: what the engine does with it by itself, if that is less than what
+ *                  `costs` can make the engine do
  * @param rules     reducers that plans may have
  */
 final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten: CostModel, rules: ReducerRules) {
@@ -70,8 +70,8 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
   }
 
   /**
-   * The cheapest ways to execute the joins of an order that somebody else chose, beside the written one; none if
-   * operators do not allow it.
+   * Prices an order that somebody else chose: the cheapest ways to execute its joins, next to the written order. None
+   * if operators do not allow the order.
    */
   def priced(order: Shape, written: Shape): Option[Outcome] =
     Fragments.priced(order, new Fragments(graph, sizer, costs)).map(_.plan).map { plan =>
@@ -81,7 +81,7 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
       Outcome(best, tree(asItIs(written), asWritten), Search.Given, 0L, None)(() => None)
     }
 
-  /** A plan with the reducers that pay, if there are any. */
+  /** The plan with the reducers that pay off, or None if there are none. */
   private def reducers(plan: SubPlan, exact: Option[Long]): Option[(SubPlan, Sizer)] =
     if (candidates.isEmpty) None
     else new ReducedSearch(graph, sizer, costs, budget.again, exact, rules.forced).improve(plan, candidates)
@@ -98,13 +98,13 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
 
   private def tree(p: SubPlan, by: CostModel) = JoinTree.fromPlan(p, p.best, sizer, by)
 
-  /** The table filled by the exact search, or the pairs it tried and why it did not finish. */
+  /** The table filled by the exact search. Otherwise, the number of pairs that it tried and why it did not finish. */
   private def exact(): Either[(Long, String), PlanTable] =
     if (graph.size > RelSet.MaxSize)
       Left((0L, s"${graph.size} relations: more than ${RelSet.MaxSize} are not searched exactly"))
     else {
       val edges = Hypergraph(graph)
-      // Pairs are counted many times faster than priced: a search that will not finish is not begun.
+      // Counting pairs is many times faster than pricing them, so a search that will not finish is not started.
       val stopped = if (Dphyp.pairsOfClique(graph.size) > budget.pairs)
         counter(edges).filterNot(new Dphyp(edges, _).run())
       else None
@@ -117,7 +117,7 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
       }
     }
 
-  /** None for inner joins with hyperedges, whose pairs are counted as they are priced. */
+  /** Counts pairs in advance. None for inner joins with hyperedges, whose pairs are counted while they are priced. */
   private def counter(edges: Hypergraph): Option[PairCounter] =
     if (!sizer.innerOnly) Some(new LegalCounter(sizer, budget))
     else if (edges.hasGaps) None else Some(new PairCounter(budget))
@@ -126,7 +126,10 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
     if (pairs > budget.pairs) s"the exact search would take more than ${budget.pairs} pairs"
     else "the exact search ran out of time"
 
-  /** Improves the greedy plan, whose time begins anew; the written one where there is no greedy plan. */
+  /**
+   * Improves the greedy plan, or the written plan if there is no greedy one. The greedy search has a time budget that
+   * starts anew.
+   */
   private def approximate(written: Shape, tried: Long, why: String): (SubPlan, String, Long, Option[String]) = {
     val parts  = new Fragments(graph, sizer, costs)
     val meter  = new Meter(budget)
@@ -148,15 +151,12 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
 
 object Search {
 
-  /** The algorithm of a plan that no other one is cheaper than. */
+  /** The algorithm of a plan that is the cheapest of all. */
   private val Exact = "dphyp"
 
-  /** The algorithm of a plan that was given, not searched. */
+  /** The algorithm of a plan whose order was given and not searched. */
   val Given = "given"
 
-  /**
-   * Costs within this factor are equal: the same sum adds up to a few last digits more or less when its terms come in
-   * another order.
-   */
+  /** Costs within this factor are equal: the last digits of a sum depend on the order of its terms. */
   private val Tie = 1.0 + 1e-9
 }

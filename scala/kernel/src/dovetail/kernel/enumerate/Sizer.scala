@@ -8,18 +8,20 @@ import dovetail.kernel.profile.{Assumptions, Estimate, Width}
 import dovetail.kernel.size.CardinalityModel
 
 /**
- * Makes the sized, yet unpriced [[SubPlan]] of a relation or of a join: the one place where a search asks for sizes,
- * keys, and what may be joined.
+ * Creates the sized but not yet priced [[SubPlan]] of a relation or of a join. This is the only place where a search
+ * asks for sizes, keys, and which sets may be joined.
  *
- * @param reducers that keep rows of relations away until the relations are there that the keys come from
+ * @param reducers reducers in the plan: each removes rows of a relation until the relations of its keys are joined
  */
 final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: Vector[Reducer] = Vector.empty) {
   import Sizer._
 
-  /** The same with these reducers. */
+  /** The same sizer with these reducers. */
   def reducing(by: Vector[Reducer]): Sizer = new Sizer(graph, model, by)
 
-  /** Share of the rows of a set that reducers leave, without those whose keys' relations are in the set. */
+  /**
+   * Share of the rows of a set that reducers keep. A reducer does not count if a relation of its keys is in the set.
+   */
   private def kept(has: Int => Boolean): Double =
     if (reducers.isEmpty) 1.0
     else {
@@ -29,7 +31,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
 
   private def kept(n: Int): Double = if (reducers.isEmpty) 1.0 else kept(within(n)(_))
 
-  /** Among the first `n` of the buffer. */
+  /** Whether `r` is among the first `n` relations of the buffer. */
   private def within(n: Int)(r: Int): Boolean = {
     var i = 0
     while (i < n && buffer(i) != r) i += 1
@@ -49,7 +51,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
   private val columns               = graph.relations.map(_.rowBytes).toArray
   private val buffer                = new Array[Int](graph.size)
 
-  // hash-joinable predicates that belong to no class
+  // hash-joinable predicates outside all classes
   private val equalities: Vector[(Set[Int], Set[Int])] = graph.predicates.flatMap(_.sides).map { case (l, r) =>
     (l.toSet, r.toSet)
   }
@@ -76,7 +78,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
     plan
   }
 
-  /** What the reducers of a relation cost. */
+  /** Cost of the reducers on a relation. */
   def filters(r: Int, costs: CostModel): Double =
     if (reducers.isEmpty) 0.0 else reducers.filter(_.reduced == r).flatMap(x => costs.filter(x.work)).sum
 
@@ -121,12 +123,12 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
     )
   }
 
-  /** Of a relation's columns in `rows` rows. */
+  /** Maximum bytes of a relation's columns in `rows` rows. */
   private def bytesAtMost(r: Int, rows: Double): Double = columns(r).atMost(rows, graph.relations(r).profile.rows.upper)
 
   /**
-   * Which columns come out of the join of the first `n` of the buffer: not those of relations that semi, anti and
-   * existence joins in it only look at.
+   * The columns that the join of the first `n` relations of the buffer returns: all but those of relations that semi,
+   * anti and existence joins in it only test.
    */
   private def outputColumns(n: Int): OutputColumns =
     if (innerOnly) OutputColumns.All
@@ -162,19 +164,19 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
         }
         .toArray
 
-  /** There are only inner joins: all may be joined with all. */
+  /** Whether there are only inner joins, so that any two sets may be joined. */
   def innerOnly: Boolean = graph.operators.isEmpty
 
-  /** How two sets are joined, if they may be. */
+  /** How two sets are joined, or None if they may not be joined. */
   def between(left: RelSet, right: RelSet): Option[Step] = graph.joinable.between(left, right)
 
   /** The same for graphs of any size. */
   def step(left: Iterable[Int], right: Iterable[Int]): Option[Step] =
     if (innerOnly) Some(Step.Inner) else graph.joinable.between(WideSet(graph.size, left), WideSet(graph.size, right))
 
-  /** Per operator what a cost model has to know of it. */
+  /** For each operator, the facts that a cost model needs. */
   val operators: Vector[OperatorJoin] = graph.operators.map { o =>
-    // where an equality over several relations is part of the key, no single columns are the key
+    // if an equality over several relations is part of the key, single columns do not form the key
     val equalities = if (o.wideEquality) Vector.empty else o.equalities
     OperatorJoin(
       o.kind,
@@ -187,7 +189,8 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
   /**
    * Offers the ways of joining two sub-plans by `step` to `out`.
    *
-   * @param loose whether an equality outside of all classes connects them ([[looseEquality]]), where no class does
+   * @param loose whether an equality outside all classes connects them ([[looseEquality]]); evaluated only if no class
+   *              does
    */
   def price(left: SubPlan, right: SubPlan, out: SubPlan, step: Step, costs: CostModel)(loose: => Boolean): Unit =
     step.operator match {
@@ -198,7 +201,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
         else costs.join(left, right, out, operators(o.index))
     }
 
-  /** An equality outside of all classes connects the two sets of relations. */
+  /** Whether an equality outside all classes connects the two sets of relations. */
   def looseEquality(left: Int => Boolean, right: Int => Boolean): Boolean =
     equalities.exists { case (l, r) => (l.forall(left) && r.forall(right)) || (l.forall(right) && r.forall(left)) }
 }
@@ -206,22 +209,22 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
 object Sizer {
 
   /**
-   * An operator that only asks whether a left row has a partner.
+   * An operator that only tests whether a left row has a partner.
    *
-   * @param needs all relations that have to be there for it to be in a set
-   * @param right the relations of its right side, whose columns do not come out
+   * @param needs relations that a set must contain for the operator to be in it
+   * @param right relations of its right side, whose columns the join does not return
    */
   final private class PartnerTest(val kind: JoinKind, val needs: Array[Long], val right: Array[Long])
 
   /**
-   * The columns of a set of relations that come out of its join.
+   * The columns that the join of a set of relations returns.
    *
-   * @param hidden relations whose columns do not
-   * @param flags  columns that existence joins in the set add, one each
+   * @param hidden relations whose columns are not returned
+   * @param flags  number of columns that existence joins in the set add, one each
    */
   final private class OutputColumns(hidden: Array[Long], val flags: Int) {
 
-    /** The columns of relation `r` come out. */
+    /** Whether the join returns the columns of relation `r`. */
     def has(r: Int): Boolean = {
       val word = r >> 6
       word >= hidden.length || (hidden(word) >>> r & 1L) == 0L
@@ -230,7 +233,7 @@ object Sizer {
 
   private object OutputColumns {
 
-    /** Of inner joins: every column comes out, and none is added. */
+    /** For inner joins: every column is returned, and none is added. */
     val All: OutputColumns = new OutputColumns(Array.emptyLongArray, 0)
   }
 }

@@ -3,21 +3,23 @@ package dovetail.kernel.graph
 import scala.collection.immutable.BitSet
 
 /**
- * What must be joined before what: the conflict detector CD-C of Moerkotte, Fender and Eich, "On the Correct and
- * Complete Enumeration of the Core Search Space", SIGMOD 2013, §5. A join may be made once its total eligibility set is
- * there, on its two sides, and none of its conflict rules `if any of these, then all of those` is broken. The rules
- * come from the tables of [[Reorderings]], for every pair of joins of which one was written below the other.
+ * Ordering constraints between the joins of a graph: the conflict detector CD-C of Moerkotte, Fender and Eich, "On the
+ * Correct and Complete Enumeration of the Core Search Space", SIGMOD 2013, §5. A join is allowed if its two inputs
+ * together contain its total eligibility set and none of its conflict rules `if any of these, then all of those` is
+ * broken. The rules come from the tables of [[Reorderings]], for every pair of joins of which one was written below the
+ * other.
  *
  * Where we depart:
  *
- *  - Inner joins are no operators: their predicates are filters that are applied where their set is complete. A
- *    predicate that belongs to one level with all it reads ([[Levels]]) commutes with the operators of that level and
- *    has no rules. One that reads a closed side of an operator below it has those of an inner join above that operator.
- *  - The inner joins below an operator count by level: what they bring together inside a closed side, predicates or
- *    not, has to be there before anything that reads of it joins by this operator, for no table lets an inner join out
- *    of such a side. This also covers cross products, which read nothing, and filters, which are inner joins with one
- *    row.
- *  - A condition that reads nothing of one side gets that side whole (the paper's degenerate predicates).
+ *  - Inner joins are not operators. Their predicates are filters, which are applied where their set of relations is
+ *    complete. If a predicate and all that it reads belong to one level ([[Levels]]), it commutes with the operators of
+ *    that level and has no rules. A predicate that reads a closed side of an operator below it has the rules of an
+ *    inner join above that operator.
+ *  - The inner joins below an operator count by level. All relations that inner joins bring together inside a closed
+ *    side, with or without predicates, must be joined before this operator joins anything that reads from that side,
+ *    because no table lets an inner join move out of such a side. This also covers cross products, which read nothing,
+ *    and filters, which are inner joins with one row.
+ *  - A condition that reads nothing from one side needs that whole side (the paper's degenerate predicates).
  */
 final class ConflictRules(graph: JoinGraph) {
   import ConflictRules._
@@ -31,7 +33,9 @@ final class ConflictRules(graph: JoinGraph) {
   /** Whether a predicate commutes with all operators of its level. */
   val pure: Vector[Boolean] = graph.predicates.map(p => levels.pure(p.relations, scopes(p.index)))
 
-  /** What inner joins may bring together on each level: its relations, and its full outer joins as a whole. */
+  /**
+   * The items that inner joins may bring together on each level: its relations, and its full outer joins as a whole.
+   */
   val items: Map[Int, Vector[BitSet]] = {
     val relations = graph.relations.map(r => levels.levelOf(r.index) -> BitSet(r.index))
     val full      =
@@ -41,27 +45,29 @@ final class ConflictRules(graph: JoinGraph) {
     (relations ++ full).groupBy(_._1).map { case (level, found) => level -> found.map(_._2) }
   }
 
-  /** What an operator's condition reads; all of a side of which it reads nothing. The paper's SES. */
+  /**
+   * The paper's SES: the relations that each operator's condition reads, or a whole side if it reads nothing from it.
+   */
   private val reads: Vector[BitSet] = graph.operators.map { o =>
     val rs                 = BitSet(o.reads: _*)
     def atLeast(s: BitSet) = if ((rs & s).isEmpty) s else rs & s
     atLeast(left(o.index)) | atLeast(right(o.index))
   }
 
-  /** Per predicate all that has to be there when it is applied, and its rules. */
+  /** For each predicate, the relations that must be joined before it is applied, and its rules. */
   val predicates: Vector[Needs] = graph.predicates.map { p =>
     if (pure(p.index)) Needs(BitSet(p.relations: _*), Vector.empty)
     else closed(BitSet(p.relations: _*), rulesAbove(scopes(p.index)))
   }
 
-  /** Per operator all that has to be there when it joins, the paper's TES, and its rules. */
+  /** For each operator, the relations that must be in its inputs (the paper's TES), and its rules. */
   val operators: Vector[Needs] = graph.operators.map { o =>
     closed(reads(o.index), closedSides(o).flatMap(joinedInside) ++ rulesOf(o))
   }
 
   /**
-   * What an expression of a predicate needs of one side: all of it has to be joined before the predicate can join it
-   * with the other side.
+   * The relations that an expression of a predicate needs from one side. All of them must be joined before the
+   * predicate can join them with the other side.
    */
   def side(predicate: JoinPredicate, relations: Vector[Int]): BitSet =
     if (pure(predicate.index)) BitSet(relations: _*)
@@ -71,8 +77,8 @@ final class ConflictRules(graph: JoinGraph) {
     if (o.kind == JoinKind.FullOuter) Vector(left(o.index), right(o.index)) else Vector(right(o.index))
 
   /**
-   * Whatever is read of a closed side, or of one inside of it: what inner joins bring together there, and what filters
-   * there need.
+   * The rules for whatever reads from a closed side, or from a closed side inside it: it needs all relations that inner
+   * joins bring together there, and all that filters there need.
    */
   private def joinedInside(side: BitSet): Vector[Rule] = {
     val levelsInside = below(side).flatMap(closedSides) :+ side
@@ -88,7 +94,10 @@ final class ConflictRules(graph: JoinGraph) {
 
   private def rejects(o: Operator, side: BitSet): Boolean = o.rejectsNulls.exists(side)
 
-  /** The part of an operator's side that its condition reads: as good a witness as all of it. */
+  /**
+   * The relations of an operator's side that its condition reads. A rule that requires these is as good as one that
+   * requires the whole side.
+   */
   private def witness(o: Operator, side: BitSet): BitSet = side & reads(o.index)
 
   private def rulesOf(b: Operator): Vector[Rule] = {
@@ -106,8 +115,8 @@ final class ConflictRules(graph: JoinGraph) {
   }
 
   /**
-   * The rules of an inner join above the operators of `scope`, on whichever side of it they are: an inner join has no
-   * sides.
+   * The rules of an inner join above the operators of `scope`. It does not matter on which side of the inner join an
+   * operator is, because an inner join has no sides.
    */
   private def rulesAbove(scope: BitSet): Vector[Rule] = below(scope).flatMap { a =>
     val (l, r) = (left(a.index), right(a.index))
@@ -134,9 +143,14 @@ final class ConflictRules(graph: JoinGraph) {
 
 object ConflictRules {
 
-  /** A set of relations that holds any of the first has to hold all of the second. */
+  /** A set of relations that contains any of `ifAny` must contain all of `thenAll`. */
   final case class Rule(ifAny: BitSet, thenAll: BitSet)
 
-  /** @param rules those that `all` does not satisfy by itself */
+  /**
+   * What a predicate or operator needs before it is applied.
+   *
+   * @param all   relations that must be joined
+   * @param rules rules that `all` does not satisfy by itself
+   */
   final case class Needs(all: BitSet, rules: Vector[Rule])
 }

@@ -1,12 +1,13 @@
 package dovetail.kernel.graph
 
 /**
- * The edges of a graph with operators: pairs of sets of relations that something joins. They lead the enumerators;
- * whether two sets that an edge connects may be joined is for [[Joinable]] to say.
+ * The edges of a graph with operators: pairs of sets of relations that a class, a predicate or an operator joins. They
+ * guide the enumerators. [[Joinable]] decides whether two sets that an edge connects may be joined.
  *
- * An operator is an edge between the two sides of what it needs, a predicate one between what its sides need, a class
- * one between any two members. Where these leave a side of an operator, or all of the graph, in pieces, hyperedges
- * between whole pieces connect them: cross products, made of complete pieces.
+ * An operator is an edge between the relations that it needs on its left and on its right. A predicate is an edge
+ * between the relations that its two sides need. A class is an edge between any two of its members. If these edges
+ * leave a side of an operator, or the whole graph, in several pieces, hyperedges between whole pieces connect them:
+ * cross products of complete pieces.
  */
 final class Edges(graph: JoinGraph) {
   private type Edge = (Set[Int], Set[Int])
@@ -20,7 +21,7 @@ final class Edges(graph: JoinGraph) {
       (l, r) <-
         p.sides.orElse(if (p.relations.size == 2) Some((p.relations.take(1), p.relations.drop(1))) else None).toVector
       (a, b) = (conflicts.side(p, l).toSet[Int], conflicts.side(p, r).toSet[Int])
-      // else it is a filter above an operator, and joins nothing
+      // if its sides overlap, the predicate is a filter above an operator, and joins nothing
       if !a.exists(b)
     } yield (a, b)
     val operators = graph.operators.map { o =>
@@ -30,7 +31,7 @@ final class Edges(graph: JoinGraph) {
     (classes ++ predicates ++ operators).distinct
   }
 
-  /** All of them, cross products last. */
+  /** All edges, cross products last. */
   val all: Vector[(Vector[Int], Vector[Int])] = {
     val regions =
       (graph.operators.flatMap(o => Vector(o.left, o.right)) :+ graph.relations.indices.toVector).filter(_.size > 1)
@@ -41,14 +42,16 @@ final class Edges(graph: JoinGraph) {
     edges.distinct.map { case (a, b) => (a.toVector.sorted, b.toVector.sorted) }
   }
 
-  /** Per relation those that some edge names together with it, ascending: who may become its partner. */
+  /**
+   * For each relation, the other relations that occur in an edge together with it, ascending: its possible partners.
+   */
   lazy val near: Vector[Vector[Int]] = {
     val sets = Vector.fill(graph.size)(scala.collection.mutable.BitSet.empty)
     all.foreach { case (l, r) => val both = l ++ r; for (a <- both; b <- both if a != b) sets(a) += b }
     sets.map(_.toVector)
   }
 
-  // by the first relation of either side, that side first
+  // edges by the first relation of either side, with that side first
   private lazy val starting: Array[Array[(WideSet, WideSet)]] = {
     val lists                  = Array.fill(graph.size)(Array.newBuilder[(WideSet, WideSet)])
     def set(side: Vector[Int]) = WideSet(graph.size, side)
@@ -56,7 +59,7 @@ final class Edges(graph: JoinGraph) {
     lists.map(_.result())
   }
 
-  /** Some edge leads from `a` to `b`. */
+  /** Whether some edge leads from `a` to `b`. */
   def connect(a: WideSet, b: WideSet): Boolean = {
     val (few, many) = if (a.size <= b.size) (a, b) else (b, a)
     few.exists { r =>
@@ -67,7 +70,7 @@ final class Edges(graph: JoinGraph) {
     }
   }
 
-  /** The relations of a region by connected piece, as [[JoinGraph.components]]. */
+  /** The relations of a region by connected piece, in the same form as [[JoinGraph.components]]. */
   private def piecesOf(region: Vector[Int], edges: Vector[Edge]): Vector[Vector[Int]] = {
     val inside = region.toSet
     var left   = edges.filter { case (l, r) => l.forall(inside) && r.forall(inside) }

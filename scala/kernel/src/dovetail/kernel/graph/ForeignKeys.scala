@@ -3,24 +3,26 @@ package dovetail.kernel.graph
 import dovetail.kernel.profile.{ColumnProfile, RelationProfile}
 
 /**
- * Domains of columns that nobody has counted, where such a column meets a key.
+ * Estimates the domains of columns that nobody has counted, if such a column is joined with a key.
  *
- * Of a column without statistics often only the range is known: 60,702 whole numbers lie between 19920101 and 19980802,
- * and 2,406 of them are days. A range says how many values there may be, not how many there are. Where the column meets
- * one that looks like a key, it is taken for a foreign key: it draws from the key's values, as many as lie in its range
- * (containment, Selinger et al. 1979; which of two domains contains the other is settled by the one that is known).
- * Between two columns of which neither looks like a key the ranges stay. So they do for a column that is a key by its
- * own range: one that has exactly as many rows as there are whole numbers in it (given out one after the other). What
- * it meets may have as many values as rows as well, as far as anybody knows, and still be a foreign key with few of its
- * values. About as many rows would not do: four line items for each order, whose keys take every fourth number, make
- * about as many as there are numbers, too.
+ * For a column without statistics, often only its range is known. 60,702 whole numbers lie between 19920101 and
+ * 19980802, and only 2,406 of them are days. A range tells how many values are possible, not how many exist. If the
+ * column is joined with a column that looks like a key, we take it for a foreign key: its values are those key values
+ * that lie in its range (containment, Selinger et al. 1979; the known domain is the one that contains the other).
+ *
+ * If neither of two columns looks like a key, the ranges stay. They also stay for a column that is a key by its own
+ * range, which means that its table has exactly as many rows as there are whole numbers in the range (numbers given out
+ * one after the other). The column that it is joined with may look as if it had as many values as rows too, and still
+ * be a foreign key with few of the values. Approximately as many rows would not be enough: four line items for each
+ * order, whose keys take every fourth number, also make about as many rows as there are numbers.
  */
 object ForeignKeys {
 
   /**
-   * @param members  of a class, or the two sides of an equality
-   * @param profiles of the relations, by their index
-   * @return the members in their order, with domains of at most what the keys among the others hold
+   * @param members  members of a class, or the two sides of an equality
+   * @param profiles profiles of the relations, by relation index
+   * @return the members in the same order; the domain of an uncounted column is at most the number of key values in its
+   *         range
    */
   def apply(members: Vector[Member], profiles: Vector[RelationProfile]): Vector[Member] =
     if (!members.exists(_.column.uncounted)) members
@@ -32,16 +34,21 @@ object ForeignKeys {
       met.fold(m)(d => m.copy(column = m.column.copy(domain = Some(d))))
     }
 
-  /** A column of another relation with as many values as rows; of the same table's column it is no foreign key. */
+  /**
+   * Whether `other` is a column of another relation that `m` may refer to: it has about as many values as that relation
+   * has rows. A column is not a foreign key to the same column of the same table.
+   */
   private def isKeyFor(m: Member, other: Member, profiles: Vector[RelationProfile]): Boolean =
     other.relation != m.relation && !m.column.origin.exists(other.column.origin.contains) &&
       other.column.isLikeKey(profiles(other.relation).baseRows)
 
-  /** A key whose values fill their range: as many whole numbers lie there as the table has rows. */
+  /**
+   * Whether a column is a key whose values fill their range: the range has as many whole numbers as the table has rows.
+   */
   private def isDense(column: ColumnProfile, rows: Double): Boolean =
     column.domain.contains(rows) && (for (low <- column.min; high <- column.max) yield high - low + 1.0).contains(rows)
 
-  /** Values of a key that lie in the range of a column, if they are spread evenly; at least one. */
+  /** Number of a key's values that lie in the range of a column if they are spread evenly; at least one. */
   private def valuesFor(column: ColumnProfile, key: Member): Option[Double] = key.column.domain.map { values =>
     val part = for {
       low <- column.min; high <- column.max; from <- key.column.min; to <- key.column.max

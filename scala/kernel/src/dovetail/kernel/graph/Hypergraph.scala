@@ -1,9 +1,9 @@
 package dovetail.kernel.graph
 
 /**
- * The edges of a join graph of at most 64 nodes as bit masks: what the exact search walks.
+ * The edges of a join graph of at most 64 relations as bit masks, for the exact search.
  *
- * @param restricted an edge between two sets does not always mean that they may be joined
+ * @param restricted whether an edge between two sets does not always mean that they may be joined
  */
 final class Hypergraph(
     val size: Int,
@@ -13,13 +13,13 @@ final class Hypergraph(
 ) {
   require(size <= RelSet.MaxSize && simple.length == size)
 
-  /** A set grown by neighbours may be one that cannot be joined. */
+  /** Whether a set grown by neighbors may be one that cannot be joined. */
   def hasGaps: Boolean = hyper.nonEmpty || restricted
 
   /**
-   * Relations that a simple edge connects with `s`, outside of `s` and `excluded`; of a hyperedge's far side only its
-   * least relation, which stands for it (Moerkotte and Neumann 2008, §2.3: N(S, X)). Adding more nodes than needed
-   * costs time, never correctness: `connected` decides.
+   * Relations outside `s` and `excluded` that an edge connects with `s`. A simple edge contributes its other relation.
+   * A hyperedge contributes only the smallest relation of its far side, which represents that side (Moerkotte and
+   * Neumann 2008, §2.3: N(S, X)). Extra relations cost time but never correctness, because `connected` decides.
    */
   def neighborhood(s: RelSet, excluded: RelSet): RelSet = {
     var bits = s.bits
@@ -37,7 +37,7 @@ final class Hypergraph(
     new RelSet(n)
   }
 
-  /** Some edge leads from `a` to `b`. */
+  /** Whether some edge leads from `a` to `b`. */
   def connected(a: RelSet, b: RelSet): Boolean = {
     var bits = a.bits
     while (bits != 0L) {
@@ -57,8 +57,8 @@ final class Hypergraph(
 object Hypergraph {
 
   /**
-   * The edges of `graph`. Components that no edge connects are joined by hyperedges between whole components, so that a
-   * cross product is only made of complete components, and only where there is no other way.
+   * The edges of `graph`. Hyperedges between whole components join the components that no edge connects. So only
+   * complete components form a cross product, and only if there is no other way.
    */
   def apply(graph: JoinGraph): Hypergraph = if (graph.operators.isEmpty) ofInnerJoins(graph) else ofAllJoins(graph)
 
@@ -72,7 +72,7 @@ object Hypergraph {
   }
 
   private def ofInnerJoins(graph: JoinGraph): Hypergraph = {
-    // an edge serves all supersets of its sides: those between single components also join unions of them
+    // an edge also serves all supersets of its sides, so the edges between single components also join unions of them
     val crossings = for (a <- graph.components; b <- graph.components if a.head < b.head) yield (set(a), set(b))
     new Hypergraph(
       graph.size,

@@ -5,15 +5,15 @@ import scala.collection.immutable.BitSet
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, RelationProfile, RelationSample, RowBytes}
 
 /**
- * One input of a join group: a table with its predicates, an aggregate, an outer join, anything the search treats as a
- * whole.
+ * One input of a join group, which the search treats as a whole: a table with its predicates, an aggregate, an outer
+ * join and so on.
  *
  * @param rowBytes      bytes of its columns in memory
- * @param broadcastable the engine would broadcast this input as it stands (its own size is under the engine's
- *                      threshold)
- * @param sample        some of its rows, where there are any to be had
- * @param partitions    columns by whose values its files are divided
- * @param copies        how often the query has this very input, this one included
+ * @param broadcastable whether the engine would broadcast this input as it is, because its own size is below the
+ *                      engine's threshold
+ * @param sample        some of its rows, if a sample exists
+ * @param partitions    columns by whose values its files are partitioned
+ * @param copies        number of times that the query reads this same input, including this one
  */
 final case class Relation(
     index: Int,
@@ -29,7 +29,7 @@ final case class Relation(
   /** Average bytes of a row in memory. */
   def width: Double = rowBytes.mean + Assumptions.RowOverhead
 
-  /** The same relation, with a number of rows that somebody knows better; its sample is one of so many rows. */
+  /** The same relation with a better known number of rows. Its sample then counts as a sample of that many rows. */
   def withRows(rows: Estimate): Relation = copy(
     profile = profile.copy(rows = rows.bounded(profile.rows.upper), baseRows = math.max(profile.baseRows, rows.value)),
     sample = sample.filter(s => s.rows > 0 && s.rows <= rows.value).map(s =>
@@ -39,23 +39,25 @@ final case class Relation(
 }
 
 /**
- * An expression over one relation that is equal to all other members of its class. `text` is for people; `columns` is
- * the caller's id of the column that it stands for, where it has another value for each of that column's.
+ * An expression over one relation that is equal to all other members of its class. `text` is for people. `columns`
+ * holds the caller's id of the column that the expression is computed from, if different values of that column always
+ * give different values of the expression.
  */
 final case class Member(relation: Int, column: ColumnProfile, columns: Set[Long], text: String)
 
 /**
- * Expressions that equality predicates make equal: `a.x = b.y AND b.y = c.z` is one class of three members, and joins a
- * with c as well.
+ * An equivalence class: expressions over several relations that equality predicates make equal. `a.x = b.y AND b.y =
+ * c.z` is one class of three members, so it joins a with c as well.
  */
 final case class EquivalenceClass(index: Int, members: Vector[Member]) {
   require(members.size >= 2, "a class has at least two members")
   val relations: Vector[Int] = members.map(_.relation).distinct.sorted
 
   /**
-   * NDV of the domain that the members draw from: the largest one known, else as many as the smallest relation has rows
-   * (it is taken for the one whose key this is). But where a table meets itself on a column, that is hardly its key:
-   * `cd1.status = cd2.status` makes many pairs.
+   * NDV of the domain that the members draw their values from: the largest known domain. If no domain is known, it is
+   * the number of rows of the smallest relation, on the assumption that the column is the key of that relation. If a
+   * table is joined with itself on a column, that column is hardly its key (`cd1.status = cd2.status` makes many
+   * pairs), so the NDV is then at most `Assumptions.AttributeNdv`.
    */
   def domain(relations: Vector[Relation]): Double = {
     val smallest  = members.map(m => relations(m.relation).profile.baseRows).min
@@ -70,13 +72,14 @@ final case class EquivalenceClass(index: Int, members: Vector[Member]) {
 /**
  * A predicate of inner joins, or of a filter above joins, that is not a member of an equivalence class.
  *
- * @param relations   all it reads, ascending; two or more, or one that the closed side of an operator below the
- *                    predicate holds (`WHERE b.x IS NULL` above a left outer join)
- * @param selectivity share of the pairs it keeps
+ * @param relations   all relations that it reads, ascending; two or more, or one that lies in a closed side of an
+ *                    operator below the predicate (`WHERE b.x IS NULL` above a left outer join)
+ * @param selectivity share of the pairs that it keeps
  * @param sides       for an equality between expressions over several relations (`a.x + b.y = c.z`): the relations of
- *                    each side. A hash join can use it, and the search sees a hyperedge.
- * @param scope       in a graph with operators: the relations below the place where it was written, ascending; the
- *                    operators among these were joined before it. None: it stood above all of them.
+ *                    each side. A hash join can use such an equality, and the search sees it as a hyperedge.
+ * @param scope       in a graph with operators: the relations below the place where the predicate was written,
+ *                    ascending. The operators among these relations were joined before it. None if it was written above
+ *                    all operators.
  */
 final case class JoinPredicate(
     index: Int,
@@ -99,15 +102,15 @@ final case class JoinPredicate(
 }
 
 /**
- * A group of relations connected by joins: what the search orders. Any number of relations. Inner joins are classes and
- * predicates; `operators` are the other joins, bottom-up in the order they were written, and decide what may be joined
- * with what ([[ConflictRules]], [[Joinable]]).
+ * A group of relations connected by joins, which is the input of the search. It can have any number of relations. Inner
+ * joins are given as classes and predicates. `operators` are the other joins, bottom-up in the order in which they were
+ * written; they decide which sets may be joined ([[ConflictRules]], [[Joinable]]).
  *
- * Edges (who can be joined with whom without a cross product) are all pairs within an equivalence class, the pairs of
- * two-relation predicates, and the hyperedges of equalities over several relations. A predicate over three or more
- * relations that is no equality connects nothing: it is applied where its last relation joins.
+ * Edges connect relations that can be joined without a cross product. They are all pairs within an equivalence class,
+ * the pairs of two-relation predicates, and the hyperedges of equalities over several relations. A predicate over three
+ * or more relations that is not an equality connects nothing: the join that adds its last relation applies it.
  *
- * @param sizes rows of joins of two or more relations that somebody knows better than any estimate
+ * @param sizes known rows of joins of two or more relations, better than any estimate
  */
 final case class JoinGraph(
     relations: Vector[Relation],
@@ -135,7 +138,7 @@ final case class JoinGraph(
   )
   require(nested, "operators come bottom-up, and each lies in one side of those above it")
 
-  /** The same graph, of which somebody knows sizes of relations and of joins; beside those known already. */
+  /** The same graph with more known sizes of relations and joins, in addition to those that it already has. */
   def knowing(more: Map[Set[Int], KnownSize]): JoinGraph = {
     val (one, several) = more.partition(_._1.size == 1)
     val of             = one.map { case (set, size) => set.head -> size }
@@ -170,20 +173,20 @@ final case class JoinGraph(
 
   def size: Int = relations.size
 
-  /** What may be joined with what. */
+  /** Decides which sets may be joined. */
   lazy val joinable: Joinable = new Joinable(this)
 
   /** The edges of a graph with operators. */
   lazy val edges: Edges = new Edges(this)
 
-  /** Of each relation the classes it is in, ascending. */
+  /** For each relation, the indexes of its classes, ascending. */
   lazy val classesOf: Vector[Vector[Int]] = {
     val found = Array.fill(size)(Vector.newBuilder[Int])
     for (c <- classes; r <- c.relations) found(r) += c.index
     found.map(_.result()).toVector
   }
 
-  /** Distinct values of a relation's members of several classes together, where somebody counted them. */
+  /** Joint NDV of a relation's members in several classes, or None if nobody counted it. */
   def groupNdv(relation: Int, of: Iterable[Int]): Option[Double] = {
     val columns = of.flatMap(c => classes(c).members.find(_.relation == relation)).map(_.columns)
     if (columns.forall(_.size == 1)) relations(relation).profile.groups.get(columns.flatten.toSet) else None
@@ -194,7 +197,7 @@ final case class JoinGraph(
     l.size + r.size > 2
   }
 
-  /** Relations that share a two-relation edge, ascending. */
+  /** For each relation, the relations that share a two-relation edge with it, ascending. */
   val neighbors: Vector[Vector[Int]] = {
     val sets                        = Vector.fill(size)(scala.collection.mutable.BitSet.empty)
     def connect(rs: Seq[Int]): Unit = for (a <- rs; b <- rs if a != b) sets(a) += b
@@ -205,8 +208,8 @@ final case class JoinGraph(
 
   /**
    * Relations by connected component, each ascending, in order of their first relation. A hyperedge connects two
-   * components only where each has one of its sides whole: `a.x + b.y = c.z` alone joins nothing, since `a` and `b`
-   * have to come together first.
+   * components only if each contains one of its sides completely: `a.x + b.y = c.z` alone connects nothing, because `a`
+   * and `b` must be joined first.
    */
   lazy val components: Vector[Vector[Int]] = {
     val forest = new Forest(size)

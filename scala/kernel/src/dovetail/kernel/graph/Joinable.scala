@@ -5,8 +5,8 @@ import scala.collection.immutable.BitSet
 /**
  * How two sets of relations are joined.
  *
- * @param operator the operator that joins them; none for an inner join
- * @param swapped  the operator's left input is the second of the two sets
+ * @param operator operator that joins them, or None for an inner join
+ * @param swapped  whether the operator's left input is the second of the two sets
  */
 final case class Step(kind: JoinKind, operator: Option[Operator], swapped: Boolean)
 
@@ -15,17 +15,19 @@ object Step {
 }
 
 /**
- * Whether two disjoint sets of relations may be joined, and how: the one question that every enumerator asks. Both have
- * to be sets that may be joined themselves; the answer is a function of the two sets, whatever order made them.
+ * Decides whether two disjoint sets of relations may be joined, and how. Every enumerator asks only this question. Each
+ * of the two sets must itself be one that may be joined. The answer depends only on the two sets, not on the order in
+ * which they were built.
  *
- * A predicate or operator is applied at the join that first has all that it needs ([[ConflictRules]]). So a pair may be
- * joined
+ * A predicate or operator is applied at the first join that has all relations it needs ([[ConflictRules]]). So a pair
+ * is joined
  *
- *  - by the one operator whose needs it completes, if they are on the right sides,
- *  - by an inner join, if it completes none, and the two sides have something of the same level; no predicate has to
- *    connect them,
- *  - and not at all if it completes two operators, or one whose sides are mixed up, or if a conflict rule of what it
- *    completes is broken: what is not applied here never would be.
+ *  - by an operator, if this is the only operator whose needs the pair completes, and its left and right relations are
+ *    not mixed between the two sets,
+ *  - by an inner join, if the pair completes no operator and both sets contain items of the same level; no predicate
+ *    has to connect the sets,
+ *  - and not at all if it completes two operators, or an operator whose sides are mixed, or if it breaks a conflict
+ *    rule of an operator or predicate that it completes. No later join could apply what this join does not apply.
  */
 final class Joinable(graph: JoinGraph) {
   import Joinable._
@@ -45,12 +47,12 @@ final class Joinable(graph: JoinGraph) {
       words.packed(needs.all & BitSet(o.right: _*))
     )
   }.toArray
-  // those of one level need nothing but what they read, and have no rules
+  // predicates of a single level need only the relations that they read and have no rules, so they are left out
   private val filters: Array[Limits] =
     graph.predicates.filterNot(p => conflicts.pure(p.index)).map(p =>
       new Limits(words, conflicts.predicates(p.index))
     ).toArray
-  // by the relations that they need
+  // operators and filters by each relation that they need
   private val operatorsOf: Array[Array[Link]]   = Array.tabulate(graph.size)(r => operators.filter(_.needs(r)))
   private val filtersOf: Array[Array[Limits]]   = Array.tabulate(graph.size)(r => filters.filter(_.needs(r)))
   private val levels: Array[Array[Array[Long]]] =
@@ -59,12 +61,12 @@ final class Joinable(graph: JoinGraph) {
   def between(left: RelSet, right: RelSet): Option[Step] =
     if (free) Inner else step(Array(left.bits), Array(right.bits))
 
-  /** For graphs of any size. */
+  /** The same for graphs of any size. */
   def between(left: WideSet, right: WideSet): Option[Step] = if (free) Inner else step(left.words, right.words)
 
   /**
-   * The predicates that are applied where `left` and `right` join: above the join if an operator joins them, else as
-   * its condition.
+   * The predicates that the join of `left` and `right` applies: above the join if an operator joins the sets, otherwise
+   * as part of the join condition.
    */
   def predicatesAt(left: Iterable[Int], right: Iterable[Int]): Vector[JoinPredicate] = {
     val (l, r) = (BitSet(left.toSeq: _*), BitSet(right.toSeq: _*))
@@ -73,14 +75,14 @@ final class Joinable(graph: JoinGraph) {
     }
   }
 
-  /** There are no operators: all may be joined with all. */
+  /** Whether the graph has no operators, so that any two sets may be joined. */
   private def free: Boolean = operators.isEmpty
 
   private def step(left: Array[Long], right: Array[Long]): Option[Step] = {
     val both          = union(left, right)
     var joining: Link = null
-    // whatever the pair completes has something of the smaller set, and is looked at once: with the first relation that
-    // it has of it
+    // everything that the pair completes needs a relation of the smaller set; an operator is checked once, at the first
+    // relation of that set that it needs
     val small  = if (count(left) <= count(right)) left else right
     var broken = false
     var w      = 0
@@ -133,7 +135,7 @@ object Joinable {
 
     def needs(relation: Int): Boolean = limits.all(relation)
 
-    /** The first relation that it needs of those in `s`. */
+    /** The first of the needed relations in `s`. */
     def firstOf(s: Array[Long]): Int = Words.first(Words.common(all.words, s))
 
     def completedBy(left: Array[Long], right: Array[Long], both: Array[Long]): Boolean =

@@ -2,21 +2,21 @@ package dovetail.kernel.graph
 
 import dovetail.kernel.profile.{Estimate, Source}
 
-/** What somebody knows of the rows of a set of relations better than the estimate. */
+/** Knowledge about the rows of a set of relations that is better than the estimate. */
 sealed trait KnownSize {
 
-  /** @param estimated rows without this knowledge */
+  /** @param estimated rows estimated without this knowledge */
   def rows(estimated: Double): Estimate
 }
 
 object KnownSize {
 
-  /** A number of rows. */
+  /** A known number of rows. */
   final case class Rows(known: Estimate) extends KnownSize {
     override def rows(estimated: Double): Estimate = known
   }
 
-  /** How far estimates of sets like this one were off: what to multiply the estimate by, and its bounds. */
+  /** How far earlier estimates of similar sets were off: the factor to multiply the estimate by, and its bounds. */
   final case class Factor(value: Double, lower: Double, upper: Double) extends KnownSize {
     require(lower > 0.0 && lower <= value && value <= upper, s"a factor needs 0 < lower <= value <= upper: $this")
 

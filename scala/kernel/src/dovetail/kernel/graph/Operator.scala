@@ -1,14 +1,14 @@
 package dovetail.kernel.graph
 
 /**
- * The kinds of joins. A right outer join is a left outer one with its sides exchanged, a cross join an inner one
- * without predicates.
+ * The kinds of joins. A right outer join is a left outer join with its sides exchanged, and a cross join is an inner
+ * join without predicates.
  */
 sealed abstract class JoinKind(val name: String) {
 
   /**
-   * At most one row comes out per row of the left side, and nothing of the right side but, perhaps, whether there was a
-   * partner.
+   * Whether the join returns at most one row per row of the left side and nothing from the right side except, perhaps,
+   * whether a partner exists.
    */
   def testsOnly: Boolean = this == JoinKind.Semi || this == JoinKind.Anti || this == JoinKind.Existence
 }
@@ -21,8 +21,8 @@ object JoinKind {
   case object Anti      extends JoinKind("anti")
 
   /**
-   * The left side with one more column: whether the row has a partner. A predicate that reads this column reads, for
-   * us, the right side.
+   * Returns the left side with one more column, which tells whether the row has a partner. We treat a predicate that
+   * reads this column as one that reads the right side.
    */
   case object Existence extends JoinKind("existence")
 
@@ -30,19 +30,20 @@ object JoinKind {
 }
 
 /**
- * A join that is not inner, as it was written. Its condition stays one piece: unlike that of an inner join it cannot be
- * taken apart, for a row that fails a part of it is not dropped but has no partner.
+ * A join other than an inner join, as it was written. Unlike the condition of an inner join, its condition cannot be
+ * split into conjuncts, because a row that fails one of them is not dropped but has no partner.
  *
  * @param left         relations below its left input as written, ascending
  * @param right        relations below its right input as written, ascending
- * @param equalities   what its condition can be hashed or sorted by: pairs of an expression of one relation on the left
- *                     and one on the right, in this order
- * @param reads        all relations that its condition reads, equalities and all, ascending
+ * @param equalities   equalities that the join can hash or sort by: pairs of an expression over one left relation and
+ *                     an expression over one right relation, in this order
+ * @param reads        all relations that the condition reads, including those of the equalities, ascending
  * @param selectivity  share of the pairs that the rest of the condition keeps, beyond `equalities`
- * @param rejectsNulls relations for which the condition is not true of a row in which all their columns are NULL
- * @param wideEquality the rest of the condition has an equality between expressions of the two sides that read several
- *                     relations: a hash key as well
- * @param text         the condition, for people
+ * @param rejectsNulls relations whose NULLs the condition rejects: it is not true if all columns of the relation are
+ *                     NULL
+ * @param wideEquality whether the rest of the condition has an equality between the two sides whose expressions read
+ *                     several relations; such an equality is a hash key as well
+ * @param text         text of the condition, for people
  */
 final case class Operator(
     index: Int,
@@ -82,6 +83,6 @@ final case class Operator(
     s"an equality of operator $index does not lead from its left to its right side"
   )
 
-  /** There is something to hash or sort by. */
+  /** Whether there is an equality to hash or sort by. */
   def equi: Boolean = equalities.nonEmpty || wideEquality
 }

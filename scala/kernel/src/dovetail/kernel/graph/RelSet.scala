@@ -1,9 +1,9 @@
 package dovetail.kernel.graph
 
 /**
- * A set of relations of one join graph, bit `i` for relation `i`: at most 64 of them, which is what the exact search
- * works on. Larger graphs are searched on clusters of relations (`enumerate.Greedy`), so the limit is one of the exact
- * search, not of a query.
+ * A set of relations of one join graph as a bit mask: bit `i` stands for relation `i`. It holds at most 64 relations,
+ * which is the limit of the exact search. `enumerate.Greedy` searches larger graphs by clusters of relations, so the
+ * limit applies to the exact search and not to a query.
  */
 final class RelSet(val bits: Long) extends AnyVal {
   def |(that: RelSet): RelSet           = new RelSet(bits | that.bits)
@@ -23,9 +23,10 @@ final class RelSet(val bits: Long) extends AnyVal {
   override def toString: String = toVector.mkString("{", ",", "}")
 
   /**
-   * The subset that follows `s` when all subsets are taken in ascending order of bits, so that a subset comes before
-   * its supersets; the first one follows the empty set, which also follows the last one (Vance and Maier 1996). A step
-   * rather than a `foreach`: there are up to 2^64 of them, and a search that has to stop must be able to.
+   * Returns the subset of this set that follows `s` in ascending order of bits (Vance and Maier 1996). In this order a
+   * subset comes before its supersets. The first nonempty subset follows the empty set, and the empty set follows the
+   * last subset. This is a single step and not a `foreach`, because there can be up to 2^64 subsets and a search must
+   * be able to stop.
    */
   def nextSubset(s: RelSet): RelSet = new RelSet((s.bits - bits) & bits)
 }

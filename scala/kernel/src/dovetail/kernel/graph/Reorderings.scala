@@ -1,17 +1,18 @@
 package dovetail.kernel.graph
 
 /**
- * Which two joins may change places: the tables of Moerkotte, Fender and Eich, "On the Correct and Complete Enumeration
- * of the Core Search Space", SIGMOD 2013 (tables 2 and 3), with a row and a column more for existence joins, as data.
+ * The tables that tell which two joins may change places, as data: tables 2 and 3 of Moerkotte, Fender and Eich, "On
+ * the Correct and Complete Enumeration of the Core Search Space", SIGMOD 2013, with one more row and column for
+ * existence joins.
  *
  * A row is the first join, a column the second, both in the order of [[JoinKind.all]] (inner, left outer, full outer,
  * semi, anti, existence):
  *
  *  - `y` and `n`: always, never
- *  - `a`, `b`, `c`: if the predicate of the first, of the second, of both joins rejects NULLs of the input that both of
- *    them read
+ *  - `a`, `b`, `c`: if the predicate of the first join, of the second join, or of both joins rejects NULLs of the input
+ *    that both joins read
  *
- * A predicate rejects the NULLs of an input if it is not true of a row in which all columns of that input are NULL.
+ * A predicate rejects the NULLs of an input if it is not true for a row in which all columns of that input are NULL.
  */
 object Reorderings {
 
@@ -45,7 +46,9 @@ object Reorderings {
     "nnnnnn"  // existence
   )
 
-  /** The entry of a table, given what the two predicates do with the NULLs of the input that both read. */
+  /**
+   * Whether a table lets two joins change places. The predicates may reject NULLs of the input that both of them read.
+   */
   def holds(
       table: Vector[String],
       first: JoinKind,

@@ -1,8 +1,8 @@
 package dovetail.kernel.graph
 
 /**
- * A set of relations of a graph of any size, 64 to a word: what [[RelSet]] is to the searches that are not exact.
- * Immutable.
+ * An immutable set of relations of a graph of any size, 64 relations per word. It serves the searches that are not
+ * exact, as [[RelSet]] serves the exact search.
  */
 final class WideSet private (private[graph] val words: Array[Long]) {
   def |(that: WideSet): WideSet          = new WideSet(Words.union(words, that.words))
@@ -11,7 +11,7 @@ final class WideSet private (private[graph] val words: Array[Long]) {
   def contains(relation: Int): Boolean   = (words(relation >>> 6) >>> relation & 1L) != 0L
   def size: Int                          = Words.count(words)
 
-  /** Some relation of the set is one that `p` holds of; asked in ascending order. */
+  /** Whether `p` holds for some relation of the set. Tests the relations in ascending order. */
   def exists(p: Int => Boolean): Boolean = {
     var i = 0
     while (i < words.length) {
@@ -22,7 +22,7 @@ final class WideSet private (private[graph] val words: Array[Long]) {
     false
   }
 
-  /** Writes the relations, ascending, to the beginning of `out`; returns how many. */
+  /** Writes the relations in ascending order to the beginning of `out`. Returns their number. */
   def copyTo(out: Array[Int]): Int = {
     var n = 0
     var i = 0
@@ -37,7 +37,7 @@ final class WideSet private (private[graph] val words: Array[Long]) {
 
 object WideSet {
 
-  /** Of a graph of `size` relations: sets of different sizes of graphs do not mix. */
+  /** A set of relations of a graph with `size` relations. Sets of graphs of different sizes must not be mixed. */
   def apply(size: Int, relations: Iterable[Int]): WideSet = {
     val words = new Array[Long]((size + 63) >>> 6)
     relations.foreach(r => words(r >>> 6) |= 1L << r)

@@ -1,16 +1,16 @@
 package dovetail.kernel.graph
 
 /**
- * Sets of relations of graphs of any size, as words of 64 bits: what is asked for every pair and every set of a graph
- * with operators.
+ * Packs sets of relations of one graph of any size into arrays of 64-bit words. The searches test such sets for every
+ * pair and every set of a graph with operators.
  */
 final private[kernel] class Words(relations: Int) {
   val length: Int = (relations + 63) / 64
 
-  // a BitSet's mask may have words to spare
+  // the mask of a BitSet may have more or fewer words
   def packed(set: collection.BitSet): Array[Long] = java.util.Arrays.copyOf(set.toBitMask, length)
 
-  /** The first `count` of `relations`. */
+  /** Packs the first `count` entries of `relations`. */
   def packed(relations: Array[Int], count: Int): Array[Long] = {
     val words = new Array[Long](length)
     var i     = 0
@@ -39,7 +39,7 @@ private[kernel] object Words {
     val d = a.clone(); var i = 0; while (i < d.length) { d(i) &= ~b(i); i += 1 }; d
   }
 
-  /** The first relation of a set that is not empty. */
+  /** The smallest relation of a nonempty set. */
   def first(a: Array[Long]): Int = {
     var i = 0; while (a(i) == 0L) i += 1; i * 64 + java.lang.Long.numberOfTrailingZeros(a(i))
   }
@@ -56,7 +56,7 @@ private[kernel] object Words {
     out
   }
 
-  /** A set as a key of maps: its words, which nobody changes any more. */
+  /** A set of relations as a map key. The caller must not change `words` afterwards. */
   final class Key(private val words: Array[Long]) {
     override val hashCode: Int              = java.util.Arrays.hashCode(words)
     override def equals(that: Any): Boolean =
@@ -64,8 +64,8 @@ private[kernel] object Words {
   }
 
   /**
-   * A set that is held against many others. Of a large graph it mostly has a few words, next to each other, that are
-   * not empty.
+   * A set of relations that is compared with many others. In a large graph, most such sets have only a few nonzero
+   * words next to each other, so the comparisons skip the other words.
    */
   final class Mask(val words: Array[Long]) {
     private val from  = math.max(0, words.indexWhere(_ != 0L))

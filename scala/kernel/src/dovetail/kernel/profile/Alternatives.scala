@@ -3,36 +3,37 @@ package dovetail.kernel.profile
 import scala.collection.immutable.TreeMap
 
 /**
- * Share of the combinations of rows that an OR of ANDs over several relations keeps: `(a.x = 1 AND b.y = 2) OR (a.x = 3
- * AND b.y = 4)`. [[dovetail.kernel.graph.JoinPredicate]]s of this kind get their selectivity here.
+ * Share of the combinations of rows that an OR of ANDs over several relations keeps, such as `(a.x = 1 AND b.y = 2) OR
+ * (a.x = 3 AND b.y = 4)`. It gives [[dovetail.kernel.graph.JoinPredicate]]s of this kind their selectivity.
  *
- * A row of a relation satisfies the conditions that some alternatives have on this relation: a set of alternatives. A
- * combination of rows is kept if one alternative is in the sets of all its rows. So it matters which alternatives go
- * together: single shares would count a row twice that satisfies two alternatives, and would take a constant that half
- * of the rows have for as rare as one that few rows have. Rows of different relations are taken as independent.
+ * Each alternative may have conditions on a relation. A row of the relation satisfies those of some alternatives, which
+ * form a set. A combination of rows is kept if one alternative is in the sets of all its rows. So it matters which
+ * alternatives occur together. Single shares would count a row twice that satisfies two alternatives. They would also
+ * take a constant that half of the rows have to be as rare as one that few rows have. Rows of different relations are
+ * assumed to be independent.
  *
  * @param shares share of a relation's rows by their set of alternatives (bit i stands for alternative i), in the order
- *               of the sets; they add up to 1
+ *               of the sets; the shares add up to 1
  */
 final class Alternatives private (private val shares: TreeMap[Long, Double]) {
 
-  /** Combinations of a row of this relation, and one of another relation that is independent of it. */
+  /** Combines each row of this relation with a row of another relation that is independent of it. */
   def and(other: Alternatives): Alternatives = {
     val pairs = for ((a, p) <- shares.toVector; (b, q) <- other.shares.toVector) yield (a & b, p * q)
     new Alternatives(Alternatives.added(pairs))
   }
 
-  /** Of rows that satisfy an alternative at least; where there are none, of all. */
+  /** Restricts the rows to those that satisfy at least one alternative. Keeps all rows if none does. */
   def satisfied: Alternatives = {
     val some = shares - Alternatives.Nothing
     val sum  = some.values.sum
     if (sum <= 0.0) this else new Alternatives(TreeMap(some.toVector.map { case (set, p) => set -> p / sum }: _*))
   }
 
-  /** Share of the rows that satisfy an alternative. */
+  /** Share of the rows that satisfy at least one alternative. */
   def share: Double = math.max(0.0, math.min(1.0, 1.0 - shares.getOrElse(Alternatives.Nothing, 0.0)))
 
-  /** A mean of this and another one, by these weights. */
+  /** The weighted mean of this and another one. */
   def mixed(weight: Double, other: Alternatives, otherWeight: Double): Alternatives = {
     require(weight >= 0.0 && otherWeight >= 0.0 && weight + otherWeight > 0.0, s"weights $weight and $otherWeight")
     val all = weight + otherWeight
@@ -45,16 +46,16 @@ final class Alternatives private (private val shares: TreeMap[Long, Double]) {
 
 object Alternatives {
 
-  /** Alternatives of one OR: the bits of a number, but for the sign. */
+  /** Maximum number of alternatives of one OR: each needs one bit of a Long, without the sign. */
   val Most = 62
 
   // the set of a row that satisfies no alternative
   private val Nothing = 0L
 
-  // alternatives whose sets are enumerated, 256 at most
+  // largest number of alternatives whose sets are enumerated: at most 256 sets
   private val Enumerated = 8
 
-  /** As counted: rows by their set of alternatives. */
+  /** Creates the shares from counts of rows by their set of alternatives. */
   def counted(rows: Map[Long, Int]): Alternatives = {
     val all = rows.values.map(_.toDouble).sum
     require(all > 0.0, "no rows")
@@ -62,8 +63,8 @@ object Alternatives {
   }
 
   /**
-   * Of alternatives that keep these shares of the rows, independently of each other; many of them as if they excluded
-   * each other.
+   * Creates the shares from alternatives that keep these shares of the rows. A few alternatives are taken to be
+   * independent, many to exclude each other.
    */
   def ofShares(shares: Vector[Double]): Alternatives = {
     require(shares.size <= Most && shares.forall(s => s >= 0.0 && s <= 1.0), s"shares $shares")

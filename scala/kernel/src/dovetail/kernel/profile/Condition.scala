@@ -2,7 +2,7 @@ package dovetail.kernel.profile
 
 /**
  * A predicate over the columns of one relation, as far as an estimator can look into it. The caller translates its own
- * expressions into these.
+ * expressions into conditions.
  */
 sealed trait Condition
 
@@ -14,14 +14,14 @@ object Condition {
   case object GreaterOrEqual extends Comparison
 
   /**
-   * `column = constant`; `value` is None for a constant that has no place on the number line (a string), which may have
-   * a `key` ([[FrequentValue]]).
+   * `column = constant`. `value` is None if the constant has no place on the number line (a string). Such a constant
+   * may have a `key` ([[FrequentValue]]).
    */
   final case class Equals(column: Long, value: Option[Double], key: Option[Long] = None) extends Condition
 
   /**
-   * `column IN (constants)`, without NULLs; `distinct` of them, `values` those with a place on the number line, else
-   * `keys`.
+   * `column IN (constants)`, without NULLs. `distinct` is the number of distinct constants. `values` are the constants
+   * with a place on the number line, otherwise `keys` are their keys.
    */
   final case class In(column: Long, values: Vector[Double], distinct: Int, keys: Vector[Long] = Vector.empty)
       extends Condition
@@ -46,7 +46,7 @@ object Condition {
   /** TRUE keeps all rows; FALSE and NULL none. */
   final case class Constant(keeps: Boolean) extends Condition
 
-  /** A predicate nobody can look into. */
+  /** A predicate that no estimator can look into. */
   final case class Opaque(text: String) extends Condition
 
   /** The conjuncts of a predicate. */

@@ -3,15 +3,15 @@ package dovetail.kernel.profile
 import scala.collection.mutable
 
 /**
- * Distinct values of a table, from a uniform sample of its rows: the estimator Duj1 of Haas and Stokes, "Estimating the
- * number of classes in a finite population", JASA 93 (1998), which PostgreSQL's ANALYZE uses too. It is exact on a
- * whole table and for a key, and too low where frequencies vary very much.
+ * Estimates the distinct values of a table from a uniform sample of its rows: the estimator Duj1 of Haas and Stokes,
+ * "Estimating the number of classes in a finite population", JASA 93 (1998), which PostgreSQL's ANALYZE also uses. It
+ * is exact for a whole table and for a key, and too low if frequencies vary very much.
  */
 object DistinctInSample {
 
   /**
-   * @param values of the rows drawn, equal where the rows' values are
-   * @param rows   of the table, at least as many
+   * @param values one number per sampled row; equal if the rows' values are equal
+   * @param rows   rows of the table, at least as many as sampled rows
    */
   def apply(values: Iterator[Long], rows: Double): Double = {
     val counts = new mutable.LongMap[Int]

@@ -1,6 +1,6 @@
 package dovetail.kernel.profile
 
-/** Where a number comes from, best first. A number derived from others is as good as the worst of them. */
+/** Source of a number, best first. A number derived from others is as good as the worst of them. */
 sealed abstract class Source(val name: String, val rank: Int)
 
 object Source {
@@ -8,10 +8,10 @@ object Source {
   /** Counted: a literal relation, a cached relation, a materialized stage. */
   case object Exact extends Source("exact", 0)
 
-  /** Told by the user, and taken at their word. */
+  /** Given by the user, and trusted. */
   case object Given extends Source("given", 1)
 
-  /** Counted by an earlier run of the same sub-plan over the same data, or corrected by runs that were like it. */
+  /** Counted by an earlier run of the same sub-plan over the same data, or corrected by similar runs. */
   case object History extends Source("history", 2)
 
   /** Collected by Dovetail: counted, or estimated from a sample. */
@@ -23,19 +23,19 @@ object Source {
   /** Reported by a data source (DataSource V2 SupportsReportStatistics). */
   case object Connector extends Source("connector", 5)
 
-  /** Told by the database behind a JDBC table (PostgreSQL's `pg_class` and `pg_stats`), as of its own ANALYZE. */
+  /** Reported by the database behind a JDBC table (PostgreSQL's `pg_class` and `pg_stats`), as of its own ANALYZE. */
   case object Database extends Source("database", 6)
 
   /** Footers of files (Parquet, ORC): rows, NULLs and ranges are counted, distinct values deduced from encodings. */
   case object Footer extends Source("footer", 7)
 
-  /** Rows of some parts of text files (CSV, JSON), as many times as the files are larger. */
+  /** Counted in some parts of text files (CSV, JSON) and scaled up to the size of the files. */
   case object Sample extends Source("sample", 8)
 
   /** Derived from the size of files and the width of a row. */
   case object Size extends Source("size", 9)
 
-  /** Nothing known: one of [[Assumptions]]. */
+  /** Nothing is known: one of [[Assumptions]]. */
   case object Assumed extends Source("assumed", 10)
 
   val all: Vector[Source] =
@@ -45,11 +45,11 @@ object Source {
 }
 
 /**
- * A number of rows (or bytes, or distinct values): the value we plan with, bounds that hold where their inputs are
- * exact, and its origin.
+ * A number of rows (or bytes, or distinct values): the value that we plan with, bounds that hold if their inputs are
+ * exact, and the source of the number.
  *
- * The form follows optd's `Estimate` and Trino's `EstimateConfidence`: unknown is not zero (an unknown is an `Assumed`
- * value with wide bounds), and combining numbers never yields one that is more trustworthy than its weakest input.
+ * The form follows optd's `Estimate` and Trino's `EstimateConfidence`. Unknown is not zero: an unknown number is an
+ * `Assumed` value with wide bounds. Combining numbers never yields one that is more trustworthy than its weakest input.
  */
 final case class Estimate(value: Double, lower: Double, upper: Double, source: Source) {
   require(
@@ -65,7 +65,9 @@ final case class Estimate(value: Double, lower: Double, upper: Double, source: S
       Source.weakest(source, that.source)
     )
 
-  /** This many rows, of which a share of `selectivity` stays; how many of them is a guess, so the lower bound goes. */
+  /**
+   * The rows left by a filter of this selectivity. The share that it really keeps is a guess, so the lower bound is 0.
+   */
   def scaled(selectivity: Double): Estimate = {
     require(selectivity >= 0.0, s"negative selectivity $selectivity")
     copy(value = math.min(value * selectivity, upper), lower = 0.0)
@@ -74,7 +76,7 @@ final case class Estimate(value: Double, lower: Double, upper: Double, source: S
   def +(that: Estimate): Estimate =
     Estimate(value + that.value, lower + that.lower, upper + that.upper, Source.weakest(source, that.source))
 
-  /** The same number, which cannot exceed `limit`. */
+  /** The same number, with the knowledge that it cannot exceed `limit`. */
   def bounded(limit: Double): Estimate = copy(upper = math.max(value, math.min(upper, limit)))
 
   def atLeast(least: Double): Estimate = copy(math.max(value, least), math.max(lower, least), math.max(upper, least))
@@ -86,7 +88,7 @@ final case class Estimate(value: Double, lower: Double, upper: Double, source: S
 
 object Estimate {
 
-  /** Above this many rows a number means "too many"; it keeps products of large joins finite and comparable. */
+  /** Above this many rows a number means "too many". The limit keeps products of large joins finite and comparable. */
   val Ceiling: Double = 1e30
 
   def exactly(rows: Double, source: Source): Estimate = { val r = math.min(rows, Ceiling); Estimate(r, r, r, source) }

@@ -3,13 +3,13 @@ package dovetail.kernel.profile
 import dovetail.kernel.profile.Condition._
 
 /**
- * Rows and columns that a predicate leaves.
+ * Estimates the rows and columns that a predicate leaves.
  *
- * The single predicates follow Selinger et al. 1979 and Spark's FilterEstimation (equality 1/NDV inside the range, a
- * range's share of [min, max] or of the histogram, and the predicate becomes the column's new range). We depart from
- * both in four points: NOT and OR respect NULLs, a predicate we cannot look into has a default of its own rather than
- * 1.0, conjuncts on different columns are combined by back-off rather than by product, and the NDV of the columns that
- * are not filtered shrinks with the rows.
+ * Single predicates follow Selinger et al. 1979 and Spark's FilterEstimation: an equality keeps 1/NDV inside the range,
+ * a range keeps its share of [min, max] or of the histogram, and the predicate becomes the column's new range. We
+ * depart from both in four points: NOT and OR respect NULLs, a predicate that we cannot look into has its own default
+ * instead of 1.0, conjuncts on different columns are combined by back-off instead of a product, and the NDV of the
+ * columns that are not filtered shrinks with the rows.
  */
 object Filters {
 
@@ -51,8 +51,9 @@ object Filters {
   }
 
   /**
-   * Predicates on one column are one interval, which counts once. Every column that has to be non-NULL counts in full,
-   * once; what the predicates say of the values may be correlated, and is combined by back-off.
+   * Selectivity of a conjunction. Predicates on one column form one interval, which counts once. The non-NULL share of
+   * every column that must not be NULL counts in full, once. The shares of values that the predicates keep may be
+   * correlated, so they are combined by back-off.
    */
   private def conjunction(relation: RelationProfile, conjuncts: Vector[Condition]): Double = {
     val (ranges, others) = Interval.collect(conjuncts)
@@ -65,8 +66,8 @@ object Filters {
   }
 
   /**
-   * Shares of the intervals of several columns. Where columns that are held to single values have been counted
-   * together, each combination that exists gets what the ones that do not exist would have had.
+   * Shares of the intervals of several columns. If several columns are restricted to single values and their joint NDV
+   * was counted, the existing combinations of values get the share of the combinations that do not exist.
    */
   private def together(relation: RelationProfile, ranges: Vector[(Long, Interval)]): Vector[Double] = {
     val pinned = ranges.collect { case (id, i) if i.pinned && relation.column(id).ndv.isDefined => id }.toSet
@@ -85,8 +86,8 @@ object Filters {
   }
 
   /**
-   * A predicate that looks at the values of columns and is true only where they are not NULL: these columns, and the
-   * share of such rows it keeps.
+   * For a predicate that tests values of columns and is true only if they are not NULL: these columns, and the share of
+   * rows with non-NULL values that it keeps. None for other predicates.
    */
   private def valueShare(relation: RelationProfile, p: Condition): Option[(Vector[Long], Double)] = p match {
     case IsNotNull(id)           => Some((Vector(id), 1.0))
@@ -104,11 +105,11 @@ object Filters {
   }
 
   /**
-   * NOT p keeps the rows for which p is false: those for which p is NULL go too. De Morgan first, so that NULLs are
-   * counted at the leaves.
+   * Selectivity of NOT p. It keeps the rows for which p is false, so rows for which p is NULL are dropped too. De
+   * Morgan's laws are applied first, so that NULLs are counted at the leaves.
    */
   private def negation(relation: RelationProfile, p: Condition): Double = p match {
-    // p and NOT p are never both true, but back-off makes the sum of the two too large
+    // p and NOT p are never both true, but with back-off their shares can add up to more than 1
     case And(l, r)    => math.min(selectivity(relation, Or(Not(l), Not(r))), 1.0 - selectivity(relation, p))
     case Or(l, r)     => math.min(selectivity(relation, And(Not(l), Not(r))), 1.0 - selectivity(relation, p))
     case Not(child)   => selectivity(relation, child)
@@ -133,7 +134,10 @@ object Filters {
     else Seq(a.ndv, b.ndv).flatten.reduceOption(_ max _).fold(Assumptions.Equality)(1.0 / math.max(_, 1.0))
   }
 
-  /** Uniform and independent values: exact where the ranges do not overlap, an even chance inside the overlap. */
+  /**
+   * Share of the rows that a comparison of two columns keeps, for uniform and independent values. It is exact if the
+   * ranges do not overlap. Inside the overlap, both orders are equally likely.
+   */
   private def orderedColumns(a: ColumnProfile, op: Comparison, b: ColumnProfile): Double = {
     val share = for (al <- a.min; ah <- a.max; bl <- b.min; bh <- b.max) yield {
       val less = if (ah < bl) 1.0 else if (bh < al) 0.0 else lessShare(al, ah, bl, bh)

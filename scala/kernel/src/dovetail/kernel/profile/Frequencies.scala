@@ -1,39 +1,42 @@
 package dovetail.kernel.profile
 
 /**
- * A value that is frequent in a column.
+ * A frequent value of a column.
  *
- * @param key    as in [[RelationSample]]: equal values have equal keys
+ * @param key    key as in [[RelationSample]]: equal values have equal keys
  * @param number its place on the number line, if it has one
- * @param share  of the column's values that are not NULL
+ * @param share  share of the column's non-NULL values
  */
 final case class FrequentValue(key: Long, number: Option[Double], share: Double)
 
 /**
  * The most frequent values of a column (end-biased histogram: Ioannidis and Christodoulakis, "Optimal histograms for
- * limiting worst-case error propagation", ACM TODS 18(4) 1993), in [[ColumnProfile]]. The rest of its values are taken
- * to be equally frequent.
+ * limiting worst-case error propagation", ACM TODS 18(4) 1993), part of [[ColumnProfile]]. The other values of the
+ * column are assumed to be equally frequent.
  *
- * @param values   most frequent first
- * @param complete there are no others
+ * @param values   frequent values, most frequent first
+ * @param complete whether the column has no other values
  */
 final case class Frequencies(values: Vector[FrequentValue], complete: Boolean) {
   private lazy val byKey    = values.iterator.map(v => v.key -> v.share).toMap
   private lazy val byNumber = values.iterator.flatMap(v => v.number.map(_ -> v)).toMap
 
-  /** Share of all the values here; what a sketch counts may come out above all there is. */
+  /** Sum of the shares, at most one: the counts of a sketch may exceed the number of values. */
   val total: Double = math.min(1.0, values.iterator.map(_.share).sum)
 
-  /** Every value is here, at its place on the number line: shares of ranges are sums. */
+  /** Whether all values are listed and have a place on the number line. The share of a range is then a sum. */
   val onLine: Boolean = complete && values.forall(_.number.isDefined)
 
   def at(key: Long): Option[Double]             = byKey.get(key)
   def at(number: Double): Option[FrequentValue] = byNumber.get(number)
 
-  /** Share of a value that is not here, of which there are `ndv` less those that are. */
+  /** Share of a value that is not listed, in a column of `ndv` distinct values. */
   def other(ndv: Double): Double = if (complete) 0.0 else (1.0 - total) / math.max(ndv - values.size, 1.0)
 
-  /** What a predicate on the column leaves of them, as shares of what it leaves; None where that is nothing. */
+  /**
+   * The frequent values that a predicate on the column keeps, with their shares of all values that it keeps. None if it
+   * keeps none of them.
+   */
   def restricted(keep: FrequentValue => Boolean, keptShare: Double): Option[Frequencies] = {
     val kept = values.filter(keep)
     if (kept.isEmpty || keptShare <= 0.0) None
@@ -43,7 +46,7 @@ final case class Frequencies(values: Vector[FrequentValue], complete: Boolean) {
     }
   }
 
-  /** How these meet those of another column. */
+  /** Compares these frequent values with those of another column. */
   def matching(that: Frequencies): Overlap = {
     val (mine, theirs) =
       (values.filter(v => that.byKey.contains(v.key)), that.values.filter(v => byKey.contains(v.key)))
@@ -65,18 +68,18 @@ final case class Frequencies(values: Vector[FrequentValue], complete: Boolean) {
 }
 
 /**
- * Two columns' frequent values against each other.
+ * Comparison of the frequent values of two columns.
  *
- * @param pairs share of the pairs of rows that are of a value which is frequent on both sides
- * @param count such values
+ * @param pairs share of the pairs of rows that are equal in a value which is frequent on both sides
+ * @param count number of values that are frequent on both sides
  */
 final case class Overlap(pairs: Double, count: Int, left: Overlap.Side, right: Overlap.Side) {
 
   /**
-   * Share of the pairs of rows with equal values: what is frequent on both sides value by value, what is frequent on
-   * one side against the other's average, and the rest by containment. Each side gives an estimate, and the lower one
-   * is taken, as with the larger NDV where nothing is known to be frequent (PostgreSQL's `eqjoinsel` reasons so too).
-   * Exact where both sides are complete.
+   * Share of the pairs of rows with equal values. Values that are frequent on both sides count one by one. Values that
+   * are frequent on one side are compared with the average of the other side, and the rest counts by containment. Each
+   * side gives an estimate, and the lower one is taken, just as the larger NDV is taken if no value is known to be
+   * frequent (PostgreSQL's `eqjoinsel` does the same). Exact if both sides are complete.
    *
    * @param within share of the pairs of rows that lie in both columns' ranges
    */
@@ -93,13 +96,15 @@ final case class Overlap(pairs: Double, count: Int, left: Overlap.Side, right: O
 object Overlap {
 
   /**
-   * @param values  frequent values
-   * @param lonely  share of those of them that are not frequent on the other side
-   * @param rest    share of all others
+   * The values of one column in a comparison.
+   *
+   * @param values number of frequent values
+   * @param lonely share of the frequent values that are not frequent on the other side
+   * @param rest   share of all values that are not frequent
    */
   final case class Side(values: Int, lonely: Double, rest: Double)
 
-  /** Share of the pairs beyond the common frequent values, where every value of `a` is among the `ndv` of `b`. */
+  /** Share of the pairs beyond the common frequent values, if every value of `a` is among the `ndv` values of `b`. */
   private def beyond(a: Side, b: Side, ndv: Double, common: Int): Double =
     a.lonely * b.rest / math.max(ndv - b.values, 1.0) + a.rest * (b.lonely + b.rest) / math.max(ndv - common, 1.0)
 }

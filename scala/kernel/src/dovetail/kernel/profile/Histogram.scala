@@ -1,8 +1,7 @@
 package dovetail.kernel.profile
 
 /**
- * One bucket of a histogram: values in [low, high], `ndv` distinct ones; its share of all values is in proportion to
- * its weight.
+ * One bucket of a histogram: `ndv` distinct values in [low, high], with a share of all values proportional to `weight`.
  */
 final case class Bucket(low: Double, high: Double, ndv: Double, weight: Double = 1.0) {
   require(low <= high && !low.isInfinite && !high.isInfinite, s"bucket [$low, $high] is no range")
@@ -13,10 +12,10 @@ final case class Bucket(low: Double, high: Double, ndv: Double, weight: Double =
 }
 
 /**
- * Equi-height histogram over the non-null values of a column: as collected, every bucket holds the same share of them
- * (Piatetsky-Shapiro and Connell 1984); what a range predicate leaves of it has lighter buckets at its ends. A value
- * that fills several buckets is a frequent one: it counts with all of them. Where a bucket begins with the last value
- * of the one before, as Spark's do, that value is counted in the one before.
+ * Equi-height histogram over the non-null values of a column. As collected, every bucket holds the same share of the
+ * values (Piatetsky-Shapiro and Connell 1984). After a range predicate, the buckets at the ends are lighter. A value
+ * that fills several buckets is frequent and counts with all of them. If a bucket begins with the last value of the
+ * bucket before it, as in Spark's histograms, that value is counted in the bucket before it.
  */
 final case class Histogram(buckets: Vector[Bucket]) {
   require(
@@ -31,8 +30,8 @@ final case class Histogram(buckets: Vector[Bucket]) {
   def max: Double = buckets.last.high
 
   /**
-   * Share of the values in [low, high]; whether an end is included matters where a single value is told apart: at the
-   * ends of buckets.
+   * Share of the values in [low, high]. Whether an end is included matters only if the histogram tells its single value
+   * apart, which it does at the ends of buckets.
    */
   def between(low: Double, high: Double, lowIncluded: Boolean = true, highIncluded: Boolean = true): Double =
     math.min(
@@ -41,8 +40,8 @@ final case class Histogram(buckets: Vector[Bucket]) {
     )
 
   /**
-   * Share of the values that equal `value`: whole buckets of that single value, and one of the distinct values of the
-   * bucket that holds it.
+   * Share of the values that equal `value`: all buckets of only this value, and one of the distinct values of the
+   * bucket that contains it.
    */
   def equalTo(value: Double): Double = between(value, value)
 
@@ -52,7 +51,7 @@ final case class Histogram(buckets: Vector[Bucket]) {
       part(i, low, high, lowIncluded, highIncluded).filter(p => p.low < p.high || first(i, p.low)).map(_.ndv)
     ).sum
 
-  /** The histogram of what is left after a range predicate, or None where nothing is. */
+  /** The histogram after a range predicate, or None if nothing is left. */
   def restrictedTo(
       low: Double,
       high: Double,
@@ -63,12 +62,12 @@ final case class Histogram(buckets: Vector[Bucket]) {
     if (kept.isEmpty) None else Some(Histogram(kept))
   }
 
-  /** `value`, which bucket `i` holds, has not been counted with the bucket before. */
+  /** Whether `value`, which lies in bucket `i`, has not been counted with the bucket before. */
   private def first(i: Int, value: Double): Boolean = value > buckets(i).low || ownsLow(i)
 
   /**
-   * What a range keeps of bucket `i`: a stretch in proportion to its width and at least one value, one of its values,
-   * or nothing.
+   * The part of bucket `i` that a range keeps: a part in proportion to the range's width with at least one value, a
+   * single value, or nothing.
    */
   private def part(i: Int, low: Double, high: Double, lowIncluded: Boolean, highIncluded: Boolean): Option[Bucket] = {
     val b          = buckets(i)

@@ -3,9 +3,9 @@ package dovetail.kernel.profile
 import dovetail.kernel.profile.Condition._
 
 /**
- * All that the conjuncts of a filter say of one column: a range with open or closed ends, and a set of values it must
- * be in. Conjuncts on one column are intersected before anything is estimated, so `x >= 10 AND x < 20` is one range and
- * not two independent predicates.
+ * Everything that the conjuncts of a filter say about one column: a range with open or closed ends, and a set of values
+ * that contains the column's value. Conjuncts on one column are intersected before anything is estimated, so `x >= 10
+ * AND x < 20` is one range and not two independent predicates.
  */
 final private[profile] case class Interval(
     low: Double = Double.NegativeInfinity,
@@ -13,16 +13,16 @@ final private[profile] case class Interval(
     high: Double = Double.PositiveInfinity,
     highIncluded: Boolean = true,
     points: Option[Vector[Double]] = None,
-    equalities: Option[Int] = None,    // number of constants, where they have no place on the number line
-    keys: Option[Vector[Long]] = None, // and their keys, where they have some
-    openRanges: Int = 0                // range predicates with such constants
+    equalities: Option[Int] = None,    // number of constants that have no place on the number line
+    keys: Option[Vector[Long]] = None, // keys of these constants, if they have any
+    openRanges: Int = 0                // number of range predicates with such constants
 ) {
   private def inside(v: Double): Boolean =
     (v > low || (v == low && lowIncluded)) && (v < high || (v == high && highIncluded))
   private def bounded: Boolean = low != Double.NegativeInfinity || high != Double.PositiveInfinity
   private def empty: Boolean   = low > high || (low == high && !inside(low))
 
-  /** Held to one or some values. */
+  /** Whether the column is restricted to one or several values. */
   def pinned: Boolean = points.nonEmpty || equalities.nonEmpty
 
   def and(c: Condition): Interval = c match {
@@ -39,19 +39,19 @@ final private[profile] case class Interval(
     case _               => this
   }
 
-  /** The keys that are in both lists; a list without any is of constants that nobody knows. */
+  /** The keys that are in both lists. An empty list means that the keys of the constants are not known. */
   private def narrowed(more: Vector[Long]): Option[Vector[Long]] =
     if (more.isEmpty) keys else Some(keys.fold(more.distinct)(_.filter(more.contains)))
 
   /**
-   * Share of the column's values (NULLs apart) that are in the interval. Where rows came that nobody has looked at, and
-   * the interval reaches beyond what was there before, these rows are a column of which nothing is known but its NDV.
+   * Share of the column's non-NULL values that are in the interval. If rows were added that no statistic has seen, and
+   * the interval reaches beyond the values known before, these rows count as a column of which only the NDV is known.
    */
   def share(c: ColumnProfile): Double =
     if (c.unseen > 0.0 && reachesBeyond(c)) (1.0 - c.unseen) * seenShare(c) + c.unseen * seenShare(Interval.blind(c))
     else seenShare(c)
 
-  /** Whether values that the column did not have would be in the interval. */
+  /** Whether the interval contains values that the column did not have when its statistics were collected. */
   private def reachesBeyond(c: ColumnProfile): Boolean = {
     def outside(v: Double) = c.min.exists(v < _) || c.max.exists(v > _) || c.frequent.exists(_.at(v).isEmpty)
     points.exists(_.exists(v => inside(v) && outside(v))) || keys.exists(_.exists(k =>
@@ -66,16 +66,16 @@ final private[profile] case class Interval(
     )
     val byOpen   = if (openRanges == 0) 1.0 else if (openRanges == 1) Assumptions.Range else Assumptions.Between
     val byPoints = points.fold(1.0)(vs => math.min(1.0, possible(vs, c).map(equalTo(c, _)).sum))
-    // the constants of one column are predicates on the same values: the strictest says it all, but for constants off
-    // the number line
+    // predicates on one column restrict the same values, so the strictest one decides; constants without a place on the
+    // number line count separately
     math.min(byCount, byOpen) * math.min(byPoints, range(c))
   }
 
-  /** Those of the values that are in the interval and in the column's range. */
+  /** The values that are in the interval and in the column's range. */
   private def possible(values: Vector[Double], c: ColumnProfile): Vector[Double] =
     values.filter(v => inside(v) && c.min.forall(_ <= v) && c.max.forall(_ >= v))
 
-  /** Shares of the constants that have no place on the number line, by their frequencies. */
+  /** Share of all constants that have no place on the number line, by their frequencies. */
   private def byKeys(c: ColumnProfile): Option[Double] =
     for (ks <- keys; f <- c.frequent; d <- c.ndv) yield math.min(1.0, ks.map(k => f.at(k).getOrElse(f.other(d))).sum)
 
@@ -89,7 +89,7 @@ final private[profile] case class Interval(
     if (!bounded) 1.0
     else if (empty) 0.0
     else if (low == high)
-      // one value, which is never more than each of the two ends lets through
+      // a single value, whose share never exceeds that of either end alone
       (possible(Vector(low), c).map(equalTo(c, _)).sum :: copy(low =
         Double.NegativeInfinity
       ).range(c) :: copy(high = Double.PositiveInfinity).range(c) :: Nil).min
@@ -114,14 +114,14 @@ final private[profile] case class Interval(
           }
       }
 
-  /** The column after the predicate: its range, NDV and domain are those of the interval, and NULLs are gone. */
+  /** The column after the predicate. Its range, NDV and domain are those of the interval, and it has no NULLs. */
   def narrow(c: ColumnProfile): ColumnProfile =
     if (c.unseen > 0.0 && reachesBeyond(c)) narrowSeen(Interval.blind(c))
     else narrowSeen(c).copy(frequent = frequentAfter(c))
 
   /**
-   * Frequent values after the predicate. Of several constants only those that are known as frequent are, so they are
-   * dropped unless all are.
+   * Frequent values after the predicate. Of several constants, only the frequent ones have a known share. So the
+   * frequent values are dropped, unless all constants are frequent or the column has no other values.
    */
   private def frequentAfter(c: ColumnProfile): Option[Frequencies] = c.frequent.flatMap { f =>
     (points, keys) match {
@@ -173,13 +173,15 @@ final private[profile] case class Interval(
 
 private[profile] object Interval {
 
-  /** A column of which nothing is known but how many values it has. */
+  /** The same column without any knowledge but its number of values. */
   private def blind(c: ColumnProfile): ColumnProfile = c.copy(min = None, max = None, histogram = None, frequent = None)
 
-  /** Share of [low, high] that [from, to] takes; halved, so that the width of a range is always a finite number. */
+  /**
+   * Share of [low, high] that [from, to] covers. All ends are halved, so that the width of a range is always finite.
+   */
   def part(from: Double, to: Double, low: Double, high: Double): Double = (to / 2 - from / 2) / (high / 2 - low / 2)
 
-  /** Splits conjuncts into one interval per column, in order of first appearance, and the rest. */
+  /** Splits conjuncts into one interval per column, in order of first appearance, and all other conjuncts. */
   def collect(conjuncts: Vector[Condition]): (Vector[(Long, Interval)], Vector[Condition]) = {
     def columnOf(c: Condition): Option[Long] = c match {
       case Equals(id, _, _)  => Some(id)
@@ -192,7 +194,7 @@ private[profile] object Interval {
     (ids.map(id => id -> single.filter(columnOf(_).contains(id)).map(onLine).foldLeft(Interval())(_ and _)), rest)
   }
 
-  /** Infinities and NaN have no place on a line of finite ranges. */
+  /** Drops infinities and NaN, which have no place on a line of finite ranges. */
   private def onLine(c: Condition): Condition = {
     def finite(v: Double) = !v.isNaN && !v.isInfinite
     c match {

@@ -4,21 +4,24 @@ import java.util.Arrays
 import java.util.concurrent.atomic.AtomicLong
 
 /**
- * A column of a table's sample as join keys, each distinct key by its number: what joins of samples need of it is then
- * loops over arrays, and is made once for all queries that read the column, whatever rows they keep.
+ * A column of a table's sample as join keys. Each distinct key is represented by its number, so that joins of samples
+ * are loops over arrays. A column is built once for all queries that read it, whichever rows they keep.
  *
- * @param keys  the distinct ones, ascending, without [[RelationSample.NullKey]]
- * @param codes per row of the sample the number of its key, or [[KeyColumn.Null]]
+ * @param keys  distinct keys, ascending, without [[RelationSample.NullKey]]
+ * @param codes number of the key of each sample row, or [[KeyColumn.Null]]
  */
 final class KeyColumn private (val keys: Array[Long], val codes: Array[Int]) {
 
-  /** Tells columns apart where results are kept. */
+  /** Identifies the column in caches of results. */
   val id: Long = KeyColumn.ids.getAndIncrement()
 
   /** Bytes of memory. */
   def bytes: Long = keys.length.toLong * java.lang.Long.BYTES + codes.length.toLong * Integer.BYTES
 
-  /** Per key of `other` its number here; where there is none, `-n - 1` for the number n of keys here that are less. */
+  /**
+   * For each key of `other`, its number in this column. For a key that is missing here, `-n - 1`, where n is the number
+   * of smaller keys in this column.
+   */
   def placesOf(other: KeyColumn): Array[Int] = {
     val places = new Array[Int](other.keys.length)
     var here   = 0
@@ -35,7 +38,7 @@ final class KeyColumn private (val keys: Array[Long], val codes: Array[Int]) {
 
 object KeyColumn {
 
-  /** The row has no partner. */
+  /** Code of a row that has no partner ([[RelationSample.NullKey]]). */
   val Null = -1
 
   private val ids = new AtomicLong
@@ -56,7 +59,7 @@ object KeyColumn {
     new KeyColumn(keys, values.map(v => if (v == RelationSample.NullKey) Null else Arrays.binarySearch(keys, v)))
   }
 
-  /** The key that several columns of one sample make together. */
+  /** The composite key of several columns of one sample. */
   def together(columns: Vector[KeyColumn]): KeyColumn = {
     val parts = columns.toArray
     apply(Array.tabulate(parts.head.codes.length) { row =>
@@ -73,7 +76,7 @@ object KeyColumn {
   }
 }
 
-/** Where what is worked out of [[KeyColumn]]s is kept for the next query. Results must not be changed. */
+/** A cache for results on [[KeyColumn]]s, shared by queries. Callers must not change the results. */
 trait KeyMemo {
 
   /** [[KeyColumn.placesOf]] */
@@ -82,13 +85,13 @@ trait KeyMemo {
   /** [[KeyColumn.together]] */
   def together(columns: Vector[KeyColumn]): KeyColumn
 
-  /** What was counted for a group of joins, or `made` for a new one. */
+  /** The counts kept for a group of joins, or `made` if the group is new. */
   def counts(of: SetCounts.Group, made: => SetCounts): SetCounts
 }
 
 object KeyMemo {
 
-  /** Keeps nothing. */
+  /** A cache that keeps nothing. */
   val none: KeyMemo = new KeyMemo {
     override def places(of: KeyColumn, in: KeyColumn): Array[Int] = in.placesOf(of)
 

@@ -1,27 +1,28 @@
 package dovetail.kernel.profile
 
 /**
- * What is known of one column, over the rows of the relation it belongs to. Values are numbers (dates as days,
- * timestamps as microseconds, booleans as 0 and 1); a column whose values have no place on that line (strings,
- * binaries) has no range. `None` is unknown, not zero.
+ * Statistics of one column over the rows of its relation. Values are numbers (dates as days, timestamps as
+ * microseconds, booleans as 0 and 1). A column whose values have no place on the number line (strings, binaries) has no
+ * range. `None` is unknown, not zero.
  *
- * @param ndv      distinct non-null values
- * @param domain   distinct values before predicates on other columns. A random filter on a relation thins out its keys,
- *                 but not the chance that a pair of rows has equal ones: joins are estimated by domains, grouping and
- *                 semi joins by NDVs.
- * @param nulls    share of NULLs, 0 to 1
- * @param width    bytes of a value in memory, with bounds
- * @param origin   the table's column that the values come from, if they are one's: two relations with the same one are
- *                 the same table twice
- * @param frequent its most frequent values, where they are known
- * @param degree   rows of any one value at most, where that is certain: a bound, which filters leave as it is, and
- *                 joins do not
- * @param repetition how far it repeats its values, 0 for a key to 1, where nobody knows how evenly
- *                 ([[Assumptions.oneOf]]); 0 also where a statistic stands for all that is to be known, and values are
- *                 taken as equally frequent
- * @param uncounted the domain is what the column's range and rows can hold at most: nobody has counted it
- * @param unseen   share of the rows that came after this was collected, whose values may be outside of all that is
- *                 known
+ * @param ndv        distinct non-null values
+ * @param domain     distinct values before predicates on other columns. A random filter on a relation removes keys, but
+ *                   it does not change the chance that a pair of rows has equal keys. So joins are estimated by
+ *                   domains, grouping and semi joins by NDVs.
+ * @param nulls      share of NULLs, 0 to 1
+ * @param width      bytes of a value in memory, with bounds
+ * @param origin     table column that the values come from, if there is a single one. Two relations with the same
+ *                   origin are the same table twice.
+ * @param frequent   most frequent values, if known
+ * @param degree     upper bound of the rows with the same value, if it is certain. Filters leave it as it is, joins do
+ *                   not.
+ * @param repetition degree to which the column repeats its values, from 0 for a key to 1, if their frequencies are
+ *                   unknown ([[Assumptions.oneOf]]). It is also 0 if a statistic of the column counts as complete;
+ *                   values are then taken as equally frequent.
+ * @param uncounted  whether nobody has counted the domain, so that it is the maximum that the column's range and rows
+ *                   allow
+ * @param unseen     share of the rows that were added after the statistics were collected; their values may be outside
+ *                   all that is known
  */
 final case class ColumnProfile(
     ndv: Option[Double] = None,
@@ -44,13 +45,13 @@ final case class ColumnProfile(
   require(unseen >= 0.0 && unseen <= 1.0, s"share of rows not seen outside 0..1: $unseen")
   require(repetition >= 0.0 && repetition <= 1.0, s"repetition outside 0..1: $repetition")
 
-  /** Its known domain is as large as a relation of so many rows: it looks like a key. */
+  /** Whether the known domain is nearly as large as a relation of `rows` rows, so that the column looks like a key. */
   def isLikeKey(rows: Double): Boolean = domain.exists(_ >= Assumptions.UniqueNdvShare * rows)
 
-  /** Of rows that may come more often than they did: what bounds them is gone. */
+  /** The column after an operation that may repeat rows: bounds that no longer hold are dropped. */
   def multiplied: ColumnProfile = copy(degree = None, width = width.multiplied)
 
-  /** Of other values, made from these: what knows single values is gone. */
+  /** The column after its values were mapped to other values: facts about single values are dropped. */
   def recoded: ColumnProfile = copy(frequent = None, degree = None)
 
   def nonNull: Double = 1.0 - nulls.getOrElse(Assumptions.NullFraction)
@@ -58,7 +59,9 @@ final case class ColumnProfile(
 
 object ColumnProfile {
 
-  /** Builds a profile from numbers that nobody has checked: what contradicts itself is dropped, and named. */
+  /**
+   * Builds a profile from numbers that nobody has checked. Contradictory numbers are dropped, and named in the result.
+   */
   def checked(
       ndv: Option[Double],
       nulls: Option[Double],
@@ -85,7 +88,7 @@ object ColumnProfile {
     (profile, checks.faults)
   }
 
-  /** Checks a number by what passed before, keeps it or drops it, and names what it drops. */
+  /** Checks each number against those that passed before, keeps or drops it, and names what it drops. */
   final private class Checks {
     private var found = Vector.empty[String]
 
@@ -100,7 +103,7 @@ object ColumnProfile {
       val allNull = nulls.exists(n => rows.exists(r => r > 0.0 && n >= r))
       val kept    =
         keep("distinct count", ndv)(d => finite(d) && (d > 0.0 || (d == 0.0 && (allNull || rows.contains(0.0)))))
-      // more distinct values than rows is a sketch's error or a stale count: the rows win
+      // more distinct values than rows are the error of a sketch or an outdated count: the rows win
       kept.map(d => rows.fold(d)(r => math.min(d, math.max(r, 1.0))))
     }
 
@@ -129,12 +132,12 @@ object ColumnProfile {
 }
 
 /**
- * What is known of the output of a plan: its rows and its columns, by a caller's own column ids.
+ * Statistics of the output of a plan: its rows, and its columns by the caller's column ids.
  *
- * @param baseRows rows before this relation's own predicates: the domain that key columns of unknown NDV are drawn from
- * @param uniqueKeys sets of columns that are certainly unique (grouping columns of an aggregate), not merely so by
- *                   count
- * @param groups   distinct values of several columns together, before predicates, where somebody counted them
+ * @param baseRows   rows before this relation's own predicates: the domain from which key columns of unknown NDV draw
+ * @param uniqueKeys sets of columns that are certainly unique (grouping columns of an aggregate), not only by their
+ *                   counts
+ * @param groups     joint NDVs of several columns before predicates, as far as somebody counted them
  */
 final case class RelationProfile(
     rows: Estimate,
@@ -146,12 +149,12 @@ final case class RelationProfile(
   def column(id: Long): ColumnProfile         = columns.getOrElse(id, ColumnProfile())
   def rowBytes(ids: Iterable[Long]): RowBytes = RowBytes(ids.iterator.map(id => column(id).width).toVector)
 
-  /** Bytes of all rows with these columns in memory, as estimated. */
+  /** Estimated bytes of all rows with these columns in memory. */
   def bytes(ids: Iterable[Long]): Double = rows.value * (Assumptions.RowOverhead + rowBytes(ids).mean)
 
   /**
-   * With as many rows as somebody says there are: a column with nearly as many values as rows has more or fewer with
-   * them, others keep theirs.
+   * The profile for a given number of rows. The NDV of a column that has nearly as many values as rows grows or shrinks
+   * with the rows. Other NDVs stay.
    */
   def ofRows(n: Double): RelationProfile = {
     val factor              = n / math.max(rows.value, 1.0)
@@ -171,7 +174,7 @@ final case class RelationProfile(
     )
   }
 
-  /** All rows but a random share gone: rows, NDVs scaled, nothing else known to change. */
+  /** The profile after only a random share of the rows is kept. Rows and NDVs shrink, everything else stays. */
   def scaled(selectivity: Double): RelationProfile = {
     val kept = rows.scaled(selectivity)
     copy(

@@ -1,16 +1,16 @@
 package dovetail.kernel.profile
 
 /**
- * The rows of a uniform sample of a relation's table that the relation's own predicates keep, as the keys they are
- * joined by.
+ * The rows of a uniform sample of a relation's table that the relation's own predicates keep, represented by their join
+ * keys.
  *
- * @param complete the sample is the whole table: counts are counts and not estimates
- * @param kept     those of the sample's rows that are kept
+ * @param complete whether the sample is the whole table, so that counts on it are exact
+ * @param kept     sample rows that the predicates keep
  * @param fraction share of the table's rows that were drawn, above 0 to 1
- * @param keys     by index of the equivalence class the keys of all rows of the sample: equal values have equal keys.
- *                 Behind the classes come the equalities of the operators, numbered on in the order of the graph
+ * @param keys     keys of all sample rows, by index of the equivalence class; equal values have equal keys. The
+ *                 equalities of the operators follow the classes, numbered on in the order of the graph.
  * @param ordered  classes whose keys are the values themselves, whole numbers on a line (integers, dates, timestamps)
- * @param memo     where results on the keys are kept
+ * @param memo     cache for results on the keys
  */
 final case class RelationSample(
     complete: Boolean,
@@ -23,16 +23,16 @@ final case class RelationSample(
   require(fraction > 0.0 && fraction <= 1.0, s"a sample holds a share of its table, not $fraction")
   require(keys.values.map(_.codes.length).toSet.size <= 1, "columns of one sample have as many rows")
 
-  /** Rows kept. */
+  /** Number of rows kept. */
   def rows: Int = kept.size
 }
 
 object RelationSample {
 
-  /** NULL, or NaN or whatever else equals nothing. */
+  /** Key of NULL, NaN and any other value that equals nothing. */
   val NullKey: Long = Long.MinValue
 
-  /** With one key per row, all of which are kept. */
+  /** A sample with one key per row, all of whose rows are kept. */
   def apply(
       complete: Boolean,
       rows: Int,
@@ -45,12 +45,12 @@ object RelationSample {
     RelationSample(complete, RowNumbers.all(rows), fraction, columns, ordered, KeyMemo.none)
   }
 
-  /** The key of several columns, one after the other from 0; [[NullKey]] where one of them is. */
+  /** Adds a column to a composite key, which starts at 0. The result is [[NullKey]] if one of the two keys is. */
   def together(key: Long, next: Long): Long = if (key == NullKey || next == NullKey) NullKey else mixed(key * 31 + next)
 
   /**
-   * Finalizer of SplitMix64 (Steele et al. 2014): spreads sums of small numbers; two keys of 2^64 collide too seldom to
-   * matter.
+   * Finalizer of SplitMix64 (Steele et al. 2014). It spreads sums of small numbers. Two equal ones of 2^64 keys are too
+   * rare to matter.
    */
   private def mixed(key: Long): Long = {
     val a = (key ^ (key >>> 30)) * 0xbf58476d1ce4e5b9L

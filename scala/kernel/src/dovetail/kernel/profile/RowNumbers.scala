@@ -3,18 +3,18 @@ package dovetail.kernel.profile
 import java.util.Arrays
 
 /**
- * Some of a sample's rows, by their numbers: as bits, which take a thirtieth of the memory of the numbers and compare in
- * as little time, and as numbers once somebody loops over them.
+ * A set of a sample's rows, by their numbers. It is kept as bits, which take a thirtieth of the memory of the numbers
+ * and compare as fast. The numbers are computed when a caller loops over them.
  *
- * @param words bits from row 0 on, without trailing zeros
+ * @param words bits from row 0 on, without trailing zero words
  */
 final class RowNumbers private (words: Array[Long]) {
   import RowNumbers.Word
 
-  /** How many. */
+  /** Number of rows. */
   lazy val size: Int = { var n = 0; words.foreach(w => n += java.lang.Long.bitCount(w)); n }
 
-  /** The numbers, ascending; not to be changed. */
+  /** The row numbers, ascending. Callers must not change the array. */
   lazy val toArray: Array[Int] = {
     val numbers = new Array[Int](size)
     var (i, at) = (0, 0)
@@ -30,13 +30,13 @@ final class RowNumbers private (words: Array[Long]) {
     numbers
   }
 
-  /** Of the bits: two sets of 2^64^ collide too seldom to matter. */
+  /** Hash of the bits. Two sets with the same one of 2^64^ hashes are too rare to matter. */
   lazy val hash: Long = words.foldLeft(words.length.toLong)(RelationSample.together)
 
-  /** Bytes of memory, without the numbers. */
+  /** Bytes of memory, without the array of numbers. */
   def bytes: Long = words.length.toLong * java.lang.Long.BYTES
 
-  /** The same rows without the numbers, for whoever keeps them. */
+  /** The same rows without the array of numbers, for callers that keep them. */
   def packed: RowNumbers = new RowNumbers(words)
 
   def filter(keep: Int => Boolean): RowNumbers = {
@@ -51,7 +51,7 @@ final class RowNumbers private (words: Array[Long]) {
     RowNumbers.of(kept)
   }
 
-  /** How many are from a number on and below another one. */
+  /** Number of rows from `from` up to, but not including, `until`. */
   def between(from: Int, until: Int): Int = {
     def before(n: Int) = { val i = Arrays.binarySearch(toArray, n); if (i >= 0) i else -i - 1 }
     before(until) - before(from)
@@ -71,7 +71,7 @@ final class RowNumbers private (words: Array[Long]) {
 
 object RowNumbers {
 
-  /** Rows of one word. */
+  /** Rows per word. */
   private val Word = java.lang.Long.SIZE
 
   /** All rows of a sample. */

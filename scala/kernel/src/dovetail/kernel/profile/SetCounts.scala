@@ -3,25 +3,28 @@ package dovetail.kernel.profile
 import java.util.Arrays
 
 /**
- * Sizes of the sets of a group's relations that were counted on samples, for all who plan a group like it; any thread
- * may ask.
+ * A cache of the sizes that were counted on samples for the sets of relations of one group of joins. All queries that
+ * plan the same group share it. Thread-safe.
  *
- * @param relations that are covered by samples
+ * @param relations number of relations covered by samples
  */
 final class SetCounts(relations: Int) {
   import SetCounts._
 
   private val most = if (relations < WidestWhole) 1 << relations else Most
 
-  // open addressing, at most half full; no set is 0
+  // open addressing, at most half full; 0 marks a free slot
   private val sets = new Array[Long](2 * most)
   private val rows = new Array[Double](2 * most)
   private var held = 0
 
-  /** Bytes of memory, with the group that they are kept for. */
+  /** Bytes of memory, including the group that these counts are kept for. */
   val bytes: Long = sets.length.toLong * (java.lang.Long.BYTES + java.lang.Double.BYTES) + GroupBytes
 
-  /** @param count makes the size where nobody has, without a lock: who comes second counts, too, and finds the same */
+  /**
+   * @param count computes the size if it is not known yet. It runs without a lock: a second thread may count too, and
+   *              finds the same size.
+   */
   def getOrCount(set: Long)(count: => Double): Double = {
     val known = get(set)
     if (!known.isNaN) known
@@ -39,7 +42,7 @@ final class SetCounts(relations: Int) {
     if (sets(p) != set && held < most) { sets(p) = set; rows(p) = size; held += 1 }
   }
 
-  /** Where the set is, or would be. */
+  /** The slot that holds the set, or in which it would be stored. */
   private def place(set: Long): Int = {
     var p = ((set * Spread) >>> 32).toInt & (sets.length - 1)
     while (sets(p) != 0L && sets(p) != set) p = (p + 1) & (sets.length - 1)
@@ -49,7 +52,7 @@ final class SetCounts(relations: Int) {
 
 object SetCounts {
 
-  /** A group of joins by all that its counts depend on. */
+  /** A group of joins, identified by everything that its counts depend on. */
   final class Group(private val parts: Array[Long]) {
     override val hashCode: Int = Arrays.hashCode(parts)
 
@@ -59,13 +62,13 @@ object SetCounts {
     }
   }
 
-  /** Of a [[Group]], about: some 20 numbers per relation. */
+  /** Approximate bytes of a [[Group]]: some 20 numbers per relation. */
   private val GroupBytes = 2048L
 
-  /** Sets of a wide group that are kept: 128 KB. */
+  /** Number of sets kept for a wide group: 128 KB. */
   private val Most = 4096
 
-  /** Relations whose sets are all kept: fewer than this. */
+  /** A group with fewer relations than this keeps all its sets. */
   private val WidestWhole = 12
 
   /** 2^64 over the golden ratio: Fibonacci hashing (Knuth, TAOCP vol. 3, 6.4). */

@@ -1,15 +1,15 @@
 package dovetail.kernel.profile
 
 /**
- * Bytes of a column's values in memory: an average to plan with, and bounds to be safe by. A bound that nobody knows is
- * [[Estimate.Ceiling]]; a column without any bound may be as large as it likes, and what has such a column is neither
- * broadcast nor hashed.
+ * Bytes of a column's values in memory: an average for planning, and bounds for safety. A bound that nobody knows is
+ * [[Estimate.Ceiling]]. Values of a column without any bound may have any length, so an input with such a column is
+ * neither broadcast nor hashed.
  *
- * @param mean   of a value that is not NULL
- * @param most   bytes that a row takes for it at most, its slot included
- * @param total  bytes that all values of the relation take together at most, without the slots that NULLs have too: it
- *               holds for any part of the rows, however the long values lie
- * @param source where the bounds come from; [[Source.Assumed]] where there are none
+ * @param mean   average bytes of a value that is not NULL
+ * @param most   maximum bytes that a row takes for the value, including its slot
+ * @param total  maximum bytes that all values of the relation take together, without the slots, which NULLs have too.
+ *               This bound holds for any subset of the rows, wherever the long values are.
+ * @param source source of the bounds; [[Source.Assumed]] if there are none
  */
 final case class Width(
     mean: Double,
@@ -19,16 +19,16 @@ final case class Width(
 ) {
   def known: Boolean = most < Estimate.Ceiling || total < Estimate.Ceiling
 
-  /** These are numbers of bytes. */
+  /** Whether all numbers are possible numbers of bytes. */
   def sensible: Boolean = Seq(mean, most, total).forall(b => b >= 0.0 && !b.isInfinite)
 
-  /** Of rows that may come more often than they did: only the bound of a single value holds. */
+  /** The width after an operation that may repeat rows: only the bound of a single value holds. */
   def multiplied: Width = times(Estimate.Ceiling)
 
-  /** Of rows each of which comes so many times at most. */
+  /** The width after an operation that repeats each row at most `n` times. */
   def times(n: Double): Width = if (n <= 1.0) this else copy(total = math.min(total * n, Estimate.Ceiling))
 
-  /** Of values that are one of these or one of those. */
+  /** The width of values that come from either of two columns. */
   def or(that: Width): Width =
     Width(
       math.max(mean, that.mean),
@@ -40,39 +40,40 @@ final case class Width(
 
 object Width {
 
-  /** Every row takes the same. */
+  /** The width of a type that takes the same bytes in every row. */
   def fixed(mean: Double, slot: Double): Width = Width(mean, slot, Estimate.Ceiling, Source.Exact)
 
-  /** Nobody has measured it. */
+  /** A width that nobody has measured. */
   def unknown(mean: Double): Width = Width(mean)
 
-  /** Of a value of variable length. */
+  /** The measured width of values of variable length. */
   def measured(mean: Double, longest: Option[Double], total: Option[Double], source: Source): Width =
     Width(mean, longest.fold(Estimate.Ceiling)(slot), total.getOrElse(Estimate.Ceiling), source)
 
-  /** Bytes that a row takes for a value of this length: offset and length, and the value up to the next word. */
+  /** Bytes that a row takes for a value of this length: offset and length, and the value padded to whole words. */
   def slot(length: Double): Double = Slot + padded(1.0, length)
 
-  /** Bytes that so many values take besides their slots, which have so many bytes together. */
+  /** Maximum bytes, beyond their slots, of `values` values that have `bytes` bytes together. */
   def padded(values: Double, bytes: Double): Double = bytes + values * (Slot - 1.0)
 
-  /** Bytes of a word, of which rows are made. */
+  /** Bytes of a word, the unit that rows are made of. */
   val Slot = 8.0
 }
 
 /**
- * Bytes of one relation's rows in memory, without what a row takes beside its columns.
+ * Bytes of one relation's rows in memory, without the overhead of a row beyond its columns.
  *
- * A set of rows is bounded in two ways: each row by its longest values (`most`), or the columns of known total by that
- * total and their slots, and the others by their longest values (`rest`). Which is tighter depends on how many rows
- * there are.
+ * A set of rows has two bounds. One takes the longest values of each row (`most`). The other takes the total of the
+ * columns whose total is known, with their slots, and the longest values of the other columns (`rest`). Which bound is
+ * tighter depends on the number of rows.
  */
 final case class RowBytes(mean: Double, most: Double, rest: Double, total: Double) {
 
   /**
-   * Bytes of `rows` rows at most, out of a relation of `of`, each of which comes equally often where there are more.
+   * Maximum bytes of `rows` rows from a relation of `of` rows. If there are more rows than that, each row is assumed to
+   * occur equally often.
    *
-   * Where a join repeats rows unevenly the total may be exceeded; the longest values are then the only certain bound.
+   * If a join repeats rows unevenly, the total may be exceeded. The longest values are then the only certain bound.
    */
   def atMost(rows: Double, of: Double): Double =
     math.min(Estimate.Ceiling, math.min(rows * most, rows * rest + math.max(1.0, rows / math.max(of, 1.0)) * total))
@@ -90,6 +91,6 @@ object RowBytes {
     RowBytes(mean, most, rest, total)
   }
 
-  /** All rows are equally long. */
+  /** Rows that all have the same length. */
   def fixed(bytes: Double): RowBytes = RowBytes(bytes, bytes, bytes, 0.0)
 }

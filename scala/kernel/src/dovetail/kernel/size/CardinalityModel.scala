@@ -4,34 +4,36 @@ import dovetail.kernel.graph.{JoinGraph, RelSet}
 import dovetail.kernel.profile.{Estimate, Source}
 
 /**
- * Rows of every sub-join of a join graph: the only way the search and explain get a size.
+ * Estimates the rows of every sub-join of a join graph. The search and explain get all their sizes from it.
  *
- * The number is a function of the set of relations alone, whatever order joins them (so that two plans of one set are
- * compared by their costs, not by estimation noise): relations are taken in one fixed order, largest first, and each
- * multiplies the rows by its own and by the share of pairs that its predicates to those before it keep.
+ * The estimate depends on the set of relations alone and not on the join order, so that two plans of one set are
+ * compared by their costs and not by estimation noise. Relations are taken in one fixed order, largest first. Each
+ * relation multiplies the rows by its own rows and by the share of pairs that its predicates with earlier relations
+ * keep.
  *
- *  - Within an equivalence class each new member divides by the larger of its domain and the smallest domain before it
+ *  - Within an equivalence class, each new member divides by the larger of its domain and the smallest domain before it
  *    (containment, Selinger et al. 1979; the product over a class is min d / Π d, so `a=b AND b=c AND a=c` is not
- *    counted thrice). The domain is the NDV before predicates on other columns: textbooks shrink it with the filtered
- *    rows, which doubles the effect of independent filters on both sides.
- *  - Several classes to the same relation are a composite key: their joint NDV, never more than that relation's table
- *    has rows, takes the place of the product of the single ones. That is what makes `fact1 JOIN fact2 ON (item,
- *    ticket, customer)` come out near the smaller fact and not at one row.
- *  - Where both sides' ranges are known, only the common range counts: a date dimension of 200 years joined with 5
- *    years of sales has a domain of 5 years. Rows are taken to lie in the common range as far as that range can hold
- *    them (people filter dimensions to what the facts have).
- *  - Relations with samples are joined by counting ([[SampleJoins]]); the formulas then size the rest in proportion.
+ *    counted three times). The domain is the NDV before predicates on other columns. Textbooks shrink it with the
+ *    filtered rows, which doubles the effect of independent filters on both sides.
+ *  - Several classes to the same relation are a composite key. Their joint NDV, which is at most the rows of that
+ *    relation's table, replaces the product of the single NDVs. So `fact1 JOIN fact2 ON (item, ticket, customer)` has
+ *    about as many rows as the smaller fact and not a single row.
+ *  - If the ranges of both sides are known, only the common range counts: a date dimension of 200 years joined with 5
+ *    years of sales has a domain of 5 years. As many rows are assumed to lie in the common range as it can hold,
+ *    because people filter dimensions to the values that the facts have.
+ *  - Relations with samples are joined by counting ([[SampleJoins]]). The formulas then size the other relations in
+ *    proportion.
  *  - A member of unknown domain draws from its class's domain ([[dovetail.kernel.graph.EquivalenceClass.domain]]).
  *
- * [[SetFold]] takes the relations one by one, by the formulas of [[EqualityShare]]. [[JoinBounds]] says what the result
- * cannot exceed. Outer, semi, anti and existence joins are sized above this, by [[OperatorSizes]]; what somebody knows
- * better corrects both ([[KnownSizes]]).
+ * [[SetFold]] takes the relations one by one and applies the formulas of [[EqualityShare]]. [[JoinBounds]] gives upper
+ * bounds of the result. [[OperatorSizes]] builds on these sizes for outer, semi, anti and existence joins.
+ * [[KnownSizes]] corrects both by sizes that are known better.
  *
  * Not thread-safe: one model serves one search.
  */
 final class CardinalityModel(graph: JoinGraph) {
 
-  /** What is counted on the relations' samples. */
+  /** Counts on the relations' samples. */
   val samples: SampleJoins = new SampleJoins(graph)
 
   private val bounds  = new JoinBounds(graph, samples)
@@ -44,7 +46,7 @@ final class CardinalityModel(graph: JoinGraph) {
   private lazy val known: Option[KnownSizes] =
     if (graph.sizes.isEmpty) None else Some(new KnownSizes(graph, set => estimated(set, set.length).rows))
 
-  /** Size of the join of the first `count` of `relations`: for the search, which asks for no upper bound. */
+  /** Size of the join of the first `count` of `relations`. It is for the search, which asks for no upper bound. */
   def sizeOf(relations: Array[Int], count: Int): SetSize =
     if (known.isEmpty || count < 2) estimated(relations, count)
     else {
@@ -60,10 +62,10 @@ final class CardinalityModel(graph: JoinGraph) {
       }
     }
 
-  /** Rows of the join of these relations as they are estimated without what somebody knows better. */
+  /** Estimated rows of the join of these relations, not corrected by known sizes. */
   def estimatedRows(relations: Array[Int]): Double = estimated(relations, relations.length).rows
 
-  /** Size of the join of these relations with bounds and source: for results, not for the search. */
+  /** Size of the join of these relations with bounds and source. It is for results, not for the search. */
   def estimate(relations: Array[Int]): Estimate =
     if (relations.length == 1) graph.relations(relations.head).profile.rows
     else {
@@ -78,21 +80,21 @@ final class CardinalityModel(graph: JoinGraph) {
       }
     }
 
-  /** An estimate that the known sizes of sets within the set correct: at least 1, at most [[Estimate.Ceiling]]. */
+  /** Corrects an estimate by the known sizes of sets within the set. At least 1, at most [[Estimate.Ceiling]]. */
   private def corrected(rows: Double, by: KnownSizes.Size): Double =
     math.max(1.0, math.min(rows * by.correction, Estimate.Ceiling))
 
-  /** Without what somebody knows better. */
+  /** Estimated size, not corrected by known sizes. */
   private def estimated(relations: Array[Int], count: Int): SetSize =
     if (operators.isEmpty) inner(relations, count, withBound = false) else operators.get.sizeOf(relations, count)
 
-  /** Of inner joins, as operators take it: with a bound that is no lower than the estimate. */
+  /** Size of inner joins in the form that operators need: its bound is no lower than the estimate. */
   private def innerSize(set: Array[Int]): SetSize = {
     val size = inner(set, set.length, withBound = true)
     size.copy(upper = math.max(size.rows, size.upper))
   }
 
-  /** Of inner joins by formulas; and what can be counted on samples takes the place of its part of them. */
+  /** Size of inner joins by formulas. Counts on samples replace the formulas for the part that they cover. */
   private def inner(relations: Array[Int], count: Int, withBound: Boolean): SetSize =
     if (count < 2 || !sampled) fold(relations, count, withBound).size
     else {
@@ -102,10 +104,10 @@ final class CardinalityModel(graph: JoinGraph) {
     }
 
   /**
-   * Size of a set of which connected pieces are counted on samples: each count takes the place of what the formulas
-   * make of its piece.
+   * Size of a set with connected pieces that are counted on samples. Each count replaces the formulas' estimate of its
+   * piece.
    *
-   * @param count relations in the set
+   * @param count number of relations in the set
    */
   private def counted(whole: SetFold.Result, pieces: Vector[RelSet], count: Int): SetSize = {
     val logCounted = pieces.map { piece =>

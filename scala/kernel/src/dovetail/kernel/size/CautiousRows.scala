@@ -1,23 +1,23 @@
 package dovetail.kernel.size
 
 /**
- * Rows that an inner join should not exceed, counted along its joins: what [[SetFold]] has in its own order, largest
- * table first, is a product of all rows where two relations follow each other that only a third one connects. That made
- * a join of a fact with two large dimensions look too large to broadcast, whatever it returned.
+ * Rows that an inner join should not exceed, counted along its joins. [[SetFold]] counts in its own order, largest
+ * table first. If two relations that only a third one connects follow each other there, its count is the product of all
+ * their rows. A join of a fact with two large dimensions then looked too large to broadcast, whatever it returned.
  *
- * As in [[JoinBounds]], any order gives a number that counts; it starts with the relation of most rows and goes on with
- * the one that adds fewest. A key that looks unique adds no rows. Any other relation has the average rows of its keys
- * per row before it, and no less than all its rows in all: where few rows meet many, these may be the ones that all of
- * them belong to. Not thread-safe.
+ * As in [[JoinBounds]], the count of any order is valid. The order starts with the relation of most rows and continues
+ * with the relation that adds the fewest rows. A relation with a key that looks unique adds no rows. Any other relation
+ * multiplies the rows by the average rows of its keys, and the result is at least all its rows: if few rows meet many,
+ * all of the many rows may belong to these few. Not thread-safe.
  */
 final private[size] class CautiousRows(classes: Int, inputs: Array[JoinInput]) {
 
-  // classes that the relations so far have bound, and relations taken, by the round that did so
+  // classes bound and relations taken so far, stamped with the round
   private val bound = new Array[Int](classes)
   private val taken = new Array[Int](inputs.length)
   private var round = 0
 
-  /** @param set relations, of which the first `count` are joined, in an order that breaks ties */
+  /** @param set relations, of which the first `count` are joined; their order breaks ties */
   def apply(set: Array[Int], count: Int): Double = {
     round += 1
     var next = set(0)
@@ -73,8 +73,8 @@ final private[size] class CautiousRows(classes: Int, inputs: Array[JoinInput]) {
 private[size] object CautiousRows {
 
   /**
-   * Relations of a set for which it is asked: it looks at each relation in each step, and the sets of very large graphs
-   * are sized by the thousand. What more relations return is rarely broadcast.
+   * Largest number of relations of a set for which this is counted. Each step looks at each relation, and very large
+   * graphs have thousands of sets to size. The result of more relations is rarely broadcast.
    */
   val MostRelations = 32
 }

@@ -1,10 +1,10 @@
 package dovetail.kernel.size
 
 /**
- * State of one equivalence class while a set of relations is folded: what the members so far have in common. One object
- * serves all folds: a round marks whose state it is, so that nothing needs to be cleared.
+ * State of one equivalence class while a set of relations is folded: the common properties of the members so far. One
+ * object serves all folds. The round tells which fold the state belongs to, so nothing needs to be cleared.
  *
- * @param capacity relations in the class
+ * @param capacity number of relations in the class
  */
 final private[size] class ClassFold(capacity: Int) {
   private[this] val relations    = new Array[Int](capacity)
@@ -17,7 +17,7 @@ final private[size] class ClassFold(capacity: Int) {
   private[this] var firstNonNull = 1.0
   private[this] var repeated     = 0.0
 
-  /** A member is there in this round. */
+  /** Whether the class has a member in this round. */
   def isOpen(round: Int): Boolean = lastRound == round
 
   /** Number of members. */
@@ -29,20 +29,24 @@ final private[size] class ClassFold(capacity: Int) {
   /** The smallest domain of the members, within their common range. At least 1. */
   def domain: Double = least
 
-  /** Ends of the members' common range; NaN where no member's is known. */
+  /** Ends of the members' common range; NaN if no member's end is known. */
   def low: Double  = lowest
   def high: Double = highest
 
-  /** Share of the domain that counts, because a member is restricted by another key of its relation. */
+  /** Share of the domain that counts, because other keys of the members' relations restrict the members. */
   def part: Double = counted
 
-  /** Share of values of the first member that are not NULL. */
+  /** Share of the first member's values that are not NULL. */
   def nonNullOfFirst: Double = firstNonNull
 
-  /** How far the members repeat their values, added up. */
+  /** Sum of the members' repetitions ([[JoinKey]]). */
   def repetition: Double = repeated
 
-  /** Begins a round with its first member, of whose domain a part counts. */
+  /**
+   * Begins a round with the first member of the class.
+   *
+   * @param part share of the member's domain that counts
+   */
   def open(round: Int, relation: Int, key: JoinKey, part: Double): Unit = {
     lastRound = round
     counted = part
@@ -55,7 +59,7 @@ final private[size] class ClassFold(capacity: Int) {
     add(relation, key)
   }
 
-  /** Takes in a further member, which has this in common with those before. */
+  /** Adds a further member, which has the range `common` in common with the members before it. */
   def join(relation: Int, key: JoinKey, common: CommonRange): Unit = {
     counted *= common.alongOthers
     least = math.min(common.domainBefore, common.domain)
@@ -70,7 +74,7 @@ final private[size] class ClassFold(capacity: Int) {
     members += 1
   }
 
-  /** The relation is a member. */
+  /** Whether the relation is a member. */
   def holds(relation: Int): Boolean = {
     var i = 0
     while (i < members && relations(i) != relation) i += 1

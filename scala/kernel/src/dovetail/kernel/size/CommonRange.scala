@@ -1,11 +1,11 @@
 package dovetail.kernel.size
 
 /**
- * A key and the members of its class before it, within the range that they have in common.
+ * The range that a join key has in common with the earlier members of its class.
  *
- * @param domain       distinct values of the key that lie there; at least 1
- * @param domainBefore distinct values of the members before it that lie there; at least 1
- * @param pairs        share of the pairs of rows that lie there, 0 to 1
+ * @param domain       distinct values of the key in the common range; at least 1
+ * @param domainBefore distinct values of the earlier members in the common range; at least 1
+ * @param pairs        share of the pairs of rows in the common range, 0 to 1
  * @param alongOthers  share of the key's domain that other keys of its relation leave, 0 to 1
  */
 final private[size] case class CommonRange(domain: Double, domainBefore: Double, pairs: Double, alongOthers: Double)
@@ -13,15 +13,15 @@ final private[size] case class CommonRange(domain: Double, domainBefore: Double,
 private[size] object CommonRange {
 
   /**
-   * Only the common range counts: a date dimension of 200 years joined with 5 years of sales has a domain of 5 years.
-   * Ranges that have nothing in common leave no pairs.
+   * Finds the common range. Nothing outside it counts: a date dimension of 200 years joined with 5 years of sales has a
+   * domain of 5 years. Ranges that have nothing in common leave no pairs.
    *
-   * @param key         of the relation that is added
-   * @param input       that relation
-   * @param before      the class with the members before it
-   * @param first       the relation of the first of them
-   * @param restriction share of the most restricted key of `input` that counts: what restricts one key restricts the
-   *                    others
+   * @param key         key of the added relation
+   * @param input       added relation
+   * @param before      class with its earlier members
+   * @param first       relation of the first of these members
+   * @param restriction share of the most restricted key of `input` that counts; the restriction of one key restricts
+   *                    the others too
    */
   def apply(key: JoinKey, input: JoinInput, before: ClassFold, first: JoinInput, restriction: Double): CommonRange = {
     val inRange     = before.partOf(key)

@@ -5,23 +5,23 @@ import dovetail.kernel.profile.Assumptions
 import dovetail.kernel.size.CompositeKeys.Crossing
 
 /**
- * Corrects the product of single shares where several classes lead to the same relation: they are one key of several
- * columns, whose joint NDV, never more than that relation's table has rows, takes the place of the product of the
- * single ones. That is what makes `fact1 JOIN fact2 ON (item, ticket, customer)` come out near the smaller fact and not
- * at one row. Not thread-safe.
+ * Corrects the product of single shares if several classes lead to the same relation. These classes form one composite
+ * key. Its joint NDV, which is at most the rows of that relation's table, replaces the product of the single NDVs. So
+ * `fact1 JOIN fact2 ON (item, ticket, customer)` has about as many rows as the smaller fact and not a single row. Not
+ * thread-safe.
  *
  * @param rank place of each relation in the fixed order of a fold
  */
 final private[size] class CompositeKeys(graph: JoinGraph, inputs: Array[JoinInput], rank: Array[Int]) {
 
-  // scratch of `mostShared`: classes by relation
+  // scratch space of `mostShared`: number of classes by relation
   private val shared = new Array[Int](graph.size)
 
   /**
-   * What to multiply the product of the single shares of `relation` by. Classes go to the relation that shares most of
-   * those left, until no relation shares two.
+   * Factor that corrects the product of the single shares of `relation`. Each step takes the relation that shares most
+   * of the remaining classes and assigns these classes to it, until no relation shares two classes.
    *
-   * @param crossings the relation's keys in classes with members before it, in the order of its keys
+   * @param crossings keys of the relation in classes that have members before it, in the order of its keys
    */
   def correction(relation: Int, crossings: Vector[Crossing]): Double = {
     var correction = 1.0
@@ -40,7 +40,7 @@ final private[size] class CompositeKeys(graph: JoinGraph, inputs: Array[JoinInpu
     val single      = bundle.map(x => math.max(x.common.domain, x.common.domainBefore)).product
     val joint       = jointDomain(relation, bundle)(_.domain)
     val jointBefore = jointDomain(other, bundle)(_.domainBefore)
-    // how far busy keys meet was counted by single columns
+    // the factors of the single columns already count how frequent keys meet
     val alone = bundle.map(_.busy).product
     val busy  =
       if (alone == 1.0) 1.0 else Assumptions.busyKeysMeet(repetition(relation, joint), repetition(other, jointBefore))
@@ -58,8 +58,8 @@ final private[size] class CompositeKeys(graph: JoinGraph, inputs: Array[JoinInpu
     )
 
   /**
-   * The relation that is a member of most of these classes, at least two; of equals the first in the fixed order; -1
-   * for none.
+   * The relation that is a member of most of these classes, of at least two. In a tie, the first in the fixed order. -1
+   * if there is none.
    */
   private def mostShared(crossings: Vector[Crossing]): Int = {
     for (x <- crossings; i <- 0 until x.before.count) shared(x.before.relation(i)) = 0
@@ -78,11 +78,11 @@ final private[size] class CompositeKeys(graph: JoinGraph, inputs: Array[JoinInpu
 private[size] object CompositeKeys {
 
   /**
-   * A key of a relation that is added, in a class with members before it.
+   * A key of an added relation, in a class that has members before it.
    *
-   * @param before the class with these members
-   * @param common what the key has in common with them
-   * @param busy   what frequent values on both sides have added to its share, 1 or more
+   * @param before class with its earlier members
+   * @param common common range of the key and these members
+   * @param busy   factor for values that are frequent on both sides, as contained in the key's share; 1 or more
    */
   final case class Crossing(classIndex: Int, before: ClassFold, common: CommonRange, busy: Double)
 }

@@ -3,18 +3,17 @@ package dovetail.kernel.size
 import dovetail.kernel.profile.{Assumptions, Estimate}
 
 /**
- * Formulas of inner joins by equalities, on plain numbers. Rows and domains (distinct values) are at least 1, shares
- * lie between 0 and 1. [[SetFold]] applies them to the relations of a set one after the other.
+ * Formulas for inner joins by equalities, on plain numbers. Rows and domains (distinct values) are at least 1, shares
+ * are between 0 and 1. [[SetFold]] applies the formulas to the relations of a set one after the other.
  */
 private[size] object EqualityShare {
 
   /**
-   * Share of the values between `from` and `to` that lie between `low` and `high` as well, where values are spread
-   * evenly.
+   * Share of the values between `from` and `to` that also lie between `low` and `high`, if values are spread evenly.
    *
-   * @param values number of distinct values between `from` and `to`: at least one of them lies in a common range
-   * @return above 0 to 1; 1 where an end is not known (NaN), where `from` and `to` are not apart, or where the ranges
-   *         have nothing in common
+   * @param values number of distinct values between `from` and `to`; at least one of them lies in a common range
+   * @return share, above 0 to 1. It is 1 if an end is unknown (NaN), if `from` and `to` are equal, or if the ranges
+   *         have nothing in common.
    */
   def ofRange(low: Double, high: Double, from: Double, to: Double, values: Double): Double = {
     val l = math.max(low, from)
@@ -23,9 +22,9 @@ private[size] object EqualityShare {
   }
 
   /**
-   * Share of a column's domain that is left when only a range of another key of its relation counts: five of two
-   * hundred years of days have fewer weeks, but no fewer weekdays. It is the geometric mean of the shares of a column
-   * that follows the key, and of one that has nothing to do with it (Cardenas 1975, Yao 1977:
+   * Share of a column's domain that is left if only a range of another key of its relation counts. Five of two hundred
+   * years of days have fewer weeks, but no fewer weekdays. The result is the geometric mean of two shares: that of a
+   * column that follows the key, and that of a column that is independent of the key (Cardenas 1975, Yao 1977:
    * [[Assumptions.distinctAfter]]).
    *
    * @param tableRows   rows of the relation's table
@@ -40,42 +39,42 @@ private[size] object EqualityShare {
       )
 
   /**
-   * Share of a relation's rows that lie in a part of its key's domain. Rows lie there as far as the part can hold them:
-   * people filter dimensions to what the facts have.
+   * Share of a relation's rows that lie in a part of its key's domain. As many rows are assumed to lie there as that
+   * part can hold, because people filter dimensions to the values that the facts have.
    *
-   * @param tableRows rows of the relation's table, of which the part holds its share
+   * @param tableRows rows of the relation's table, evenly spread over the domain
    * @param part      share of the domain
-   * @param rows      that the relation's predicates leave
+   * @param rows      rows that the relation's predicates leave
    */
   def ofRows(tableRows: Double, part: Double, rows: Double): Double = math.min(1.0, tableRows * part / rows)
 
   /**
-   * Share of the pairs of rows that `a = b` keeps: every value of the smaller domain is one of the larger (containment;
-   * Selinger et al. 1979).
+   * Share of the pairs of rows that `a = b` keeps. Every value of the smaller domain is a value of the larger one
+   * (containment; Selinger et al. 1979).
    *
-   * @param busy   what frequent values on both sides add, 1 or more ([[Assumptions.busyKeysMeet]])
+   * @param busy   factor for values that are frequent on both sides, 1 or more ([[Assumptions.busyKeysMeet]])
    * @param within share of the pairs that lie in both ranges
    */
   def ofPairs(domain: Double, otherDomain: Double, within: Double, busy: Double): Double =
     busy * within / math.max(domain, otherDomain)
 
   /**
-   * Rows of a relation per row of those before it, counted cautiously: the average of its keys' rows, or all of them
-   * where no domain is known.
+   * Rows of a relation per row joined before it, estimated cautiously: the average number of rows per key, or all rows
+   * if no domain is known.
    *
-   * @param most      rows of the relation at most, or 1 where a key of it is bound
+   * @param most      maximum rows of the relation, or 1 if one of its unique keys is bound
    * @param tableRows rows of its table
-   * @param domain    the largest known domain of a bound key; 0 where there is none
-   * @return from 1 to `most`
+   * @param domain    largest known domain of a bound key; 0 if there is none
+   * @return rows per row, from 1 to `most`
    */
   def partners(most: Double, tableRows: Double, domain: Double): Double =
     if (domain > 0.0) math.min(most, math.max(1.0, tableRows / domain)) else most
 
   /**
-   * Distinct combinations of several keys of a relation: as counted, as far as the single domains still allow it; else
-   * by back-off, at most one for each row of the table.
+   * Distinct combinations of several keys of a relation. A counted number is used as far as the single domains allow
+   * it. Otherwise the number is estimated by back-off, at most one combination for each row of the table.
    *
-   * @param counted combinations in the table, where somebody counted them
+   * @param counted combinations in the table, if somebody counted them
    * @param single  domain of each key
    */
   def jointDomain(counted: Option[Double], single: Seq[Double], tableRows: Double): Double = counted match {
@@ -84,19 +83,19 @@ private[size] object EqualityShare {
   }
 
   /**
-   * What to multiply the product of single shares by, where several classes are a composite key between two relations:
-   * the joint domain takes the place of the product of the single ones, and busy combinations that of busy single
-   * values.
+   * Correction factor for the product of single shares if several classes form a composite key between two relations.
+   * The joint domain replaces the product of the single domains, and the factor for frequent combinations replaces the
+   * factors for frequent single values.
    *
    * @param single product over the keys of the larger domain of the two sides
    * @param joint  distinct combinations on one side
    * @param other  distinct combinations on the other side
-   * @param busy   what busy combinations add, 1 or more
-   * @param alone  what busy single values have added, 1 or more
+   * @param busy   factor for frequent combinations, 1 or more
+   * @param alone  factor that was already applied for frequent single values, 1 or more
    */
   def compositeCorrection(single: Double, joint: Double, other: Double, busy: Double, alone: Double): Double =
     single / math.max(math.max(joint, other), 1.0) * busy / alone
 
-  /** Cautious rows of a join: those before it times the partners of each, at most [[Estimate.Ceiling]]. */
+  /** Cautious rows of a join: the rows joined before times the partners of each, at most [[Estimate.Ceiling]]. */
   def cautiousRows(before: Double, partners: Double): Double = math.min(before * partners, Estimate.Ceiling)
 }

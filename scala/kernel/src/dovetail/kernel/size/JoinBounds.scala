@@ -4,20 +4,21 @@ import dovetail.kernel.graph.JoinGraph
 import dovetail.kernel.profile.Estimate
 
 /**
- * Rows that an inner join of some relations cannot exceed, by what is certain: rows of each relation at most, keys that
- * are unique beyond doubt, rows of one key at most (its degree; Atserias, Grohe and Marx, FOCS 2008; Cai, Balazinska
- * and Suciu, "Pessimistic cardinality estimation", SIGMOD 2019). [[CardinalityModel]] cuts its estimates off here, and
- * joins that are broadcast have to stay below.
+ * Upper bounds of the rows of an inner join, derived from what is certain: the maximum rows of each relation, keys that
+ * are unique beyond doubt, and the maximum rows with one key (its degree; Atserias, Grohe and Marx, FOCS 2008; Cai,
+ * Balazinska and Suciu, "Pessimistic cardinality estimation", SIGMOD 2019). [[CardinalityModel]] limits its estimates
+ * to these bounds. They also limit the rows that are assumed when the search decides whether a join is too risky to
+ * broadcast.
  *
- * Departs from the papers, which look for the best order: any order gives a bound, and this is asked for every pair of
- * the search, so it takes the lower one of two. Not thread-safe.
+ * We depart from the papers, which look for the best order. Any order gives a bound, and the search asks for a bound of
+ * every pair, so we take the lower bound of two orders. Not thread-safe.
  */
 final class JoinBounds(graph: JoinGraph, samples: SampleJoins) {
   private val n                                 = graph.size
   private val classesOf: Array[Array[Int]]      = graph.classesOf.map(_.toArray).toArray
   private val upper: Array[Double]              = graph.relations.map(r => math.max(r.profile.rows.upper, 1.0)).toArray
   private val uniqueOn: Array[Vector[Set[Int]]] = Array.tabulate(n)(uniqueClassSets)
-  // per relation and class: rows of one key at most, infinite where that is not certain
+  // per relation and class: maximum rows with one key, infinite if no maximum is certain
   private val degreeOf: Array[Array[Double]] =
     Array.tabulate(n)(r =>
       classesOf(r).map(c =>
@@ -25,29 +26,30 @@ final class JoinBounds(graph: JoinGraph, samples: SampleJoins) {
       )
     )
 
-  // classes that the relations so far have bound, stamped by round so that nothing needs to be cleared
+  // classes that the relations so far have bound, stamped with the round so that nothing needs to be cleared
   private val bound = new Array[Int](graph.classes.size)
   private var round = 0
 
-  /** Something is certain of some key. Where nothing is, the bound is the product of all rows and says nothing. */
+  /** Whether something is certain about any key. If not, the bound is the product of all rows and says nothing. */
   val certain: Boolean = uniqueOn.exists(_.nonEmpty) || degreeOf.exists(_.exists(_ < Double.PositiveInfinity))
 
-  /** The bound of a set that nobody asked a bound for. */
+  /** The bound of a set for which no bound was asked. */
   val none: Double = Estimate.Ceiling
 
   /**
-   * Where to cut an estimate off whose bound this is: without certain keys the bound is a product of no less than the
-   * rows, and says nothing.
+   * The limit of an estimate that has this bound. Without certain keys, the bound is a product of no less than the rows
+   * and says nothing, so there is no limit.
    */
   def limit(bound: Double): Double = if (certain) bound else none
 
   /**
-   * The first `count` of `relations` joined; these are in an order worth trying from both ends, as by size. At least 1.
+   * Upper bound of the join of the first `count` of `relations`; at least 1. Their order should be worth trying from
+   * both ends, such as an order by size.
    */
   def upperBound(relations: Array[Int], count: Int): Double =
     math.min(along(relations, count, 0, 1), along(relations, count, count - 1, -1))
 
-  /** All rows of the first relation, and for each further one as many as it has of one key at most. */
+  /** Bound along one order: all rows of the first relation, times the maximum rows per key of each further relation. */
   private def along(relations: Array[Int], count: Int, from: Int, step: Int): Double = {
     round += 1
     var rows = 1.0
@@ -61,7 +63,7 @@ final class JoinBounds(graph: JoinGraph, samples: SampleJoins) {
         if (bound(cs(k)) == round) most = math.min(most, degreeOf(r)(k))
         k += 1
       }
-      // a key that is unique beyond doubt, bound by the relations before: `r` adds no rows
+      // the relations before bind a key that is unique beyond doubt: `r` adds no rows
       if (uniqueOn(r).exists(_.forall(bound(_) == round))) most = math.min(most, 1.0)
       k = 0
       while (k < cs.length) { bound(cs(k)) = round; k += 1 }

@@ -4,17 +4,19 @@ import dovetail.kernel.graph.JoinGraph
 import dovetail.kernel.profile.Frequencies
 
 /**
- * A column of a relation in one equivalence class: what the size formulas need to know of it.
+ * A column of a relation in one equivalence class, with the properties that the size formulas need.
  *
- * @param classIndex the class
+ * @param classIndex index of the class
  * @param domain     distinct values that the column draws from, before predicates on other columns; at least 1
- * @param known      the domain was counted; otherwise it is that of the class, at most the rows of the table
- * @param unique     the known domain is as large as the table: the column looks like a key
+ * @param known      whether the column's own domain is known; otherwise `domain` is that of the class, at most the rows
+ *                   of the table
+ * @param unique     whether the known domain is nearly as large as the table, so that the column looks like a key
  * @param nonNull    share of its values that are not NULL, 0 to 1
- * @param repetition how far it repeats its values, 0 for a key to nearly 1; nobody knows how evenly
- * @param low        lower end of its range, NaN where that is not known
- * @param high       upper end of its range, NaN where that is not known
- * @param frequent   its frequent values
+ * @param repetition degree to which it repeats its values, from 0 for a key to nearly 1, if their frequencies are
+ *                   unknown
+ * @param low        lower end of its range, NaN if unknown
+ * @param high       upper end of its range, NaN if unknown
+ * @param frequent   frequent values of the column, if known
  */
 final private[size] case class JoinKey(
     classIndex: Int,
@@ -29,13 +31,13 @@ final private[size] case class JoinKey(
 )
 
 /**
- * A relation of a join graph: what the size formulas need to know of it.
+ * A relation of a join graph, with the properties that the size formulas need.
  *
- * @param rows      that its predicates leave, estimated; at least 1
+ * @param rows      estimated rows that its predicates leave; at least 1
  * @param tableRows rows before its predicates; at least 1
- * @param mostRows  rows that it cannot exceed; at least 1
+ * @param mostRows  upper bound of its rows; at least 1
  * @param keys      its columns in equivalence classes, by ascending class
- * @param composite some other relation shares two classes or more with it
+ * @param composite whether another relation shares two or more classes with it
  */
 final private[size] case class JoinInput(
     rows: Double,

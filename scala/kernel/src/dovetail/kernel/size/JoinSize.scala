@@ -3,13 +3,13 @@ package dovetail.kernel.size
 import dovetail.kernel.profile.{Assumptions, ColumnProfile}
 
 /**
- * Sizes of single joins, as formulas on numbers of rows. The inner and outer ones are those of Spark's cost-based
- * optimizer (Hu et al. 2017, "Join Cardinality"), which follow Selinger et al. 1979 and Swami and Schiefer 1994; semi
- * and anti joins, which Spark passes through unchanged, have their own.
+ * Sizes of single joins, as formulas on numbers of rows. The formulas for inner and outer joins are those of Spark's
+ * cost-based optimizer (Hu et al. 2017, "Join Cardinality"), which follow Selinger et al. 1979 and Swami and Schiefer
+ * 1994. Semi and anti joins have formulas of their own, because Spark passes the left rows through unchanged.
  */
 object JoinSize {
 
-  /** Share of the pairs that `a = b` keeps: every value of the side with fewer of them has a partner (containment). */
+  /** Share of the pairs that `a = b` keeps: every value of the side with fewer values has a partner (containment). */
   def equality(leftNdv: Double, rightNdv: Double): Double = 1.0 / math.max(math.max(leftNdv, rightNdv), 1.0)
 
   /** `num(A IJ B) = num(A) * num(B) / max(distinct(A.k), distinct(B.k))`. */
@@ -23,7 +23,7 @@ object JoinSize {
     leftOuter(inner, left) + leftOuter(inner, right) - inner
 
   /**
-   * Share of left rows that have a partner: as many of the values of the common domain as the right side still has
+   * Share of left rows that have a partner: the share of the common domain's values that the right side still has
    * (containment).
    */
   def semiShare(leftDomain: Option[Double], right: ColumnProfile): Double =

@@ -4,45 +4,46 @@ import dovetail.kernel.profile.{KeyColumn, RelationSample}
 import dovetail.kernel.size.KeyGroups._
 
 /**
- * The kept rows of one sample by the key of one or several classes together: group numbers instead of values, so that
- * joins of samples are loops over arrays. Groups are those of the whole sample; where no row is kept they are empty.
+ * The kept rows of one sample, grouped by the key of one class or by the composite key of several classes. Group
+ * numbers replace values, so that joins of samples are loops over arrays. The groups are those of the whole sample. A
+ * group without kept rows is empty.
  *
- * @param classes the classes that make the key, ascending
+ * @param classes classes that form the key, ascending
  */
 final private[size] class KeyGroups(sample: RelationSample, classes: Array[Int]) {
   private val column = columnOf(sample, classes)
   private val kept   = sample.kept.toArray
 
-  /** Numbers that groups have. */
+  /** Number of groups, including empty ones. */
   val numbers: Int = column.keys.length
 
   private val counts = Counts(column, kept)
   import counts.{first, last, sizes}
 
-  /** Groups that are not empty. */
+  /** Number of groups that are not empty. */
   def count: Int = counts.filled
 
-  /** Rows in groups. */
+  /** Number of kept rows that belong to a group. */
   def drawn: Double = counts.rows
 
-  /** The sum of the squares of the groups' rows. */
+  /** Sum of the squares of the group sizes. */
   def squares: Double = counts.squares
 
   /** Rows of the largest group. */
   def largest: Double = counts.largest
 
-  // whether the keys lie on a line, so that others may be beyond their range
+  // whether the keys lie on a line, so that other keys may be outside their range
   private val onLine = classes.length == 1 && sample.ordered(classes(0)) && count > 0
 
-  /** The range of the keys, where they lie on a line. */
+  /** The range of the keys, if they lie on a line. */
   def line: Option[(Long, Long)] = if (onLine) Some((column.keys(first), column.keys(last))) else None
 
-  /** The group of a kept row, [[Null]] for one that has no partner. */
+  /** The group of a kept row, or [[Null]] if the row has no partner. */
   def ofRow(row: Int): Int = { val g = column.codes(kept(row)); if (g == KeyColumn.Null) Null else g }
 
   /**
-   * Per kept row of another sample the group with its key. Where there is none: [[Outside]], beyond the range of the
-   * keys, or a number from [[Unseen]] downwards, whose [[gapOf]] is where the key belongs.
+   * For each kept row of another sample, the group with its key. If there is none: [[Outside]] for a key outside the
+   * range of the keys, or a number from [[Unseen]] downwards, whose [[gapOf]] is the place where the key belongs.
    */
   def find(other: RelationSample): Array[Int] = {
     val theirs = columnOf(other, classes)
@@ -66,7 +67,7 @@ final private[size] class KeyGroups(sample: RelationSample, classes: Array[Int])
       if (onLine && (less <= first || less > last)) Outside else Unseen - less
     }
 
-  /** The keys in runs of neighbors, each of [[KeyRuns.Rows]] kept rows or more, where they lie on a line. */
+  /** The keys in runs of neighbors with at least [[KeyRuns.Rows]] kept rows each, if they lie on a line. */
   lazy val runs: Option[KeyRuns] = if (onLine) KeyRuns(sizes) else None
 }
 
@@ -75,17 +76,19 @@ private[size] object KeyGroups {
   val Outside = -2
   val Unseen  = -3
 
-  /** The first group whose key is greater than this one's, for a number from [[Unseen]] downwards. */
+  /**
+   * The first group whose key is greater than a missing key, which is given by its number from [[Unseen]] downwards.
+   */
   def gapOf(number: Int): Int = Unseen - number
 
   /**
-   * Kept rows per group, and what follows of them.
+   * Number of kept rows per group, and figures derived from it.
    *
-   * @param filled  groups that are not empty
-   * @param rows    rows in groups
+   * @param filled  number of groups that are not empty
+   * @param rows    number of rows in groups
    * @param squares sum of the squares of the sizes
-   * @param first   the least group that is not empty, -1 without one
-   * @param last    the greatest
+   * @param first   smallest group that is not empty, -1 if there is none
+   * @param last    largest group that is not empty, -1 if there is none
    */
   final private class Counts(
       val sizes: Array[Int],
@@ -99,7 +102,7 @@ private[size] object KeyGroups {
 
   private object Counts {
 
-    /** One loop over local variables, for it runs as often as anything in planning. */
+    /** A single loop over local variables, because planning runs it very often. */
     def apply(column: KeyColumn, kept: Array[Int]): Counts = {
       val codes              = column.codes
       val sizes              = new Array[Int](column.keys.length)

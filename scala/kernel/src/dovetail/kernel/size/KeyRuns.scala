@@ -1,23 +1,24 @@
 package dovetail.kernel.size
 
 /**
- * Keys on a line, in runs of neighbors: what [[SampleJoins]] takes a key for that the sample does not hold. A dimension
- * is often numbered along what restricts it (days by date, and what a table of weeks leaves of them), and the rows that
- * ask for its keys come from a part of the line. The average of all keys is then wrong by the ratio of both ranges; the
- * average of the neighbors is not.
+ * Keys on a line, grouped into runs of neighbors. [[SampleJoins]] uses the average of a run for keys that the sample
+ * does not contain. A dimension is often numbered along the attribute that restricts it (days by date, and the days
+ * that a table of weeks leaves), and the rows that ask for its keys come from a part of the line. The average of all
+ * keys is then wrong by the ratio of the two ranges. The average of the neighbors is not.
  *
- * @param runOf per group the number of its run; groups without rows belong to the run that they lie in
+ * @param runOf number of each group's run; groups without rows belong to the run in which they lie
  * @param count number of runs, 2 or more
  */
 final private[size] class KeyRuns private (val runOf: Array[Int], val count: Int) {
 
   /**
-   * The mean weight of a row by run. How far a run's own mean counts against that of all runs follows from how much
-   * the runs differ beyond chance (the credibility of Buhlmann 1967, with the estimators of Buhlmann and Straub 1970).
+   * The mean weight of a row by run. It mixes a run's own mean with that of all runs. The more the runs differ beyond
+   * chance, the more the own mean counts (the credibility of Buhlmann 1967, with the estimators of Buhlmann and Straub
+   * 1970).
    *
-   * @param weights one per kept row
-   * @param groupOf the row's group, below 0 for a row without one
-   * @return `None` where runs differ no more than chance makes them
+   * @param weights one weight per kept row
+   * @param groupOf group of a row, below 0 for a row without a group
+   * @return means by run, or `None` if the runs differ no more than by chance
    */
   def means(weights: Array[Double], groupOf: Int => Int): Option[Array[Double]] = {
     val n, sums, squares = new Array[Double](count)
@@ -59,7 +60,7 @@ final private[size] class KeyRuns private (val runOf: Array[Int], val count: Int
 
 private[size] object KeyRuns {
 
-  /** Rows of a run: few enough to follow the line, and enough to tell a mean from chance. */
+  /** Minimum rows of a run: few enough to follow the line, and enough to tell a mean from chance. */
   val Rows = 32
 
   /** @param sizes kept rows per group, by ascending key */
@@ -74,7 +75,7 @@ private[size] object KeyRuns {
       runOf(g) = run
       rows += sizes(g)
       left -= sizes(g)
-      // what is left is a run of its own only if it has as many rows
+      // the remaining rows get another run only if there are enough of them
       if (rows >= Rows && left >= Rows) { run += 1; rows = 0 }
       g += 1
     }

@@ -7,23 +7,24 @@ import dovetail.kernel.graph.{JoinGraph, KnownSize, Words}
 import dovetail.kernel.profile.Estimate
 
 /**
- * Sizes of joins that are known, put above the estimates of [[CardinalityModel]]: a set that is known has its size, one
- * that contains known sets is corrected by how far their own estimates are off.
+ * Corrects the estimates of [[CardinalityModel]] by known sizes of joins. A known set has its known size. A set that
+ * contains known sets is corrected by the factors by which their own estimates are off.
  *
- * A set is covered by known ones: first the largest, then each time the one that adds most relations. Each counts by
- * the factor between its size and its estimate, divided by the correction of what it shares with those before it, which
- * has been counted: as in a junction tree, where the size of `a b c` is that of `a b` times that of `b c` over that of
- * `b`. So every relation is corrected once, however many known sets it is in, and errors do not add up as they would in
- * a product over all of them. It is a function of the set alone, like the estimates.
+ * Known sets cover the set: first the largest one, then each time the one that adds the most relations. Each known set
+ * counts by the factor between its size and its estimate, divided by the correction of the relations that it shares
+ * with the known sets before it, because that correction was already counted. This is like a junction tree, in which
+ * the size of `a b c` is the size of `a b` times the size of `b c` over the size of `b`. So every relation is corrected
+ * once, however many known sets contain it, and errors do not add up as they would in a product over all known sets.
+ * Like the estimate, the correction depends on the set alone.
  *
- * @param estimate rows of a set as they are estimated without
+ * @param estimate estimated rows of a set, not corrected
  */
 final private[size] class KnownSizes(graph: JoinGraph, estimate: Array[Int] => Double) {
   import KnownSizes._
 
   private val words = new Words(graph.size)
 
-  // larger ones first, ties in the order of their relations
+  // larger sets first, ties in the order of their relations
   private val known: Array[Known] =
     graph.sizes.toVector
       .map { case (set, size) => (BitSet(set.toSeq: _*), size) }
@@ -66,10 +67,13 @@ final private[size] class KnownSizes(graph: JoinGraph, estimate: Array[Int] => D
 
 private[size] object KnownSizes {
 
-  /** Sets whose correction is kept, some 100 bytes each. */
+  /** Number of sets whose correction is kept, some 100 bytes each. */
   private val MostKept = 100000
 
-  /** @param known its size, where that is known; @param correction what to multiply its estimate by */
+  /**
+   * @param correction factor to multiply the set's estimate by
+   * @param known      known size of the set, if there is one
+   */
   final case class Size(correction: Double, known: Option[Estimate])
 
   final private class Known(val set: Array[Long], size: KnownSize, estimated: Double) {

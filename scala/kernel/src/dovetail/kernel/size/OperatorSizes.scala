@@ -7,23 +7,23 @@ import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator, Words}
 import dovetail.kernel.profile.{Assumptions, Estimate}
 
 /**
- * Rows of sets of relations with outer, semi, anti and existence joins in them: above the sizes of inner joins in
- * [[CardinalityModel]].
+ * Estimates the rows of sets of relations with outer, semi, anti and existence joins in them. It builds on the sizes of
+ * inner joins from [[CardinalityModel]].
  *
- * A function of the set alone: the highest operator, as written, that has all it needs in the set splits it into the
- * relations of its right side and the rest. These are sized in the same way, then joined by the formula of the
- * operator's kind; what predicates above it keep comes last.
+ * The result depends on the set alone. The topmost operator of the written plan that has all it needs in the set splits
+ * the set into the relations of its right side and the rest. Both parts are sized in the same way, then joined by the
+ * formula of the operator's kind. At last, the predicates above the operator reduce the rows.
  *
- *  - Pairs: rows times rows times the share that the condition keeps, by domains; several keys between two relations by
- *    their joint NDV.
- *  - Partners: the share of rows with one, by containment in the right side's keys, thinned out by what else is joined
- *    there, as if a key's rows went together in part ([[Assumptions.keysAfter]]); counted where both sides are sampled
- *    relations.
- *  - A left outer join adds the rows without a partner to the pairs, a full outer join those of both sides; semi and
+ *  - Pairs: rows times rows times the share that the condition keeps, by domains. Several keys between two relations
+ *    count by their joint NDV.
+ *  - Partners: the share of rows that have a partner, by containment in the right side's keys. Other joins inside the
+ *    right side reduce these keys, as if a key's rows stayed or went together in part ([[Assumptions.keysAfter]]). If
+ *    both sides are sampled relations, the share is counted.
+ *  - A left outer join adds the rows without a partner to the pairs, a full outer join those of both sides. Semi and
  *    anti joins keep a share of the left rows, an existence join all of them.
  *
- * So a semi, anti or existence join never has more rows than its left side, and a left outer join never fewer, nor more
- * than there are combinations.
+ * So a semi, anti or existence join never has more rows than its left side. A left outer join never has fewer rows than
+ * its left side, and never more than there are combinations.
  *
  * @param inner sizes of inner joins
  */
@@ -37,7 +37,7 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
   private val single    = new mutable.LongMap[SetSize] // sets of one word
   private val several   = mutable.HashMap.empty[Words.Key, SetSize]
 
-  /** What the size of an operator's join takes from the operator alone. */
+  /** The parts of a join's size that depend only on the operator. */
   private class Operation(val operator: Operator) {
     private val needs           = new Words.Mask(words.packed(conflicts.operators(operator.index).all))
     val right: Array[Long]      = words.packed(BitSet(operator.right: _*))
@@ -45,10 +45,10 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     val forward: Array[Partner] = operator.equalities.map { case (m, t) => partner(m, t) }.toArray
     val back: Array[Partner]    = operator.equalities.map { case (m, t) => partner(t, m) }.toArray
 
-    // a relation of the right side is seldom there without the operator
+    // tested first: a set without the operator seldom contains this relation of the right side
     private val one = Words.first(Words.common(needs.words, right))
 
-    /** All that it needs is in the set. */
+    /** Whether the set contains all that the operator needs. */
     def isIn(set: Array[Long]): Boolean = (set(one >> 6) >>> one & 1L) != 0L && needs.within(set)
   }
 
@@ -133,7 +133,7 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
       nonNull / math.max(jointDomain(o.equalities.map(e => e -> e._1)), jointDomain(o.equalities.map(e => e -> e._2)))
     }
 
-  /** Distinct values that one side's keys draw from together. */
+  /** Distinct values of the joint domain of one side's keys. */
   private def jointDomain(members: Vector[((Member, Member), Member)]): Double = {
     val single = members.map { case ((a, b), m) => domainOf(m, a, b) }
     val joint  = if (single.size == 1) single.head else Assumptions.jointNdv(single)
@@ -169,8 +169,8 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     )
 
   /**
-   * Share of the rows of one side with a partner on the other one: the most selective key decides, for keys of one
-   * relation go together; what the rest of the condition keeps of the pairs has to keep one of each row's.
+   * Share of the rows of one side with a partner on the other side. The most selective key decides, because keys of one
+   * relation are correlated. The rest of the condition must keep at least one of a row's partners.
    */
   private def partnered(
       o: Operator,
@@ -183,7 +183,7 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     var matched = counted.getOrElse(1.0)
     var i       = 0
     while (counted.isEmpty && i < keys.length) { matched = math.min(matched, keys(i).share(other.rows)); i += 1 }
-    // partners of a row that has any, before the rest of the condition
+    // partners of a row that has a partner, before the rest of the condition
     val partners =
       if (o.selectivity <= 0.0 || matched <= 0.0) 1.0 else math.max(1.0, pairs / o.selectivity / (mine.rows * matched))
     val some = if (o.selectivity >= 1.0) 1.0 else -math.expm1(math.log1p(-o.selectivity) * partners)
@@ -191,15 +191,15 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
   }
 
   /**
-   * Each row of the left side has at most one partner, for certain: the equalities hold a unique key of the one
-   * relation on the right.
+   * Whether each row of the left side certainly has at most one partner, because the equalities contain a unique key of
+   * the single relation on the right.
    */
   private def rightIsKey(o: Operator): Boolean = {
     val columns = o.equalities.collect { case (_, m) if m.columns.size == 1 => m.columns.head }.toSet
     o.equalities.headOption.exists { case (_, m) => profile(m).uniqueKeys.exists(_.subsetOf(columns)) }
   }
 
-  /** The same, for certain or by counts. */
+  /** The same, but counts are enough evidence. */
   private def likelyKey(o: Operator): Boolean =
     rightIsKey(o) || o.equalities.exists { case (_, m) =>
       m.column.isLikeKey(profile(m).baseRows)
@@ -208,16 +208,22 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
 
 private[size] object OperatorSizes {
 
-  /** Sizes kept of graphs beyond 64 relations: some 100 bytes each and more, a few tens of megabytes. */
+  /**
+   * Maximum number of sizes kept for graphs of more than 64 relations: 100 bytes or more each, a few tens of megabytes.
+   */
   private val MostKept = 100000
 
   /**
-   * An equality, seen from one side: its share of non-NULLs, and, of the other side's key, the domain that both draw
-   * from, the distinct values, and the rows of its relation.
+   * An equality, seen from one side.
+   *
+   * @param nonNull share of non-NULL keys on this side
+   * @param domain  domain that the keys of both sides draw from
+   * @param ndv     distinct values of the other side's key
+   * @param rows    rows of the other side's relation
    */
   final private case class Partner(nonNull: Double, domain: Double, ndv: Option[Double], rows: Double) {
 
-    /** Share of the rows of this side that find their key among so many rows of the other one (containment). */
+    /** Share of the rows of this side whose key is among the keys of `among` rows of the other side (containment). */
     def share(among: Double): Double =
       nonNull * (if (ndv.isEmpty) Assumptions.SemiJoin
                  else math.min(1.0, Assumptions.keysAfter(ndv.get, rows, math.min(among, rows)) / domain))

@@ -3,8 +3,8 @@ package dovetail.kernel.size
 import dovetail.kernel.profile.Estimate
 
 /**
- * A product of rows and shares whose intermediate values may lie beyond the range of a Double: hundreds of large
- * relations come before the shares that make their product small again. Each factor is at most 10^158.
+ * A product of rows and shares whose intermediate values may exceed the range of a Double: hundreds of large relations
+ * are multiplied before the shares make the product small again. Each factor is at most 10^158.
  */
 final private[size] class RowProduct {
   import RowProduct.Huge
@@ -30,6 +30,8 @@ final private[size] class RowProduct {
 
 private[size] object RowProduct {
 
-  /** The base of the exponent: well above any number of rows, and its inverse times any number of rows is not 0. */
+  /**
+   * The base of the exponent. It is far above any number of rows, and its inverse times any number of rows is not 0.
+   */
   private val Huge = 1e150
 }

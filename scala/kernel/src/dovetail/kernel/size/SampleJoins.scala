@@ -7,26 +7,27 @@ import dovetail.kernel.profile.{Assumptions, Estimate, RelationSample, SetCounts
 import dovetail.kernel.size.SampleJoins._
 
 /**
- * Sizes of equality joins, counted on samples of the relations: below [[CardinalityModel]], which has formulas for what
- * has no sample.
+ * Sizes of equality joins, counted on samples of the relations. [[CardinalityModel]] uses these counts, and formulas
+ * for relations without samples.
  *
- * The join of a set of relations is counted without being made, by Yannakakis' algorithm (1981) on a join tree of the
- * set: every relation sends to its parent, per key, the number of combinations below it, and the root adds up. So
- * filters that go together with join keys, skewed keys on several sides, and joins of several steps count with the rows
- * they meet, not by averages. On complete samples an acyclic join comes out exactly.
+ * The join of a set of relations is counted without being computed, by Yannakakis' algorithm (1981) on a join tree of
+ * the set: every relation sends its parent, for each key, the number of combinations below it, and the root adds them
+ * up. So filters that are correlated with join keys, keys that are skewed on several sides, and joins of several steps
+ * count with the rows that they meet, not by averages. On complete samples, the size of an acyclic join is exact.
  *
- * Of a sample that is part of its table, a key's rows are estimated from those drawn: a posterior mean, with the key
- * frequencies of the relation as prior (a gamma distribution fitted by its moments, so the rows drawn are negative
- * binomial; Fisher, Corbet and Williams 1943 count species so). Keys drawn never are then not rows that do not exist,
- * and the keys of a dimension, each drawn once at most, get the average that textbooks give all of them.
+ * If a sample is only a part of its table, a key's rows are estimated from the rows drawn: a posterior mean, with the
+ * key frequencies of the relation as prior (a gamma distribution fitted by its moments, so the rows drawn are negative
+ * binomial; Fisher, Corbet and Williams 1943 count species in this way). So the estimate does not assume that keys
+ * which were never drawn have no rows. And the keys of a dimension, each drawn at most once, get the average that
+ * textbooks give to all of them.
  *
- * Where FactorJoin (Wu et al. 2023) passes such messages over bins of keys, we pass them over keys; join synopses
- * (Acharya et al. 1999) are the case of a root whose other relations are complete.
+ * FactorJoin (Wu et al. 2023) passes such messages over bins of keys; we pass them over keys. Join synopses (Acharya et
+ * al. 1999) are the case of a root whose other relations are complete.
  */
 final class SampleJoins(graph: JoinGraph) {
   private val samples: Array[RelationSample] = graph.relations.map(_.sample.filter(_.rows > 0).orNull).toArray
   private val classesOf: Array[Vector[Int]]  = graph.classesOf.toArray
-  // of the classes, then of the operators' equalities, which are numbered behind them
+  // domains of the classes, followed by those of the operators' equalities, which are numbered after the classes
   private val domainOf: Array[Double] =
     (graph.classes.map(_.domain(graph.relations)) ++ graph.operators.flatMap(_.equalities).map { case (a, b) =>
       EquivalenceClass(0, Vector(a, b)).domain(graph.relations)
@@ -37,18 +38,18 @@ final class SampleJoins(graph: JoinGraph) {
   private val messages            = mutable.HashMap.empty[Node, Message]
   private val sizes               = new mutable.LongMap[Double]
 
-  /** Relations with samples. Beyond the size of a [[RelSet]] there are only formulas. */
+  /** Relations with samples. Graphs that are too large for a [[RelSet]] have only formulas. */
   val covered: RelSet =
     if (graph.size > RelSet.MaxSize) RelSet.empty else RelSet(graph.relations.indices.filter(samples(_) != null): _*)
 
-  // relations that share a class, among those covered
+  // per relation: the covered relations that share a class with it
   private val joined: Array[RelSet] =
     if (covered.isEmpty) Array.empty
     else Array.tabulate(graph.size)(r =>
       RelSet(covered.toVector.filter(o => o != r && classesOf(o).exists(classesOf(r).contains)): _*)
     )
 
-  /** The covered relations of a set, by connected piece, without single ones. */
+  /** The covered relations of a set by connected piece, without pieces of a single relation. */
   def pieces(set: RelSet): Vector[RelSet] = {
     val pieces = Vector.newBuilder[RelSet]
     var left   = set & covered
@@ -64,7 +65,7 @@ final class SampleJoins(graph: JoinGraph) {
     pieces.result()
   }
 
-  /** Relations of the largest sets that are counted as a whole; larger ones are put together from such. */
+  /** Largest number of relations that are counted as a whole. Counts of larger sets are composed of such counts. */
   private val largest: Int = {
     val n                 = covered.size
     val average           = covered.toVector.map(samples(_).rows.toDouble).sum / math.max(n, 1)
@@ -72,11 +73,11 @@ final class SampleJoins(graph: JoinGraph) {
     (2 to math.max(n, 2)).takeWhile(k => k == 2 || visits(k) <= MaxVisits).last
   }
 
-  /** What was counted for a group like this one, be it in another query. */
+  /** The counts of a group of joins like this one, which may come from another query. */
   private lazy val shared: SetCounts =
     samples(covered.min).memo.counts(SampledGroup(graph, domainOf), new SetCounts(covered.size))
 
-  /** Rows of the equality join of these relations, all of them covered. */
+  /** Rows of the equality join of these relations, all of which must be covered. */
   def rowsOf(set: RelSet): Double = sizes.getOrElseUpdate(set.bits, shared.getOrCount(set.bits)(count(set)))
 
   private def count(set: RelSet): Double =
@@ -84,9 +85,9 @@ final class SampleJoins(graph: JoinGraph) {
     else counted(arranged(set.toVector)) * (if (set.toVector.forall(samples(_).complete)) 1.0 else Lean)
 
   /**
-   * Rows that the join should not exceed. A count on complete samples is one; samples in part may be off by [[Doubt]],
-   * and do not see joins of fewer rows than three per chance that one was drawn (of n rows of which none was seen, at
-   * most three are there: the rule of three, at 95 %).
+   * Rows that the join should not exceed. A count on complete samples is exact. Partial samples may be off by
+   * [[Doubt]]. They also miss joins with fewer rows than three divided by the chance to draw one of them (the rule of
+   * three: if none is seen in n draws, at most three in n exist, at 95 %).
    */
   def cautiousRowsOf(set: RelSet): Double = {
     val partial = set.toVector.filterNot(samples(_).complete)
@@ -94,21 +95,21 @@ final class SampleJoins(graph: JoinGraph) {
     else math.min(Estimate.Ceiling, rowsOf(set) * Doubt + 3.0 * partial.map(1.0 / samples(_).fraction).product)
   }
 
-  /** Rows of one key of a class at most, where the relation's sample is all of it. */
+  /** Maximum rows with one key of a class, if the relation's sample is the whole table. */
   def degree(relation: Int, of: Int): Option[Double] =
     if (!covered.contains(relation) || !samples(relation).complete || !classesOf(relation).contains(of)) None
     else Some(math.max(1.0, groupsOf(Node(relation, Vector(of), Vector.empty)).largest))
 
-  /** Share of the rows of `left` with a partner in `right`, if both are covered and joined by classes. */
+  /** Share of the rows of `left` that have a partner in `right`, if both are covered and share a class. */
   def partnered(left: Int, right: Int): Option[Double] =
     if (!covered.contains(left) || !covered.contains(right) || !joined(left).contains(right)) None
     else Some(partnered(left, right, classesOf(left).filter(classesOf(right).contains)))
 
   /**
-   * The same by the equalities of an operator, whose keys the samples have under the numbers behind those of the
+   * The same by the equalities of an operator. The samples number the keys of these equalities after those of the
    * classes ([[RelationSample]]).
    *
-   * @param mirrored `left` is the operator's right side
+   * @param mirrored whether `left` is the operator's right side
    */
   def partnered(left: Int, right: Int, operator: Operator, mirrored: Boolean): Option[Double] = {
     val first = graph.classes.size + graph.operators.take(operator.index).map(_.equalities.size).sum
@@ -137,8 +138,10 @@ final class SampleJoins(graph: JoinGraph) {
   }
 
   /**
-   * The last relation's number of partners per combination of those before it that are nearest: those with a class in
-   * common, and what joins these. The more of them are counted together, the less has to be independent.
+   * Rows of a set that is too large to be counted as a whole: the rows of the set without its last relation, times the
+   * last relation's partners per combination of the relations nearest to it. These are the relations that share a class
+   * with it, and those that join with these. The more of them are counted together, the less must be assumed to be
+   * independent.
    */
   private def composed(set: RelSet): Double = {
     val last = set.max
@@ -159,12 +162,12 @@ final class SampleJoins(graph: JoinGraph) {
 
   private def limited(set: RelSet): RelSet = RelSet(set.toVector.take(largest - 1): _*)
 
-  /** A relation, where it hangs in the tree, and by which classes. */
+  /** A relation, its parent in the join tree, and the classes that join the two. */
   private case class Edge(relation: Int, parent: Int, classes: Vector[Int])
 
   /**
-   * A join tree: the tree whose edges share most classes, which has every class in one connected piece if any tree has
-   * (Bernstein and Goodman 1981). Its root is the largest sample.
+   * A join tree: the tree whose edges share the most classes. It has every class in one connected piece if any tree has
+   * (Bernstein and Goodman 1981). Its root is the relation with the largest sample.
    */
   private def arranged(relations: Vector[Int]): Vector[Edge] = {
     val root = relations.maxBy(r => (samples(r).rows, -r))
@@ -187,7 +190,7 @@ final class SampleJoins(graph: JoinGraph) {
     math.min(trees.product * unenforced(tree), Estimate.Ceiling)
   }
 
-  /** The tree that hangs on this relation. */
+  /** The same tree with this relation as its root. */
   private def rooted(tree: Vector[Edge], root: Int): Node = {
     def below(relation: Int, above: Int): Vector[Node] = tree.collect {
       case e if e.parent == relation && e.relation != above                         => node(e.relation, relation, e)
@@ -197,16 +200,20 @@ final class SampleJoins(graph: JoinGraph) {
     Node(root, Vector.empty, below(root, NoParent))
   }
 
-  /** In a cyclic join some equalities are on no edge of the tree: the share that they keep of what the others leave. */
+  /**
+   * Share of the combinations kept by equalities that are on no edge of the tree. Only cyclic joins have such
+   * equalities.
+   */
   private def unenforced(tree: Vector[Edge]): Double = graph.classes.map { c =>
     val apart = tree.filter(e => c.relations.contains(e.relation) && !e.classes.contains(c.index)).map(_.relation)
     apart.drop(1).map(meeting(tree, apart.head, _, c.index)).product
   }.product
 
   /**
-   * Share of the combinations in which two relations have the same key, as if the keys that each has in the join by the
-   * other equalities were independent of each other. Pairs of sampled rows that have met are taken together with one
-   * pair that met by the domain alone (a gamma prior), which counts where pairs are too few to meet.
+   * Share of the combinations in which two relations have the same key. The keys that each relation has in the join by
+   * the other equalities are assumed to be independent. The sampled pairs of rows that met are combined with a prior of
+   * one pair that met among as many pairs as the domain has values (a gamma prior). The prior matters if there are too
+   * few pairs to meet.
    */
   private def meeting(tree: Vector[Edge], left: Int, right: Int, of: Int): Double = {
     val domain                    = math.max(domainOf(of), 1.0)
@@ -226,13 +233,13 @@ final class SampleJoins(graph: JoinGraph) {
       squares += weights(i) * weights(i)
       i += 1
     }
-    // pairs of rows of equal weight that tell as much (Kish 1965), and those of them that met
+    // pairs of rows of equal weight that give as much information (Kish 1965), and the share of them that met
     val all   = total(weights) * total(others)
     val pairs = if (squares * theirs > 0.0) all / squares * (all / theirs) else 0.0
     if (pairs > 0.0) (pairs * (met / all) + 1.0) / (pairs + domain) else 1.0 / domain
   }
 
-  /** Per row of the node's sample the number of combinations of the relations below that it joins with. */
+  /** For each row of the node's sample, the number of combinations of the relations below that it joins with. */
   private def weighted(node: Node): Array[Double] = {
     val weights = new Array[Double](samples(node.relation).rows)
     java.util.Arrays.fill(weights, 1.0)
@@ -256,8 +263,8 @@ final class SampleJoins(graph: JoinGraph) {
     var i                       = 0
     while (i < weights.length) { val g = keys.ofRow(i); if (g >= 0) sums(g) += weights(i); i += 1 }
     val message = if (sample.complete) Message(sums, 0.0, 0.0, 0.0) else smoothed(node, sample, keys, weights, sums)
-    // what is known to be in the sample, and what the relation is taken to have: predicates that could not be run on
-    // the sample keep less
+    // scales the rows known to be in the sample to the estimated rows of the relation: predicates that could not be run
+    // on the sample remove further rows
     message.scaled(rows(node.relation) * sample.fraction / sample.rows)
   }
 
@@ -278,7 +285,7 @@ final class SampleJoins(graph: JoinGraph) {
       val weight   = total(sums) / drawn
       val fraction = sample.fraction
       val rate     = fraction + shape * fraction / mean
-      // beyond the least and the greatest of n draws lies one part in n + 1 on either side
+      // outside the smallest and the largest of n draws lies one part in n + 1 on either side
       val beyond  = 2.0 / (drawn + 1.0) * (drawn / fraction) / math.max(domainOf(node.classes.head) - domain, domain)
       val hidden  = -math.expm1(-shape * math.log1p((1.0 - fraction) / rate))
       val outside = math.min(beyond, mean / fraction) * weight
@@ -300,7 +307,7 @@ final class SampleJoins(graph: JoinGraph) {
   private def countedTogether(node: Node): Option[Double] =
     if (node.classes.forall(graph.classes.indices.contains)) graph.groupNdv(node.relation, node.classes) else None
 
-  /** Keys that other relations may ask for, as far as they lie within the range of those drawn. */
+  /** Number of keys that other relations may ask for within the range of the keys drawn. */
   private def domainWithin(node: Node, keys: KeyGroups): Double = {
     val table  = math.max(graph.relations(node.relation).profile.baseRows, 1.0)
     val domain =
@@ -313,21 +320,21 @@ final class SampleJoins(graph: JoinGraph) {
 private[size] object SampleJoins {
 
   /**
-   * A relation with all that hangs below it, and the classes that join it with its parent: what a message depends on.
+   * A relation with its subtree, and the classes that join it with its parent: everything that a message depends on.
    */
   final case class Node(relation: Int, classes: Vector[Int], children: Vector[Node]) {
     override val hashCode: Int = scala.runtime.ScalaRunTime._hashCode(this)
   }
 
   /**
-   * Combinations per key.
+   * Number of combinations per key.
    *
-   * @param seen    of each key of the sample
-   * @param unseen  of a key it does not hold
-   * @param outside of one beyond its range
-   * @param hidden  the chance that a key it does not hold exists
-   * @param near    of a key it does not hold, by the key of the sample that it lies next to; empty where all are taken
-   *                to be alike
+   * @param seen    combinations for each key of the sample
+   * @param unseen  combinations for a key that the sample does not contain
+   * @param outside combinations for a key outside the range of the sample's keys
+   * @param hidden  probability that a key that the sample does not contain exists
+   * @param near    combinations for a key that the sample does not contain, by the sample's key next to it; empty if
+   *                all such keys are treated alike
    */
   final case class Message(
       seen: Array[Double],
@@ -340,7 +347,7 @@ private[size] object SampleJoins {
       if (by == 1.0) this
       else Message(changed(seen)(_ * by), unseen * by, outside * by, hidden, changed(near)(_ * by))
 
-    /** Each row's weight times the combinations of its partner's key. */
+    /** Multiplies each row's weight by the combinations of its partner's key. */
     def multiply(weights: Array[Double], partner: Array[Int]): Unit = {
       val keys = seen
       var i    = 0
@@ -358,7 +365,7 @@ private[size] object SampleJoins {
     }
   }
 
-  // without boxes, which `sum` and `map` make
+  // without the boxing of `sum` and `map`
 
   def total(values: Array[Double]): Double = {
     var t = 0.0
@@ -374,27 +381,27 @@ private[size] object SampleJoins {
     result
   }
 
-  /** No relation. */
+  /** The parent of a root. */
   val NoParent = -1
 
   private val NoKeys = new Array[Double](0)
 
   /**
-   * Where a count hangs on samples in part, it is taken to be this much higher: too low an estimate costs more than one
-   * that is too high by the same factor (it chooses plans that rely on few rows), so a middling count leans to the safe
+   * Factor by which a count on partial samples is raised. An estimate that is too low costs more than one that is too
+   * high by the same factor, because it leads to plans that rely on few rows. So a typical count is moved to the safe
    * side, by less than it is usually off.
    */
   val Lean = 1.05
 
   /**
-   * How many times too low a count on samples of a part may be: the largest factor measured on real joins of up to
-   * eight relations was 19, 95 % were within 4.
+   * Factor by which a count on partial samples may be too low. The largest factor measured on real joins of up to eight
+   * relations was 19; 95 % were within 4.
    */
   val Doubt = 8.0
 
-  /** Rows visited for the sizes of one join group: some 50 milliseconds. */
+  /** Maximum number of rows visited for the sizes of one join group: some 50 milliseconds. */
   val MaxVisits = 1.5e7
 
-  /** Where the rows drawn per key vary no more than chance makes them: the prior is a constant. */
+  /** Shape of the prior if the rows drawn per key vary no more than by chance: the prior is then a constant. */
   val MaxShape = 1.0e6
 }

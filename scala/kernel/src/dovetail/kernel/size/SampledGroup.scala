@@ -4,13 +4,13 @@ import dovetail.kernel.graph.JoinGraph
 import dovetail.kernel.profile.SetCounts
 
 /**
- * All that the sizes of [[SampleJoins]] depend on, by value: two groups of joins with equal ones have equal sizes,
- * whatever the query calls their columns. So a query that is planned again, and a subquery that a query has twice, find
- * what was counted ([[SetCounts]]).
+ * Identifies a group of joins by all values that the sizes of [[SampleJoins]] depend on. Two groups with equal values
+ * have equal sizes, whatever the query calls their columns. So a query that is planned again, or a subquery that occurs
+ * twice in a query, finds the earlier counts ([[SetCounts]]).
  */
 private[size] object SampledGroup {
 
-  /** @param domains of the classes, then of the operators' equalities */
+  /** @param domains domains of the classes, then of the operators' equalities */
   def apply(graph: JoinGraph, domains: Array[Double]): SetCounts.Group = {
     val parts                    = Array.newBuilder[Long]
     def number(n: Double): Unit  = parts += java.lang.Double.doubleToLongBits(n)
@@ -36,7 +36,7 @@ private[size] object SampledGroup {
     new SetCounts.Group(parts.result())
   }
 
-  /** Distinct values of several classes' columns together, by numbers of the columns in order of appearance. */
+  /** Joint NDVs of several classes' columns. Columns are numbered in order of appearance. */
   private def groups(graph: JoinGraph, relation: Int): Vector[(Vector[Int], Double)] = {
     val counted = graph.relations(relation).profile.groups
     if (counted.isEmpty) Vector.empty

@@ -7,15 +7,15 @@ import dovetail.kernel.profile.{Assumptions, Overlap}
 import dovetail.kernel.size.CompositeKeys.Crossing
 
 /**
- * Sizes a set of relations joined by inner joins: relations are taken in one fixed order, largest table first, and each
- * multiplies the rows by its own and by the share of pairs that its predicates to those before it keep.
- * [[CardinalityModel]] says by which rules, [[EqualityShare]] by which formulas.
+ * Estimates the size of a set of relations joined by inner joins. It takes the relations in one fixed order, largest
+ * table first. Each relation multiplies the rows by its own rows and by the share of pairs that its predicates with
+ * earlier relations keep. [[CardinalityModel]] explains the rules, [[EqualityShare]] has the formulas.
  *
- * The fold works on state that it keeps for the next one ([[ClassFold]]), so it is not thread-safe; the result depends
- * on the set alone.
+ * The fold reuses its state for the next set ([[ClassFold]]), so it is not thread-safe. The result depends on the set
+ * alone.
  *
- * @param bounds  what a result cannot exceed
- * @param sampled relations have samples: results have the logarithms that a count needs
+ * @param bounds  upper bounds of a result
+ * @param sampled whether relations have samples; results then contain the logarithms that a count on samples needs
  */
 final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled: Boolean) {
   private val inputs: Array[JoinInput] = JoinInput.inputsOf(graph)
@@ -28,19 +28,20 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
     ranks
   }
 
-  // what has to be there for a predicate to be applied: in a graph without operators, what it reads
+  // relations that must be joined before a predicate is applied; in a graph without operators, the relations that it
+  // reads
   private val predicateRelations: Array[Array[Int]] = graph.predicates.map { p =>
     if (graph.operators.isEmpty) p.relations.toArray else graph.joinable.conflicts.predicates(p.index).all.toArray
   }.toArray
 
-  // per relation: the predicates whose last relation, in the fixed order, it is
+  // per relation: the predicates whose last relation in the fixed order it is
   private val predicatesAt: Array[Array[Int]] = {
     val lists = Array.fill(graph.size)(Vector.newBuilder[Int])
     graph.predicates.foreach(p => lists(predicateRelations(p.index).maxBy(r => rank(r))) += p.index)
     lists.map(_.result().toArray)
   }
 
-  // state of one round: relations that are there have its number, classes hold the members that are
+  // state of one round: `seen` holds the round's number for relations joined so far, classes hold their members
   private var round   = 0
   private val seen    = new Array[Int](graph.size)
   private val classes = graph.classes.map(c => new ClassFold(c.relations.size)).toArray
@@ -48,15 +49,15 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
   private val alongJoins = new CautiousRows(graph.classes.size, inputs)
   private val composites = new CompositeKeys(graph, inputs, rank)
 
-  // classes of which two members or more have frequent values, and what these have in common, by class and the two
-  // relations
+  // whether two or more members of a class have frequent values; and the overlap of two members' frequent values, by
+  // class and the two relations
   private val frequentIn: Array[Boolean] = graph.classes.map(_.members.count(_.column.frequent.nonEmpty) > 1).toArray
   private val overlaps                   = new mutable.LongMap[Option[Overlap]]
 
   /**
-   * Sizes the join of the first `count` of `relations`.
+   * Estimates the size of the join of the first `count` of `relations`.
    *
-   * @param withBound the upper bound is asked for, even if no key is certain
+   * @param withBound whether to compute the upper bound even if no key is certain
    */
   def apply(relations: Array[Int], count: Int, withBound: Boolean): SetFold.Result = {
     round += 1
@@ -82,7 +83,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
       rows.times(pairs * share)
       i += 1
     }
-    // no order has less than the rows of the largest relation
+    // no join order starts with fewer rows than the largest relation has
     if (cautious > largest && count <= CautiousRows.MostRelations) cautious = math.min(cautious, alongJoins(set, count))
     val size =
       SetSize(rows.rows(bounds.limit(upper)), if (bounds.certain) math.min(cautious, upper) else cautious, upper)
@@ -99,7 +100,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
     set
   }
 
-  /** Rows of a relation per row before it, counted cautiously: without its own predicates. */
+  /** Rows of a relation per row joined before it, estimated cautiously: without the relation's own predicates. */
   private def partners(input: JoinInput): Double = {
     val keys   = input.keys
     var most   = input.mostRows
@@ -117,14 +118,13 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
   }
 
   /**
-   * Takes a relation into its classes; returns the share of the pairs (rows before it, row of it) that its equalities
-   * keep.
+   * Adds a relation to its classes. Returns the share of the pairs (row before it, row of it) that its equalities keep.
    */
   private def add(r: Int): Double = {
     val input       = inputs(r)
     val keys        = input.keys
     val restriction = restrictionOf(keys)
-    // asks for the members before this relation, so it comes before the relation is one
+    // reads the members before this relation, so it must run before the relation becomes a member
     val correction =
       if (input.composite && openClasses(keys) > 1) composites.correction(r, crossings(r, restriction)) else 1.0
     var share = 1.0
@@ -134,7 +134,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
       val before = classes(key.classIndex)
       if (before.isOpen(round)) {
         val common = commonRange(input, key, before, restriction)
-        // the first member's NULLs fall out with the first equality
+        // the first equality drops the NULLs of the first member
         share = share * valueShare(r, key, before, common) * (if (before.count == 1) before.nonNullOfFirst else 1.0)
         before.join(r, key, common)
       } else before.open(round, r, key, EqualityShare.alongRange(key.domain, input.tableRows, restriction))
@@ -143,7 +143,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
     share * correction
   }
 
-  /** Share of the most restricted key that lies in the common range of its class, 1 where none is restricted. */
+  /** Share of the most restricted key that lies in the common range of its class; 1 if no key is restricted. */
   private def restrictionOf(keys: Array[JoinKey]): Double = {
     var restriction = 1.0
     var k           = 0
@@ -161,8 +161,8 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
     CommonRange(key, input, before, inputs(before.relation(0)), restriction)
 
   /**
-   * Share of the pairs of rows with equal values, without the NULLs of the members before: by frequent values, else by
-   * domains.
+   * Share of the pairs of rows with equal values: by frequent values if they are known, otherwise by domains. NULLs of
+   * the earlier members are not taken into account.
    */
   private def valueShare(r: Int, key: JoinKey, before: ClassFold, common: CommonRange): Double = {
     val overlap = overlapOf(r, key, before)
@@ -176,7 +176,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
   private def busyKeysMeet(key: JoinKey, before: ClassFold): Double =
     Assumptions.busyKeysMeet(key.repetition, before.repetition)
 
-  /** Frequent values of a second member of a class against those of the first. */
+  /** Overlap of the frequent values of a class's second member with those of its first. */
   private def overlapOf(r: Int, key: JoinKey, before: ClassFold): Option[Overlap] =
     if (before.count != 1 || !frequentIn(key.classIndex)) None
     else {
@@ -188,14 +188,14 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
       )
     }
 
-  /** The keys of a relation in classes with members before it. */
+  /** The keys of a relation in classes that have members before it. */
   private def crossings(r: Int, restriction: Double): Vector[Crossing] =
     for (key <- inputs(r).keys.toVector; before = classes(key.classIndex) if before.isOpen(round)) yield {
       val busy = if (overlapOf(r, key, before).isEmpty) busyKeysMeet(key, before) else 1.0
       Crossing(key.classIndex, before, commonRange(inputs(r), key, before, restriction), busy)
     }
 
-  /** Share that the predicates keep whose last relation this is, and whose others are there. */
+  /** Share that predicates keep whose last relation is `r` and whose other relations are already joined. */
   private def predicateShare(r: Int): Double = {
     val last = predicatesAt(r)
     if (last.isEmpty) 1.0
@@ -210,11 +210,11 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
 private[size] object SetFold {
 
   /**
-   * Size of a set by formulas; and, where relations have samples, natural logarithms of its parts, before they are cut
-   * off (0 where there are no samples).
+   * Size of a set by formulas. If relations have samples, also the natural logarithms of its parts before they are
+   * limited (0 if there are no samples).
    *
-   * @param logPairs      of the rows that equalities leave
-   * @param logPredicates of the share that the other predicates keep of them
+   * @param logPairs      logarithm of the rows that equalities leave
+   * @param logPredicates logarithm of the share of these rows that the other predicates keep
    */
   final case class Result(size: SetSize, logPairs: Double, logPredicates: Double)
 }
