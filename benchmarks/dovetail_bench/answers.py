@@ -70,7 +70,7 @@ class Gate:
 
         changed = expected.plan != actual.plan
         if expected.answer is None or actual.answer is None:
-            same = _condition(expected.error) == _condition(actual.error)
+            same = _same_error(expected.error, actual.error)
             verdict = SAME_ERROR if same else FAILED
             detail = f"plain Spark: {expected.error or 'runs'}; here: {actual.error or 'runs'}"
             return Verdict(*query.key, SPARK.name, mode.name, verdict, 0, changed, detail)
@@ -155,9 +155,18 @@ def _first_line(failed: Exception) -> str:
     return f"{type(failed).__name__}: {(str(failed).strip() or '?').splitlines()[0]}"
 
 
-def _condition(error: str) -> str | None:
-    found = _CONDITION.search(error)
-    return found[1] if found else None
+def _same_error(one: str, other: str) -> bool:
+    """Whether both runs failed for the same reason: with the same error condition, or else with the same message.
+
+    >>> _same_error("AnalysisException: [DIVIDE_BY_ZERO] here", "ArithmeticException: [DIVIDE_BY_ZERO] there")
+    True
+    >>> _same_error("", "Py4JJavaError: java.lang.OutOfMemoryError"), _same_error("A: one", "A: another")
+    (False, False)
+    """
+    found, other_found = _CONDITION.search(one), _CONDITION.search(other)
+    if found is None or other_found is None:
+        return one == other != ""
+    return found[1] == other_found[1]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -177,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not any(v.plan_changed for v in verdicts):
         page.text("**Dovetail changed no plan: this run proves nothing.**")
     page.table("Summary", summary(verdicts))
-    page.table("All that is not the same row by row", [asdict(v) for v in verdicts if v.verdict != SAME])
+    page.table("Answers that are not equal row by row", [asdict(v) for v in verdicts if v.verdict != SAME])
     page.write(options, {"verdicts": [asdict(v) for v in verdicts]})
     return 0 if passed(verdicts) else 1
 

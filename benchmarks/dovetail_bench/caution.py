@@ -131,7 +131,7 @@ def summary(costs: Sequence[Cost]) -> list[dict[str, Any]]:
                 "mode": mode,
                 "queries": len(of_it),
                 "another plan": sum(c.changed for c in of_it),
-                "failed when all was moved": sum(bool(c.error) for c in of_it),
+                "failed with all expressions moved": sum(bool(c.error) for c in of_it),
                 "join rows": careful,
                 "join rows, all moved": reckless,
                 "loss": careful / max(reckless, 1) - 1,

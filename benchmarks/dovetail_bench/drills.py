@@ -323,7 +323,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     page = report.Page("drills", "Drills")
     page.text(
         "A driver is killed (SIGKILL) up to three seconds after it began to analyze; two drivers analyze partitions of "
-        "one table; files are replaced between a query's analysis and its planning; a file system answers nobody "
+        "one table; files are replaced between a query's analysis and its planning; a file system does not respond "
         "while a query is planned, in every second round that of the statistics, too."
     )
     goals = targets(found)

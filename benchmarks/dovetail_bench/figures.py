@@ -65,7 +65,7 @@ def readme_table() -> str:
     )
     generated, wrong = data.generated()
     rows.append((f"wrong answers in {generated:,} generated queries", f"{wrong}", f"{wrong}"))
-    return markdown_table(("plain Spark = 1, if nothing else is said", "tables analyzed", "nothing analyzed"), rows)
+    return markdown_table(("plain Spark = 1, unless noted", "tables analyzed", "nothing analyzed"), rows)
 
 
 def readme_picture() -> str:

@@ -109,7 +109,7 @@ def write_page(page: report.Page, learned: Sequence[Learned]) -> None:
     page.text(
         "C_out: true rows out of all joins of the order that Dovetail picks; the ratio is to the best of all orders "
         "without cross products. Nothing is analyzed, the history is empty before the first round, and each round runs "
-        "every query once, after it has looked at its order."
+        "every query once, after its order was recorded."
     )
     page.targets(targets(learned))
     page.table(

@@ -53,7 +53,7 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> a
     options = parser.parse_args(arguments)
     found = commit.state()
     if found.dirty and not options.dirty:
-        parser.error(f"{found.reason}: commit first, or say --dirty, which the report then says too")
+        parser.error(f"{found.reason}: commit first, or pass --dirty, which the report then mentions")
     return options
 
 

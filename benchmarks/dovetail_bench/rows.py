@@ -40,9 +40,9 @@ OTHER_ENGINE = Tolerance(relative=1e-6, absolute=1e-5, decimals=True)
 def difference(expected: Sequence[Row], actual: Sequence[Row], tolerance: Tolerance) -> str | None:
     """What differs between two multisets of rows, in words; None if they are equal."""
     if len(expected) != len(actual):
-        return f"{len(expected)} rows expected, {len(actual)} came"
+        return f"{len(expected)} rows expected, {len(actual)} returned"
     if expected and len(expected[0]) != len(actual[0]):
-        return f"{len(expected[0])} columns expected, {len(actual[0])} came"
+        return f"{len(expected[0])} columns expected, {len(actual[0])} returned"
     inexact = _inexact_columns([*expected, *actual], tolerance)
     wanted, got = _grouped(expected, inexact), _grouped(actual, inexact)
     missing: list[Row] = []

@@ -255,8 +255,8 @@ def write_page(page: report.Page, checked: Sequence[Checked], runs: int, files: 
     page.text(
         f"Spark {pyspark_version}. {files} files; {left_out} further ones call functions of Spark's test classes and "
         "are not run. Commands (SET, CREATE, DESCRIBE, EXPLAIN, …) are compared by their errors alone, queries by "
-        "their rows. “Joins” are statements with a join in plain Spark's optimized plan, “changed” those of which "
-        "Dovetail's has another tree of joins; a group has three or more relations."
+        "their rows. “Joins” are statements with a join in plain Spark's optimized plan, “changed” those with "
+        "another tree of joins in Dovetail's plan; a group has three or more relations."
     )
     page.targets(targets(checked, runs))
     names = [chosen.name for chosen in PASSES]

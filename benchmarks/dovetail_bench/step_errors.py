@@ -61,7 +61,7 @@ def write(page: report.Page, steps: Steps) -> None:
                     f"misses, over {MAX_P95:g}": len(misses(steps[mode.name])),
                 }
             )
-    page.table("Estimates of joins against the rows that came", lines)
+    page.table("Estimates of joins against the actual rows", lines)
     for mode in MODES:
         page.table(
             f"Misses of {mode.title}: every join off by more than {MAX_P95:g} times",

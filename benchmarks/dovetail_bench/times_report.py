@@ -154,7 +154,7 @@ def write_page(page: report.Page, body: Mapping[str, Any], verdicts: Sequence[Ma
     for mode in (DOVETAIL, DOVETAIL_BARE, SPARK_CBO):
         page.table(f"Slower than Spark with {mode.title}", late(results, mode))
     page.table("Answers whose digest is not plain Spark's", answers_differing(results))
-    page.table("Those answers judged row by row, in a run of their own", verdicts)
+    page.table("These answers compared row by row in a separate run", verdicts)
     page.table("Failures", failures(results))
     page.table("All queries", [_line(results, query) for query in results.complete])
 

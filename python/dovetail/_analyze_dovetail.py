@@ -27,7 +27,7 @@ class DovetailPass(Mode):
     def check(self, request: Request) -> None:
         if request.noscan:
             raise NotAnalyzableError(
-                "noscan=True is of mode='spark'. Without reading, Dovetail knows the sizes of files anyway."
+                "noscan=True works only with mode='spark'. Dovetail knows the sizes of files without a scan."
             )
 
     def settings(self, spark: SparkSession, request: Request) -> dict[str, str]:

@@ -66,8 +66,8 @@ _UNANALYZABLE = {
         "it is a temporary view that is not cached; analyze the tables beneath it, or CACHE TABLE it first"
     ),
     "EXPECT_PERMANENT_VIEW_NOT_TEMP": (
-        "it is a temporary view, of which Spark analyzes columns only: CACHE TABLE it and pass columns='all', "
-        "or analyze the tables beneath it"
+        "it is a temporary view, for which Spark collects only column statistics: CACHE TABLE it and pass "
+        "columns='all', or analyze the tables beneath it"
     ),
 }
 # The same condition on Spark 3.5, which has no proper name for it.
@@ -79,7 +79,7 @@ class SparkAnalyze(Mode):
 
     def check(self, request: Request) -> None:
         if request.groups:
-            raise NotAnalyzableError("groups are not known to Spark's ANALYZE. Leave out mode='spark'.")
+            raise NotAnalyzableError("Spark's ANALYZE cannot count groups of columns. Leave out mode='spark'.")
         if request.columns is not None and request.partitions is not None:
             raise NotAnalyzableError(
                 "columns and partitions cannot go together: Spark has no column statistics per partition. It would "

@@ -121,7 +121,9 @@ def _jar(spark: SparkSession, jar: str | Path | None) -> str:
     if jar is None:
         return jar_path(spark.version)
     if not Path(jar).is_file():
-        raise StatementError(f"jar={str(jar)!r} is no file. dovetail.jar_path('{spark.version}') is the bundled one.")
+        raise StatementError(
+            f"jar={str(jar)!r} is not a file. dovetail.jar_path('{spark.version}') is the bundled one."
+        )
     name, line = Path(jar).name, line_of(spark.version).name
     if name.startswith("dovetail-spark-") and not name.startswith(f"dovetail-spark-{line}_"):
         raise UnsupportedSparkError(

@@ -65,8 +65,8 @@ def check_columns(names: str) -> None:
             parse_name(entry)
         except StatementError:
             raise StatementError(
-                f"'{entry.strip()}' is no name of a column: write column, table.column or database.table.column, with "
-                "backticks around names of other signs than letters, digits and _."
+                f"'{entry.strip()}' is not a column name: write column, table.column or database.table.column, with "
+                "backticks around names with characters other than letters, digits and _."
             ) from None
 
 

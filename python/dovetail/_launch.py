@@ -106,9 +106,10 @@ def _defaults(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _defaults_file(environ: Mapping[str, str]) -> Path | None:
     words = shlex.split(environ.get(SUBMIT_ARGS, ""))
-    for index, word in enumerate(words[:-1]):
-        if word == "--properties-file":
-            return Path(words[index + 1])
+    for index, word in enumerate(words):
+        flag, joined, file = word.partition("=")
+        if flag == "--properties-file" and (joined or index + 1 < len(words)):
+            return Path(file if joined else words[index + 1])
     if environ.get("SPARK_CONF_DIR"):
         return Path(environ["SPARK_CONF_DIR"]) / "spark-defaults.conf"
     home = spark_home(environ)

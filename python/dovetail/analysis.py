@@ -115,7 +115,9 @@ def analyze(
     _sql.require_dovetail(spark)
     run = _Run(spark, chosen, request)
     if histogram and histograms_are_off(spark):
-        run.notes.append(f"histogram=True, but {TOGGLE_KEY}=false: what is built now is not used by Dovetail.")
+        run.notes.append(
+            f"histogram=True, but {TOGGLE_KEY}=false: Dovetail will not use the histograms that this call builds."
+        )
     try:
         with resolved(spark, target) as found:
             chosen.refuse(found, request)

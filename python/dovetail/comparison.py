@@ -112,7 +112,7 @@ class Comparison(Shown):
         ]
         rounds = len(plain.seconds)
         measured = (
-            "one run each, Dovetail first: the first run is slowed by what is cold; runs=3 compares medians"
+            "one run each, Dovetail first: the first run is slower because caches are cold; runs=3 compares medians"
             if rounds == 1
             else f"medians of {rounds} runs each, in turns"
         )

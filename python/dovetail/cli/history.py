@@ -16,9 +16,9 @@ def add(commands: Commands) -> None:
     """Adds the command."""
     command = commands.add("history", history)
     action = command.add_mutually_exclusive_group()
-    action.add_argument("--forget", action="store_true", help="remove all of it")
+    action.add_argument("--forget", action="store_true", help="remove the whole history")
     action.add_argument(
-        "--forget-table", type=table_name, metavar="TABLE", help="remove what queries with this table have told"
+        "--forget-table", type=table_name, metavar="TABLE", help="remove the row counts of queries with this table"
     )
     action.add_argument("--save", type=filled, metavar="PATH", help="write it to a file")
     action.add_argument("--load", type=filled, metavar="PATH", help="add the history in a file")

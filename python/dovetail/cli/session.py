@@ -175,14 +175,14 @@ def cause(log: str) -> str:
     >>> cause("WARNING: x\nException in thread \"main\" a.B: no master 'x'\n\tat a.b(C.java:1)\n26/01/01 INFO bye")
     "a.B: no master 'x'"
     >>> cause("JAVA_HOME is not set"), cause("")
-    ('JAVA_HOME is not set', 'it said nothing')
+    ('JAVA_HOME is not set', 'it printed nothing')
     """
     lines = [line for line in log.splitlines() if line.strip() and not line.startswith("\t")]
     for line in reversed(lines):
         for mark in ("Caused by: ", 'Exception in thread "main" ', "Error: "):
             if line.startswith(mark):
                 return line.removeprefix(mark).rstrip(".")
-    return lines[-1].rstrip(".") if lines else "it said nothing"
+    return lines[-1].rstrip(".") if lines else "it printed nothing"
 
 
 def _reach(remote: str) -> None:

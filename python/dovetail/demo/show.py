@@ -110,8 +110,8 @@ def sentence(results: Sequence[Result]) -> str:
     )
     if plain / len(results) < SHORT:
         said += (
-            f" Plain Spark needs {plain / len(results):.2f} s a query: too short for the order to show in the time, "
-            "which is planning and starting tasks. Look at the rows, or at the seconds of --scale 1."
+            f" Plain Spark needs {plain / len(results):.2f} s per query. Most of it is planning and starting "
+            "tasks, so the times do not show the effect of the order. Look at the rows, or at the seconds of --scale 1."
         )
     return said
 

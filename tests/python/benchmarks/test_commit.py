@@ -63,7 +63,7 @@ def test_a_command_refuses_and_says_why(
     monkeypatch.setattr(commit, "state", lambda: found)
     with pytest.raises(SystemExit):
         report.parse(_parser(), [])
-    assert "commit first, or say --dirty" in capsys.readouterr().err
+    assert "commit first, or pass --dirty" in capsys.readouterr().err
     results = tmp_path / "results"
     options = report.parse(_parser(), ["--dirty", "--results", str(results)])
     report.Page("trial", "Trial").write(options, {})

@@ -258,7 +258,7 @@ def test_targets_without_a_place_in_the_catalog(spark: SparkSession, tables: str
 
 def test_temporary_views(spark: SparkSession) -> None:
     spark.range(50).createOrReplaceTempView("fifty")
-    with pytest.raises(NotAnalyzableError, match=r"temporary view, of which Spark analyzes columns only"):
+    with pytest.raises(NotAnalyzableError, match=r"temporary view, for which Spark collects only column statistics"):
         dovetail.analyze(spark, "fifty", progress=False, mode="spark")
     with pytest.raises(NotAnalyzableError, match="not cached"):
         dovetail.analyze(spark, "fifty", columns="all", progress=False, mode="spark")

@@ -70,9 +70,9 @@ STATEMENTS = [
     ("DOVETAIL SAVE PINS '/dev/null/x.json'", "/dev/null/x.json cannot be written: "),
     ("SELECT * FROM dovetail_stats()", "dovetail_stats takes 1 argument, not 0. Usage: dovetail_stats(table)."),
     ("SELECT * FROM dovetail_version('x')", "dovetail_version takes 0 arguments, not 1. Usage: dovetail_version()."),
-    ("SELECT * FROM dovetail_stats(1)", "are constant strings, not 1. Usage: dovetail_stats(table)."),
+    ("SELECT * FROM dovetail_stats(1)", "must be constant strings, not 1. Usage: dovetail_stats(table)."),
     ("SELECT * FROM dovetail_explain('SELECT 1', 'pdf')", "there is no format 'pdf'. Allowed: text, verbose, json."),
-    ("SELECT * FROM dovetail_explain('SELECT 1', 'text', 'x')", "'x' is not known. Allowed: planned, actual"),
+    ("SELECT * FROM dovetail_explain('SELECT 1', 'text', 'x')", "'x' is not allowed here. Allowed: planned, actual"),
     ("SELECT * FROM dovetail_estimate('DROP TABLE t')", "dovetail_estimate takes a query (SELECT …), not a command"),
     ("SET spark.dovetail.reorder.minGain = 2", "spark.dovetail.reorder.minGain must be from 0.0 to 1.0"),
     ("SET spark.dovetail.cost.constants = x=1", "'x' is not one of rowProduced, "),
@@ -230,7 +230,7 @@ def test_a_file_of_something_else(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_a_partition_without_files(spark: SparkSession, tables: str) -> None:
-    with pytest.warns(dovetail.errors.DovetailWarning, match="these partitions have no files: nothing was read"):
+    with pytest.warns(dovetail.errors.DovetailWarning, match="these partitions have no files, so nothing was read"):
         dovetail.analyze(spark, "star.sales", partitions={"year": 1999}, progress=False)
 
 

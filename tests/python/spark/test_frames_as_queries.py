@@ -98,7 +98,7 @@ def test_a_hint_that_takes_a_join_out_of_its_group_is_named(spark: SparkSession,
     found = dovetail.explain(f.join(d.hint("broadcast"), "k").join(s, "o").where("x = 1"))
     assert found.to_dict()["groups"] == []
     (note,) = found.to_dict()["notes"]
-    assert note.startswith("The hint BROADCAST on fd keeps its join where it is written")
+    assert note.startswith("The hint BROADCAST on fd fixes the place of its join")
     assert note in " ".join(str(found).split())
     Validator(found.schema()).validate(found.to_dict())
     assert note in dovetail.explain(TEXT.format(1).replace("*", "/*+ BROADCAST(fd) */ *", 1), spark).to_dict()["notes"]

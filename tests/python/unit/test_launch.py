@@ -68,9 +68,12 @@ def test_submit_args_option_wins_over_conf_and_the_last_of_each() -> None:
     assert _launch.submit_args_value("spark.y", words) is None
 
 
-def test_a_properties_file_of_submit_args_is_the_defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("joined", [" ", "="])
+def test_a_properties_file_of_submit_args_is_the_defaults(
+    joined: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "own.conf").write_text(f"{EXTENSIONS_KEY}: {DELTA}\n")
-    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--properties-file {tmp_path / 'own.conf'} pyspark-shell")
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--properties-file{joined}{tmp_path / 'own.conf'} pyspark-shell")
     assert appended_conf({}, JAR)[EXTENSIONS_KEY] == f"{DELTA},{EXTENSION}"
 
 

@@ -79,7 +79,7 @@ class PlanningTimeSuite extends DovetailSuite {
         HangingFileSystem.during("slow") {
           val (millis, reasons) = total(Three)
           assert(millis < PatienceMs)
-          assert(reasons.exists(_.contains("footers of files were not read in time")), reasons)
+          assert(reasons.exists(_.contains("file footers were not read in time")), reasons)
         }
         assert(answer(Three) == expected)
       }

@@ -121,7 +121,7 @@ object AdviseQuery {
       val stale                                = statistics.flatMap(_.unread)
       val missing   = columns.filterNot(c => statistics.forall(_.columns.exists(_.name == c)))
       val uncounted = groups.filterNot(g => statistics.forall(_.groups.exists(_.columns.toSet == g.toSet)))
-      if (columns.isEmpty) Verdict("fresh", "no size depends on its columns")
+      if (columns.isEmpty) Verdict("fresh", "no join size depends on its columns")
       else if (known.exists(_.isEmpty)) worth("unknown", "never analyzed")
       else if (stale.nonEmpty)
         worth("stale", s"${stale.map(_.files).max} of its files were added or changed since it was analyzed")

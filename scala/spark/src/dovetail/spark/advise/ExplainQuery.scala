@@ -32,14 +32,16 @@ object ExplainQuery {
 
   def apply(session: SparkSession, sql: String, format: String, run: String): String = {
     if (!Formats.contains(format)) refuse(s"there is no format '$format'. Allowed: ${Formats.mkString(", ")}")
-    if (!Runs.contains(run)) refuse(s"'$run' is not known. Allowed: ${Runs.mkString(", ")} (the query is run)")
+    if (!Runs.contains(run))
+      refuse(s"'$run' is not allowed here. Allowed: ${Runs.mkString(", ")} ('actual' runs the query)")
     if (sql.trim.nonEmpty && sql.trim.forall(_.isDigit)) past(session, sql.trim, format, run)
     else planned(session, sql, format, run)
   }
 
   /** Reports what the session's log contains about a past query. */
   private def past(session: SparkSession, number: String, format: String, run: String): String = {
-    if (run == "actual") refuse("a past query is not run again: its actual rows are shown if it has run")
+    if (run == "actual")
+      refuse("'actual' is not for past queries: explain shows their actual rows anyway, if they have run")
     val logged = QueryLog(session).all
     val known  = if (logged.isEmpty) "it is empty" else s"it has ${logged.head.id} to ${logged.last.id}"
     val query  = logged.find(_.id.toString == number).getOrElse(

@@ -116,14 +116,14 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
       found: Listing
   ): Seq[String] = {
     val none =
-      if (found.wanted.isEmpty && partitionFilters.nonEmpty) Seq("these partitions have no files: nothing was read")
+      if (found.wanted.isEmpty && partitionFilters.nonEmpty) Seq("these partitions have no files, so nothing was read")
       else Nil
     val lost =
       if (partitionFilters.nonEmpty && stored.exists(_.header.recipe != recipe))
-        Seq("statistics of other partitions were removed, because they have other columns")
+        Seq("statistics of other partitions were removed, because they were collected for other columns or settings")
       else Nil
     val replaced = newer.map(v =>
-      s"statistics that a newer version of Dovetail wrote (format $v, which this one cannot read) were replaced"
+      s"statistics that a newer version of Dovetail wrote (format $v, which this version cannot read) were replaced"
     ).toSeq
     none ++ lost ++ replaced
   }

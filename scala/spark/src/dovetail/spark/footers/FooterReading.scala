@@ -44,7 +44,7 @@ final class FooterReading(maxMillis: Long) {
     val footers = inTurn.filter { case (_, file) => FooterCache.get(FileKey(file)).isEmpty }
     val unread  = run(footers.map { case (r, file) => task(r, file)(_ => footer(r, file)) })
     if (unread > 0 && maxMillis > 0L)
-      PlanningTime.cut(s"$unread of ${footers.size} footers of files were not read in time")
+      PlanningTime.cut(s"$unread of ${footers.size} file footers were not read in time")
     run(inTurn.flatMap { case (r, file) =>
       missing(r, file).map { case (entry, columns) => task(r, file)(distinct(r, file, entry, columns, _)) }
     })

@@ -28,7 +28,7 @@ object HintedJoins {
 
   private def sentence(called: String, hint: HintInfo): String = {
     val name = hint.strategy.fold("")(_.displayName.toUpperCase(Locale.ROOT))
-    s"The hint $name on $called keeps its join where it is written: Dovetail does not move a join with a hint."
+    s"The hint $name on $called fixes the place of its join: Dovetail does not reorder joins with a Spark hint."
   }
 
   /** The name of a side: its table and alias, or the names of its tables if it has several. */

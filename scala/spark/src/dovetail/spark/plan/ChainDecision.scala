@@ -126,7 +126,7 @@ object ChainDecision {
         val best = orders.best
         val gain = 1.0 - orders.costOf(best) / math.max(orders.costOf(planned), Double.MinPositiveValue)
         val need = DovetailConf.MinGain.get(conf)
-        if (best == planned) kept(s"the best one with $differences")
+        if (best == planned) kept(s"it is still the best one with $differences")
         else if (gain <= 0.0 || gain < need)
           kept(f"no other order saves ${need * 100}%.1f %% of the work of these joins with $differences")
         else changed(best, f"$differences; saves ${gain * 100}%.1f %% of the work of these joins")

@@ -164,7 +164,7 @@ final class GroupOrdering(
     else if (foreign.nonEmpty) Some(s"a predicate reads columns of an outer query: ${ExpressionText(foreign.head)}")
     else if (!group.distinct) Some("two inputs have a column in common")
     else if (group.operators.nonEmpty && predicates.constant.nonEmpty)
-      Some("a predicate without columns next to outer, semi or anti joins")
+      Some("the group has outer, semi or anti joins and a predicate without columns")
     else None
   }
 }

@@ -37,7 +37,7 @@ final class MeasuredOrders(ready: PreparedGroup, search: Search) {
       def promises = fewer >= 0.0 && cheaper >= 0.0 && math.max(fewer, cheaper) >= LeastGain
       if (same.exists(_ eq best)) (found, None)
       else if (same.isEmpty && improves && all.size < MostTried && promises)
-        (found, Some("this order has not run yet: it promises to be better than those that have"))
+        (found, Some("a new order is tried, because its estimated cost is lower than that of the orders that have run"))
       else (kept(best, found), Some("the best of the orders that have run"))
     }
 

@@ -48,8 +48,8 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
         val after = shields(rebuilt).withDefaultValue(Vector.empty)
         before.toVector.sortBy(_._1).flatMap { case (i, spared) =>
           spared.find(s => !after(i).exists(_.covers(s))).map(s =>
-            s"${names(i)} may fail, by ${ExpressionText(fragile(i).get)}; as written, it is not read if there " +
-              s"${s.when.shown} ${s.leaves.toVector.sorted.map(names).mkString(", ")}"
+            s"reading ${names(i)} may fail in ${ExpressionText(fragile(i).get)}; in the written order Spark does not " +
+              s"read it if there ${s.when.shown} ${s.leaves.toVector.sorted.map(names).mkString(", ")}"
           )
         }.headOption
       }

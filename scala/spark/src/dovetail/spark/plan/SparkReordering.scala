@@ -24,8 +24,8 @@ final class SparkReordering(conf: SQLConf) {
    */
   def needsAll(plan: LogicalPlan): Option[String] = if (!isOn) None
   else plan.collectFirst { case Throws(condition) =>
-    s"the condition ${ExpressionText(condition)} may fail, and where it stands is decided by " +
-      s"${SQLConf.JOIN_REORDER_ENABLED.key}, which is on"
+    s"the condition ${ExpressionText(condition)} may fail on some rows, and " +
+      s"${SQLConf.JOIN_REORDER_ENABLED.key} (enabled) decides where it is evaluated"
   }
 
   private object Throws {

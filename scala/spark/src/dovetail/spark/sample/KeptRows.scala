@@ -67,7 +67,7 @@ private[sample] object KeptRows {
     ))
 
   private def inTime[A](e: Expression, body: Long => A): Option[A] = {
-    val what = s"the rows of a sample for ${shortened(e)}"
+    val what = s"trying sample rows on ${shortened(e)}"
     try Aside(what)(body)
     catch { case TimeIsUp => Aside.cutOff(what); None }
   }

@@ -57,7 +57,7 @@ final class TextFiles private (
     schema
   )
 
-  def place: String = files.headOption.fold("files of text")(f => Aside.table(f._1.getPath))
+  def place: String = files.headOption.fold("text files")(f => Aside.table(f._1.getPath))
 
   /** Reads a range of a file as a task does. A malformed line gives a row here, even if it fails the query. */
   def reader(hadoop: Configuration): PartitionedFile => Iterator[InternalRow] = {
@@ -70,7 +70,7 @@ final class TextFiles private (
         f.buildReader(session, relation.dataSchema, new StructType, schema, Nil, lenient, hadoop)
       case f: JsonFileFormat =>
         f.buildReader(session, relation.dataSchema, new StructType, schema, Nil, lenient, hadoop)
-      case other => throw new IllegalStateException(s"${other.getClass} is no format of text")
+      case other => throw new IllegalStateException(s"${other.getClass} is not a text format")
     }
   }
 }

@@ -80,7 +80,7 @@ object Statement {
     Form("DOVETAIL SET ROWS <number> FOR TABLE <table>", "sets the row count of a table"),
     Form("DOVETAIL SET ROWS <number> FOR <query>", "sets the row count of a query"),
     Form("DOVETAIL FORGET ROWS [FOR TABLE <table> | FOR <query>]", "removes one row count, or all"),
-    Form("DOVETAIL FORGET FAILURES", "allows the broadcasts and hash tables again with which a query has failed"),
+    Form("DOVETAIL FORGET FAILURES", "allows broadcasts and hash tables again that made a query fail"),
     Form("DOVETAIL CLEAR CACHES", "clears what this driver has read from files"),
     Form("DOVETAIL SAVE ROWS '<path>'", "writes the row counts to a JSON file"),
     Form("DOVETAIL LOAD ROWS '<path>'", "reads row counts from a JSON file"),
@@ -90,7 +90,7 @@ object Statement {
     Form("DOVETAIL LOAD PINS '<path>'", "reads pins from a JSON file"),
     Form(
       "DOVETAIL FORGET HISTORY [FOR TABLE <table> | FOR <query>]",
-      "removes what queries with a table have told, what runs of one query have told, or all"
+      "removes the history of queries with a table, of one query, or of all queries"
     ),
     Form("DOVETAIL SAVE HISTORY '<path>'", "writes the history of queries to a JSON file"),
     Form("DOVETAIL LOAD HISTORY '<path>'", "adds the history of queries in a JSON file"),

@@ -41,7 +41,9 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
       case SaveRows(path) =>
         val (frames, written) = known.all.partition(_.of match { case q: OfQuery => q.isFrame; case _ => false })
         JsonFile.write(session, path, SteerCommand.toJson(written))
-        val left = if (frames.isEmpty) "" else s"; those of ${frames.size} DataFrames are left out: they have no text"
+        val left =
+          if (frames.isEmpty) ""
+          else s"; row counts of ${frames.size} DataFrames are not saved: they have no SQL"
         Seq(s"${written.size} row counts written to $path$left")
       case LoadRows(path) =>
         val entries = JsonFile.read(session, path)(SteerCommand.told).map { case (rows, of) =>

@@ -192,8 +192,8 @@ object TableFunctions {
     val values = arguments.map { a =>
       val number = f.numbers && a.dataType.isInstanceOf[IntegralType]
       if (!a.foldable || !(a.dataType.isInstanceOf[StringType] || number))
-        wrong(s"The arguments of ${f.name} are constant strings, not ${a.sql}.")
-      Option(a.eval()).fold(wrong(s"The arguments of ${f.name} are not NULL."))(_.toString)
+        wrong(s"The arguments of ${f.name} must be constant strings, not ${a.sql}.")
+      Option(a.eval()).fold(wrong(s"The arguments of ${f.name} must not be NULL."))(_.toString)
     }
     TableFunctionCall(f.name, values, f.columns.map { case (name, dataType) => AttributeReference(name, dataType)() })
   }

@@ -46,7 +46,7 @@ final class TaskTime(context: SparkContext) extends SparkListener {
   /** Nanoseconds of core time that `body` takes. */
   def nanos(body: => Unit): Double = of(body) match {
     case (_, Some(took)) => took.runMillis * 1e6
-    case _               => throw new TimeoutException("Spark does not tell how long the tasks took")
+    case _               => throw new TimeoutException("Spark did not report the times of the tasks in time")
   }
 }
 

@@ -140,7 +140,9 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   }
 
   private def ofWhatIsLeft(relation: LogicalRelation): Boolean =
-    known.find(relation).exists(s => s.fresh || known.rows(relation).isEmpty) || (known.rows(relation).isEmpty && believable(relation).isEmpty)
+    known.find(relation).exists(s => s.fresh || known.rows(relation).isEmpty) || (known.rows(
+      relation
+    ).isEmpty && believable(relation).isEmpty)
 
   /**
    * Statistics of the whole table. The predicates that pruned its partitions are still in the plan, and are estimated
@@ -167,8 +169,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       if (!fits)
         FailOpen.warnOnce(
           s"$name old",
-          s"Statistics of $name are not used: they are older than its files, which have more than " +
-            s"${s.rowCount.get} rows"
+          s"Statistics of $name are not used: its files are too large for the ${s.rowCount.get} rows in " +
+            "them. Analyze the table again"
         )
       fits
     }

@@ -94,7 +94,7 @@ object SampledRows {
       case ShortType                                   => writer.write(i, row.getShort(i))
       case ByteType                                    => writer.write(i, row.getByte(i))
       case d: DecimalType => writer.write(i, row.getDecimal(i, d.precision, d.scale), d.precision, d.scale)
-      case other          => throw new IllegalArgumentException(s"$other is no flat type")
+      case other          => throw new IllegalArgumentException(s"$other is not a flat type")
     }
 
     private def fitting(text: UTF8String): UTF8String =
