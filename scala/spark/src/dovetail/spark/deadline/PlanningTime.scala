@@ -27,11 +27,19 @@ final class PlanningTime private[deadline] (nanos: Long) {
   private var spent   = 0L
   private var since   = 0L
   private var running = false
+  private var kept    = 0L
   private val cuts    = mutable.LinkedHashSet.empty[String]
 
-  private def left: Long = nanos - spent - (if (running) System.nanoTime() - since else 0L)
+  private def left: Long = nanos - kept - spent - (if (running) System.nanoTime() - since else 0L)
 
-  private def toRead: Long = left - nanos / PlanningTime.PartOfSearch
+  private def toRead: Long = left + kept - nanos / PlanningTime.PartOfSearch
+
+  private def keeping[A](body: => A): A = {
+    val before = kept
+    kept = nanos / PlanningTime.PartOfSecondTry
+    try body
+    finally kept = before
+  }
 
   private def counting[A](on: Boolean)(body: => A): A =
     if (running == on) body
@@ -106,6 +114,16 @@ object PlanningTime {
     try { check(); Some(body) }
     catch { case TimeIsUp => None }
 
+  /** None if time runs out in `body`, except for a part that is kept for what must follow. */
+  def orNoneEarly[A](body: => A): Option[A] =
+    scope.current.fold(orNone(body))(time => orNone(time.keeping { check(); body }))
+
+  /**
+   * Runs `body`, and once more if its time runs out; None if the time runs out again. A part of the time is kept for the
+   * second try, which finds the results of the first one, reads nothing, and searches greedily.
+   */
+  def twice[A](body: => A): Option[A] = orNoneEarly(body).orElse(orNone(body))
+
   /** Notes for explain that something was not done, or not finished. */
   def cut(what: String): Unit = scope.current.foreach(_.cuts += what)
 
@@ -132,6 +150,9 @@ object PlanningTime {
    * five times slower than usual, they take some 800 ms for 11 relations in a new JVM; the default budget is 2 s.
    */
   private val PartOfSearch = 2L
+
+  /** One part in so many of the budget is kept for a second try ([[twice]]). */
+  private val PartOfSecondTry = 5L
 
   private val NanosPerMilli = 1000000L
 

@@ -36,16 +36,18 @@ final class GroupOrdering(
 
   /** @param inside orders the join groups inside a leaf */
   def apply(group: JoinGroup, inside: LogicalPlan => LogicalPlan): LogicalPlan =
-    PlanningTime.orNone(reduced(group)) match {
-      case None                                   => late(group, group.leaves.map(inside), Vector.empty)
-      case Some((off, predicates, leaves, notes)) =>
-        val optimized = leaves.map(inside)
-        PlanningTime.orNone {
+    PlanningTime.orNone((steering.off(group), Trace.timed("extract")(group.predicates))) match {
+      case None                    => late(group, group.leaves.map(inside), Vector.empty)
+      case Some((off, predicates)) =>
+        val (leaves, notes) = reduced(group, predicates, off)
+        val optimized       = leaves.map(inside)
+        val share           = shares.nextShare(group)
+        PlanningTime.twice {
           // the semi join in a reduced leaf repeats a join of the group: counting its effect twice would make the
           // estimate of that join too small
           val reduced = group.leaves.indices.filterNot(i => leaves(i) eq group.leaves(i)).toSet
           reduced.foreach(i => statistics.learnCopy(group.leaves(i), optimized(i)))
-          ordered(group, optimized, predicates, reduced, off, notes)
+          ordered(group, optimized, predicates, reduced, off, share, notes)
         }.getOrElse(late(group, optimized, notes))
     }
 
@@ -53,12 +55,11 @@ final class GroupOrdering(
   def grouped(plan: LogicalPlan): LogicalPlan =
     new EarlyGroupings(planner, statistics, steering.off(_).isDefined)(plan)
 
-  private def reduced(group: JoinGroup): (Option[String], JoinPredicates, Vector[LogicalPlan], Vector[String]) = {
-    val off             = steering.off(group)
-    val predicates      = Trace.timed("extract")(group.predicates)
-    val (leaves, notes) =
-      if (off.isEmpty) Trace.timed("estimate")(reduction(group, predicates)) else (group.leaves, Vector.empty)
-    (off, predicates, leaves, notes)
+  /** The leaves, of which groupings may be reduced by semi joins, and notes about that for explain. */
+  private def reduced(group: JoinGroup, predicates: JoinPredicates, off: Option[String]) = {
+    val found =
+      if (off.nonEmpty) None else Trace.timed("estimate")(PlanningTime.orNoneEarly(reduction(group, predicates)))
+    found.getOrElse((group.leaves, Vector.empty))
   }
 
   /** Reports that time ran out before there was an order, and keeps the written order. */
@@ -72,6 +73,7 @@ final class GroupOrdering(
    * @param optimized leaf plans of the join group, with the groups inside them ordered
    * @param reduced   relations from which semi joins with other inputs keep rows away
    * @param off       why the group must be left alone, or None
+   * @param share     share of the time for searching, 0 to 1
    */
   private def ordered(
       group: JoinGroup,
@@ -79,9 +81,9 @@ final class GroupOrdering(
       predicates: JoinPredicates,
       reduced: Set[Int],
       off: Option[String],
+      share: Double,
       notes: Vector[String]
-  ): LogicalPlan = {
-    val share = shares.nextShare(group)
+  ): LogicalPlan =
     off.orElse(refusal(group, predicates)) match {
       case Some(reason) =>
         // a marked group was reported when it was ordered, together with the subquery that it came from
@@ -108,7 +110,6 @@ final class GroupOrdering(
         if (several) Capture.decided(ready.form, ready.names, decision.shape, search.priced(_, group.shape).isDefined)
         if (exposed.isDefined) WrittenOrder(group, optimized, marks = false) else rebuilt.getOrElse(written)
     }
-  }
 
   /**
    * Why the order must not be taken: it reads an input that may fail, and that plain Spark does not read in some case.

@@ -180,8 +180,8 @@ object SemiJoinReduction {
       val (below, names) = copied(child)
       withNames(plan, Filter(renamed(condition, names), below))
     case leaf: MultiInstanceRelation => withNames(plan, leaf.newInstance())
-    case other                       => 
-        throw new IllegalStateException(s"the plan node ${other.nodeName} cannot be copied for a second read")
+    case other                       =>
+      throw new IllegalStateException(s"the plan node ${other.nodeName} cannot be copied for a second read")
   }
 
   private def withNames(from: LogicalPlan, to: LogicalPlan) = to -> AttributeMap(from.output.zip(to.output))

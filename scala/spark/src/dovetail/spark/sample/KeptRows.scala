@@ -5,13 +5,14 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.dovetail.base.BoundedCache
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime, TimeIsUp}
-import org.apache.spark.sql.dovetail.predicates.{ExpressionBytes, JoinKeys}
+import org.apache.spark.sql.dovetail.predicates.{ExpressionBytes, JoinKeys, LinearTime}
 import org.apache.spark.sql.dovetail.table.TableSample
 
 /**
  * Runs a predicate on the rows of a sample and remembers the result: the next query with the same predicate on the same
- * table finds the rows that it keeps, or the fact that it fails. The predicate runs in a separate thread until the time
- * is up ([[Aside]]), because a single value may take forever (a regular expression with unbounded backtracking).
+ * table finds the rows that it keeps, or the fact that it fails. Unless its values take a short time each
+ * ([[LinearTime]]), the predicate runs in a separate thread until the time is up ([[Aside]]), because a single value may
+ * take forever (a regular expression with unbounded backtracking).
  */
 private[sample] object KeptRows {
 
@@ -67,8 +68,10 @@ private[sample] object KeptRows {
     ))
 
   private def inTime[A](e: Expression, body: Long => A): Option[A] = {
-    val what = s"trying sample rows on ${shortened(e)}"
-    try Aside(what)(body)
+    val what = s"trying ${shortened(e)} on sample rows"
+    try if (PlanningTime.toRead <= 0L) { PlanningTime.cut(Skipped); None }
+      else if (LinearTime(e)) Aside.brief(body)
+      else Aside(what)(body)
     catch { case TimeIsUp => Aside.cutOff(what); None }
   }
 
@@ -77,6 +80,8 @@ private[sample] object KeptRows {
   private def shortened(condition: Expression): String = {
     val text = condition.toString; if (text.length <= Shown) text else text.take(Shown) + "…"
   }
+
+  private val Skipped = s"some predicates were not tried on sample rows: ${TimeIsUp.reason}"
 
   /** Bytes of a result without its rows and its predicate. */
   private val Overhead = 512L
