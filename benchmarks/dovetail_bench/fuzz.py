@@ -14,7 +14,7 @@ Whether Spark computes an input that fails before another input turns out to be 
 therefore runs a query again that failed with Dovetail, and once more without the rule by which adaptive execution ends
 a query early.
 
-A process runs at most 5,000 queries, so that what the JVM keeps of each query does not add up.
+A process runs at most 10,000 queries, so that what the JVM keeps of each query does not add up.
 
 Exit code 1 if an answer differs, if a query fails with Dovetail alone, or if too few queries were compared or too few
 join orders changed for the run to mean anything. Everything follows from the seed; `--first N --queries 1` repeats
@@ -43,15 +43,24 @@ from pyspark.sql import SparkSession
 from dovetail.demo.data import import_duckdb
 from dovetail_bench import report, tiny
 from dovetail_bench.fuzz_dialects import DIALECTS, Dialect
-from dovetail_bench.fuzz_runner import FAILED, PER_DATA_SET, PER_SETTINGS, SAME_UNOPTIMIZED, Checked, Runner
+from dovetail_bench.fuzz_runner import (
+    FAILED,
+    MOST_RESULT,
+    PER_DATA_SET,
+    PER_SETTINGS,
+    RESULT_LIMIT,
+    SAME_UNOPTIMIZED,
+    Checked,
+    Runner,
+)
 from dovetail_bench.progress import say
 from dovetail_bench.session import add_session_options, bench, without_errors
 
 # Queries between two lines of progress.
 PROGRESS = 250
 
-# Queries of one process: some 15 minutes, one of which it takes to start.
-PER_PROCESS = 5000
+# Queries of one process: some half an hour, of which it takes some minutes to start and to compile the hot code.
+PER_PROCESS = 10_000
 
 # Smallest share of queries whose tree of joins must be different with Dovetail.
 LEAST_CHANGED = 0.3
@@ -207,7 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report.add_results_option(parser)
     add_session_options(parser)
     options = report.parse(parser, arguments)
-    options.conf = [*tiny.session(options.queries), *options.conf]
+    options.conf = [*tiny.session(options.queries), f"{RESULT_LIMIT}={MOST_RESULT}", *options.conf]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     checked, seconds = run(options)
     from_there = f"-from{options.first}" if options.first else ""

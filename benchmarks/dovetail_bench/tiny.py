@@ -7,13 +7,17 @@ QUERY = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode
 
 # Settings of the session, before `--conf`. A hash table takes at least one page. Spark removes old broadcasts one after
 # the other, more slowly than tiny queries make them, and each removal takes longer the more are left: 11,000 after
-# 1,500 queries. No data is large enough to be worth compressing. G1 would treat the pages as humongous objects and mark
-# the heap for each.
+# 1,500 queries. No data is large enough to be worth compressing. The status store keeps few executions, because it goes
+# through all of them to find the oldest. G1 would treat the pages as humongous objects and mark the heap for each.
 _SESSION = (
     "spark.buffer.pageSize=1m",
     "spark.cleaner.referenceTracking.blocking=false",
     "spark.broadcast.compress=false",
     "spark.shuffle.compress=false",
+    "spark.sql.ui.retainedExecutions=100",
+    "spark.ui.retainedJobs=100",
+    "spark.ui.retainedStages=100",
+    "spark.ui.retainedTasks=1000",
 )
 _JAVA = "spark.driver.extraJavaOptions=-XX:+UseParallelGC -XX:ReservedCodeCacheSize=512m"
 
