@@ -41,12 +41,12 @@ class Config(ConfigBase):
             some hundred files on a local disk, or for one file each of a dozen tables on an object store, where a read
             takes about 50 ms. 0 uses only footers in memory.
         planning_max_ms: Milliseconds that Dovetail may add to the planning of one query, including its subqueries:
-            statistics, footers, rows, predicates on rows, estimates and search. After that, the best plan so far is
-            taken, the rest stays as written, and explain lists what was cut. spark.dovetail.footers.maxMs and
-            spark.dovetail.reorder.maxPlanningMs are parts of this time and end with it. The first query of a JVM, which
-            has to load classes, has twice as long. The default is higher than all measurements of TPC-DS and TPC-H (50
-            ms for half of their queries, 320 ms for 95 %, 1,600 ms for the slowest on a loaded machine), so it stops
-            only exceptional queries.
+            statistics, footers, rows, predicates on rows, estimates and search. Reading may use half of it. After that,
+            the best plan so far is taken, the rest stays as written, and explain lists what was cut.
+            spark.dovetail.footers.maxMs and spark.dovetail.reorder.maxPlanningMs are parts of this time and end with
+            it. The first query of a JVM, which has to load classes, has twice as long. The default is higher than all
+            measurements of TPC-DS and TPC-H (50 ms for half of their queries, 320 ms for 95 %, 1,600 ms for the slowest
+            on a loaded machine), so it stops only exceptional queries.
         planning_budget_ms: Milliseconds that the search for one group of joins may take, within
             spark.dovetail.planning.maxMs. After that, the best plan so far is taken.
         exact_pairs: Pairs of sub-plans that the exact search may consider for one group of joins. Beyond this number, a

@@ -11,7 +11,8 @@ from dovetail.demo.measure import MODES, Result, total
 from dovetail.demo.show import sentence
 from dovetail.report.markup import tag, text
 
-# Full width of a bar in percent. It stands for the largest value of the column.
+# Full width of a bar in percent. It stands for the largest value of the query: one query may have a thousand times the
+# rows of another one.
 FULL = 100.0
 
 # Colors of the modes, which differ clearly on light and dark backgrounds.
@@ -38,7 +39,7 @@ def write(path: Path, data: Dataset, results: Sequence[Result]) -> None:
         tag("style", shared + STYLE),
         tag("h1", text(title)),
         tag("p", text(sentence(results))),
-        tag("p", *keys, class_="soft"),
+        tag("p", *keys, text(" The bars of a query are relative to its largest value."), class_="soft"),
         _bars(results),
         tag("h2", "Join orders"),
         *(_orders(result) for result in results),
@@ -54,15 +55,11 @@ def write(path: Path, data: Dataset, results: Sequence[Result]) -> None:
 def _bars(results: Sequence[Result]) -> str:
     columns = {"rows out of joins": "join_rows", "seconds": "median_seconds"}
     header = tag("tr", *(tag("th", text(title)) for title in ("query", *columns, "answer")))
-    most = {
-        what: max((getattr(run, what) for result in results for run in result.runs.values()), default=0) or 1
-        for what in columns.values()
-    }
     rows = [
         tag(
             "tr",
             tag("th", text(result.name), scope="row"),
-            *(tag("td", *_bar(result, what, most[what])) for what in columns.values()),
+            *(tag("td", *_bar(result, what)) for what in columns.values()),
             tag("td", text("; ".join(result.differences) or "the same")),
         )
         for result in results
@@ -75,7 +72,8 @@ def _bars(results: Sequence[Result]) -> str:
     return tag("div", tag("table", tag("thead", header), tag("tbody", *rows)), class_="scroll")
 
 
-def _bar(result: Result, what: str, most: float) -> list[str]:
+def _bar(result: Result, what: str) -> list[str]:
+    most = max(float(getattr(run, what)) for run in result.runs.values()) or 1.0
     bars = []
     for mode, color in zip(MODES, COLORS, strict=True):
         value = float(getattr(result.runs[mode], what))

@@ -64,8 +64,8 @@ class PlanningTimeSuite extends DovetailSuite {
           val before  = waiting
           val slowest = (1 to 20).map(_ => total(Three)._1).max
           assert(slowest < PatienceMs)
-          // some queries come before the store is known to hang; after that, no thread is added
-          assert(waiting - before < 20, s"$before threads before, $waiting after")
+          // queries of the first second ask the store a few times each; after that, no thread is added
+          assert(waiting - before < 40, s"$before threads before, $waiting after")
           assert(answer(Three) == expected)
         }
       }

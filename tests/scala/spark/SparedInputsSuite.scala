@@ -55,7 +55,7 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
       dovetail(on = true) {
         assert(answer(query(fails)) == dovetail(on = false)(answer(query(fails))))
         val groups = traced(query(fails))._2.groups
-        assert(groups.exists(_.reason.contains("words may fail, by ")), groups)
+        assert(groups.exists(_.reason.contains("reading words may fail in ")), groups)
       }
     }
   }
@@ -90,8 +90,8 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
       sameAnswer(over("length(words.name) > 0"))
       sameAnswer(over(fails), reorders = false)
       val groups = dovetail(on = true)(traced(over(fails))._2.groups)
-      assert(groups.exists(_.reason.contains("words may fail, by ")), groups)
-      assert(groups.exists(_.reason.contains("it is not read if there is a NULL in the key of ")), groups)
+      assert(groups.exists(_.reason.contains("reading words may fail in ")), groups)
+      assert(groups.exists(_.reason.contains("Spark does not read it if there is a NULL in the key of ")), groups)
     }
   }
 
@@ -102,7 +102,7 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
       if (spark.conf.get("spark.sql.adaptive.enabled") == "true") {
         sameAnswer(over(fails), reorders = false)
         val groups = dovetail(on = true)(traced(over(fails))._2.groups)
-        assert(groups.exists(_.reason.contains("words may fail, by ")), groups)
+        assert(groups.exists(_.reason.contains("reading words may fail in ")), groups)
       }
     }
   }
@@ -124,7 +124,7 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
         dovetail(on = true) {
           assert(answer(fails).isEmpty)
           val reasons = traced(fails)._2.groups.map(_.reason)
-          assert(reasons.exists(_.contains("words) may fail, by ")), reasons)
+          assert(reasons.exists(_.contains("words) may fail in ")), reasons)
           assert(!traced(over("length(concat(words.name, 'a'))"))._2.groups.exists(_.reason.contains("may fail")))
         }
       }

@@ -105,8 +105,8 @@ object DovetailConf {
     2000L,
     1L,
     "Milliseconds that Dovetail may add to the planning of one query, including its subqueries: statistics, " +
-      "footers, rows, predicates on rows, estimates and search. After that, the best plan so far is taken, the rest " +
-      "stays as written, and explain lists what was cut. spark.dovetail.footers.maxMs and " +
+      "footers, rows, predicates on rows, estimates and search. Reading may use half of it. After that, the best plan " +
+      "so far is taken, the rest stays as written, and explain lists what was cut. spark.dovetail.footers.maxMs and " +
       "spark.dovetail.reorder.maxPlanningMs are parts of this time and end with it. The first query of a JVM, which " +
       "has to load classes, has twice as long. The default is higher than all measurements of TPC-DS and TPC-H (50 " +
       "ms for half of their queries, 320 ms for 95 %, 1,600 ms for the slowest on a loaded machine), so it stops " +

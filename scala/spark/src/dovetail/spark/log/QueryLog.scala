@@ -7,7 +7,7 @@ import java.util.{Collections, WeakHashMap}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen, QueryText}
+import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen, HeapLimit, QueryText}
 import org.apache.spark.sql.dovetail.report.{ActualRows, LazyValue, Trace}
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
@@ -110,11 +110,8 @@ object QueryLog {
 
   private val waiting = new AtomicInteger
 
-  /** Divisor of the heap size that limits the log. */
-  private val PartOfHeap = 20L
-
-  /** Most bytes of a log's entries: a hundred queries of 300 joins. A driver with a small heap keeps less. */
-  private val MostBytes = math.min(64L * 1024 * 1024, Runtime.getRuntime.maxMemory / PartOfHeap)
+  /** Most bytes of a log's entries: a hundred queries of 300 joins. */
+  private val MostBytes = HeapLimit(64L * 1024 * 1024, part = 20L)
 
   /** Most characters of a query's text that are kept. */
   private val TextKept = 2000

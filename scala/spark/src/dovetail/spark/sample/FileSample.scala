@@ -9,6 +9,7 @@ import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.XXH64
+import org.apache.spark.sql.dovetail.base.HeapLimit
 import org.apache.spark.sql.dovetail.footers.{RowGroups, Spread}
 import org.apache.spark.sql.dovetail.table.{CountedColumn, SampledRows, TableSample}
 import org.apache.spark.sql.execution.datasources.{FileFormat, HadoopFsRelation, PartitionedFile}
@@ -185,14 +186,10 @@ object FileSample {
   private val MostBytes = 32.0 * 1024 * 1024
 
   /**
-   * Largest number of bytes of the rows of a sample: about 800 per row, or less on a small driver, because up to eight
-   * samples are read at a time, and each is copied while it grows.
+   * Largest number of bytes of the rows of a sample: about 800 per row. It is a small part of the heap, because up to
+   * eight samples are read at a time, and each is copied while it grows.
    */
-  private def MostKept: Long = math.min(MostKeptBytes, Runtime.getRuntime.maxMemory / PartOfHeap)
-
-  private val MostKeptBytes = 16L * 1024 * 1024
-
-  private val PartOfHeap = 128L
+  private val MostKept = HeapLimit(16L * 1024 * 1024, part = 128L)
 
   /** Whether a type is flat. The values of flat types are copied one by one. */
   def readable(dataType: DataType): Boolean = dataType match {

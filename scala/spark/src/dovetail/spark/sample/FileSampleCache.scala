@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.sample
 
-import org.apache.spark.sql.dovetail.base.BoundedCache
+import org.apache.spark.sql.dovetail.base.{BoundedCache, HeapLimit}
 import org.apache.spark.sql.dovetail.footers.{ColumnMatching, FileKey, RowGroups}
 import org.apache.spark.sql.dovetail.table.TableSample
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
@@ -29,14 +29,8 @@ object FileSampleCache {
     val bytes: Long = Overhead + sample.fold(0L)(s => s.rows.bytes + s.counts.values.map(_.bytes).sum)
   }
 
-  /** Denominator of the largest share of the heap that the cache takes. */
-  private val PartOfHeap = 20L
-
-  /**
-   * Largest number of bytes in the cache: some 80 tables with 20,000 rows of four columns, and no more than a part of a
-   * small driver's memory.
-   */
-  private val MostBytes = math.min(64L * 1024 * 1024, Runtime.getRuntime.maxMemory / PartOfHeap)
+  /** Largest number of bytes in the cache: some 80 tables with 20,000 rows of four columns. */
+  private val MostBytes = HeapLimit(64L * 1024 * 1024, part = 20L)
 
   /** Bytes of an entry without its rows. */
   private val Overhead = 512L

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.sample
 
+import scala.collection.mutable
+
 import dovetail.kernel.profile.{Alternatives, RelationSample, RowNumbers, Sampling}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
@@ -96,10 +98,10 @@ final class PlanSample private (
       tried.zipWithIndex.foreach { case (after, i) =>
         after.getOrElse(this).kept.toArray.foreach(row => sets(row) |= 1L << i)
       }
-      val counted = Alternatives.counted(kept.toArray.toVector.groupBy(sets(_)).map { case (s, rows) =>
-        s -> rows.size
-      })
-      val sure = tried.flatten.map(left(_)._2).min
+      val counts = mutable.LongMap.empty[Int]
+      kept.toArray.foreach(row => counts(sets(row)) = counts.getOrElse(sets(row), 0) + 1)
+      val counted = Alternatives.counted(counts.toMap)
+      val sure    = tried.flatten.map(left(_)._2).min
       Some(if (complete) counted else counted.mixed(sure, formula, Sampling.PriorRows))
     }
   }

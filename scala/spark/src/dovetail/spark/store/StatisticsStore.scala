@@ -9,7 +9,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.XXH64
-import org.apache.spark.sql.dovetail.base.{BoundedCache, BrokenFile, DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.base.{BoundedCache, BrokenFile, DovetailConf, FailOpen, HeapLimit}
 import org.apache.spark.sql.dovetail.sketch.TableSketch
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -232,11 +232,8 @@ object StatisticsStore {
    */
   private val Attempts = 4
 
-  /** Divisor of the heap size that limits the cache. */
-  private val PartOfHeap = 10L
-
-  /** Approximate bytes of all statistics that are kept in memory; a driver with a small heap keeps less. */
-  private val CacheBytes = math.min(256L << 20, Runtime.getRuntime.maxMemory / PartOfHeap)
+  /** Approximate bytes of all statistics that are kept in memory. */
+  private val CacheBytes = HeapLimit(256L << 20, part = 10L)
 
   /** Size of a sketch in memory relative to its compressed size, which is a third to a half of it. */
   private val Expansion = 3L
