@@ -17,6 +17,7 @@ BIN     := .venv/$(PRIMARY)/bin
 SUFFIX  := $(call of,$(PRIMARY),project)
 PYTEST   = bin/pytest -q --durations 12
 READY   := .build/jar-$(PRIMARY) .venv/$(PRIMARY)/ready
+ARCHIVE := .build/classes-$(PRIMARY).jsa
 # two targets at a time; the output of each target in one piece, if this make can do that
 BESIDE   = $(MAKE) --no-print-directory -j2
 TOGETHER = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
@@ -44,6 +45,10 @@ require:
 	@.venv/$*/bin/pip install -q --disable-pip-version-check "pyspark==$(call of,$*,pyspark)" -e '.[dev]'
 	@touch $@
 
+# classes that the JVMs of the Python tests map instead of loading them one by one
+.build/classes-%.jsa: .venv/%/demo tools/class_archive.py
+	@.venv/$*/bin/python tools/class_archive.py $@ 2> /dev/null || { rm -f $@; echo "no class archive for Spark $*"; }
+
 # the jar of one line
 .build/jar-%: $(SOURCES) | require
 	./sbt "bundleJar $*"
@@ -70,7 +75,7 @@ demo-data: .venv/$(PRIMARY)/demo
 	@$(BIN)/python -c "from dovetail.demo.data import dataset; dataset('tpcds', $(SCALE))"
 
 test: ## the whole suite, Scala and Python beside each other, on the primary Spark line
-	@$(BESIDE) $(READY)
+	@$(BESIDE) $(READY) $(ARCHIVE)
 	@echo "testing Scala and Python on Spark $(PRIMARY); each prints when it is done"
 	@$(BESIDE) $(TOGETHER) test-scala test-python
 	@echo "all tests passed on Spark $(PRIMARY)"
@@ -78,7 +83,7 @@ test: ## the whole suite, Scala and Python beside each other, on the primary Spa
 test-scala: | require ## kernel and Spark module on the primary Spark line
 	./sbt "all kernel$(SUFFIX)/test spark$(SUFFIX)/test"
 
-test-python: $(READY) ## Python suite on the primary Spark line
+test-python: $(READY) $(ARCHIVE) ## Python suite on the primary Spark line
 	.venv/$(PRIMARY)/$(PYTEST) -m "not ($(AROUND) or wheel or delta or iceberg or postgresql or recipes)" tests/python
 
 # marks of the tests that test-all adds on the primary line: other kinds of session or catalog, jars of other lines
@@ -104,7 +109,7 @@ python-line-%: .build/jars .venv/%/ready
 	@echo "== Python on Spark $*"
 	.venv/$*/$(PYTEST) -m "not primary" $(EVERY_LINE)
 
-test-around: .build/jars .venv/$(PRIMARY)/ready ## Connect, a Hive metastore, wrong jars: on the primary Spark line
+test-around: .build/jars .venv/$(PRIMARY)/ready $(ARCHIVE) ## Connect, a Hive metastore, wrong jars: on the primary Spark line
 	.venv/$(PRIMARY)/$(PYTEST) -m "$(AROUND)" tests/python
 
 # runs the tests of one mark on each line that has a release; arguments: the mark, which is also the column of

@@ -17,8 +17,8 @@ LEAST_PAIRS = 100
 
 # Spark's default of spark.sql.autoBroadcastJoinThreshold, which the runs use.
 THRESHOLD = 10 * MIB
-# Required of every run: however wrong an estimate is, a broadcast takes at most this many times the threshold … Dovetail's
-# own limits are higher: 128 times the threshold, and a fifth of the heap beyond 300 MiB.
+# Required of every run: however wrong an estimate is, a broadcast takes at most this many times the threshold …
+# Dovetail itself has higher limits: 128 times the threshold, and a fifth of the heap beyond 300 MiB.
 MOST_THRESHOLDS = 32
 # … and at most this part of the driver's heap.
 HEAP_SHARE = 10

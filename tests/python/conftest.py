@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,14 @@ PROCESS_SECONDS = 240
 # The JVMs of the tests live for seconds or a few minutes. For them, the JVM's second compiler costs more than it saves:
 # without it, the tests of a session take little more than half of the CPU time. The compiled code does not fit into the
 # 48 MiB that such a JVM reserves for it, and the JVM would interpret the rest.
-JVM_OPTIONS = {"SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseParallelGC"}
+_QUICK = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseParallelGC"
+
+# Classes of Spark that JVMs map instead of loading and verifying them one by one (tools/class_archive.py). A JVM with
+# another class path ignores the archive, and must not print a warning between the lines that a test reads.
+_ARCHIVE = ROOT / ".build" / f"classes-{'.'.join(version('pyspark').split('.')[:2])}.jsa"
+_SHARED = f" -XX:SharedArchiveFile={_ARCHIVE} -Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off"
+
+JVM_OPTIONS = {"SPARK_SUBMIT_OPTS": _QUICK + (_SHARED if _ARCHIVE.is_file() else "")}
 os.environ.update(JVM_OPTIONS)
 
 # Tests must not depend on the load of the machine or on earlier queries: planning budgets do not run out, and no

@@ -4,9 +4,11 @@ import java.nio.file.Path
 import java.util.concurrent.atomic.AtomicLong
 
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
+import org.apache.spark.sql.catalyst.plans.logical.Filter
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 import org.apache.spark.sql.dovetail.footers.FooterCache
+import org.apache.spark.sql.dovetail.predicates.LinearTime
 import org.apache.spark.sql.dovetail.sample.FileSampleCache
 import org.apache.spark.sql.functions.udf
 
@@ -221,6 +223,34 @@ class PlanningTimeSuite extends DovetailSuite {
       assert(asked > 4, "a single place must not take everything")
       assert(left > 1000L && left <= 2000L, s"$left ms are left")
     }
+  }
+
+  test("what runs out of time is tried a second time, in a part of the budget that is kept for it") {
+    val conf               = spark.sessionState.conf
+    def forever(): Nothing = { while (true) { Thread.sleep(1); PlanningTime.check() }; throw new IllegalStateException }
+    withConf(budget(1000)) {
+      PlanningTime.ofQuery(conf)(()) // the first query of a JVM has more
+      var tries = 0
+      PlanningTime.ofQuery(conf) {
+        assert(PlanningTime.twice { tries += 1; if (tries == 1) forever(); PlanningTime.toRead }.exists(_ <= 0L))
+        assert(PlanningTime.left > 0L)
+        assert(PlanningTime.twice[Int](forever()).isEmpty, "all time is gone")
+        assert(PlanningTime.left <= 0L && tries == 2)
+      }
+    }
+  }
+
+  test("predicates whose values may take long run in a thread of their own, others do not") {
+    spark.udf.register("own", udf { s: String => s.length })
+    val table                     = spark.range(10).selectExpr("id", "concat('t', id) s", "CAST(id AS DOUBLE) d")
+    def linear(predicate: String) =
+      table.where(predicate).queryExecution.analyzed.collectFirst { case f: Filter => LinearTime(f.condition) }.get
+    for (p <- Seq("id > 3 AND s IN ('a', 'b')", "substring(s, 1, 2) = 't1' OR d IS NULL", "s LIKE 't%' = false"))
+      assert(linear(p) == !p.contains("LIKE"), p)
+    for (
+      p <- Seq("s RLIKE '(t+)+$'", "contains(s, 't')", "own(s) > 1", "regexp_replace(s, 'a', 'b') = s", "id / 0 > 1")
+    )
+      assert(!linear(p), p)
   }
 
   test("many columns: Dovetail's part of planning takes no longer than the budget, by far") {
