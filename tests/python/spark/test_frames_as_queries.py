@@ -122,7 +122,7 @@ def test_a_past_query_is_explained_by_its_number(spark: SparkSession, joined: Da
     assert "110" in repr(dovetail.queries(spark))
     with pytest.raises(StatementError, match=rf"has no query 999999: it has \d+ to {last.id}"):
         dovetail.explain(999999, spark)
-    with pytest.raises(StatementError, match="not run again"):
+    with pytest.raises(StatementError, match="not for past queries"):
         dovetail.explain(last.id, spark, actual=True)
 
 

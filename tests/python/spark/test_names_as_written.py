@@ -93,7 +93,7 @@ def test_hints_of_a_frame_of_a_view(spark: SparkSession, northern: str) -> None:
 def test_a_hint_of_spark_names_the_alias(spark: SparkSession, tables: str) -> None:
     query = f"SELECT /*+ BROADCAST(i), MERGE(t) */ count(*) {FROM} JOIN star.store t ON s.store_id = t.store_id"
     notes = dovetail.explain(query, spark).to_dict()["notes"]
-    assert [note.partition(" keeps")[0].rpartition(" on ")[2] for note in notes] == ["store t", "item i"]
+    assert [note.partition(" fixes")[0].rpartition(" on ")[2] for note in notes] == ["store t", "item i"]
 
 
 def test_files_are_called_by_their_folder(spark: SparkSession, tables: str, tmp_path: Path) -> None:
