@@ -11,7 +11,6 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import dovetail
+from dovetail.jars import parse_line, pyspark_version
 
 ROOT = Path(__file__).resolve().parents[2]
 ORDER = (
@@ -48,7 +48,7 @@ _QUICK = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseParalle
 
 # Classes of Spark that JVMs map instead of loading and verifying them one by one (tools/class_archive.py). A JVM with
 # another class path ignores the archive, and must not print a warning between the lines that a test reads.
-_ARCHIVE = ROOT / ".build" / f"classes-{'.'.join(version('pyspark').split('.')[:2])}.jsa"
+_ARCHIVE = ROOT / ".build" / "classes-{}.{}.jsa".format(*parse_line(pyspark_version()))
 _SHARED = f" -XX:SharedArchiveFile={_ARCHIVE} -Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off"
 
 JVM_OPTIONS = {"SPARK_SUBMIT_OPTS": _QUICK + (_SHARED if _ARCHIVE.is_file() else "")}
@@ -87,8 +87,6 @@ def patient() -> dict[str, str]:
 @pytest.fixture(scope="session")
 def spark_line() -> tuple[int, int]:
     """Major and minor version of the pyspark that runs the tests."""
-    from dovetail.jars import parse_line, pyspark_version
-
     return parse_line(pyspark_version())
 
 

@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail
 
 import java.nio.file.{Files, Path}
 
+import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.footers.FooterCache
@@ -15,12 +16,14 @@ class FileSampleSuite extends DovetailSuite {
   /** Gives the readers all the time they need. */
   private lazy val Patient = DovetailConf.FootersMaxMs.key -> "60000"
 
-  private def rows(data: DataFrame, settings: (String, String)*): Double = withConf((Patient +: settings): _*) {
+  private def estimate(data: DataFrame, settings: (String, String)*): Estimate = withConf((Patient +: settings): _*) {
     val plan       = data.queryExecution.optimizedPlan
     val statistics = new PlanStatistics(spark.sessionState.conf, histograms = true, TableStatisticsSource.none)
     statistics.readAhead(plan)
-    statistics(plan).rows.value
+    statistics(plan).rows
   }
+
+  private def rows(data: DataFrame, settings: (String, String)*): Double = estimate(data, settings: _*).value
 
   private def off(data: DataFrame): Double = rows(data, DovetailConf.SampleFiles.key -> "false")
 
@@ -74,12 +77,7 @@ class FileSampleSuite extends DovetailSuite {
       val n = 600000L
       spark.range(0, n, 1, 1).selectExpr("id", s"concat(IF(id < ${n - 50000}, 'early ', 'late '), id % 50000) kind")
         .write.parquet(d.resolve("t").toString)
-      val plan  = spark.read.parquet(d.resolve("t").toString).where("kind LIKE 'late%'").queryExecution.optimizedPlan
-      val found = withConf(Patient) {
-        val statistics = new PlanStatistics(spark.sessionState.conf, histograms = true, TableStatisticsSource.none)
-        statistics.readAhead(plan)
-        statistics(plan).rows
-      }
+      val found = estimate(spark.read.parquet(d.resolve("t").toString).where("kind LIKE 'late%'"))
       assert(found.upper >= 50000.0, found)
     }
   }
@@ -88,12 +86,7 @@ class FileSampleSuite extends DovetailSuite {
     withDirectory { d =>
       skewed(3000).write.parquet(d.resolve("t").toString)
       val data  = spark.read.parquet(d.resolve("t").toString)
-      val plan  = data.where("kind = 'common' AND id IS NOT NULL").queryExecution.optimizedPlan
-      val found = withConf(Patient) {
-        val statistics = new PlanStatistics(spark.sessionState.conf, histograms = true, TableStatisticsSource.none)
-        statistics.readAhead(plan)
-        statistics(plan).rows
-      }
+      val found = estimate(data.where("kind = 'common' AND id IS NOT NULL"))
       val truth = data.where("kind = 'common'").count().toDouble
       assert(found.value == truth && found.lower == truth && found.upper == truth, found)
     }

@@ -32,18 +32,16 @@ object Aside {
     if (left >= PlanningTime.Unlimited) Some(body(System.nanoTime() + left))
     else if (hangs(place)) { cutOff(place); None }
     else if (left <= 0L) { PlanningTime.cut(s"$place was skipped: ${TimeIsUp.reason}"); None }
-    else run(place, left / Share, body)
+    else run(place, share(left), body)
   }
 
   /**
    * Runs work that cannot block in the calling thread, with the time that [[apply]] would give it. A separate thread
-   * costs more than trying a simple predicate on some thousand rows.
+   * costs more than trying a simple predicate on some thousand rows. `body` has to look at the clock itself.
    */
-  def brief[A](body: Long => A): Option[A] = {
-    val left = PlanningTime.toRead
-    if (left <= 0L) None
-    else Some(body(System.nanoTime() + (if (left >= PlanningTime.Unlimited) left else left / Share)))
-  }
+  def brief[A](body: Long => A): A = body(System.nanoTime() + share(PlanningTime.toRead))
+
+  private def share(left: Long): Long = if (left >= PlanningTime.Unlimited) left else left / Share
 
   private def run[A](place: String, nanos: Long, body: Long => A): Option[A] = {
     val until  = System.nanoTime() + nanos

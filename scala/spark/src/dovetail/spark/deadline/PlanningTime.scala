@@ -30,9 +30,11 @@ final class PlanningTime private[deadline] (nanos: Long) {
   private var kept    = 0L
   private val cuts    = mutable.LinkedHashSet.empty[String]
 
-  private def left: Long = nanos - kept - spent - (if (running) System.nanoTime() - since else 0L)
+  private def unspent: Long = nanos - spent - (if (running) System.nanoTime() - since else 0L)
 
-  private def toRead: Long = left + kept - nanos / PlanningTime.PartOfSearch
+  private def left: Long = unspent - kept
+
+  private def toRead: Long = unspent - nanos / PlanningTime.PartOfSearch
 
   private def keeping[A](body: => A): A = {
     val before = kept

@@ -39,7 +39,7 @@ final class GroupOrdering(
     PlanningTime.orNone((steering.off(group), Trace.timed("extract")(group.predicates))) match {
       case None                    => late(group, group.leaves.map(inside), Vector.empty)
       case Some((off, predicates)) =>
-        val (leaves, notes) = reduced(group, predicates, off)
+        val (leaves, notes) = reducedLeaves(group, predicates, off)
         val optimized       = leaves.map(inside)
         val share           = shares.nextShare(group)
         PlanningTime.twice {
@@ -56,7 +56,7 @@ final class GroupOrdering(
     new EarlyGroupings(planner, statistics, steering.off(_).isDefined)(plan)
 
   /** The leaves, of which groupings may be reduced by semi joins, and notes about that for explain. */
-  private def reduced(group: JoinGroup, predicates: JoinPredicates, off: Option[String]) = {
+  private def reducedLeaves(group: JoinGroup, predicates: JoinPredicates, off: Option[String]) = {
     val found =
       if (off.nonEmpty) None else Trace.timed("estimate")(PlanningTime.orNoneEarly(reduction(group, predicates)))
     found.getOrElse((group.leaves, Vector.empty))

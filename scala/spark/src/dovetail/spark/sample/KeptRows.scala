@@ -70,7 +70,7 @@ private[sample] object KeptRows {
   private def inTime[A](e: Expression, body: Long => A): Option[A] = {
     val what = s"trying ${shortened(e)} on sample rows"
     try if (PlanningTime.toRead <= 0L) { PlanningTime.cut(Skipped); None }
-      else if (LinearTime(e)) Aside.brief(body)
+      else if (LinearTime(e)) Some(Aside.brief(body))
       else Aside(what)(body)
     catch { case TimeIsUp => Aside.cutOff(what); None }
   }

@@ -183,15 +183,17 @@ private[sample] object TextSample {
 
   /**
    * Keeps about one of every `step` rows that it receives, such that it holds at most `most` rows. A row is drawn by the
-   * hash of its number, so rows are drawn independently, and the same files give the same sample.
+   * hash of its number, so rows are drawn independently, and the same files give the same sample. As in [[RowDraw]], each
+   * table has its own seed.
    */
   final private class Kept(text: TextFiles, most: Int) {
     private val rows = mutable.ArrayBuffer.empty[Drawn]
+    private val seed = XXH64.hashLong(new Path(text.place).getName.hashCode.toLong, text.bytes)
     private var step = 1L
     var seen         = 0L
 
     def add(range: Int, row: InternalRow): Unit = {
-      val hash = XXH64.hashLong(seen, Seed)
+      val hash = XXH64.hashLong(seen, seed)
       if (drawn(hash)) {
         while (rows.size >= most && drawn(hash)) {
           step *= 2L
@@ -215,6 +217,4 @@ private[sample] object TextSample {
 
   /** A row that is kept, the hash of its number, and the range that it was read in. */
   final private case class Drawn(hash: Long, range: Int, row: InternalRow)
-
-  private val Seed = 42L
 }
