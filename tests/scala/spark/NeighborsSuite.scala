@@ -105,6 +105,14 @@ class NeighborsSuite extends StarSuite {
     sameTable(t => spark.sql(star).write.format("json").partitionBy("w").saveAsTable(t))
   }
 
+  test("a connector builds one write for a statement, with a new order and without") {
+    for (query <- Seq(star, s"SELECT /*+ DOVETAIL_OFF */ f.v, a.w, b.s $from")) {
+      CountedWrites.built.set(0)
+      spark.sql(query).write.format(classOf[CountedWrites].getName).mode("append").save()
+      assert(CountedWrites.built.get == 1, query)
+    }
+  }
+
   test("what is written is planned with the order that is explained") {
     withTables("sink") {
       spark.sql("CREATE TABLE sink (v INT, w INT, s STRING) USING parquet")

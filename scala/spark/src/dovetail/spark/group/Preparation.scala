@@ -7,6 +7,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.predicates.TrialSafe
 import org.apache.spark.sql.execution.SparkOptimizer
+import org.apache.spark.sql.execution.datasources.V1Writes
+import org.apache.spark.sql.execution.datasources.v2.V2Writes
 
 /**
  * Brings a plan into a state in which Dovetail can see its joins and estimate their sizes: scans with pruned partitions
@@ -15,6 +17,9 @@ import org.apache.spark.sql.execution.SparkOptimizer
  * Spark does both only after Dovetail's rule, so we run Spark's own rules early. The pushdown comes first, because
  * rewritten subqueries would hide columns from it. When Spark runs the same rules later, they find nothing left to do,
  * so their time does not count as Dovetail's. The last step tells copies of a subquery apart ([[SubqueryCopies]]).
+ *
+ * Rules that build writes do not run early. A connector may bind a write to the scan of that moment, and if Dovetail's
+ * plan is not used, Spark builds another scan for the same write.
  */
 object Preparation {
   def apply(session: SparkSession, plan: LogicalPlan): LogicalPlan =
@@ -32,10 +37,13 @@ object Preparation {
         val excluded =
           plan.conf.optimizerExcludedRules.toSeq.flatMap(_.split(',')).map(_.trim).toSet -- optimizer.nonExcludableRules
         optimizer.earlyScanPushDownRules.filterNot(rule =>
-          excluded(rule.ruleName) || (prunes(rule) && callsUser(plan))
+          excluded(rule.ruleName) || builds(rule) || (prunes(rule) && callsUser(plan))
         ).foldLeft(plan)((p, rule) => rule(p))
       case _ => plan
     }
+
+  /** Whether the rule builds writes. */
+  private def builds(rule: Rule[LogicalPlan]): Boolean = (rule eq V1Writes) || (rule eq V2Writes)
 
   /**
    * Whether the rule computes predicates on the partitions of a table. If Dovetail's plan is not used, Spark computes

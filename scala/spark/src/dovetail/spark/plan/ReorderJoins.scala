@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.plan
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Exists, InSubquery}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project, RowLevelWrite}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.{AGGREGATE, EXISTS_SUBQUERY, IN_SUBQUERY, JOIN}
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen, UnknownSettings}
@@ -38,7 +38,7 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
     Trace.start(plan)
     FailOpen("reordering joins", (why: String) => { Trace.failed(before, why); plan }) {
       UnknownSettings.tell(conf)
-      if (!DovetailConf.Enabled.get(conf)) plan
+      if (!DovetailConf.Enabled.get(conf) || ReorderJoins.writesWhatItReads(plan)) plan
       else if (worthALook(plan) && !CrossProducts.refused(plan, conf))
         Trace.timed("total")(PlanningTime.ofQuery(conf)(inTime(plan, before)))
       else if (publication.wanted(plan)) PlanningTime.ofQuery(conf)(publication(plan))
@@ -124,6 +124,13 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 }
 
 object ReorderJoins {
+
+  /**
+   * Whether the plan is a MERGE, UPDATE or DELETE on a table of a connector that replaces rows or files. Such a write is
+   * bound to the scan of the table in its own plan: it removes what this scan has read. Dovetail prunes scans early, and
+   * a second scan beside the first one could make the connector remove rows that the statement never saw.
+   */
+  private def writesWhatItReads(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[RowLevelWrite])
 
   /**
    * Whether the plan has at least two joins, or one that Spark will not broadcast by itself, or one with a grouping
