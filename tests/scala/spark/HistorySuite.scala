@@ -114,6 +114,18 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
     }
   }
 
+  test("rows of a limit are not those of the same limit over another order") {
+    def top(order: String) =
+      s"SELECT count(*) FROM (SELECT a, b, c FROM h_fact ORDER BY $order LIMIT 50) f JOIN h_a a ON f.a = a.k " +
+        "JOIN h_b b ON f.b = b.k JOIN h_c c ON f.c = c.k WHERE a.name = 'hot'"
+    remembering() { _ =>
+      assert(runs(top("a")) != runs(top("a DESC, b")), "the two limits keep rows with other partners")
+      runs(top("a"))
+      for (order <- Seq("a", "a DESC, b"); (set, (_, source)) <- sizes(top(order)) if set.contains("limit(h_fact)"))
+        assert(source != "history", s"$set by $order")
+    }
+  }
+
   test("a count below a limit is none") {
     remembering() { _ =>
       runs(s"$star LIMIT 1")

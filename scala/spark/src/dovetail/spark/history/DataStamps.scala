@@ -48,7 +48,7 @@ final class DataStamps {
       }
     case v: DataSourceV2ScanRelation => v.scan match {
         case f: FileScan => files(f.fileIndex)
-        case _           => Option(v.relation.table.properties.get(IcebergSnapshot)).map(id => OfSnapshot(hash(id)))
+        case _           => IcebergSnapshot(v).map(id => OfSnapshot(hash(id)))
       }
     case _ => None
   }
@@ -88,9 +88,6 @@ private object DataStamps {
     override val stamp: DataStamp                = DataStamp(id, 0, 0L, 0L)
     override def before(newest: Long): DataStamp = stamp
   }
-
-  /** The table property in which Iceberg reports the current snapshot. */
-  private val IcebergSnapshot = "current-snapshot-id"
 
   private def snapshot(index: FileIndex): Option[Data] =
     TableVersion.analyzed(index).map(v => OfSnapshot(hash(s"${v.roots} ${v.table} ${v.version}")))

@@ -91,7 +91,9 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
     case l: LeafNode  => leaf(l)
     case a: Aggregate =>
       s"aggregate(${a.groupingExpressions.map(expression(_, _ => "")).sorted.mkString(", ")})(${input(a.child)})"
-    case d: Distinct    => s"distinct(${input(d.child)})"
+    case d: Distinct => s"distinct(${input(d.child)})"
+    // the rows that a limit keeps depend on their order, and on the plan if there is none
+    case _: GlobalLimit | _: LocalLimit if literals && nulls => Nameless
     case l: GlobalLimit => s"limit(${expression(l.limitExpr, _ => "")})(${input(l.child)})"
     case l: LocalLimit  => input(l.child)
     case u: Union       => u.children.map(input(_)).mkString("union(", ", ", ")")

@@ -1,0 +1,44 @@
+package org.apache.spark.sql.dovetail.history
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+
+/**
+ * The snapshot of an Iceberg table that a scan reads. A query may read an old snapshot, a tag or a branch (`VERSION AS
+ * OF`, `db.table.branch_x`, options of the reader), while the properties of the table name the current snapshot. So the
+ * snapshot is known only if the table says that it is pinned to one, or that it is not pinned at all.
+ */
+private[history] object IcebergSnapshot {
+
+  /** None for other tables, and if it is not known which snapshot is read. */
+  def apply(scan: DataSourceV2ScanRelation): Option[String] =
+    for {
+      current <- Option(scan.relation.table.properties.get(Current))
+      if !Selecting.exists(scan.relation.options.containsKey(_))
+      pinned <- told(scan.relation.table, "snapshotId")
+      branch <- told(scan.relation.table, "branch")
+      if branch == null
+    } yield if (pinned == null) current else pinned.toString
+
+  /** The value of a method of Iceberg's table, which Spark's interface does not have; None if there is no such method. */
+  private def told(table: AnyRef, method: String): Option[AnyRef] =
+    try Some(table.getClass.getMethod(method).invoke(table))
+    catch { case NonFatal(_) | _: LinkageError => None }
+
+  /** The table property in which Iceberg reports the current snapshot. */
+  private val Current = "current-snapshot-id"
+
+  /** Options of a reader that select the data of some snapshots; Spark gives their names in lower case. */
+  private val Selecting =
+    Set(
+      "snapshot-id",
+      "as-of-timestamp",
+      "branch",
+      "tag",
+      "start-snapshot-id",
+      "end-snapshot-id",
+      "start-timestamp",
+      "end-timestamp"
+    )
+}
