@@ -60,6 +60,20 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
+  test("an input is told apart from the copy of it that Spark makes for LATERAL") {
+    def lateral(filter: String) = query(
+      filter,
+      "few JOIN words ON few.k = words.k " +
+        "JOIN LATERAL (SELECT max(many.w) t FROM many WHERE many.j = words.j) many ON true"
+    )
+    everyPlan {
+      sameAnswer(lateral("length(words.name) > 0"))
+      sameAnswer(lateral(fails), reorders = false)
+      val groups = dovetail(on = true)(traced(lateral(fails))._2.groups)
+      assert(groups.exists(_.reason.contains("reading words may fail in ")), groups)
+    }
+  }
+
   test("without adaptive execution, compiled code hears nothing of a broadcast above an empty one") {
     withTables("a", "b", "c", "d") {
       for ((name, rows) <- Seq(("a", 20000), ("b", 50), ("c", 200), ("d", 20)))

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
+import java.util.IdentityHashMap
+
 import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expression, ExprId}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike, LeftAnti, LeftOuter, LeftSemi, RightOuter}
@@ -21,17 +23,37 @@ import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, Join
  * knows that the join returns no row. A Cartesian product reads nothing if one side is a table without files, because
  * it then has no partition.
  *
- * The check covers only what happens in every run. If both sides are exchanged, both are read, or it is a race which of
- * them ends first.
+ * Otherwise, the check covers only what happens in every run. If both sides are exchanged, both are read, or it is a
+ * race which of them ends first. There is one exception: adaptive execution starts all inputs at once, in an order
+ * ([[FirstStages]]), and ends the query when one of them turns out to be empty. An input that may fail must not lose a
+ * broadcast that started before it, because plain Spark nearly always wins this race.
  *
  * @param leaves leaf plans of the join group
  */
 final class SparedInputs(leaves: Vector[LogicalPlan]) {
   import SparedInputs._
 
-  private lazy val leafOf: Map[ExprId, Int] = leaves.zipWithIndex.flatMap { case (leaf, i) =>
-    leaf.collectLeaves().flatMap(_.output).map(_.exprId -> i)
-  }.toMap
+  /**
+   * The leaf that a plan is, with or without the filters and projections on top of the leaf. Identity tells leaves
+   * apart, because one leaf may contain a copy of another one with the same columns: Spark makes such copies for LATERAL
+   * and correlated subqueries.
+   */
+  private lazy val leafOf: IdentityHashMap[LogicalPlan, Integer] = {
+    val found                                   = new IdentityHashMap[LogicalPlan, Integer]
+    def put(plan: LogicalPlan, leaf: Int): Unit = {
+      found.putIfAbsent(plan, leaf)
+      plan match {
+        case _: Project | _: Filter => put(plan.children.head, leaf)
+        case _                      => ()
+      }
+    }
+    leaves.zipWithIndex.foreach { case (leaf, i) => put(leaf, i) }
+    found
+  }
+
+  /** The leaf that a column comes from. No two leaves of a group return the same column. */
+  private lazy val leafOfColumn: Map[ExprId, Int] =
+    leaves.zipWithIndex.flatMap { case (leaf, i) => leaf.output.map(_.exprId -> i) }.toMap
 
   /**
    * Why the rebuilt plan must not be used: it would read an input that the written plan does not read in some case, and
@@ -68,7 +90,7 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
         case _                   => Nil
       }
       if throws(key)
-      leaf <- key.references.flatMap(a => leafOf.get(a.exprId))
+      leaf <- key.references.flatMap(a => leafOfColumn.get(a.exprId))
     } yield leaf -> key
   }.flatten.toMap
 
@@ -98,8 +120,26 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
         }
     }
     walk(plan, Vector.empty, Vector.empty)
-    found.result()
+    val shielded = found.result()
+    if (!plan.conf.adaptiveExecutionEnabled) shielded
+    else {
+      val stages = new FirstStages(of, buildSide)(plan)
+      shielded.map { case (leaf, by) => leaf -> (by ++ earlier(plan, stages, leaf)) }
+    }
   }
+
+  /** The broadcasts that adaptive execution starts before a leaf, and without whose rows it does not need the leaf. */
+  private def earlier(plan: LogicalPlan, stages: Vector[FirstStages.Stage], leaf: Int): Vector[Shield] = {
+    val (before, rest) = stages.span(!_.leaves(leaf))
+    val ends           = enders(plan, leaf)
+    before.filter(s => s.broadcast && s.leaves.subsetOf(ends))
+      .map(s => Shield(s.leaves, Set.empty, if (rest.isEmpty) NoRowBefore else NoRowEarlier))
+  }
+
+  /** Leaves without whose rows some join above a leaf has none. */
+  private def enders(plan: LogicalPlan, leaf: Int): Set[Int] =
+    if (of(plan).size == 1 || !of(plan)(leaf)) Set.empty
+    else needed(plan) ++ plan.children.flatMap(enders(_, leaf))
 
   /**
    * The shields of a broadcast that is joined with the rows of `probe`, without adaptive execution. Spark starts all
@@ -149,7 +189,7 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
   }
 
   private def of(plan: LogicalPlan): Set[Int] =
-    plan.collectLeaves().iterator.flatMap(_.output.headOption).flatMap(a => leafOf.get(a.exprId)).toSet
+    Option(leafOf.get(plan)).fold(plan.children.iterator.flatMap(of).toSet)(leaf => Set(leaf.intValue))
 
   /** Leaves that contribute to every row of the plan: if the join of these leaves has no row, the plan has none. */
   private def needed(plan: LogicalPlan): Set[Int] = plan match {
@@ -177,7 +217,11 @@ object SparedInputs {
    */
   final private case class Shield(leaves: Set[Int], needed: Set[Int], when: Spares) {
     def covers(that: Shield): Boolean =
-      when == that.when && (leaves == that.leaves || that.leaves.subsetOf(needed))
+      (when == that.when || (rank(when) > rank(that.when) && rank(that.when) > 0)) &&
+        (leaves == that.leaves || that.leaves.subsetOf(needed))
+
+    /** How surely an input without rows is noticed before the other input fails; 0 if the condition is another one. */
+    private def rank(when: Spares): Int = Seq(NoRowEarlier, NoRowBefore, NoRow).indexOf(when) + 1
   }
 
   /** What must be true of an input so that another one is not read. */
@@ -189,9 +233,15 @@ object SparedInputs {
    * with the empty broadcast.
    */
   private case object NoRowBelow extends Spares("are no rows of")
-  private case object NoFile     extends Spares("are no files of")
-  private case object AnyRow     extends Spares("are rows of")
-  private case object NullKey    extends Spares("is a NULL in the key of")
+
+  /** Like `NoRow`, but the other input is started, too, and usually too late to be noticed. */
+  private case object NoRowEarlier extends Spares("are no rows of")
+
+  /** Like `NoRowEarlier`, but the other input has to wait for an exchange, while the sparing one has not. */
+  private case object NoRowBefore extends Spares("are no rows of")
+  private case object NoFile      extends Spares("are no files of")
+  private case object AnyRow      extends Spares("are rows of")
+  private case object NullKey     extends Spares("is a NULL in the key of")
 
   /**
    * The side that is broadcast: by Dovetail's choice, or by Spark's choice, which depends on sizes. A join that is not
