@@ -34,7 +34,7 @@ HERE = (
 NEW_SESSION = (
     "statements (DOVETAIL ANALYZE, DOVETAIL PROFILE), and with them dovetail.analyze and dovetail.compare",
     "the hint DOVETAIL_ORDER",
-    "other orders of broadcast joins at run time (spark.dovetail.adaptive.reorder)",
+    "other orders of joins at run time (spark.dovetail.adaptive.reorder)",
 )
 
 

@@ -76,9 +76,11 @@ class Config(ConfigBase):
             estimate is wrong. spark.sql.autoBroadcastJoinThreshold=-1 also turns this off.
         adaptive_shuffled_hash: Whether a shuffled join builds a hash table of its smaller input instead of sorting both
             inputs, after adaptive execution has measured them and if every task has the memory.
-        adaptive_reorder: Whether consecutive joins with broadcast inputs are reordered while the query runs, if the
-            counted rows of these inputs differ from their estimates and another order saves the share of the joins'
-            work that spark.dovetail.reorder.minGain requires. Needs spark.sql.adaptive.enabled.
+        adaptive_reorder: Whether consecutive joins are reordered while the query runs, if the counted rows of their
+            inputs differ from the estimates and another order saves the share of the joins' work that
+            spark.dovetail.reorder.minGain requires. Spark accepts an order with one more exchange only if
+            spark.sql.adaptive.customCostEvaluatorClass is dovetail.DovetailCostEvaluator. Needs
+            spark.sql.adaptive.enabled.
         reorder_exclude_tables: Tables, separated by commas: t, db.t, or a pattern with *. A group of joins that reads
             one of them stays as written. For one query, use the SQL hint /*+ DOVETAIL_OFF */.
         stats_publish: Whether Spark's own optimizer sees Dovetail's statistics: rows, size and columns of tables of
@@ -101,6 +103,9 @@ class Config(ConfigBase):
         jdbc_statistics: Whether Dovetail asks PostgreSQL for its own statistics of tables that are read over JDBC,
             while it plans a query: one query per table on pg_class and pg_stats, over the connection options of the
             table. The answer stays in the driver's memory for ten minutes.
+        sample_counts: Whether Dovetail counts the rows of a filtered Parquet or ORC table while it plans a query, if
+            the estimate of these rows is uncertain and decides between join orders. It reads the columns of the filter
+            from all files, within the planning time, if the order can save several times the work of counting.
         sample_user_functions: Whether predicates with user-defined functions are tested on rows while a query is
             planned, within its planning time. If false, only Spark's own functions run then: a user-defined function
             may be slow or have side effects.
@@ -147,6 +152,7 @@ class Config(ConfigBase):
     sample_rows: int = 20000
     sample_files: bool = True
     jdbc_statistics: bool = True
+    sample_counts: bool = True
     sample_user_functions: bool = False
     private_columns: str = ""
     log_queries: int = 100
@@ -183,6 +189,7 @@ class Config(ConfigBase):
         Setting("sample_rows", "spark.dovetail.sample.rows", "int", 20000, low=1, high=1000000),
         Setting("sample_files", "spark.dovetail.sample.files", "bool", True),
         Setting("jdbc_statistics", "spark.dovetail.jdbc.statistics", "bool", True),
+        Setting("sample_counts", "spark.dovetail.sample.counts", "bool", True),
         Setting("sample_user_functions", "spark.dovetail.sample.userFunctions", "bool", False),
         Setting("private_columns", "spark.dovetail.privateColumns", "str", ""),
         Setting("log_queries", "spark.dovetail.log.queries", "int", 100, low=0, high=10000),

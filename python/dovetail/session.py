@@ -27,6 +27,11 @@ EXTENSIONS_KEY = "spark.sql.extensions"
 EXPLAIN_PROVIDER = "dovetail.DovetailExplain"
 EXPLAIN_PROVIDERS_KEY = "spark.sql.extendedExplainProviders"
 
+# Lets Spark accept orders at run time that need another exchange. Spark would reject such a plan.
+REORDER_KEY = "spark.dovetail.adaptive.reorder"
+COST_EVALUATOR = "dovetail.DovetailCostEvaluator"
+COST_EVALUATOR_KEY = "spark.sql.adaptive.customCostEvaluatorClass"
+
 # Keys that contain the jars of a submitted job; which one depends on the cluster manager and the deploy mode.
 SUBMITTED_JARS_KEYS = (JARS_KEY, "spark.repl.local.jars", "spark.yarn.dist.jars", "spark.driver.extraClassPath")
 
@@ -64,8 +69,8 @@ def enable(builder: Builder, **config: Any) -> Builder:
         spark = dovetail.enable(SparkSession.builder.appName("report"), planning_budget_ms=200).getOrCreate()
         print(dovetail.status(spark))
     """
-    settings = Config.chosen(config)
     options = _options(builder)
+    settings = _with_cost_evaluator(options, Config.chosen(config))
     Config.check_conf(options)
     _refuse_remote(options)
 
@@ -101,6 +106,13 @@ def _explain_section(options: Mapping[str, str]) -> dict[str, str]:
     if parse_line(pyspark_version()) < (4, 0):
         return {}
     return {EXPLAIN_PROVIDERS_KEY: _launch.append(_found(options, EXPLAIN_PROVIDERS_KEY), EXPLAIN_PROVIDER)}
+
+
+def _with_cost_evaluator(options: Mapping[str, str], settings: dict[str, str]) -> dict[str, str]:
+    """Adds Dovetail's cost evaluator to settings that switch on orders at run time, unless there is another one."""
+    if settings.get(REORDER_KEY) != "true" or _found(options, COST_EVALUATOR_KEY) is not None:
+        return settings
+    return {COST_EVALUATOR_KEY: COST_EVALUATOR, **settings}
 
 
 def _with(builder: Builder, settings: dict[str, str]) -> Builder:

@@ -87,8 +87,10 @@ say(os.environ["PYSPARK_SUBMIT_ARGS"])
 config = dovetail.Config.from_session(spark)
 say(config.planning_budget_ms, config.cost_model)
 # Once it runs, enable() changes settings only, and says nothing.
-again = dovetail.enable(builder(), card_weight=0.25).getOrCreate()
+again = dovetail.enable(builder(), card_weight=0.25, adaptive_reorder=True).getOrCreate()
 say(again is spark, dovetail.Config.from_session(again).card_weight)
+# Orders at run time bring the evaluator that lets Spark accept them; a query loads its class.
+say(again.conf.get("spark.sql.adaptive.customCostEvaluatorClass"), again.range(9).groupBy("id").count().count())
 # A stopped session can be started again: its JVM has the jar.
 spark.stop()
 say(dovetail.status(dovetail.enable(builder()).getOrCreate()).version)
@@ -96,7 +98,7 @@ say(dovetail.status(dovetail.enable(builder()).getOrCreate()).version)
         str(tmp_path / "other.jar"),
         env={"PYSPARK_SUBMIT_ARGS": f"--jars {tmp_path / 'submitted.jar'} --name x pyspark-shell"},
     )
-    version, extensions, jar_list, submit, settings, again, restarted = lines(done)
+    version, extensions, jar_list, submit, settings, again, evaluator, restarted = lines(done)
     assert version == restarted == dovetail.__version__
     assert extensions == "io.example.Absent,dovetail.DovetailExtensions"
     # Spark tried the other extension first, in the order of the list.
@@ -106,6 +108,7 @@ say(dovetail.status(dovetail.enable(builder()).getOrCreate()).version)
     assert submit == f"--jars {expected} --name x pyspark-shell"
     assert settings == "123 cardWeight"
     assert again == "True 0.25"
+    assert evaluator == "dovetail.DovetailCostEvaluator 9"
 
 
 @pytest.mark.lines

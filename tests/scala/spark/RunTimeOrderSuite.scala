@@ -9,7 +9,12 @@ import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf}
 import org.apache.spark.sql.dovetail.plan.{ChainDecision, ReorderAtRunTime}
 import org.apache.spark.sql.dovetail.report.{ActualRows, GroupReport}
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, BroadcastQueryStageExec, QueryStageExec}
+import org.apache.spark.sql.execution.adaptive.{
+  AdaptiveSparkPlanExec,
+  BroadcastQueryStageExec,
+  QueryStageExec,
+  SimpleCostEvaluator
+}
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 
@@ -17,7 +22,10 @@ import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 class RunTimeOrderSuite extends StarSuite {
   import InjectedStatistics.column
 
-  /** According to the statistics, `a.w <= 8` keeps 9 of 100 rows, and `c.w = 1` all 20. In truth they keep 90 and 2. */
+  /**
+   * According to the statistics, `a.w <= 8` keeps 9 of 100 rows, and `c.w = 1` all 20. In truth they keep 90 and 2.
+   * `d.k` is said to be unique, but each value occurs 30 times.
+   */
   override def beforeAll(): Unit = {
     super.beforeAll()
     def of(ndv: Int, min: Int, max: Int) =
@@ -32,7 +40,16 @@ class RunTimeOrderSuite extends StarSuite {
       )
     table("a", 100, of(100, 0, 99))
     table("c", 20, of(1, 1, 1))
+    spark.sql(
+      "CREATE TABLE d USING parquet AS SELECT CAST(id % 100 AS INT) k, CAST(id % 100 AS INT) w, concat('d', id) AS s " +
+        "FROM range(3000)"
+    )
+    table("d", 3000, of(3000, 0, 2999))
   }
+
+  override def afterAll(): Unit =
+    try { spark.sql("DROP TABLE IF EXISTS d"); () }
+    finally super.afterAll()
 
   private val chain = "SELECT f.v, a.s, c.s FROM f JOIN a ON f.k1 = a.k JOIN c ON f.k3 = c.k WHERE a.w <= 8 AND c.w = 1"
 
@@ -147,6 +164,67 @@ class RunTimeOrderSuite extends StarSuite {
       info(
         s"above a shuffled join: ${if (ran.changed) "changed" else "as planned"}, ${all(ran.plan).count(_.isInstanceOf[ShuffleExchangeLike])} exchanges"
       )
+    }
+  }
+
+  /** Nothing is broadcast, at planning or at run time. */
+  private val shuffled =
+    Seq("spark.sql.autoBroadcastJoinThreshold" -> "-1", "spark.sql.adaptive.autoBroadcastJoinThreshold" -> "-1")
+  private val evaluated = "spark.sql.adaptive.customCostEvaluatorClass" -> "dovetail.DovetailCostEvaluator"
+
+  /** The probe is a grouping, which is exchanged twice, so the other inputs are complete before it. */
+  private def grouped(key: String, most: Int) =
+    s"SELECT g.v, d.s, c.s FROM (SELECT k1, k3, v, t FROM f GROUP BY k1, k3, v, t) g JOIN d ON g.k1 = d.k " +
+      s"JOIN c ON g.$key = c.k WHERE d.w <= $most AND c.w = 1"
+
+  private def exchanges(ran: Ran): Int = all(ran.plan).count(_.isInstanceOf[ShuffleExchangeLike])
+
+  test("exchanged inputs: another order that pays for one more exchange, if Spark compares plans by our costs") {
+    val sql = grouped("k3", most = 89)
+    misled(shuffled :+ evaluated: _*) {
+      val ran = run(sql)
+      assert(ran.changed && ran.order == "((g c) d)", s"${ran.groups}\n${ran.plan}")
+      assert(ran.reasons.contains("one or more exchanges included"), ran.reasons)
+      assert(ran.answer == expected(sql))
+      val joins = ran.groups.flatMap(_.joins)
+      assert(joins.map(_.actual) == Vector(Some(500L), Some(13500L)), joins)
+    }
+    misled(shuffled: _*) {
+      val planned = run(sql)
+      assert(!planned.changed && planned.reasons.contains("needs another exchange, which Spark allows only with"))
+      assert(planned.answer == expected(sql))
+      assert(planned.groups.flatMap(_.joins).map(_.actual).head == Some(135000L), planned.groups)
+      misled(evaluated)(assert(exchanges(run(sql)) == exchanges(planned) + 1))
+    }
+  }
+
+  test("exchanged inputs: joins on one key move without another exchange, and without our costs") {
+    val sql = grouped("k1", most = 8)
+    misled(shuffled: _*) {
+      val ran     = run(sql)
+      val planned = withConf(DovetailConf.AdaptiveReorder.key -> "false")(run(sql))
+      assert(ran.changed && ran.order == "((g c) d)" && !planned.changed, s"${ran.groups}\n${ran.plan}")
+      assert(ran.answer == expected(sql) && exchanges(ran) == exchanges(planned), ran.plan)
+    }
+  }
+
+  test("plans that were not reordered cost what they cost in Spark") {
+    val queries = Seq(chain, grouped("k3", most = 89), "SELECT count(*) FROM f JOIN a ON f.k1 = a.k")
+    val plans   = queries.flatMap(sql => Seq(run(sql).plan, misled(shuffled: _*)(run(sql)).plan))
+    val sparks  = SimpleCostEvaluator(forceOptimizeSkewedJoin = false)
+    val ours    = new _root_.dovetail.DovetailCostEvaluator
+    for (a <- plans; b <- plans) {
+      assert(
+        ours.evaluateCost(a).compare(ours.evaluateCost(b)) == sparks.evaluateCost(a).compare(sparks.evaluateCost(b))
+      )
+      assert((ours.evaluateCost(a) == ours.evaluateCost(b)) == (sparks.evaluateCost(a) == sparks.evaluateCost(b)))
+    }
+    val moved = misled(shuffled :+ evaluated: _*)(run(grouped("k3", most = 89)).plan)
+    plans.foreach { p =>
+      assert(ours.evaluateCost(moved) < ours.evaluateCost(p), "a plan with the latest decision is adopted")
+      assert(ours.evaluateCost(p).compare(ours.evaluateCost(moved)) == sparks.evaluateCost(
+        p
+      ).compare(sparks.evaluateCost(moved)))
     }
   }
 
@@ -268,7 +346,8 @@ class RunTimeOrderSuite extends StarSuite {
   /** Smallest share of the queries that must get another order at run time. */
   private val ChangedShare = 0.1
 
-  test("generated chains: same rows, and the orders do change") {
+  /** Runs generated chains, and returns how many of them got another order at run time. */
+  private def generated(settings: (String, String)*): Int = {
     val random   = new Random(seed)
     var changed  = 0
     val failures = mutable.ArrayBuffer.empty[String]
@@ -278,7 +357,7 @@ class RunTimeOrderSuite extends StarSuite {
         val own = new Random(seed + i)
         if (i % 4 == 0) RandomTables.misinform(spark, own)
         val sql = new Chains(own).query()
-        misled(DovetailConf.MinGain.key -> "0", "spark.sql.shuffle.partitions" -> "1") {
+        misled((Seq(DovetailConf.MinGain.key -> "0", "spark.sql.shuffle.partitions" -> "1") ++ settings): _*) {
           val found = run(sql)
           if (found.changed) changed += 1
           if (found.answer != expected(sql)) failures += s"$sql\n${found.plan}"
@@ -287,6 +366,14 @@ class RunTimeOrderSuite extends StarSuite {
     }
     info(s"$queries queries, seed $seed: $changed changed at run time (${100 * changed / queries} %)")
     assert(failures.isEmpty, failures.take(5).mkString(s"${failures.size} of $queries differ:\n", "\n\n", ""))
-    assert(changed >= ChangedShare * queries, "too few orders changed for this test to mean anything")
+    changed
+  }
+
+  test("generated chains: same rows, and the orders do change") {
+    assert(generated() >= ChangedShare * queries, "too few orders changed for this test to mean anything")
+  }
+
+  test("generated chains of exchanged inputs: same rows, and some orders change") {
+    assert(generated(shuffled :+ evaluated: _*) > 0, "no order changed")
   }
 }

@@ -21,13 +21,23 @@ object Sampling {
    * end of the score interval (Wilson, "Probable inference", JASA 1927), so far out that no sample is expected to be
    * beyond it in the life of a cluster.
    */
-  def atMost(kept: Double, drawn: Double): Double =
-    if (drawn <= 0.0) 1.0
+  def atMost(kept: Double, drawn: Double): Double = interval(kept, drawn, Certain)._2
+
+  /** Shares between which the true one lies with 19 samples of 20: the same interval with two standard deviations. */
+  def likely(kept: Double, drawn: Double): (Double, Double) = interval(kept, drawn, Likely)
+
+  private def interval(kept: Double, drawn: Double, deviations: Double): (Double, Double) =
+    if (drawn <= 0.0) (0.0, 1.0)
     else {
-      val z2 = Deviations * Deviations
-      math.min(1.0, (kept + z2 / 2.0 + Deviations * math.sqrt(kept * (drawn - kept) / drawn + z2 / 4.0)) / (drawn + z2))
+      val z2             = deviations * deviations
+      val half           = deviations * math.sqrt(kept * (drawn - kept) / drawn + z2 / 4.0)
+      def end(d: Double) = math.max(0.0, math.min(1.0, (kept + z2 / 2.0 + d) / (drawn + z2)))
+      (end(-half), end(half))
     }
 
   /** Standard deviations up to the end of the interval: one sample in a billion is further out. */
-  private val Deviations = 6.0
+  private val Certain = 6.0
+
+  /** Standard deviations up to the end of an interval that holds for nearly all samples. */
+  private val Likely = 2.0
 }

@@ -207,9 +207,11 @@ object DovetailConf {
   val AdaptiveReorder: Setting[Boolean] = boolean(
     "spark.dovetail.adaptive.reorder",
     false,
-    "Whether consecutive joins with broadcast inputs are reordered while the query runs, if the counted rows of " +
-      "these inputs differ from their estimates and another order saves the share of the joins' work that " +
-      "spark.dovetail.reorder.minGain requires. Needs spark.sql.adaptive.enabled."
+    "Whether consecutive joins are reordered while the query runs, if the counted rows of their inputs differ from " +
+      "the estimates and another order saves the share of the joins' work that spark.dovetail.reorder.minGain " +
+      "requires. Spark accepts an order with one more exchange only if " +
+      "spark.sql.adaptive.customCostEvaluatorClass is dovetail.DovetailCostEvaluator. Needs " +
+      "spark.sql.adaptive.enabled."
   )
 
   val ExcludeTables: Setting[String] = text(
@@ -280,6 +282,14 @@ object DovetailConf {
       "answer stays in the driver's memory for ten minutes."
   )
 
+  val SampleCounts: Setting[Boolean] = boolean(
+    "spark.dovetail.sample.counts",
+    true,
+    "Whether Dovetail counts the rows of a filtered Parquet or ORC table while it plans a query, if the estimate of " +
+      "these rows is uncertain and decides between join orders. It reads the columns of the filter from all files, " +
+      "within the planning time, if the order can save several times the work of counting."
+  )
+
   val SampleUserFunctions: Setting[Boolean] = boolean(
     "spark.dovetail.sample.userFunctions",
     false,
@@ -347,6 +357,7 @@ object DovetailConf {
     SampleRows,
     SampleFiles,
     JdbcStatistics,
+    SampleCounts,
     SampleUserFunctions,
     PrivateColumns,
     LogQueries,

@@ -41,6 +41,9 @@ object Aside {
    */
   def brief[A](body: Long => A): A = body(System.nanoTime() + share(PlanningTime.toRead))
 
+  /** Whether the time that one call gets is at least this long. */
+  def allows(nanos: Long): Boolean = share(PlanningTime.toRead) >= nanos
+
   private def share(left: Long): Long = if (left >= PlanningTime.Unlimited) left else left / Share
 
   private def run[A](place: String, nanos: Long, body: Long => A): Option[A] = {

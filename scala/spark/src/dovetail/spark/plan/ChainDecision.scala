@@ -1,6 +1,8 @@
 package org.apache.spark.sql.dovetail.plan
 
-import dovetail.kernel.cost.{Cost, JoinMethod}
+import java.util.concurrent.atomic.AtomicLong
+
+import dovetail.kernel.cost.{ChainCosts, Cost, JoinMethod}
 import dovetail.kernel.enumerate.{ChainOrder, Shape}
 import dovetail.kernel.graph.{JoinGraph, KnownSize}
 import dovetail.kernel.profile.Source
@@ -21,7 +23,7 @@ import org.apache.spark.sql.dovetail.cluster.ClusterCosts
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText}
 import org.apache.spark.sql.dovetail.report.{EarlyMark, GroupAtRun, JoinReport, QError, RunTimeOrder}
-import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage => AdaptiveStage, QueryStageExec}
+import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage => AdaptiveStage}
 
 /**
  * Decides on the order of one chain of joins while its query runs. Uses the planner's own estimates, but replaces the
@@ -29,12 +31,28 @@ import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage => AdaptiveSta
  * an estimate. So the order changes only if the counted rows are news (some input has [[ChainDecision.News]] times its
  * estimated rows, or as many times fewer), and if the gain exceeds the required minimum.
  *
+ * If some joins are shuffled, a new order may exchange the joined rows once more than the planned one, which is part of
+ * its cost. It starts only with inputs that are complete: inputs that are merely estimated must not overtake counted
+ * ones, because unknown inputs seem small next to counted ones that turned out large.
+ *
  * If an input already filters the probe's scan (dynamic pruning, Bloom filters), its join does not reduce the probe's
  * rows again. The rows of the probe are counted as if it had been joined with this input.
  *
  * @param plan plan in the new order; None if the order stays
+ * @param gain share of the cost of the planned order that the new order saves; 0 if the order stays
+ * @param kept report on why the order stays; None if it changes, or if it has changed before
  */
-final class ChainDecision private (val chain: BroadcastChain, val plan: Option[LogicalPlan])
+final class ChainDecision private (
+    val chain: JoinChain,
+    val plan: Option[LogicalPlan],
+    val gain: Double,
+    kept: Option[RunTimeOrder],
+    group: GroupAtRun
+) {
+
+  /** Reports the decision if the order stays; a new order is reported by the plan that runs. */
+  def report(): Unit = if (kept.isDefined) group.kept = kept
+}
 
 object ChainDecision {
 
@@ -48,10 +66,13 @@ object ChainDecision {
   /** Most differing inputs that a reason names. */
   private val Named = 3
 
+  /** Number of the latest new order; a later one knows more. */
+  private val decisions = new AtomicLong
+
   /** None if the chain's inputs are not disjoint sets of the group's relations. */
   def apply(
       session: SparkSession,
-      chain: BroadcastChain,
+      chain: JoinChain,
       group: GroupAtRun,
       graph: JoinGraph
   ): Option[ChainDecision] = {
@@ -60,13 +81,14 @@ object ChainDecision {
     // estimates do not apply to rows that are grouped early
     val merged = inputs.exists(operators(_).exists(EarlyMark.isOn(_: LogicalPlan)))
     if (merged || sets.exists(_.isEmpty) || sets.map(_.size).sum != sets.reduce(_ ++ _).size) None
-    else if (!chain.ready) Some(new ChainDecision(chain, None))
+    else if (chain.allBroadcast && !chain.joins.forall(_.isReady))
+      Some(new ChainDecision(chain, None, 0.0, None, group))
     else Some(new Weighing(session, chain, group, graph, inputs.zip(sets)).decision)
   }
 
   final private class Weighing(
       session: SparkSession,
-      chain: BroadcastChain,
+      chain: JoinChain,
       group: GroupAtRun,
       graph: JoinGraph,
       inputs: Vector[(LogicalPlan, Set[Int])]
@@ -109,28 +131,49 @@ object ChainDecision {
       set.toArray.sorted
     }
 
-    private lazy val constants = ClusterCosts(session, conf)
+    private lazy val costs = new ChainCosts(ClusterCosts(session, conf))
 
-    private def cost(in: Double, out: Double) =
-      Cost(hash = in * constants.hashProbe, output = out * constants.rowProduced)
+    private def cost(step: ChainOrder.Step): Cost =
+      if (chain.joins(step.next).looksUp) costs.lookedUp(step.in, step.out)
+      else costs.merged(step.in, step.out, if (step.moves) Some(width(step.joined)) else None)
+
+    /** Bytes of a row of the probe after the join with these builds. */
+    private def width(joined: Long): Double =
+      builds.indices.foldLeft(probe)((s, i) => if ((joined >>> i & 1L) == 0L) s else s ++ builds(i))
+        .toVector.sorted.map(graph.relations(_).width).sum
 
     private def rows(joined: Long): Double = { val set = relations(joined); known.sizeOf(set, set.length).rows }
 
     private lazy val orders =
-      new ChainOrder(builds.size, chain.needs, rows, (in, out) => cost(in, out).total)
+      new ChainOrder(chain.needs, chain.partitionings.needed, chain.partitionings.start, rows, cost(_).total)
 
-    def decision: ChainDecision = {
-      val planned = builds.indices.toVector
+    private val planned = builds.indices.toVector
+
+    def decision: ChainDecision =
       if (news.isEmpty) kept("its inputs have about the rows that were estimated")
       else {
-        val best = orders.best
-        val gain = 1.0 - orders.costOf(best) / math.max(orders.costOf(planned), Double.MinPositiveValue)
-        val need = DovetailConf.MinGain.get(conf)
+        val best   = orders.best
+        val gain   = 1.0 - orders.costOf(best) / math.max(orders.costOf(planned), Double.MinPositiveValue)
+        val need   = DovetailConf.MinGain.get(conf)
+        val extra  = orders.moves(best) - orders.moves(planned)
+        val better = f"$differences; saves ${gain * 100}%.1f %% of the work of these joins"
         if (best == planned) kept(s"it is still the best one with $differences")
         else if (gain <= 0.0 || gain < need)
           kept(f"no other order saves ${need * 100}%.1f %% of the work of these joins with $differences")
-        else changed(best, f"$differences; saves ${gain * 100}%.1f %% of the work of these joins")
+        else if (!startsComplete(best)) kept(s"inputs that another order would join first are not complete")
+        else if (extra > 0 && !RunTimeCosts.isOn(conf)) kept(
+          s"the order ${text(best)} needs another exchange, which Spark allows only with ${RunTimeCosts.Advice}"
+        )
+        else changed(best, gain, if (extra > 0) s"$better, one or more exchanges included" else better)
       }
+
+    /**
+     * Whether all builds that a new order joins before it continues as planned are complete, and the probe is, too, if
+     * any of these joins is shuffled.
+     */
+    private def startsComplete(order: Vector[Int]): Boolean = {
+      val start = order.take(order.indices.lastIndexWhere(i => order(i) != planned(i)) + 1).map(chain.joins)
+      start.forall(_.isReady) && (start.forall(_.isBroadcast) || ChainLink.complete(chain.probe).isDefined)
     }
 
     private def differences: String = {
@@ -145,12 +188,11 @@ object ChainDecision {
     private lazy val first: Option[RunTimeOrder] = chain.joins.flatMap(j => RunTimeOrder.of(j.join)).headOption
 
     private def kept(why: String): ChainDecision = {
-      if (first.isEmpty) group.kept = Some(RunTimeOrder(ids, Some(text(builds.indices.toVector)), None, why))
-      new ChainDecision(chain, None)
+      val told = if (first.isEmpty) Some(RunTimeOrder(ids, Some(text(planned)), None, why)) else None
+      new ChainDecision(chain, None, 0.0, told, group)
     }
 
-    private def changed(order: Vector[Int], why: String): ChainDecision = {
-      val planned  = builds.indices.toVector
+    private def changed(order: Vector[Int], gain: Double, why: String): ChainDecision = {
       val replaced = first.fold(Set.empty[Set[String]])(_.replaced) ++ sets(planned).map(_.map(group.names))
       val told     = RunTimeOrder(
         ids,
@@ -158,9 +200,10 @@ object ChainDecision {
         Some(text(order)),
         why,
         reports(order),
-        replaced
+        replaced,
+        decisions.incrementAndGet()
       )
-      new ChainDecision(chain, Some(chain.inOrder(order, RunTimeOrder.mark(_, told))))
+      new ChainDecision(chain, Some(chain.inOrder(order, RunTimeOrder.mark(_, told))), gain, None, group)
     }
 
     private def ids: Set[ExprId] = (probe ++ builds.flatten).flatMap(group.columns(_))
@@ -168,20 +211,18 @@ object ChainDecision {
     /** The sets of relations after each join of an order. */
     private def sets(order: Vector[Int]): Vector[Set[Int]] = order.scanLeft(probe)((s, i) => s ++ builds(i)).tail
 
-    private def reports(order: Vector[Int]): Vector[JoinReport] = order.indices.toVector.map { n =>
-      val done      = order.take(n).foldLeft(0L)((m, i) => m | 1L << i)
-      val join      = chain.joins(order(n)).join
-      val (in, out) = (rows(done), relations(done | 1L << order(n)))
-      val all       = sets(order)(n)
-      JoinReport(
-        kind(join.joinType),
-        all.toVector.sorted.map(group.names),
-        Vector(if (n == 0) shape(chain.probe).render(group.names) else s"($n)", name(order(n))),
-        join.condition.fold("")(Conjuncts(_).map(conjunct).mkString(" AND ")),
-        known.estimate(out),
-        JoinMethod.BroadcastRight.name,
-        cost(in, known.sizeOf(out, out.length).rows)
-      )
+    private def reports(order: Vector[Int]): Vector[JoinReport] = orders.steps(order).zipWithIndex.map {
+      case (step, n) =>
+        val link = chain.joins(step.next)
+        JoinReport(
+          kind(link.join.joinType),
+          sets(order)(n).toVector.sorted.map(group.names),
+          Vector(if (n == 0) shape(chain.probe).render(group.names) else s"($n)", name(step.next)),
+          link.join.condition.fold("")(Conjuncts(_).map(conjunct).mkString(" AND ")),
+          known.estimate(relations(step.joined | 1L << step.next)),
+          (if (link.looksUp) JoinMethod.BroadcastRight else JoinMethod.SortMerge).name,
+          cost(step)
+        )
     }
 
     private def name(build: Int): String = shape(chain.joins(build).build).render(group.names)
@@ -218,14 +259,8 @@ object ChainDecision {
     case other         => ExpressionText(other)
   }
 
-  private def rowsOf(plan: LogicalPlan): Option[Double] = plan match {
-    case s: AdaptiveStage =>
-      s.physicalPlan match {
-        case q: QueryStageExec if q.isMaterialized => s.stats.rowCount.map(_.toDouble)
-        case _                                     => None
-      }
-    case _ => None
-  }
+  private def rowsOf(plan: LogicalPlan): Option[Double] =
+    ChainLink.complete(plan).flatMap(_ => plan.stats.rowCount).map(_.toDouble)
 
   /** All operators of a plan, including those of stages that have run. */
   private def operators(plan: LogicalPlan): Vector[LogicalPlan] = plan match {

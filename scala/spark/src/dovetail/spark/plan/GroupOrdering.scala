@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
 import dovetail.kernel.enumerate.Search
+import dovetail.kernel.graph.JoinGraph
 import dovetail.kernel.profile.Estimate
 import dovetail.kernel.size.CardinalityModel
 import org.apache.spark.sql.SparkSession
@@ -17,8 +18,8 @@ import org.apache.spark.sql.internal.SQLConf
 
 /**
  * Orders one join group, in these steps: semi joins that keep rows away ([[SemiJoinReduction]]), the join graph
- * ([[GroupPreparation]]), the search, the decision ([[OrderChoice]]), and the new plan ([[RebuildPlan]]) or the written
- * one ([[WrittenOrder]]).
+ * ([[GroupPreparation]]), the search, the decision ([[OrderChoice]]), counts of inputs on which it depends and then both
+ * again ([[DecidingInputs]]), and the new plan ([[RebuildPlan]]) or the written one ([[WrittenOrder]]).
  */
 final class GroupOrdering(
     planner: Planner,
@@ -29,7 +30,10 @@ final class GroupOrdering(
     shares: SearchShares,
     remembers: Boolean
 ) {
-  private val choice = new OrderChoice(planner, steering)
+  import GroupOrdering.Searched
+
+  private val choice   = new OrderChoice(planner, steering)
+  private val deciding = new DecidingInputs(planner, statistics.uncertain)
 
   /** Groups for which this object chose the order, without an order that the user asked for. */
   val atRun: GroupsAtRun = new GroupsAtRun
@@ -91,25 +95,39 @@ final class GroupOrdering(
           Trace.record(_ => GroupReport.leftAlone(GroupNames(group).shown, (reason +: notes).mkString("; ")))
         WrittenOrder(group, optimized, marks = off.isEmpty && planner.marksKeptGroups)
       case None =>
-        val ready = Trace.timed("estimate")(preparation(group, optimized, predicates, reduced))
+        val estimated = Trace.timed("estimate")(preparation(group, optimized, predicates, reduced))
         PlanningTime.check()
-        val rules        = ReducerFilters.rules(ready, planner)
-        val search       = new Search(ready.graph, planner.costs, planner.budget(share), planner.costsAsWritten, rules)
-        val written      = WrittenOrder(group, optimized, planner.marksKeptGroups)
-        val chosen       = choice(ready, search, notes ++ ready.known.note)
-        lazy val another = ready.rebuild(chosen.outcome.best)
-        val exposed      = Trace.timed("rebuild")(sparing(ready, optimized, chosen, written, another))
-        val settled      = exposed.fold(chosen)(why => chosen.copy(taken = false, barred = Some(why)))
-        val rebuilt      = if (settled.taken) Some(another) else None
-        val cuts         = PlanningTime.takeCuts()
-        val decision     = settled.copy(notes = settled.notes ++ cuts ++ rebuilt.toVector.flatMap(planner.failedBefore))
-        val several      = group.leaves.size > 2
+        val Searched(ready, search, chosen) = counted(searched(estimated, share, notes), share, notes, reduced)
+        val written                         = WrittenOrder(group, optimized, planner.marksKeptGroups)
+        lazy val another                    = ready.rebuild(chosen.outcome.best)
+        val exposed  = Trace.timed("rebuild")(sparing(ready, optimized, chosen, written, another))
+        val settled  = exposed.fold(chosen)(why => chosen.copy(taken = false, barred = Some(why)))
+        val rebuilt  = if (settled.taken) Some(another) else None
+        val cuts     = PlanningTime.takeCuts()
+        val decision = settled.copy(notes = settled.notes ++ cuts ++ rebuilt.toVector.flatMap(planner.failedBefore))
+        val several  = group.leaves.size > 2
         if (several || decision.taken || notes.nonEmpty || cuts.nonEmpty)
           Trace.record(reported(ready, decision, reduced, _))
         if (several && planner.reordersAtRunTime && decision.asked.isEmpty && decision.barred.isEmpty) atRun.add(ready)
         if (several) Capture.decided(ready.form, ready.names, decision.shape, search.priced(_, group.shape).isDefined)
         if (exposed.isDefined) WrittenOrder(group, optimized, marks = false) else rebuilt.getOrElse(written)
     }
+
+  private def searched(ready: PreparedGroup, share: Double, notes: Vector[String]): Searched = {
+    val rules  = ReducerFilters.rules(ready, planner)
+    val search = new Search(ready.graph, planner.costs, planner.budget(share), planner.costsAsWritten, rules)
+    Searched(ready, search, choice(ready, search, notes ++ ready.known.note))
+  }
+
+  /** The same again, if inputs on whose estimates the order depends could be counted. */
+  private def counted(found: Searched, share: Double, notes: Vector[String], reduced: Set[Int]): Searched = {
+    def search(graph: JoinGraph) = new Search(graph, planner.costs, planner.budget(share), planner.costsAsWritten)
+    val counts                   = Trace.timed("estimate")(
+      PlanningTime.orNoneEarly(deciding.count(found.ready, found.decision, search)).getOrElse(Vector.empty)
+    )
+    if (counts.isEmpty) found
+    else searched(Trace.timed("estimate")(preparation.again(found.ready, reduced)), share, notes ++ counts)
+  }
 
   /**
    * Why the order must not be taken: it reads an input that may fail, and that plain Spark does not read in some case.
@@ -171,6 +189,9 @@ final class GroupOrdering(
 }
 
 object GroupOrdering {
+
+  /** A group with its search and the order that was chosen. */
+  final private case class Searched(ready: PreparedGroup, search: Search, decision: Decision)
 
   /**
    * For all join groups of a query.

@@ -57,10 +57,20 @@ final class GroupPreparation(
       plans: Vector[LogicalPlan],
       predicates: JoinPredicates,
       reduced: Set[Int] = Set.empty
+  ): PreparedGroup = prepared(group, complete(group, plans, predicates), predicates, reduced)
+
+  /** The same group after the statistics have learned more about its leaves. */
+  def again(ready: PreparedGroup, reduced: Set[Int]): PreparedGroup =
+    prepared(ready.group, ready.leaves, ready.predicates, reduced)
+
+  private def prepared(
+      group: JoinGroup,
+      leaves: Vector[LogicalPlan],
+      predicates: JoinPredicates,
+      reduced: Set[Int]
   ): PreparedGroup = {
-    val leaves = complete(group, plans, predicates)
-    val graph  = new GroupGraph(group, leaves, predicates, statistics, repeated, planner).graph
-    val forms  = new LazyValue(() =>
+    val graph = new GroupGraph(group, leaves, predicates, statistics, repeated, planner).graph
+    val forms = new LazyValue(() =>
       new HistoryForms(group, predicates, new GroupForm(group, predicates, graph, _, nulls = true))
     )
     val ready = PreparedGroup(

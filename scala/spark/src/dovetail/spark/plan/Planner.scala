@@ -97,6 +97,9 @@ final class Planner(conf: SQLConf, session: SparkSession) {
     gain > 0.0 && gain >= minGain
   }
 
+  /** Whether inputs that decide between plans are counted. Only the physical cost model has costs in nanoseconds. */
+  def countsInputs: Boolean = DovetailConf.SampleCounts.get(conf) && costs.isInstanceOf[PhysicalCosts]
+
   /** Whether inputs are reduced by Bloom filters on their keys, if the costs favor it. */
   def reduces: Boolean = DovetailConf.Reducers.get(conf) || reducesAlways
 

@@ -12,9 +12,11 @@ import org.apache.spark.sql.dovetail.report.{GroupAtRun, RunTimeOrder}
 /**
  * A rule of adaptive execution: reorders the joins of a running query that have not run yet, by counted rows.
  *
- * It reorders chains of joins with broadcast inputs ([[BroadcastChain]]). All joins of a chain are one step, which
- * starts when all broadcasts are complete. So every input is counted before the first row is joined, no work is lost by
- * another order, and the order affects only the number of rows between the joins. [[ChainDecision]] estimates these.
+ * It reorders chains of joins ([[JoinChain]]). If all other inputs of a chain are broadcast, its joins are one step,
+ * which starts when all broadcasts are complete. So every input is counted before the first row is joined, no work is
+ * lost by another order, and the order affects only the number of rows between the joins. [[ChainDecision]] estimates
+ * these. If inputs are exchanged, another order may need the joined rows exchanged once more. It is taken if it saves
+ * more than that, and Spark accepts it if [[RunTimeCosts]] compares the plans.
  *
  * It changes only groups that Dovetail planned by estimates: no groups with an order that the user asked for, and no
  * groups that were left alone. Spark runs the rule to a fixed point after every stage, so a chain in its best order is
@@ -40,19 +42,27 @@ class ReorderAtRunTime(session: SparkSession) extends Rule[LogicalPlan] {
     else {
       def below(p: LogicalPlan): LogicalPlan =
         if (!p.containsPattern(JOIN)) p
-        else decided(p, groups).fold(p.mapChildren(below)) { decision =>
-          order(p, decision).transformDown { case probe if probe eq decision.chain.probe => below(probe) }
+        else decided(p, groups) match {
+          case Some(d) if d.plan.isDefined || d.chain.allBroadcast =>
+            val inputs = d.chain.probe +: d.chain.joins.map(_.build)
+            order(p, d).transformDown { case input if inputs.exists(_ eq input) => below(input) }
+          case _ => p.mapChildren(below)
         }
       val result = below(plan)
       if (result eq plan) plan else verified(plan, result)
     }
   }
 
-  private def decided(plan: LogicalPlan, groups: Vector[(GroupAtRun, JoinGraph)]): Option[ChainDecision] =
-    groups.iterator.flatMap { case (group, graph) =>
-      BroadcastChain(plan, build => group.relationsOf(ChainDecision.columns(build)).nonEmpty)
+  /** The decision about the chain that ends with a plan's top; of two decisions, the one that saves more. */
+  private def decided(plan: LogicalPlan, groups: Vector[(GroupAtRun, JoinGraph)]): Option[ChainDecision] = {
+    PlanningTime.check()
+    groups.iterator.map { case (group, graph) =>
+      JoinChain.ending(plan, build => group.relationsOf(ChainDecision.columns(build)).nonEmpty)
         .flatMap(ChainDecision(session, _, group, graph))
-    }.take(1).toVector.headOption
+    }.find(_.nonEmpty).map { decisions =>
+      val best = decisions.maxBy(_.gain); best.report(); best
+    }
+  }
 
   /** Reorders one chain. Also a hook for tests that need the rule to fail. */
   protected def order(plan: LogicalPlan, decision: ChainDecision): LogicalPlan = decision.plan.getOrElse(plan)

@@ -87,6 +87,7 @@ object GroupAtRun {
  * @param reason   reason for the decision
  * @param joins    joins of the new order
  * @param replaced sets of relations that the planned order would have joined
+ * @param number   number of the decision in this JVM: later decisions know more; 0 if the planned order was kept
  */
 final case class RunTimeOrder(
     columns: Set[ExprId],
@@ -94,7 +95,8 @@ final case class RunTimeOrder(
     order: Option[String],
     reason: String,
     joins: Vector[JoinReport] = Vector.empty,
-    replaced: Set[Set[String]] = Set.empty
+    replaced: Set[Set[String]] = Set.empty,
+    number: Long = 0L
 )
 
 object RunTimeOrder {

@@ -1,18 +1,15 @@
 package org.apache.spark.sql.dovetail.sample
 
-import java.io.Closeable
 import java.util.Locale
 
 import scala.collection.mutable
 
-import org.apache.hadoop.fs.FileStatus
-import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.dovetail.base.HeapLimit
 import org.apache.spark.sql.dovetail.footers.{RowGroups, Spread}
 import org.apache.spark.sql.dovetail.table.{CountedColumn, SampledRows, TableSample}
-import org.apache.spark.sql.execution.datasources.{FileFormat, HadoopFsRelation, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -68,17 +65,16 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
 
   private def sample(): TableSample = {
     val counting = schema.map(f => if (counts) CountedColumn.Counter(f.dataType) else None).toArray
-    val open     = reader()
+    val open     = new GroupReader(relation, schema)
     val rows     = new SampledRows.Builder(schema, MostKept)
     var taken    = 0
     val starts   = mutable.ArrayBuffer.empty[Int]
     var before   = 0L
     places.foreach { case (file, group) =>
       starts += taken
-      val found = open(part(file, group.start, group.bytes))
-      before += take(found, if (whole) before else 0L, counting) { row =>
+      before += open(file, group)(take(_, if (whole) before else 0L, counting) { row =>
         rows.add(row); taken += 1
-      }
+      })
     }
     TableSample(
       schema,
@@ -103,17 +99,8 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
     )
     else new RowDraw.OneOfEvery(math.max(1L, (places.map(g => math.min(g._2.rows, most)).sum + Rows - 1) / Rows))
 
-  private def reader(): PartitionedFile => Iterator[InternalRow] = {
-    val (format, session) = (relation.fileFormat, relation.sparkSession)
-    val batches           = format.supportBatch(session, schema)
-    val options           = relation.options + (FileFormat.OPTION_RETURNING_BATCH -> batches.toString)
-    val hadoop            = session.sessionState.newHadoopConfWithOptions(relation.options)
-    format.buildReaderWithPartitionValues(session, relation.dataSchema, new StructType, schema, Nil, options, hadoop)
-  }
-
   /**
-   * Passes those of the first `most` rows that are drawn to `keep`, and returns how many rows were read. Readers
-   * declare that they return rows, but may return batches of rows.
+   * Passes those of the first `most` rows that are drawn to `keep`, and returns how many rows were read.
    *
    * @param first number of the first row
    */
@@ -121,24 +108,23 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
       found: Iterator[Any],
       first: Long,
       counting: Array[Option[CountedColumn.Counter]]
-  )(keep: InternalRow => Unit): Long =
-    try {
-      var seen = 0L
-      while (seen < most && found.hasNext) found.next() match {
-        case batch: ColumnarBatch =>
-          val n = batch.numRows
-          var i = 0
-          while (i < n) { if (draw.takes(first + seen + i)) keep(batch.getRow(i)); i += 1 }
-          counting.indices.foreach(c => counting(c).foreach(_.add(batch.column(c), n)))
-          seen += n
-        case row: InternalRow =>
-          if (draw.takes(first + seen)) keep(row)
-          count(row, counting)
-          seen += 1L
-        case other => throw new IllegalStateException(s"a reader returned ${other.getClass}")
-      }
-      seen
-    } finally found match { case c: Closeable => c.close(); case _ => () }
+  )(keep: InternalRow => Unit): Long = {
+    var seen = 0L
+    while (seen < most && found.hasNext) found.next() match {
+      case batch: ColumnarBatch =>
+        val n = batch.numRows
+        var i = 0
+        while (i < n) { if (draw.takes(first + seen + i)) keep(batch.getRow(i)); i += 1 }
+        counting.indices.foreach(c => counting(c).foreach(_.add(batch.column(c), n)))
+        seen += n
+      case row: InternalRow =>
+        if (draw.takes(first + seen)) keep(row)
+        count(row, counting)
+        seen += 1L
+      case other => throw new IllegalStateException(s"a reader returned ${other.getClass}")
+    }
+    seen
+  }
 
   private def count(row: InternalRow, counting: Array[Option[CountedColumn.Counter]]): Unit = {
     var i = 0
@@ -196,16 +182,4 @@ object FileSample {
     case _: NumericType | StringType | BooleanType | DateType | TimestampType | TimestampNTZType => true
     case _                                                                                       => false
   }
-
-  /** A part of a file, as input of Spark's readers. */
-  private[sample] def part(file: FileStatus, start: Long, bytes: Long): PartitionedFile =
-    PartitionedFile(
-      InternalRow.empty,
-      SparkPath.fromFileStatus(file),
-      start,
-      bytes,
-      Array.empty,
-      file.getModificationTime,
-      file.getLen
-    )
 }

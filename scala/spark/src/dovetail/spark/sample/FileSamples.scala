@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.sample
 
 import java.util.IdentityHashMap
 
-import org.apache.spark.sql.catalyst.expressions.AttributeSet
+import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
@@ -27,6 +27,20 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
 
   /** The sample of a leaf, if it has been read in time. */
   def apply(leaf: LeafNode): Option[TableSample] = Option(wanted.get(leaf)).flatMap(_.found).flatten
+
+  /** A count of the rows of a leaf that a condition keeps; None if its files cannot or may not be read. */
+  def count(leaf: LeafNode, condition: Expression): Option[RowCount] =
+    for {
+      relation <- files(leaf) if enabled
+      groups   <- footers.rowGroups(leaf)
+      count    <- RowCount(
+        relation,
+        groups,
+        leaf.output,
+        condition,
+        f => FileSample.readable(f.dataType) && !privacy(leaf, f.name) && !isOverlaid(relation, f)
+      )
+    } yield count
 
   /**
    * @param tried columns to try predicates on, by leaf

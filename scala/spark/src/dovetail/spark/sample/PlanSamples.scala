@@ -90,7 +90,8 @@ final class PlanSamples(
 object PlanSamples {
   val none: PlanSamples = new PlanSamples(_ => None)
 
-  private def keepsRows(u: UnaryNode): Boolean = u match {
+  /** Whether an operator returns the rows of its input. */
+  private[sample] def keepsRows(u: UnaryNode): Boolean = u match {
     case _: SubqueryAlias | _: ResolvedHint | _: Sort | _: RepartitionOperation | _: RebalancePartitions => true
     case _                                                                                               => false
   }

@@ -162,7 +162,7 @@ private[sample] object TextSample {
     val open = text.reader(hadoop)
     // parsers read the settings of the session; a reader closes its file at the end of the range
     SQLConf.withExistingConf(text.conf)(ranges.zipWithIndex.foreach { case (range, i) =>
-      open(FileSample.part(range.file, range.start, range.length)).foreach(kept.add(i, _))
+      open(GroupReader.part(range.file, range.start, range.length)).foreach(kept.add(i, _))
     })
     val all  = whole && text.certain
     val rows =

@@ -8,14 +8,14 @@ import scala.util.control.NonFatal
 import dovetail.kernel.profile.{Assumptions, Bucket, ColumnProfile, Estimate, Histogram, RelationProfile, Source, Width}
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable, HiveTableRelation}
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
+import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, LeafNode, Statistics}
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.database.{DatabaseStatistics, PushedPredicates}
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.leaf.{HiddenRows, LeafNames, LocalRows}
 import org.apache.spark.sql.dovetail.predicates.{Values, Widths}
-import org.apache.spark.sql.dovetail.sample.{FileSamples, TextSamples}
+import org.apache.spark.sql.dovetail.sample.{FileSamples, RowCount, TextSamples}
 import org.apache.spark.sql.dovetail.table.{ColumnStatistics, TableSample, TableStatistics, TableStatisticsSource}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
@@ -79,6 +79,18 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     files(leaf).orElse(texts.sample(leaf)).map(s =>
       known.rows(leaf).fold(s)(n => s.copy(of = math.max(n.toLong, s.rows.length + 1L)))
     )
+
+  /**
+   * A count of the rows of a leaf that conjuncts keep; None if its files cannot be read, or if the number of its rows
+   * does not come from them. Predicates by which partitions were pruned hold for all rows that are read.
+   */
+  def count(leaf: LeafNode, conjuncts: Vector[Expression]): Option[RowCount] = leaf match {
+    case r: LogicalRelation if known.rows(r).isEmpty && !HiddenRows.possible(r) =>
+      val pruned = prunedBy(r)
+      conjuncts.filterNot(c => c.references.nonEmpty && c.references.subsetOf(pruned)).reduceOption(And(_, _))
+        .flatMap(files.count(r, _))
+    case _ => None
+  }
 
   def learnFrom(leaf: LeafNode): Unit = leaf match {
     case r: LogicalRelation   => learnFrom(r.catalogTable)

@@ -39,6 +39,8 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   val samples: PlanSamples = new PlanSamples(known, leaves.sample, cached.apply)
 
+  val uncertain: UncertainRows = new UncertainRows(this, leaves)
+
   private val remembered = new IdentityHashMap[LogicalPlan, RelationProfile]
   private val ctes       = mutable.HashMap.empty[Long, CTERelationDef]
 
@@ -139,7 +141,10 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
    * Registers a plan that returns the rows of another plan, with its columns in the same order under other names. Both
    * plans have the same size.
    */
-  def learnCopy(of: LogicalPlan, copy: LogicalPlan): Unit = { remembered.put(copy, copied(of, copy)); () }
+  def learnCopy(of: LogicalPlan, copy: LogicalPlan): Unit = learn(copy, copied(of, copy))
+
+  /** Uses this profile for a plan from now on. */
+  def learn(plan: LogicalPlan, profile: RelationProfile): Unit = { remembered.put(plan, profile); () }
 
   private def copied(of: LogicalPlan, copy: LogicalPlan): RelationProfile = {
     val p     = apply(of)
@@ -413,7 +418,7 @@ object PlanStatistics {
    * Whether a condition is a check for NULL, which Spark adds for a join key, on a column without NULLs: it keeps all
    * rows, even if it cannot be evaluated on a sample.
    */
-  private def holds(condition: Expression, child: RelationProfile): Boolean = condition match {
+  private[stats] def holds(condition: Expression, child: RelationProfile): Boolean = condition match {
     case IsNotNull(a: Attribute) => child.column(a.exprId.id).nulls.contains(0.0)
     case _                       => false
   }

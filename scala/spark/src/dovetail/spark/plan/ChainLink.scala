@@ -1,0 +1,114 @@
+package org.apache.spark.sql.dovetail.plan
+
+import org.apache.spark.sql.catalyst.expressions.{AttributeSet, EqualNullSafe, EqualTo, Expression}
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildSide}
+import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftAnti, LeftSemi}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, Movable}
+import org.apache.spark.sql.execution.adaptive.{
+  BroadcastQueryStageExec,
+  LogicalQueryStage => AdaptiveStage,
+  QueryStageExec,
+  ShuffleQueryStageExec
+}
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * One join of a [[JoinChain]].
+ *
+ * @param side side of its build; the other side is the probe, or the joins before this one
+ */
+final class ChainLink private (val join: Join, val side: BuildSide) {
+  val build: LogicalPlan = JoinChoice.input(join, side)
+  def probe: LogicalPlan = JoinChoice.input(join, JoinChoice.other(side))
+
+  /** Whether the build is broadcast, or about to be. */
+  val isBroadcast: Boolean = ChainLink.isBroadcast(build)
+
+  /** Whether the build is complete. */
+  def isReady: Boolean = ChainLink.complete(build).isDefined
+
+  /**
+   * Whether the join looks up rows of the build without an exchange of the probe: the build is broadcast, or it has
+   * been exchanged and turned out small enough for Spark to broadcast it.
+   */
+  def looksUp: Boolean = isBroadcast || (ChainLink.complete(build) match {
+    case Some(q: ShuffleQueryStageExec) =>
+      hintOf(side).forall(_.strategy.isEmpty) && q.getRuntimeStatistics.sizeInBytes <= ChainLink.broadcastBytes(join)
+    case _ => false
+  })
+
+  /** Equalities of the condition between the two sides: the probe's expression, and the conjunct. */
+  val equalities: Vector[(Expression, Expression)] =
+    join.condition.toVector.flatMap(Conjuncts(_)).flatMap(e => ChainLink.ofProbe(e, build, probe).map(_ -> e))
+
+  /** Columns that the join adds to the rows of the probe. */
+  val added: AttributeSet = join.joinType match {
+    case LeftSemi | LeftAnti => AttributeSet.empty
+    case ExistenceJoin(flag) => AttributeSet(flag)
+    case _                   => build.outputSet
+  }
+
+  /** The same join over another probe. A hint of adaptive execution for the old probe does not hold for the new one. */
+  def over(probe: LogicalPlan): Join = {
+    val moved = if (side == BuildLeft) join.copy(right = probe) else join.copy(left = probe)
+    moved.copyTagsFrom(join)
+    if (!hintOf(JoinChoice.other(side)).exists(_.strategy.isDefined)) moved
+    else {
+      val hint = if (side == BuildLeft) join.hint.copy(rightHint = None) else join.hint.copy(leftHint = None)
+      val free = moved.copy(hint = hint)
+      free.copyTagsFrom(moved)
+      free
+    }
+  }
+
+  private def hintOf(s: BuildSide): Option[HintInfo] = if (s == BuildLeft) join.hint.leftHint else join.hint.rightHint
+}
+
+object ChainLink {
+
+  /** None if the join cannot be part of a chain with its build on this side. */
+  def apply(join: Join, side: BuildSide): Option[ChainLink] =
+    if (byUser(join.hint) || !JoinChoice.builds(join.joinType, side) || !join.condition.exists(Movable(_))) None
+    else
+      Some(new ChainLink(join, side)).filter { l =>
+        l.equalities.nonEmpty && !isBroadcast(l.probe) &&
+        (l.isBroadcast || !JoinDecision.broadcast(join).contains(JoinChoice.other(side)))
+      }
+
+  /** The stage of an input, if it is complete. */
+  def complete(plan: LogicalPlan): Option[QueryStageExec] = plan match {
+    case s: AdaptiveStage => s.physicalPlan match {
+        case q: QueryStageExec if q.isMaterialized => Some(q)
+        case _                                     => None
+      }
+    case _ => None
+  }
+
+  /** Most bytes of a counted input that Spark broadcasts. */
+  private def broadcastBytes(join: Join): Long = join.conf.getConf(SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD)
+    .fold(join.conf.autoBroadcastJoinThreshold)(_.longValue)
+
+  private def isBroadcast(plan: LogicalPlan): Boolean = plan match {
+    case s: AdaptiveStage => s.physicalPlan.isInstanceOf[BroadcastQueryStageExec]
+    case _                => false
+  }
+
+  /** Whether a user's hint asks for a method. Adaptive execution adds hints of its own, which users cannot write. */
+  private def byUser(hint: JoinHint): Boolean = (hint.leftHint ++ hint.rightHint).flatMap(_.strategy).exists {
+    case NO_BROADCAST_HASH | PREFER_SHUFFLE_HASH => false
+    case _                                       => true
+  }
+
+  /** The probe's side of a conjunct, if it is an equality between the two inputs, by which rows are looked up. */
+  private def ofProbe(e: Expression, build: LogicalPlan, probe: LogicalPlan): Option[Expression] = {
+    def of(x: Expression, plan: LogicalPlan) = x.references.nonEmpty && x.references.subsetOf(plan.outputSet)
+    def across(a: Expression, b: Expression) =
+      if (of(a, build) && of(b, probe)) Some(b) else if (of(b, build) && of(a, probe)) Some(a) else None
+    e match {
+      case EqualTo(a, b)       => across(a, b)
+      case EqualNullSafe(a, b) => across(a, b)
+      case _                   => None
+    }
+  }
+}

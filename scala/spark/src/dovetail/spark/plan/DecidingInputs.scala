@@ -1,0 +1,70 @@
+package org.apache.spark.sql.dovetail.plan
+
+import dovetail.kernel.enumerate.{Regret, Search}
+import dovetail.kernel.graph.JoinGraph
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
+import org.apache.spark.sql.dovetail.report.Decision
+import org.apache.spark.sql.dovetail.stats.UncertainRows
+
+/**
+ * Counts inputs whose uncertain estimates decide between plans, before the plan is chosen.
+ *
+ * An input decides if, for some number of rows in its likely range, another plan would save much: at least the required
+ * gain ([[Regret]]), and several times what the count costs. Such an input is read on the driver
+ * ([[dovetail.kernel.profile.Sampling]] gives the range, `RowCount` the rows), within the time that is left for reading.
+ * Most queries have none: samples of small tables are complete or large, so only rare rows of large tables, rows that
+ * lie together, and predicates that were not tried on rows are uncertain.
+ */
+final class DecidingInputs(planner: Planner, uncertain: UncertainRows) {
+  import DecidingInputs._
+
+  /**
+   * Counts such inputs, and returns a remark for explain on each of them; empty if there are none. The statistics know
+   * the counts from then on.
+   */
+  def count(ready: PreparedGroup, chosen: Decision, search: JoinGraph => Search): Vector[String] =
+    if (!planner.countsInputs || chosen.asked.nonEmpty) Vector.empty
+    else {
+      val regret = new Regret(ready.graph, ready.group.shape, chosen.outcome.best.shape, search)
+      candidates(ready).map { case (c, few, many) =>
+        PlanningTime.check()
+        c -> math.max(regret(c.relation, few), regret(c.relation, many))
+      }.filter { case (c, saved) =>
+        saved >= planner.minGain * chosen.outcome.best.cost.total && saved > 0.0 && saved >= Pays * c.count.nanos
+      }.sortBy { case (c, saved) => (-saved, c.relation) }.take(Most).flatMap { case (c, _) => counted(ready, c) }
+    }
+
+  /** Inputs that can be counted and are uncertain, with the fewest and the most rows that they likely have. */
+  private def candidates(ready: PreparedGroup): Vector[(Candidate, Double, Double)] = for {
+    relation <- ready.graph.relations.indices.toVector
+    if ready.graph.relations(relation).profile.rows == ready.estimated.relations(relation).profile.rows
+    (few, many) = uncertain.likely(ready.leaves(relation))
+    if many >= few * Uncertain && many - few >= FewRows
+    count <- uncertain.count(ready.leaves(relation)) if count.isPossible
+  } yield (Candidate(relation, count), few, many)
+
+  private def counted(ready: PreparedGroup, c: Candidate): Option[String] = c.count.rows.map { rows =>
+    val before = ready.graph.relations(c.relation).profile.rows.value
+    uncertain.learn(ready.leaves(c.relation), rows)
+    f"the order depends on the rows of ${ready.names.shown(c.relation)}, which were counted: $rows%,d, estimated " +
+      f"$before%,.0f"
+  }
+}
+
+private object DecidingInputs {
+  import org.apache.spark.sql.dovetail.sample.RowCount
+
+  final private case class Candidate(relation: Int, count: RowCount)
+
+  /** Factor between the most and the fewest likely rows from which an input is uncertain. */
+  private val Uncertain = 2.0
+
+  /** Least difference between them: fewer rows cost less than a millisecond, whatever the plan does with them. */
+  private val FewRows = 1000.0
+
+  /** Cost that a count may save, in units of its own cost. It saves nothing if the estimate turns out right. */
+  private val Pays = 4.0
+
+  /** Most inputs of a group that are counted. */
+  private val Most = 3
+}

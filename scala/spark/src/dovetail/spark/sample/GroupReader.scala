@@ -1,0 +1,50 @@
+package org.apache.spark.sql.dovetail.sample
+
+import java.io.Closeable
+
+import org.apache.hadoop.fs.FileStatus
+import org.apache.spark.paths.SparkPath
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.dovetail.footers.RowGroup
+import org.apache.spark.sql.execution.datasources.{FileFormat, HadoopFsRelation, PartitionedFile}
+import org.apache.spark.sql.types.StructType
+
+/**
+ * Reads columns of row groups by Spark's own reader of the file format, on the driver and without a job.
+ *
+ * @param schema columns of the files to read
+ */
+final private[sample] class GroupReader(relation: HadoopFsRelation, schema: StructType) {
+  private val open: PartitionedFile => Iterator[InternalRow] = {
+    val (format, session) = (relation.fileFormat, relation.sparkSession)
+    val batches           = format.supportBatch(session, schema)
+    val options           = relation.options + (FileFormat.OPTION_RETURNING_BATCH -> batches.toString)
+    val hadoop            = session.sessionState.newHadoopConfWithOptions(relation.options)
+    format.buildReaderWithPartitionValues(session, relation.dataSchema, new StructType, schema, Nil, options, hadoop)
+  }
+
+  /**
+   * Passes the content of a row group to `use`, and closes the file. Readers declare that they return rows, but may
+   * return batches of rows (`ColumnarBatch`).
+   */
+  def apply[A](file: FileStatus, group: RowGroup)(use: Iterator[Any] => A): A = {
+    val found: Iterator[Any] = open(GroupReader.part(file, group.start, group.bytes))
+    try use(found)
+    finally found match { case c: Closeable => c.close(); case _ => () }
+  }
+}
+
+private[sample] object GroupReader {
+
+  /** A part of a file, as input of Spark's readers. */
+  def part(file: FileStatus, start: Long, bytes: Long): PartitionedFile =
+    PartitionedFile(
+      InternalRow.empty,
+      SparkPath.fromFileStatus(file),
+      start,
+      bytes,
+      Array.empty,
+      file.getModificationTime,
+      file.getLen
+    )
+}

@@ -1,0 +1,139 @@
+package org.apache.spark.sql.dovetail.sample
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, BindReferences, Expression}
+import org.apache.spark.sql.dovetail.base.BoundedCache
+import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
+import org.apache.spark.sql.dovetail.deadline.{Aside, TimeIsUp}
+import org.apache.spark.sql.dovetail.footers.RowGroups
+import org.apache.spark.sql.dovetail.predicates.{ExpressionBytes, LinearTime, TrialSafe}
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
+import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.vectorized.ColumnarBatch
+
+/**
+ * Counts the rows of a table of Parquet or ORC files that a condition keeps. It reads the columns of the condition from
+ * all files while a query is planned, so it is only for inputs whose size decides between plans. No row is kept, so the
+ * memory is that of one batch of the reader. Counts are cached.
+ *
+ * @param columns   columns of the condition
+ * @param condition condition, bound to these columns
+ */
+final class RowCount private (
+    relation: HadoopFsRelation,
+    groups: RowGroups,
+    columns: StructType,
+    condition: Expression
+) {
+  import RowCount._
+
+  private val key = Key(FileSampleCache.key(relation, groups), columns, condition.canonicalized)
+
+  private def known: Option[Counted] = counts.get(key)
+
+  /** Estimated nanoseconds that the count takes; 0 if it is known. */
+  lazy val nanos: Double =
+    if (known.exists(_.rows.isDefined)) 0.0
+    else groups.rows * (PerRow + PerValue * columns.size + PerNode * condition.collect { case e => e }.size)
+
+  /** Whether the time that is left for reading allows the count, and it has not failed before. */
+  def isPossible: Boolean = known.fold(Aside.allows(nanos.toLong * Safety))(_.rows.isDefined)
+
+  /** The number of rows; None if the count is not done in time, or if the condition fails on a row. */
+  def rows: Option[Long] = known.map(_.rows).getOrElse {
+    val what  = s"counting rows of ${Aside.table(groups.files.head._1.getPath)}"
+    val found =
+      try Aside(what)(count)
+      catch {
+        case Survivable(_) => counts.put(key, new Counted(key, None)); None
+        case TimeIsUp      => Aside.cutOff(what); None
+      }
+    found.foreach(n => counts.put(key, new Counted(key, Some(n))))
+    found
+  }
+
+  private def count(until: Long): Long = {
+    val open = new GroupReader(relation, columns)
+    groups.groups.map { case (file, group) => open(file, group)(kept(_, until)) }.sum
+  }
+
+  private def kept(found: Iterator[Any], until: Long): Long = {
+    var n    = 0L
+    var seen = 0L
+    while (found.hasNext) {
+      if (seen % RowsBetweenLooks == 0L && System.nanoTime() - until >= 0L) throw TimeIsUp
+      found.next() match {
+        case batch: ColumnarBatch =>
+          val size = batch.numRows
+          var i    = 0
+          while (i < size) { if (condition.eval(batch.getRow(i)) == true) n += 1L; i += 1 }
+          if (System.nanoTime() - until >= 0L) throw TimeIsUp
+        case row: InternalRow => if (condition.eval(row) == true) n += 1L
+        case other            => throw new IllegalStateException(s"a reader returned ${other.getClass}")
+      }
+      seen += 1L
+    }
+    n
+  }
+}
+
+object RowCount {
+
+  /**
+   * None if the condition cannot be evaluated on the columns of the files, or not in a time that depends on the number
+   * of rows only.
+   *
+   * @param output   columns of the leaf that reads the files
+   * @param readable whether a column of the files may be read
+   */
+  def apply(
+      relation: HadoopFsRelation,
+      groups: RowGroups,
+      output: Seq[Attribute],
+      condition: Expression,
+      readable: StructField => Boolean
+  ): Option[RowCount] = {
+    val columns = StructType(relation.dataSchema.filter(f => condition.references.exists(_.name == f.name)))
+    val found   = columns.flatMap(f => output.find(a => a.name == f.name && a.dataType == f.dataType))
+    val usable  = groups.all && groups.files.nonEmpty && columns.nonEmpty && columns.forall(readable) &&
+      condition.references.subsetOf(AttributeSet(found))
+    if (!usable || !TrialSafe(condition)) None
+    else {
+      val bound = BindReferences.bindReference(condition, found.toList)
+      if (LinearTime(bound)) Some(new RowCount(relation, groups, columns, bound)) else None
+    }
+  }
+
+  final private case class Key(files: FileSampleCache.Key, columns: StructType, condition: Expression)
+
+  /** @param rows None if the condition fails on a row */
+  final private class Counted(key: Key, val rows: Option[Long]) {
+    val bytes: Long = Overhead + ExpressionBytes(key.condition) + PerFile * key.files.files.size
+  }
+
+  /** Largest number of bytes of remembered counts: some thousand counts of tables of a few files. */
+  private val Remembered = 4L * 1024 * 1024
+
+  private val counts = new BoundedCache[Key, Counted]("counted rows of files", Remembered)(_.bytes)
+
+  /** Bytes of an entry without its condition and files. */
+  private val Overhead = 512L
+
+  /** Bytes of the version of one file in a key. */
+  private val PerFile = 200L
+
+  /** Nanoseconds per row without its values. */
+  private val PerRow = 20.0
+
+  /** Nanoseconds to read and decode one value. */
+  private val PerValue = 40.0
+
+  /** Nanoseconds to evaluate one node of the condition for one row. */
+  private val PerNode = 20.0
+
+  /** Factor by which a count may take longer than estimated, in a JVM that has not compiled the code yet. */
+  private val Safety = 2L
+
+  /** Rows between two looks at the clock, if a reader returns rows. A batch has some thousand rows. */
+  private val RowsBetweenLooks = 1024L
+}
