@@ -104,6 +104,7 @@ def _piece(options: argparse.Namespace, numbers: range) -> tuple[list[Checked], 
         tempfile.TemporaryDirectory(prefix="dovetail-fuzz-") as directory,
         import_duckdb().connect() as duckdb,
     ):
+        tiny.without_defaults(session.spark)
         if not DIALECTS[options.dialect].duckdb:
             without_errors(session.spark)
         for data_set in _covering(numbers, PER_DATA_SET):
