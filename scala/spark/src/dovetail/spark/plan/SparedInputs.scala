@@ -21,7 +21,7 @@ import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, Join
  * Some other joins spare an input, too. A NOT IN reads its broadcast side first: if there is a NULL in it, the join
  * returns no row and does not read the other side. Adaptive execution removes a broadcast join without a key once it
  * knows that the join returns no row. A Cartesian product reads nothing if one side is a table without files, because
- * it then has no partition.
+ * it then has no partition. Without adaptive execution, Spark does not compute the exchanges below the other side then.
  *
  * Otherwise, the check covers only what happens in every run. If both sides are exchanged, both are read, or it is a
  * race which of them ends first. There is one exception: adaptive execution starts all inputs at once, in an order
@@ -60,18 +60,21 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
    * that may fail. None if there is no such input.
    */
   def exposed(written: LogicalPlan, rebuilt: => LogicalPlan, names: Vector[String]): Option[String] = {
-    val keys    = failingKeys(written)
-    val fragile = leaves.indices.map(i => failing(leaves(i)).orElse(keys.get(i)))
-    if (fragile.forall(_.isEmpty)) None
+    val keys                                            = failingKeys(written)
+    val fragile                                         = leaves.map(failing)
+    def fails(i: Int, when: Spares): Option[Expression] =
+      (if (keepsBelow(when, written)) anywhere(leaves(i)) else fragile(i)).orElse(keys.get(i))
+    if (keys.isEmpty && leaves.forall(anywhere(_).isEmpty)) None
     else {
-      val before = shields(written).filter { case (i, s) => fragile(i).nonEmpty && s.nonEmpty }
+      val before = shields(written).map { case (i, spared) => i -> spared.filter(s => fails(i, s.when).nonEmpty) }
+        .filter(_._2.nonEmpty)
       if (before.isEmpty) None
       else {
         val after = shields(rebuilt).withDefaultValue(Vector.empty)
         before.toVector.sortBy(_._1).flatMap { case (i, spared) =>
           spared.find(s => !after(i).exists(_.covers(s))).map(s =>
-            s"reading ${names(i)} may fail in ${ExpressionText(fragile(i).get)}; in the written order Spark does not " +
-              s"read it if there ${s.when.shown} ${s.leaves.toVector.sorted.map(names).mkString(", ")}"
+            s"reading ${names(i)} may fail in ${ExpressionText(fails(i, s.when).get)}; in the written order Spark does " +
+              s"not read it if there ${s.when.shown} ${s.leaves.toVector.sorted.map(names).mkString(", ")}"
           )
         }.headOption
       }
@@ -113,7 +116,7 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
                 walk(probe, behind ++ shield(j, side), outside)
               case None if isProduct(j) =>
                 walk(j.left, behind ++ product(j.right), outside); walk(j.right, behind ++ product(j.left), outside)
-              case None => j.children.foreach(walk(_, Vector.empty, Vector.empty))
+              case None => j.children.foreach(walk(_, behind.filter(s => keepsBelow(s.when, j)), Vector.empty))
             }
           case _: Project | _: Filter => walk(p.children.head, behind, outside)
           case other                  => other.children.foreach(walk(_, Vector.empty, Vector.empty))
@@ -283,6 +286,14 @@ object SparedInputs {
   private def sides(j: Join) = new JoinCondition.Classifier(Vector(j.left.outputSet, j.right.outputSet))
 
   def mayFail(input: LogicalPlan): Boolean = failing(input).nonEmpty
+
+  /** Whether exchanges below the spared input are not computed either. Adaptive execution computes them first. */
+  private def keepsBelow(when: Spares, plan: LogicalPlan): Boolean =
+    when == NoFile && !plan.conf.adaptiveExecutionEnabled
+
+  /** An expression of the input that may throw, at any depth. */
+  private def anywhere(input: LogicalPlan): Option[Expression] =
+    input.find(_.expressions.exists(throws)).flatMap(_.expressions.find(throws))
 
   /**
    * An expression that may throw when the input is read. Looks only above the uppermost exchange of the input, because
