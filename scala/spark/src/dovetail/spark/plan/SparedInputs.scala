@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide
 import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike, LeftAnti, LeftOuter, LeftSemi, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
-import org.apache.spark.sql.dovetail.plan.StartOrder.throws
+import org.apache.spark.sql.dovetail.plan.StartOrder.{throws, throwsOnRows}
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, JoinCondition}
 
 /**
@@ -64,6 +64,7 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
     val fragile                                         = leaves.map(failing)
     def fails(i: Int, when: Spares): Option[Expression] =
       (if (keepsBelow(when, written)) anywhere(leaves(i)) else fragile(i)).orElse(keys.get(i))
+        .filter(e => !inTime(when) || throwsOnRows(e))
     if (keys.isEmpty && leaves.forall(anywhere(_).isEmpty)) None
     else {
       val before = shields(written).map { case (i, spared) => i -> spared.filter(s => fails(i, s.when).nonEmpty) }
@@ -286,6 +287,12 @@ object SparedInputs {
   private def sides(j: Join) = new JoinCondition.Classifier(Vector(j.left.outputSet, j.right.outputSet))
 
   def mayFail(input: LogicalPlan): Boolean = failing(input).nonEmpty
+
+  /**
+   * Whether the spared input is started, too, and only its failure usually comes too late. This does not count for
+   * scalar subqueries: one that has several rows fails in nearly every run.
+   */
+  private def inTime(when: Spares): Boolean = when == NoRowEarlier || when == NoRowBefore
 
   /** Whether exchanges below the spared input are not computed either. Adaptive execution computes them first. */
   private def keepsBelow(when: Spares, plan: LogicalPlan): Boolean =

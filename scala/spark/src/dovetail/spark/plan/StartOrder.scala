@@ -30,8 +30,12 @@ object StartOrder {
   private def mayThrow(plan: LogicalPlan): Boolean = plan.exists(_.expressions.exists(throws))
 
   /** Whether evaluating the expression, or an aggregate function in it, may throw. */
-  def throws(expression: Expression): Boolean =
-    expression.exists(e => !e.isInstanceOf[Alias] && (!TotalExpression(e) && !totalAggregate(e) || fails(e)))
+  def throws(expression: Expression): Boolean = expression.exists(e => ofRows(e) || fails(e))
+
+  /** The same without scalar subqueries, which fail or not whatever rows the expression is evaluated on. */
+  def throwsOnRows(expression: Expression): Boolean = expression.exists(ofRows)
+
+  private def ofRows(e: Expression): Boolean = !e.isInstanceOf[Alias] && !TotalExpression(e) && !totalAggregate(e)
 
   /**
    * Whether a scalar subquery may fail. Spark computes it when its operator starts: it may have too many rows, or
