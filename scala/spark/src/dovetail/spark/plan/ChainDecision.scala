@@ -151,6 +151,7 @@ object ChainDecision {
 
     def decision: ChainDecision =
       if (news.isEmpty) kept("its inputs have about the rows that were estimated")
+      else if (first.exists(_.counted == counted.map(_._1).toSet)) kept("nothing more is known since")
       else {
         val best   = orders.best
         val gain   = 1.0 - orders.costOf(best) / math.max(orders.costOf(planned), Double.MinPositiveValue)
@@ -173,7 +174,7 @@ object ChainDecision {
      */
     private def startsComplete(order: Vector[Int]): Boolean = {
       val start = order.take(order.indices.lastIndexWhere(i => order(i) != planned(i)) + 1).map(chain.joins)
-      start.forall(_.isReady) && (start.forall(_.isBroadcast) || ChainLink.complete(chain.probe).isDefined)
+      start.forall(_.isReady) && (start.forall(_.isBroadcast) || AdaptiveInput.complete(chain.probe).isDefined)
     }
 
     private def differences: String = {
@@ -201,6 +202,7 @@ object ChainDecision {
         why,
         reports(order),
         replaced,
+        counted.map(_._1).toSet,
         decisions.incrementAndGet()
       )
       new ChainDecision(chain, Some(chain.inOrder(order, RunTimeOrder.mark(_, told))), gain, None, group)
@@ -260,7 +262,7 @@ object ChainDecision {
   }
 
   private def rowsOf(plan: LogicalPlan): Option[Double] =
-    ChainLink.complete(plan).flatMap(_ => plan.stats.rowCount).map(_.toDouble)
+    AdaptiveInput.complete(plan).flatMap(_ => plan.stats.rowCount).map(_.toDouble)
 
   /** All operators of a plan, including those of stages that have run. */
   private def operators(plan: LogicalPlan): Vector[LogicalPlan] = plan match {

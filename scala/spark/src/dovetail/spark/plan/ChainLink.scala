@@ -5,12 +5,7 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildSide}
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftAnti, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, Movable}
-import org.apache.spark.sql.execution.adaptive.{
-  BroadcastQueryStageExec,
-  LogicalQueryStage => AdaptiveStage,
-  QueryStageExec,
-  ShuffleQueryStageExec
-}
+import org.apache.spark.sql.execution.adaptive.ShuffleQueryStageExec
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -23,16 +18,16 @@ final class ChainLink private (val join: Join, val side: BuildSide) {
   def probe: LogicalPlan = JoinChoice.input(join, JoinChoice.other(side))
 
   /** Whether the build is broadcast, or about to be. */
-  val isBroadcast: Boolean = ChainLink.isBroadcast(build)
+  val isBroadcast: Boolean = AdaptiveInput.isBroadcast(build)
 
   /** Whether the build is complete. */
-  def isReady: Boolean = ChainLink.complete(build).isDefined
+  def isReady: Boolean = AdaptiveInput.complete(build).isDefined
 
   /**
    * Whether the join looks up rows of the build without an exchange of the probe: the build is broadcast, or it has
    * been exchanged and turned out small enough for Spark to broadcast it.
    */
-  def looksUp: Boolean = isBroadcast || (ChainLink.complete(build) match {
+  def looksUp: Boolean = isBroadcast || (AdaptiveInput.complete(build) match {
     case Some(q: ShuffleQueryStageExec) =>
       hintOf(side).forall(_.strategy.isEmpty) && q.getRuntimeStatistics.sizeInBytes <= ChainLink.broadcastBytes(join)
     case _ => false
@@ -72,27 +67,13 @@ object ChainLink {
     if (byUser(join.hint) || !JoinChoice.builds(join.joinType, side) || !join.condition.exists(Movable(_))) None
     else
       Some(new ChainLink(join, side)).filter { l =>
-        l.equalities.nonEmpty && !isBroadcast(l.probe) &&
+        l.equalities.nonEmpty && !AdaptiveInput.isBroadcast(l.probe) &&
         (l.isBroadcast || !JoinDecision.broadcast(join).contains(JoinChoice.other(side)))
       }
-
-  /** The stage of an input, if it is complete. */
-  def complete(plan: LogicalPlan): Option[QueryStageExec] = plan match {
-    case s: AdaptiveStage => s.physicalPlan match {
-        case q: QueryStageExec if q.isMaterialized => Some(q)
-        case _                                     => None
-      }
-    case _ => None
-  }
 
   /** Most bytes of a counted input that Spark broadcasts. */
   private def broadcastBytes(join: Join): Long = join.conf.getConf(SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD)
     .fold(join.conf.autoBroadcastJoinThreshold)(_.longValue)
-
-  private def isBroadcast(plan: LogicalPlan): Boolean = plan match {
-    case s: AdaptiveStage => s.physicalPlan.isInstanceOf[BroadcastQueryStageExec]
-    case _                => false
-  }
 
   /** Whether a user's hint asks for a method. Adaptive execution adds hints of its own, which users cannot write. */
   private def byUser(hint: JoinHint): Boolean = (hint.leftHint ++ hint.rightHint).flatMap(_.strategy).exists {

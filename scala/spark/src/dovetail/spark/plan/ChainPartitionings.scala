@@ -19,7 +19,7 @@ final class ChainPartitionings(probe: LogicalPlan, joins: Vector[ChainLink]) {
   private def key(side: Expression, conjunct: Expression): Expression =
     (if (conjunct.isInstanceOf[EqualTo]) side else conjunct).canonicalized
 
-  private val ofProbe: Vector[Expression] = ChainLink.complete(probe) match {
+  private val ofProbe: Vector[Expression] = AdaptiveInput.complete(probe) match {
     case Some(q: ShuffleQueryStageExec) => q.outputPartitioning match {
         case h: HashPartitioning => h.expressions.toVector.map(_.canonicalized)
         case _                   => Vector.empty

@@ -4,14 +4,15 @@ import dovetail.kernel.enumerate.{Regret, Search}
 import dovetail.kernel.graph.JoinGraph
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.report.Decision
+import org.apache.spark.sql.dovetail.sample.RowCount
 import org.apache.spark.sql.dovetail.stats.UncertainRows
 
 /**
  * Counts inputs whose uncertain estimates decide between plans, before the plan is chosen.
  *
  * An input decides if, for some number of rows in its likely range, another plan would save much: at least the required
- * gain ([[Regret]]), and several times what the count costs. Such an input is read on the driver
- * ([[dovetail.kernel.profile.Sampling]] gives the range, `RowCount` the rows), within the time that is left for reading.
+ * gain ([[Regret]]), and several times what the count costs. Such an input is read on the driver ([[RowCount]]), within
+ * the time that is left for reading. [[dovetail.kernel.profile.Sampling]] gives the range.
  * Most queries have none: samples of small tables are complete or large, so only rare rows of large tables, rows that
  * lie together, and predicates that were not tried on rows are uncertain.
  */
@@ -52,7 +53,6 @@ final class DecidingInputs(planner: Planner, uncertain: UncertainRows) {
 }
 
 private object DecidingInputs {
-  import org.apache.spark.sql.dovetail.sample.RowCount
 
   final private case class Candidate(relation: Int, count: RowCount)
 

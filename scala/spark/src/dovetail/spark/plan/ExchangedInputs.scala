@@ -7,11 +7,7 @@ import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.cluster.TaskMemory
-import org.apache.spark.sql.execution.adaptive.{
-  BroadcastQueryStageExec,
-  LogicalQueryStage => AdaptiveStage,
-  ShuffleQueryStageExec
-}
+import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage => AdaptiveStage, ShuffleQueryStageExec}
 import org.apache.spark.sql.execution.exchange.ENSURE_REQUIREMENTS
 import org.apache.spark.sql.internal.SQLConf
 
@@ -37,9 +33,8 @@ object ExchangedInputs {
   }
 
   private def isBroadcast(plan: LogicalPlan): Boolean = plan match {
-    case p: Project       => isBroadcast(p.child)
-    case s: AdaptiveStage => s.physicalPlan.isInstanceOf[BroadcastQueryStageExec]
-    case _                => false
+    case p: Project => isBroadcast(p.child)
+    case other      => AdaptiveInput.isBroadcast(other)
   }
 
   /** The side to hash instead of sorting both sides; None if Spark will broadcast a side. */

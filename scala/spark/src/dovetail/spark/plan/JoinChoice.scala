@@ -6,11 +6,6 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
-import org.apache.spark.sql.execution.adaptive.{
-  BroadcastQueryStageExec,
-  LogicalQueryStage => AdaptiveStage,
-  QueryStageExec
-}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 
 /**
@@ -31,9 +26,10 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] =
     FailOpen("choosing how to join", (_: String) => Seq.empty[SparkPlan])(choice(plan))
 
+  // Spark's own strategy for inputs that are broadcast already comes after this one, and must plan their joins.
   private def choice(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case j: Join
-        if DovetailConf.Enabled.get(j.conf) && !hasStrategy(j.hint) && !isBroadcast(j.left) && !isBroadcast(j.right) =>
+        if DovetailConf.Enabled.get(j.conf) && !hasStrategy(j.hint) && !j.children.exists(AdaptiveInput.isBroadcast) =>
       broadcastSide(j).flatMap(planned(j, _, BROADCAST, ChosenJoin.Broadcast))
         .orElse(ExchangedInputs.hashSide(j, session.sparkContext).flatMap(planned(j, _, SHUFFLE_HASH, ChosenJoin.Hash)))
         .getOrElse(heavySides(j) match { case Vector() => Nil; case sides => withoutBroadcast(j, sides) })
@@ -56,7 +52,7 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
    * itself.
    */
   private def heavySides(j: Join): Vector[BuildSide] =
-    JoinDecision.kept(j).filterNot(side => computed(JoinChoice.input(j, side)).isDefined)
+    JoinDecision.kept(j).filterNot(side => AdaptiveInput.complete(JoinChoice.input(j, side)).isDefined)
 
   private def withoutBroadcast(j: Join, sides: Vector[BuildSide]): Seq[SparkPlan] = {
     def hint(side: BuildSide) = if (sides.contains(side)) Some(HintInfo(strategy = Some(NO_BROADCAST_HASH))) else None
@@ -70,24 +66,9 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
 
   private def hasStrategy(hint: JoinHint): Boolean = (hint.leftHint ++ hint.rightHint).exists(_.strategy.isDefined)
 
-  /**
-   * Whether the input is already broadcast. Spark's own strategy for such stages comes after ours and must plan the
-   * join.
-   */
-  private def isBroadcast(plan: LogicalPlan): Boolean = plan match {
-    case s: AdaptiveStage => s.physicalPlan.isInstanceOf[BroadcastQueryStageExec]
-    case _                => false
-  }
-
   /** Whether the side has been computed meanwhile, and is larger than Spark's broadcast threshold. */
   private def provenLarge(plan: LogicalPlan): Boolean =
-    computed(plan).exists(s => s.stats.sizeInBytes > s.conf.autoBroadcastJoinThreshold)
-
-  private def computed(plan: LogicalPlan): Option[AdaptiveStage] = plan match {
-    case s: AdaptiveStage =>
-      s.physicalPlan match { case q: QueryStageExec if q.isMaterialized => Some(s); case _ => None }
-    case _ => None
-  }
+    AdaptiveInput.complete(plan).isDefined && plan.stats.sizeInBytes > plan.conf.autoBroadcastJoinThreshold
 }
 
 object JoinChoice {

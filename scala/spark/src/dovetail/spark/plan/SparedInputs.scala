@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expres
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike, LeftAnti, LeftOuter, LeftSemi, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
 import org.apache.spark.sql.dovetail.plan.StartOrder.{throws, throwsOnRows}
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, JoinCondition}
@@ -105,7 +106,7 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
   private def shields(plan: LogicalPlan): Map[Int, Vector[Shield]] = {
     val found = Map.newBuilder[Int, Vector[Shield]]
     def walk(p: LogicalPlan, behind: Vector[Shield], outside: Vector[Shield]): Unit = of(p) match {
-      case one if one.size == 1 => found += one.head -> behind
+      case one if one.size == 1 => PlanningTime.check(); found += one.head -> behind
       case _                    =>
         p match {
           case j: Join =>
@@ -142,7 +143,7 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
 
   /** Leaves without whose rows some join above a leaf has none. */
   private def enders(plan: LogicalPlan, leaf: Int): Set[Int] =
-    if (of(plan).size == 1 || !of(plan)(leaf)) Set.empty
+    if (of(plan).size <= 1 || !of(plan)(leaf)) Set.empty
     else needed(plan) ++ plan.children.flatMap(enders(_, leaf))
 
   /**
@@ -192,11 +193,28 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
     case _                      => false
   }
 
-  private def of(plan: LogicalPlan): Set[Int] =
+  /** The leaves of the group in a plan. */
+  private def of(plan: LogicalPlan): Set[Int] = remembered(leavesIn, plan)(
     Option(leafOf.get(plan)).fold(plan.children.iterator.flatMap(of).toSet)(leaf => Set(leaf.intValue))
+  )
+
+  // a large group asks for the same parts of its plan very often
+  private val leavesIn = new IdentityHashMap[LogicalPlan, Set[Int]]
+  private val neededIn = new IdentityHashMap[LogicalPlan, Set[Int]]
+
+  private def remembered(known: IdentityHashMap[LogicalPlan, Set[Int]], plan: LogicalPlan)(body: => Set[Int]) = {
+    val before = known.get(plan)
+    if (before != null) before
+    else {
+      PlanningTime.check()
+      val found = body
+      known.put(plan, found)
+      found
+    }
+  }
 
   /** Leaves that contribute to every row of the plan: if the join of these leaves has no row, the plan has none. */
-  private def needed(plan: LogicalPlan): Set[Int] = plan match {
+  private def needed(plan: LogicalPlan): Set[Int] = remembered(neededIn, plan)(plan match {
     case _ if of(plan).size == 1 => of(plan)
     case j: Join                 =>
       j.joinType match {
@@ -207,7 +225,7 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
       }
     case _: Project | _: Filter => needed(plan.children.head)
     case _                      => Set.empty
-  }
+  })
 }
 
 object SparedInputs {

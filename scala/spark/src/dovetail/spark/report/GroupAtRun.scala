@@ -87,6 +87,7 @@ object GroupAtRun {
  * @param reason   reason for the decision
  * @param joins    joins of the new order
  * @param replaced sets of relations that the planned order would have joined
+ * @param counted  sets of relations whose rows had been counted
  * @param number   number of the decision in this JVM: later decisions know more; 0 if the planned order was kept
  */
 final case class RunTimeOrder(
@@ -96,6 +97,7 @@ final case class RunTimeOrder(
     reason: String,
     joins: Vector[JoinReport] = Vector.empty,
     replaced: Set[Set[String]] = Set.empty,
+    counted: Set[Set[Int]] = Set.empty,
     number: Long = 0L
 )
 

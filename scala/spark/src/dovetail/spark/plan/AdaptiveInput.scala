@@ -1,0 +1,23 @@
+package org.apache.spark.sql.dovetail.plan
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.adaptive.{
+  BroadcastQueryStageExec,
+  LogicalQueryStage => AdaptiveStage,
+  QueryStageExec
+}
+
+/** What adaptive execution has done with an input of a join of a running query. */
+object AdaptiveInput {
+
+  /** The stage of the input, if it is complete. */
+  def complete(plan: LogicalPlan): Option[QueryStageExec] = stage(plan).filter(_.isMaterialized)
+
+  /** Whether the input is broadcast, or about to be. */
+  def isBroadcast(plan: LogicalPlan): Boolean = stage(plan).exists(_.isInstanceOf[BroadcastQueryStageExec])
+
+  private def stage(plan: LogicalPlan): Option[QueryStageExec] = plan match {
+    case s: AdaptiveStage => s.physicalPlan match { case q: QueryStageExec => Some(q); case _ => None }
+    case _                => None
+  }
+}
