@@ -93,7 +93,8 @@ lazy val spark = SparkLine.all
         ),
         sparkOf(line),
         if (line == SparkLine.primary) testsOfSpark(line) else Nil,
-        Compile / unmanagedSourceDirectories := Seq(root_ / "scala/spark/src", root_ / "scala/spark/shims" / line.shims),
+        Compile / unmanagedSourceDirectories :=
+          (root_ / "scala/spark/src") +: line.shims.map(root_ / "scala/spark/shims" / _),
         Compile / packageBin / mappings ++= kernelClasses(line).value,
         pomPostProcess := withoutKernel
       )

@@ -12,7 +12,7 @@ final case class SparkLine(
     scala: String,
     primary: Boolean,
     fromPyspark: Boolean,
-    shims: String
+    shims: Seq[String]
 ) extends VirtualAxis.WeakAxis {
   val idSuffix: String        = "Spark" + short.replace(".", "")
   val directorySuffix: String = "-spark" + short
@@ -52,7 +52,7 @@ object SparkLine {
         row("scala"),
         choice(row, "suite", yes = "whole", no = "small"),
         choice(row, "jars", yes = "pyspark", no = "maven"),
-        row("shims")
+        row("shims").split(',').toSeq
       )
     }
   }

@@ -6,15 +6,10 @@ import scala.util.Random
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf}
-import org.apache.spark.sql.dovetail.plan.{ChainDecision, ReorderAtRunTime}
+import org.apache.spark.sql.dovetail.plan.{ChainDecision, ReorderAtRunTime, SparkCosts}
 import org.apache.spark.sql.dovetail.report.{ActualRows, GroupReport}
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.adaptive.{
-  AdaptiveSparkPlanExec,
-  BroadcastQueryStageExec,
-  QueryStageExec,
-  SimpleCostEvaluator
-}
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, BroadcastQueryStageExec, QueryStageExec}
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 
@@ -211,7 +206,7 @@ class RunTimeOrderSuite extends StarSuite {
   test("plans that were not reordered cost what they cost in Spark") {
     val queries = Seq(chain, grouped("k3", most = 89), "SELECT count(*) FROM f JOIN a ON f.k1 = a.k")
     val plans   = queries.flatMap(sql => Seq(run(sql).plan, misled(shuffled: _*)(run(sql)).plan))
-    val sparks  = SimpleCostEvaluator(forceOptimizeSkewedJoin = false)
+    val sparks  = SparkCosts(spark.sessionState.conf)
     val ours    = new _root_.dovetail.DovetailCostEvaluator
     for (a <- plans; b <- plans) {
       assert(

@@ -77,8 +77,8 @@ object ChainLink {
 
   /** Whether a user's hint asks for a method. Adaptive execution adds hints of its own, which users cannot write. */
   private def byUser(hint: JoinHint): Boolean = (hint.leftHint ++ hint.rightHint).flatMap(_.strategy).exists {
-    case NO_BROADCAST_HASH | PREFER_SHUFFLE_HASH => false
-    case _                                       => true
+    case BROADCAST | SHUFFLE_MERGE | SHUFFLE_HASH | SHUFFLE_REPLICATE_NL => true
+    case _                                                               => false
   }
 
   /** The probe's side of a conjunct, if it is an equality between the two inputs, by which rows are looked up. */

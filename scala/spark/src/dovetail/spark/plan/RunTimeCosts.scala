@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.plan
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.report.GroupAtRun
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.adaptive.{Cost, SimpleCostEvaluator}
+import org.apache.spark.sql.execution.adaptive.Cost
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -23,7 +23,7 @@ object RunTimeCosts {
   def isOn(conf: SQLConf): Boolean = conf.getConf(SQLConf.ADAPTIVE_CUSTOM_COST_EVALUATOR_CLASS).contains(Evaluator)
 
   def of(plan: SparkPlan): Cost = new RunTimeCost(
-    SimpleCostEvaluator(SQLConf.get.getConf(SQLConf.ADAPTIVE_FORCE_OPTIMIZE_SKEWED_JOIN)).evaluateCost(plan),
+    SparkCosts(SQLConf.get).evaluateCost(plan),
     FailOpen("comparing plans at run time", (_: String) => 0L)(
       GroupAtRun.newOrders(plan).map(_.number).foldLeft(0L)(math.max)
     )

@@ -1,0 +1,10 @@
+package org.apache.spark.sql.dovetail.plan
+
+import org.apache.spark.sql.execution.adaptive.{CostEvaluator, SimpleCostEvaluator}
+import org.apache.spark.sql.internal.SQLConf
+
+/** Spark's own comparison of the plans of a running query. Spark 4.3 adds a parameter. */
+private[dovetail] object SparkCosts {
+  def apply(conf: SQLConf): CostEvaluator =
+    SimpleCostEvaluator(conf.getConf(SQLConf.ADAPTIVE_FORCE_OPTIMIZE_SKEWED_JOIN))
+}
