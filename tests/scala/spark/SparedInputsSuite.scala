@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail
 
+import org.apache.spark.sql.dovetail.report.GroupReport
 import org.scalatest.BeforeAndAfterAll
 
 /**
@@ -29,9 +30,22 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
     finally super.afterAll()
 
   private val fails = "CAST(words.name AS INT) >= 0"
+  private val safe  = "length(words.name) > 0"
 
   private def query(filter: String, from: String = "few JOIN words ON few.k = words.k JOIN many ON words.j = many.j") =
     s"SELECT count(*), max(many.t) FROM $from WHERE pmod(few.v * 7, 1000) = 999 AND $filter"
+
+  /**
+   * Asserts that the order of a query changes with a filter of `words` that cannot fail, and that `words` stays spared
+   * with a filter that may fail. Returns the groups of the latter.
+   */
+  private def movesUnlessItFails(query: String => String): Vector[GroupReport] = {
+    sameAnswer(query(safe))
+    sameAnswer(query(fails), reorders = false)
+    val groups = dovetail(on = true)(traced(query(fails))._2.groups)
+    assert(groups.exists(_.reason.contains("reading words may fail in ")), groups)
+    groups
+  }
 
   private def everyPlan(body: => Unit): Unit =
     Seq("true", "false").foreach(adaptive =>
@@ -46,7 +60,7 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
     )
 
   test("where the input cannot fail, the order changes") {
-    everyPlan(sameAnswer(query("length(words.name) > 0")))
+    everyPlan(sameAnswer(query(safe)))
   }
 
   test("an input that may fail stays behind the broadcast that spares it") {
@@ -66,12 +80,7 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
       "few JOIN words ON few.k = words.k " +
         "JOIN LATERAL (SELECT max(many.w) t FROM many WHERE many.j = words.j) many ON true"
     )
-    everyPlan {
-      sameAnswer(lateral("length(words.name) > 0"))
-      sameAnswer(lateral(fails), reorders = false)
-      val groups = dovetail(on = true)(traced(lateral(fails))._2.groups)
-      assert(groups.exists(_.reason.contains("reading words may fail in ")), groups)
-    }
+    everyPlan { movesUnlessItFails(lateral); () }
   }
 
   test("without adaptive execution, compiled code hears nothing of a broadcast above an empty one") {
@@ -101,10 +110,7 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
       s"SELECT count(*), max(many.t) FROM (SELECT * FROM words WHERE $filter AND words.j NOT IN " +
         "(SELECT nullif(v, 50) FROM few)) words JOIN many ON words.j = many.j"
     everyPlan {
-      sameAnswer(over("length(words.name) > 0"))
-      sameAnswer(over(fails), reorders = false)
-      val groups = dovetail(on = true)(traced(over(fails))._2.groups)
-      assert(groups.exists(_.reason.contains("reading words may fail in ")), groups)
+      val groups = movesUnlessItFails(over)
       assert(groups.exists(_.reason.contains("Spark does not read it if there is a NULL in the key of ")), groups)
     }
   }
@@ -112,12 +118,8 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
   test("while a query runs, an input that may fail stays behind a broadcast without a key") {
     def over(filter: String) = query(filter, "words JOIN few ON words.j > few.v JOIN many ON words.j = many.j")
     everyPlan {
-      sameAnswer(over("length(words.name) > 0"))
-      if (spark.conf.get("spark.sql.adaptive.enabled") == "true") {
-        sameAnswer(over(fails), reorders = false)
-        val groups = dovetail(on = true)(traced(over(fails))._2.groups)
-        assert(groups.exists(_.reason.contains("reading words may fail in ")), groups)
-      }
+      if (spark.conf.get("spark.sql.adaptive.enabled") == "true") movesUnlessItFails(over)
+      else sameAnswer(over(safe))
     }
   }
 

@@ -18,8 +18,8 @@ final class ChainCosts(constants: CostConstants) {
    *              partitioned and sorted by the key already
    */
   def merged(in: Double, out: Double, moved: Option[Double]): Cost = Cost(
-    exchange = moved.fold(0.0)(width => in * (exchangeRow + width * exchangeByte)),
-    sort = in * merge + (if (moved.isEmpty) 0.0 else in * sortCompare * math.log(math.max(in, 2.0)) / math.log(2.0)),
+    exchange = moved.fold(0.0)(width => exchange(in, in * width)),
+    sort = in * merge + (if (moved.isEmpty) 0.0 else in * sortCompare * SubPlan.halvings(in)),
     output = out * rowProduced
   )
 }

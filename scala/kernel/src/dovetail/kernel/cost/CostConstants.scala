@@ -47,6 +47,9 @@ final case class CostConstants(
     spillByte: Double = 3.0
 ) {
 
+  /** Cost of an exchange of so many rows, which take so many bytes together. */
+  def exchange(rows: Double, bytes: Double): Double = rows * exchangeRow + bytes * exchangeByte
+
   /**
    * Cost of broadcasting an input to the driver and to `executors` executors: each builds a hash table of its rows, and
    * its bytes are sent to each.

@@ -59,7 +59,7 @@ object EarlyGrouping {
    */
   def joined(constants: CostConstants, in: Double, bytes: Double, out: Double, stay: Boolean): Double = {
     import constants._
-    val halvings = math.log(math.max(in, 2.0)) / math.log(2.0)
+    val halvings = SubPlan.halvings(in)
     if (stay) in * hashProbe
     else in * (exchangeRow + sortCompare * halvings + merge) + bytes * exchangeByte + out * rowProduced
   }

@@ -253,7 +253,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     }
   }
 
-  private def exchange(p: SubPlan): Double  = p.rows * exchangeRow + p.bytes * exchangeByte
+  private def exchange(p: SubPlan): Double  = constants.exchange(p.rows, p.bytes)
   private def sort(p: SubPlan): Double      = if (facts.preferSortMerge) p.rows * sortCompare * p.halvings else 0.0
   private def probe(p: SubPlan): Double     = p.rows * hashProbe
   private def outputOf(p: SubPlan): Double  = p.rows * rowProduced

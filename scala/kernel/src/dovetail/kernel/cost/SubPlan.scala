@@ -38,7 +38,7 @@ class SubPlan(
   import SubPlan.{Alternative, Alternatives, NoJoin}
 
   /** log2 of the rows, at least 1: how often a sort halves them. Every join with this set uses it. */
-  val halvings: Double = math.log(math.max(rows, 2.0)) / SubPlan.Log2
+  val halvings: Double = SubPlan.halvings(rows)
 
   /** The same set as `of`, without its plans. */
   protected def this(of: SubPlan) =
@@ -175,6 +175,9 @@ object SubPlan {
   }
 
   private val Log2 = math.log(2.0)
+
+  /** How often a sort halves so many rows: their log2, at least 1. */
+  def halvings(rows: Double): Double = math.log(math.max(rows, 2.0)) / Log2
 
   /** A way to execute one of the joins that make a set. */
   final private class Alternative(

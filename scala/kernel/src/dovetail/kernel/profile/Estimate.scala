@@ -57,6 +57,9 @@ final case class Estimate(value: Double, lower: Double, upper: Double, source: S
     s"an estimate needs 0 <= lower <= value <= upper: $lower, $value, $upper"
   )
 
+  /** Whether the bounds leave no doubt. */
+  def isExact: Boolean = lower == upper
+
   def *(that: Estimate): Estimate =
     Estimate(
       Estimate.product(value, that.value),

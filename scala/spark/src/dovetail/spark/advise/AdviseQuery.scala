@@ -144,5 +144,5 @@ object AdviseQuery {
     if (total > 0.0) Some(costs.collect { case (cost, true) => cost }.sum / total) else None
   }
 
-  private def told(e: Estimate): String = f"${e.value}%,.0f rows${if (e.lower == e.upper) "" else " (estimated)"}"
+  private def told(e: Estimate): String = f"${e.value}%,.0f rows${if (e.isExact) "" else " (estimated)"}"
 }

@@ -74,10 +74,8 @@ final class KnownRuns(session: SparkSession) {
   }
 
   /** Whether the set is one relation whose row count the statistics know exactly. */
-  private def exact(graph: JoinGraph, set: Set[Int]): Boolean = set.size == 1 && {
-    val rows = graph.relations(set.head).profile.rows
-    rows.lower == rows.upper
-  }
+  private def exact(graph: JoinGraph, set: Set[Int]): Boolean =
+    set.size == 1 && graph.relations(set.head).profile.rows.isExact
 
   /** Rows of sets that occurred in other groups of the history, too. */
   private def parts(forms: HistoryForms, leaves: Vector[LogicalPlan]): Map[Set[Int], Told] = {

@@ -124,11 +124,12 @@ object ChainDecision {
       }.toMap)
     )
 
+    /** These relations, and those of the builds that are joined. */
+    private def reached(joined: Long, relations: Set[Int]): Vector[Int] =
+      builds.indices.foldLeft(relations)((s, i) => if ((joined >>> i & 1L) == 0L) s else s ++ builds(i)).toVector.sorted
+
     private def relations(joined: Long): Array[Int] = {
-      PlanningTime.check()
-      val set =
-        builds.indices.foldLeft(probe ++ pruning)((s, i) => if ((joined >>> i & 1L) == 0L) s else s ++ builds(i))
-      set.toArray.sorted
+      PlanningTime.check(); reached(joined, probe ++ pruning).toArray
     }
 
     private lazy val costs = new ChainCosts(ClusterCosts(session, conf))
@@ -138,9 +139,7 @@ object ChainDecision {
       else costs.merged(step.in, step.out, if (step.moves) Some(width(step.joined)) else None)
 
     /** Bytes of a row of the probe after the join with these builds. */
-    private def width(joined: Long): Double =
-      builds.indices.foldLeft(probe)((s, i) => if ((joined >>> i & 1L) == 0L) s else s ++ builds(i))
-        .toVector.sorted.map(graph.relations(_).width).sum
+    private def width(joined: Long): Double = reached(joined, probe).map(graph.relations(_).width).sum
 
     private def rows(joined: Long): Double = { val set = relations(joined); known.sizeOf(set, set.length).rows }
 

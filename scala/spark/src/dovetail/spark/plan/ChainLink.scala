@@ -46,15 +46,12 @@ final class ChainLink private (val join: Join, val side: BuildSide) {
 
   /** The same join over another probe. A hint of adaptive execution for the old probe does not hold for the new one. */
   def over(probe: LogicalPlan): Join = {
-    val moved = if (side == BuildLeft) join.copy(right = probe) else join.copy(left = probe)
+    def kept(hint: Option[HintInfo]) = hint.filter(_.strategy.isEmpty)
+    val moved                        =
+      if (side == BuildLeft) join.copy(right = probe, hint = join.hint.copy(rightHint = kept(join.hint.rightHint)))
+      else join.copy(left = probe, hint = join.hint.copy(leftHint = kept(join.hint.leftHint)))
     moved.copyTagsFrom(join)
-    if (!hintOf(JoinChoice.other(side)).exists(_.strategy.isDefined)) moved
-    else {
-      val hint = if (side == BuildLeft) join.hint.copy(rightHint = None) else join.hint.copy(leftHint = None)
-      val free = moved.copy(hint = hint)
-      free.copyTagsFrom(moved)
-      free
-    }
+    moved
   }
 
   private def hintOf(s: BuildSide): Option[HintInfo] = if (s == BuildLeft) join.hint.leftHint else join.hint.rightHint

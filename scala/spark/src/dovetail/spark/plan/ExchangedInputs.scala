@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.cluster.TaskMemory
-import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage => AdaptiveStage, ShuffleQueryStageExec}
+import org.apache.spark.sql.execution.adaptive.ShuffleQueryStageExec
 import org.apache.spark.sql.execution.exchange.ENSURE_REQUIREMENTS
 import org.apache.spark.sql.internal.SQLConf
 
@@ -68,15 +68,13 @@ object ExchangedInputs {
    * run.
    */
   private def exchanged(plan: LogicalPlan): Option[InputSize] = plan match {
-    case p: Project       => exchanged(p.child)
-    case s: AdaptiveStage => s.physicalPlan match {
-        case q: ShuffleQueryStageExec
-            if q.isMaterialized && q.shuffle.shuffleOrigin == ENSURE_REQUIREMENTS && isHashed(q) =>
+    case p: Project => exchanged(p.child)
+    case other      => AdaptiveInput.complete(other) match {
+        case Some(q: ShuffleQueryStageExec) if q.shuffle.shuffleOrigin == ENSURE_REQUIREMENTS && isHashed(q) =>
           val stats = q.getRuntimeStatistics
           stats.rowCount.map(rows => InputSize(rows.toDouble, stats.sizeInBytes.toDouble))
         case _ => None
       }
-    case _ => None
   }
 
   private def isHashed(q: ShuffleQueryStageExec): Boolean = q.outputPartitioning.isInstanceOf[HashPartitioning]

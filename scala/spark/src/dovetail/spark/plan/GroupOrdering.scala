@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.plan
 
-import dovetail.kernel.enumerate.Search
+import dovetail.kernel.enumerate.{ReducerRules, Search}
 import dovetail.kernel.graph.JoinGraph
 import dovetail.kernel.profile.Estimate
 import dovetail.kernel.size.CardinalityModel
@@ -113,18 +113,19 @@ final class GroupOrdering(
         if (exposed.isDefined) WrittenOrder(group, optimized, marks = false) else rebuilt.getOrElse(written)
     }
 
+  private def searchOf(graph: JoinGraph, share: Double, rules: ReducerRules): Search =
+    new Search(graph, planner.costs, planner.budget(share), planner.costsAsWritten, rules)
+
   private def searched(ready: PreparedGroup, share: Double, notes: Vector[String]): Searched = {
-    val rules  = ReducerFilters.rules(ready, planner)
-    val search = new Search(ready.graph, planner.costs, planner.budget(share), planner.costsAsWritten, rules)
+    val search = searchOf(ready.graph, share, ReducerFilters.rules(ready, planner))
     Searched(ready, search, choice(ready, search, notes ++ ready.known.note))
   }
 
   /** The same again, if inputs on whose estimates the order depends could be counted. */
   private def counted(found: Searched, share: Double, notes: Vector[String], reduced: Set[Int]): Searched = {
-    def search(graph: JoinGraph) = new Search(graph, planner.costs, planner.budget(share), planner.costsAsWritten)
-    val counts                   = Trace.timed("estimate")(
-      PlanningTime.orNoneEarly(deciding.count(found.ready, found.decision, search)).getOrElse(Vector.empty)
-    )
+    val counts = Trace.timed("estimate")(PlanningTime.orNoneEarly(
+      deciding.count(found.ready, found.decision, searchOf(_, share, ReducerRules.none))
+    ).getOrElse(Vector.empty))
     if (counts.isEmpty) found
     else searched(Trace.timed("estimate")(preparation.again(found.ready, reduced)), share, notes ++ counts)
   }

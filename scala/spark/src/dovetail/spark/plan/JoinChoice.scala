@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 
 /**
@@ -29,7 +30,9 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
   // Spark's own strategy for inputs that are broadcast already comes after this one, and must plan their joins.
   private def choice(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case j: Join
-        if DovetailConf.Enabled.get(j.conf) && !hasStrategy(j.hint) && !j.children.exists(AdaptiveInput.isBroadcast) =>
+        if DovetailConf.Enabled.get(j.conf) && !JoinGroup.hasStrategy(j.hint) && !j.children.exists(
+          AdaptiveInput.isBroadcast
+        ) =>
       broadcastSide(j).flatMap(planned(j, _, BROADCAST, ChosenJoin.Broadcast))
         .orElse(ExchangedInputs.hashSide(j, session.sparkContext).flatMap(planned(j, _, SHUFFLE_HASH, ChosenJoin.Hash)))
         .getOrElse(heavySides(j) match { case Vector() => Nil; case sides => withoutBroadcast(j, sides) })
@@ -63,8 +66,6 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
     JoinDecision.broadcast(j).filter(side =>
       JoinChoice.builds(j.joinType, side) && !provenLarge(JoinChoice.input(j, side))
     )
-
-  private def hasStrategy(hint: JoinHint): Boolean = (hint.leftHint ++ hint.rightHint).exists(_.strategy.isDefined)
 
   /** Whether the side has been computed meanwhile, and is larger than Spark's broadcast threshold. */
   private def provenLarge(plan: LogicalPlan): Boolean =

@@ -4,7 +4,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Exists, InSubquery}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project, RowLevelWrite}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.catalyst.trees.TreePattern.{AGGREGATE, EXISTS_SUBQUERY, IN_SUBQUERY, JOIN}
+import org.apache.spark.sql.catalyst.trees.TreePattern.{AGGREGATE, COMMAND, EXISTS_SUBQUERY, IN_SUBQUERY, JOIN}
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen, UnknownSettings}
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.group.{JoinGroup, Preparation}
@@ -130,7 +130,8 @@ object ReorderJoins {
    * bound to the scan of the table in its own plan: it removes what this scan has read. Dovetail prunes scans early, and
    * a second scan beside the first one could make the connector remove rows that the statement never saw.
    */
-  private def writesWhatItReads(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[RowLevelWrite])
+  private def writesWhatItReads(plan: LogicalPlan): Boolean =
+    plan.containsPattern(COMMAND) && plan.exists(_.isInstanceOf[RowLevelWrite])
 
   /**
    * Whether the plan has at least two joins, or one that Spark will not broadcast by itself, or one with a grouping

@@ -63,10 +63,11 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
   def exposed(written: LogicalPlan, rebuilt: => LogicalPlan, names: Vector[String]): Option[String] = {
     val keys                                            = failingKeys(written)
     val fragile                                         = leaves.map(failing)
+    lazy val deeper                                     = leaves.map(anywhere)
     def fails(i: Int, when: Spares): Option[Expression] =
-      (if (keepsBelow(when, written)) anywhere(leaves(i)) else fragile(i)).orElse(keys.get(i))
+      (if (keepsBelow(when, written)) deeper(i) else fragile(i)).orElse(keys.get(i))
         .filter(e => !inTime(when) || throwsOnRows(e))
-    if (keys.isEmpty && leaves.forall(anywhere(_).isEmpty)) None
+    if (keys.isEmpty && fragile.forall(_.isEmpty) && (!keepsBelow(NoFile, written) || deeper.forall(_.isEmpty))) None
     else {
       val before = shields(written).map { case (i, spared) => i -> spared.filter(s => fails(i, s.when).nonEmpty) }
         .filter(_._2.nonEmpty)
@@ -318,7 +319,7 @@ object SparedInputs {
 
   /** An expression of the input that may throw, at any depth. */
   private def anywhere(input: LogicalPlan): Option[Expression] =
-    input.find(_.expressions.exists(throws)).flatMap(_.expressions.find(throws))
+    input.collectFirst(Function.unlift((p: LogicalPlan) => p.expressions.find(throws)))
 
   /**
    * An expression that may throw when the input is read. Looks only above the uppermost exchange of the input, because

@@ -40,7 +40,7 @@ private[report] object ReportNumbers {
     def says(far: Double) = all || far <= MostFar
     val lower             = e.lower > 0.0 && says(math.max(e.value, 1.0) / e.lower)
     val upper             = e.upper < Estimate.Ceiling && says(e.upper / math.max(e.value, 1.0))
-    if (e.lower == e.upper) ""
+    if (e.isExact) ""
     else if (lower && upper) s"${count(e.lower)} to ${count(e.upper)}"
     else if (upper) s"up to ${count(e.upper)}"
     else if (lower) s"at least ${count(e.lower)}"

@@ -11,7 +11,6 @@ import org.apache.spark.sql.dovetail.footers.{RowGroups, Spread}
 import org.apache.spark.sql.dovetail.table.{CountedColumn, SampledRows, TableSample}
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.types._
-import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /**
  * A sample of a table of Parquet or ORC files, for a query that is being planned. Spark's own reader reads the rows on
@@ -110,19 +109,20 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
       counting: Array[Option[CountedColumn.Counter]]
   )(keep: InternalRow => Unit): Long = {
     var seen = 0L
-    while (seen < most && found.hasNext) found.next() match {
-      case batch: ColumnarBatch =>
+    while (seen < most && found.hasNext) seen += GroupReader.piece(found.next())(
+      batch => {
         val n = batch.numRows
         var i = 0
         while (i < n) { if (draw.takes(first + seen + i)) keep(batch.getRow(i)); i += 1 }
         counting.indices.foreach(c => counting(c).foreach(_.add(batch.column(c), n)))
-        seen += n
-      case row: InternalRow =>
+        n.toLong
+      },
+      row => {
         if (draw.takes(first + seen)) keep(row)
         count(row, counting)
-        seen += 1L
-      case other => throw new IllegalStateException(s"a reader returned ${other.getClass}")
-    }
+        1L
+      }
+    )
     seen
   }
 

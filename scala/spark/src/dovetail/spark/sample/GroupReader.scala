@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.dovetail.footers.RowGroup
 import org.apache.spark.sql.execution.datasources.{FileFormat, HadoopFsRelation, PartitionedFile}
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /**
  * Reads columns of row groups by Spark's own reader of the file format, on the driver and without a job.
@@ -23,10 +24,7 @@ final private[sample] class GroupReader(relation: HadoopFsRelation, schema: Stru
     format.buildReaderWithPartitionValues(session, relation.dataSchema, new StructType, schema, Nil, options, hadoop)
   }
 
-  /**
-   * Passes the content of a row group to `use`, and closes the file. Readers declare that they return rows, but may
-   * return batches of rows (`ColumnarBatch`).
-   */
+  /** Passes the content of a row group to `use`, and closes the file; [[GroupReader.piece]] reads it. */
   def apply[A](file: FileStatus, group: RowGroup)(use: Iterator[Any] => A): A = {
     val found: Iterator[Any] = open(GroupReader.part(file, group.start, group.bytes))
     try use(found)
@@ -35,6 +33,13 @@ final private[sample] class GroupReader(relation: HadoopFsRelation, schema: Stru
 }
 
 private[sample] object GroupReader {
+
+  /** Reads what a reader returns next. Readers declare that they return rows, but may return batches of rows. */
+  def piece[A](next: Any)(ofBatch: ColumnarBatch => A, ofRow: InternalRow => A): A = next match {
+    case batch: ColumnarBatch => ofBatch(batch)
+    case row: InternalRow     => ofRow(row)
+    case other                => throw new IllegalStateException(s"a reader returned ${other.getClass}")
+  }
 
   /** A part of a file, as input of Spark's readers. */
   def part(file: FileStatus, start: Long, bytes: Long): PartitionedFile =

@@ -9,7 +9,6 @@ import org.apache.spark.sql.dovetail.footers.RowGroups
 import org.apache.spark.sql.dovetail.predicates.{ExpressionBytes, LinearTime, TrialSafe}
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.types.{StructField, StructType}
-import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /**
  * Counts the rows of a table of Parquet or ORC files that a condition keeps. It reads the columns of the condition from
@@ -58,23 +57,21 @@ final class RowCount private (
   }
 
   private def kept(found: Iterator[Any], until: Long): Long = {
-    var n    = 0L
-    var seen = 0L
+    def look(): Unit = if (System.nanoTime() - until >= 0L) throw TimeIsUp
+    var n            = 0L
+    var seen         = 0L
     while (found.hasNext) {
-      if (seen % RowsBetweenLooks == 0L && System.nanoTime() - until >= 0L) throw TimeIsUp
-      found.next() match {
-        case batch: ColumnarBatch =>
-          val size = batch.numRows
-          var i    = 0
-          while (i < size) { if (condition.eval(batch.getRow(i)) == true) n += 1L; i += 1 }
-          if (System.nanoTime() - until >= 0L) throw TimeIsUp
-        case row: InternalRow => if (condition.eval(row) == true) n += 1L
-        case other            => throw new IllegalStateException(s"a reader returned ${other.getClass}")
-      }
+      if (seen % RowsBetweenLooks == 0L) look()
+      n += GroupReader.piece(found.next())(
+        batch => { val in = (0 until batch.numRows).count(i => keeps(batch.getRow(i))); look(); in.toLong },
+        row => if (keeps(row)) 1L else 0L
+      )
       seen += 1L
     }
     n
   }
+
+  private def keeps(row: InternalRow): Boolean = condition.eval(row) == true
 }
 
 object RowCount {

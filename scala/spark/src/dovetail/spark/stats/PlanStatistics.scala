@@ -204,14 +204,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     val rows =
       if (after.complete && open.isEmpty) Estimate.exactly(left, child.rows.source)
       else after.rowsAtMost.foldLeft(child.rows.scaled(counted * formula(untried)))(_ bounded _)
-    val restricted = condition.references.iterator.map(_.exprId.id).toSet
-    val columns    = kept.columns.map { case (id, c) =>
-      val ndv =
-        if (restricted(id)) c.ndv
-        else child.column(id).ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value))
-      id -> c.copy(ndv = ndv.map(math.min(_, math.max(rows.value, 1.0))))
-    }
-    kept.copy(rows = rows, columns = columns)
+    PlanStatistics.left(kept, child, condition.references, rows)
   }
 
   /**
@@ -412,6 +405,30 @@ object PlanStatistics {
     case _: Attribute => true
     case a: Alias     => a.child.isInstanceOf[Attribute]
     case _            => false
+  }
+
+  /**
+   * The profile of a filter with another number of rows. The filter keeps distinct values of the columns that it does
+   * not read as if it drew its rows at random.
+   *
+   * @param kept       the profile by formulas
+   * @param child      the profile before the filter
+   * @param restricted columns that the filter reads
+   */
+  private[stats] def left(
+      kept: RelationProfile,
+      child: RelationProfile,
+      restricted: AttributeSet,
+      rows: Estimate
+  ): RelationProfile = {
+    val read    = restricted.iterator.map(_.exprId.id).toSet
+    val columns = kept.columns.map { case (id, c) =>
+      val ndv =
+        if (read(id)) c.ndv
+        else child.column(id).ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value))
+      id -> c.copy(ndv = ndv.map(math.min(_, math.max(rows.value, 1.0))))
+    }
+    kept.copy(rows = rows, columns = columns)
   }
 
   /**

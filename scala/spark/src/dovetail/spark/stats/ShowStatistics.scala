@@ -181,7 +181,7 @@ object ShowStatistics {
     )
 
   private def trust(profile: RelationProfile): String =
-    if (profile.rows.lower == profile.rows.upper) "exact"
+    if (profile.rows.isExact) "exact"
     else if (profile.rows.source.rank <= Source.Sample.rank) "estimated" else "guessed"
 
   /** Spark's timestamps are microseconds. */

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.stats
 
-import dovetail.kernel.profile.{Assumptions, Estimate, Sampling, Source}
-import org.apache.spark.sql.catalyst.expressions.Expression
+import dovetail.kernel.profile.{Estimate, Sampling, Source}
+import org.apache.spark.sql.catalyst.expressions.AttributeSet
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.sample.{CountableInput, RowCount}
 
@@ -14,17 +14,16 @@ final class UncertainRows(statistics: PlanStatistics, leaves: LeafStatistics) {
 
   /** A count of the input's rows; None if they are known already or cannot be counted while a query is planned. */
   def count(plan: LogicalPlan): Option[RowCount] = plan match {
-    case CountableInput(leaf, conjuncts) if !isKnown(statistics(plan).rows) =>
+    case CountableInput(leaf, conjuncts) if !statistics(plan).rows.isExact =>
       leaves.count(leaf, conjuncts.filterNot(PlanStatistics.holds(_, statistics(leaf))))
     case _ => None
   }
 
   /** Fewest and most rows that the input likely has. */
   def likely(plan: LogicalPlan): (Double, Double) = {
-    val rows = statistics(plan).rows
-    tried(plan).fold((rows.value / Unsampled, rows.value * Unsampled)) { case (few, many) =>
-      (math.min(few, rows.value), math.max(many, rows.value))
-    } match { case (few, many) => (math.max(few, rows.lower), math.min(many, rows.upper)) }
+    val rows        = statistics(plan).rows
+    val (few, many) = tried(plan).getOrElse((rows.value / Unsampled, rows.value * Unsampled))
+    (math.max(math.min(few, rows.value), rows.lower), math.min(math.max(many, rows.value), rows.upper))
   }
 
   /** The likely rows by the rows of a sample that pass the input's filters. */
@@ -43,19 +42,11 @@ final class UncertainRows(statistics: PlanStatistics, leaves: LeafStatistics) {
   /** Uses counted rows instead of the estimate from now on. */
   def learn(plan: LogicalPlan, counted: Long): Unit = plan match {
     case CountableInput(leaf, conjuncts) =>
-      val (found, table) = (statistics(plan), statistics(leaf))
-      val rows           = Estimate.exactly(counted.toDouble, Source.Exact)
-      val restricted     = conjuncts.flatMap((e: Expression) => e.references.map(_.exprId.id)).toSet
-      val columns        = found.columns.map { case (id, c) =>
-        val all = if (restricted(id)) c.ndv else table.column(id).ndv
-        val ndv = all.map(n => if (restricted(id)) n else Assumptions.distinctAfter(n, table.rows.value, rows.value))
-        id -> c.copy(ndv = ndv.map(math.min(_, math.max(rows.value, 1.0))))
-      }
-      statistics.learn(plan, found.copy(rows = rows, columns = columns))
+      val rows = Estimate.exactly(counted.toDouble, Source.Exact)
+      val read = AttributeSet(conjuncts.flatMap(_.references))
+      statistics.learn(plan, PlanStatistics.left(statistics(plan), statistics(leaf), read, rows))
     case _ => ()
   }
-
-  private def isKnown(rows: Estimate) = rows.lower == rows.upper
 }
 
 private object UncertainRows {
