@@ -17,6 +17,24 @@ sealed trait JoinTree {
   /** Cost of the whole tree. */
   def cost: Cost
 
+  /**
+   * Cost of the work that is done before the first row comes out (PostgreSQL's startup cost): a broadcast join streams
+   * its other input, an exchange needs all rows of both inputs.
+   */
+  def startup: Double = this match {
+    case j: JoinTree.Join if j.method == JoinMethod.BroadcastRight || j.copiesRight =>
+      j.left.startup + j.right.cost.total + j.own.broadcast
+    case j: JoinTree.Join if j.method == JoinMethod.BroadcastLeft || j.method == JoinMethod.NestedLoop =>
+      j.right.startup + j.left.cost.total + j.own.broadcast
+    case j: JoinTree.Join if j.method == JoinMethod.Unspecified => j.cost.total
+    case j: JoinTree.Join                                       => j.cost.total - j.own.output
+    case _                                                      => 0.0
+  }
+
+  /** Cost of producing so many of the tree's rows, if the rest is not asked for. */
+  def costOf(needed: Double): Double =
+    startup + (cost.total - startup) * math.min(1.0, needed / math.max(rows.value, 1.0))
+
   /** All joins, inputs before outputs. */
   def joins: Vector[JoinTree.Join] = this match {
     case j: JoinTree.Join => j.left.joins ++ j.right.joins :+ j
@@ -71,6 +89,10 @@ object JoinTree {
       val choice: () => MethodChoice
   ) extends JoinTree {
     def kind: JoinKind         = operator.fold[JoinKind](JoinKind.Inner)(_.kind)
+
+    /** Whether it is a nested loop that copies its right side: always in joins that are not inner, else the smaller. */
+    def copiesRight: Boolean =
+      method == JoinMethod.NestedLoop && (operator.isDefined || right.rows.value <= left.rows.value)
     val relations: Vector[Int] = merged(left.relations, right.relations)
     val cost: Cost             = left.cost + right.cost + own
   }

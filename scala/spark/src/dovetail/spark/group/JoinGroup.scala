@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.catalyst.plans.{Cross, InnerLike}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates, Movable, PlacedCondition}
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates, Movable, MovableCondition, PlacedCondition}
 
 /**
  * A maximal group of joins: the first step from a logical plan to a join graph.
@@ -193,14 +193,14 @@ object JoinGroup {
         val left  = part(j.left, first, innerOnly)
         val right = part(j.right, first + left.leaves.size, innerOnly)
         if (spares(j, left, right)) leaf else left.joined(right, j)
-      case Filter(c, child) if Movable(c) => over(child).fold(leaf)(_.filtered(c))
+      case Filter(c, child) if MovableCondition(c) => over(child).fold(leaf)(_.filtered(c))
       case Project(list, child)           => over(child).flatMap(_.projected(list)).getOrElse(leaf)
       case _                              => leaf
     }
   }
 
   private def transparent(j: Join): Boolean =
-    WrittenJoin.known(j.joinType) && !hasStrategy(j.hint) && j.condition.forall(Movable(_))
+    WrittenJoin.known(j.joinType) && !hasStrategy(j.hint) && j.condition.forall(MovableCondition(_))
 
   /**
    * Whether Spark will broadcast one side and compute fragile columns of the other side only for rows that have a join

@@ -30,9 +30,13 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
   def apply(plan: LogicalPlan): LogicalPlan =
     if (!planner.groupsEarly || !plan.exists(isCandidate)) plan else Trace.timed("rebuild")(below(plan))
 
-  private def below(plan: LogicalPlan): LogicalPlan = plan.mapChildren(below) match {
-    case a: Aggregate if isCandidate(a) => PlanningTime.orNone(best(a)).flatten.fold[LogicalPlan](a)(taken(a, _))
-    case other                          => other
+  private def below(plan: LogicalPlan): LogicalPlan = plan match {
+    case RowPlaces(_) => plan
+    case _            =>
+      plan.mapChildren(below) match {
+        case a: Aggregate if isCandidate(a) => PlanningTime.orNone(best(a)).flatten.fold[LogicalPlan](a)(taken(a, _))
+        case other                          => other
+      }
   }
 
   private def taken(of: Aggregate, chosen: (EarlyPlace, Double)): LogicalPlan = {

@@ -1,12 +1,21 @@
 package org.apache.spark.sql.dovetail.plan
 
 import org.apache.spark.SparkContext
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  AttributeSet,
+  EqualNullSafe,
+  EqualTo,
+  Expression
+}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
+import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftAnti, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.cluster.TaskMemory
+import org.apache.spark.sql.dovetail.predicates.Conjuncts
 import org.apache.spark.sql.execution.adaptive.ShuffleQueryStageExec
 import org.apache.spark.sql.execution.exchange.ENSURE_REQUIREMENTS
 import org.apache.spark.sql.internal.SQLConf
@@ -43,14 +52,36 @@ object ExchangedInputs {
       left  <- exchanged(j.left)
       right <- exchanged(j.right)
       if DovetailConf.AdaptiveHash.get(j.conf) && !smallEnoughToBroadcast(j)
-      side <- Seq(BuildLeft, BuildRight).filter(JoinChoice.builds(j.joinType, _)).sortBy(s =>
-        if (s == BuildLeft) left.bytes else right.bytes
+      side <- Seq(BuildLeft, BuildRight).filter(s => JoinChoice.builds(j.joinType, s) && needsOneRowPerKey(j, s)).sortBy(
+        s => if (s == BuildLeft) left.bytes else right.bytes
       ).headOption
       (build, other) = if (side == BuildLeft) (left, right) else (right, left)
       joins <- j.getTagValue(Together)
       table = new TaskMemory(context, j.conf).hashTable(joins)
       if table.pays(build.bytes, other.bytes) && table.fits(build.rows, build.bytes)
     } yield side
+
+  /**
+   * Whether one row per key answers a semi, anti or existence join, if Spark keeps only one. Before 3.5.7 and 4.0.1,
+   * Spark keeps one row if the rest of the condition reads only columns that occur in keys, even if a key is computed
+   * from the column and so does not determine it (SPARK-52873).
+   */
+  private def needsOneRowPerKey(j: Join, build: BuildSide): Boolean = j.joinType match {
+    case LeftSemi | LeftAnti | ExistenceJoin(_) =>
+      val columns      = JoinChoice.input(j, build).outputSet
+      val (keys, rest) = j.condition.toSeq.flatMap(Conjuncts(_)).partition {
+        case e: EqualTo       => isKey(e.left, e.right, columns)
+        case e: EqualNullSafe => isKey(e.left, e.right, columns)
+        case _                => false
+      }
+      val determined = AttributeSet(keys.flatMap(_.children).collect { case a: Attribute => a })
+      AttributeSet(rest).filter(columns.contains).subsetOf(determined)
+    case _ => true
+  }
+
+  private def isKey(a: Expression, b: Expression, build: AttributeSet): Boolean =
+    (a.references.subsetOf(build) && b.references.intersect(build).isEmpty) ||
+      (b.references.subsetOf(build) && a.references.intersect(build).isEmpty)
 
   private def smallEnoughToBroadcast(j: Join): Boolean = {
     val limit = math.max(

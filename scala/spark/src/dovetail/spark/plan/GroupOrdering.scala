@@ -28,6 +28,7 @@ final class GroupOrdering(
     val preparation: GroupPreparation,
     reduction: SemiJoinReduction,
     shares: SearchShares,
+    needed: NeededRows,
     remembers: Boolean
 ) {
   import GroupOrdering.Searched
@@ -101,7 +102,8 @@ final class GroupOrdering(
         val written                         = WrittenOrder(group, optimized, planner.marksKeptGroups)
         lazy val another                    = ready.rebuild(chosen.outcome.best)
         val exposed  = Trace.timed("rebuild")(sparing(ready, optimized, chosen, written, another))
-        val settled  = exposed.fold(chosen)(why => chosen.copy(taken = false, barred = Some(why)))
+        val barring  = exposed.orElse(needed.keeps(group.top, chosen, planner.minGain))
+        val settled  = barring.fold(chosen)(why => chosen.copy(taken = false, barred = Some(why)))
         val rebuilt  = if (settled.taken) Some(another) else None
         val cuts     = PlanningTime.takeCuts()
         val decision = settled.copy(notes = settled.notes ++ cuts ++ rebuilt.toVector.flatMap(planner.failedBefore))
@@ -183,6 +185,7 @@ final class GroupOrdering(
     else if (group.marked) Some("already ordered by Dovetail")
     else if (foreign.nonEmpty) Some(s"a predicate reads columns of an outer query: ${ExpressionText(foreign.head)}")
     else if (!group.distinct) Some("two inputs have a column in common")
+    else if (group.leaves.exists(RowPlaces.isObserved)) Some("the metrics of an observed input need all of its rows")
     else if (group.operators.nonEmpty && predicates.constant.nonEmpty)
       Some("the group has outer, semi or anti joins and a predicate without columns")
     else None
@@ -208,7 +211,9 @@ object GroupOrdering {
     val preparation = new GroupPreparation(planner, statistics, steering, new KnownRuns(session), repeated)
     val remembers   = RunRecorder.isOn(session)
     if (remembers) RunRecorder.watch(session)
-    new GroupOrdering(planner, statistics, steering, preparation, reduction, new SearchShares(prepared), remembers)
+    val shares      = new SearchShares(prepared)
+    val needed      = new NeededRows(prepared)
+    new GroupOrdering(planner, statistics, steering, preparation, reduction, shares, needed, remembers)
   }
 }
 

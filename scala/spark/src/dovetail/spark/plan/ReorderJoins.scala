@@ -7,10 +7,10 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.{AGGREGATE, COMMAND, EXISTS_SUBQUERY, IN_SUBQUERY, JOIN}
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen, UnknownSettings}
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
-import org.apache.spark.sql.dovetail.group.{JoinGroup, Preparation}
+import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, Preparation}
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
 import org.apache.spark.sql.dovetail.log.QueryLog
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, Movable}
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, Movable, MovableCondition}
 import org.apache.spark.sql.dovetail.report.{GroupReport, Trace}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
@@ -83,8 +83,9 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
    * determines the leaf's plan.
    */
   private def bottomUp(plan: LogicalPlan, ordering: GroupOrdering): LogicalPlan = plan match {
+    case RowPlaces(why)              => asWritten(plan, why); plan
     case JoinGroup(group)            => reorder(group, ordering)
-    case Filter(c, _) if !Movable(c) => plan.mapChildren(belowFilter(_, ordering))
+    case Filter(c, _) if !MovableCondition(c) => plan.mapChildren(belowFilter(_, ordering))
     case j: Join if pushes(j)        => j
     case other                       => other.mapChildren(bottomUp(_, ordering))
   }
@@ -94,9 +95,17 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
    * reordered join could let Spark push it down to rows that the written join removes, so that join keeps its place.
    */
   private def belowFilter(plan: LogicalPlan, ordering: GroupOrdering): LogicalPlan = plan match {
+    case RowPlaces(_)           => bottomUp(plan, ordering)
     case _: Project | _: Filter => plan.mapChildren(belowFilter(_, ordering))
     case _: Join                => plan.mapChildren(bottomUp(_, ordering))
     case other                  => bottomUp(other, ordering)
+  }
+
+  /** Reports the groups of a plan that stays as written. */
+  private def asWritten(plan: LogicalPlan, why: String): Unit = plan match {
+    case JoinGroup(g) if g.leaves.size > 2 =>
+      Trace.record(_ => GroupReport.leftAlone(GroupNames(g).shown, why)); g.leaves.foreach(asWritten(_, why))
+    case other => other.children.foreach(asWritten(_, why))
   }
 
   /**

@@ -4,6 +4,7 @@ import scala.util.Try
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
+import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
 import org.apache.spark.sql.catalyst.util.{CharVarcharCodegenUtils, StringUtils}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.internal.SQLConf
@@ -30,7 +31,7 @@ object TotalExpression {
     case _: Greatest | _: Least                        => true
     case _: Murmur3Hash | _: XxHash64                  => !e.children.exists(c => hasMap(c.dataType))
     case c: Cast                                       => TotalCast(c)
-    // an uncorrelated subquery: Spark computes it once, before any row
+    // an uncorrelated subquery: Spark computes it once, before any row ([[MovableCondition]] has the exception)
     case s: ScalarSubquery                                                     => s.children.isEmpty
     case s: StaticInvoke if s.staticObject == classOf[CharVarcharCodegenUtils] => s.functionName == "readSidePadding"
     case _                                                                     => false
@@ -124,4 +125,21 @@ object TotalExpression {
 object Movable {
   def apply(e: Expression): Boolean =
     e.deterministic && (!e.exists(node => !TotalExpression(node)) || DovetailConf.MoveAll.get(SQLConf.get))
+}
+
+/**
+ * Whether a condition of a join, or a filter above joins, may move as a whole.
+ *
+ * An equality between two inputs that contains a subquery stays where it is: as the key of a broadcast, Spark cannot
+ * evaluate it, because nobody waits for the subquery there (SPARK-58485). Spark plans such a join well if that input
+ * happens to be streamed, and another order could build it.
+ */
+object MovableCondition {
+  def apply(condition: Expression): Boolean = Movable(condition) && !condition.exists(isSubqueryKey)
+
+  private def isSubqueryKey(e: Expression): Boolean = e match {
+    case _: EqualTo | _: EqualNullSafe =>
+      e.containsPattern(PLAN_EXPRESSION) && e.children.forall(_.references.nonEmpty)
+    case _ => false
+  }
 }

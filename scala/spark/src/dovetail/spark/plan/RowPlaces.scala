@@ -1,0 +1,42 @@
+package org.apache.spark.sql.dovetail.plan
+
+import java.util.Locale
+
+import org.apache.spark.sql.catalyst.expressions.{Expression, Nondeterministic}
+import org.apache.spark.sql.catalyst.plans.logical.{CollectMetrics, LogicalPlan, Sample}
+
+/**
+ * Operators whose results depend on the place of their input rows: in which partition a row is, after which other rows
+ * it comes, and which file is being read. Joins below them must stay as written, also how they are executed:
+ *
+ *   - Another order may stream another input, so that `input_file_name()` is empty.
+ *   - Dovetail learns, so two queries over the same joins may get different orders. `randomSplit` makes two queries that
+ *     draw from the same partitions: in different orders, their parts overlap. The same holds for `rand(seed) < 0.8` and
+ *     its complement.
+ *   - A barrier stage needs as many slots as it has partitions.
+ *
+ * An input that collects metrics (`observe`) is the opposite case: it has to be read completely whenever Spark would
+ * read it ([[isObserved]]).
+ */
+object RowPlaces {
+
+  /** Why everything below this operator has to stay as written, or None. */
+  def unapply(operator: LogicalPlan): Option[String] = operator match {
+    case _: Sample              => Some("a sample of joined rows depends on their partitions and order")
+    case o if isBarrier(o)      => Some("a barrier stage has a task for each partition of the joined rows")
+    case o if o.deterministic   => None
+    case o                      => o.expressions.flatMap(_.collectFirst { case e: Nondeterministic => e }).headOption.map(told)
+  }
+
+  private def told(e: Expression): String =
+    s"${e.prettyName.toLowerCase(Locale.ROOT)}() depends on the partitions and order of the joined rows"
+
+  /** `mapInPandas` and `mapInArrow` with `barrier=True`; their classes differ between lines of Spark. */
+  private def isBarrier(operator: LogicalPlan): Boolean =
+    BarrierOperators.contains(operator.nodeName) && operator.productIterator.contains(true)
+
+  private val BarrierOperators = Set("MapInPandas", "MapInArrow", "PythonMapInArrow")
+
+  /** Whether the plan has an `observe`, whose metrics nobody gets if another order does not read it. */
+  def isObserved(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[CollectMetrics])
+}

@@ -1,0 +1,132 @@
+package org.apache.spark.sql.dovetail
+
+import org.apache.spark.sql.dovetail.report.Trace
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.{DataFrame, Observation}
+
+/**
+ * Operators whose results depend on the place of their input rows keep the joins below them as written: files, row
+ * numbers, samples. So do inputs that collect metrics, and orders whose first rows a LIMIT gets for less.
+ */
+class RowPlacesSuite extends StarSuite {
+  private val joined =
+    "SELECT f.v, f.k1, f.k2 FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1"
+
+  private def reasons(sql: String): Seq[String] = traced(sql)._2.groups.map(_.reason)
+
+  test("row numbers, random numbers and samples of joined rows: the joins stay as written, and explain says why") {
+    assert(reordered(joined))
+    Seq(
+      s"SELECT v, monotonically_increasing_id() FROM ($joined)"        -> "monotonically_increasing_id()",
+      s"SELECT v, spark_partition_id() FROM ($joined)"                 -> "spark_partition_id()",
+      s"SELECT v, rand(5) FROM ($joined)"                              -> "rand()",
+      s"SELECT count(*) FROM ($joined) WHERE rand(3) < 0.5"            -> "rand()",
+      s"SELECT * FROM ($joined) TABLESAMPLE (50 PERCENT) REPEATABLE (7)" -> "a sample of joined rows",
+      s"SELECT k1, count(*), uuid() FROM ($joined) GROUP BY k1"        -> "uuid()"
+    ).foreach { case (sql, why) =>
+      assert(!reordered(sql) && reasons(sql).exists(_.contains(why)), s"$sql: ${reasons(sql)}")
+    }
+    sameAnswer(s"SELECT v, monotonically_increasing_id() FROM ($joined)", reorders = false)
+    sameAnswer(s"SELECT * FROM ($joined) TABLESAMPLE (50 PERCENT) REPEATABLE (7)", reorders = false)
+  }
+
+  test("inputs with such expressions, and other branches of the query, do not keep a group from being reordered") {
+    val numbered = joined.replace("FROM f JOIN", "FROM (SELECT *, monotonically_increasing_id() AS n FROM f) f JOIN")
+    assert(reordered(numbered))
+    assert(reordered(s"SELECT v, rand(5) FROM f UNION ALL SELECT v, 1.0 FROM ($joined)"))
+    assert(reordered(joined.replace("FROM f JOIN", "FROM f TABLESAMPLE (90 PERCENT) REPEATABLE (3) JOIN")))
+  }
+
+  test("the file that is being read: the input from files stays streamed") {
+    withDirectory { d =>
+      val path = d.resolve("facts").toString
+      spark.range(100000).selectExpr("id", "CAST(id % 5000 AS INT) AS k1", "id * 5 % 500000 AS k2")
+        .repartition(3).write.parquet(path)
+      def files(): Set[String] = {
+        val few    = spark.sql("SELECT * FROM VALUES (1), (2), (3) AS t(k)")
+        val many   = spark.range(500000).withColumnRenamed("id", "m")
+        val facts  = spark.read.parquet(path)
+        val joined = facts.join(few, col("k1") === col("k")).join(many, col("k2") === col("m"))
+        joined.select(input_file_name()).collect().map(_.getString(0)).toSet
+      }
+      withConf("spark.dovetail.reorder.minGain" -> "0") {
+        val expected = dovetail(on = false)(files())
+        assert(expected.size == 3 && dovetail(on = true)(files()) == expected)
+      }
+    }
+  }
+
+  test("the parts of a random split are disjoint and complete, whatever is learned between them") {
+    def numbers(part: DataFrame) = part.collect().map(_.getLong(0)).toVector
+    withConf("spark.dovetail.history.enabled" -> "true", "spark.dovetail.reorder.minGain" -> "0") {
+      val numbered = joined.replace("SELECT f.v, f.k1, f.k2", "SELECT hash(f.t) + f.v * 10000000000 AS id")
+      val parts    = spark.sql(numbered).randomSplit(Array(0.5, 0.5), seed = 11).toVector.map(numbers)
+      assert(parts.flatten.sorted == numbers(spark.sql(numbered)).sorted && parts.forall(_.nonEmpty))
+      assert(Trace.collecting(
+        spark.sql(numbered).randomSplit(Array(0.5, 0.5), seed = 11).head.queryExecution.optimizedPlan
+      )._2.groups.forall(_.status != "reordered"))
+    }
+  }
+
+  test("an observed input is read as Spark reads it: its metrics arrive") {
+    withConf("spark.dovetail.reorder.minGain" -> "0", "spark.dovetail.sample.enabled" -> "false") {
+      // b and c have no pair with w = 11, so an order that joins them first would never read f
+      def rows(): Long = {
+        val seen     = Observation("seen")
+        val observed = spark.table("f").observe(seen, count(lit(1)).as("n"))
+        val b        = spark.table("b").withColumnRenamed("w", "bw")
+        val c        = spark.table("c").where("w > 8").withColumnRenamed("k", "ck")
+        observed.join(b, col("k2") === col("k")).join(c, col("ck") === col("bw") + 100).select("v").collect()
+        seen.get("n").asInstanceOf[Long]
+      }
+      assert(dovetail(on = false)(rows()) == 5000 && dovetail(on = true)(rows()) == 5000)
+    }
+  }
+
+  test("LIMIT: an order whose first rows cost more than those of the written order is not taken") {
+    withDirectory { d =>
+      val path = d.resolve("facts").toString
+      spark.range(100000).selectExpr("id", "CAST(id % 500 AS INT) AS k1", "id * 5 % 30000 AS k2")
+        .repartition(4).write.parquet(path)
+      spark.read.parquet(path).createOrReplaceTempView("facts")
+      try
+        withConf("spark.dovetail.reorder.minGain" -> "0") {
+          val all = "SELECT facts.id FROM facts JOIN (VALUES (1), (2), (3)) t(k) ON facts.k1 = t.k " +
+            "JOIN range(30000) many ON facts.k2 = many.id"
+          // the other way: the joined facts are broadcast, and the range is streamed
+          def taken(sql: String) = reasons(sql).exists(_.contains("with other broadcasts saves"))
+          assert(taken(all), reasons(all))
+          Seq(s"$all LIMIT 2", s"SELECT id + 1 FROM ($all) LIMIT 2", s"($all) UNION ALL ($all) LIMIT 3").foreach { sql =>
+            assert(!taken(sql) && reasons(sql).exists(_.contains("the query needs only")), reasons(sql))
+          }
+          // all rows are needed
+          Seq(s"$all ORDER BY facts.id LIMIT 2", s"SELECT count(*) FROM ($all) LIMIT 2", s"$all LIMIT 100000000").foreach(
+            sql => assert(taken(sql), sql)
+          )
+        }
+      finally { spark.catalog.dropTempView("facts"); () }
+    }
+    // this order streams the fact table, too
+    assert(reordered(s"$joined LIMIT 5"))
+  }
+
+  test("an equality with a subquery keeps its join in its place, because a broadcast cannot have it as its key") {
+    withTables("x", "y", "z", "t") {
+      spark.sql("CREATE TABLE x USING parquet AS SELECT 1 AS k, CAST(id AS INT) AS j FROM range(50)")
+      spark.sql("CREATE TABLE y USING parquet AS SELECT CASE WHEN id % 2 = 0 THEN 1 END AS k, " +
+        "concat(sha2(CAST(id AS STRING), 512), sha2(CAST(id + 100 AS STRING), 512)) AS p FROM range(90)")
+      spark.sql("CREATE TABLE z USING parquet AS SELECT CAST(id % 10000 AS INT) AS j, CAST(id % 97 AS INT) AS w " +
+        "FROM range(50000)")
+      spark.sql("CREATE TABLE t USING parquet AS SELECT CAST(id AS INT) AS m FROM range(2)")
+      def query(key: String, where: String = "") = "SELECT count(*), max(y.p), sum(z.w) FROM x " +
+        s"JOIN y ON x.k = $key JOIN z ON x.j = z.j $where"
+      withConf("spark.dovetail.reorder.minGain" -> "0") {
+        val key = "coalesce(y.k, (SELECT max(m) FROM t))"
+        sameAnswer(query(key), reorders = false)
+        assert(!reordered(query(key)))
+        // a subquery elsewhere does not matter
+        sameAnswer(query("coalesce(y.k, 1)", "WHERE z.w > (SELECT max(m) FROM t)"))
+      }
+    }
+  }
+}
