@@ -5,10 +5,22 @@ import java.nio.file.{Files, Path}
 import java.util.TimeZone
 
 import dovetail.kernel.profile.{RelationProfile, Source}
+import org.apache.hadoop.fs.{FileStatus, Path => HadoopPath}
 import org.apache.spark.sql.{Column, DataFrame, Row}
 import org.apache.spark.sql.catalyst.expressions.Literal
 import org.apache.spark.sql.dovetail.base.DovetailConf
-import org.apache.spark.sql.dovetail.footers.{ColumnFooter, FileFooter, FileKey, FooterCache, FooterEntry, Kind}
+import org.apache.spark.sql.dovetail.footers.{
+  Chunk,
+  ColumnFooter,
+  DictionaryPlace,
+  FileFooter,
+  FileKey,
+  FooterCache,
+  FooterEntry,
+  Kind,
+  ParquetFooters,
+  Texts
+}
 import org.apache.spark.sql.dovetail.predicates.Values
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.table.TableStatisticsSource
@@ -141,14 +153,49 @@ class FooterTruthSuite extends DovetailSuite {
     }
   }
 
+  test("a footer is announced before it is read, with its length, and a refused one is not read") {
+    withDirectory { d =>
+      val columns = (0 until 50).map(i => s"id + $i AS c$i")
+      spark.range(0, 100, 1, 1).selectExpr(columns: _*).write.parquet(d.resolve("t").toString)
+      val file   = dataFiles(d.resolve("t")).head
+      val bytes  = Files.readAllBytes(file)
+      val length = ByteBuffer.wrap(bytes, bytes.length - 8, 4).order(java.nio.ByteOrder.LITTLE_ENDIAN).getInt.toLong
+      val status = new FileStatus(bytes.length.toLong, false, 1, 1L, 0L, new HadoopPath(file.toUri))
+      val conf   = spark.sessionState.newHadoopConf()
+      var told   = Vector.empty[Long]
+      assert(ParquetFooters.footer(status, conf, n => { told = told :+ n }).rows == 100L && told == Vector(length))
+      def refuse(n: Long): Unit = if (n > 0L) throw new IllegalStateException("full")
+      assert(intercept[IllegalStateException](ParquetFooters.footer(status, conf, refuse)).getMessage == "full")
+    }
+  }
+
+  test("a fault that may pass is tried again after a while, and a broken file is not") {
+    val now         = System.nanoTime()
+    def key(i: Int) = FileKey(s"file:/$i", 1L, 1L)
+    val entries = Seq(Some(now - 1L), Some(now + 60L * 1000000000L), None).map(t => new FooterEntry(None, until = t))
+    entries.zipWithIndex.foreach { case (e, i) => FooterCache.put(key(i), e) }
+    assert((0 to 2).map(i => FooterCache.get(key(i)).isDefined) == Seq(false, true, true))
+    FooterCache.clear()
+  }
+
   test("the cache of footers is bounded, and tables of many files and columns stay in it together") {
     FooterCache.clear()
     val column      = ColumnFooter("c", 1L, None, Kind.Other, None, 0L)
-    val footer      = FileFooter(1L, (0 until 49).map(i => s"c$i" -> column).toMap)
+    val text        = Texts("a" * 60, "b" * 60)
+    val chunk       = Chunk(1.0, Some(text), DictionaryPlace(4L, 1.0, None, None, "SNAPPY", 1.0))
+    val long        = column.copy(ends = Some(text), chunks = Vector.fill(16)(chunk), groups = 16)
     def key(i: Int) = FileKey(s"file:/t/$i", 1L, 1L)
-    (0 until 5000).foreach(i => FooterCache.put(key(i), new FooterEntry(Some(footer))))
-    assert((0 until 5000).filter(i => FooterCache.get(key(i)).isDefined) == (3000 until 5000))
-    FooterCache.clear()
+    // many columns of numbers, and few columns of texts in many row groups
+    Seq(49 -> column, 10 -> long).foreach { case (n, c) =>
+      val footer = FileFooter(1L, (0 until n).map(i => s"c$i" -> c).toMap)
+      (0 until 5000).foreach(i => FooterCache.put(key(i), new FooterEntry(Some(footer))))
+      val kept = (0 until 5000).filter(i => FooterCache.get(key(i)).isDefined)
+      assert(kept.size > 300 && kept.size < 5000 && kept == (5000 - kept.size until 5000), kept.size)
+      assert(kept.size * new FooterEntry(Some(footer)).bytes <= (64L << 20))
+      FooterCache.clear()
+    }
+    val whole = new FooterEntry(Some(FileFooter(1L, Map("c" -> long))))
+    assert(whole.without(Set("c")).bytes < whole.bytes / 5L, "what served to find distinct values is not kept")
     withDirectory { d =>
       val wide = (0 until 300).map(i => s"id + $i AS c$i")
       val path = Seq("a", "b", "c").map(d.resolve)

@@ -1,9 +1,13 @@
 package org.apache.spark.sql.dovetail
 
+import java.nio.file.Files
+
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, ReturnAnswer}
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.cluster.TaskMemory
-import org.apache.spark.sql.dovetail.plan.{ChosenJoin, FailedJoins, JoinFailure, JoinFailures}
+import org.apache.spark.sql.dovetail.history.History
+import org.apache.spark.sql.dovetail.plan.{ChosenJoin, FailedJoins, FatalExit, JoinFailure, JoinFailures}
 import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
@@ -18,6 +22,9 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
 
   /** Broadcast threshold in bytes: smaller than the files of each table here, larger than a few rows of it. */
   private val threshold = 20000
+
+  /** Much longer than a write takes, in milliseconds. */
+  private val SettleMillis = 30000L
 
   override def beforeAll(): Unit = {
     super.beforeAll()
@@ -136,6 +143,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
         )
         assert(!explained(late.replace("slowly", "quickly")).contains("a query failed"))
         // the file that the next application reads
+        History.settle(SettleMillis)
         val kept = new JoinFailures(StatisticsStore(spark).files)
         assert(!kept.isEmpty)
         assert(spark.sql("DOVETAIL FORGET FAILURES").head().getString(0).startsWith("1 failed joins removed"))
@@ -158,9 +166,12 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     withDirectory { directory =>
       val files = new StoreFiles(new org.apache.hadoop.fs.Path(directory.toString), spark.sessionState.newHadoopConf())
       val failure = JoinFailure("00ff", "broadcast", Vector("t"), "out of memory", "2026-01-02T03:04:05Z")
-      new JoinFailures(files).add(Seq(failure))
+      def added(failure: JoinFailure): Unit = {
+        val failures = new JoinFailures(files); failures.note(Seq(failure)); failures.save()
+      }
+      added(failure)
       assert(new JoinFailures(files).find("00ff").contains(failure) && new JoinFailures(files).find("00fe").isEmpty)
-      new JoinFailures(files).add(Seq(failure.copy(join = "01ff")))
+      added(failure.copy(join = "01ff"))
       assert(new JoinFailures(files).find("00ff").isDefined && new JoinFailures(files).find("01ff").isDefined)
       Seq("[{", "{\"join\": 1}", "[1, \"x\", {\"join\": 7}]", "[" * 100000, "x" * (17 << 20)).foreach { text =>
         java.nio.file.Files.write(directory.resolve("failures.json"), text.getBytes("UTF-8"))
@@ -168,6 +179,43 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
         assert(empty && lines.size <= 1, lines)
       }
     }
+  }
+
+  test("a failure holds at once, whether the store can be written, hangs, or cannot even be loaded") {
+    val failure          = JoinFailure("00ff", "broadcast", Vector("t"), "out of memory", "2026-01-02T03:04:05Z")
+    def at(path: String) =
+      new JoinFailures(new StoreFiles(new org.apache.hadoop.fs.Path(path), spark.sessionState.newHadoopConf()))
+    // a RuntimeException with a ClassNotFoundException
+    withConf("fs.missing.impl" -> "no.such.FileSystem") {
+      val failures = at("missing://host/statistics")
+      failures.add(Seq(failure))
+      assert(failures.find("00ff").contains(failure))
+      failures.save()
+      assert(failures.find("00ff").contains(failure))
+      assert(failures.clear() == 1 && failures.isEmpty)
+    }
+    withDirectory { d =>
+      withConf(HangingFileSystem.setting, DovetailConf.PlanningMaxMs.key -> "2000") {
+        val failures = at(s"${HangingFileSystem.Scheme}:${Files.createDirectory(d.resolve("stuck"))}")
+        HangingFileSystem.during("stuck") {
+          val start = System.nanoTime()
+          failures.add(Seq(failure))
+          assert(failures.find("00ff").contains(failure) && failures.find("00fe").isEmpty)
+          assert(System.nanoTime() - start < 10000000000L)
+        }
+        History.settle(SettleMillis)
+        assert(at(s"file:${d.resolve("stuck")}").find("00ff").contains(failure), "written as soon as the store answers")
+      }
+    }
+  }
+
+  test("only an exit because of an error makes failures of the queries that were running") {
+    def stack(classes: String*) = classes.map(c => new StackTraceElement(c, "exit", "F", 1)).toArray
+    val handler                 = "org.apache.spark.util.SparkUncaughtExceptionHandler"
+    assert(FatalExit.isFatal(stack("java.lang.Shutdown", "java.lang.Runtime", "java.lang.System", handler)))
+    assert(!FatalExit.isFatal(stack("java.lang.Shutdown", "java.lang.Runtime", "java.lang.System", "Main")))
+    assert(!FatalExit.isFatal(stack("java.lang.Shutdown", "java.lang.Terminator$1", "jdk.internal.misc.Signal$1")))
+    assert(!FatalExit.isFatal(stack(handler)) && !FatalExit.isUnderWay)
   }
 
   test("an input of few bytes on disk and many in memory: another order does not make Spark broadcast it") {
@@ -213,7 +261,8 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
         spark.sql("ANALYZE TABLE loose COMPUTE STATISTICS FOR COLUMNS k, w")
         def query(column: String) =
           s"SELECT big.t, loose.$column FROM big JOIN loose ON big.k = loose.k WHERE loose.w = 7"
-        withThreshold(3L * threshold, off) {
+        // the lines are counted while the query is planned, and confirm the row count in the catalog
+        withThreshold(3L * threshold, off, DovetailConf.FootersMaxMs.key -> "60000") {
           assert(joins(query("w")).map(_.take(9)) == Seq("broadcast"), "numbers alone")
           assert(joins(query("t")) == Seq("sort merge"), "a text that nobody has measured")
         }

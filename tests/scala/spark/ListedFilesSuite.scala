@@ -111,4 +111,35 @@ class ListedFilesSuite extends DovetailSuite {
       assert(ListedFiles(index).contains(Nil))
     }
   }
+
+  /** An index without versions whose listings wait until they are released, and are counted. */
+  final private class Slow(at: Path) extends FileIndex {
+    val listings = new AtomicLong
+    val release  = new CountDownLatch(1)
+
+    override def rootPaths: Seq[Path]                                                                   = Seq(at)
+    override def listFiles(partitions: Seq[Expression], data: Seq[Expression]): Seq[PartitionDirectory] = {
+      listings.incrementAndGet()
+      release.await()
+      Nil
+    }
+    override def inputFiles: Array[String]   = Array.empty
+    override def refresh(): Unit             = ()
+    override def sizeInBytes: Long           = 1L
+    override def partitionSchema: StructType = new StructType
+  }
+
+  test("a table without versions is listed once at a time, however many leaves and threads ask for its files") {
+    val (index, other) = (new Slow(place()), new Slow(place()))
+    try {
+      assert(ListedFiles.atHand(index).isEmpty && index.listings.get == 0L, "nothing is listed for work after planning")
+      for (_ <- 1 to 3) inTime(ShortMs)(assert(ListedFiles(index).isEmpty))
+      inTime(ShortMs)(assert(ListedFiles(other).isEmpty))
+      assert(index.listings.get == 1L && other.listings.get == 1L)
+    } finally { index.release.countDown(); other.release.countDown() }
+    // waits for the listing that is under way, or finds the one that has ended
+    assert(ListedFiles.atHand(index).contains(Nil) && index.listings.get == 1L)
+    // its files may have changed since; the place is avoided until the threads that waited there have ended
+    while (index.listings.get < 2L) inTime(PatientMs)(ListedFiles(index))
+  }
 }

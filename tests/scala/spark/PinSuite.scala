@@ -2,9 +2,10 @@ package org.apache.spark.sql.dovetail
 
 import java.nio.file.{Files, Path}
 
+import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.report.GroupReport
-import org.apache.spark.sql.dovetail.steer.OrderHint
+import org.apache.spark.sql.dovetail.steer.{OrderHint, Pins}
 import org.apache.spark.sql.dovetail.store.StoreFiles
 
 /**
@@ -126,7 +127,7 @@ class PinSuite extends StarSuite {
         "two"
       ))
       // the pins as another JVM finds them
-      val anew = new steer.Pins(new StoreFiles(StoreFiles.path(directory.toString), spark.sessionState.newHadoopConf()))
+      val anew = new Pins(new StoreFiles(StoreFiles.path(directory.toString), spark.sessionState.newHadoopConf()))
       assert(anew.all.map(_.name) == Vector("one", "two") && same(anew.all.head.groups.head.order, "(((f b) a) c)"))
       // a change that another JVM makes
       anew.remove("two")
@@ -157,6 +158,25 @@ class PinSuite extends StarSuite {
       assert(run(s"PIN x FOR ${query(1)}").head.contains("in this application only"))
       assert(new String(Files.readAllBytes(directory.resolve("pins.json")), "UTF-8").contains("\"version\": 2"))
       assert(group(query(2)).reason.startsWith("the order of pin 'x'"))
+    }
+  }
+
+  test("a pin that is removed while the file cannot be written does not come back with the next write") {
+    withDirectory { d =>
+      withConf(WatchedFileSystem.setting) {
+        def opened() = new Pins(
+          new StoreFiles(new HadoopPath(s"${WatchedFileSystem.Scheme}:$d"), spark.sessionState.newHadoopConf())
+        )
+        val kept = inStore { _ => run(s"PIN one FOR ${query(1)}"); Pins(spark).all.head }
+        val here = opened()
+        assert(here.add(Vector("one", "two", "three").map(n => kept.copy(name = n))).isEmpty)
+        WatchedFileSystem.readOnly = true
+        try assert(here.remove("one")._2.exists(_.contains("Permission denied")))
+        finally WatchedFileSystem.readOnly = false
+        assert(here.all.map(_.name) == Vector("three", "two") && opened().all.size == 3)
+        assert(here.add(Vector(kept.copy(name = "four"))).isEmpty)
+        assert(opened().all.map(_.name) == Vector("four", "three", "two"))
+      }
     }
   }
 

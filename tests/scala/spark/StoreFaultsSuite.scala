@@ -6,11 +6,13 @@ import java.util.concurrent.TimeUnit
 
 import scala.util.Random
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.dovetail.base.BoundedJson
 import org.apache.spark.sql.dovetail.stats.StoredTables
-import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles, TableFile}
+import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFiles, StoreLock, TableFile}
 import org.apache.spark.sql.dovetail.table.{GroupStatistics, TableStatistics}
 import org.scalatest.BeforeAndAfterAll
 
@@ -270,6 +272,42 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
           spark.sql("DOVETAIL ANALYZE TABLE u").collect()
           assert(known("SELECT * FROM u").exists(_.fresh))
         }
+      }
+    }
+  }
+
+  test("while a list cannot be written: what it leaves out stays in the file, and what was removed does not") {
+    withDirectory { d =>
+      withConf(WatchedFileSystem.setting) {
+        val path     = new HadoopPath(s"${WatchedFileSystem.Scheme}:$d")
+        val files    = new StoreFiles(path, spark.sessionState.newHadoopConf())
+        def opened() = new JsonList[String](files, "list.json", "Entries", (text: String) => text)(
+          all => all.foldLeft(JsonNodeFactory.instance.arrayNode())(_ add _),
+          json => BoundedJson.elements(json).map(_.asText)
+        )
+        val here = opened()
+        assert(here.add(Vector("a", "b", "c", "d")).isEmpty)
+        WatchedFileSystem.readOnly = true
+        try assert(here.change(_.filterNot(_ == "a")).isDefined && here.remove(_ == "b").isDefined)
+        finally WatchedFileSystem.readOnly = false
+        assert(here.all == Vector("c", "d") && opened().all == Vector("a", "b", "c", "d"))
+        assert(here.add(Vector("e")).isEmpty)
+        assert(opened().all == Vector("a", "c", "d", "e"))
+      }
+    }
+  }
+
+  test("a writer that took too long does not release the lock of its successor") {
+    withDirectory { d =>
+      withConf(WatchedFileSystem.setting) {
+        val directory = new HadoopPath(s"${WatchedFileSystem.Scheme}:$d")
+        val file      = d.resolve(".lock")
+        val lock = new StoreLock(StoreFiles.fileSystem(directory, spark.sessionState.newHadoopConf()), directory, false)
+        assert(lock(Files.exists(file)) && !Files.exists(file))
+        lock(Files.setLastModifiedTime(file, FileTime.fromMillis(1000)))
+        assert(Files.exists(file))
+        // the file is old by now, so its writer counts as dead
+        assert(lock(Files.exists(file)) && !Files.exists(file))
       }
     }
   }

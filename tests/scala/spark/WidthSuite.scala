@@ -106,7 +106,7 @@ class WidthSuite extends DovetailSuite {
         path.toString
       ).getFileSystem(conf).listStatus(new org.apache.hadoop.fs.Path(path.toString))
       val file                  = files.find(_.getPath.getName.endsWith(".parquet")).get
-      val column                = ParquetFooters.footer(file, conf).columns("p").copy(lengths = None)
+      val column                = ParquetFooters.footer(file, conf, _ => ()).columns("p").copy(lengths = None)
       def read(c: ColumnFooter) = ParquetFooters.distinct(file, conf, Seq(c), () => true).head._2.get.lengths.get
       assert(read(column).longest.contains(4000.0) && read(column).total.contains(Width.padded(
         Rows.toDouble,

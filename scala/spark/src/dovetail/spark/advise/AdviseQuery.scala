@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.advise
 
+import java.util.Locale
+
 import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LeafNode}
@@ -144,5 +146,6 @@ object AdviseQuery {
     if (total > 0.0) Some(costs.collect { case (cost, true) => cost }.sum / total) else None
   }
 
-  private def told(e: Estimate): String = f"${e.value}%,.0f rows${if (e.isExact) "" else " (estimated)"}"
+  private def told(e: Estimate): String =
+    "%,.0f rows".formatLocal(Locale.ROOT, e.value) + (if (e.isExact) "" else " (estimated)")
 }

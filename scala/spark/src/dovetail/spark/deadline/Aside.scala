@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.deadline
 
+import java.io.IOException
 import java.util.concurrent.{ConcurrentHashMap, ExecutionException, FutureTask, TimeoutException, TimeUnit}
 
 import org.apache.hadoop.fs.Path
@@ -22,12 +23,13 @@ object Aside {
 
   /**
    * Returns or throws what `body` returns or throws. Returns None if `body` takes more than its share of the time that
-   * is left, or if the place hangs. Without a time limit, `body` runs at once in the calling thread.
+   * is left, or if the place hangs. Without a time limit, `body` runs at once in the calling thread. A long `body` looks
+   * at the clock itself ([[check]]), so that it ends when nobody waits for it.
    *
    * @param place name of what `body` accesses; it is not accessed while it does not answer
    * @param body  work to do; gets the time by which it must be done, on the clock of `System.nanoTime`
    */
-  def apply[A](place: String)(body: Long => A): Option[A] = {
+  def apply[A](place: String)(body: Long => A): Option[A] = untilTimeIsUp(place) {
     val left = PlanningTime.toRead
     if (left >= PlanningTime.Unlimited) Some(body(System.nanoTime() + left))
     else if (hangs(place)) { cutOff(place); None }
@@ -37,9 +39,17 @@ object Aside {
 
   /**
    * Runs work that cannot block in the calling thread, with the time that [[apply]] would give it. A separate thread
-   * costs more than trying a simple predicate on some thousand rows. `body` has to look at the clock itself.
+   * costs more than trying a simple predicate on some thousand rows. `body` has to look at the clock itself ([[check]]).
    */
-  def brief[A](body: Long => A): A = body(System.nanoTime() + share(PlanningTime.toRead))
+  def brief[A](place: String)(body: Long => A): Option[A] =
+    untilTimeIsUp(place)(Some(body(System.nanoTime() + share(PlanningTime.toRead))))
+
+  /** Ends the work of [[apply]] or [[brief]] when its time is up. */
+  def check(until: Long): Unit = if (System.nanoTime() - until >= 0L) throw TimeIsUp
+
+  private def untilTimeIsUp[A](place: String)(body: => Option[A]): Option[A] =
+    try body
+    catch { case TimeIsUp => cutOff(place); None }
 
   /** Whether the time that one call gets is at least this long. */
   def allows(nanos: Long): Boolean = share(PlanningTime.toRead) >= nanos
@@ -54,7 +64,11 @@ object Aside {
     catch {
       case _: TimeoutException     => leave(place, thread); cutOff(place); None
       case e: InterruptedException => leave(place, thread); throw e
-      case e: ExecutionException   => throw e.getCause
+      case e: ExecutionException   => e.getCause match {
+          // nobody has interrupted the thread that plans
+          case inner: InterruptedException => throw new IOException(s"$place was interrupted", inner)
+          case inner                       => throw inner
+        }
     }
   }
 
@@ -75,27 +89,38 @@ object Aside {
     places.merge(
       place,
       Vector(Left(thread, System.nanoTime())),
-      (before, more) => before.filter(_.thread.isAlive) ++ more
+      (before, more) => alive(before) ++ more
     )
     ()
   }
 
   /**
-   * Whether the place hangs: many abandoned threads are still alive there, or one has been for some time. Once in a
-   * while Dovetail tries the place again all the same.
+   * Whether the place hangs: an abandoned thread has been alive there for some time. Once in a while Dovetail tries the
+   * place again all the same, unless many threads wait there, or at all places together.
    */
   def hangs(place: String): Boolean = {
-    val now   = System.nanoTime()
-    val alive = places.getOrDefault(place, Vector.empty).filter(_.thread.isAlive)
-    val hangs =
-      alive.size >= MostLeft || alive.exists(l => now - l.since > HangsAfter && now - l.since < TriedAgainAfter)
-    if (hangs)
-      FailOpen.warnOnce(
-        s"hangs $place",
-        s"$place does not answer. Queries are planned without it. Dovetail tries it again every " +
-          s"${TriedAgainAfter / Second} s"
-      )
-    hangs
+    val now  = System.nanoTime()
+    val here = alive(places.getOrDefault(place, Vector.empty))
+    if (here.size >= MostAtPlace) skipped(place, s"until one of the $MostAtPlace calls that wait there returns")
+    else if (here.exists(l => now - l.since > HangsAfter && now - l.since < TriedAgainAfter))
+      skipped(place, s"and Dovetail tries it again every ${TriedAgainAfter / Second} s")
+    else if (!places.isEmpty && waiting >= MostLeft)
+      skipped(place, s"until one of the $MostLeft calls returns that wait at all places together")
+    else false
+  }
+
+  private def skipped(place: String, how: String): Boolean = {
+    FailOpen.warnOnce(s"hangs $place $how", s"$place does not answer. Queries are planned without it, $how")
+    true
+  }
+
+  private def alive(left: Vector[Left]): Vector[Left] = left.filter(_.thread.isAlive)
+
+  /** Number of abandoned threads that are alive, at all places. */
+  private def waiting: Int = {
+    var sum = 0
+    places.values.forEach(left => sum += alive(left).size)
+    sum
   }
 
   /** Notes for explain that the place did not answer in time. */
@@ -125,7 +150,10 @@ object Aside {
    * Most abandoned threads at one place: enough for some queries that read its footers at the same time, with eight
    * threads each.
    */
-  private val MostLeft = 64
+  private val MostAtPlace = 64
+
+  /** Most abandoned threads at all places together, for the memory of their stacks. */
+  private val MostLeft = 256
 
   /** Number of remembered places above which those without live threads are forgotten. */
   private val MostPlaces = 1000

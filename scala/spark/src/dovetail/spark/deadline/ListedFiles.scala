@@ -1,32 +1,45 @@
 package org.apache.spark.sql.dovetail.deadline
 
-import java.util.concurrent.{ConcurrentHashMap, ExecutionException, FutureTask}
+import java.lang.ref.WeakReference
+import java.util.concurrent.{ConcurrentHashMap, ExecutionException, FutureTask, TimeUnit}
 
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionSet}
 import org.apache.spark.sql.dovetail.base.BoundedCache
 import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory, PartitioningAwareFileIndex}
 
 /**
  * The files of an index, from memory if Spark has listed them. Any other index is asked in a separate thread
- * ([[Aside]]), because the time of a listing depends on a catalog and a file system. With Delta Lake, it can also take
- * a Spark job that replays the table's log.
+ * ([[Aside]]), because the time of a listing depends on a catalog and a file system. It can also take a Spark job: one
+ * that lists the directories of all partitions, or with Delta Lake one that replays the table's log.
  *
- * A version of a table is listed once, and by one query at a time. A listing that comes too late for that query is
- * there for the next one.
+ * An index is listed by one caller at a time. The others wait for the same listing, because a job that nobody waits for
+ * runs on, and the query's own jobs queue behind it. A version of a table is listed once. A listing that comes too late
+ * for a query is there for the next one.
  */
 object ListedFiles {
 
   /** All files of the index; None if the listing takes too long. It then continues in its own thread. */
-  def apply(index: FileIndex): Option[Seq[PartitionDirectory]] = index match {
-    case _: PartitioningAwareFileIndex => Some(index.listFiles(Nil, Nil))
-    case _ => TableVersion.fixed(index).fold(aside(index)(index.listFiles(Nil, Nil)))(ofVersion(_, index))
-  }
+  def apply(index: FileIndex): Option[Seq[PartitionDirectory]] = apply(index, Nil)
 
   /** The files of the partitions that pass the filters. */
   def apply(index: FileIndex, partitionFilters: Seq[Expression]): Option[Seq[PartitionDirectory]] = index match {
     case _: PartitioningAwareFileIndex => Some(index.listFiles(partitionFilters, Nil))
-    case _ if partitionFilters.isEmpty => apply(index)
-    case _                             => aside(index)(index.listFiles(partitionFilters, Nil))
+    case _                             =>
+      val listing = Listing(index, partitionFilters)
+      listing.kept.orElse(aside(index)(once(listing, index, partitionFilters)))
+  }
+
+  /**
+   * All files of the index, without another listing: from memory, from a listing that is under way, or from one that
+   * has ended a moment ago. None if there is no such listing. Work after planning must not compete with the query.
+   */
+  def atHand(index: FileIndex): Option[Seq[PartitionDirectory]] = index match {
+    case _: PartitioningAwareFileIndex => Some(index.listFiles(Nil, Nil))
+    case _                             =>
+      val listing = Listing(index, Nil)
+      def under   = Option(underWay.get(listing)).flatMap(task => aside(index)(result(task)))
+      def ended   = listings.get(listing).filter(_.isRecent).map(_.files)
+      listing.kept.orElse(under).orElse(ended)
   }
 
   /** The files that a scan will read, if they were chosen before the query was planned. */
@@ -36,27 +49,71 @@ object ListedFiles {
   private def aside[A](index: FileIndex)(body: => A): Option[A] =
     Aside(index.rootPaths.headOption.fold("a listing of files")(p => s"the listing of $p"))(_ => body)
 
-  private def ofVersion(version: TableVersion, index: FileIndex): Option[Seq[PartitionDirectory]] =
-    kept.get(version).orElse(aside(index)(once(version, index)))
-
-  private def once(version: TableVersion, index: FileIndex): Seq[PartitionDirectory] = {
-    val mine = new FutureTask[Seq[PartitionDirectory]](() => kept.get(version).getOrElse(list(version, index)))
-    val task = Option(underWay.putIfAbsent(version, mine)).getOrElse {
+  private def once(listing: Listing, index: FileIndex, filters: Seq[Expression]): Seq[PartitionDirectory] = {
+    val mine = new FutureTask[Seq[PartitionDirectory]](() => listing.kept.getOrElse(list(listing, index, filters)))
+    result(Option(underWay.putIfAbsent(listing, mine)).getOrElse {
       try mine.run()
-      finally underWay.remove(version, mine)
+      finally underWay.remove(listing, mine)
       mine
-    }
-    try task.get
-    catch { case e: ExecutionException => throw e.getCause }
+    })
   }
 
-  private def list(version: TableVersion, index: FileIndex): Seq[PartitionDirectory] = {
-    val all = index.listFiles(Nil, Nil).toVector
-    if (filesOf(all) <= MostFiles) kept.put(version, all)
+  private def result(task: FutureTask[Seq[PartitionDirectory]]): Seq[PartitionDirectory] =
+    try task.get
+    catch { case e: ExecutionException => throw e.getCause }
+
+  private def list(listing: Listing, index: FileIndex, filters: Seq[Expression]): Seq[PartitionDirectory] = {
+    val all = index.listFiles(filters, Nil).toVector
+    if (filesOf(all) <= MostFiles && listing.isWhole) listings.put(listing, Ended(all, System.nanoTime()))
     all
   }
 
   private def filesOf(listing: Seq[PartitionDirectory]): Long = listing.iterator.map(_.files.size.toLong).sum
+
+  /** What is listed: a version of a table, or what one index object has now. */
+  sealed private trait Listing {
+
+    /** Whether these are all files of the index. */
+    def isWhole: Boolean
+
+    /** The files, if they have been listed and cannot have changed since. */
+    def kept: Option[Seq[PartitionDirectory]]
+  }
+
+  private object Listing {
+    def apply(index: FileIndex, filters: Seq[Expression]): Listing =
+      if (filters.isEmpty) TableVersion.fixed(index).fold[Listing](new OfIndex(index, filters))(OfVersion(_))
+      else new OfIndex(index, filters)
+  }
+
+  final private case class OfVersion(version: TableVersion) extends Listing {
+    override def isWhole: Boolean                      = true
+    override def kept: Option[Seq[PartitionDirectory]] = listings.get(this).map(_.files)
+  }
+
+  /**
+   * Two leaves of one table have the same index object. Other objects that are equal to it may be of another session,
+   * which sees other files. The object is garbage-collected with its relation.
+   */
+  final private class OfIndex(of: FileIndex, filters: Seq[Expression]) extends Listing {
+    private val index    = new WeakReference(of)
+    private val accepted = ExpressionSet(filters)
+
+    override def isWhole: Boolean                      = accepted.isEmpty
+    override def kept: Option[Seq[PartitionDirectory]] = None
+
+    override val hashCode: Int               = System.identityHashCode(of)
+    override def equals(other: Any): Boolean = other match {
+      case that: OfIndex =>
+        (this eq that) || (index.get != null && (index.get eq that.index.get) && accepted == that.accepted)
+      case _ => false
+    }
+  }
+
+  /** @param at time when the listing ended, on the clock of `System.nanoTime` */
+  final private case class Ended(files: Seq[PartitionDirectory], at: Long) {
+    def isRecent: Boolean = System.nanoTime() - at < RecentNanos
+  }
 
   /**
    * Most files that are remembered, of all tables together: about 10 MB, at half a kilobyte for a path and its status.
@@ -64,9 +121,14 @@ object ListedFiles {
    */
   private val MostFiles = 20000L
 
-  private val kept = new BoundedCache[TableVersion, Seq[PartitionDirectory]]("files of table versions", MostFiles)(l =>
-    math.max(1L, filesOf(l))
-  )
+  /**
+   * How long after its end the listing of a table that may change counts as one of the same query: longer than planning
+   * takes.
+   */
+  private val RecentNanos = TimeUnit.SECONDS.toNanos(30L)
 
-  private val underWay = new ConcurrentHashMap[TableVersion, FutureTask[Seq[PartitionDirectory]]]
+  private val listings =
+    new BoundedCache[Listing, Ended]("files of tables", MostFiles)(l => math.max(1L, filesOf(l.files)))
+
+  private val underWay = new ConcurrentHashMap[Listing, FutureTask[Seq[PartitionDirectory]]]
 }

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.deadline
 
+import java.util.concurrent.TimeUnit
 import java.util.concurrent.atomic.AtomicBoolean
 import java.util.{Collections, WeakHashMap}
 
@@ -90,6 +91,9 @@ object PlanningTime {
   /** Runs Spark's own work without counting its time: Spark would do this work without Dovetail, too. */
   def notCounting[A](body: => A): A = scope.current.fold(body)(_.counting(on = false)(body))
 
+  /** Whether this thread works within the time of a query. */
+  def isLimited: Boolean = scope.orNull != null
+
   /** Nanoseconds that are left. */
   def left: Long = { val time = scope.orNull; if (time == null) Unlimited else time.left }
 
@@ -139,7 +143,9 @@ object PlanningTime {
   private def ofNewQuery(conf: SQLConf): PlanningTime =
     new PlanningTime(nanos(conf) * (if (first.getAndSet(false)) FirstTime else 1L))
 
-  private def nanos(conf: SQLConf): Long = DovetailConf.PlanningMaxMs.get(conf) * NanosPerMilli
+  /** The budget of one query; below [[Unlimited]] even for the first query, whatever number a user sets. */
+  private def nanos(conf: SQLConf): Long =
+    math.min(TimeUnit.MILLISECONDS.toNanos(DovetailConf.PlanningMaxMs.get(conf)), Unlimited / FirstTime - 1L)
 
   /**
    * Factor by which the budget of the first query of a JVM is larger: it loads Dovetail's classes and those of the file
@@ -155,8 +161,6 @@ object PlanningTime {
 
   /** One part in so many of the budget is kept for a second try ([[twice]]). */
   private val PartOfSecondTry = 5L
-
-  private val NanosPerMilli = 1000000L
 
   /** More than a century in nanoseconds: adding it to the clock does not overflow. */
   private[deadline] val Unlimited = Long.MaxValue / 2

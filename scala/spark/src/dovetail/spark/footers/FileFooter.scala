@@ -17,6 +17,19 @@ final case class FileFooter(rows: Long, columns: Map[String, ColumnFooter], grou
   /** The column as Spark finds it: by its exact name, otherwise in any letter case if the session ignores case. */
   def column(name: String, caseSensitive: Boolean): Option[ColumnFooter] =
     columns.get(name).orElse(if (caseSensitive) None else folded.get(name.toLowerCase(Locale.ROOT)))
+
+  /** Without what the row groups reveal about distinct values of some columns: it is not needed any more. */
+  def without(chunksOf: Set[String]): FileFooter =
+    copy(columns = columns.map { case (name, c) => name -> (if (chunksOf(name)) c.copy(chunks = Vector.empty) else c) })
+
+  /** Approximate bytes of memory. */
+  lazy val bytes: Long = columns.valuesIterator.map(_.memory).sum + FileFooter.PerGroup * groups.size
+}
+
+object FileFooter {
+
+  /** Bytes of a [[RowGroup]] and its place in a vector. */
+  private val PerGroup = 48L
 }
 
 /**
@@ -48,7 +61,22 @@ final case class ColumnFooter(
     atMost: Option[Double] = None,
     chunks: Vector[Chunk] = Vector.empty,
     groups: Int = 0
-)
+) {
+
+  /** Approximate bytes of memory. */
+  def memory: Long =
+    ColumnFooter.Own + name.length + ends.fold(0L)(_.memory) +
+      chunks.iterator.map(c => ColumnFooter.PerChunk + c.ends.fold(0L)(_.memory)).sum
+}
+
+object ColumnFooter {
+
+  /** Bytes of a column with its options, its name, its places in two maps and what is known of its distinct values. */
+  private val Own = 450L
+
+  /** Bytes of a [[Chunk]] with its [[DictionaryPlace]] and options. */
+  private val PerChunk = 180L
+}
 
 /**
  * Bytes of the values of one column of one file in Spark's rows.
@@ -73,11 +101,23 @@ object Lengths {
  * The smallest and the largest value. Both are numbers, or both are the bytes of a string with one character per byte,
  * which sort as Parquet and ORC sort them.
  */
-sealed trait Ends
-final case class Numbers(low: Double, high: Double) extends Ends
-final case class Texts(low: String, high: String)   extends Ends
+sealed trait Ends {
+
+  /** Approximate bytes of memory. */
+  def memory: Long
+}
+final case class Numbers(low: Double, high: Double) extends Ends {
+  override def memory: Long = Ends.OfNumbers
+}
+final case class Texts(low: String, high: String) extends Ends {
+  override def memory: Long = Ends.OfTexts + low.length + high.length
+}
 
 object Ends {
+
+  /** Bytes of two numbers, and of two texts without their characters. */
+  private[footers] val OfNumbers = 32L
+  private[footers] val OfTexts   = 120L
 
   /** The smallest and the largest value of all parts; None if one part has none. */
   def hull(parts: Seq[Option[Ends]]): Option[Ends] = parts.reduceOption { (a, b) =>
@@ -135,9 +175,31 @@ final case class Distinct(ndv: Double, lengths: Option[Lengths])
 /**
  * What is known about one file: its footer, unless it cannot be read, and the distinct values of the columns that
  * queries have asked for so far.
+ *
+ * @param isTooLarge whether the footer was not read because the driver has no room for it
+ * @param until      when to try the file again, on the clock of `System.nanoTime`, if it may be readable then
  */
-final class FooterEntry(val footer: Option[FileFooter]) {
-  val distinct: ConcurrentHashMap[String, Option[Distinct]] = new ConcurrentHashMap
+final class FooterEntry(
+    val footer: Option[FileFooter],
+    val isTooLarge: Boolean = false,
+    until: Option[Long] = None,
+    val distinct: ConcurrentHashMap[String, Option[Distinct]] = new ConcurrentHashMap
+) {
+
+  /** Approximate bytes of memory. */
+  val bytes: Long = FooterEntry.Own + footer.fold(0L)(_.bytes)
+
+  def isOver: Boolean = until.exists(System.nanoTime() - _ >= 0L)
+
+  /** The same, without what served to find distinct values of these columns. */
+  def without(columns: Set[String]): FooterEntry =
+    new FooterEntry(footer.map(_.without(columns)), isTooLarge, until, distinct)
+}
+
+object FooterEntry {
+
+  /** Bytes of an entry with its [[FileKey]] and empty maps. */
+  private val Own = 700L
 }
 
 /**

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.footers
 
 import org.apache.hadoop.fs.FileStatus
-import org.apache.spark.sql.dovetail.base.BoundedCache
+import org.apache.spark.sql.dovetail.base.{BoundedCache, HeapLimit}
 
 /** A version of a file: a write changes its length or its modification time. */
 final case class FileKey(path: String, length: Long, modified: Long)
@@ -11,20 +11,23 @@ object FileKey {
 }
 
 /**
- * Footers that this JVM has read. The cache also remembers files that cannot be read, so that they are not tried again.
+ * Footers that this JVM has read. The cache also remembers files that cannot be read, so that they are not tried again,
+ * or only after a while if the fault may pass.
  */
 object FooterCache {
 
-  /**
-   * Limit of the columns of files in the cache: at about half a kilobyte each, at most 50 megabytes on the driver. This
-   * is room for 4,000 files of 25 columns.
-   */
-  private[footers] val MaxColumns = 100000
+  /** Largest number of bytes in the cache: room for 4,000 files of 25 columns. */
+  private val MostBytes = HeapLimit(64L * 1024 * 1024, part = 16L)
 
-  private val entries =
-    new BoundedCache[FileKey, FooterEntry]("footers", MaxColumns.toLong)(1L + _.footer.fold(0L)(_.columns.size.toLong))
+  /** Bytes of a column of numbers of a file with one row group. Texts and more row groups take some times as much. */
+  private val BytesPerColumn = 670L
 
-  def get(key: FileKey): Option[FooterEntry] = entries.get(key)
+  /** Number of columns of files for which the cache has room. */
+  private[footers] val MaxColumns: Int = (MostBytes / BytesPerColumn).toInt
+
+  private val entries = new BoundedCache[FileKey, FooterEntry]("footers", MostBytes)(_.bytes)
+
+  def get(key: FileKey): Option[FooterEntry] = entries.get(key).filterNot(_.isOver)
 
   def put(key: FileKey, entry: FooterEntry): Unit = entries.put(key, entry)
 

@@ -11,7 +11,9 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 
 /** A file format whose footers have statistics. Both methods read a file and pass on all exceptions. */
 trait FooterFormat {
-  def footer(file: FileStatus, conf: Configuration): FileFooter
+
+  /** @param admit to be called with the bytes of a footer that may be large, before it is parsed ([[FooterMemory]]) */
+  def footer(file: FileStatus, conf: Configuration, admit: Long => Unit): FileFooter
 
   /**
    * Distinct values of `columns`; None for a column about which the file says nothing.

@@ -1,11 +1,13 @@
 package org.apache.spark.sql.dovetail.footers
 
+import java.io.{EOFException, IOException}
 import java.util.HashMap
 import java.util.concurrent.atomic.{AtomicInteger, AtomicReferenceArray}
 import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, TimeUnit}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileStatus
+import org.apache.orc.FileFormatException
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
@@ -42,9 +44,13 @@ final class FooterReading(maxMillis: Long) {
     val inTurn = for (i <- 0 until requests.map(_.files.size).foldLeft(0)(math.max); r <- requests if i < r.files.size)
       yield (r, r.files(i))
     val footers = inTurn.filter { case (_, file) => FooterCache.get(FileKey(file)).isEmpty }
-    val unread  = run(footers.map { case (r, file) => task(r, file)(_ => footer(r, file)) })
+    run(footers.map { case (r, file) => task(r, file)(footer(r, file, _)) })
+    val unread = footers.count { case (_, file) => FooterCache.get(FileKey(file)).isEmpty }
     if (unread > 0 && maxMillis > 0L)
       PlanningTime.cut(s"$unread of ${footers.size} file footers were not read in time")
+    val large = inTurn.count { case (_, file) => FooterCache.get(FileKey(file)).exists(_.isTooLarge) }
+    if (large > 0)
+      PlanningTime.cut(s"$large of ${inTurn.size} file footers were not read: they take too much memory of the driver")
     run(inTurn.flatMap { case (r, file) =>
       missing(r, file).map { case (entry, columns) => task(r, file)(distinct(r, file, entry, columns, _)) }
     })
@@ -54,11 +60,20 @@ final class FooterReading(maxMillis: Long) {
   private def task(request: FooterRequest, file: FileStatus)(body: Long => Unit) =
     new FooterReading.Task(Aside.table(file.getPath), request.format.getClass, body)
 
-  private def footer(request: FooterRequest, file: FileStatus): Unit = {
-    val footer =
-      try Some(request.format.footer(file, request.conf))
-      catch { case Survivable(e) => warn(file, e); None }
-    FooterCache.put(FileKey(file), new FooterEntry(footer))
+  private def footer(request: FooterRequest, file: FileStatus, deadline: Long): Unit = {
+    def put(entry: FooterEntry): Unit = FooterCache.put(FileKey(file), entry)
+    try put(new FooterEntry(Some(FooterMemory.within(deadline)(request.format.footer(file, request.conf, _)))))
+    catch {
+      // the next query reads it
+      case FooterMemory.Occupied     => ()
+      case e @ FooterMemory.TooLarge => warn(file, e); put(new FooterEntry(None, isTooLarge = true))
+      case Survivable(e)             =>
+        warn(file, e)
+        put(new FooterEntry(
+          None,
+          until = if (FooterReading.mayPass(e)) Some(System.nanoTime() + FooterReading.RetryNanos) else None
+        ))
+    }
   }
 
   private def missing(request: FooterRequest, file: FileStatus): Option[(FooterEntry, Seq[ColumnFooter])] =
@@ -75,12 +90,15 @@ final class FooterReading(maxMillis: Long) {
       columns: Seq[ColumnFooter],
       deadline: Long
   ): Unit =
-    try request.format.distinct(file, request.conf, columns, () => System.nanoTime() < deadline).foreach {
+    try {
+      request.format.distinct(file, request.conf, columns, () => System.nanoTime() - deadline < 0L).foreach {
         case (name, d) => entry.distinct.put(name, d)
       }
-    catch {
+      FooterCache.put(FileKey(file), entry.without(columns.map(_.name).filter(entry.distinct.containsKey(_)).toSet))
+    } catch {
       case Survivable(e) =>
-        warn(file, e); columns.foreach(c => entry.distinct.put(c.name, None))
+        warn(file, e)
+        if (!FooterReading.mayPass(e)) columns.foreach(c => entry.distinct.put(c.name, None))
     }
 
   private def warn(file: FileStatus, e: Throwable): Unit =
@@ -104,7 +122,7 @@ final class FooterReading(maxMillis: Long) {
     hanging.size + (if (tasks.isEmpty || time <= 0L) tasks.size else within(time, tasks.toVector))
   }
 
-  private def budget: Long = TimeUnit.MILLISECONDS.toNanos(maxMillis)
+  private def budget: Long = math.min(TimeUnit.MILLISECONDS.toNanos(maxMillis), FooterReading.LongestNanos)
 
   /** What is left of the extra time for slow readers, beyond the budgets of their queries. */
   private def allowance(reader: String): Long =
@@ -187,6 +205,19 @@ object FooterReading {
 
   /** Extra time that each reader has taken, in nanoseconds. A reader that has not served a query is not in the map. */
   private val beyond = new ConcurrentHashMap[String, java.lang.Long]
+
+  /** Longest budget in nanoseconds, about a century: its sums and its multiples do not overflow. */
+  private val LongestNanos = Long.MaxValue / 64
+
+  /** Nanoseconds after which a file is tried again that may be readable then. */
+  private val RetryNanos = TimeUnit.SECONDS.toNanos(30L)
+
+  /** Whether the same file may be readable later: its contents are not the fault. */
+  private def mayPass(e: Throwable): Boolean = e match {
+    case _: EOFException | _: FileFormatException => false
+    case _: IOException | _: OutOfMemoryError     => true
+    case _                                        => false
+  }
 
   /** Resets the extra time after a warm-up, whose reads served no query of a user. */
   def startAgain(): Unit = beyond.clear()

@@ -8,11 +8,12 @@ import org.apache.spark.sql.catalyst.util.DateTimeUtils
 /**
  * Footers of ORC files: rows and, per column, the number of non-null values, their ends, and the length of strings.
  * They say nothing about distinct values: the sizes of dictionaries are in the footers of the stripes, all over the
- * file, and only strings have dictionaries.
+ * file, and only strings have dictionaries. A footer has one entry per column, whatever the number of stripes, so it is
+ * small and asks for no memory.
  */
 object OrcFooters extends FooterFormat {
 
-  override def footer(file: FileStatus, conf: Configuration): FileFooter = {
+  override def footer(file: FileStatus, conf: Configuration, admit: Long => Unit): FileFooter = {
     val options = OrcFile.readerOptions(conf).filesystem(file.getPath.getFileSystem(conf)).maxLength(file.getLen)
     val reader  = OrcFile.createReader(file.getPath, options)
     try {

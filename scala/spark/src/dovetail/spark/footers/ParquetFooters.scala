@@ -28,9 +28,9 @@ import org.apache.parquet.schema.Type.Repetition
  */
 object ParquetFooters extends FooterFormat {
 
-  override def footer(file: FileStatus, conf: Configuration): FileFooter = {
+  override def footer(file: FileStatus, conf: Configuration, admit: Long => Unit): FileFooter = {
     val reader = ParquetFileReader.open(
-      HadoopInputFile.fromStatus(file, conf),
+      new AdmittedFile(HadoopInputFile.fromStatus(file, conf), admit),
       HadoopReadOptions.builder(conf, file.getPath).build()
     )
     try summary(reader.getFooter)

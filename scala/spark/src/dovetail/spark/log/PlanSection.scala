@@ -3,8 +3,10 @@ package org.apache.spark.sql.dovetail.log
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.BuildInfo
+import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 import org.apache.spark.sql.dovetail.report.ReportText
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.internal.SQLConf
 
 /**
  * The section on Dovetail in Spark's own explain and in the SQL tab of Spark's UI, from the query log. It is empty if
@@ -16,14 +18,25 @@ object PlanSection {
 
   def apply(plan: SparkPlan): String = FailOpen("explaining a plan", (_: String) => "") {
     SparkSession.getActiveSession.fold("") { session =>
-      val (found, conf) = (QueryLog(session).entriesOf(plan), session.sessionState.conf)
-      val groups        = found.flatMap(_.groups)
-      def text          =
+      val conf   = session.sessionState.conf
+      val found  = filled(QueryLog(session).entriesOf(plan), conf)
+      val groups = found.flatMap(_.groups)
+      def text   =
         new ReportText(BuildInfo.version, DovetailConf.Enabled.get(conf), DovetailConf.CostModel.get(conf), false)
       if (found.isEmpty) ""
       else if (inFull()) text(groups, Vector("total" -> found.map(_.millis).sum))
       else text.short(groups)
     }
+  }
+
+  /**
+   * Those of the entries that the log's thread has filled. It has just begun when a query starts, so it gets a moment;
+   * the query itself waits here for its text in the UI.
+   */
+  private def filled(entries: Vector[LoggedQuery], conf: SQLConf): Vector[LoggedQuery] = {
+    if (!entries.forall(_.told.isMade))
+      PlanningTime.ofItsOwn(conf)(Aside("the log of queries")(_ => entries.foreach(_.told.value)))
+    entries.filter(_.told.isMade)
   }
 
   /** Whether the caller is an EXPLAIN statement or Spark's UI, which show the full text. */

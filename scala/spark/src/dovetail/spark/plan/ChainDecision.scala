@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.plan
 
+import java.util.Locale
 import java.util.concurrent.atomic.AtomicLong
 
 import dovetail.kernel.cost.{ChainCosts, Cost, JoinMethod}
@@ -156,10 +157,10 @@ object ChainDecision {
         val gain   = 1.0 - orders.costOf(best) / math.max(orders.costOf(planned), Double.MinPositiveValue)
         val need   = DovetailConf.MinGain.get(conf)
         val extra  = orders.moves(best) - orders.moves(planned)
-        val better = f"$differences; saves ${gain * 100}%.1f %% of the work of these joins"
+        val better = s"$differences; saves ${percent(gain)} of the work of these joins"
         if (best == planned) kept(s"it is still the best one with $differences")
         else if (gain <= 0.0 || gain < need)
-          kept(f"no other order saves ${need * 100}%.1f %% of the work of these joins with $differences")
+          kept(s"no other order saves ${percent(need)} of the work of these joins with $differences")
         else if (!startsComplete(best)) kept(s"inputs that another order would join first are not complete")
         else if (extra > 0 && !RunTimeCosts.isOn(conf)) kept(
           s"the order ${text(best)} needs another exchange, which Spark allows only with ${RunTimeCosts.Advice}"
@@ -175,6 +176,8 @@ object ChainDecision {
       val start = order.take(order.indices.lastIndexWhere(i => order(i) != planned(i)) + 1).map(chain.joins)
       start.forall(_.isReady) && (start.forall(_.isBroadcast) || AdaptiveInput.complete(chain.probe).isDefined)
     }
+
+    private def percent(share: Double): String = "%.1f %%".formatLocal(Locale.ROOT, share * 100)
 
     private def differences: String = {
       val shown = news.sortBy { case (set, rows) => -QError(estimated(set), rows) }.take(Named).map {

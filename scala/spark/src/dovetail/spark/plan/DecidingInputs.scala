@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
+import java.util.Locale
+
 import dovetail.kernel.enumerate.{Regret, Search}
 import dovetail.kernel.graph.JoinGraph
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
@@ -47,8 +49,12 @@ final class DecidingInputs(planner: Planner, uncertain: UncertainRows) {
   private def counted(ready: PreparedGroup, c: Candidate): Option[String] = c.count.rows.map { rows =>
     val before = ready.graph.relations(c.relation).profile.rows.value
     uncertain.learn(ready.leaves(c.relation), rows)
-    f"the order depends on the rows of ${ready.names.shown(c.relation)}, which were counted: $rows%,d, estimated " +
-      f"$before%,.0f"
+    "the order depends on the rows of %s, which were counted: %,d, estimated %,.0f".formatLocal(
+      Locale.ROOT,
+      ready.names.shown(c.relation),
+      rows,
+      before
+    )
   }
 }
 

@@ -8,6 +8,7 @@ import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.execution.ui.{SparkListenerSQLExecutionEnd, SparkListenerSQLExecutionStart}
 import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 import org.apache.spark.sql.util.QueryExecutionListener
@@ -19,8 +20,9 @@ import org.apache.spark.util.ShutdownHookManager
  * later query fails in this way: Dovetail recognizes the choice by its [[ChosenJoin]] and does not make it again
  * ([[JoinFailures]]).
  *
- * If the driver dies, its listeners die with it. If the JVM still shuts down in order, as Spark does when a thread has
- * run out of memory, the choices of all queries that were running count as failed. If the driver is killed, nothing is
+ * If the driver dies, its listeners die with it. If Spark ends the JVM because a thread has run out of memory, the
+ * choices of all queries that were running count as failed ([[FatalExit]]). Any other exit is no failure of a query: a
+ * script that ends, a user who stops it, a cluster that takes the driver away. If the driver is killed, nothing is
  * recorded.
  */
 object FailedJoins {
@@ -52,19 +54,22 @@ object FailedJoins {
     if (heard.add(session.sparkContext)) session.sparkContext.addSparkListener(RunningQueries)
     if (!hooked.getAndSet(true))
       ShutdownHookManager.addShutdownHook(ShutdownHookManager.SPARK_CONTEXT_SHUTDOWN_PRIORITY + 1)(() =>
-        RunningQueries.lost()
+        // in another thread, because a store that does not answer must not block the exit of the JVM
+        if (FatalExit.isUnderWay) Aside.start("dovetail-failures-end", () => RunningQueries.lost()).join(EndMillis)
       )
   }
 
   private object OfQueries extends QueryExecutionListener {
     override def onSuccess(function: String, execution: QueryExecution, nanos: Long): Unit  = ()
     override def onFailure(function: String, execution: QueryExecution, e: Exception): Unit =
-      FailOpen("noting a failed join", (_: String) => ())(shortage(e).foreach(learn(execution, _)))
+      FailOpen("noting a failed join", (_: String) => ())(
+        shortage(e).foreach(learn(execution, _)(JoinFailures(execution.sparkSession).add(_)))
+      )
   }
 
   /** Queries of this JVM that have begun and not ended. */
   private object RunningQueries extends SparkListener {
-    private val executions = ConcurrentHashMap.newKeySet[Long]()
+    private val executions = ConcurrentHashMap.newKeySet[java.lang.Long]()
 
     override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
       case s: SparkListenerSQLExecutionStart => executions.add(s.executionId); ()
@@ -72,22 +77,34 @@ object FailedJoins {
       case _                                 =>
     }
 
-    def lost(): Unit = executions.forEach { id =>
-      FailOpen(
-        "noting a lost join",
-        (_: String) => ()
-      )(Option(SQLExecution.getQueryExecution(id)).foreach(learn(_, "the driver ended")))
+    /** The choices of all running queries count as failed, and are written before this returns. */
+    def lost(): Unit = {
+      val running = executions.toArray(Array.empty[java.lang.Long]).toVector
+      val stores  = running.map(noted(_)).flatMap(_.toVector)
+      stores.distinct.foreach(s => FailOpen("writing lost joins", (_: String) => ())(s.save()))
     }
+
+    private def noted(id: Long): Option[JoinFailures] =
+      FailOpen("noting a lost join", (_: String) => Option.empty[JoinFailures]) {
+        Option(SQLExecution.getQueryExecution(id)).map { execution =>
+          val failures = JoinFailures(execution.sparkSession)
+          learn(execution, "the driver ran out of memory")(failures.note(_))
+          failures
+        }
+      }
   }
 
-  private def learn(execution: QueryExecution, reason: String): Unit = {
+  private def learn(execution: QueryExecution, reason: String)(add: Seq[JoinFailure] => Unit): Unit = {
     val choices = ChosenJoin.in(execution.executedPlan)
     if (choices.nonEmpty) {
       val failures = choices.map(_.failure(reason)).groupBy(_.join).values.map(_.head).toVector.sortBy(_.join)
-      JoinFailures(execution.sparkSession).add(failures)
+      add(failures)
       failures.foreach(f => FailOpen.warnOnce(s"join ${f.join}", s"A query failed. From now on $f."))
     }
   }
+
+  /** Milliseconds that the exit of the JVM waits for lost joins to be written. */
+  private val EndMillis = 2000L
 
   /**
    * The resource that was short, according to the failure; None if the failure has another cause. Spark has no

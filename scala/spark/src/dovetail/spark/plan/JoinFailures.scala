@@ -10,6 +10,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.BoundedJson.elements
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
+import org.apache.spark.sql.dovetail.history.History
 import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFiles}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -40,40 +41,67 @@ object JoinFailure {
 /**
  * The failed joins in the statistics store, where they outlive the application. [[FailedJoins]] adds to them, and asks
  * for them before a join is planned. The answer comes from memory: this JVM reads the file once, because a join must
- * not wait for a file.
+ * not wait for a file. New failures are in memory at once and are written in another thread, because Spark reports
+ * them in a thread that all listeners share.
  */
 final class JoinFailures(files: StoreFiles) {
   import JoinFailures._
 
   private val list = new JsonList[JoinFailure](files, "failures.json", "Failed joins", _.join)(toJson, fromJson)
-  @volatile private var known = Option.empty[Map[String, JoinFailure]]
 
-  def isEmpty: Boolean = found.isEmpty
+  // failures by signature: those of the file as soon as it has been read, and those that are not written yet
+  @volatile private var known  = Option.empty[Map[String, JoinFailure]]
+  @volatile private var unsent = Map.empty[String, JoinFailure]
 
-  def find(join: String): Option[JoinFailure] = found.get(join)
+  /** Held while the file is written. Threads that plan queries never take it. */
+  private val writing = new Object
 
-  /** Adds failures to those that other applications have written meanwhile. */
-  def add(failures: Seq[JoinFailure]): Unit = synchronized {
-    list.change(before => newest(before.filterNot(b => failures.exists(_.join == b.join)) ++ failures))
-      .foreach(why =>
-        FailOpen.warnOnce(s"failures ${list.file}", s"A failed join is remembered only in this application: $why")
-      )
-    known = Some(byJoin(list.all))
+  def isEmpty: Boolean = unsent.isEmpty && read.isEmpty
+
+  def find(join: String): Option[JoinFailure] = unsent.get(join).orElse(read.get(join))
+
+  /** Adds failures. They hold at once, and are written later ([[save]]). */
+  def add(failures: Seq[JoinFailure]): Unit = {
+    note(failures)
+    History.later(0L)(save())
+    ()
+  }
+
+  /** Adds failures in memory only. */
+  def note(failures: Seq[JoinFailure]): Unit =
+    synchronized { unsent = byJoin(newest(unsent.values.toVector ++ failures)) }
+
+  /** Writes the new failures to those that other applications have written meanwhile. */
+  def save(): Unit = writing.synchronized {
+    val mine = unsent
+    if (mine.nonEmpty) {
+      list.change(before => newest(before.filterNot(b => mine.contains(b.join)) ++ mine.values.toVector.sortBy(_.join)))
+        .foreach(why =>
+          FailOpen.warnOnce(s"failures ${list.file}", s"A failed join is remembered only in this application: $why")
+        )
+      val all = byJoin(list.all)
+      synchronized {
+        known = Some(all)
+        // a later failure with the same join waits for its own write
+        unsent = unsent.filterNot { case (join, f) => mine.get(join).contains(f) }
+      }
+    }
   }
 
   /** Removes all failures and returns how many there were. */
-  def clear(): Int = synchronized {
-    val n = list.all.size
-    list.change(_ => Vector.empty)
-    known = Some(byJoin(list.all))
+  def clear(): Int = writing.synchronized {
+    val n = (list.all.map(_.join) ++ unsent.keys).distinct.size
+    synchronized { unsent = Map.empty; known = Some(Map.empty) }
+    list.remove(_ => true)
     n
   }
 
-  /** The known failures by signature. Empty as long as the store does not answer in time. */
-  private def found: Map[String, JoinFailure] = known.getOrElse(synchronized {
-    if (known.isEmpty) known = PlanningTime.ofItsOwn(SQLConf.get)(Aside(files.place)(_ => list.all)).flatten.map(byJoin)
+  /** The failures of the file. Empty as long as the store does not answer in time. */
+  private def read: Map[String, JoinFailure] = known.getOrElse {
+    val found = PlanningTime.ofItsOwn(SQLConf.get)(Aside(files.place)(_ => list.all)).flatten
+    found.foreach(all => synchronized { if (known.isEmpty) known = Some(byJoin(all)) })
     known.getOrElse(Map.empty)
-  })
+  }
 }
 
 object JoinFailures {

@@ -27,6 +27,9 @@ private[report] object ReportNumbers {
     if (p >= Fine || p == 0.0) text("%.0f %%", p) else if (p >= 0.1) text("%.1f %%", p) else "<0.1 %"
   }
 
+  /** Formats a percentage with one decimal. */
+  def tenths(percent: Double): String = text("%.1f %%", percent)
+
   def factor(d: Double): String = if (d < Fine) text("%.1fx", d) else if (d < 1e4) text("%.0fx", d) else s"${count(d)}x"
 
   def seconds(millis: Double): String = if (millis < 1e3) text("%.0f ms", millis) else text("%.1f s", millis / 1e3)

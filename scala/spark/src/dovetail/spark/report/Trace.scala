@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.report
 
+import java.util.Locale
+
 import scala.collection.mutable
 
 import dovetail.kernel.cost.Cost
@@ -232,14 +234,18 @@ object GroupReport {
     val reasons =
       if (detailed) Some(new MethodReason(graph, leaves, basis.broadcastThreshold, basis.broadcastMemory)) else None
     val sameOrder = outcome.best.shape.sameJoins(outcome.original.shape)
-    val percent   = f"${decision.gain * 100}%.1f %%"
+    val percent   = ReportNumbers.tenths(decision.gain * 100)
     // rounded down, so that a gain below the required one is not shown as equal to it
-    val less    = f"${math.floor(decision.gain * 1000) / 10}%.1f %%"
-    val minGain = f"${basis.minGain * 100}%.1f %%"
+    val less    = ReportNumbers.tenths(math.floor(decision.gain * 1000) / 10)
+    val minGain = ReportNumbers.tenths(basis.minGain * 100)
     val reason  =
       if (decision.barred.isDefined) decision.barred.get
       else if (decision.asked.isDefined && decision.gain < 0.0)
-        f"${decision.asked.get}; its estimated cost is ${1.0 - decision.gain}%.1f times that of the written order"
+        "%s; its estimated cost is %.1f times that of the written order".formatLocal(
+          Locale.ROOT,
+          decision.asked.get,
+          1.0 - decision.gain
+        )
       else if (decision.asked.isDefined) s"${decision.asked.get}; it saves $percent of the estimated cost"
       else if (taken && sameOrder && outcome.best.reducers.nonEmpty)
         s"the written order with Bloom filters saves $percent of the estimated cost"

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.sample
 
 import org.apache.spark.sql.dovetail.base.{BoundedCache, HeapLimit}
-import org.apache.spark.sql.dovetail.footers.{ColumnMatching, FileKey, RowGroups}
+import org.apache.spark.sql.dovetail.footers.{ColumnMatching, RowGroups}
 import org.apache.spark.sql.dovetail.table.TableSample
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.types.StructType
@@ -18,27 +18,30 @@ object FileSampleCache {
    * @param special  columns of the table that are not found by their name alone, or that have defaults
    */
   final case class Key(
-      files: Vector[FileKey],
+      files: FileVersions,
       settings: Map[String, String],
       options: Map[String, String],
       special: StructType
-  )
+  ) {
+    def bytes: Long = KeyBytes(settings) + KeyBytes(options) + KeyBytes(special)
+  }
 
   /** @param asked columns that were requested; the sample has those that could be read */
-  final private case class CachedSample(asked: StructType, sample: Option[TableSample]) {
-    val bytes: Long = Overhead + sample.fold(0L)(s => s.rows.bytes + s.counts.values.map(_.bytes).sum)
+  final private class CachedSample(key: Key, val asked: StructType, val sample: Option[TableSample]) {
+    val bytes: Long =
+      Overhead + key.bytes + KeyBytes(asked) + sample.fold(0L)(s => s.rows.bytes + s.counts.values.map(_.bytes).sum)
   }
 
   /** Largest number of bytes in the cache: some 80 tables with 20,000 rows of four columns. */
   private val MostBytes = HeapLimit(64L * 1024 * 1024, part = 20L)
 
-  /** Bytes of an entry without its rows. */
+  /** Bytes of an entry without its key and its rows. */
   private val Overhead = 512L
 
   private val entries = new BoundedCache[Key, CachedSample]("rows of files", MostBytes)(_.bytes)
 
   def key(relation: HadoopFsRelation, groups: RowGroups): Key = Key(
-    groups.files.map(f => FileKey(f._1)),
+    FileVersions(groups.files.map(_._1)),
     ReaderSettings(relation.sparkSession.sessionState.conf),
     relation.options,
     StructType(relation.dataSchema.filter(ColumnMatching.isSpecial))
@@ -56,7 +59,7 @@ object FileSampleCache {
     entries.get(key).fold((new StructType, Option.empty[TableSample]))(e => (e.asked, e.sample))
 
   def put(key: Key, asked: StructType, sample: Option[TableSample]): Unit =
-    entries.put(key, CachedSample(asked, sample))
+    entries.put(key, new CachedSample(key, asked, sample))
 
   def remove(key: Key): Unit = entries.remove(key)
 

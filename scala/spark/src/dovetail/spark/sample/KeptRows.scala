@@ -49,7 +49,7 @@ private[sample] object KeptRows {
       // Spark's InterpretedPredicate is not used: it caches the values of subexpressions and clears this cache at each
       // row
       val tried =
-        try inTime(condition, until => rows.filter { i => check(until); condition.eval(table.rows(i)) == true })
+        try inTime(condition, until => rows.filter { i => Aside.check(until); condition.eval(table.rows(i)) == true })
         catch { case Survivable(_) => None }
       results.put(key, new Result(key, tried.map(_.packed), System.nanoTime() - start))
       tried
@@ -62,20 +62,17 @@ private[sample] object KeptRows {
       e,
       until => {
         val values = Array.fill(table.rows.length)(RelationSample.NullKey)
-        rows.toArray.foreach { i => check(until); values(i) = key(e.eval(table.rows(i))) }
+        rows.toArray.foreach { i => Aside.check(until); values(i) = key(e.eval(table.rows(i))) }
         KeyColumn(values)
       }
     ))
 
   private def inTime[A](e: Expression, body: Long => A): Option[A] = {
     val what = s"trying ${shortened(e)} on sample rows"
-    try if (PlanningTime.toRead <= 0L) { PlanningTime.cut(Skipped); None }
-      else if (LinearTime(e)) Some(Aside.brief(body))
-      else Aside(what)(body)
-    catch { case TimeIsUp => Aside.cutOff(what); None }
+    if (PlanningTime.toRead <= 0L) { PlanningTime.cut(Skipped); None }
+    else if (LinearTime(e)) Aside.brief(what)(body)
+    else Aside(what)(body)
   }
-
-  private def check(until: Long): Unit = if (System.nanoTime() - until >= 0L) throw TimeIsUp
 
   private def shortened(condition: Expression): String = {
     val text = condition.toString; if (text.length <= Shown) text else text.take(Shown) + "…"

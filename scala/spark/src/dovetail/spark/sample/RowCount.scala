@@ -1,10 +1,12 @@
 package org.apache.spark.sql.dovetail.sample
 
+import java.util.Locale
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, BindReferences, Expression}
-import org.apache.spark.sql.dovetail.base.BoundedCache
+import org.apache.spark.sql.dovetail.base.{BoundedCache, HeapLimit}
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
-import org.apache.spark.sql.dovetail.deadline.{Aside, TimeIsUp}
+import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.footers.RowGroups
 import org.apache.spark.sql.dovetail.predicates.{ExpressionBytes, LinearTime, TrialSafe}
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
@@ -33,20 +35,26 @@ final class RowCount private (
   /** Estimated nanoseconds that the count takes; 0 if it is known. */
   lazy val nanos: Double =
     if (known.exists(_.rows.isDefined)) 0.0
-    else groups.rows * (PerRow + PerValue * columns.size + PerNode * condition.collect { case e => e }.size)
+    else
+      groups.rows * (PerRow + PerValue * columns.size + PerByte * width +
+        PerNode * condition.collect { case e => e }.size)
 
-  /** Whether the time that is left for reading allows the count, and it has not failed before. */
-  def isPossible: Boolean = known.fold(Aside.allows(nanos.toLong * Safety))(_.rows.isDefined)
+  /** Average bytes of the columns per row in the files. */
+  private lazy val width: Double = columns.map(f =>
+    groups.width.getOrElse(f.name.toLowerCase(Locale.ROOT), f.dataType.defaultSize.toDouble)
+  ).sum
+
+  /** Whether the driver has room for the columns of each row group: a reader fetches them as a whole. */
+  private def fits: Boolean = groups.files.iterator.flatMap(_._2.groups).forall(_.rows * width <= MostBytes)
+
+  /** Whether the memory and the time that is left for reading allow the count, and it has not failed before. */
+  def isPossible: Boolean = known.fold(fits && Aside.allows((nanos * Safety).toLong))(_.rows.isDefined)
 
   /** The number of rows; None if the count is not done in time, or if the condition fails on a row. */
   def rows: Option[Long] = known.map(_.rows).getOrElse {
-    val what  = s"counting rows of ${Aside.table(groups.files.head._1.getPath)}"
     val found =
-      try Aside(what)(count)
-      catch {
-        case Survivable(_) => counts.put(key, new Counted(key, None)); None
-        case TimeIsUp      => Aside.cutOff(what); None
-      }
+      try Aside(s"counting rows of ${Aside.table(groups.files.head._1.getPath)}")(count)
+      catch { case Survivable(_) => counts.put(key, new Counted(key, None)); None }
     found.foreach(n => counts.put(key, new Counted(key, Some(n))))
     found
   }
@@ -57,13 +65,12 @@ final class RowCount private (
   }
 
   private def kept(found: Iterator[Any], until: Long): Long = {
-    def look(): Unit = if (System.nanoTime() - until >= 0L) throw TimeIsUp
-    var n            = 0L
-    var seen         = 0L
+    var n    = 0L
+    var seen = 0L
     while (found.hasNext) {
-      if (seen % RowsBetweenLooks == 0L) look()
+      if (seen % RowsBetweenLooks == 0L) Aside.check(until)
       n += GroupReader.piece(found.next())(
-        batch => { val in = (0 until batch.numRows).count(i => keeps(batch.getRow(i))); look(); in.toLong },
+        batch => { val in = (0 until batch.numRows).count(i => keeps(batch.getRow(i))); Aside.check(until); in.toLong },
         row => if (keeps(row)) 1L else 0L
       )
       seen += 1L
@@ -105,7 +112,7 @@ object RowCount {
 
   /** @param rows None if the condition fails on a row */
   final private class Counted(key: Key, val rows: Option[Long]) {
-    val bytes: Long = Overhead + ExpressionBytes(key.condition) + PerFile * key.files.files.size
+    val bytes: Long = Overhead + ExpressionBytes(key.condition) + key.files.bytes + KeyBytes(key.columns)
   }
 
   /** Largest number of bytes of remembered counts: some thousand counts of tables of a few files. */
@@ -113,11 +120,11 @@ object RowCount {
 
   private val counts = new BoundedCache[Key, Counted]("counted rows of files", Remembered)(_.bytes)
 
-  /** Bytes of an entry without its condition and files. */
+  /** Bytes of an entry without its key. */
   private val Overhead = 512L
 
-  /** Bytes of the version of one file in a key. */
-  private val PerFile = 200L
+  /** Most bytes of the columns of one row group, as they are in the file. */
+  private val MostBytes = HeapLimit(64L * 1024 * 1024, part = 32L)
 
   /** Nanoseconds per row without its values. */
   private val PerRow = 20.0
@@ -125,11 +132,14 @@ object RowCount {
   /** Nanoseconds to read and decode one value. */
   private val PerValue = 40.0
 
+  /** Nanoseconds to fetch, unpack and copy one byte: of long texts, this takes most of the time. */
+  private val PerByte = 0.5
+
   /** Nanoseconds to evaluate one node of the condition for one row. */
   private val PerNode = 20.0
 
   /** Factor by which a count may take longer than estimated, in a JVM that has not compiled the code yet. */
-  private val Safety = 2L
+  private val Safety = 2.0
 
   /** Rows between two looks at the clock, if a reader returns rows. A batch has some thousand rows. */
   private val RowsBetweenLooks = 1024L

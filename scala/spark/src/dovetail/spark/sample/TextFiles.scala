@@ -1,12 +1,10 @@
 package org.apache.spark.sql.dovetail.sample
 
-import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Locale
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.dovetail.deadline.{Aside, ListedFiles}
@@ -15,7 +13,6 @@ import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation, PartitionedFile}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
-import org.apache.spark.unsafe.Platform
 
 /**
  * A relation over CSV or JSON files with one record per line: its files, and Spark's own reader for a range of a file,
@@ -50,8 +47,7 @@ final class TextFiles private (
   /** A cache key that is equal for relations that read the same lines as the same rows. */
   def key: TextFiles.Key = TextFiles.Key(
     relation.fileFormat.getClass.getName,
-    files.size,
-    files.foldLeft(0L)((hash, f) => TextFiles.hashed(hash, f._1)),
+    FileVersions(files.map(_._1)),
     options.originalMap.map { case (k, v) => k.toLowerCase(Locale.ROOT) -> v } ++ ReaderSettings(conf),
     relation.dataSchema,
     schema
@@ -77,24 +73,15 @@ final class TextFiles private (
 
 object TextFiles {
 
-  /**
-   * @param versions hash of the paths, lengths and modification times of all files, because a table may have very many
-   *                 files
-   * @param options  options of the relation and settings of the session
-   */
+  /** @param options options of the relation and settings of the session */
   final case class Key(
       format: String,
-      files: Int,
-      versions: Long,
+      files: FileVersions,
       options: Map[String, String],
       data: StructType,
       schema: StructType
-  )
-
-  private def hashed(seed: Long, file: FileStatus): Long = {
-    val path = file.getPath.toString.getBytes(UTF_8)
-    val hash = XXH64.hashUnsafeBytes(path, Platform.BYTE_ARRAY_OFFSET.toLong, path.length, seed)
-    XXH64.hashLong(file.getModificationTime, XXH64.hashLong(file.getLen, hash))
+  ) {
+    def bytes: Long = KeyBytes(options) + KeyBytes(data) + KeyBytes(schema)
   }
 
   private val Mode          = "mode"

@@ -9,9 +9,11 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.hadoop.io.compress.{CompressionCodec, CompressionCodecFactory}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.XXH64
+import org.apache.spark.sql.dovetail.base.HeapLimit
 import org.apache.spark.sql.dovetail.footers.Spread
 import org.apache.spark.sql.dovetail.table.{SampledRows, TableSample}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StringType
 
 /**
  * Statistics of a table of text files, from some of its lines.
@@ -29,7 +31,15 @@ final case class TextTable(
     sample: TableSample,
     columns: Vector[TextColumn]
 ) {
-  def values: Long = 1L + sample.rows.length.toLong * (1L + sample.schema.size)
+
+  /** Approximate bytes of memory. */
+  def bytes: Long = sample.rows.bytes + columns.size * TextTable.ColumnBytes
+}
+
+private object TextTable {
+
+  /** Bytes of the statistics of a column. */
+  val ColumnBytes = 200L
 }
 
 /**
@@ -69,6 +79,15 @@ private[sample] object TextSample {
   /** Largest number of rows and of values to keep: predicates run on them in a few milliseconds. */
   private val MostRows   = 20000
   private val MostValues = 400000
+
+  /**
+   * Largest number of bytes of the rows of a sample, if lines are long. It is a small part of the heap, because up to
+   * eight samples are read at a time.
+   */
+  private val MostKept = HeapLimit(16L * 1024 * 1024, part = 128L)
+
+  /** Number of rows that are kept however long they are, because fewer are no sample. */
+  private val LeastRows = 16
 
   /**
    * Bytes that a codec reads ahead in its file. The position in the file may be ahead of the unpacked data by this
@@ -182,31 +201,41 @@ private[sample] object TextSample {
     TextTable(rows, counted, whole, sample, text.schema.indices.toVector.map(TextColumn(sample, _, whole)))
 
   /**
-   * Keeps about one of every `step` rows that it receives, such that it holds at most `most` rows. A row is drawn by the
-   * hash of its number, so rows are drawn independently, and the same files give the same sample. As in [[RowDraw]], each
-   * table has its own seed.
+   * Keeps about one of every `step` rows that it receives, such that it holds at most `most` rows and [[MostKept]]
+   * bytes. A row is drawn by the hash of its number, so rows are drawn independently, and the same files give the same
+   * sample. As in [[RowDraw]], each table has its own seed.
    */
   final private class Kept(text: TextFiles, most: Int) {
-    private val rows = mutable.ArrayBuffer.empty[Drawn]
-    private val seed = XXH64.hashLong(new Path(text.place).getName.hashCode.toLong, text.bytes)
-    private var step = 1L
-    var seen         = 0L
+    private val rows  = mutable.ArrayBuffer.empty[Drawn]
+    private val seed  = XXH64.hashLong(new Path(text.place).getName.hashCode.toLong, text.bytes)
+    private val texts = text.schema.indices.filter(i => text.schema(i).dataType.isInstanceOf[StringType]).toArray
+    private var step  = 1L
+    private var bytes = 0L
+    var seen          = 0L
 
     def add(range: Int, row: InternalRow): Unit = {
       val hash = XXH64.hashLong(seen, seed)
       if (drawn(hash)) {
-        while (rows.size >= most && drawn(hash)) {
+        val more = bytesOf(row)
+        while ((rows.size >= most || (rows.size >= LeastRows && bytes + more > MostKept)) && drawn(hash)) {
           step *= 2L
           val still = rows.filter(r => drawn(r.hash))
           rows.clear()
           rows ++= still
+          bytes = still.iterator.map(_.bytes).sum
         }
-        if (drawn(hash)) rows += Drawn(hash, range, row.copy())
+        if (drawn(hash)) { rows += Drawn(hash, range, row.copy(), more); bytes += more }
       }
       seen += 1L
     }
 
     private def drawn(hash: Long): Boolean = (hash & (step - 1L)) == 0L
+
+    private def bytesOf(row: InternalRow): Long = {
+      var sum = Slot * text.schema.size
+      texts.foreach(i => if (!row.isNullAt(i)) sum += row.getUTF8String(i).numBytes)
+      sum
+    }
 
     def sample(of: Long, whole: Boolean): TableSample = {
       val starts   = rows.indices.filter(i => i == 0 || rows(i).range != rows(i - 1).range).toVector
@@ -215,6 +244,9 @@ private[sample] object TextSample {
     }
   }
 
-  /** A row that is kept, the hash of its number, and the range that it was read in. */
-  final private case class Drawn(hash: Long, range: Int, row: InternalRow)
+  /** A row that is kept, the hash of its number, the range that it was read in, and its bytes. */
+  final private case class Drawn(hash: Long, range: Int, row: InternalRow, bytes: Long)
+
+  /** Bytes of a value in a row, without the characters of a text. */
+  private val Slot = 8L
 }

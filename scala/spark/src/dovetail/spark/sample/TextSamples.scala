@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.sample
 import java.util.IdentityHashMap
 
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
-import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf, FailOpen, HeapLimit}
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.footers.{FooterReading, FooterStatistics}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
@@ -32,14 +32,14 @@ final class TextSamples(footers: FooterStatistics, conf: SQLConf) {
     if (asked.containsKey(leaf)) found(leaf).map(_._2.sample).filter(_.schema.nonEmpty) else None
 
   private def found(leaf: LeafNode): Option[(TextFiles, TextTable)] =
-    for ((text, key) <- asked.get(leaf); table <- known.get(key); found <- table) yield (text, found)
+    for ((text, key) <- asked.get(leaf); kept <- known.get(key); found <- kept.table) yield (text, found)
 
   def readAhead(leaves: Seq[LeafNode]): Unit = {
     val found   = leaves.filterNot(asked.containsKey).flatMap(list)
     val missing = found.filter(f => known.get(f._2).isEmpty).groupBy(_._2).toVector.map(_._2.head)
     // in the order of the query
     footers.within(found.filter(missing.contains(_)).map { case (text, key) =>
-      new FooterReading.Task(text.place, text.getClass, _ => known.put(key, read(text)))
+      new FooterReading.Task(text.place, text.getClass, _ => known.put(key, new Kept(key, read(text))))
     })
   }
 
@@ -56,15 +56,18 @@ final class TextSamples(footers: FooterStatistics, conf: SQLConf) {
 
 private object TextSamples {
 
-  /**
-   * Largest number of cached values of all tables together: at 20 to 60 bytes each, about 50 megabytes of the driver's
-   * memory.
-   */
-  private val MostValues = 1000000L
+  /** @param table None if the files could not be read */
+  final private class Kept(key: TextFiles.Key, val table: Option[TextTable]) {
+    val bytes: Long = Overhead + key.bytes + table.fold(0L)(_.bytes)
+  }
 
-  private val known = new BoundedCache[TextFiles.Key, Option[TextTable]]("rows of text files", MostValues)(t =>
-    t.fold(1L)(_.values)
-  )
+  /** Largest number of bytes in the cache: some 80 tables with 20,000 rows of four columns. */
+  private val MostBytes = HeapLimit(64L * 1024 * 1024, part = 20L)
+
+  /** Bytes of an entry without its key and its rows. */
+  private val Overhead = 512L
+
+  private val known = new BoundedCache[TextFiles.Key, Kept]("rows of text files", MostBytes)(_.bytes)
 
   private def guarded[A](place: String)(body: => Option[A]): Option[A] =
     try body

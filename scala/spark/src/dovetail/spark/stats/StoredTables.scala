@@ -1,10 +1,10 @@
 package org.apache.spark.sql.dovetail.stats
 
-import java.util.{IdentityHashMap, LinkedHashMap => LruMap}
+import java.util.IdentityHashMap
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
-import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.dovetail.base.{BoundedCache, FailOpen, HeapLimit}
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, ListedFiles}
 import org.apache.spark.sql.dovetail.leaf.{GivenRows, HiddenRows, LeafNames}
@@ -87,8 +87,14 @@ object StoredTables {
   /** A leaf that reads files. */
   final private case class Files(leaf: LogicalRelation, relation: HadoopFsRelation)
 
-  /** Number of merged parts of tables that are kept in memory, at some megabytes each. */
-  private val MergesKept = 16
+  /** Largest number of bytes of merged parts of tables that are kept in memory, at some megabytes each. */
+  private val MostBytes = HeapLimit(64L * 1024 * 1024, part = 20L)
+
+  /** Size of merged statistics in memory relative to the compressed sketch of the whole table. */
+  private val Expansion = 3L
+
+  /** Bytes of an entry without its statistics. */
+  private val Overhead = 1024L
 
   /**
    * Lowest ratio of distinct values to rows at which new rows are assumed to add new values. In a column with a lower
@@ -96,11 +102,14 @@ object StoredTables {
    */
   private val KeyLike = 0.5
 
-  // None if a part is broken, so that it is not read again for each query
-  private val merges = new LruMap[(StoredTable, Vector[Int]), Option[TableStatistics]](MergesKept, 0.75f, true) {
-    override def removeEldestEntry(eldest: java.util.Map.Entry[(StoredTable, Vector[Int]), Option[TableStatistics]])
-        : Boolean = size > MergesKept
+  /** @param statistics None if a part is broken, so that it is not read again for each query */
+  final private class Merge(table: StoredTable, parts: Vector[Int], val statistics: Option[TableStatistics]) {
+    val bytes: Long = Overhead + parts.size * Integer.BYTES + statistics.fold(0L)(_ =>
+      table.header.whole.length * Expansion
+    )
   }
+
+  private val merges = new BoundedCache[(StoredTable, Vector[Int]), Merge]("merged parts of tables", MostBytes)(_.bytes)
 
   /** Statistics of the files that exist now; None if neither these files nor any earlier ones with data were read. */
   private def statisticsOf(
@@ -125,19 +134,18 @@ object StoredTables {
     }
   }
 
+  /** The parts of one table are merged by one thread at a time, because that takes memory and reads the file. */
   private def merged(store: StatisticsStore, table: StoredTable, parts: Vector[Int]): Option[TableStatistics] =
-    synchronized {
-      val known = merges.get((table, parts))
-      if (known != null) known
-      else {
+    table.synchronized {
+      merges.get((table, parts)).fold {
         val headers = parts.map(table.header.parts(_))
         val rows    = table.statistics.sample.fold(0)(_.rows.length)
         val whole   = new TableSketch(table.header.recipe, math.max(rows, 1))
         val all     = headers.forall(store.sketch(table, _).map(whole.merge).isDefined)
         val merge   = if (all) Some(whole.result(headers.map(_.bytes).sum, table.header.collectedAt)) else None
-        merges.put((table, parts), merge)
+        merges.put((table, parts), new Merge(table, parts, merge))
         merge
-      }
+      }(_.statistics)
     }
 
   /** Scales statistics to the bytes that exist now, as if the unread files were like those that were read. */

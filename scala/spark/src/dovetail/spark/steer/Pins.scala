@@ -31,7 +31,7 @@ final class Pins(val files: StoreFiles) {
   def remove(name: String): (Boolean, Option[String]) = {
     val there = all.exists(_.name == name)
     uses.remove(name)
-    (there, if (there) list.change(_.filterNot(_.name == name)) else None)
+    (there, if (there) list.remove(_.name == name) else None)
   }
 
   /** Counts a query that was planned with the pin. */

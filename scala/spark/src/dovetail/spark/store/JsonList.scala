@@ -1,11 +1,10 @@
 package org.apache.spark.sql.dovetail.store
 
-import java.io.{InputStream, IOException}
-
-import scala.util.control.NonFatal
+import java.io.InputStream
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.dovetail.base.{BoundedJson, ErrorCondition, FailOpen}
+import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 
 /**
  * A short list in a JSON file beside the statistics. All applications that use the store share it. If the file cannot
@@ -28,6 +27,8 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
   private var stamp   = Option.empty[(Long, Long)]
   private var looked  = Long.MinValue
   private var unsaved = Vector.empty[A]
+  // keys that were removed on request while the file could not be written
+  private var removed = Set.empty[String]
   private var fault   = Option.empty[String]
 
   val file: String = s"${files.directory}/$name"
@@ -35,7 +36,7 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
   /** All entries, sorted by key. */
   def all: Vector[A] = synchronized {
     look()
-    merged(saved, unsaved).sortBy(key)
+    merged(saved.filterNot(e => removed(key(e))), unsaved).sortBy(key)
   }
 
   /**
@@ -46,28 +47,43 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
   def add(entries: Vector[A]): Option[String] = change(merged(_, entries))
 
   /**
-   * Replaces the list by the result of `to`.
+   * Removes entries. If the file cannot be written, they are removed from it at the next write.
+   *
+   * @return reason why they are removed only in this application, or None if they were removed from the file
+   */
+  def remove(which: A => Boolean): Option[String] =
+    synchronized(changed(_.filterNot(which), all.filter(which).map(key).toSet))
+
+  /**
+   * Replaces the list by the result of `to`. An entry that `to` leaves out, because the list is full, may come back with
+   * the next write; [[remove]] is for entries that must not.
    *
    * @return reason why the new list exists only in this application, or None if it was saved
    */
-  def change(to: Vector[A] => Vector[A]): Option[String] = synchronized {
+  def change(to: Vector[A] => Vector[A]): Option[String] = changed(to, Set.empty)
+
+  private def changed(to: Vector[A] => Vector[A], gone: Set[String]): Option[String] = synchronized {
     looked = Long.MinValue
-    val now = to(all)
+    val (mine, without) = (unsaved, removed)
+    // this application has the new list, whatever happens to the file
+    unsaved = to(all)
+    removed = (without ++ gone) -- unsaved.map(key)
+    saved = Vector.empty
     try {
       files.locked {
-        val after = to(merged(read(), unsaved)).sortBy(key)
+        val after = to(merged(read().filterNot(e => without(key(e))), mine)).sortBy(key)
         files.replace(name)(_.write(mapper.writerWithDefaultPrettyPrinter.writeValueAsBytes(toJson(after))))
+        unsaved = Vector.empty
+        removed = Set.empty
         saved = after
+        stamp = files.stamp(name)
+        fault = None
       }
-      unsaved = Vector.empty
-      stamp = files.stamp(name)
-      fault = None
       None
     } catch {
-      case e @ (_: IOException | _: IllegalArgumentException | _: UnsupportedOperationException) =>
-        unsaved = now
-        saved = Vector.empty
-        val why = ErrorCondition.text(e)
+      // a file system that cannot be loaded throws errors of many types
+      case Survivable(e) =>
+        val why = Option(ErrorCondition.text(e)).getOrElse(e.toString)
         Some(if (why.contains(Setting)) why
         else s"$file cannot be written: $why. Set $Setting to a directory that this user may write to.")
     }
@@ -91,10 +107,11 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
         if (there != stamp) { stamp = there; saved = read(); fault = None }
       }
     catch {
-      case NonFatal(e) =>
+      case Survivable(e) =>
         saved = Vector.empty
-        fault = Some(e.getMessage)
-        FailOpen.warnOnce(s"$what $file $e", s"$what in $file are not used: ${e.getMessage}")
+        val why = Option(e.getMessage).getOrElse(e.toString)
+        fault = Some(why)
+        FailOpen.warnOnce(s"$what $file $e", s"$what in $file are not used: $why")
     }
 
   private def due(): Boolean = {

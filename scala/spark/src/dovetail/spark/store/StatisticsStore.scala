@@ -30,26 +30,36 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
   private val read     = new BoundedCache[String, CacheEntry]("statistics", CacheBytes)(_.bytes)
   private val updating = new Object
 
+  // a file is read by one thread at a time, and other files at the same time by others
+  private val loads = Array.fill(ParallelLoads)(new Object)
+
   /** The stored statistics of a table; None if there are none or they cannot be read. */
-  def find(key: String): Option[StoredTable] = synchronized {
+  def find(key: String): Option[StoredTable] = {
     val name = fileName(key)
-    stamp(name) match {
+    synchronized(stamp(name)) match {
       case None        => read.remove(name); None
-      case Some(stamp) =>
-        val known = read.get(name).orNull
-        if (known != null && known.stamp == stamp && !known.over) known.table
-        else {
-          val (found, loaded) = load(name, stamp)
-          val (table, until)  = loaded match {
-            case Right(table) => (Some(table).filter(_.header.key == key), Long.MaxValue)
-            case Left(e)      => (None, if (lasting(e)) Long.MaxValue else System.nanoTime() + RetryNanos)
-          }
-          if (!files.local) listed = listed.updated(name, found)
-          read.put(name, CacheEntry(found, table, until))
-          table
-        }
+      case Some(stamp) => known(name, stamp).getOrElse(loading(name).synchronized {
+          // another thread may have read it meanwhile
+          known(name, stamp).getOrElse(loaded(key, name, stamp))
+        })
     }
   }
+
+  private def known(name: String, stamp: (Long, Long)): Option[Option[StoredTable]] =
+    read.get(name).filter(k => k.stamp == stamp && !k.over).map(_.table)
+
+  private def loaded(key: String, name: String, stamp: (Long, Long)): Option[StoredTable] = {
+    val (found, result) = load(name, stamp)
+    val (table, until)  = result match {
+      case Right(table) => (Some(table).filter(_.header.key == key), Long.MaxValue)
+      case Left(e)      => (None, if (lasting(e)) Long.MaxValue else System.nanoTime() + RetryNanos)
+    }
+    if (!files.local) synchronized { listed = listed.updated(name, found) }
+    read.put(name, CacheEntry(found, table, until))
+    table
+  }
+
+  private def loading(name: String): Object = loads(Math.floorMod(name.hashCode, loads.length))
 
   /**
    * The packed sketch of one part of a table; None if it cannot be read, for example because another session has
@@ -216,6 +226,9 @@ object StatisticsStore {
     )
     def over: Boolean = until != Long.MaxValue && System.nanoTime() - until > 0L
   }
+
+  /** Most files that are read at the same time. */
+  private val ParallelLoads = 16
 
   /** Nanoseconds after which a file is read again that could not be read because of its file system. */
   private val RetryNanos = 30L * 1000000000L

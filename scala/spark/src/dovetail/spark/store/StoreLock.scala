@@ -1,8 +1,10 @@
 package org.apache.spark.sql.dovetail.store
 
-import java.io.{File, IOException}
+import java.io.{File, FileNotFoundException, IOException}
 import java.nio.channels.{FileChannel, FileLock, OverlappingFileLockException}
 import java.nio.file.StandardOpenOption.{CREATE, WRITE}
+import java.util.concurrent.{ConcurrentHashMap, TimeUnit}
+import java.util.concurrent.locks.ReentrantLock
 
 import scala.util.control.NonFatal
 
@@ -24,21 +26,28 @@ final class StoreLock(fs: FileSystem, directory: Path, local: Boolean) {
   private val path = new Path(directory, Name)
 
   def apply[A](body: => A): A = {
-    val held = taken(System.nanoTime() + PatienceMillis * 1000000L)
-    try body
-    finally held.foreach(release =>
-        try release()
-        catch { case NonFatal(_) => () }
-      )
+    val until  = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PatienceMillis)
+    val inside = inThisJvm(if (local) path.toUri.getPath else path.toString)
+    // who does not get in must not even open the lock's file: closing it would release the lock of the other thread
+    if (!inside.tryLock(PatienceMillis, TimeUnit.MILLISECONDS)) body
+    else
+      try {
+        val held = taken(until, FirstPauseMillis)
+        try body
+        finally held.foreach(release =>
+            try release()
+            catch { case NonFatal(_) => () }
+          )
+      } finally inside.unlock()
   }
 
   /** Acquires the lock, and returns how to release it; None if it cannot be acquired in time. */
-  private def taken(until: Long): Option[() => Unit] = {
+  private def taken(until: Long, pause: Long): Option[() => Unit] = {
     val held =
       try if (local) ofSystem() else ofFile()
       catch { case _: IOException | _: UnsupportedOperationException => return None }
-    if (held.isDefined || System.nanoTime() > until) held
-    else { Thread.sleep(PauseMillis); taken(until) }
+    if (held.isDefined || System.nanoTime() - until > 0L) held
+    else { Thread.sleep(pause); taken(until, math.min(2L * pause, LastPauseMillis)) }
   }
 
   private def ofSystem(): Option[() => Unit] = {
@@ -46,7 +55,7 @@ final class StoreLock(fs: FileSystem, directory: Path, local: Boolean) {
     val lock: FileLock =
       try channel.tryLock()
       catch {
-        // another store object of this JVM holds the lock
+        // another copy of this class in this JVM holds the lock
         case _: OverlappingFileLockException => null
         case e: IOException                  => channel.close(); throw e
       }
@@ -55,22 +64,44 @@ final class StoreLock(fs: FileSystem, directory: Path, local: Boolean) {
   }
 
   private def ofFile(): Option[() => Unit] =
-    try { fs.create(path, false).close(); Some(() => { fs.delete(path, false); () }) }
-    catch {
+    try {
+      fs.create(path, false).close()
+      val mine = modified()
+      // if this writer took too long, another one may hold the lock by now
+      Some(() => if (modified() == mine) { fs.delete(path, false); () })
+    } catch {
       case _: FileAlreadyExistsException =>
-        if (System.currentTimeMillis() - fs.getFileStatus(path).getModificationTime > AbandonedMillis)
-          fs.delete(path, false)
+        if (modified().exists(System.currentTimeMillis() - _ > AbandonedMillis)) fs.delete(path, false)
         None
     }
+
+  /** None if the lock has just been released. */
+  private def modified(): Option[Long] =
+    try Some(fs.getFileStatus(path).getModificationTime)
+    catch { case _: FileNotFoundException => None }
 }
 
 object StoreLock {
+
+  /**
+   * Locks between the threads of this JVM, by the path of the lock's file. A lock of the operating system belongs to the
+   * whole process, and the process loses it when any of its threads closes the file.
+   */
+  private val locks = new ConcurrentHashMap[String, ReentrantLock]
+
+  private def inThisJvm(path: String): ReentrantLock = locks.computeIfAbsent(path, _ => new ReentrantLock)
+
   private val Name = ".lock"
 
   /** How long a writer waits for others, in milliseconds. One write takes some hundreds of milliseconds. */
   private val PatienceMillis = 20000L
 
-  private val PauseMillis = 10L
+  /**
+   * Milliseconds between two attempts: at first a fraction of one write, later longer, because each attempt is a request
+   * to the file system.
+   */
+  private val FirstPauseMillis = 10L
+  private val LastPauseMillis  = 500L
 
   /**
    * Age of a lock file in milliseconds after which its owner is considered dead: longer than the longest write, and

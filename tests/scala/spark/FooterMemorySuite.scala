@@ -1,0 +1,51 @@
+package org.apache.spark.sql.dovetail.footers
+
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** All footers that are parsed at the same time share a part of the driver's memory. */
+class FooterMemorySuite extends AnyFunSuite {
+  private val Second = 1000000000L
+
+  /** Bytes of a footer that takes more than half of the memory for footers of any heap. */
+  private lazy val large: Long = {
+    val sizes = Iterator.iterate(1024L)(_ * 2L).takeWhile(n => fits(n)).toVector
+    sizes.last
+  }
+
+  private def fits(bytes: Long): Boolean =
+    try FooterMemory.within(System.nanoTime() + Second) { admit => admit(bytes); true }
+    catch { case FooterMemory.TooLarge => false }
+
+  test("a footer that is larger than all of the memory is refused at once") {
+    assert(fits(large) && !fits(large * 2L) && !fits(Int.MaxValue.toLong))
+  }
+
+  test("a footer waits for the memory of another one, and no longer than it may") {
+    val (began, end) = (new CountDownLatch(1), new CountDownLatch(1))
+    val other        = new Thread(() =>
+      FooterMemory.within(System.nanoTime() + Second) { admit =>
+        admit(large); began.countDown(); end.await(30L, TimeUnit.SECONDS); ()
+      }
+    )
+    other.start()
+    began.await()
+    try {
+      val late = System.nanoTime() + Second / 10L
+      assertThrows[FooterMemory.Occupied.type](FooterMemory.within(late)(admit => admit(large)))
+      assert(System.nanoTime() - late >= 0L)
+      // small ones pass beside it
+      assert(FooterMemory.within(late) { admit => admit(10L); true })
+    } finally end.countDown()
+    other.join()
+    assert(fits(large), "what was taken is given back")
+  }
+
+  test("what is taken is given back after a failure") {
+    for (_ <- 1 to 5) intercept[IllegalStateException](FooterMemory.within(System.nanoTime() + Second) { admit =>
+      admit(large); if (large > 0L) throw new IllegalStateException("broken")
+    })
+    assert(fits(large))
+  }
+}
