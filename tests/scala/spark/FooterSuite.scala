@@ -5,13 +5,14 @@ import java.nio.file.attribute.FileTime
 
 import scala.util.Random
 
-import dovetail.kernel.profile.{ColumnProfile, RelationProfile, Source}
+import dovetail.kernel.profile.{ColumnProfile, Estimate, RelationProfile, Source}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.footers._
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.table.TableStatisticsSource
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 /**
@@ -255,6 +256,16 @@ class FooterSuite extends DovetailSuite {
     }
   }
 
+  test("a format of a third party may add rows to those of the files: the footers bound nothing") {
+    withDirectory { directory =>
+      write(rows(), directory.resolve("t"))
+      val read = spark.read.format(classOf[MergingFormat].getName).load(directory.resolve("t").toString)
+      val p    = profile(read)
+      assert(p.rows == Estimate.guess(Rows.toDouble, Source.Footer))
+      assert(!column(read, "word").width.known)
+    }
+  }
+
   test("better sources come first, and the switch turns footers off") {
     withTables("known") {
       spark.sql("CREATE TABLE known USING parquet AS SELECT id FROM range(10)")
@@ -439,3 +450,6 @@ class FooterSuite extends DovetailSuite {
     assert(read(urgent = true) == (0 -> 0))
   }
 }
+
+/** A format that other software could extend so that it merges rows of log files into those of the Parquet files. */
+final class MergingFormat extends ParquetFileFormat

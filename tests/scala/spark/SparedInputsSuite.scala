@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail
 
+import java.nio.file.Files
+
 import org.apache.spark.sql.dovetail.report.GroupReport
 import org.scalatest.BeforeAndAfterAll
 
@@ -70,6 +72,34 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
         assert(answer(query(fails)) == dovetail(on = false)(answer(query(fails))))
         val groups = traced(query(fails))._2.groups
         assert(groups.exists(_.reason.contains("reading words may fail in ")), groups)
+      }
+    }
+  }
+
+  test("a text file that stops at a malformed record stays behind the broadcast that spares it") {
+    withDirectory { directory =>
+      val lines = "1,no number,none" +: (0 until 3000).map(i => s"1,$i,name $i")
+      Files.write(directory.resolve("lines.csv"), lines.mkString("", "\n", "\n").getBytes("UTF-8"))
+      val modes = Seq("lenient" -> "PERMISSIVE", "strict" -> "failfast")
+
+      def key(ndv: Int, min: Int, max: Int) =
+        InjectedStatistics.column(Some(BigInt(ndv)), Some(BigInt(0)), Some(min.toString), Some(max.toString))
+      def over(table: String) =
+        query(safe, s"few JOIN $table words ON few.k = words.k JOIN many ON words.j = many.j")
+      withTables(modes.map(_._1): _*) {
+        modes.foreach { case (table, mode) =>
+          spark.sql(
+            s"CREATE TABLE $table (k INT, j INT, name STRING) USING csv OPTIONS (mode '$mode') LOCATION '$directory'"
+          )
+          InjectedStatistics(spark, table, Some(3000), 40000, Map("k" -> key(1, 1, 1), "j" -> key(3000, 0, 2999)))
+        }
+        everyPlan {
+          sameAnswer(over("lenient"))
+          // without adaptive execution, it depends on the compiled code whether lines are read
+          if (spark.conf.get("spark.sql.adaptive.enabled") == "true") sameAnswer(over("strict"), reorders = false)
+          val groups = dovetail(on = true)(traced(over("strict"))._2.groups)
+          assert(groups.exists(_.reason.contains("may fail in its scan in the mode FAILFAST")), groups)
+        }
       }
     }
   }

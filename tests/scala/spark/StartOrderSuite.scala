@@ -1,9 +1,12 @@
 package org.apache.spark.sql.dovetail
 
+import org.apache.spark.sql.{Dataset, Row}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.dovetail.leaf.FailingScan
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
+import org.apache.spark.sql.types.StructType
 
 /**
  * Inputs that may fail start after all others, as far as the joins allow it. Another input may turn out to be empty and
@@ -50,6 +53,37 @@ class StartOrderSuite extends StarSuite {
       val sql = star("c.w < 1 AND 12 div c.w = 3 AND 12 div b.w > 0")
       assert(tables(sql).filter(Set("b", "c")) == Seq("b", "c"))
       assert(tables(sql).indexOf("b") > tables(sql).indexOf("a"))
+    }
+  }
+
+  test("scans that may fail: a strict mode of text files, and data of a program unless it is a checkpoint") {
+    def failing(data: Dataset[Row]) = data.queryExecution.optimizedPlan.collectLeaves().flatMap(FailingScan(_))
+    withDirectory { directory =>
+      val path = directory.resolve("text").toString
+      spark.range(5).selectExpr("id", "id AS other").write.csv(path)
+      for (v1 <- Seq("csv,parquet", ""))
+        withConf("spark.sql.sources.useV1SourceList" -> v1) {
+          def read(mode: String) = spark.read.schema("id INT, other INT").option("MODE", mode).csv(path)
+          assert(failing(read("FailFast")).nonEmpty && failing(read("DROPMALFORMED")).isEmpty, v1)
+        }
+    }
+    val rows   = spark.sparkContext.parallelize(1 to 5).map(i => Row(10 / (6 - i)))
+    val filled = spark.createDataFrame(rows, StructType.fromDDL("x INT"))
+    assert(failing(filled).nonEmpty && failing(filled.localCheckpoint()).isEmpty)
+    assert(failing(spark.range(5).toDF()).isEmpty)
+  }
+
+  test("dates that may be of the legacy calendar count if they are read and Spark is to fail on them") {
+    def found(query: String, mode: String) = withConf(
+      "spark.sql.parquet.datetimeRebaseModeInRead" -> mode,
+      "spark.sql.parquet.int96RebaseModeInRead"    -> mode
+    )(FailingScan.legacyDates(optimized(query)))
+    withTables("dated") {
+      spark.sql("CREATE TABLE dated USING parquet AS SELECT id, array(DATE'2020-01-01') AS days FROM range(5)")
+      assert(found("SELECT days FROM dated WHERE id > 1", "EXCEPTION").nonEmpty)
+      assert(found("SELECT id FROM dated WHERE size(days) > 1", "EXCEPTION").nonEmpty)
+      assert(found("SELECT id FROM dated", "EXCEPTION").isEmpty)
+      assert(found("SELECT days FROM dated", "CORRECTED").isEmpty)
     }
   }
 

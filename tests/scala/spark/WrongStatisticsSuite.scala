@@ -1,9 +1,13 @@
 package org.apache.spark.sql.dovetail
 
 import dovetail.kernel.cost.ClusterFacts
+import dovetail.kernel.profile.{Estimate, Source}
+import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.CatalogStatistics
 import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
+import org.apache.spark.sql.dovetail.table.TableStatisticsSource
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
@@ -124,6 +128,61 @@ class WrongStatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
         }
       }
     }
+
+  // counts that the size of the files cannot confirm
+
+  private val Few  = 5000
+  private val Many = 60000
+
+  /** Rows that do not become tiny by compression, with a text of which ANALYZE without columns knows no length. */
+  private def hashed(rows: Int): DataFrame =
+    spark.range(0L, rows.toLong, 1L, 1).selectExpr("id", "sha2(CAST(id AS STRING), 256) AS text")
+
+  private def estimate(table: String): Estimate = {
+    val plan       = optimized(s"SELECT * FROM $table")
+    val statistics = new PlanStatistics(spark.sessionState.conf, histograms = true, TableStatisticsSource.none)
+    statistics.learnFrom(plan)
+    statistics(plan).rows
+  }
+
+  /** Runs `body` with each of several analyzed tables, their format, and the folder to which a program adds files. */
+  private def analyzed(body: (String, String, String) => Unit): Unit =
+    for ((format, options) <- Seq("parquet" -> "", "parquet" -> "PARTITIONED BY (part)", "csv" -> ""))
+      withTables("grown") {
+        hashed(Few).selectExpr("id", "text", "1 AS part").createOrReplaceTempView("grown_source")
+        spark.sql(s"CREATE TABLE grown USING $format $options AS SELECT * FROM grown_source")
+        spark.catalog.dropTempView("grown_source")
+        spark.sql("ANALYZE TABLE grown COMPUTE STATISTICS")
+        val location = spark.sessionState.catalog.getTableMetadata(TableIdentifier("grown")).location.toString
+        body(s"$format $options", format, if (options.isEmpty) location else s"$location/part=1")
+      }
+
+  test("a row count in the catalog is no bound if the table has grown, in any format and with partitions") {
+    analyzed { (table, format, folder) =>
+      val columns = Seq("id", "text") ++ (if (folder.endsWith("part=1")) Nil else Seq("1 AS part"))
+      hashed(Many).selectExpr(columns: _*).write.mode("append").format(format).save(folder)
+      spark.sql("REFRESH TABLE grown")
+      for (read <- Seq("true", "false"))
+        withConf(
+          DovetailConf.FootersEnabled.key -> read,
+          DovetailConf.FootersMaxMs.key   -> "60000",
+          DovetailConf.SampleFiles.key    -> read
+        )(assert(estimate("grown").upper >= (Few + Many).toDouble, s"$table, reading files: $read"))
+    }
+  }
+
+  test("a row count in the catalog is certain once the rows in the files have confirmed it") {
+    analyzed { (table, _, _) =>
+      withConf(DovetailConf.FootersMaxMs.key -> "60000") {
+        val rows = estimate("grown")
+        assert(rows == Estimate.exactly(Few.toDouble, Source.Catalog), table)
+      }
+      withConf(DovetailConf.FootersEnabled.key -> "false", DovetailConf.SampleFiles.key -> "false") {
+        val rows = estimate("grown")
+        assert(rows == Estimate.guess(Few.toDouble, Source.Catalog), table)
+      }
+    }
+  }
 
   test("with the true statistics Dovetail does broadcast what Spark would not, under the bound") {
     falsify(_ => 1.0)

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail
 import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.spark.rdd.RDD
-import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
+import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow, TableIdentifier}
 import org.apache.spark.sql.sources.{BaseRelation, SchemaRelationProvider, TableScan}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{Row, SparkSession, SQLContext}
@@ -13,7 +13,8 @@ import org.apache.spark.sql.{Row, SparkSession, SQLContext}
  * hundreds of queries take seconds.
  *
  * `CREATE TABLE t (…) USING …MemorySource OPTIONS (data 't', bytes '100')`: `bytes` is the size that the source
- * reports. Without it, the source does not know its size.
+ * reports. Without it, the source does not know its size, until there is a row count in the catalog. Then it reports
+ * one byte per row: so little that the data confirms the count.
  */
 class MemorySource extends SchemaRelationProvider {
   override def createRelation(context: SQLContext, options: Map[String, String], schema: StructType): BaseRelation =
@@ -27,7 +28,13 @@ final class MemoryRelation(
     bytes: Option[Long]
 ) extends BaseRelation
     with TableScan {
-  override def sizeInBytes: Long = bytes.getOrElse(super.sizeInBytes)
+  override def sizeInBytes: Long = bytes.orElse(counted).getOrElse(super.sizeInBytes)
+
+  private def counted: Option[Long] = {
+    val (catalog, table) = (sqlContext.sparkSession.sessionState.catalog, TableIdentifier(data))
+    if (!catalog.tableExists(table)) None
+    else catalog.getTableMetadata(table).stats.flatMap(_.rowCount).filter(_ >= 0).map(_.toLong)
+  }
 
   /** The rows are in Spark's internal format, so that scans need no conversion. */
   override def needConversion: Boolean = false

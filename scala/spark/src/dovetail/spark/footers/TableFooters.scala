@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.deadline.ListedFiles
+import org.apache.spark.sql.dovetail.leaf.HiddenRows
 import org.apache.spark.sql.dovetail.predicates.{TrialSafe, Values, Widths}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
@@ -22,7 +23,8 @@ import org.apache.spark.sql.types._
  *
  * @param output   columns of the leaf
  * @param deleted  number of rows that reading the files leaves out (Delta's deletion vectors); None if it is unknown:
- *                 then the rows in the footers are only an upper bound
+ *                 then the rows in the footers are at best an upper bound
+ * @param added    whether reading may return rows that these files do not have: then the footers bound nothing
  * @param columns  number of columns that a file has: each takes room in the cache
  * @param schema   schema of the partition columns; each file has one row of their values
  * @param matching how Spark finds a column in a file
@@ -32,6 +34,7 @@ final class TableFooters private (
     output: Seq[Attribute],
     format: FooterFormat,
     deleted: Option[Long],
+    added: Boolean,
     columns: Int,
     schema: StructType,
     directories: Seq[PartitionDirectory],
@@ -58,7 +61,7 @@ final class TableFooters private (
 
   /**
    * Row groups from the footers that are in the cache, and whether these are all rows of the table and no others. None
-   * for a format that hides an unknown number of rows.
+   * for a format that hides or adds an unknown number of rows.
    */
   def rowGroups: Option[RowGroups] = Some(read).filter(deleted.isDefined && _.nonEmpty).map(r =>
     RowGroups(r.map(f => f.file -> f.footer), r.size == all.size && deleted.contains(0L))
@@ -72,14 +75,15 @@ final class TableFooters private (
   /** Profile from the footers that are in the cache; None if there are none although the table has files. */
   def profile: Option[RelationProfile] = {
     val read = this.read
-    if (all.isEmpty) Some(relation(Estimate.exactly(0.0, Source.Footer), read))
+    if (all.isEmpty && !added) Some(relation(Estimate.exactly(0.0, Source.Footer), read))
     else if (read.isEmpty) None
     else Some(relation(rows(read), read))
   }
 
   private def rows(read: Vector[TableFooters.FileRead]): Estimate = {
     val counted = read.map(_.footer.rows).sum.toDouble
-    if (read.size == all.size)
+    if (added) Estimate.guess(counted * all.map(_._1.getLen).sum / read.map(_.file.getLen).sum, Source.Footer)
+    else if (read.size == all.size)
       deleted.fold(Estimate.upTo(counted, counted, Source.Footer))(d =>
         Estimate.exactly(math.max(counted - d, 0.0), Source.Footer)
       )
@@ -143,7 +147,7 @@ final class TableFooters private (
       min = numbers.map(_.low),
       max = numbers.map(_.high),
       histogram = None,
-      width = Some(width(a.dataType, distinct, read.size == all.size && !others))
+      width = Some(width(a.dataType, distinct, read.size == all.size && !others && !added))
     )
     // footers do not say how evenly the rows are spread over the values
     val repetition = column.ndv.fold(0.0)(Assumptions.repetition(_, nonNull))
@@ -242,6 +246,7 @@ object TableFooters {
             r.output,
             format,
             if (plain) Some(0L) else chosen.flatMap(_.deleted),
+            chosen.isEmpty && HiddenRows.mayAdd(f),
             f.dataSchema.size,
             f.partitionSchema,
             files,
@@ -266,6 +271,7 @@ object TableFooters {
             r.output,
             format,
             Some(0L),
+            added = false,
             s.dataSchema.size,
             s.fileIndex.partitionSchema,
             files,

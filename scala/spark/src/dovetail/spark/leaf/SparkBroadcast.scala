@@ -21,15 +21,10 @@ object SparkBroadcast {
     catch { case NonFatal(_) | _: MatchError => Double.PositiveInfinity }
 
   /**
-   * Whether the input takes more memory than a broadcast may. Spark decides by the bytes of files, which may be
-   * compressed a hundredfold. In another order, Spark might broadcast an input that it does not broadcast in the
-   * written order.
-   *
-   * @param limit bytes of memory that a broadcast may take
+   * Most bytes of memory that a broadcast of the input takes; None if nobody knows. Spark decides by the bytes of files,
+   * which may be compressed a hundredfold. In another order, Spark might broadcast an input that it does not broadcast
+   * in the written order.
    */
-  def isHeavy(input: LogicalPlan, profile: RelationProfile, limit: Double): Boolean = {
-    val columns = input.output.map(_.exprId.id)
-    val bound   = BroadcastMemory.bound(profile, columns)
-    if (bound < Estimate.Ceiling) bound > limit else profile.bytes(columns) > limit
-  }
+  def bound(input: LogicalPlan, profile: RelationProfile): Option[Double] =
+    Some(BroadcastMemory.bound(profile, input.output.map(_.exprId.id))).filter(_ < Estimate.Ceiling)
 }

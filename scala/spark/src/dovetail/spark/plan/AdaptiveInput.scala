@@ -4,7 +4,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.adaptive.{
   BroadcastQueryStageExec,
   LogicalQueryStage => AdaptiveStage,
-  QueryStageExec
+  QueryStageExec,
+  ShuffleQueryStageExec
 }
 
 /** What adaptive execution has done with an input of a join of a running query. */
@@ -12,6 +13,15 @@ object AdaptiveInput {
 
   /** The stage of the input, if it is complete. */
   def complete(plan: LogicalPlan): Option[QueryStageExec] = stage(plan).filter(_.isMaterialized)
+
+  /**
+   * Whether the input is a complete exchange, whose rows Spark has measured. The scan of a cached relation is a stage,
+   * too, but its size is that of compressed columns.
+   */
+  def isExchanged(plan: LogicalPlan): Boolean = complete(plan).exists {
+    case _: ShuffleQueryStageExec | _: BroadcastQueryStageExec => true
+    case _                                                     => false
+  }
 
   /** Whether the input is broadcast, or about to be. */
   def isBroadcast(plan: LogicalPlan): Boolean = stage(plan).exists(_.isInstanceOf[BroadcastQueryStageExec])

@@ -65,7 +65,7 @@ final class GroupGraph(
         names(i),
         profiles(i),
         profiles(i).rowBytes(leaves(i).output.map(_.exprId.id)),
-        planner.sparkBroadcasts(leaves(i), profiles(i)),
+        planner.sparkBroadcasts(group, i, leaves(i), profiles(i)),
         samples(i),
         PartitionColumns(leaves(i)),
         repeated.copies(leaves(i))

@@ -51,11 +51,11 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
   }
 
   /**
-   * Sides that Spark must not broadcast yet. Once a side has been computed, Spark knows its bytes and may decide by
-   * itself.
+   * Sides that Spark must not broadcast yet. Once a side has been exchanged, Spark knows the bytes of its rows and may
+   * decide by itself.
    */
   private def heavySides(j: Join): Vector[BuildSide] =
-    JoinDecision.kept(j).filterNot(side => AdaptiveInput.complete(JoinChoice.input(j, side)).isDefined)
+    JoinDecision.kept(j).filterNot(side => AdaptiveInput.isExchanged(JoinChoice.input(j, side)))
 
   private def withoutBroadcast(j: Join, sides: Vector[BuildSide]): Seq[SparkPlan] = {
     def hint(side: BuildSide) = if (sides.contains(side)) Some(HintInfo(strategy = Some(NO_BROADCAST_HASH))) else None

@@ -15,6 +15,7 @@ import dovetail.kernel.cost.{
 import dovetail.kernel.enumerate.Budget
 import dovetail.kernel.profile.RelationProfile
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.cluster.{ClusterCosts, Executors, TaskMemory}
@@ -72,11 +73,25 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   def broadcastMemory: Double = facts.copy(staticBytes = math.max(0L, broadcastThreshold).toDouble).memoryLimit
 
   /**
-   * Whether Spark broadcasts the input by itself and there is enough memory for it. If there is not, [[RebuildPlan]]
-   * keeps Spark from broadcasting it.
+   * Whether Spark broadcasts an input of the group by itself and there is enough memory for it. If there is not,
+   * [[RebuildPlan]] keeps Spark from broadcasting it. An input whose bytes have no bound may be broadcast if Spark
+   * broadcasts it in the written order, too: Spark's size of it may be an estimate, and wrong.
    */
-  def sparkBroadcasts(input: LogicalPlan, profile: RelationProfile): Boolean =
-    SparkBroadcast(input, broadcastThreshold) && !SparkBroadcast.isHeavy(input, profile, broadcastMemory)
+  def sparkBroadcasts(group: JoinGroup, leaf: Int, input: LogicalPlan, profile: RelationProfile): Boolean =
+    SparkBroadcast(input, broadcastThreshold) &&
+      (SparkBroadcast.bound(input, profile) match {
+        case Some(bytes) => bytes <= broadcastMemory
+        case None        =>
+          profile.bytes(input.output.map(_.exprId.id)) <= broadcastMemory && asWritten(group.top)(group.leaves(leaf))
+      })
+
+  /** Whether Spark builds its hash table of this input in the written order. */
+  private def asWritten(top: LogicalPlan)(leaf: LogicalPlan): Boolean = top.exists {
+    case j: Join =>
+      Seq(BuildLeft, BuildRight).filter(JoinChoice.builds(j.joinType, _)).map(JoinChoice.input(j, _))
+        .filter(SparkBroadcast(_, broadcastThreshold)).sortBy(SparkBroadcast.bytes).headOption.exists(_ eq leaf)
+    case _ => false
+  }
 
   /** Broadcasts of a plan that will not be made, because a query failed with them. */
   def failedBefore(plan: LogicalPlan): Vector[String] =

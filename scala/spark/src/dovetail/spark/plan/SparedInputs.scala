@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide
 import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike, LeftAnti, LeftOuter, LeftSemi, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
-import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
+import org.apache.spark.sql.dovetail.leaf.{FailingScan, SparkBroadcast}
 import org.apache.spark.sql.dovetail.plan.StartOrder.{throws, throwsOnRows}
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, JoinCondition}
 
@@ -15,9 +15,10 @@ import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, Join
  * Finds inputs that the written order does not read if another input is empty, and that may fail when they are read.
  *
  * A hash join reads its broadcast side first: if that side has no row, the other side is not read at all. So an input
- * that filters by `CAST(name AS INT) = 3` does not meet a row whose name is not a number. A new order is only taken if
- * each input that may throw ([[StartOrder]]) still comes after all broadcasts that spare it in the written plan: after
- * the same relations, or after a broadcast of more relations that must be empty if these have no rows.
+ * that filters by `CAST(name AS INT) = 3` does not meet a row whose name is not a number, and a scan in the mode
+ * FAILFAST does not meet a malformed record. A new order is only taken if each input that may throw ([[StartOrder]])
+ * still comes after all broadcasts that spare it in the written plan: after the same relations, or after a broadcast of
+ * more relations that must be empty if these have no rows.
  *
  * Some other joins spare an input, too. A NOT IN reads its broadcast side first: if there is a NULL in it, the join
  * returns no row and does not read the other side. Adaptive execution removes a broadcast join without a key once it
@@ -61,13 +62,18 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
    * that may fail. None if there is no such input.
    */
   def exposed(written: LogicalPlan, rebuilt: => LogicalPlan, names: Vector[String]): Option[String] = {
-    val keys                                            = failingKeys(written)
-    val fragile                                         = leaves.map(failing)
-    lazy val deeper                                     = leaves.map(anywhere)
-    def fails(i: Int, when: Spares): Option[Expression] =
-      (if (keepsBelow(when, written)) deeper(i) else fragile(i)).orElse(keys.get(i))
-        .filter(e => !inTime(when) || throwsOnRows(e))
-    if (keys.isEmpty && fragile.forall(_.isEmpty) && (!keepsBelow(NoFile, written) || deeper.forall(_.isEmpty))) None
+    val keys        = failingKeys(written)
+    val fragile     = leaves.map(failing)
+    val legacy      = leaves.map(ofLegacyDates)
+    lazy val deeper = leaves.map(anywhere)
+
+    def fails(i: Int, when: Spares): Option[Fault] =
+      Seq(if (keepsBelow(when, written)) deeper(i) else fragile(i), keys.get(i), legacy(i)).flatten
+        .find(f => !inTime(when) || f.inAnyRun)
+    if (
+      keys.isEmpty && (fragile ++ legacy).forall(_.isEmpty) &&
+      (!keepsBelow(NoFile, written) || deeper.forall(_.isEmpty))
+    ) None
     else {
       val before = shields(written).map { case (i, spared) => i -> spared.filter(s => fails(i, s.when).nonEmpty) }
         .filter(_._2.nonEmpty)
@@ -76,8 +82,8 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
         val after = shields(rebuilt).withDefaultValue(Vector.empty)
         before.toVector.sortBy(_._1).flatMap { case (i, spared) =>
           spared.find(s => !after(i).exists(_.covers(s))).map(s =>
-            s"reading ${names(i)} may fail in ${ExpressionText(fails(i, s.when).get)}; in the written order Spark does " +
-              s"not read it if there ${s.when.shown} ${s.leaves.toVector.sorted.map(names).mkString(", ")}"
+            s"reading ${names(i)} may fail in ${fails(i, s.when).get.shown}; in the written order Spark does not " +
+              s"read it if there ${s.when.shown} ${s.leaves.toVector.sorted.map(names).mkString(", ")}"
           )
         }.headOption
       }
@@ -87,7 +93,7 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
   /**
    * Per leaf, a join key that may throw. Spark computes it for each row of its side, with or without a join partner.
    */
-  private def failingKeys(written: LogicalPlan): Map[Int, Expression] = written.collect { case j: Join =>
+  private def failingKeys(written: LogicalPlan): Map[Int, Fault] = written.collect { case j: Join =>
     for {
       conjunct <- j.condition.toSeq.flatMap(Conjuncts(_))
       key      <- conjunct match {
@@ -97,7 +103,7 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
       }
       if throws(key)
       leaf <- key.references.flatMap(a => leafOfColumn.get(a.exprId))
-    } yield leaf -> key
+    } yield leaf -> Fault(key)
   }.flatten.toMap
 
   /**
@@ -308,8 +314,8 @@ object SparedInputs {
   def mayFail(input: LogicalPlan): Boolean = failing(input).nonEmpty
 
   /**
-   * Whether the spared input is started, too, and only its failure usually comes too late. This does not count for
-   * scalar subqueries: one that has several rows fails in nearly every run.
+   * Whether the spared input is started, too, and only its failure usually comes too late. This counts only for some
+   * faults ([[Fault.inAnyRun]]).
    */
   private def inTime(when: Spares): Boolean = when == NoRowEarlier || when == NoRowBefore
 
@@ -317,19 +323,40 @@ object SparedInputs {
   private def keepsBelow(when: Spares, plan: LogicalPlan): Boolean =
     when == NoFile && !plan.conf.adaptiveExecutionEnabled
 
-  /** An expression of the input that may throw, at any depth. */
-  private def anywhere(input: LogicalPlan): Option[Expression] =
-    input.collectFirst(Function.unlift((p: LogicalPlan) => p.expressions.find(throws)))
+  /**
+   * Something that may fail when an input is read.
+   *
+   * @param text     what it is, for people
+   * @param inAnyRun whether it also counts where the input is started and its failure usually comes too late. This is
+   *                 not so for scalar subqueries, because one that has several rows fails in nearly every run, and for
+   *                 dates of the legacy calendar, because they are too rare to forbid orders for the sake of a race.
+   */
+  final private class Fault(text: => String, val inAnyRun: Boolean) {
+    def shown: String = text
+  }
+
+  private object Fault {
+    def apply(e: Expression): Fault = new Fault(ExpressionText(e), throwsOnRows(e))
+  }
+
+  /** What may fail in this operator: an expression, or the operator itself. */
+  private def within(p: LogicalPlan): Option[Fault] = p.expressions.find(throws).map(Fault(_))
+    .orElse(FailingOperator(p).map(new Fault(_, inAnyRun = true)))
+
+  /** What may fail in the input, at any depth. */
+  private def anywhere(input: LogicalPlan): Option[Fault] =
+    input.collectFirst(Function.unlift((p: LogicalPlan) => within(p)))
 
   /**
-   * An expression that may throw when the input is read. Looks only above the uppermost exchange of the input, because
-   * Spark fills this exchange in any case.
+   * What may fail when the input is read. Looks only above the uppermost exchange of the input, because Spark fills
+   * this exchange in any case.
    */
-  private def failing(input: LogicalPlan): Option[Expression] = input match {
-    case a: Aggregate                                                                 => a.expressions.find(throws)
+  private def failing(input: LogicalPlan): Option[Fault] = input match {
+    case a: Aggregate                                                                 => within(a)
     case _: Distinct | _: Sort | _: GlobalLimit | _: Window | _: RepartitionOperation => None
-    case other => other.expressions.find(throws).orElse(other.children.iterator.map(failing).collectFirst {
-        case Some(e) => e
-      })
+    case other => within(other).orElse(other.children.iterator.map(failing).collectFirst { case Some(f) => f })
   }
+
+  private def ofLegacyDates(input: LogicalPlan): Option[Fault] =
+    FailingScan.legacyDates(input).map(new Fault(_, inAnyRun = false))
 }

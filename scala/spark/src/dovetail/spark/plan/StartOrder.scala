@@ -12,8 +12,9 @@ import org.apache.spark.sql.types._
  *
  * Adaptive execution starts inputs from left to right, and ends the query as soon as one of them turns out to be empty.
  * A merge join of sorted buckets does not read its right side if the left one is empty. So an input that fails on some
- * row (`'ab' RLIKE pattern`, a division, a user's function) may never be computed in the written query. A new join
- * order must not compute it earlier: inputs that may throw come last, in the order in which they were written.
+ * row (`'ab' RLIKE pattern`, a division, a user's function, a malformed record) may never be computed in the written
+ * query. A new join order must not compute it earlier: inputs that may throw come last, in the order in which they were
+ * written.
  */
 final class StartOrder(leaves: Vector[LogicalPlan]) {
 
@@ -27,7 +28,8 @@ final class StartOrder(leaves: Vector[LogicalPlan]) {
 
 object StartOrder {
 
-  private def mayThrow(plan: LogicalPlan): Boolean = plan.exists(_.expressions.exists(throws))
+  private def mayThrow(plan: LogicalPlan): Boolean =
+    plan.exists(p => p.expressions.exists(throws) || FailingOperator(p).isDefined)
 
   /** Whether evaluating the expression, or an aggregate function in it, may throw. */
   def throws(expression: Expression): Boolean = expression.exists(e => ofRows(e) || fails(e))

@@ -4,10 +4,9 @@ import java.util.IdentityHashMap
 
 import scala.annotation.tailrec
 
-import dovetail.kernel.profile.{Estimate, RelationProfile, Source, Width}
+import dovetail.kernel.profile.{RelationProfile, Source}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.dovetail.predicates.Widths
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
@@ -61,18 +60,9 @@ object CachedSource {
    * @param made    profile of the plan that fills the relation
    */
   def profile(r: InMemoryRelation, counted: RelationProfile, made: RelationProfile): RelationProfile = {
-    val known = Counts(counted.rows.source)
-    val rows  = if (known) counted.rows else Estimate.guess(made.rows.value, made.rows.source)
-    val whole = if (known) made.ofRows(rows.value) else made
-    whole.copy(
-      rows = rows,
-      columns = r.output.map { a =>
-        val column = whole.column(a.exprId.id)
-        val fixed  = Widths.fixed(a.dataType).isDefined
-        val width  = if (fixed) Widths.ofType(a.dataType) else Width.unknown(column.width.mean)
-        a.exprId.id -> column.copy(degree = None, width = width)
-      }.toMap
-    )
+    if (Counts(counted.rows.source))
+      WithoutBounds(made.ofRows(counted.rows.value), r.output).copy(rows = counted.rows)
+    else WithoutBounds(made, r.output)
   }
 
   /** Sources of an exact row count: Spark has counted the rows, or the user has stated it. */

@@ -1,13 +1,9 @@
 package org.apache.spark.sql.dovetail.stats
 
-import java.util.IdentityHashMap
-
-import scala.collection.mutable
 import scala.util.control.NonFatal
 
 import dovetail.kernel.profile.{Assumptions, Bucket, ColumnProfile, Estimate, Histogram, RelationProfile, Source, Width}
-import org.apache.spark.sql.catalyst.TableIdentifier
-import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable, HiveTableRelation}
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, LeafNode, Statistics}
 import org.apache.spark.sql.dovetail.base.FailOpen
@@ -19,14 +15,9 @@ import org.apache.spark.sql.dovetail.sample.{FileSamples, RowCount, TextSamples}
 import org.apache.spark.sql.dovetail.table.{ColumnStatistics, TableSample, TableStatistics, TableStatisticsSource}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.apache.spark.sql.execution.datasources.{
-  CatalogFileIndex,
-  HadoopFsRelation,
-  LogicalRelation,
-  PartitioningAwareFileIndex
-}
+import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{BooleanType, DataType, DateType, NumericType, TimestampType}
+import org.apache.spark.sql.types.DataType
 
 /**
  * Rows and columns of a leaf of a plan. They come from the first source that has them: statistics that Dovetail
@@ -38,12 +29,6 @@ import org.apache.spark.sql.types.{BooleanType, DataType, DateType, NumericType,
  */
 final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStatisticsSource) {
 
-  // statistics of tables from before Spark pruned partitions: after that, the plan only has a size
-  private val whole = mutable.HashMap.empty[TableIdentifier, CatalogStatistics]
-
-  // bytes and number of files, added up once because a table may have very many files
-  private val sizes = new IdentityHashMap[LogicalRelation, Option[(Long, Int)]]
-
   private val footers = new FooterStatistics(conf, LeafNames.name)
 
   private val files = new FileSamples(footers, conf)
@@ -52,9 +37,11 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   private val databases = new DatabaseStatistics(conf)
 
+  private val catalog = new CatalogCounts(conf, countedFiles)
+
   /**
    * Reads in advance what `apply` and `sample` would otherwise read for one leaf after the other: footers of files for
-   * which there is no better source, and rows.
+   * which there is no better source, or whose rows confirm the catalog's count, and rows.
    *
    * @param wanted  columns that the plan references
    * @param sampled columns, by leaf, whose values are worth reading from the data
@@ -63,12 +50,14 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     known.findAll(leaves)
     val untried = sampled.tried.filter { case (leaf, _) => known.find(leaf).forall(_.sample.isEmpty) }
     val unknown = leaves.filter {
-      case r: LogicalRelation          => believable(r).isEmpty && known.find(r).isEmpty
+      case r: LogicalRelation          => !catalog.fits(r) && known.find(r).isEmpty
       case _: DataSourceV2ScanRelation => true
       case _                           => false
     }
-    footers.readAhead(unknown, wanted)
-    texts.readAhead(unknown ++ untried.map(_._1).filterNot(l => unknown.exists(_ eq l)))
+    val unconfirmed = leaves.collect { case r: LogicalRelation if catalog.asksFiles(r) && known.find(r).isEmpty => r }
+    val counted     = unknown ++ unconfirmed
+    footers.readAhead(counted, wanted)
+    texts.readAhead(counted ++ untried.map(_._1).filterNot(l => counted.exists(_ eq l)))
     files.readAhead(untried, sampled.keys.filter { case (leaf, _) => unknown.exists(_ eq leaf) })
     databases.readAhead(unknown)
   }
@@ -93,25 +82,31 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   }
 
   def learnFrom(leaf: LeafNode): Unit = leaf match {
-    case r: LogicalRelation   => learnFrom(r.catalogTable)
-    case r: HiveTableRelation => learnFrom(Some(r.tableMeta))
+    case r: LogicalRelation   => catalog.learnFrom(r.catalogTable)
+    case r: HiveTableRelation => catalog.learnFrom(Some(r.tableMeta))
     case _                    =>
   }
 
-  private def learnFrom(table: Option[CatalogTable]): Unit =
-    for (t <- table; s <- t.stats if s.rowCount.isDefined) whole.getOrElseUpdate(t.identifier, s)
+  /** Rows of a relation's files, if all of them were counted. */
+  private def countedFiles(r: LogicalRelation): Option[Double] = {
+    footers.readAhead(Seq(r), r.outputSet)
+    footers.rowGroups(r).filter(_.all).map(_.rows.toDouble)
+      .orElse(texts(r).collect { case (_, table) if table.whole => table.rows })
+  }
 
   def apply(leaf: LeafNode): RelationProfile = {
     val name  = LeafNames.name(leaf)
-    val found = known.find(leaf).map(t => atMost(leaf, collected(name, leaf.output, t))).getOrElse(leaf match {
+    val found = known.find(leaf).map(t => asRead(leaf, collected(name, leaf.output, t))).getOrElse(leaf match {
       case r: LogicalRelation =>
-        believable(r).map(s => atMost(leaf, fromCatalog(name, r.output, s)))
+        catalog(r).map(c => asRead(leaf, fromCatalog(name, r.output, c)))
           .orElse(footers(r).map(withCounts(r, _)))
           .orElse(texts(r).map { case (text, table) => TextProfile(r.output, text, table) })
           .orElse(databases(r).map(DatabaseProfile(r.output, _, Nil, conf)))
           .getOrElse(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))
       case r: HiveTableRelation =>
-        statistics(name, Some(r.tableMeta)).fold(reported(name, r))(fromCatalog(name, r.output, _))
+        catalog.statistics(name, Some(r.tableMeta)).fold(reported(name, r))(s =>
+          fromCatalog(name, r.output, CatalogCount(s, certain = false))
+        )
       case other => reported(name, other)
     })
     val table   = LeafNames.identity(leaf)
@@ -125,11 +120,13 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   }
 
   /**
-   * Sets the lower bound of the rows to 0 if reading the files may leave out some of their rows: the counted rows are
-   * then an upper bound.
+   * Drops the bounds that do not hold for the rows that queries see. If reading the files may leave out some of their
+   * rows, the counted rows are an upper bound. If it may add rows of other files, there is no bound.
    */
-  private def atMost(leaf: LeafNode, counted: RelationProfile): RelationProfile =
-    if (HiddenRows.possible(leaf)) counted.copy(rows = counted.rows.copy(lower = 0.0)) else counted
+  private def asRead(leaf: LeafNode, counted: RelationProfile): RelationProfile =
+    if (HiddenRows.mayAdd(leaf)) WithoutBounds(counted, leaf.output)
+    else if (HiddenRows.possible(leaf)) counted.copy(rows = counted.rows.copy(lower = 0.0))
+    else counted
 
   /** Replaces column profiles by exact counts if all rows of a small table were read. */
   private def withCounts(relation: LogicalRelation, profile: RelationProfile): RelationProfile =
@@ -154,47 +151,10 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   private def ofWhatIsLeft(relation: LogicalRelation): Boolean =
     known.find(relation).exists(s => s.fresh || known.rows(relation).isEmpty) || (known.rows(
       relation
-    ).isEmpty && believable(relation).isEmpty)
+    ).isEmpty && catalog(relation).isEmpty)
 
-  /**
-   * Statistics of the whole table. The predicates that pruned its partitions are still in the plan, and are estimated
-   * like all others.
-   */
-  private def statistics(name: String, table: Option[CatalogTable]): Option[CatalogStatistics] =
-    table.flatMap(t => whole.get(t.identifier).orElse(t.stats)).filter(s => sensible(name, s.rowCount).isDefined)
-
-  /**
-   * Catalog statistics of a table, unless its files are larger than that many rows can be. In this case the table has
-   * grown since it was analyzed, and its footers are the better source.
-   */
-  private def believable(r: LogicalRelation): Option[CatalogStatistics] =
-    statistics(LeafNames.name(r), r.catalogTable).filter { s =>
-      // the lengths of strings and arrays are unknown if these have no statistics
-      val widths =
-        r.output.map(a => s.colStats.get(a.name).flatMap(_.avgLen).orElse(LeafStatistics.fixedWidth(a.dataType)))
-      val fits = widths.contains(None) || sizes.computeIfAbsent(r, LeafStatistics.files(_)).forall {
-        case (bytes, files) =>
-          bytes <= s.rowCount.get.toDouble * (Assumptions.RowOverhead + widths.flatten.sum) +
-            LeafStatistics.EmptyFileBytes * files
-      }
-      val name = LeafNames.name(r)
-      if (!fits)
-        FailOpen.warnOnce(
-          s"$name old",
-          s"Statistics of $name are not used: its files are too large for the ${s.rowCount.get} rows in " +
-            "them. Analyze the table again"
-        )
-      fits
-    }
-
-  private def sensible(name: String, rows: Option[BigInt]): Option[BigInt] = {
-    rows.filter(_ < 0).foreach(n =>
-      FailOpen.warnOnce(s"$name rows", s"Statistics of $name are invalid and ignored: $n rows")
-    )
-    rows.filter(_ >= 0)
-  }
-
-  private def fromCatalog(name: String, output: Seq[Attribute], stats: CatalogStatistics): RelationProfile = {
+  private def fromCatalog(name: String, output: Seq[Attribute], count: CatalogCount): RelationProfile = {
+    val stats                                        = count.statistics
     val rows                                         = stats.rowCount.get.toDouble
     def columnStat(a: Attribute): Option[ColumnStat] = stats.colStats.get(a.name).flatMap { c =>
       try Some(c.toPlanStat(a.name, a.dataType))
@@ -207,7 +167,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
           None
       }
     }
-    profile(name, output, rows, Source.Catalog, columnStat)
+    val counted = fromColumns(name, output, Estimate.exactly(rows, Source.Catalog), columnStat)
+    if (count.certain) counted else WithoutBounds(counted, output)
   }
 
   /** Profile of a local relation, a range, a cached relation or a scan of a data source. */
@@ -221,19 +182,27 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     val stats =
       try asked(leaf)
       catch { case NonFatal(_) => Statistics(BigInt(conf.defaultSizeInBytes)) }
-    val source = leaf match {
-      // a cache that is not filled yet has the statistics of the plan that will fill it
-      case r: InMemoryRelation if r.cacheBuilder.isCachedColumnBuffersLoaded => Source.Exact
-      case _: DataSourceV2ScanRelation                                       => Source.Connector
-      case _                                                                 => Source.Catalog
-    }
-    (leaf.maxRows.map(_.toLong).orElse(LocalRows(leaf)), sensible(name, stats.rowCount)) match {
-      case (Some(n), _)    => profile(name, leaf.output, n.toDouble, Source.Exact, stats.attributeStats.get)
-      case (_, Some(rows)) => profile(name, leaf.output, rows.toDouble, source, stats.attributeStats.get)
-      case _               =>
+    val rows = leaf.maxRows.map(_.toLong).orElse(LocalRows(leaf)).map(n => Estimate.exactly(n.toDouble, Source.Exact))
+      .orElse(CatalogCounts.sensible(name, stats.rowCount).map(n => told(leaf, n.toDouble)))
+    rows match {
+      case Some(counted) =>
+        // Spark's statistics of a plan are estimates, so the lengths of its values bound nothing
+        WithoutBounds.ofWidths(fromColumns(name, leaf.output, counted, stats.attributeStats.get), leaf.output)
+      case None =>
         val expansion = leaf match { case _: DataSourceV2ScanRelation => Assumptions.ColumnarExpansion; case _ => 1.0 }
         footers(leaf).getOrElse(fromSize(leaf.output, stats.sizeInBytes.min(BigInt(Long.MaxValue)).toLong, expansion))
     }
+  }
+
+  /** What a row count in Spark's statistics of a leaf means. */
+  private def told(leaf: LeafNode, rows: Double): Estimate = leaf match {
+    case r: InMemoryRelation if r.cacheBuilder.isCachedColumnBuffersLoaded => Estimate.exactly(rows, Source.Exact)
+    case r: DataSourceV2ScanRelation                                       =>
+      // some of the counted rows may have been deleted (by Iceberg's delete files)
+      if (LeafStatistics.countsRows(r)) Estimate.upTo(rows, rows, Source.Connector)
+      else Estimate.guess(rows, Source.Connector)
+    // the estimate that Spark had for the plan of a checkpoint, or of a cache that is not filled yet
+    case _ => Estimate.guess(rows, Source.Catalog)
   }
 
   /**
@@ -293,39 +262,35 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     )
     else Width.unknown(c.width)
 
-  private def profile(
+  /** Profile from Spark's statistics of the columns. */
+  private def fromColumns(
       name: String,
       output: Seq[Attribute],
-      rows: Double,
-      source: Source,
+      rows: Estimate,
       statOf: Attribute => Option[ColumnStat]
   ): RelationProfile =
-    // a data source counts the rows of its files, and some of these may have been deleted (by Iceberg's delete files)
-    profile(
-      name,
-      output,
-      if (source == Source.Connector) Estimate.upTo(rows, rows, source) else Estimate.exactly(rows, source)
-    ) { a =>
+    profile(name, output, rows) { a =>
       statOf(a).map { stat =>
         ColumnProfile.checked(
           ndv = stat.distinctCount.map(_.toDouble),
           nulls = stat.nullCount.map(_.toDouble),
-          rows = Some(rows),
+          rows = Some(rows.value),
           min = stat.min.flatMap(Values.number(_)),
           max = stat.max.flatMap(Values.number(_)),
           histogram = if (!histograms) None
           else stat.histogram.filter(_.bins.nonEmpty).map(h =>
             Histogram(h.bins.toVector.map(b => Bucket(b.lo, b.hi, b.ndv.toDouble)))
           ),
-          width = Some(width(a.dataType, stat, rows, source))
+          width = Some(width(a.dataType, stat, rows))
         )
       }
     }
 
-  private def width(dataType: DataType, stat: ColumnStat, rows: Double, source: Source): Width =
+  private def width(dataType: DataType, stat: ColumnStat, rows: Estimate): Width =
     stat.avgLen.map(_.toDouble) match {
       case Some(mean) if Widths.fixed(dataType).isEmpty =>
-        Width.measured(mean, stat.maxLen.map(_.toDouble), Some(Width.padded(rows, rows * mean)), source)
+        val total = Width.padded(rows.value, rows.value * mean)
+        Width.measured(mean, stat.maxLen.map(_.toDouble), Some(total), rows.source)
       case Some(mean) => Widths.ofType(dataType).copy(mean = mean)
       case None       => Widths.ofType(dataType)
     }
@@ -362,38 +327,19 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   }
 
   private def expansion(r: LogicalRelation): Double = r.relation match {
-    case f: HadoopFsRelation if LeafStatistics.columnar(f.fileFormat.getClass.getSimpleName) =>
-      Assumptions.ColumnarExpansion
-    case _ => 1.0
+    case f: HadoopFsRelation if CatalogCounts.isColumnar(f) => Assumptions.ColumnarExpansion
+    case _                                                  => 1.0
   }
 }
 
 object LeafStatistics {
 
   /**
-   * Largest number of bytes that a file in a columnar format takes besides its rows: footer, page headers, schema. The
-   * rows take less space in the file than in memory.
+   * Whether a data source adds up the counts of the files that it will read. Other sources report estimates, which is
+   * all that Spark asks for (`SupportsReportStatistics`).
    */
-  private val EmptyFileBytes = 16384.0
+  private def countsRows(r: DataSourceV2ScanRelation): Boolean = r.scan.getClass.getName.startsWith(IcebergScans)
 
-  /**
-   * Bytes and number of the files that a leaf reads, if Spark has listed them. The partition names of a catalog say
-   * nothing about their files.
-   */
-  private def files(r: LogicalRelation): Option[(Long, Int)] = r.relation match {
-    case f: HadoopFsRelation => f.location match {
-        case listed: PartitioningAwareFileIndex if columnar(f.fileFormat.getClass.getSimpleName) =>
-          Some((listed.sizeInBytes, listed.allFiles().size))
-        case _ => None
-      }
-    case _ => None
-  }
-
-  private def fixedWidth(t: DataType): Option[Long] = t match {
-    case _: NumericType | BooleanType | DateType | TimestampType => Some(t.defaultSize.toLong)
-    case _                                                       => None
-  }
-
-  private def columnar(format: String): Boolean =
-    format.startsWith("Parquet") || format.startsWith("Orc") || format.startsWith("Delta")
+  /** Package of Iceberg's scans, which count rows by its manifests. */
+  private val IcebergScans = "org.apache.iceberg.spark.source."
 }
