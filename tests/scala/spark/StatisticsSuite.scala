@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail
 
-import dovetail.kernel.profile.{Assumptions, RelationProfile, Source}
+import dovetail.kernel.profile.{Assumptions, Estimate, RelationProfile, Source}
 import org.apache.spark.sql.Encoders
 import org.apache.spark.sql.catalyst.expressions.{And, EqualTo, Literal, Substring}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
@@ -278,6 +278,11 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     estimates("SELECT hundred, count(*) FROM u WHERE hundred < 20 GROUP BY hundred", 20.0)
   }
 
+  test("equal columns of an inner join have no more values than the one with fewer") {
+    estimates("SELECT ten, count(*) FROM u JOIN w ON u.ten = w.five GROUP BY ten", 5.0)
+    estimates("SELECT five, count(*) FROM u JOIN w ON u.ten = w.five GROUP BY five", 5.0)
+  }
+
   test("an expression has no more values than its function can have, and no more than it chooses from") {
     def grouped(e: String) = s"SELECT $e, count(*) FROM u GROUP BY $e"
     estimates(grouped("id % 7"), 7.0)
@@ -311,6 +316,36 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     estimates("SELECT id + 1, upper(s) FROM u", Rows)
     estimates("SELECT id FROM u EXCEPT SELECT id FROM w", Rows * 0.8)
     estimates("SELECT id FROM u INTERSECT SELECT id FROM w", 200.0)
+  }
+
+  test("the first rows of each group: as many as groups, and one per group is a key") {
+    def first(where: String, number: String = "row_number()", more: String = "") =
+      s"SELECT ten, hundred, s FROM (SELECT *, $number OVER (PARTITION BY hundred ORDER BY id) rn$more FROM u) " +
+        s"WHERE $where"
+    estimates(first("rn = 1"), 100.0)
+    estimates(first("1 = rn"), 100.0)
+    estimates(first("rn <= 3"), 300.0)
+    estimates(first("3 > rn"), 200.0)
+    estimates(first("rn = 4"), 100.0)
+    estimates(first("rn BETWEEN 1 AND 2"), 200.0)
+    estimates(first("rn <= 50"), Rows)
+    estimates(first("rn = 1", "rank()"), 100.0)
+    estimates(first("rn <= 2", "dense_rank()"), 200.0)
+    estimates(first("rn = 1", more = ", count(*) OVER (PARTITION BY ten) n"), 100.0)
+    estimates(first("rn = 1 AND s = 's7'"), 2.0)
+    estimates("SELECT * FROM (SELECT id, row_number() OVER (ORDER BY ten, id) rn FROM u) WHERE rn <= 7", 7.0)
+    estimates("SELECT * FROM (SELECT id, lag(ten) OVER (ORDER BY id) x FROM u) WHERE x = 1", Rows / 10, exact = false)
+
+    // the grouping columns under another name
+    val latest = "SELECT h, ten FROM (SELECT hundred h, ten, row_number() OVER (PARTITION BY hundred ORDER BY id) rn " +
+      "FROM u) WHERE rn = 1"
+    val plan = optimized(latest)
+    assert(profile(plan).uniqueKeys.contains(Set(plan.output.head.exprId.id)))
+    val ranked = optimized(latest.replace("row_number", "rank"))
+    assert(!profile(ranked).uniqueKeys.contains(Set(ranked.output.head.exprId.id)), "a rank has ties")
+    val joined = profile(optimized(s"SELECT u.id, l.ten FROM u JOIN ($latest) l ON u.hundred = l.h")).rows
+    close(joined.value, Rows, "each row has one latest row")
+    assert(joined.upper <= Rows, s"bounds $joined")
   }
 
   test("an aggregate is unique on its keys: what is joined with it does not grow") {
@@ -385,10 +420,22 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     val known = reporting("rows" -> "1000", "distinct" -> "200", "min" -> "0", "max" -> "199")
     assert(known.source == Source.Connector && math.abs(known.value - 1000.0 * 50 / 199) < 1.0, known)
     assert(reporting("rows" -> "1000").value == 1000.0 * Assumptions.Range)
+    assert(known.upper == Estimate.Ceiling, "a source may report an estimate")
     val size = reporting("bytes" -> "160000")
     assert(size.source == Source.Size)
     val (negative, lines) = LogCapture("dovetail")(reporting("rows" -> "-4"))
     assert(negative.source == Source.Size && lines.size == 1 && lines.head.contains("-4 rows"), lines)
+  }
+
+  test("Spark's estimate for the plan of a checkpoint or of an unfilled cache is no bound") {
+    withConf("spark.sql.cbo.enabled" -> "true") {
+      val pairs = spark.sql("SELECT x.id, y.s FROM h x JOIN u y ON x.skew = y.id").localCheckpoint()
+      val rows  = profile(pairs.queryExecution.optimizedPlan).rows
+      assert(rows.upper == Estimate.Ceiling && rows.lower == 0.0, rows)
+      val cached = spark.sql("SELECT x.id FROM h x JOIN u y ON x.skew = y.hundred").cache()
+      try assert(profile(cached.queryExecution.optimizedPlan).rows.upper == Estimate.Ceiling)
+      finally { cached.unpersist(blocking = true); () }
+    }
   }
 
   test("user code that may make any number of rows has no bounds") {

@@ -53,5 +53,7 @@ class JoinSizeSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("anti join: what a semi join drops, but always something") {
     assert(antiShare(0.3) == 1.0 - 0.3)
     assert(antiShare(1.0) == Assumptions.AntiJoinFloor)
+    assert(antiShare(0.999, 0.0) == 1.0 - 0.999)
+    assert(antiShare(1.0, 0.001) == 0.001)
   }
 }

@@ -100,6 +100,15 @@ class OperatorSizesSuite extends AnyFunSuite {
     val right = RelationSample(complete = true, 100, 1.0, Map(0 -> Array.tabulate(100)(i => (i % 3).toLong)), Set(0))
     assert(sizeOf(Semi, column(4), column(100), samples = (Some(left), Some(right))).value == 750)
     assert(sizeOf(Anti, column(4), column(100), samples = (Some(left), Some(right))).value == 250)
+    // one row in a thousand has no partner
+    val alone = RelationSample(
+      complete = true,
+      1000,
+      1.0,
+      Map(0 -> Array.tabulate(1000)(i => if (i == 500) 7L else (i % 3).toLong)),
+      Set(0)
+    )
+    assert(math.abs(sizeOf(Anti, column(4), column(100), samples = (Some(alone), Some(right))).value - 1.0) < 1e-6)
     val others = RelationSample(complete = true, 1000, 1.0, Map(7 -> new Array[Long](1000)), Set.empty)
     assert(
       sizeOf(Semi, column(200), column(100), samples = (Some(others), Some(right))).value == 500,

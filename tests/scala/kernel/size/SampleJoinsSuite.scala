@@ -21,8 +21,18 @@ import org.scalatest.funsuite.AnyFunSuite
 class SampleJoinsSuite extends AnyFunSuite with Tolerance {
   private type Table = Vector[Vector[Option[Long]]]
 
-  /** A relation with one column per class that it belongs to, and the share of its rows that its sample has. */
-  private case class Input(classes: Vector[Int], rows: Table, share: Double = 1.0)
+  /**
+   * A relation with one column per class that it belongs to, the share of its rows that its sample has, and the rows
+   * that its predicates keep.
+   */
+  private case class Input(
+      classes: Vector[Int],
+      rows: Table,
+      share: Double = 1.0,
+      keeps: Vector[Option[Long]] => Boolean = _ => true
+  ) {
+    def kept: Input = copy(rows = rows.filter(keeps))
+  }
 
   private def graph(inputs: Vector[Input], seed: Int = 1): JoinGraph = {
     val random                        = new Random(seed)
@@ -34,14 +44,15 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
       val keys  = in.classes.zipWithIndex.map { case (c, k) =>
         c -> drawn.map(_(k).getOrElse(RelationSample.NullKey)).toArray
       }.toMap
-      val rows = Estimate.exactly(in.rows.size.toDouble, Source.Exact)
+      val rows   = Estimate.exactly(in.rows.count(in.keeps).toDouble, Source.Exact)
+      val sample = RelationSample(in.share == 1.0, drawn.size, in.share, keys, in.classes.toSet)
       Relation(
         i,
         s"r$i",
-        RelationProfile(rows, Map.empty, rows.value),
+        RelationProfile(rows, Map.empty, in.rows.size.toDouble),
         RowBytes.fixed(8.0),
         broadcastable = false,
-        Some(RelationSample(in.share == 1.0, drawn.size, in.share, keys, in.classes.toSet))
+        Some(sample.copy(kept = sample.kept.filter(row => in.keeps(drawn(row)))))
       )
     }
     val classes = inputs.flatMap(_.classes).distinct.sorted.zipWithIndex.map { case (c, i) =>
@@ -145,6 +156,43 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
     assert(found > 24000.0 && found < 36000.0)
   }
 
+  // a fact of whose rows half have the 100 keys that the filter of its dimension keeps, of 10,000
+  private val popular   = (row: Vector[Option[Long]]) => row.head.exists(_ % 100 == 37)
+  private val popularly =
+    Vector.tabulate(40000)(i => Vector(Option(if (i % 2 == 0) (i / 2) % 100 * 100L + 37 else (i * 7919L) % 10000)))
+  private val items = Input(Vector(0), Vector.tabulate(10000)(i => Vector(Some(i.toLong))), 0.4, popular)
+
+  for ((factShare, itemShare) <- Seq((0.3, 0.4), (0.05, 0.4), (0.5, 0.2)))
+    test(s"a filter of a dimension that goes together with a fact's keys, on samples of $itemShare and $factShare") {
+      val inputs = Vector(Input(Vector(0), popularly, factShare), items.copy(share = itemShare))
+      val truth  = join(inputs.map(_.kept)).toDouble
+      val found  = estimate(inputs, 0, 1)
+      assert(truth > 20000 && found > truth / 1.8 && found < truth * 1.8, s"$found for $truth")
+    }
+
+  test("keys of a sampled dimension that are not in the sample count like those asked for, and not like all keys") {
+    val inputs = Vector(Input(Vector(0), popularly, 0.3), items)
+    val shares = new SampleJoins(graph(inputs)).partnered(0, 1).get
+    assert(shares > 0.35 && shares < 0.7, "half of the fact's rows, and one of a hundred of the others")
+    // where the fact does not ask for the keys that are kept, few of its rows have a partner
+    val even = Input(Vector(0), Vector.tabulate(40000)(i => Vector(Some((i * 7919L) % 10000))), 0.3)
+    assert(new SampleJoins(graph(Vector(even, items))).partnered(0, 1).get < 0.02)
+    assert(estimate(Vector(even, items), 0, 1) === 400.0 +- 150.0)
+  }
+
+  test("a table that has grown since its sample was taken: keys that nobody saw are expected") {
+    val fact      = Input(Vector(0), Vector.tabulate(20000)(i => Vector(Some(i.toLong % 2000))))
+    val whole     = graph(Vector(fact, Input(Vector(0), Vector.tabulate(1000)(i => Vector(Some(2L * i))))))
+    val rows      = Estimate.exactly(2000.0, Source.Exact)
+    val dimension = whole.relations(1).copy(
+      profile = RelationProfile(rows, Map.empty, rows.value),
+      sample = whole.relations(1).sample.map(_.copy(complete = false))
+    )
+    val grown = whole.copy(relations = Vector(whole.relations.head, dimension))
+    val found = new CardinalityModel(grown).estimate(Array(0, 1)).value
+    assert(found > 16000.0 && found < 24000.0, "each of the fact's rows has a partner by now")
+  }
+
   test("a range of a sampled dimension: the partners are within it") {
     // 40 of 2000 days are left, and the fact has rows of all days
     val fact  = Input(Vector(0), Vector.tabulate(50000)(i => Vector(Some(i.toLong % 2000))), 0.1)
@@ -218,6 +266,8 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
       "other keys"     -> sample(s => s.copy(keys = s.keys + (1 -> KeyColumn(s.keys(1).codes.map(_ % 3L))))),
       "no sample"      -> relation(_.copy(sample = None)),
       "no line"        -> sample(_.copy(ordered = Set(1))),
+      "fewer drawn"    -> sample(s => s.copy(drawn = s.drawn.filter(_ != 0), kept = s.kept.filter(_ != 0))),
+      "unknown keys"   -> sample(_.copy(keptOnly = Set(0))),
       "a count of two" -> grouped(30.0),
       "another count"  -> grouped(60.0),
       "a domain"       -> first.copy(classes =
@@ -270,6 +320,8 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
       new SampleJoins(graph(Vector(fact.copy(share = share), right))).partnered(0, 1).get
     val some = Input(Vector(0), Vector.tabulate(8000)(i => Vector(Some(i.toLong % 250))))
     assert(partnered(1.0, some) === 0.9 * 0.25 +- 1e-9)
+    assert(new SampleJoins(graph(Vector(fact, some))).leastAlone(0, 1) === 0.0, "what was counted is exact")
+    assert(new SampleJoins(graph(Vector(fact.copy(share = 0.2), some))).leastAlone(0, 1) === 1.0 / 4002 +- 1e-9)
     assert(partnered(0.2, some.copy(share = 0.1)) === 0.9 * 0.25 +- 0.04)
     assert(partnered(0.2, some.copy(share = 0.5)) === 0.9 * 0.25 +- 0.03)
   }

@@ -5,19 +5,23 @@ package dovetail.kernel.profile
  * keys.
  *
  * @param complete whether the sample is the whole table, so that counts on it are exact
- * @param kept     sample rows that the predicates keep
+ * @param drawn    sample rows of this relation, whether the predicates keep them or not
+ * @param kept     those of them that the predicates keep
  * @param fraction share of the table's rows that were drawn, above 0 to 1
  * @param keys     keys of all sample rows, by index of the equivalence class; equal values have equal keys. The
  *                 equalities of the operators follow the classes, numbered on in the order of the graph.
  * @param ordered  classes whose keys are the values themselves, whole numbers on a line (integers, dates, timestamps)
+ * @param keptOnly those of `keys` that are known only for kept rows
  * @param memo     cache for results on the keys
  */
 final case class RelationSample(
     complete: Boolean,
+    drawn: RowNumbers,
     kept: RowNumbers,
     fraction: Double,
     keys: Map[Int, KeyColumn],
     ordered: Set[Int],
+    keptOnly: Set[Int],
     memo: KeyMemo
 ) {
   require(fraction > 0.0 && fraction <= 1.0, s"a sample holds a share of its table, not $fraction")
@@ -42,7 +46,8 @@ object RelationSample {
   ): RelationSample = {
     require(keys.values.forall(_.length == rows), s"one key for each of $rows rows")
     val columns = keys.map { case (c, values) => c -> KeyColumn(values) }
-    RelationSample(complete, RowNumbers.all(rows), fraction, columns, ordered, KeyMemo.none)
+    val all     = RowNumbers.all(rows)
+    RelationSample(complete, all, all, fraction, columns, ordered, Set.empty, KeyMemo.none)
   }
 
   /** Adds a column to a composite key, which starts at 0. The result is [[NullKey]] if one of the two keys is. */

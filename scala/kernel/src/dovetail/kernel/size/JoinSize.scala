@@ -31,5 +31,10 @@ object JoinSize {
       yield math.min(1.0, r / math.max(d, 1.0)))
       .getOrElse(Assumptions.SemiJoin)
 
-  def antiShare(semiShare: Double): Double = math.max(1.0 - semiShare, Assumptions.AntiJoinFloor)
+  /**
+   * Share of left rows that have no partner.
+   *
+   * @param least smallest share that the estimate of the partners can tell from none
+   */
+  def antiShare(semiShare: Double, least: Double = Assumptions.AntiJoinFloor): Double = math.max(1.0 - semiShare, least)
 }

@@ -20,7 +20,8 @@ import dovetail.kernel.profile.{Assumptions, Estimate}
  *    right side reduce these keys, as if a key's rows stayed or went together in part ([[Assumptions.keysAfter]]). If
  *    both sides are sampled relations, the share is counted.
  *  - A left outer join adds the rows without a partner to the pairs, a full outer join those of both sides. Semi and
- *    anti joins keep a share of the left rows, an existence join all of them.
+ *    anti joins keep a share of the left rows, an existence join all of them. The lower limit of an anti join's share
+ *    is for formulas; a counted share is limited only by what a sample can tell.
  *
  * So a semi, anti or existence join never has more rows than its left side. A left outer join never has fewer rows than
  * its left side, and never more than there are combinations.
@@ -83,31 +84,24 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
   }
 
   private def joined(j: Operation, leftSet: Array[Long], rightSet: Array[Long]): SetSize = {
-    val o       = j.operator
-    val (l, r)  = (sizeOf(leftSet), sizeOf(rightSet))
-    val pairs   = math.min(l.rows * r.rows * j.keys * o.selectivity, Estimate.Ceiling)
-    val alone   = Words.count(rightSet) == 1
-    val counts  = alone && Words.count(leftSet) == 1 && !o.wideEquality
-    def matched =
-      partnered(
-        o,
-        if (counts) samples.partnered(Words.first(leftSet), Words.first(rightSet), o, mirrored = false) else None,
-        j.forward,
-        l,
-        r,
-        pairs
-      )
-    def matchedR = partnered(
-      o,
-      if (counts) samples.partnered(Words.first(rightSet), Words.first(leftSet), o, mirrored = true) else None,
-      j.back,
-      r,
-      l,
-      pairs
-    )
+    val o      = j.operator
+    val (l, r) = (sizeOf(leftSet), sizeOf(rightSet))
+    val pairs  = math.min(l.rows * r.rows * j.keys * o.selectivity, Estimate.Ceiling)
+    val alone  = Words.count(rightSet) == 1
+    val counts = alone && Words.count(leftSet) == 1 && !o.wideEquality
+    def counted(left: Array[Long], right: Array[Long], mirrored: Boolean) =
+      if (counts) samples.partnered(Words.first(left), Words.first(right), o, mirrored) else None
+    def matched  = partnered(o, counted(leftSet, rightSet, mirrored = false), j.forward, l, r, pairs)
+    def matchedR = partnered(o, counted(rightSet, leftSet, mirrored = true), j.back, r, l, pairs)
     o.kind match {
-      case JoinKind.Semi      => l.kept(matched)
-      case JoinKind.Anti      => l.kept(JoinSize.antiShare(matched))
+      case JoinKind.Semi => l.kept(matched)
+      case JoinKind.Anti =>
+        val share   = counted(leftSet, rightSet, mirrored = false)
+        val partner = partnered(o, share, j.forward, l, r, pairs)
+        l.kept(
+          if (share.isEmpty) JoinSize.antiShare(partner)
+          else JoinSize.antiShare(partner, samples.leastAlone(Words.first(leftSet), Words.first(rightSet)))
+        )
       case JoinKind.Existence => l
       case JoinKind.LeftOuter =>
         val outer    = math.max(l.rows, pairs + l.rows * (1.0 - matched))

@@ -15,11 +15,10 @@ import dovetail.kernel.size.SampleJoins._
  * up. So filters that are correlated with join keys, keys that are skewed on several sides, and joins of several steps
  * count with the rows that they meet, not by averages. On complete samples, the size of an acyclic join is exact.
  *
- * If a sample is only a part of its table, a key's rows are estimated from the rows drawn: a posterior mean, with the
- * key frequencies of the relation as prior (a gamma distribution fitted by its moments, so the rows drawn are negative
- * binomial; Fisher, Corbet and Williams 1943 count species in this way). So the estimate does not assume that keys
- * which were never drawn have no rows. And the keys of a dimension, each drawn at most once, get the average that
- * textbooks give to all of them.
+ * If a sample is only a part of its table, a key has the rows that were drawn, and those that are still to be expected
+ * from the key frequencies of the relation ([[UndrawnRows]]). So the estimate does not assume that keys which were
+ * never drawn have no rows. A key of a dimension that was drawn is known, whether predicates keep it or not; the other
+ * keys get the average of those that are asked for ([[KeyMessage]]).
  *
  * FactorJoin (Wu et al. 2023) passes such messages over bins of keys; we pass them over keys. Join synopses (Acharya et
  * al. 1999) are the case of a root whose other relations are complete.
@@ -34,8 +33,8 @@ final class SampleJoins(graph: JoinGraph) {
     }).toArray
   private val rows: Array[Double] = graph.relations.map(_.profile.rows.value).toArray
   private val groups              = mutable.HashMap.empty[(Int, Vector[Int]), KeyGroups]
-  private val found               = mutable.HashMap.empty[(Int, Int, Vector[Int]), Array[Int]]
-  private val messages            = mutable.HashMap.empty[Node, Message]
+  private val found               = mutable.HashMap.empty[(Int, Int, Vector[Int]), KeyMessage.Partners]
+  private val messages            = mutable.HashMap.empty[Node, KeyMessage]
   private val sizes               = new mutable.LongMap[Double]
 
   /** Relations with samples. Graphs that are too large for a [[RelSet]] have only formulas. */
@@ -68,10 +67,14 @@ final class SampleJoins(graph: JoinGraph) {
   /** Largest number of relations that are counted as a whole. Counts of larger sets are composed of such counts. */
   private val largest: Int = {
     val n                 = covered.size
-    val average           = covered.toVector.map(samples(_).rows.toDouble).sum / math.max(n, 1)
+    val average           = covered.toVector.map(visitsOf).sum / math.max(n, 1)
     def visits(upTo: Int) = (2 to upTo).map(k => (0 until k).map(i => (n - i).toDouble / (i + 1)).product * average).sum
     (2 to math.max(n, 2)).takeWhile(k => k == 2 || visits(k) <= MaxVisits).last
   }
+
+  /** Visits of a relation's rows for a partner; if samples are partial, the keys asked for are looked at before. */
+  private def visitsOf(relation: Int): Double =
+    samples(relation).rows * (if (covered.toVector.forall(samples(_).complete)) 1.0 else 2.0)
 
   /** The counts of a group of joins like this one, which may come from another query. */
   private lazy val shared: SetCounts =
@@ -98,7 +101,7 @@ final class SampleJoins(graph: JoinGraph) {
   /** Maximum rows with one key of a class, if the relation's sample is the whole table. */
   def degree(relation: Int, of: Int): Option[Double] =
     if (!covered.contains(relation) || !samples(relation).complete || !classesOf(relation).contains(of)) None
-    else Some(math.max(1.0, groupsOf(Node(relation, Vector(of), Vector.empty)).largest))
+    else Some(math.max(1.0, groupsOf(Node(relation, Vector(of), Vector.empty)).kept.largest))
 
   /** Share of the rows of `left` that have a partner in `right`, if both are covered and share a class. */
   def partnered(left: Int, right: Int): Option[Double] =
@@ -120,18 +123,26 @@ final class SampleJoins(graph: JoinGraph) {
     if (there) Some(partnered(left, right, keys)) else None
   }
 
+  /**
+   * Smallest share of the rows of `left` without a partner in `right` that a count of partners can tell: 0 on complete
+   * samples; otherwise the share of which a sample without such a row leaves the possibility (Laplace's rule of
+   * succession).
+   */
+  def leastAlone(left: Int, right: Int): Double =
+    if (samples(left).complete && samples(right).complete) 0.0 else 1.0 / (samples(left).rows + 2.0)
+
   private def partnered(left: Int, right: Int, keys: Vector[Int]): Double = {
-    val node    = Node(right, keys, Vector.empty)
-    val message = messageOf(node)
-    val found   = groupsOf(node).find(samples(left))
-    var (i, n)  = (0, 0.0)
-    while (i < found.length) {
-      n += (
-        if (found(i) >= 0) 1.0
-        else if (found(i) <= KeyGroups.Unseen) message.hidden
-        else if (found(i) == KeyGroups.Outside) math.min(message.hidden, message.outside)
-        else 0.0
-      )
+    val node   = Node(right, keys, Vector.empty)
+    val there  = groupsOf(node)
+    val asked  = partnersOf(there, samples(left))
+    val hidden =
+      if (samples(right).complete || there.kept.rows == 0.0) None
+      else Some(new HiddenKeys(there.kept, there.drawn, asked, undrawn(node, there), beyond(node, there)))
+    var (i, n) = (0, 0.0)
+    while (i < asked.groups.length) {
+      val group = asked.groups(i)
+      if (group >= 0 && there.kept.sizes(group) > 0) n += 1.0
+      else if (group != KeyGroups.Null && hidden.isDefined) n += hidden.get.chance(group)
       i += 1
     }
     n / samples(left).rows
@@ -244,76 +255,88 @@ final class SampleJoins(graph: JoinGraph) {
     val weights = new Array[Double](samples(node.relation).rows)
     java.util.Arrays.fill(weights, 1.0)
     node.children.foreach { child =>
-      val message = messages.getOrElseUpdate(child, messageOf(child))
-      val partner = found.getOrElseUpdate(
+      val message  = messages.getOrElseUpdate(child, messageOf(child))
+      val partners = found.getOrElseUpdate(
         (node.relation, child.relation, child.classes),
-        groupsOf(child).find(samples(node.relation))
+        partnersOf(groupsOf(child), samples(node.relation))
       )
-      message.multiply(weights, partner)
+      message.multiply(weights, partners)
     }
     weights
   }
 
+  private def partnersOf(keys: KeyGroups, parent: RelationSample): KeyMessage.Partners =
+    KeyMessage.Partners(keys.find(parent), keys.numbers)
+
   private def groupsOf(node: Node): KeyGroups =
     groups.getOrElseUpdate((node.relation, node.classes), new KeyGroups(samples(node.relation), node.classes.toArray))
 
-  private def messageOf(node: Node): Message = {
+  private def messageOf(node: Node): KeyMessage = {
     val (sample, keys, weights) = (samples(node.relation), groupsOf(node), weighted(node))
     val sums                    = new Array[Double](keys.numbers)
     var i                       = 0
     while (i < weights.length) { val g = keys.ofRow(i); if (g >= 0) sums(g) += weights(i); i += 1 }
-    val message = if (sample.complete) Message(sums, 0.0, 0.0, 0.0) else smoothed(node, sample, keys, weights, sums)
+    val message =
+      if (sample.complete || keys.kept.rows == 0.0) new KeyMessage.Exact(sums) else expected(node, keys, weights, sums)
     // scales the rows known to be in the sample to the estimated rows of the relation: predicates that could not be run
     // on the sample remove further rows
-    message.scaled(rows(node.relation) * sample.fraction / sample.rows)
+    message.scaled(rows(node.relation) * fractionOf(node.relation) / sample.rows)
   }
 
-  private def smoothed(
-      node: Node,
-      sample: RelationSample,
-      keys: KeyGroups,
-      weights: Array[Double],
-      sums: Array[Double]
-  ): Message = {
-    val drawn = keys.drawn
-    if (drawn == 0.0) Message(sums, 0.0, 0.0, 0.0)
+  private def expected(node: Node, keys: KeyGroups, weights: Array[Double], sums: Array[Double]): KeyMessage = {
+    val outside = math.min(beyond(node, keys), keptPerKey(node, keys)) * total(sums) / keys.kept.rows
+    // the mean combinations of kept rows near a key, times the share of the drawn rows that is kept
+    val local = for {
+      runs  <- keys.runs if node.children.nonEmpty
+      means <- runs.means(weights, keys.ofRow)
+    } yield runs.runOf.map(means(_) * keys.kept.rows / keys.drawn.rows)
+    KeyMessage.Expected(sums, keys.drawn, undrawn(node, keys), outside, local)
+  }
+
+  private def undrawn(node: Node, keys: KeyGroups): UndrawnRows =
+    new UndrawnRows(keys.drawn.rows, keys.drawn.squares, fractionOf(node.relation), domainWithin(node, keys))
+
+  /** Kept rows of the table per key within the range of the kept keys. */
+  private def keptPerKey(node: Node, keys: KeyGroups): Double =
+    keys.kept.rows / fractionOf(node.relation) / domainWithin(node, keys)
+
+  /**
+   * Kept rows of the table per key outside the range of the kept keys: outside the smallest and the largest of n draws
+   * lies one part in n + 1 on either side.
+   */
+  private def beyond(node: Node, keys: KeyGroups): Double = {
+    val within = domainWithin(node, keys)
+    2.0 / (keys.kept.rows + 1.0) * (keys.kept.rows / fractionOf(node.relation)) /
+      math.max(domainOf(node.classes.head) - within, within)
+  }
+
+  /**
+   * Share of a relation's table that was drawn, of a sample that is not complete. If the table has grown since, this is
+   * a share of its present rows.
+   */
+  private def fractionOf(relation: Int): Double = {
+    val sample = samples(relation)
+    if (sample.complete) sample.fraction
     else {
-      val domain   = math.max(domainWithin(node, keys), keys.count.toDouble)
-      val mean     = drawn / domain
-      val variance = keys.squares / domain - mean * mean
-      val shape    = if (variance > mean) math.min(mean * mean / (variance - mean), MaxShape) else MaxShape
-      val weight   = total(sums) / drawn
-      val fraction = sample.fraction
-      val rate     = fraction + shape * fraction / mean
-      // outside the smallest and the largest of n draws lies one part in n + 1 on either side
-      val beyond  = 2.0 / (drawn + 1.0) * (drawn / fraction) / math.max(domainOf(node.classes.head) - domain, domain)
-      val hidden  = -math.expm1(-shape * math.log1p((1.0 - fraction) / rate))
-      val outside = math.min(beyond, mean / fraction) * weight
-      val local   = for {
-        runs <- keys.runs if node.children.nonEmpty
-        mean <- runs.means(weights, keys.ofRow)
-      } yield runs.runOf.map(mean(_))
-      local match {
-        case None => Message(changed(sums)(s => (s + shape * weight) / rate), shape * weight / rate, outside, hidden)
-        case Some(near) =>
-          val seen = new Array[Double](sums.length)
-          var g    = 0
-          while (g < seen.length) { seen(g) = (sums(g) + shape * near(g)) / rate; g += 1 }
-          Message(seen, 0.0, outside, hidden, changed(near)(shape * _ / rate))
-      }
+      val present = math.max(graph.relations(relation).profile.baseRows, 1.0)
+      math.min(math.min(sample.fraction, sample.drawn.size / present), MostDrawn)
     }
   }
 
   private def countedTogether(node: Node): Option[Double] =
     if (node.classes.forall(graph.classes.indices.contains)) graph.groupNdv(node.relation, node.classes) else None
 
-  /** Number of keys that other relations may ask for within the range of the keys drawn. */
+  /**
+   * Number of keys that other relations may ask for within the range of the kept keys; at least as many as were drawn,
+   * and at least 1.
+   */
   private def domainWithin(node: Node, keys: KeyGroups): Double = {
     val table  = math.max(graph.relations(node.relation).profile.baseRows, 1.0)
     val domain =
       if (node.classes.size == 1) domainOf(node.classes.head)
       else countedTogether(node).getOrElse(math.min(Assumptions.jointNdv(node.classes.map(domainOf(_))), table))
-    keys.line.fold(domain) { case (low, high) => math.min(domain, high.toDouble - low.toDouble + 1.0) }
+    val within = keys.line.fold(domain) { case (low, high) => math.min(domain, high.toDouble - low.toDouble + 1.0) }
+    math.max(within, math.max(keys.drawn.filled.toDouble, 1.0))
   }
 }
 
@@ -324,45 +347,6 @@ private[size] object SampleJoins {
    */
   final case class Node(relation: Int, classes: Vector[Int], children: Vector[Node]) {
     override val hashCode: Int = scala.runtime.ScalaRunTime._hashCode(this)
-  }
-
-  /**
-   * Number of combinations per key.
-   *
-   * @param seen    combinations for each key of the sample
-   * @param unseen  combinations for a key that the sample does not contain
-   * @param outside combinations for a key outside the range of the sample's keys
-   * @param hidden  probability that a key that the sample does not contain exists
-   * @param near    combinations for a key that the sample does not contain, by the sample's key next to it; empty if
-   *                all such keys are treated alike
-   */
-  final case class Message(
-      seen: Array[Double],
-      unseen: Double,
-      outside: Double,
-      hidden: Double,
-      near: Array[Double] = NoKeys
-  ) {
-    def scaled(by: Double): Message =
-      if (by == 1.0) this
-      else Message(changed(seen)(_ * by), unseen * by, outside * by, hidden, changed(near)(_ * by))
-
-    /** Multiplies each row's weight by the combinations of its partner's key. */
-    def multiply(weights: Array[Double], partner: Array[Int]): Unit = {
-      val keys = seen
-      var i    = 0
-      while (i < weights.length) {
-        val group = partner(i)
-        weights(i) *= (
-          if (group >= 0) keys(group)
-          else if (group <= KeyGroups.Unseen) {
-            if (near.length == 0) unseen else near(math.min(KeyGroups.gapOf(group), near.length - 1))
-          } else if (group == KeyGroups.Outside) outside
-          else 0.0
-        )
-        i += 1
-      }
-    }
   }
 
   // without the boxing of `sum` and `map`
@@ -384,8 +368,6 @@ private[size] object SampleJoins {
   /** The parent of a root. */
   val NoParent = -1
 
-  private val NoKeys = new Array[Double](0)
-
   /**
    * Factor by which a count on partial samples is raised. An estimate that is too low costs more than one that is too
    * high by the same factor, because it leads to plans that rely on few rows. So a typical count is moved to the safe
@@ -402,6 +384,10 @@ private[size] object SampleJoins {
   /** Maximum number of rows visited for the sizes of one join group: some 50 milliseconds. */
   val MaxVisits = 1.5e7
 
-  /** Shape of the prior if the rows drawn per key vary no more than by chance: the prior is then a constant. */
-  val MaxShape = 1.0e6
+  /**
+   * Largest share of a table that a sample which is not complete stands for. If it has more of the rows, the table may
+   * have changed since, and a tenth of its rows counts as never seen, so that keys which are not in the sample are
+   * still possible.
+   */
+  val MostDrawn = 0.9
 }

@@ -24,12 +24,13 @@ private[size] object SampledGroup {
       r.sample match {
         case None    => parts += Nothing
         case Some(s) =>
-          parts += (if (s.complete) Whole else Part) += s.kept.size.toLong += s.kept.hash
+          parts += (if (s.complete) Whole else Part) += s.kept.size.toLong += s.kept.hash += s.drawn.hash
           number(s.fraction)
           val keys = s.keys.toVector.sortBy(_._1)
           list(keys.map(_._1))
           keys.foreach(parts += _._2.id)
           list(s.ordered.toVector.sorted)
+          list(s.keptOnly.toVector.sorted)
       }
       groups(graph, r.index).foreach { case (of, ndv) => list(of); number(ndv) }
     }

@@ -118,7 +118,8 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
   }
 
   /**
-   * Adds a relation to its classes. Returns the share of the pairs (row before it, row of it) that its equalities keep.
+   * Adds a relation to its classes. Returns the share of the pairs (row before it, row of it) that its equalities keep:
+   * at most the share that the most selective one of them keeps.
    */
   private def add(r: Int): Double = {
     val input       = inputs(r)
@@ -127,20 +128,24 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
     // reads the members before this relation, so it must run before the relation becomes a member
     val correction =
       if (input.composite && openClasses(keys) > 1) composites.correction(r, crossings(r, restriction)) else 1.0
-    var share = 1.0
-    var k     = 0
+    var share    = 1.0
+    var smallest = 1.0
+    var k        = 0
     while (k < keys.length) {
       val key    = keys(k)
       val before = classes(key.classIndex)
       if (before.isOpen(round)) {
         val common = commonRange(input, key, before, restriction)
         // the first equality drops the NULLs of the first member
-        share = share * valueShare(r, key, before, common) * (if (before.count == 1) before.nonNullOfFirst else 1.0)
+        val single = valueShare(r, key, before, common) * (if (before.count == 1) before.nonNullOfFirst else 1.0)
+        share *= single
+        smallest = math.min(smallest, single)
         before.join(r, key, common)
       } else before.open(round, r, key, EqualityShare.alongRange(key.domain, input.tableRows, restriction))
       k += 1
     }
-    share * correction
+    // The correction takes each share for 1 / domain. If frequent values are known, shares are larger than that.
+    if (correction == 1.0) share else math.min(share * correction, smallest)
   }
 
   /** Share of the most restricted key that lies in the common range of its class; 1 if no key is restricted. */

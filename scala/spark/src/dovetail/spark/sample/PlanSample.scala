@@ -122,7 +122,8 @@ final class PlanSample private (
    */
   def keyed(keys: Map[Int, Expression], others: Map[Int, Expression], share: (Int, Int)): Option[RelationSample] = {
     val (number, of)                         = if (complete) (0, 1) else share
-    val rows                                 = if (of == 1) kept else kept.filter(_ % of == number)
+    def mine(rows: RowNumbers)               = if (of == 1) rows else rows.filter(_ % of == number)
+    val rows                                 = mine(kept)
     def computed(keys: Map[Int, Expression]) = keys.toVector.sortBy(_._1).map { case (c, e) =>
       (c, bound(e), JoinKeys.forType(e.dataType))
     }
@@ -140,10 +141,12 @@ final class PlanSample private (
           Some(
             RelationSample(
               complete,
+              mine(table.all),
               rows,
               math.min(1.0, table.rows.length.toDouble / of / table.of),
               values.flatten.toMap,
               columns.collect { case (c, _, Some(key)) if key.ordered => c }.toSet,
+              columns.collect { case (c, Some(e), _) if !SampleKeys.ofAllRows(e) => c }.toSet,
               SampleKeys
             )
           )

@@ -38,6 +38,9 @@ private[sample] object SampleKeys extends KeyMemo {
     kept(columns, (table.id, c.ordinal))(KeyColumn(table.rows.iterator.map(row => key(c.eval(row))).toArray))
   }
 
+  /** Whether [[KeptRows.keys]] finds the keys of all rows of the sample: the expression is a plain column. */
+  def ofAllRows(e: Expression): Boolean = column(e).isDefined
+
   override def together(of: Vector[KeyColumn]): KeyColumn = kept(combined, of.map(_.id))(KeyColumn.together(of))
 
   override def places(of: KeyColumn, in: KeyColumn): Array[Int] = kept(pairs, (of.id, in.id))(in.placesOf(of))

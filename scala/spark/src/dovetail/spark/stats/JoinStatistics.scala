@@ -32,7 +32,7 @@ object JoinStatistics {
       case LeftOuter        => leftOuter(pair)
       case RightOuter       => rightOuter(pair)
       case FullOuter        => fullOuter(pair)
-      case _: InnerLike     => joined(pair.inner, left, right, pair.classes)
+      case _: InnerLike     => met(joined(pair.inner, left, right, pair.classes), pair.classes)
       case _                => single(pair)
     }
   }
@@ -41,7 +41,7 @@ object JoinStatistics {
   private def semi(p: JoinedPair): RelationProfile = among(p.left.scaled(math.min(1.0, p.leftPartnered)), p.classes)
 
   /** Rows of the left side without a partner. */
-  private def anti(p: JoinedPair): RelationProfile = p.left.scaled(JoinSize.antiShare(p.leftPartnered))
+  private def anti(p: JoinedPair): RelationProfile = p.left.scaled(p.leftAlone)
 
   /** All rows of the left side, with a flag. */
   private def existence(left: RelationProfile, flag: Attribute): RelationProfile = {
@@ -100,6 +100,22 @@ object JoinStatistics {
       )
     }
   }
+
+  /** Limits the NDVs and domains of equal columns to the smallest one of them: they have the same values. */
+  private def met(join: RelationProfile, classes: Vector[EquivalenceClass]): RelationProfile =
+    classes.foldLeft(join) { (p, c) =>
+      val ids                                        = c.members.flatMap(_.columns).distinct.filter(p.columns.contains)
+      val equal                                      = ids.map(p.column) ++ c.members.map(_.column)
+      def least(of: ColumnProfile => Option[Double]) = equal.flatMap(e => of(e)).reduceOption(_ min _)
+      val (ndv, domain)                              = (least(_.ndv), least(_.domain))
+      p.copy(columns = p.columns ++ ids.map { id =>
+        val column = p.column(id)
+        id -> column.copy(
+          ndv = column.ndv.flatMap(n => ndv.map(math.min(n, _))),
+          domain = column.domain.flatMap(d => domain.map(math.min(d, _)))
+        )
+      })
+    }
 
   private def joined(
       rows: Estimate,
@@ -176,11 +192,19 @@ final private class JoinedPair(
     pairs.scaled(local)
   }
 
+  // counted on samples
+  private lazy val leftCounted: Option[Double] = model.samples.partnered(0, 1)
+
   /** Share of the left side's rows with a partner. */
-  lazy val leftPartnered: Double = partnered(0, 1) * local
+  lazy val leftPartnered: Double = leftCounted.getOrElse(semiShare(0, 1)) * local
+
+  /** Share of the left side's rows without a partner. */
+  lazy val leftAlone: Double =
+    if (leftCounted.isEmpty) JoinSize.antiShare(leftPartnered)
+    else JoinSize.antiShare(leftPartnered, model.samples.leastAlone(0, 1))
 
   /** Share of the right side's rows with a partner. */
-  lazy val rightPartnered: Double = partnered(1, 0) * local
+  lazy val rightPartnered: Double = model.samples.partnered(1, 0).getOrElse(semiShare(1, 0)) * local
 
   /** @param more largest number of rows in addition to those of the inner join */
   def rows(value: Double, more: Double): Estimate = Estimate.upTo(value, inner.upper + more, inner.source)
@@ -192,9 +216,6 @@ final private class JoinedPair(
   def leftPadded(total: Double): RelationProfile = padded(left, right.rows.value * (1.0 - rightPartnered), total)
 
   def rightPadded(total: Double): RelationProfile = padded(right, left.rows.value * (1.0 - leftPartnered), total)
-
-  private def partnered(side: Int, other: Int): Double =
-    model.samples.partnered(side, other).getOrElse(semiShare(side, other))
 
   /**
    * Share of one side's rows that have a partner. The most selective key decides, because the keys of one relation are

@@ -19,7 +19,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
-import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, DistinctValues, Widths}
+import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, Widths}
 import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.dovetail.sample.{PlanSample, PlanSamples}
 import org.apache.spark.sql.dovetail.table.TableStatisticsSource
@@ -85,7 +85,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     case f: Filter           => filtered(f)
     case p: Project          => project(p.projectList, apply(p.child))
     case a: Aggregate        => aggregate(a)
-    case d: Distinct         => grouped(apply(d.child), d.output.map(_.exprId.id), d.output.map(_.exprId.id).toSet)
+    case d: Distinct         => distinct(apply(d.child), d.output)
     case j: Join             => JoinStatistics(j, apply(j.left), apply(j.right), samples)
     case l: GlobalLimit      => limited(apply(l.child), l.maxRows)
     case l: LocalLimit       => apply(l.child)
@@ -166,16 +166,27 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     case _ => f.condition
   }
 
-  private def filtered(f: Filter): RelationProfile = {
+  private def filtered(f: Filter): RelationProfile = FirstRows(f) match {
+    case Some(first) =>
+      val rows = first(apply(f.child), apply(first.window.child))
+      first.others.fold(rows)(rest => columnsOf(Filters(rows, new Conditions()(rest))))
+    case None => passed(f)
+  }
+
+  /**
+   * Drops the expressions that are not columns. They have negative ids, and another predicate may use the same id for
+   * another expression.
+   */
+  private def columnsOf(kept: RelationProfile): RelationProfile =
+    kept.copy(columns = kept.columns.filter { case (id, _) => id >= 0L })
+
+  private def passed(f: Filter): RelationProfile = {
     val child     = apply(f.child)
     val condition = uncounted(f)
-    val kept      = Filters(child, new Conditions()(condition))
-    // an expression that is not a column has a negative id; another predicate may use the same id for another
-    // expression
-    val columns = kept.columns.filter { case (id, _) => id >= 0L }
+    val kept      = columnsOf(Filters(child, new Conditions()(condition)))
     (samples(f.child), samples(f)) match {
-      case (Some(before), Some(after)) => tried(child, condition, kept.copy(columns = columns), before, after)
-      case _                           => kept.copy(columns = columns)
+      case (Some(before), Some(after)) => tried(child, condition, kept, before, after)
+      case _                           => kept
     }
   }
 
@@ -227,7 +238,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
         val column = if (conditions.sameValues(e)) c else c.recoded
         if (PlanStatistics.isColumn(e)) column else column.copy(width = width)
       case None =>
-        val ndv = knownDistinct(e, child)
+        val ndv = GroupedRows.knownDistinct(e, child)
         ColumnProfile(ndv = ndv, domain = ndv, width = width)
     }
   }
@@ -245,53 +256,12 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       ).toMap
       val keys   = a.groupingExpressions.map(_.canonicalized)
       val unique = if (keys.forall(outputs.contains)) keys.map(outputs).toSet else Set.empty[Long]
-      grouped(child, Nil, unique, a.groupingExpressions, Some(a.aggregateExpressions))
+      GroupedRows(child, a.groupingExpressions, unique, project(a.aggregateExpressions, child))
     }
   }
 
-  private def grouped(
-      child: RelationProfile,
-      ids: Seq[Long],
-      unique: Set[Long],
-      expressions: Seq[Expression] = Nil,
-      output: Option[Seq[NamedExpression]] = None
-  ): RelationProfile = {
-    val ndvs = ids.map(id =>
-      child.column(id).ndv.getOrElse(child.rows.value * Assumptions.GroupingFraction)
-    ) ++ expressions.map(distinct(_, child))
-    val joint = counted(ids ++ expressions.flatMap(new Conditions().column(_)), child).filter(_ =>
-      ndvs.size > 1
-    ).getOrElse(Assumptions.jointNdv(ndvs))
-    val groups = math.max(math.min(joint, child.rows.value), math.min(1.0, child.rows.value))
-    val rows   = Estimate.upTo(groups, child.rows.upper, child.rows.source)
-    val shape  = output.fold(child)(project(_, child))
-    shape.copy(
-      rows = rows,
-      // a self-join on the grouping columns is a join on a key, so these columns lose their common origin
-      columns = shape.columns.map { case (id, c) =>
-        id -> c.recoded.copy(ndv = c.ndv.map(math.min(_, math.max(groups, 1.0))), origin = None)
-      },
-      baseRows = groups,
-      uniqueKeys = if (unique.isEmpty) Set.empty else Set(unique)
-    )
-  }
-
-  /**
-   * Joint NDV of columns, as it was counted for the base relation, limited by the rows that are left and by the NDVs of
-   * the single columns.
-   */
-  private def counted(ids: Seq[Long], child: RelationProfile): Option[Double] = child.groups.get(ids.toSet).map { all =>
-    val possible = ids.distinct.map(child.column(_).ndv.getOrElse(all)).product
-    math.min(Assumptions.distinctAfter(all, child.baseRows, child.rows.value), possible)
-  }
-
-  /** NDV of a grouping expression. */
-  private def distinct(e: Expression, child: RelationProfile): Double =
-    if (e.references.isEmpty) 1.0
-    else knownDistinct(e, child).getOrElse(math.max(1.0, child.rows.value * Assumptions.GroupingFraction))
-
-  private def knownDistinct(e: Expression, child: RelationProfile): Option[Double] =
-    DistinctValues(e, child.column).map(math.min(_, child.rows.value))
+  private def distinct(child: RelationProfile, output: Seq[Attribute]): RelationProfile =
+    GroupedRows(child, output, output.map(_.exprId.id).toSet, child)
 
   private def limited(child: RelationProfile, limit: Option[Long]): RelationProfile = limit.fold(child) { n =>
     val rows = child.rows.atMost(n.toDouble)
