@@ -17,12 +17,12 @@ class RowPlacesSuite extends StarSuite {
   test("row numbers, random numbers and samples of joined rows: the joins stay as written, and explain says why") {
     assert(reordered(joined))
     Seq(
-      s"SELECT v, monotonically_increasing_id() FROM ($joined)"        -> "monotonically_increasing_id()",
-      s"SELECT v, spark_partition_id() FROM ($joined)"                 -> "spark_partition_id()",
-      s"SELECT v, rand(5) FROM ($joined)"                              -> "rand()",
-      s"SELECT count(*) FROM ($joined) WHERE rand(3) < 0.5"            -> "rand()",
+      s"SELECT v, monotonically_increasing_id() FROM ($joined)"          -> "monotonically_increasing_id()",
+      s"SELECT v, spark_partition_id() FROM ($joined)"                   -> "spark_partition_id()",
+      s"SELECT v, rand(5) FROM ($joined)"                                -> "rand()",
+      s"SELECT count(*) FROM ($joined) WHERE rand(3) < 0.5"              -> "rand()",
       s"SELECT * FROM ($joined) TABLESAMPLE (50 PERCENT) REPEATABLE (7)" -> "a sample of joined rows",
-      s"SELECT k1, count(*), uuid() FROM ($joined) GROUP BY k1"        -> "uuid()"
+      s"SELECT k1, count(*), uuid() FROM ($joined) GROUP BY k1"          -> "uuid()"
     ).foreach { case (sql, why) =>
       assert(!reordered(sql) && reasons(sql).exists(_.contains(why)), s"$sql: ${reasons(sql)}")
     }
@@ -96,13 +96,16 @@ class RowPlacesSuite extends StarSuite {
           // the other way: the joined facts are broadcast, and the range is streamed
           def taken(sql: String) = reasons(sql).exists(_.contains("with other broadcasts saves"))
           assert(taken(all), reasons(all))
-          Seq(s"$all LIMIT 2", s"SELECT id + 1 FROM ($all) LIMIT 2", s"($all) UNION ALL ($all) LIMIT 3").foreach { sql =>
-            assert(!taken(sql) && reasons(sql).exists(_.contains("the query needs only")), reasons(sql))
+          Seq(s"$all LIMIT 2", s"SELECT id + 1 FROM ($all) LIMIT 2", s"($all) UNION ALL ($all) LIMIT 3").foreach {
+            sql =>
+              assert(!taken(sql) && reasons(sql).exists(_.contains("the query needs only")), reasons(sql))
           }
           // all rows are needed
-          Seq(s"$all ORDER BY facts.id LIMIT 2", s"SELECT count(*) FROM ($all) LIMIT 2", s"$all LIMIT 100000000").foreach(
-            sql => assert(taken(sql), sql)
-          )
+          Seq(
+            s"$all ORDER BY facts.id LIMIT 2",
+            s"SELECT count(*) FROM ($all) LIMIT 2",
+            s"$all LIMIT 100000000"
+          ).foreach(sql => assert(taken(sql), sql))
         }
       finally { spark.catalog.dropTempView("facts"); () }
     }

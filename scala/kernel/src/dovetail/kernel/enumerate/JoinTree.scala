@@ -88,7 +88,7 @@ object JoinTree {
   )(
       val choice: () => MethodChoice
   ) extends JoinTree {
-    def kind: JoinKind         = operator.fold[JoinKind](JoinKind.Inner)(_.kind)
+    def kind: JoinKind = operator.fold[JoinKind](JoinKind.Inner)(_.kind)
 
     /** Whether it is a nested loop that copies its right side: always in joins that are not inner, else the smaller. */
     def copiesRight: Boolean =

@@ -143,7 +143,7 @@ final case class JoinGraph(
     val (one, several) = more.partition(_._1.size == 1)
     val of             = one.map { case (set, size) => set.head -> size }
     copy(
-      relations = relations.map(r => of.get(r.index).fold(r)(size => r.withRows(size.rows(r.profile.rows.value)))),
+      relations = relations.map(r => of.get(r.index).fold(r)(size => r.withRows(size.rows(r.profile.rows)))),
       sizes = sizes ++ several
     )
   }

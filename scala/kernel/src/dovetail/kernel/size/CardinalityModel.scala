@@ -1,6 +1,6 @@
 package dovetail.kernel.size
 
-import dovetail.kernel.graph.{JoinGraph, RelSet}
+import dovetail.kernel.graph.{JoinGraph, KnownSize, RelSet}
 import dovetail.kernel.profile.{Estimate, Source}
 
 /**
@@ -52,10 +52,11 @@ final class CardinalityModel(graph: JoinGraph) {
     else {
       val size = known.get.sizeOf(relations, count)
       size.known match {
-        case Some(rows) =>
+        case Some(KnownSize.Rows(told)) =>
+          val rows = told.atLeast(1.0)
           val most = if (rows.upper == rows.value) rows.value else rows.bounded(estimated(relations, count).upper).upper
           SetSize(rows.value, most, most)
-        case None =>
+        case _ =>
           val own  = estimated(relations, count)
           val rows = corrected(own.rows, size)
           SetSize(rows, math.max(own.cautious, rows), math.max(own.upper, rows))
@@ -76,7 +77,7 @@ final class CardinalityModel(graph: JoinGraph) {
       known.map(_.sizeOf(relations, relations.length)).fold(own) { size =>
         val value  = corrected(own.value, size)
         def around = if (size.correction == 1.0) own else Estimate.upTo(value, math.max(value, own.upper), source)
-        size.known.fold(around)(_.bounded(own.upper))
+        size.known.fold(around)(_.rows(own).atLeast(1.0).bounded(own.upper))
       }
     }
 

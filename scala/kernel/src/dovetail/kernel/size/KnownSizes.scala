@@ -4,7 +4,7 @@ import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
 import dovetail.kernel.graph.{JoinGraph, KnownSize, Words}
-import dovetail.kernel.profile.Estimate
+import dovetail.kernel.profile.{Estimate, Source}
 
 /**
  * Corrects the estimates of [[CardinalityModel]] by known sizes of joins. A known set has its known size. A set that
@@ -45,7 +45,7 @@ final private[size] class KnownSizes(graph: JoinGraph, estimate: Array[Int] => D
   private def sized(set: Array[Long]): Size = {
     val within = known.filter(k => Words.within(k.set, set))
     within.find(k => Words.count(k.set) == Words.count(set)) match {
-      case Some(k) => Size(k.factor, Some(k.rows))
+      case Some(k) => Size(k.factor, Some(k.size))
       case None    => Size(if (within.isEmpty) 1.0 else covered(within), None)
     }
   }
@@ -74,10 +74,10 @@ private[size] object KnownSizes {
    * @param correction factor to multiply the set's estimate by
    * @param known      known size of the set, if there is one
    */
-  final case class Size(correction: Double, known: Option[Estimate])
+  final case class Size(correction: Double, known: Option[KnownSize])
 
-  final private class Known(val set: Array[Long], size: KnownSize, estimated: Double) {
-    val rows: Estimate = size.rows(estimated).atLeast(1.0)
-    val factor: Double = rows.value / math.max(estimated, 1.0)
+  final private class Known(val set: Array[Long], val size: KnownSize, estimated: Double) {
+    private val rows   = size.rows(Estimate.guess(estimated, Source.Assumed)).value
+    val factor: Double = math.max(rows, 1.0) / math.max(estimated, 1.0)
   }
 }

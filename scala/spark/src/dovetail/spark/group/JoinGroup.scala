@@ -194,8 +194,8 @@ object JoinGroup {
         val right = part(j.right, first + left.leaves.size, innerOnly)
         if (spares(j, left, right)) leaf else left.joined(right, j)
       case Filter(c, child) if MovableCondition(c) => over(child).fold(leaf)(_.filtered(c))
-      case Project(list, child)           => over(child).flatMap(_.projected(list)).getOrElse(leaf)
-      case _                              => leaf
+      case Project(list, child)                    => over(child).flatMap(_.projected(list)).getOrElse(leaf)
+      case _                                       => leaf
     }
   }
 

@@ -5,10 +5,10 @@ import java.util.IdentityHashMap
 import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
-import org.apache.spark.sql.dovetail.deadline.{ListedFiles, TableVersion}
+import org.apache.spark.sql.dovetail.deadline.{ListedFiles, PlanningTime, TableVersion}
 import org.apache.spark.sql.dovetail.leaf.HiddenRows
 import org.apache.spark.sql.dovetail.report.DataStamp
-import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation, PartitionDirectory}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -54,7 +54,11 @@ final class DataStamps {
   }
 
   private def files(index: FileIndex): Option[Data] =
-    ListedFiles(index).map(all => OfFiles(all.iterator.flatMap(_.files).map(_.fileStatus).toVector))
+    listing(index).map(all => OfFiles(all.iterator.flatMap(_.files).map(_.fileStatus).toVector))
+
+  /** Nothing is listed beside a query that runs: the listing would be a job before the query's own jobs. */
+  private def listing(index: FileIndex): Option[Seq[PartitionDirectory]] =
+    if (PlanningTime.isLimited) ListedFiles(index) else ListedFiles.atHand(index)
 }
 
 private object DataStamps {
@@ -71,7 +75,7 @@ private object DataStamps {
     lazy val stamp: DataStamp                    = of(files)
     override def before(newest: Long): DataStamp = of(files.filter(_.getModificationTime <= newest))
 
-    private def of(some: Vector[FileStatus]): DataStamp = some.foldLeft(DataStamp(0L, 0, 0L, 0L)) { (sum, f) =>
+    private def of(some: Vector[FileStatus]): DataStamp = some.foldLeft(DataStamp.none) { (sum, f) =>
       // a table has thousands of files, and a URI caches its hash code
       val named = XXH64.hashInt(f.getPath.toUri.hashCode, Seed)
       sum + DataStamp(

@@ -1,13 +1,19 @@
 package org.apache.spark.sql.dovetail.history
 
-import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, ScheduledExecutorService, TimeUnit}
+import java.util.concurrent.{
+  ConcurrentHashMap,
+  CountDownLatch,
+  ScheduledExecutorService,
+  ScheduledThreadPoolExecutor,
+  TimeUnit
+}
 import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.dovetail.base.{DetachedThreads, FailOpen}
 import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFiles}
-import org.apache.spark.util.{ShutdownHookManager, ThreadUtils}
+import org.apache.spark.util.ShutdownHookManager
 
 /**
  * The history of queries: rows of their sub-plans, errors of their estimates, join orders that have run. All
@@ -70,7 +76,7 @@ final class History(files: StoreFiles) {
     val gone = told.values.filter(which).map(_.key).toSet
     told --= gone
     unsaved --= gone
-    list.change(_.filterNot(e => gone(e.key)))
+    list.remove(e => gone(e.key))
     index = Some(HistoryIndex(told.values))
     gone.size
   }
@@ -131,7 +137,7 @@ object History {
   private val waiting                               = new AtomicInteger
   private val stores                                = new ConcurrentHashMap[StatisticsStore, History]()
   private lazy val thread: ScheduledExecutorService =
-    ThreadUtils.newDaemonSingleThreadScheduledExecutor("dovetail-history")
+    new ScheduledThreadPoolExecutor(1, new DetachedThreads("dovetail-history"))
 
   def apply(session: SparkSession): History = stores.computeIfAbsent(
     StatisticsStore(session),

@@ -36,7 +36,7 @@ object HistoryEntry {
  *
  * @param relations relations of the group by number
  * @param sets      row counts by the numbers of the relations
- * @param orders    plans that have run, in the order of their first runs
+ * @param orders    plans that have run or were tried, in the order of their first runs
  */
 final case class GroupRuns(
     key: String,
@@ -80,17 +80,23 @@ object GroupRuns {
  * A plan of a group that has run, with its number of runs and its time.
  *
  * @param shape  join order, written with the numbers of the canonical form
- * @param runs   number of runs
- * @param query  hash of the text of the query that last ran with this plan; empty if the query had no text
+ * @param runs   number of complete runs; 0 if the order was tried, and its run failed or was cancelled
+ * @param query  hash of the action and the text of the query that last ran with this plan; empty if the query had no
+ *               text
  * @param millis time of the fastest run of that query
  */
 final case class MeasuredOrder(shape: String, runs: Int, query: String, millis: Long) {
+  def finished: Boolean = runs > 0
+
   def again(that: MeasuredOrder): MeasuredOrder =
-    copy(
-      runs = runs + that.runs,
-      query = that.query,
-      millis = if (query == that.query) math.min(millis, that.millis) else that.millis
-    )
+    if (!that.finished) this
+    else if (!finished) that
+    else
+      copy(
+        runs = runs + that.runs,
+        query = that.query,
+        millis = if (query == that.query) math.min(millis, that.millis) else that.millis
+      )
 }
 
 object MeasuredOrder {
@@ -147,9 +153,10 @@ object GroupErrors {
  * estimated rows.
  *
  * A new estimate is corrected by the mean of these logarithms, computed as if one more run had been estimated
- * correctly. This is the posterior mean under a prior of one observation (shrinkage, Efron and Morris 1975). The bounds
- * of the new estimate are two standard deviations of a new value on both sides of the mean. The prior has the spread
- * that join estimates have without history.
+ * correctly. This is the posterior mean under a prior of one observation (shrinkage, Efron and Morris 1975). The
+ * interval of the new estimate reaches two standard deviations of a new value to both sides of the mean. It is for
+ * people: a value may lie outside of it, so it is no bound that a decision may depend on. The prior has the spread that
+ * join estimates have without history.
  */
 final case class EstimateErrors(n: Int, sum: Double, squares: Double) {
   import EstimateErrors._
@@ -163,7 +170,7 @@ final case class EstimateErrors(n: Int, sum: Double, squares: Double) {
   def possible: Boolean =
     n > 0 && math.abs(sum) <= n * MostError && squares >= 0.0 && squares <= n * MostError * MostError
 
-  /** Factors for an estimate: lower bound, value, upper bound. */
+  /** Factors for an estimate: lower end of the interval, value, upper end. */
   def factor: (Double, Double, Double) = {
     val mean     = sum / (n + 1)
     val variance = math.max(0.0, (squares + Prior * Prior) / (n + 1) - mean * mean)
@@ -183,6 +190,6 @@ object EstimateErrors {
    */
   private val Prior = math.log(3.0)
 
-  /** Standard deviations between the mean and each bound: 95 of 100 values lie within the bounds. */
+  /** Standard deviations between the mean and each end of the interval: 95 of 100 values lie within it. */
   private val Deviations = 2.0
 }

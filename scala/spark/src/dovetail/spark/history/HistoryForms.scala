@@ -14,30 +14,39 @@ import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.report.GroupIdentity
+import org.apache.spark.sql.dovetail.sample.ReaderSettings
 import org.apache.spark.sql.dovetail.steer.{GroupForm, PlanForm, SetForm}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.TimestampType
+import org.apache.spark.sql.types.{StructType, TimestampType}
 
 /**
  * The keys under which the history stores a join group and its parts. A key is a hash of a canonical form that includes
  * IS NOT NULL, because Spark removes rows with NULL join keys from an input, which changes its row count.
  *
- * A key also covers what the canonical form leaves out: how files are read (format, options, and the schema that is
- * applied to them), and the session's time zone if an expression depends on it. Keys must be this precise because a
- * counted number of rows is treated as a fact, even when Dovetail decides on broadcasts.
+ * A key also covers what the canonical form leaves out: how files are read (format, options, the schema that is applied
+ * to them, the session's settings for readers), and the session's time zone if an expression depends on it. Keys must
+ * be this precise because a counted number of rows is treated as a fact, even when Dovetail decides on broadcasts.
+ *
+ * @param settings settings of the session when the query was planned; they may have changed when keys are computed
  */
-final class HistoryForms(group: JoinGroup, predicates: JoinPredicates, form: Boolean => GroupForm) {
+final class HistoryForms(
+    group: JoinGroup,
+    predicates: JoinPredicates,
+    settings: HistoryForms.Settings,
+    form: Boolean => GroupForm
+) {
   import HistoryForms._
 
   private lazy val exact = form(true)
 
   /** Keys of the relations by number; None if the relation may have other rows next time, or cannot be recognized. */
   lazy val relations: Vector[Option[String]] = group.leaves.indices.toVector.map(i =>
-    if (stable(i)) Some(exact.relations(i)).filterNot(hasNoName).map(text => keyOf(text + how(i))) else None
+    if (stable(i)) Some(exact.relations(i)).filterNot(PlanForm.isNameless(_)).map(text => keyOf(text + how(i)))
+    else None
   )
 
   lazy val whole: Option[GroupIdentity.Whole] = if (joins) key(exact.whole, group.leaves.indices) else None
@@ -64,7 +73,7 @@ final class HistoryForms(group: JoinGroup, predicates: JoinPredicates, form: Boo
   private lazy val joins = joining.forall(repeatable)
 
   private def stable(leaf: Int): Boolean = !group.leaves(leaf).exists(_.expressions.exists(!repeatable(_))) &&
-    besides(leaf).forall(repeatable)
+    besides(leaf).forall(repeatable) && !group.leaves(leaf).collectLeaves().exists(dropsByColumns)
 
   /** Predicates and computed columns that the group applies to a leaf, in addition to the leaf's plan. */
   private def besides(leaf: Int): Vector[Expression] =
@@ -72,11 +81,32 @@ final class HistoryForms(group: JoinGroup, predicates: JoinPredicates, form: Boo
 
   private lazy val how: Vector[String] = group.leaves.indices.toVector.map { i =>
     val plan = group.leaves(i)
-    plan.collectLeaves().map(reading).mkString + zone(plan.collect { case p => p.expressions }.flatten ++ besides(i))
+    plan.collectLeaves().map(reading).mkString + settings.readers +
+      zone(plan.collect { case p => p.expressions }.flatten ++ besides(i))
   }
+
+  /** Text of the session's time zone, if an expression depends on it. Texts of timestamp constants do, too. */
+  private def zone(of: Seq[Expression]): String =
+    if (of.exists(_.exists(isZoned))) s"\n${settings.timeZone}" else ""
 }
 
 object HistoryForms {
+
+  /**
+   * Settings of a session that change which rows are read.
+   *
+   * @param readers  text of those settings for readers that are set
+   * @param timeZone time zone, set or not
+   */
+  final case class Settings(readers: String, timeZone: String)
+
+  object Settings {
+    def apply(conf: SQLConf): Settings =
+      Settings(
+        ReaderSettings(conf).toVector.sorted.map { case (key, value) => s"\n$key=$value" }.mkString,
+        conf.sessionLocalTimeZone
+      )
+  }
 
   /** Most relations of a group in the history. Larger forms take longer than planning should wait for a look-up. */
   val MostRelations = 40
@@ -91,15 +121,31 @@ object HistoryForms {
   private def repeatable(e: Expression): Boolean =
     e.deterministic && !e.exists(_.isInstanceOf[UserDefinedExpression])
 
+  /** Whether a reader drops malformed rows: which rows are malformed depends on the columns that a query reads. */
+  private def dropsByColumns(leaf: LogicalPlan): Boolean = {
+    def drops(options: Iterable[(String, String)]) = options.exists { case (name, value) =>
+      name.equalsIgnoreCase("mode") && value.equalsIgnoreCase("DROPMALFORMED")
+    }
+    leaf match {
+      case r: LogicalRelation => r.relation match {
+          case f: HadoopFsRelation => drops(f.options)
+          case _                   => false
+        }
+      case v: DataSourceV2ScanRelation => drops(Option(v.relation.options.get("mode")).toSeq.map("mode" -> _))
+      case _                           => false
+    }
+  }
+
   /**
    * Text of how a leaf reads its data. For Parquet and ORC it leaves out the schema: columns are found by their names,
-   * so the schema does not change the rows.
+   * so the schema does not change the rows, except for the collations of columns.
    */
   private def reading(leaf: LogicalPlan): String = leaf match {
     case r: LogicalRelation => r.relation match {
         case f: HadoopFsRelation =>
           val byName = f.fileFormat.isInstanceOf[ParquetFileFormat] || f.fileFormat.isInstanceOf[OrcFileFormat]
-          s"\n${f.fileFormat.getClass.getName} ${options(asked(f.options))} ${if (byName) "" else f.schema.catalogString}"
+          val schema = if (byName) collations(f.schema) else f.schema.catalogString
+          s"\n${f.fileFormat.getClass.getName} ${options(asked(f.options))} $schema"
         case _ => ""
       }
     case v: DataSourceV2ScanRelation =>
@@ -107,6 +153,10 @@ object HistoryForms {
       s"\n${v.scan.getClass.getName} ${options(v.relation.options.asCaseSensitiveMap)} ${columns.mkString(", ")}"
     case _ => ""
   }
+
+  /** Text of the columns that are not compared byte by byte. Their types contain the word only from Spark 4.0 on. */
+  private def collations(schema: StructType): String =
+    schema.fields.map(f => s"${f.name} ${f.dataType.catalogString}").filter(_.contains(" collate ")).mkString(", ")
 
   private def asked(options: Map[String, String]): TreeMap[String, String] = {
     val all = new TreeMap[String, String]
@@ -124,18 +174,12 @@ object HistoryForms {
   /** Options that name the location of the files, which the canonical form contains already. */
   private val Places = Set("path", "paths")
 
-  /** Text of the session's time zone, if an expression depends on it. Texts of timestamp constants do, too. */
-  private def zone(of: Seq[Expression]): String =
-    if (of.exists(_.exists(isZoned))) s"\n${SQLConf.get.sessionLocalTimeZone}" else ""
-
   private def isZoned(e: Expression): Boolean = e match {
     case l: Literal                 => l.dataType == TimestampType
     case i: InSet                   => i.child.dataType == TimestampType
     case t: TimeZoneAwareExpression => t.timeZoneId.isDefined
     case _                          => false
   }
-
-  private def hasNoName(text: String): Boolean = text.contains(PlanForm.Nameless)
 
   /** First character of the keys of groups without constants. */
   private val Template = "~"

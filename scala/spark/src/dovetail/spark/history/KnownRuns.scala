@@ -7,6 +7,7 @@ import dovetail.kernel.profile.{Estimate, Source}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.report.{DataStamp, GroupIdentity}
 import org.apache.spark.sql.dovetail.steer.GroupForm
 
@@ -57,7 +58,8 @@ final class KnownRuns(session: SparkSession) {
       }
       (sets, if (changes.forall(_.contains(Same))) runs.orders else Vector.empty)
     }
-    val counted   = sets.filter(s => usable(s._1))
+    val refuted   = sets.collect { case (set, known) if contradicts(graph, set, known.size) => set.head }.toSet
+    val counted   = sets.filter(s => usable(s._1) && !s._1.exists(refuted))
     val corrected =
       if (counted.size >= 2 * leaves.size - 1) Map.empty[Set[Int], KnownSize]
       else errors(named, leaves).filter { case (set, _) => usable(set) && !counted.contains(set) && !exact(graph, set) }
@@ -73,6 +75,18 @@ final class KnownRuns(session: SparkSession) {
     )
   }
 
+  /**
+   * Whether a count is that of one relation and cannot be right: the relation has more rows for certain, or another
+   * exact number of rows. Then no set with this relation is trusted. Estimates do not distinguish 0 rows from 1.
+   */
+  private def contradicts(graph: JoinGraph, set: Set[Int], size: KnownSize): Boolean = set.size == 1 && {
+    val statistics = graph.relations(set.head).profile.rows
+    val counted    = size.rows(statistics)
+    val rows       = math.max(counted.upper, 1.0)
+    rows < statistics.lower ||
+    (statistics.isExact && counted.isExact && rows != math.max(statistics.value, 1.0))
+  }
+
   /** Whether the set is one relation whose row count the statistics know exactly. */
   private def exact(graph: JoinGraph, set: Set[Int]): Boolean =
     set.size == 1 && graph.relations(set.head).profile.rows.isExact
@@ -84,28 +98,34 @@ final class KnownRuns(session: SparkSession) {
     val all  = at.keys.toVector.sorted.flatMap(index.sets).filter { case (runs, set) =>
       set.forall(r => at.contains(runs.relations(r).key))
     }
-    val found =
+    val share                                                           = PlanningTime.left / PartOfPlanning
+    val since                                                           = System.nanoTime()
+    def found(runs: GroupRuns, set: Set[Int]): Vector[(Set[Int], Told)] = {
+      val members = set.toVector.sorted.map(runs.relations(_))
+      val before  = members.map(m => m.key -> m).toMap
       for {
-        (runs, set) <- all.take(MostParts)
-        members = set.toVector.sorted.map(runs.relations(_))
-        before  = members.map(m => m.key -> m).toMap
         place <- GroupForm.places(members.map(_.key), at, MostPlaces)
         if forms.set(place.sorted).contains(runs.sets(set).key)
         rows <- scaled(runs.sets(set).rows, place.map(i => change(leaves(i), before(keys(i).get))))
       } yield place.toSet -> Told(rows, runs)
+    }
+    val looked = all.iterator.take(MostParts).takeWhile(_ => System.nanoTime() - since < share).map {
+      case (runs, set) => found(runs, set)
+    }.toVector
+    if (looked.size < math.min(all.size, MostParts)) PlanningTime.cut("the history was searched only in part")
     // the entries are sorted from new to old, and the last one put into the map wins
-    found.reverse.toMap
+    looked.flatten.reverse.toMap
   }
 
   private def errors(forms: HistoryForms, leaves: Vector[LogicalPlan]): Map[Set[Int], KnownSize] = {
     val found = for {
       whole  <- forms.template
       errors <- index.errors(whole.key)
-      now    <- leaves.map(stamps(_)).foldLeft(Option(NoData))((sum, s) => for (a <- sum; b <- s) yield a + b)
+      now    <- leaves.map(stamps(_)).foldLeft(Option(DataStamp.none))((sum, s) => for (a <- sum; b <- s) yield a + b)
       if now == errors.data
     } yield errors.sets.filter(_._1.forall(leaves.indices.contains)).map { case (set, e) =>
-      val (lower, value, upper) = e.factor
-      set.map(whole.order) -> (KnownSize.Factor(value, lower, upper): KnownSize)
+      val (_, value, _) = e.factor
+      set.map(whole.order) -> (KnownSize.Factor(value): KnownSize)
     }
     found.getOrElse(Map.empty)
   }
@@ -131,7 +151,8 @@ object KnownRuns {
   /** Growth factor of data that has not changed. */
   private val Same = 1.0
 
-  private val NoData = DataStamp(0L, 0, 0L, 0L)
+  /** One part in so many of the planning time that is left may be used to find parts of the group. */
+  private val PartOfPlanning = 8L
 
   /** Most sets of other groups that are compared; each takes some ten microseconds. */
   private val MostParts = 64

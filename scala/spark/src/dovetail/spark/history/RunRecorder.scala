@@ -10,7 +10,7 @@ import dovetail.kernel.enumerate.{JoinTree, Shape}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.group.JoinGroup
-import org.apache.spark.sql.dovetail.log.{LoggedQuery, QueryLog}
+import org.apache.spark.sql.dovetail.log.{LoggedQuery, LoggedRun, QueryLog}
 import org.apache.spark.sql.dovetail.report.{GroupIdentity, GroupReport}
 
 /**
@@ -26,7 +26,11 @@ object RunRecorder {
   def watch(session: SparkSession): Unit = if (watched.put(session, true) == null) {
     // when a query has run, the session may have another store, or be gone
     val weak = new WeakReference(session)
-    QueryLog(session).observe(query => weak.get.map(History(_)).foreach(h => History.later(0L)(record(h, query))))
+    QueryLog(session).observe(run =>
+      weak.get.map(History(_)).foreach(h =>
+        History.later(0L)(if (run.finished) record(h, run) else unfinished(h, run.query))
+      )
+    )
   }
 
   def isOn(session: SparkSession): Boolean = DovetailConf.HistoryEnabled.get(session.sessionState.conf)
@@ -65,16 +69,40 @@ object RunRecorder {
     else None
   }
 
-  private def record(history: History, query: LoggedQuery): Unit = {
+  private def record(history: History, run: LoggedRun): Unit = {
     val at     = Instant.now().getEpochSecond
-    val groups = query.groups.flatMap(g => g.identity.map(g -> _))
+    val groups = run.query.groups.flatMap(g => g.identity.map(g -> _))
     val runs   = for ((g, id) <- groups; whole <- id.form)
-      yield whole.key -> ((before: Option[HistoryEntry]) => runsOf(g, id, whole, before, query, at))
+      yield whole.key -> ((before: Option[HistoryEntry]) => runsOf(g, id, whole, before, run, at))
     val errors = for ((g, id) <- groups; whole <- id.template)
       yield whole.key -> ((before: Option[HistoryEntry]) => errorsOf(g, id, whole, before, at))
     val all = (runs ++ errors).toMap
     if (all.nonEmpty) history.add(all.keys.toVector.sorted)((key, before) => all(key)(before))
   }
+
+  /**
+   * Notes the orders of a query that failed or was cancelled. It does so only for groups of which another order has
+   * run: the other groups have no other choice.
+   */
+  private def unfinished(history: History, query: LoggedQuery): Unit = {
+    val index = history.now
+    val tried = for {
+      g     <- query.groups if !g.changedAtRun
+      id    <- g.identity
+      whole <- id.form
+      known <- index.runs(whole.key)
+      if sameData(known, whole.order.map(id.relations(_).get)) && known.orders.exists(_.finished)
+    } yield whole.key -> ((known, MeasuredOrder(text(id.shape, whole.order.zipWithIndex.toMap), 0, "", 0L)))
+    val byKey = tried.toMap
+    if (byKey.nonEmpty) history.add(byKey.keys.toVector.sorted) { (key, before) =>
+      val (known, order) = byKey(key)
+      val runs           = before.collect { case r: GroupRuns => r }.getOrElse(known)
+      runs.copy(orders = MeasuredOrder.added(runs.orders, order))
+    }
+  }
+
+  private def sameData(runs: GroupRuns, relations: Vector[GroupIdentity.OfRelation]): Boolean =
+    runs.relations.map(_.data) == relations.map(_.data)
 
   private def complete(g: GroupReport, id: GroupIdentity): Map[Set[Int], Long] =
     g.counts.collect { case (set, count) if count.complete && id.sets.contains(set) => set -> count.rows }
@@ -84,7 +112,7 @@ object RunRecorder {
       id: GroupIdentity,
       whole: GroupIdentity.Whole,
       before: Option[HistoryEntry],
-      query: LoggedQuery,
+      run: LoggedRun,
       at: Long
   ): HistoryEntry = {
     val number    = whole.order.zipWithIndex.toMap
@@ -92,16 +120,19 @@ object RunRecorder {
     val sets      = complete(g, id).map { case (set, rows) =>
       set.map(number) -> GroupRuns.OfSet(id.sets(set).key, rows, id.sets(set).estimated)
     }
-    val millis = query.nanos.fold(0L)(TimeUnit.NANOSECONDS.toMillis(_))
-    val order  = MeasuredOrder(text(id.shape, number), 1, query.query.fold("")(HistoryForms.keyOf), millis)
-    val known  = before.collect { case r: GroupRuns if r.relations.map(_.data) == relations.map(_.data) => r }
+    val millis = run.query.nanos.fold(0L)(TimeUnit.NANOSECONDS.toMillis(_))
+    // only times of the same action are comparable: one action shows some rows, another one writes all
+    val name   = run.query.query.fold("")(sql => HistoryForms.keyOf(s"${run.action}\n$sql"))
+    val order  = MeasuredOrder(text(id.shape, number), 1, name, millis)
+    val known  = before.collect { case r: GroupRuns if sameData(r, relations) => r }
     val orders = known.fold(Vector.empty[MeasuredOrder])(_.orders)
+    val all    = sets.contains(id.relations.indices.toSet)
     GroupRuns(
       whole.key,
       relations,
       known.fold(Map.empty[Set[Int], GroupRuns.OfSet])(_.sets) ++ sets,
-      // if the order changed at run time, the time is not that of the planned order
-      if (g.changedAtRun) orders else MeasuredOrder.added(orders, order),
+      // if not all rows were read, or the order changed at run time, the time is not that of the planned order
+      if (g.changedAtRun || !all) orders else MeasuredOrder.added(orders, order),
       known.fold(0)(_.runs) + 1,
       at
     )

@@ -26,15 +26,20 @@ final case class LoggedQuery(
   def query: Option[String]       = told.value.query
   def groups: Vector[GroupReport] = told.value.groups
 
+  /** The same entry with other reports on its groups. */
+  def reported(groups: Vector[GroupReport]): LoggedQuery = copy(told = LazyValue.made(told.value.copy(groups = groups)))
+
   def ran(counted: Vector[GroupReport], took: Long): LoggedQuery =
-    copy(told = LazyValue.made(told.value.copy(groups = counted)), runs = runs + 1, nanos = Some(took))
+    reported(counted).copy(runs = runs + 1, nanos = Some(took))
 
   /** Approximate bytes of memory; 0 as long as text and reports have not been made. */
   def bytes: Long = if (told.isMade) size else 0L
 
   private lazy val size: Long = query.fold(0L)(_.length * 2L) + groups.map { g =>
     g.relations.map(LoggedQuery.PerRelation + _.columns.size * LoggedQuery.PerColumn).sum +
-      (g.before ++ g.after).flatMap(_.joins).map(LoggedQuery.PerJoin + _.condition.length * 2L).sum
+      (g.before ++ g.after).flatMap(_.joins).map(j =>
+        LoggedQuery.PerJoin + j.condition.length * 2L + j.relations.size * LoggedQuery.PerName
+      ).sum + g.counts.size * LoggedQuery.PerSet + g.identity.fold(0L)(_.sets.size * LoggedQuery.PerSet)
   }.sum
 
   private lazy val used: Vector[(TreeReport, TreeReport)] =
@@ -87,10 +92,12 @@ final case class LoggedQuery(
 
 object LoggedQuery {
 
-  // bytes of a relation, of a column ID, and of a join in a report
+  // bytes of a relation, of a column ID, of a join, of a reference to a name, and of a counted set in a report
   private val PerRelation = 500L
   private val PerColumn   = 50L
   private val PerJoin     = 500L
+  private val PerName     = 8L
+  private val PerSet      = 150L
 
   final case class Told(query: Option[String], groups: Vector[GroupReport])
 

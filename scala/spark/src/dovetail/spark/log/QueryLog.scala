@@ -2,18 +2,19 @@ package org.apache.spark.sql.dovetail.log
 
 import java.time.Instant
 import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
+import java.util.concurrent.{LinkedBlockingQueue, ThreadPoolExecutor, TimeUnit}
 import java.util.{Collections, WeakHashMap}
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.QueryPlanningTracker
+import org.apache.spark.sql.catalyst.plans.logical.{Command, Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen, HeapLimit, QueryText}
-import org.apache.spark.sql.dovetail.report.{ActualRows, LazyValue, Trace}
+import org.apache.spark.sql.dovetail.base.{DetachedThreads, DovetailConf, FailOpen, HeapLimit, QueryText}
+import org.apache.spark.sql.dovetail.report.{ActualRows, GroupAtRun, LazyValue, Trace}
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.QueryExecutionListener
-import org.apache.spark.util.ThreadUtils
 
 /**
  * The log of a session's last queries that Dovetail optimized: its decisions, and the results after the queries have
@@ -30,10 +31,12 @@ final class QueryLog {
   private var entries = Vector.empty[LoggedQuery]
   private var last    = 0L
 
-  @volatile private var observers = Vector.empty[LoggedQuery => Unit]
+  @volatile private var observers = Vector.empty[LoggedRun => Unit]
 
-  /** Registers an observer that is called for every query that has run. */
-  def observe(observer: LoggedQuery => Unit): Unit = synchronized { observers = observers :+ observer }
+  /**
+   * Registers an observer. It is called after the first run of a plan, if its rows could be counted or if it failed.
+   */
+  def observe(observer: LoggedRun => Unit): Unit = synchronized { observers = observers :+ observer }
 
   /** All entries, the oldest first. */
   def all: Vector[LoggedQuery] = synchronized(entries)
@@ -63,21 +66,49 @@ final class QueryLog {
   }
 
   /** Removes the oldest entries until the rest fits into the memory limit. The newest entry always stays. */
-  private def bound(): Unit = synchronized {
-    var bytes = 0L
-    val kept  = entries.reverseIterator.takeWhile { e => bytes += e.bytes; bytes <= MostBytes }.size
-    if (kept < entries.size) entries = entries.takeRight(math.max(1, kept))
-  }
-
-  /** Adds the results of a plan that has run. */
-  def ran(plan: SparkPlan, nanos: Long): Unit = {
-    val found = entriesOf(plan)
-    if (found.nonEmpty) {
-      val counted = found.map(e => e.id -> e.ran(ActualRows(plan, e.groups), nanos)).toMap
-      synchronized { entries = entries.map(e => counted.getOrElse(e.id, e)) }
-      for (observer <- observers; query <- counted.values) observer(query)
+  private def bound(): Unit = {
+    val most = MostBytes / math.max(1, logs.size)
+    synchronized {
+      var bytes = 0L
+      val kept  = entries.reverseIterator.takeWhile { e => bytes += e.bytes; bytes <= most }.size
+      if (kept < entries.size) entries = entries.takeRight(math.max(1, kept))
     }
   }
+
+  /**
+   * Adds the results of a plan that has run. Rows are counted only in the first run of the plan: another run does not
+   * run its exchanges again.
+   */
+  def ran(execution: QueryExecution, action: String, nanos: Long): Unit = {
+    val plan  = execution.executedPlan
+    val found = entriesOf(plan)
+    if (found.nonEmpty) {
+      val first   = startsFirst(plan)
+      val command = execution.logical.isInstanceOf[Command]
+      val results = found.map { e =>
+        val counted =
+          if (first && (command || Finished(action))) ActualRows.ofFirstRun(plan, e.groups, again = !command) else None
+        e.ran(counted.getOrElse(e.groups), nanos) -> counted.isDefined
+      }
+      val byId = results.map { case (e, _) => e.id -> e }.toMap
+      synchronized { entries = entries.map(e => byId.getOrElse(e.id, e)) }
+      tell(results.collect { case (e, true) => LoggedRun(e, action, finished = true) })
+    }
+  }
+
+  /** Notes that a plan has failed or was cancelled. */
+  def failed(execution: QueryExecution, action: String): Unit =
+    // a plan that could not be made would be planned again here
+    if (execution.tracker.phases.contains(QueryPlanningTracker.PLANNING)) {
+      val plan  = execution.executedPlan
+      val found = entriesOf(plan)
+      if (found.nonEmpty && startsFirst(plan)) {
+        val atRun = GroupAtRun.report(plan)
+        tell(found.map(e => LoggedRun(e.reported(e.groups.map(atRun)), action, finished = false)))
+      }
+    }
+
+  private def tell(runs: Vector[LoggedRun]): Unit = for (observer <- observers; run <- runs) observer(run)
 }
 
 object QueryLog {
@@ -91,6 +122,35 @@ object QueryLog {
   private val logsMade = new AtomicLong
 
   private val Entry = TreeNodeTag[Place]("dovetail.entry")
+
+  /** Marks a physical plan that was reported as run. */
+  private val HasRun = TreeNodeTag[Unit]("dovetail.has run")
+
+  /** Whether this is the first report of a run of the plan. Spark reports the runs of a plan in their order. */
+  private def startsFirst(plan: SparkPlan): Boolean = {
+    val first = plan.getTagValue(HasRun).isEmpty
+    plan.setTagValue(HasRun, ())
+    first
+  }
+
+  /**
+   * Names of the actions that have run all their jobs when Spark reports them. Others, such as `toLocalIterator`,
+   * report success before the last stage has run, or leave it to a user's function how many rows it reads. Commands
+   * have other names, and always run to their end.
+   */
+  private val Finished = Set(
+    "collect",
+    "collectAsList",
+    "collectToPython",
+    "collectAsArrowToPython",
+    "collectAsArrowToR",
+    "collectArrow",
+    "count",
+    "head",
+    "isEmpty",
+    "tail",
+    "tailToPython"
+  )
 
   /**
    * The entries that a plan and its subqueries are tagged with. Adaptive execution can remove joins at run time, so
@@ -110,16 +170,21 @@ object QueryLog {
 
   private val waiting = new AtomicInteger
 
-  /** Most bytes of a log's entries: a hundred queries of 300 joins. */
+  /** Most bytes of the entries of all logs together: a hundred queries of 300 joins. */
   private val MostBytes = HeapLimit(64L * 1024 * 1024, part = 20L)
 
   /** Most characters of a query's text that are kept. */
   private val TextKept = 2000
 
   /** Seconds without a query after which the log's thread ends. */
-  private val IdleSeconds = 10
+  private val IdleSeconds = 10L
 
-  private lazy val thread = ThreadUtils.newDaemonCachedThreadPool("dovetail-log", 1, IdleSeconds)
+  private lazy val thread = {
+    val queue = new LinkedBlockingQueue[Runnable]
+    val pool  = new ThreadPoolExecutor(1, 1, IdleSeconds, TimeUnit.SECONDS, queue, new DetachedThreads("dovetail-log"))
+    pool.allowCoreThreadTimeOut(true)
+    pool
+  }
 
   // weak keys, so that a log is garbage collected with its session
   private val logs = Collections.synchronizedMap(new WeakHashMap[SparkSession, QueryLog])
@@ -151,7 +216,8 @@ object QueryLog {
           val conf  = session.sessionState.conf
           val told  = new LazyValue(() => SQLConf.withExistingConf(conf)(LoggedQuery.Told(query, trace.groups)))
           val place = QueryLog(session).add(told, trace.millis.toMap.getOrElse("total", 0.0), most)
-          // the tags may be set in place, because the optimizer works on its own copy of the plan
+          // The tags may be set in place, because the optimizer works on its own copy of the plan. Plans inside
+          // subquery expressions are not copied: a later query that shares such a plan takes over its tag.
           result.foreach { case j: Join => j.setTagValue(Entry, place); case _ => }
         }
       result
@@ -168,7 +234,11 @@ object QueryLog {
 /** Reports runs to the log. Spark calls it in another thread after the query, so it does not delay the query. */
 final class RunListener(log: QueryLog) extends QueryExecutionListener {
   override def onSuccess(function: String, execution: QueryExecution, nanos: Long): Unit =
-    if (log.all.nonEmpty) FailOpen("logging a query", (_: String) => ())(log.ran(execution.executedPlan, nanos))
+    logging(log.ran(execution, function, nanos))
 
-  override def onFailure(function: String, execution: QueryExecution, e: Exception): Unit = ()
+  override def onFailure(function: String, execution: QueryExecution, e: Exception): Unit =
+    logging(log.failed(execution, function))
+
+  private def logging(body: => Unit): Unit =
+    if (log.all.nonEmpty) FailOpen("logging a query", (_: String) => ())(body)
 }

@@ -1,13 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
 import org.apache.spark.SparkContext
-import org.apache.spark.sql.catalyst.expressions.{
-  Attribute,
-  AttributeSet,
-  EqualNullSafe,
-  EqualTo,
-  Expression
-}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, EqualNullSafe, EqualTo, Expression}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftAnti, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
@@ -52,9 +46,9 @@ object ExchangedInputs {
       left  <- exchanged(j.left)
       right <- exchanged(j.right)
       if DovetailConf.AdaptiveHash.get(j.conf) && !smallEnoughToBroadcast(j)
-      side <- Seq(BuildLeft, BuildRight).filter(s => JoinChoice.builds(j.joinType, s) && needsOneRowPerKey(j, s)).sortBy(
-        s => if (s == BuildLeft) left.bytes else right.bytes
-      ).headOption
+      side <- Seq(BuildLeft, BuildRight).filter(s =>
+        JoinChoice.builds(j.joinType, s) && needsOneRowPerKey(j, s)
+      ).sortBy(s => if (s == BuildLeft) left.bytes else right.bytes).headOption
       (build, other) = if (side == BuildLeft) (left, right) else (right, left)
       joins <- j.getTagValue(Together)
       table = new TaskMemory(context, j.conf).hashTable(joins)

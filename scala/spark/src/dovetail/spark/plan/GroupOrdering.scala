@@ -211,8 +211,8 @@ object GroupOrdering {
     val preparation = new GroupPreparation(planner, statistics, steering, new KnownRuns(session), repeated)
     val remembers   = RunRecorder.isOn(session)
     if (remembers) RunRecorder.watch(session)
-    val shares      = new SearchShares(prepared)
-    val needed      = new NeededRows(prepared)
+    val shares = new SearchShares(prepared)
+    val needed = new NeededRows(prepared)
     new GroupOrdering(planner, statistics, steering, preparation, reduction, shares, needed, remembers)
   }
 }

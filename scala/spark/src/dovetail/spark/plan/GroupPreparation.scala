@@ -9,6 +9,7 @@ import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.report.LazyValue
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.steer.{GroupForm, Steering}
+import org.apache.spark.sql.internal.SQLConf
 
 /**
  * A join group with everything that the search needs.
@@ -69,9 +70,10 @@ final class GroupPreparation(
       predicates: JoinPredicates,
       reduced: Set[Int]
   ): PreparedGroup = {
-    val graph = new GroupGraph(group, leaves, predicates, statistics, repeated, planner).graph
-    val forms = new LazyValue(() =>
-      new HistoryForms(group, predicates, new GroupForm(group, predicates, graph, _, nulls = true))
+    val graph    = new GroupGraph(group, leaves, predicates, statistics, repeated, planner).graph
+    val settings = HistoryForms.Settings(SQLConf.get)
+    val forms    = new LazyValue(() =>
+      new HistoryForms(group, predicates, settings, new GroupForm(group, predicates, graph, _, nulls = true))
     )
     val ready = PreparedGroup(
       group,

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
 import dovetail.kernel.enumerate.{JoinTree, Outcome, Search}
+import org.apache.spark.sql.dovetail.history.MeasuredOrder
 import org.apache.spark.sql.dovetail.steer.OrderHint
 
 /**
@@ -10,9 +11,10 @@ import org.apache.spark.sql.dovetail.steer.OrderHint
  * If some sub-plans are known, the unknown ones look cheap by comparison: an optimizer that learns moves away from what
  * it knows to what it does not know (Stillger, Lohman, Markl and Kandil, "LEO", VLDB 2001, section 6). So an order that
  * has not run is tried only if it promises a clear gain over the best one that has, and only as long as each order that
- * was tried turned out better than those before it. So a group changes to a slower order at most once. The best order
- * is the cheapest of those whose joins return about the fewest rows, all of which are counted, unless the query was
- * clearly faster with another one of these.
+ * was tried turned out better than those before it. So a group changes to a slower order at most once. An order whose
+ * run failed or was cancelled is never the best, and ends the trials. The best order is the cheapest of those whose
+ * joins return about the fewest rows, all of which are counted, unless the query was clearly faster with another one of
+ * these.
  */
 final class MeasuredOrders(ready: PreparedGroup, search: Search) {
   import MeasuredOrders._
@@ -21,17 +23,19 @@ final class MeasuredOrders(ready: PreparedGroup, search: Search) {
     order   <- ready.known.orders
     shape   <- OrderHint.numbered(order.shape, ready.known.order).toOption.toVector
     outcome <- search.priced(shape, ready.group.shape)
-  } yield Measured(outcome, order.query, order.millis)
+  } yield Measured(outcome, order)
+
+  private val ran = all.filter(_.order.finished)
 
   /** The outcome to use, and a note for explain. */
   def choose(found: Outcome): (Outcome, Option[String]) =
-    if (all.isEmpty) (found, None)
+    if (ran.isEmpty) (found, None)
     else {
-      val fewest   = all.map(_.rows).min
-      val few      = all.filter(_.rows <= fewest * MoreRows)
+      val fewest   = ran.map(_.rows).min
+      val few      = ran.filter(_.rows <= fewest * MoreRows)
       val best     = few.filterNot(o => few.exists(_.clearlyFasterThan(o))).minBy(_.cost)
       val same     = all.find(_.outcome.best.shape.sameJoins(found.best.shape))
-      val improves = best eq all.last
+      val improves = (best eq all.last) && ran.size == all.size
       def fewer    = 1.0 - rowsOf(found.best) / best.rows
       def cheaper  = 1.0 - found.best.cost.total / best.cost
       def promises = fewer >= 0.0 && cheaper >= 0.0 && math.max(fewer, cheaper) >= LeastGain
@@ -53,10 +57,11 @@ private object MeasuredOrders {
   /** Most orders that are tried for one group: nearly all groups have found their best order by then. */
   private val MostTried = 6
 
-  /**
-   * Run times count as different if they differ by a tenth and by half a second, because single runs differ by as much.
-   */
-  private val (slower, slowerMillis) = (1.1, 500L)
+  /** Factor by which run times must differ, because single runs differ by as much. */
+  private val Slower = 1.1
+
+  /** Milliseconds by which run times must differ, too. */
+  private val SlowerMillis = 500L
 
   /**
    * Factor by which the best order may return more rows from its joins than the order with the fewest. The rows are
@@ -66,11 +71,12 @@ private object MeasuredOrders {
 
   private def rowsOf(tree: JoinTree): Double = tree.joins.map(_.rows.value).sum
 
-  final private case class Measured(outcome: Outcome, query: String, millis: Long) {
+  final private case class Measured(outcome: Outcome, order: MeasuredOrder) {
     def cost: Double = outcome.best.cost.total
     val rows: Double = rowsOf(outcome.best)
 
-    def clearlyFasterThan(that: Measured): Boolean = query.nonEmpty && query == that.query && millis > 0L &&
-      that.millis > millis * slower && that.millis > millis + slowerMillis
+    def clearlyFasterThan(that: Measured): Boolean = order.query.nonEmpty && order.query == that.order.query &&
+      order.millis > 0L && that.order.millis > order.millis * Slower &&
+      that.order.millis > order.millis + SlowerMillis
   }
 }

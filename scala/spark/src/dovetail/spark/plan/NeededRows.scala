@@ -24,7 +24,9 @@ final class NeededRows(plan: LogicalPlan) {
       val rows = needed.get(top).toDouble
       val gain = 1.0 - decision.outcome.best.costOf(rows) / decision.outcome.original.costOf(rows)
       if (gain >= minGain) None
-      else Some(s"the query needs only ${needed.get(top)} rows, and the written order produces its first rows at less cost")
+      else Some(
+        s"the query needs only ${needed.get(top)} rows, and the written order produces its first rows at less cost"
+      )
     }
 
   private def visit(plan: LogicalPlan, above: Option[Long]): Unit = {
@@ -44,6 +46,6 @@ private object NeededRows {
   /** Whether the operator produces rows as soon as it has read some. A filter may need more rows than it produces. */
   private def streams(plan: LogicalPlan): Boolean = plan match {
     case _: Project | _: Filter | _: SubqueryAlias | _: Union | _: Generate | _: CollectMetrics => true
-    case _                                                                                     => false
+    case _                                                                                      => false
   }
 }

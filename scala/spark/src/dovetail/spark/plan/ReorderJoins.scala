@@ -83,11 +83,11 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
    * determines the leaf's plan.
    */
   private def bottomUp(plan: LogicalPlan, ordering: GroupOrdering): LogicalPlan = plan match {
-    case RowPlaces(why)              => asWritten(plan, why); plan
-    case JoinGroup(group)            => reorder(group, ordering)
+    case RowPlaces(why)                       => asWritten(plan, why); plan
+    case JoinGroup(group)                     => reorder(group, ordering)
     case Filter(c, _) if !MovableCondition(c) => plan.mapChildren(belowFilter(_, ordering))
-    case j: Join if pushes(j)        => j
-    case other                       => other.mapChildren(bottomUp(_, ordering))
+    case j: Join if pushes(j)                 => j
+    case other                                => other.mapChildren(bottomUp(_, ordering))
   }
 
   /**

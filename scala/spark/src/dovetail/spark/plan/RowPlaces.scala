@@ -22,10 +22,10 @@ object RowPlaces {
 
   /** Why everything below this operator has to stay as written, or None. */
   def unapply(operator: LogicalPlan): Option[String] = operator match {
-    case _: Sample              => Some("a sample of joined rows depends on their partitions and order")
-    case o if isBarrier(o)      => Some("a barrier stage has a task for each partition of the joined rows")
-    case o if o.deterministic   => None
-    case o                      => o.expressions.flatMap(_.collectFirst { case e: Nondeterministic => e }).headOption.map(told)
+    case _: Sample            => Some("a sample of joined rows depends on their partitions and order")
+    case o if isBarrier(o)    => Some("a barrier stage has a task for each partition of the joined rows")
+    case o if o.deterministic => None
+    case o => o.expressions.flatMap(_.collectFirst { case e: Nondeterministic => e }).headOption.map(told)
   }
 
   private def told(e: Expression): String =

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.report
 
+import java.util.IdentityHashMap
+
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions.{BloomFilterMightContain, DynamicPruning, Expression, ExprId}
@@ -8,7 +10,12 @@ import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AQEShuffleReadExec, QueryStageExec}
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
-import org.apache.spark.sql.execution.exchange.{BroadcastExchangeLike, ReusedExchangeExec, ShuffleExchangeLike}
+import org.apache.spark.sql.execution.exchange.{
+  BroadcastExchangeLike,
+  Exchange,
+  ReusedExchangeExec,
+  ShuffleExchangeLike
+}
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.window.WindowExec
 
@@ -17,24 +24,41 @@ import org.apache.spark.sql.execution.window.WindowExec
  *
  * A join is identified by the relations below it, and a relation by its columns. Spark's rules move, merge and rename
  * operators between our rule and the executed plan, but a column that is read keeps its ID. Filters directly above a
- * join count with the join, as they do in its estimate. Two kinds of joins have no rows here: a join inside a reused
- * exchange ran elsewhere, and a join that adaptive execution found to be empty did not run.
+ * join count with the join, as they do in its estimate. Two kinds of joins have no rows here: a join inside an exchange
+ * that is reused with other columns ran elsewhere, and a join that adaptive execution found to be empty did not run.
+ *
+ * A relation has rows only if a join above it joins it with another relation of its group. If adaptive execution has
+ * removed that join, the operators above the relation are those of the query, and they return other rows.
  *
  * A count is complete if the operator was read to its end, exactly once. It is not complete below a limit, below a
  * sort-merge join (which stops when one side ends), and below a global sort (which runs its input a second time to find
  * its ranges). An exchange reads its input to the end, whatever is above it. At and above a filter that Spark takes
  * from another input (dynamic pruning, Bloom filters), only sets that contain this input are complete. Above an early
- * grouping nothing is counted.
+ * grouping nothing is counted. Above an empty relation that replaces a part of the plan nothing is complete, because
+ * the replaced part may have had more relations than the columns show.
  */
 object ActualRows {
 
-  def apply(plan: SparkPlan, groups: Vector[GroupReport]): Vector[GroupReport] = {
+  /** @param drained whether the whole output of the plan was read, exactly once */
+  def apply(plan: SparkPlan, groups: Vector[GroupReport], drained: Boolean = true): Vector[GroupReport] = {
     val found = new Walk(groups.map(_.relations.map(_.columns)))
-    found(plan, drained = true)
+    found(plan, drained)
     val atRun = GroupAtRun.report(plan)
     groups.zipWithIndex.map { case (g, i) =>
       atRun(g).withActual(found.rows.collect { case ((`i`, set), c) => set -> c }.toMap)
     }
+  }
+
+  /**
+   * The same for a plan that a listener got after a run, when another run of it may have started.
+   *
+   * @param again whether the plan can run again; the plan of a command cannot
+   * @return None if the metrics are not those of the first run
+   */
+  def ofFirstRun(plan: SparkPlan, groups: Vector[GroupReport], again: Boolean): Option[Vector[GroupReport]] = {
+    val counted = apply(plan, groups, drained = !again || RunMarks.coverLastStage(plan))
+    // the marks are read last, so that a reset during the walk is seen
+    if (!again || RunMarks.isFirstRun(plan)) Some(counted) else None
   }
 
   /**
@@ -50,17 +74,22 @@ object ActualRows {
   /**
    * Findings about the subtree below an operator, including the operator.
    *
-   * @param inputs  relations whose columns appear in the subtree, each as (number of the group, number of the relation)
-   * @param open    joins whose row count a filter directly above them still replaces
-   * @param filters columns of the input that a filter was taken from, one set for each such filter
-   * @param merged  whether an early grouping ([[EarlyMark]]) has merged rows, so that row counts no longer match the
-   *                relations
+   * @param inputs   relations whose columns appear in the subtree, each as (number of the group, number of the
+   *                 relation)
+   * @param singles  counts of relations that no join has confirmed yet
+   * @param open     joins whose row count a filter directly above them still replaces
+   * @param filters  columns of the input that a filter was taken from, one set for each such filter
+   * @param merged   whether an early grouping ([[EarlyMark]]) has merged rows, so that row counts no longer match the
+   *                 relations
+   * @param replaced whether an empty relation may stand for a part of the plan
    */
   final private case class Below(
       inputs: Set[(Int, Int)],
+      singles: Map[Key, Count],
       open: Vector[Key],
       filters: Vector[Set[ExprId]],
-      merged: Boolean
+      merged: Boolean,
+      replaced: Boolean
   )
 
   final private class Walk(relations: Vector[Vector[Set[ExprId]]]) {
@@ -71,36 +100,71 @@ object ActualRows {
       (for ((columns, g) <- relations.zipWithIndex; (ids, r) <- columns.zipWithIndex; id <- ids) yield id -> ((g, r)))
         .groupBy(_._1).map { case (id, found) => id -> found.map(_._2) }
 
+    // a reused exchange is a part of the plan several times
+    private val exchanges = new IdentityHashMap[SparkPlan, Below]
+
     /** @param drained whether all output of the operator is read, exactly once */
-    def apply(plan: SparkPlan, drained: Boolean): Below = {
-      val p = ExecutedPlan.operator(plan)
-      p.subqueries.foreach(apply(_, drained = true))
-      val children              = if (p.isInstanceOf[ReusedSubqueryExec]) Nil else p.children.toVector
-      val below                 = children.zipWithIndex.map { case (c, i) => apply(c, drains(p, i, drained)) }
-      val own                   = p.output.iterator.flatMap(a => places.getOrElse(a.exprId, Vector.empty)).toSet
-      val inputs                = below.foldLeft(own)(_ ++ _.inputs)
-      val filters               = below.flatMap(_.filters).toVector ++ filtersOf(p)
-      val merged                = EarlyMark.isOn(p) || (!p.isInstanceOf[BaseAggregateExec] && below.exists(_.merged))
-      val sets                  = if (merged) Vector.empty else made(inputs)
-      val all                   = drained || p.isInstanceOf[BroadcastExchangeLike]
-      def count(key: Key): Unit =
-        rows(key) = Count(p.metrics("numOutputRows").value, all && filters.forall(from(key, _)))
-      val open = p match {
-        case _: BaseJoinExec =>
-          sets.filter(_._2.size == 1).foreach(rows.remove(_))
-          val keys = sets.filter(key => key._2.size > 1 && !rows.contains(key))
-          keys.foreach(count)
-          keys
-        case _ =>
-          if (p.metrics.contains("numOutputRows")) sets.filter(_._2.size == 1).foreach(count)
-          p match {
-            case _: FilterExec => below.head.open.foreach(count); below.head.open
-            case _: ProjectExec | _: WholeStageCodegenExec | _: InputAdapter => below.head.open
-            case _                                                           => Vector.empty
-          }
-      }
-      Below(inputs, open, filters, merged)
+    def apply(plan: SparkPlan, drained: Boolean): Below = ExecutedPlan.operator(plan) match {
+      case r: ReusedExchangeExec =>
+        val below = apply(r.child, drained = false)
+        if (r.output.map(_.exprId) == r.child.output.map(_.exprId)) below
+        else below.copy(inputs = placesOf(r), singles = Map.empty, open = Vector.empty)
+      case e: Exchange => exchanges.computeIfAbsent(e, walked(_, drained))
+      case p           => walked(p, drained)
     }
+
+    private def walked(p: SparkPlan, drained: Boolean): Below = {
+      val children = if (p.isInstanceOf[ReusedSubqueryExec]) Nil else p.children.toVector
+      val below    = children.zipWithIndex.map { case (c, i) => apply(c, drains(p, i, drained)) }.toVector
+      // after the children: a subquery that makes a filter may repeat a part of the plan, whose own counts come first
+      p.subqueries.foreach(apply(_, drained = true))
+      val inputs                 = below.foldLeft(placesOf(p))(_ ++ _.inputs)
+      val filters                = below.flatMap(_.filters) ++ filtersOf(p)
+      val merged                 = EarlyMark.isOn(p) || (!p.isInstanceOf[BaseAggregateExec] && below.exists(_.merged))
+      val replaced               = mayReplace(p) || below.exists(_.replaced)
+      val sets                   = made(inputs)
+      val own                    = if (merged) Vector.empty else sets
+      val all                    = (drained || p.isInstanceOf[BroadcastExchangeLike]) && !replaced
+      def count(key: Key): Count =
+        Count(p.metrics("numOutputRows").value, all && filters.forall(from(key, _)))
+      val (singles, open) = p match {
+        case _: BaseJoinExec =>
+          val joined = sets.collect { case (group, set) if set.size > 1 => group }.toSet
+          for (b <- below; (key, c) <- b.singles if joined(key._1) && !rows.contains(key)) rows(key) = c
+          val keys = own.filter(key => key._2.size > 1 && !rows.contains(key))
+          keys.foreach(key => rows(key) = count(key))
+          (Map.empty[Key, Count], keys)
+        case _ =>
+          val counted =
+            if (p.isInstanceOf[UnionExec] || !p.metrics.contains("numOutputRows")) Map.empty[Key, Count]
+            else own.filter(_._2.size == 1).map(key => key -> count(key)).toMap
+          val still = p match {
+            case _: FilterExec => below.head.open.foreach(key => rows(key) = count(key)); below.head.open
+            case _: ProjectExec | _: WholeStageCodegenExec | _: InputAdapter => below.head.open
+            case _                                                           => Vector.empty[Key]
+          }
+          (carried(p, below) ++ counted, still)
+      }
+      Below(inputs, singles, open, filters, merged, replaced)
+    }
+
+    /**
+     * The counts of relations that an operator takes over from its children. A union returns the rows of all its
+     * children, and not all Spark versions count them at the union.
+     */
+    private def carried(p: SparkPlan, below: Vector[Below]): Map[Key, Count] = p match {
+      case _ if below.size == 1 => below.head.singles
+      case _: UnionExec         =>
+        val counts = below.map(_.singles)
+        val common = counts.map(_.keySet).reduceOption(_ intersect _).getOrElse(Set.empty[Key])
+        common.iterator.map { key =>
+          val of = counts.map(_(key)); key -> Count(of.map(_.rows).sum, of.forall(_.complete))
+        }.toMap
+      case _ => Map.empty
+    }
+
+    private def placesOf(p: SparkPlan): Set[(Int, Int)] =
+      p.output.iterator.flatMap(a => places.getOrElse(a.exprId, Vector.empty)).toSet
 
     /** Splits the inputs into one set of relations per group. */
     private def made(inputs: Set[(Int, Int)]): Vector[Key] =
@@ -114,6 +178,13 @@ object ActualRows {
 
     private def within(columnsOf: Vector[Set[ExprId]], columns: Set[ExprId]): Set[Int] =
       columnsOf.indices.filter(i => columnsOf(i).exists(columns)).toSet
+  }
+
+  /** Whether adaptive execution may have put this operator in place of a part of the plan that has no rows. */
+  private def mayReplace(p: SparkPlan): Boolean = p match {
+    case _: LocalTableScanExec => true
+    // a class that Spark 3.5 does not have
+    case _ => p.nodeName == "EmptyRelation"
   }
 
   /**

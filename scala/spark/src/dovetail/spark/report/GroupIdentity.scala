@@ -52,3 +52,9 @@ final case class DataStamp(sum: Long, files: Int, bytes: Long, newest: Long) {
   def +(that: DataStamp): DataStamp =
     DataStamp(sum + that.sum, files + that.files, bytes + that.bytes, math.max(newest, that.newest))
 }
+
+object DataStamp {
+
+  /** The stamp of no files. */
+  val none: DataStamp = DataStamp(0L, 0, 0L, 0L)
+}

@@ -6,7 +6,7 @@ import org.apache.spark.sql.internal.SQLConf
  * Settings of a session that change which values Spark reads from the same files. Rows that were read under one set of
  * values are not valid under another one.
  */
-private[sample] object ReaderSettings {
+object ReaderSettings {
 
   /** Those of these settings that are set in the session. */
   def apply(conf: SQLConf): Map[String, String] = conf.getAllConfs.filter { case (key, _) =>

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.steer
 
+import java.util.IdentityHashMap
+
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions._
@@ -16,9 +18,11 @@ import org.apache.spark.sql.types.DataType
  * whatever names a query gives its tables and columns, and in whatever order it writes its predicates. [[GroupForm]]
  * builds on these texts.
  *
- * Columns are columns of tables; a computed column is replaced by its expression. Operators that do not change the set
- * of rows (projections, sorts) are left out. With `literals`, a text that would not distinguish an input or expression
- * from others contains [[PlanForm.Nameless]].
+ * Columns are columns of tables; a computed column is replaced by its expression. A computed column of a union has
+ * another expression in each branch, so it is named by its position, and the text of the union contains the
+ * expressions. Operators that do not change the number of rows (projections, sorts, windows) are left out. A window
+ * below a filter is not left out, because what it computes depends on whether the filter lies above or below it. With
+ * `literals`, a text that would not distinguish an input or expression from others contains [[PlanForm.Nameless]].
  *
  * @param literals whether constants are part of the text. They are for row counts, and are not for join orders
  * @param nulls    whether IS NOT NULL is always part of the text. It is for row counts of executed plans, in which the
@@ -31,19 +35,36 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
   private val defined = mutable.HashMap.empty[ExprId, Expression]
   private val sizes   = mutable.HashMap.empty[ExprId, Long]
 
+  // expressions of the columns of each branch of a union
+  private val branches = new IdentityHashMap[Union, Seq[Seq[Expression]]]
+
   /** Registers an input. All inputs must be registered before a text is requested. */
   def learn(input: Int, plan: LogicalPlan): Unit = {
     plan.collectLeaves().zipWithIndex.foreach { case (leaf, i) =>
       leaf.output.foreach(a => columns(a.exprId) = (input, if (i == 0) a.name else s"${a.name}#$i"))
     }
-    plan.foreachUp(_.expressions.foreach { case a: Alias => define(a); case _ => })
+    var unions = 0
+    plan.foreachUp {
+      case u: Union =>
+        branches.put(u, u.children.map(_.output.map(overTables(_))))
+        unions += 1
+        // the columns of a union have the IDs of those of its first branch
+        u.output.zipWithIndex.foreach { case (a, i) =>
+          if (defined.remove(a.exprId).isDefined) columns(a.exprId) = (input, s"$UnionColumn$unions.$i")
+        }
+      case p => p.expressions.foreach { case a: Alias => define(a); case _ => }
+    }
   }
 
   /**
    * Registers a computed column. A loop over a DataFrame can make a chain of columns, each of which uses the one before
    * it twice. The text of such a column doubles with each step, so a column above a certain size has no text.
    */
-  def define(a: Alias): Unit = {
+  def define(a: Alias): Unit = if (columns.get(a.exprId).exists(_._2.startsWith(UnionColumn))) {
+    // a union that occurs twice with the same columns: they cannot be told apart any more
+    columns.remove(a.exprId)
+    defined(a.exprId) = named(if (literals) Nameless else a.name, a.dataType)
+  } else {
     val size = a.child.collect { case c: Attribute => sizes.getOrElse(c.exprId, 1L); case _ => 1L }.sum
     val fits = size <= MostNodes
     sizes(a.exprId) = if (fits) size else 1L
@@ -55,6 +76,10 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
 
   /** The table columns that an expression reads. */
   def reads(e: Expression): Set[ExprId] = overTables(e).references.map(_.exprId).toSet
+
+  /** The inputs whose columns an expression reads. */
+  def inputs(e: Expression): Set[Int] =
+    overTables(e).references.toSeq.flatMap(a => columns.get(a.exprId).map(_._1)).toSet
 
   /** @param name name to write for an input */
   def expression(e: Expression, name: Int => String): String = normalized(overTables(e), name).sql
@@ -70,7 +95,7 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
    * @param keys columns that joins read
    */
   def input(plan: LogicalPlan, more: Seq[Expression] = Nil, keys: Set[ExprId] = Set.empty): String = {
-    val (core, filters) = peeled(plan)
+    val (core, filters) = peeled(plan, more.exists(removesRows))
     val all             = (filters ++ more).flatMap(Conjuncts(_))
     val read            = all.filterNot(_.isInstanceOf[IsNotNull]).flatMap(reads).toSet ++ keys
     val kept            =
@@ -78,32 +103,51 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
     if (kept.isEmpty) text(core) else s"${text(core)}[$kept]"
   }
 
-  private def peeled(plan: LogicalPlan): (LogicalPlan, Vector[Expression]) = plan match {
-    case Project(_, child) => peeled(child)
-    case s: SubqueryAlias  => peeled(s.child)
-    case s: Sort           => peeled(s.child)
-    case w: Window         => peeled(w.child)
-    case Filter(c, child)  => val (core, filters) = peeled(child); (core, filters :+ c)
-    case other             => (other, Vector.empty)
+  /**
+   * The plan below the operators that the text leaves out, and the predicates among them.
+   *
+   * @param filtered whether a filter lies above
+   */
+  private def peeled(plan: LogicalPlan, filtered: Boolean): (LogicalPlan, Vector[Expression]) = plan match {
+    case Project(_, child)      => peeled(child, filtered)
+    case s: SubqueryAlias       => peeled(s.child, filtered)
+    case s: Sort                => peeled(s.child, filtered)
+    case w: Window if !filtered => peeled(w.child, filtered)
+    case Filter(c, child)       =>
+      val (core, filters) = peeled(child, filtered || removesRows(c)); (core, filters :+ c)
+    case other => (other, Vector.empty)
   }
+
+  /** Whether a predicate is always part of the text. */
+  private def removesRows(predicate: Expression): Boolean =
+    nulls || Conjuncts(predicate).exists(!_.isInstanceOf[IsNotNull])
 
   private def text(plan: LogicalPlan): String = plan match {
     case l: LeafNode  => leaf(l)
     case a: Aggregate =>
       s"aggregate(${a.groupingExpressions.map(expression(_, _ => "")).sorted.mkString(", ")})(${input(a.child)})"
-    case d: Distinct => s"distinct(${input(d.child)})"
+    case d: Distinct => s"distinct(${listed(d.child.output).sorted.mkString(", ")})(${input(d.child)})"
+    case w: Window   => s"window(${input(w.child)})"
     // the rows that a limit keeps depend on their order, and on the plan if there is none
     case _: GlobalLimit | _: LocalLimit if literals && nulls => Nameless
     case l: GlobalLimit => s"limit(${expression(l.limitExpr, _ => "")})(${input(l.child)})"
     case l: LocalLimit  => input(l.child)
-    case u: Union       => u.children.map(input(_)).mkString("union(", ", ", ")")
+    case u: Union       => Option(branches.get(u)).fold(unknown(u))(united(u, _))
     case j: Join        =>
       val kind = j.joinType match {
         case _: ExistenceJoin => "existence"; case other => other.sql.toLowerCase(java.util.Locale.ROOT)
       }
       s"$kind join(${input(j.left)}, ${input(j.right)})(${conjuncts(j.condition.toSeq, _ => "")})"
-    case other => if (literals) Nameless else other.nodeName
+    case other => unknown(other)
   }
+
+  private def united(u: Union, columns: Seq[Seq[Expression]]): String =
+    u.children.zip(columns).map { case (child, es) => s"${input(child)}: ${listed(es).mkString(", ")}" }
+      .mkString("union(", "; ", ")")
+
+  private def unknown(plan: LogicalPlan): String = if (literals) Nameless else plan.nodeName
+
+  private def listed(es: Seq[Expression]): Seq[String] = es.map(expression(_, _ => ""))
 
   private def leaf(l: LeafNode): String = (l match {
     case v: DataSourceV2ScanRelation => LeafNames.identity(v).map(_ + pushed(v))
@@ -161,7 +205,13 @@ object PlanForm {
   /** Marks a part of a text that has no name by which other queries can recognize it. */
   val Nameless = "\u0000"
 
+  /** Whether other queries cannot recognize what has this text. */
+  def isNameless(text: String): Boolean = text.contains(Nameless)
+
   private val Constant = "?"
+
+  /** Begin of the name of a computed column of a union; no column of a table has such a name. */
+  private val UnionColumn = "\u0001union "
 
   /** Most nodes of the expression that replaces a computed column in a text: some milliseconds of work. */
   private val MostNodes = 10000L

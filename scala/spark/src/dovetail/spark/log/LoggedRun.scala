@@ -1,0 +1,10 @@
+package org.apache.spark.sql.dovetail.log
+
+/**
+ * The first run of a logged query, for observers of the log.
+ *
+ * @param query    entry of the log, with the row counts of the run
+ * @param action   Spark's name of the action (`collect`, `head`, `command`)
+ * @param finished whether the run ended without a failure. The row counts of other runs are unknown
+ */
+final case class LoggedRun(query: LoggedQuery, action: String, finished: Boolean)
