@@ -1,0 +1,187 @@
+"""Whether a suite gets faster when it runs again with the history of its own runs, with nothing analyzed.
+
+    python -m dovetail_bench.repeated_runs --rounds 3
+
+A first round without history warms up the JVM and is not counted. Then the history is empty, and each round runs every
+query twice: once without history and once with it, the one that goes first alternating. The runs without history show
+how much faster a round gets by itself. Exit code 1 if a query fails or an answer differs, with --gate also if a target
+is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from dovetail import _sql
+from dovetail.comparison import differences
+from dovetail.demo.data import dataset
+from dovetail_bench import report
+from dovetail_bench.join_rows import add_options
+from dovetail_bench.metrics import Profile, profile
+from dovetail_bench.progress import say
+from dovetail_bench.queries import FOLDERS, load
+from dovetail_bench.session import DOVETAIL_BARE, HISTORY, Bench, bench
+
+# Largest total time of the last round over that of the first one.
+MAX_LAST = 0.9
+
+# A query is slower in the last round if it takes this many times its first time, and this many seconds more.
+MAX_SLOWER = 1.1
+MIN_SECONDS = 0.5
+
+# Whether the history is on, as the value of its setting.
+KINDS = ("false", "true")
+
+
+@dataclass(frozen=True)
+class Runs:
+    """All runs of a query, one per round.
+
+    Attributes:
+        query: Name of the query.
+        plain: Runs without history.
+        learned: Runs with history.
+    """
+
+    query: str
+    plain: list[Profile] = field(default_factory=list)
+    learned: list[Profile] = field(default_factory=list)
+
+    @property
+    def slower(self) -> bool:
+        """Whether the last run with history is slower than the first one."""
+        first, last = self.learned[0].seconds, self.learned[-1].seconds
+        return last > MAX_SLOWER * first and last - first > MIN_SECONDS
+
+    @property
+    def differs(self) -> bool:
+        """Whether a run has another answer than the first one."""
+        return any(differences(self.plain[0].digest, run.digest) for run in self.plain + self.learned)
+
+
+def run(options: argparse.Namespace) -> tuple[list[Runs], dict[str, str]]:
+    """Runs all queries in all rounds. Returns the runs of queries that never failed, and the errors of the others."""
+    data = dataset(FOLDERS[options.suite][1], options.scale, options.data_dir)
+    queries = load(options.suite, options.queries)[:: options.every]
+    runs = {query.name: Runs(query.name) for query in queries}
+    failures: dict[str, str] = {}
+    with bench(options) as session:
+        session.register(data, analyze=False)
+        session.use(DOVETAIL_BARE, data)
+        for number in range(options.rounds + 1):
+            for place, query in enumerate(queries):
+                if query.name in failures:
+                    continue
+                try:
+                    if number == 0:
+                        _profile(session, query.text, "false")
+                    else:
+                        found = {on: _profile(session, query.text, on) for on in KINDS[:: -1 if place % 2 else 1]}
+                        runs[query.name].plain.append(found["false"])
+                        runs[query.name].learned.append(found["true"])
+                except Exception as failed:  # an error of Spark is a finding about this query and ends no run
+                    failures[query.name] = str(failed).strip().splitlines()[0]
+            say(f"round {number} of {options.rounds}: {_total(runs.values(), number - 1)}")
+    return [r for name, r in runs.items() if name not in failures], failures
+
+
+def _profile(session: Bench, text: str, history: str) -> Profile:
+    """Runs a query, and waits until the history contains it."""
+    session.spark.conf.set(HISTORY, history)
+    found = profile(session.spark, text)
+    if history == "true":
+        _sql.function_rows(session.spark, "dovetail_history")
+    return found
+
+
+def _total(runs: Iterable[Runs], number: int) -> str:
+    plain, learned = _seconds([r for r in runs if 0 <= number < len(r.learned)], number)
+    return f"{plain:.1f} s without history, {learned:.1f} s with it"
+
+
+def _seconds(runs: Sequence[Runs], number: int) -> tuple[float, float]:
+    """Seconds of all queries in one round, without and with history."""
+    return sum(r.plain[number].seconds for r in runs), sum(r.learned[number].seconds for r in runs)
+
+
+def targets(runs: Sequence[Runs], failures: dict[str, str]) -> list[dict[str, Any]]:
+    """Targets of a run, and whether each is hit."""
+    first, last = (_seconds(runs, number)[1] for number in (0, -1))
+    slower = [r.query for r in runs if r.slower]
+    wrong = [r.query for r in runs if r.differs]
+    return [
+        report.target(
+            f"total time of the last round at most {MAX_LAST} of the first", last / first, last <= MAX_LAST * first
+        ),
+        report.target(
+            f"queries slower in the last round by {MAX_SLOWER}x and {MIN_SECONDS} s: none",
+            ", ".join(slower) or "none",
+            not slower,
+        ),
+        report.target("answers that differ: none", ", ".join(wrong) or "none", not wrong),
+        report.target("queries that fail: none", ", ".join(failures) or "none", not failures),
+    ]
+
+
+def write_page(page: report.Page, runs: Sequence[Runs], goals: Sequence[dict[str, Any]]) -> None:
+    """Fills the page."""
+    rounds = range(len(runs[0].learned))
+    page.text(
+        f"{len(runs)} queries, nothing analyzed. Each round runs every query without history and with it, the one that "
+        "goes first alternating; the history is empty before the first round. Join rows: rows out of all joins."
+    )
+    page.targets(goals)
+    page.table(
+        "Rounds",
+        [
+            {
+                "round": number + 1,
+                "seconds without history": plain,
+                "seconds with history": learned,
+                "planning seconds with history": sum(r.learned[number].planning_ms for r in runs) / 1000,
+                "join rows without history": sum(r.plain[number].join_rows for r in runs),
+                "join rows with history": sum(r.learned[number].join_rows for r in runs),
+                "queries with other orders than without history": sum(
+                    r.learned[number].orders != r.plain[number].orders for r in runs
+                ),
+            }
+            for number in rounds
+            for plain, learned in [_seconds(runs, number)]
+        ],
+    )
+    page.table(
+        "Queries with other join rows in the last round than in the first",
+        [
+            {
+                "query": r.query,
+                **{f"join rows {number + 1}": r.learned[number].join_rows for number in rounds},
+                **{f"seconds {number + 1}": r.learned[number].seconds for number in rounds},
+            }
+            for r in runs
+            if r.learned[0].join_rows != r.learned[-1].join_rows
+        ],
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    head = (__doc__ or "").splitlines()[0]
+    parser = argparse.ArgumentParser(prog="python -m dovetail_bench.repeated_runs", description=head)
+    add_options(parser)
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each query with history (3)")
+    options = report.parse(parser, arguments)
+    runs, failures = run(options)
+    page = report.Page("repeated_runs", f"Runs with history, {options.suite}, scale {options.scale:g}", options.suite)
+    goals = targets(runs, failures)
+    write_page(page, runs, goals)
+    page.write(options, {"targets": goals, "failures": failures, "runs": [asdict(r) for r in runs]})
+    wrong = bool(failures) or any(r.differs for r in runs)
+    return 1 if wrong or (options.gate and not all(target["hit"] for target in goals)) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
