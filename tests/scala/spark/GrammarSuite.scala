@@ -2,10 +2,12 @@ package org.apache.spark.sql.dovetail
 
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.catalyst.parser.ParseException
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.base.ErrorCondition
 import org.apache.spark.sql.dovetail.leaf.GivenRows.{OfQuery, OfTable}
 import org.apache.spark.sql.dovetail.sql.Statement._
-import org.apache.spark.sql.dovetail.sql.{Grammar, Statement}
+import org.apache.spark.sql.dovetail.sql.{CommandParser, Grammar, Statement}
+import org.apache.spark.sql.execution.SparkSqlParser
 
 /**
  * DOVETAIL statements: the meaning of each form, and the error, with its position, for a text that is not a statement.
@@ -148,5 +150,14 @@ class GrammarSuite extends DovetailSuite {
       }
       assert(ErrorCondition.all.map(_.name).distinct.size == ErrorCondition.all.size)
     }
+  }
+
+  test("errors of a parser that its interface does not declare keep their message") {
+    val failing = new SparkSqlParser {
+      override def parsePlan(text: String): LogicalPlan = throw new java.io.IOException(s"no $text")
+    }
+    val e = intercept[RuntimeException](CommandParser(failing).parsePlan("script"))
+    assert(e.getMessage == "no script" && e.getCause.isInstanceOf[java.io.IOException])
+    assert(intercept[ParseException](CommandParser(new SparkSqlParser).parsePlan("SELEC 1")).getCause == null)
   }
 }

@@ -6,6 +6,12 @@ object Assumptions {
   /** `column = constant` if nothing is known about the column: Selinger et al. 1979, table 1. */
   val Equality = 0.1
 
+  /**
+   * Share of the rows with one of `values` values, if nothing is known about the column: [[Equality]] for one value, and
+   * less than all rows for any number of them.
+   */
+  def anyOf(values: Double): Double = values / (values + 1.0 / Equality - 1.0)
+
   /** `column < constant` without a range or a histogram: Selinger et al. 1979, table 1. */
   val Range = 1.0 / 3.0
 

@@ -62,10 +62,16 @@ final private[profile] case class Interval(
 
   private def seenShare(c: ColumnProfile): Double = {
     val byCount = equalities.fold(1.0)(n =>
-      byKeys(c).getOrElse(math.min(1.0, n * c.ndv.fold(Assumptions.Equality)(Assumptions.oneOf(_, c.repetition))))
+      byKeys(c).getOrElse(c.ndv.fold(Assumptions.anyOf(n.toDouble))(d =>
+        math.min(1.0, n * Assumptions.oneOf(d, c.repetition))
+      ))
     )
     val byOpen   = if (openRanges == 0) 1.0 else if (openRanges == 1) Assumptions.Range else Assumptions.Between
-    val byPoints = points.fold(1.0)(vs => math.min(1.0, possible(vs, c).map(equalTo(c, _)).sum))
+    val byPoints = points.fold(1.0) { vs =>
+      val values = possible(vs, c)
+      if (c.ndv.isEmpty && c.histogram.isEmpty) Assumptions.anyOf(values.size.toDouble)
+      else math.min(1.0, values.map(equalTo(c, _)).sum)
+    }
     // predicates on one column restrict the same values, so the strictest one decides; constants without a place on the
     // number line count separately
     math.min(byCount, byOpen) * math.min(byPoints, range(c))

@@ -13,7 +13,7 @@ import dovetail.kernel.cost.{
   PhysicalCosts
 }
 import dovetail.kernel.enumerate.Budget
-import dovetail.kernel.profile.RelationProfile
+import dovetail.kernel.profile.{Estimate, RelationProfile}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
@@ -74,7 +74,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
 
   /**
    * Whether Spark broadcasts an input of the group by itself and there is enough memory for it. If there is not,
-   * [[RebuildPlan]] keeps Spark from broadcasting it. An input whose bytes have no bound may be broadcast if Spark
+   * [[RebuildPlan]] keeps Spark from broadcasting it. An input whose rows have no bound may be broadcast if Spark
    * broadcasts it in the written order, too: Spark's size of it may be an estimate, and wrong.
    */
   def sparkBroadcasts(group: JoinGroup, leaf: Int, input: LogicalPlan, profile: RelationProfile): Boolean =
@@ -82,7 +82,8 @@ final class Planner(conf: SQLConf, session: SparkSession) {
       (SparkBroadcast.bound(input, profile) match {
         case Some(bytes) => bytes <= broadcastMemory
         case None        =>
-          profile.bytes(input.output.map(_.exprId.id)) <= broadcastMemory && asWritten(group.top)(group.leaves(leaf))
+          profile.bytes(input.output.map(_.exprId.id)) <= broadcastMemory &&
+          (profile.rows.upper < Estimate.Ceiling || asWritten(group.top)(group.leaves(leaf)))
       })
 
   /** Whether Spark builds its hash table of this input in the written order. */

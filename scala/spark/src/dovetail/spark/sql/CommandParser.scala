@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.sql
 
 import java.lang.reflect.{InvocationHandler, InvocationTargetException, Method, Proxy}
 
-import org.apache.spark.sql.catalyst.parser.ParserInterface
+import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.steer.QueryHints
 
@@ -33,13 +33,22 @@ object CommandParser {
       own.getOrElse {
         val parsed =
           try method.invoke(delegate, args: _*)
-          catch { case e: InvocationTargetException => throw e.getTargetException }
+          catch { case e: InvocationTargetException => throw allowed(e.getTargetException) }
         (args.headOption, parsed) match {
           case (Some(text: String), plan: LogicalPlan) if QueryHints.isIn(text) => QueryHints.removed(plan)
           case _                                                                => parsed
         }
       }
     }
+  }
+
+  /**
+   * A proxy may only throw what the interface declares: other checked exceptions, as those of SQL scripts, would lose
+   * their message.
+   */
+  private def allowed(e: Throwable): Throwable = e match {
+    case _: RuntimeException | _: Error | _: ParseException => e
+    case _                                                  => new RuntimeException(e.getMessage, e)
   }
 
   private def command(statement: Statement): LogicalPlan = statement match {
