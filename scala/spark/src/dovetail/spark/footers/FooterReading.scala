@@ -66,7 +66,7 @@ final class FooterReading(maxMillis: Long) {
     catch {
       // the next query reads it
       case FooterMemory.Occupied     => ()
-      case e @ FooterMemory.TooLarge => warn(file, e); put(new FooterEntry(None, isTooLarge = true))
+      case FooterMemory.TooLarge => warn(file, FooterMemory.TooLarge); put(new FooterEntry(None, isTooLarge = true))
       case Survivable(e)             =>
         warn(file, e)
         put(new FooterEntry(
