@@ -6,8 +6,8 @@ import dovetail.kernel.profile.Source
 /**
  * How much more a plan costs than the best plan if a relation has other rows than estimated. A relation for which this
  * is much within the likely range of its rows is worth counting before the plan is chosen. Markl et al. compute such
- * ranges for every edge of a plan ("Robust query processing through progressive optimization", SIGMOD 2004, §2.2); here,
- * the search runs again for given rows.
+ * ranges for every edge of a plan ("Robust query processing through progressive optimization", SIGMOD 2004, §2.2);
+ * here, the search runs again for given rows.
  *
  * @param written the written order
  * @param plan    the plan, chosen by estimates

@@ -7,8 +7,8 @@ object Assumptions {
   val Equality = 0.1
 
   /**
-   * Share of the rows with one of `values` values, if nothing is known about the column: [[Equality]] for one value, and
-   * less than all rows for any number of them.
+   * Share of the rows with one of `values` values, if nothing is known about the column: [[Equality]] for one value,
+   * and less than all rows for any number of them.
    */
   def anyOf(values: Double): Double = values / (values + 1.0 / Equality - 1.0)
 

@@ -23,8 +23,8 @@ object Aside {
 
   /**
    * Returns or throws what `body` returns or throws. Returns None if `body` takes more than its share of the time that
-   * is left, or if the place hangs. Without a time limit, `body` runs at once in the calling thread. A long `body` looks
-   * at the clock itself ([[check]]), so that it ends when nobody waits for it.
+   * is left, or if the place hangs. Without a time limit, `body` runs at once in the calling thread. A long `body`
+   * looks at the clock itself ([[check]]), so that it ends when nobody waits for it.
    *
    * @param place name of what `body` accesses; it is not accessed while it does not answer
    * @param body  work to do; gets the time by which it must be done, on the clock of `System.nanoTime`
@@ -39,7 +39,8 @@ object Aside {
 
   /**
    * Runs work that cannot block in the calling thread, with the time that [[apply]] would give it. A separate thread
-   * costs more than trying a simple predicate on some thousand rows. `body` has to look at the clock itself ([[check]]).
+   * costs more than trying a simple predicate on some thousand rows. `body` has to look at the clock itself
+   * ([[check]]).
    */
   def brief[A](place: String)(body: Long => A): Option[A] =
     untilTimeIsUp(place)(Some(body(System.nanoTime() + share(PlanningTime.toRead))))

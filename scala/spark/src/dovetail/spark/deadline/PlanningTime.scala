@@ -21,8 +21,8 @@ import org.apache.spark.sql.internal.SQLConf
  * part), there is no limit. An instance is used only by the thread that plans.
  *
  * Reading statistics may not use the whole budget: a part of it is reserved for the search ([[PlanningTime.toRead]]).
- * Otherwise slow files or a slow driver would leave the joins as written, although even the sizes that are known by then
- * give a good order.
+ * Otherwise slow files or a slow driver would leave the joins as written, although even the sizes that are known by
+ * then give a good order.
  */
 final class PlanningTime private[deadline] (nanos: Long) {
   private var spent   = 0L
@@ -125,8 +125,8 @@ object PlanningTime {
     scope.current.fold(orNone(body))(time => orNone(time.keeping { check(); body }))
 
   /**
-   * Runs `body`, and once more if its time runs out; None if the time runs out again. A part of the time is kept for the
-   * second try, which finds the results of the first one, reads nothing, and searches greedily.
+   * Runs `body`, and once more if its time runs out; None if the time runs out again. A part of the time is kept for
+   * the second try, which finds the results of the first one, reads nothing, and searches greedily.
    */
   def twice[A](body: => A): Option[A] = orNoneEarly(body).orElse(orNone(body))
 

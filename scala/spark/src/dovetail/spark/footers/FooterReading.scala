@@ -65,9 +65,9 @@ final class FooterReading(maxMillis: Long) {
     try put(new FooterEntry(Some(FooterMemory.within(deadline)(request.format.footer(file, request.conf, _)))))
     catch {
       // the next query reads it
-      case FooterMemory.Occupied     => ()
+      case FooterMemory.Occupied => ()
       case FooterMemory.TooLarge => warn(file, FooterMemory.TooLarge); put(new FooterEntry(None, isTooLarge = true))
-      case Survivable(e)             =>
+      case Survivable(e)         =>
         warn(file, e)
         put(new FooterEntry(
           None,

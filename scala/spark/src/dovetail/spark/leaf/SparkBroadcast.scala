@@ -21,9 +21,9 @@ object SparkBroadcast {
     catch { case NonFatal(_) | _: MatchError => Double.PositiveInfinity }
 
   /**
-   * Most bytes of memory that a broadcast of the input takes; None if nobody knows. Spark decides by the bytes of files,
-   * which may be compressed a hundredfold. In another order, Spark might broadcast an input that it does not broadcast
-   * in the written order.
+   * Most bytes of memory that a broadcast of the input takes; None if nobody knows. Spark decides by the bytes of
+   * files, which may be compressed a hundredfold. In another order, Spark might broadcast an input that it does not
+   * broadcast in the written order.
    */
   def bound(input: LogicalPlan, profile: RelationProfile): Option[Double] =
     Some(BroadcastMemory.bound(profile, input.output.map(_.exprId.id))).filter(_ < Estimate.Ceiling)

@@ -18,8 +18,8 @@ import org.apache.spark.sql.internal.SQLConf
 
 /**
  * Orders one join group, in these steps: semi joins that keep rows away ([[SemiJoinReduction]]), the join graph
- * ([[GroupPreparation]]), the search, the decision ([[OrderChoice]]), counts of inputs on which it depends and then both
- * again ([[DecidingInputs]]), and the new plan ([[RebuildPlan]]) or the written one ([[WrittenOrder]]).
+ * ([[GroupPreparation]]), the search, the decision ([[OrderChoice]]), counts of inputs on which it depends and then
+ * both again ([[DecidingInputs]]), and the new plan ([[RebuildPlan]]) or the written one ([[WrittenOrder]]).
  */
 final class GroupOrdering(
     planner: Planner,

@@ -9,9 +9,9 @@ import org.apache.spark.sql.dovetail.report.Decision
  * How many rows a query needs of its sub-plans below a LIMIT: `show`, `head` and `take` have one, too. Spark stops
  * reading when it has these rows, unless an operator between needs all rows first.
  *
- * With this, an order of joins is judged by what it costs to produce so many rows (`JoinTree.costOf`), as PostgreSQL does
- * with its startup cost. Otherwise an order that computes a small join of a large table first, and broadcasts it, would
- * read the whole table for the first row, where the written order reads one partition.
+ * With this, an order of joins is judged by what it costs to produce so many rows (`JoinTree.costOf`), as PostgreSQL
+ * does with its startup cost. Otherwise an order that computes a small join of a large table first, and broadcasts it,
+ * would read the whole table for the first row, where the written order reads one partition.
  */
 final class NeededRows(plan: LogicalPlan) {
   private val needed = new IdentityHashMap[LogicalPlan, Long]

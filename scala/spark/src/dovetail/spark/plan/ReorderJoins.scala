@@ -135,9 +135,9 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 object ReorderJoins {
 
   /**
-   * Whether the plan is a MERGE, UPDATE or DELETE on a table of a connector that replaces rows or files. Such a write is
-   * bound to the scan of the table in its own plan: it removes what this scan has read. Dovetail prunes scans early, and
-   * a second scan beside the first one could make the connector remove rows that the statement never saw.
+   * Whether the plan is a MERGE, UPDATE or DELETE on a table of a connector that replaces rows or files. Such a write
+   * is bound to the scan of the table in its own plan: it removes what this scan has read. Dovetail prunes scans early,
+   * and a second scan beside the first one could make the connector remove rows that the statement never saw.
    */
   private def writesWhatItReads(plan: LogicalPlan): Boolean =
     plan.containsPattern(COMMAND) && plan.exists(_.isInstanceOf[RowLevelWrite])

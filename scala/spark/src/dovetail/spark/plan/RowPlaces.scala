@@ -10,9 +10,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{CollectMetrics, LogicalPlan,
  * it comes, and which file is being read. Joins below them must stay as written, also how they are executed:
  *
  *   - Another order may stream another input, so that `input_file_name()` is empty.
- *   - Dovetail learns, so two queries over the same joins may get different orders. `randomSplit` makes two queries that
- *     draw from the same partitions: in different orders, their parts overlap. The same holds for `rand(seed) < 0.8` and
- *     its complement.
+ *   - Dovetail learns, so two queries over the same joins may get different orders. `randomSplit` makes two queries
+ *     that draw from the same partitions: in different orders, their parts overlap. The same holds for `rand(seed) <
+ *     0.8` and its complement.
  *   - A barrier stage needs as many slots as it has partitions.
  *
  * An input that collects metrics (`observe`) is the opposite case: it has to be read completely whenever Spark would

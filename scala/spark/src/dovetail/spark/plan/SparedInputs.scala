@@ -37,8 +37,8 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
 
   /**
    * The leaf that a plan is, with or without the filters and projections on top of the leaf. Identity tells leaves
-   * apart, because one leaf may contain a copy of another one with the same columns: Spark makes such copies for LATERAL
-   * and correlated subqueries.
+   * apart, because one leaf may contain a copy of another one with the same columns: Spark makes such copies for
+   * LATERAL and correlated subqueries.
    */
   private lazy val leafOf: IdentityHashMap[LogicalPlan, Integer] = {
     val found                                   = new IdentityHashMap[LogicalPlan, Integer]

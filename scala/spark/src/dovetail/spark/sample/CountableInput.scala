@@ -6,8 +6,8 @@ import org.apache.spark.sql.dovetail.predicates.Conjuncts
 
 /**
  * Matches a leaf under filters and projections of columns: an input that a count of the rows of the leaf can size
- * ([[RowCount]]). Returns the leaf and the conjuncts of all filters. A dynamic pruning filter is left out, because it is
- * a copy of a join's filter.
+ * ([[RowCount]]). Returns the leaf and the conjuncts of all filters. A dynamic pruning filter is left out, because it
+ * is a copy of a join's filter.
  */
 object CountableInput {
   def unapply(plan: LogicalPlan): Option[(LeafNode, Vector[Expression])] = plan match {

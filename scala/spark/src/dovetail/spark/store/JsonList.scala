@@ -55,8 +55,8 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
     synchronized(changed(_.filterNot(which), all.filter(which).map(key).toSet))
 
   /**
-   * Replaces the list by the result of `to`. An entry that `to` leaves out, because the list is full, may come back with
-   * the next write; [[remove]] is for entries that must not.
+   * Replaces the list by the result of `to`. An entry that `to` leaves out, because the list is full, may come back
+   * with the next write; [[remove]] is for entries that must not.
    *
    * @return reason why the new list exists only in this application, or None if it was saved
    */

@@ -84,8 +84,8 @@ final class StoreLock(fs: FileSystem, directory: Path, local: Boolean) {
 object StoreLock {
 
   /**
-   * Locks between the threads of this JVM, by the path of the lock's file. A lock of the operating system belongs to the
-   * whole process, and the process loses it when any of its threads closes the file.
+   * Locks between the threads of this JVM, by the path of the lock's file. A lock of the operating system belongs to
+   * the whole process, and the process loses it when any of its threads closes the file.
    */
   private val locks = new ConcurrentHashMap[String, ReentrantLock]
 
@@ -97,8 +97,8 @@ object StoreLock {
   private val PatienceMillis = 20000L
 
   /**
-   * Milliseconds between two attempts: at first a fraction of one write, later longer, because each attempt is a request
-   * to the file system.
+   * Milliseconds between two attempts: at first a fraction of one write, later longer, because each attempt is a
+   * request to the file system.
    */
   private val FirstPauseMillis = 10L
   private val LastPauseMillis  = 500L
