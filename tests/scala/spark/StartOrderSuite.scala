@@ -73,20 +73,6 @@ class StartOrderSuite extends StarSuite {
     assert(failing(spark.range(5).toDF()).isEmpty)
   }
 
-  test("dates that may be of the legacy calendar count if they are read and Spark is to fail on them") {
-    def found(query: String, mode: String) = withConf(
-      "spark.sql.parquet.datetimeRebaseModeInRead" -> mode,
-      "spark.sql.parquet.int96RebaseModeInRead"    -> mode
-    )(FailingScan.legacyDates(optimized(query)))
-    withTables("dated") {
-      spark.sql("CREATE TABLE dated USING parquet AS SELECT id, array(DATE'2020-01-01') AS days FROM range(5)")
-      assert(found("SELECT days FROM dated WHERE id > 1", "EXCEPTION").nonEmpty)
-      assert(found("SELECT id FROM dated WHERE size(days) > 1", "EXCEPTION").nonEmpty)
-      assert(found("SELECT id FROM dated", "EXCEPTION").isEmpty)
-      assert(found("SELECT days FROM dated", "CORRECTED").isEmpty)
-    }
-  }
-
   test("what is broadcast does not depend on the side that it stands on") {
     withConf("spark.sql.ansi.enabled" -> "true") {
       val quiet   = broadcast(star("c.w < 1"))

@@ -19,16 +19,20 @@ sealed trait JoinTree {
 
   /**
    * Cost of the work that is done before the first row comes out (PostgreSQL's startup cost): a broadcast join streams
-   * its other input, an exchange needs all rows of both inputs.
+   * its other input, an exchange needs all rows of both inputs. At most the whole cost, from which the scans are taken
+   * off that broadcasts further up make unnecessary.
    */
-  def startup: Double = this match {
+  def startup: Double = math.max(0.0, math.min(beforeFirstRow, cost.total))
+
+  private def beforeFirstRow: Double = this match {
     case j: JoinTree.Join if j.method == JoinMethod.BroadcastRight || j.copiesRight =>
       j.left.startup + j.right.cost.total + j.own.broadcast
     case j: JoinTree.Join if j.method == JoinMethod.BroadcastLeft || j.method == JoinMethod.NestedLoop =>
       j.right.startup + j.left.cost.total + j.own.broadcast
     case j: JoinTree.Join if j.method == JoinMethod.Unspecified => j.cost.total
     case j: JoinTree.Join                                       => j.cost.total - j.own.output
-    case _                                                      => 0.0
+    // the filter of a reducer is built before the scan starts
+    case l: JoinTree.Leaf => if (l.reducers.isEmpty) 0.0 else l.cost.hash
   }
 
   /** Cost of producing so many of the tree's rows, if the rest is not asked for. */

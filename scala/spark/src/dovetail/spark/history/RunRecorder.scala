@@ -126,13 +126,12 @@ object RunRecorder {
     val order  = MeasuredOrder(text(id.shape, number), 1, name, millis)
     val known  = before.collect { case r: GroupRuns if sameData(r, relations) => r }
     val orders = known.fold(Vector.empty[MeasuredOrder])(_.orders)
-    val all    = sets.contains(id.relations.indices.toSet)
     GroupRuns(
       whole.key,
       relations,
       known.fold(Map.empty[Set[Int], GroupRuns.OfSet])(_.sets) ++ sets,
       // if not all rows were read, or the order changed at run time, the time is not that of the planned order
-      if (g.changedAtRun || !all) orders else MeasuredOrder.added(orders, order),
+      if (g.changedAtRun || run.stops) orders else MeasuredOrder.added(orders, order),
       known.fold(0)(_.runs) + 1,
       at
     )

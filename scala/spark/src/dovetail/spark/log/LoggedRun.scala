@@ -6,5 +6,6 @@ package org.apache.spark.sql.dovetail.log
  * @param query    entry of the log, with the row counts of the run
  * @param action   Spark's name of the action (`collect`, `head`, `command`)
  * @param finished whether the run ended without a failure. The row counts of other runs are unknown
+ * @param stops    whether a LIMIT may have ended the run before all rows were made, so that its time says little
  */
-final case class LoggedRun(query: LoggedQuery, action: String, finished: Boolean)
+final case class LoggedRun(query: LoggedQuery, action: String, finished: Boolean, stops: Boolean)

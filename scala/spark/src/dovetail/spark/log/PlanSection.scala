@@ -3,10 +3,9 @@ package org.apache.spark.sql.dovetail.log
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.BuildInfo
-import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
+import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.report.ReportText
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.internal.SQLConf
 
 /**
  * The section on Dovetail in Spark's own explain and in the SQL tab of Spark's UI, from the query log. It is empty if
@@ -19,7 +18,7 @@ object PlanSection {
   def apply(plan: SparkPlan): String = FailOpen("explaining a plan", (_: String) => "") {
     SparkSession.getActiveSession.fold("") { session =>
       val conf   = session.sessionState.conf
-      val found  = filled(QueryLog(session).entriesOf(plan), conf)
+      val found  = filled(QueryLog(session).entriesOf(plan))
       val groups = found.flatMap(_.groups)
       def text   =
         new ReportText(BuildInfo.version, DovetailConf.Enabled.get(conf), DovetailConf.CostModel.get(conf), false)
@@ -33,11 +32,14 @@ object PlanSection {
    * Those of the entries that the log's thread has filled. It has just begun when a query starts, so it gets a moment;
    * the query itself waits here for its text in the UI.
    */
-  private def filled(entries: Vector[LoggedQuery], conf: SQLConf): Vector[LoggedQuery] = {
+  private def filled(entries: Vector[LoggedQuery]): Vector[LoggedQuery] = {
     if (!entries.forall(_.told.isMade))
-      PlanningTime.ofItsOwn(conf)(Aside("the log of queries")(_ => entries.foreach(_.told.value)))
+      Aside.start("dovetail-section", () => entries.foreach(_.told.value)).join(WaitMillis)
     entries.filter(_.told.isMade)
   }
+
+  /** Milliseconds that a query waits for its text. Making it takes some, and in a new JVM some hundred. */
+  private val WaitMillis = 1000L
 
   /** Whether the caller is an EXPLAIN statement or Spark's UI, which show the full text. */
   private def inFull(): Boolean =

@@ -7,7 +7,16 @@ import java.util.{Collections, WeakHashMap}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
-import org.apache.spark.sql.catalyst.plans.logical.{Command, Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  Aggregate,
+  Command,
+  GlobalLimit,
+  Join,
+  LocalLimit,
+  LogicalPlan,
+  Project,
+  Sort
+}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.dovetail.base.{DetachedThreads, DovetailConf, FailOpen, HeapLimit, QueryText}
 import org.apache.spark.sql.dovetail.report.{ActualRows, GroupAtRun, LazyValue, Trace}
@@ -85,6 +94,7 @@ final class QueryLog {
     if (found.nonEmpty) {
       val first   = startsFirst(plan)
       val command = execution.logical.isInstanceOf[Command]
+      val stops   = stopsEarly(execution.optimizedPlan)
       val results = found.map { e =>
         val counted =
           if (first && (command || Finished(action))) ActualRows.ofFirstRun(plan, e.groups, again = !command) else None
@@ -92,7 +102,7 @@ final class QueryLog {
       }
       val byId = results.map { case (e, _) => e.id -> e }.toMap
       synchronized { entries = entries.map(e => byId.getOrElse(e.id, e)) }
-      tell(results.collect { case (e, true) => LoggedRun(e, action, finished = true) })
+      tell(results.collect { case (e, true) => LoggedRun(e, action, finished = true, stops) })
     }
   }
 
@@ -104,7 +114,7 @@ final class QueryLog {
       val found = entriesOf(plan)
       if (found.nonEmpty && startsFirst(plan)) {
         val atRun = GroupAtRun.report(plan)
-        tell(found.map(e => LoggedRun(e.reported(e.groups.map(atRun)), action, finished = false)))
+        tell(found.map(e => LoggedRun(e.reported(e.groups.map(atRun)), action, finished = false, stops = true)))
       }
     }
 
@@ -127,6 +137,18 @@ object QueryLog {
   private val HasRun = TreeNodeTag[Unit]("dovetail.has run")
 
   /** Whether this is the first report of a run of the plan. Spark reports the runs of a plan in their order. */
+  /** Whether the plan has a LIMIT that does not need all rows of its input. */
+  private def stopsEarly(plan: LogicalPlan): Boolean = plan.exists {
+    case l @ (_: GlobalLimit | _: LocalLimit) => !needsAll(l.children.head)
+    case _                                    => false
+  }
+
+  private def needsAll(plan: LogicalPlan): Boolean = plan match {
+    case _: Sort | _: Aggregate                      => true
+    case _: Project | _: GlobalLimit | _: LocalLimit => needsAll(plan.children.head)
+    case _                                           => false
+  }
+
   private def startsFirst(plan: SparkPlan): Boolean = {
     val first = plan.getTagValue(HasRun).isEmpty
     plan.setTagValue(HasRun, ())
@@ -139,6 +161,7 @@ object QueryLog {
    * have other names, and always run to their end.
    */
   private val Finished = Set(
+    "cli",
     "collect",
     "collectAsList",
     "collectToPython",

@@ -20,10 +20,10 @@ import org.apache.spark.util.ShutdownHookManager
  * later query fails in this way: Dovetail recognizes the choice by its [[ChosenJoin]] and does not make it again
  * ([[JoinFailures]]).
  *
- * If the driver dies, its listeners die with it. If Spark ends the JVM because a thread has run out of memory, the
- * choices of all queries that were running count as failed ([[FatalExit]]). Any other exit is no failure of a query: a
- * script that ends, a user who stops it, a cluster that takes the driver away. If the driver is killed, nothing is
- * recorded.
+ * If the driver dies, its listeners die with it. If Spark ends the JVM because of an error that nobody caught (out of
+ * memory, above all), the choices of all queries that were running count as failed ([[FatalExit]]). Any other exit is
+ * no failure of a query: a script that ends, a user who stops it, a cluster that takes the driver away. If the driver
+ * is killed, nothing is recorded.
  */
 object FailedJoins {
 
@@ -55,7 +55,8 @@ object FailedJoins {
     if (!hooked.getAndSet(true))
       ShutdownHookManager.addShutdownHook(ShutdownHookManager.SPARK_CONTEXT_SHUTDOWN_PRIORITY + 1)(() =>
         // in another thread, because a store that does not answer must not block the exit of the JVM
-        if (FatalExit.isUnderWay) Aside.start("dovetail-failures-end", () => RunningQueries.lost()).join(EndMillis)
+        if (FatalExit.isUnderWay)
+          Aside.start("dovetail-failures-end", () => RunningQueries.lost()).join(JoinFailures.EndMillis)
       )
   }
 
@@ -88,7 +89,7 @@ object FailedJoins {
       FailOpen("noting a lost join", (_: String) => Option.empty[JoinFailures]) {
         Option(SQLExecution.getQueryExecution(id)).map { execution =>
           val failures = JoinFailures(execution.sparkSession)
-          learn(execution, "the driver ran out of memory")(failures.note(_))
+          learn(execution, "the driver ended because of an error")(failures.note(_))
           failures
         }
       }
@@ -102,9 +103,6 @@ object FailedJoins {
       failures.foreach(f => FailOpen.warnOnce(s"join ${f.join}", s"A query failed. From now on $f."))
     }
   }
-
-  /** Milliseconds that the exit of the JVM waits for lost joins to be written. */
-  private val EndMillis = 2000L
 
   /**
    * The resource that was short, according to the failure; None if the failure has another cause. Spark has no

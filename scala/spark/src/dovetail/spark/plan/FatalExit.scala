@@ -5,7 +5,7 @@ import org.apache.spark.util.SparkUncaughtExceptionHandler
 /**
  * Tells why the JVM ends, for its shutdown hooks: Java tells them neither the exit code nor the reason. The thread that
  * ends the JVM waits in `System.exit` until all hooks are done, so its stack shows who called it. Spark's handler of
- * uncaught exceptions calls it if a thread of a task has run out of memory. All other exits are orderly: the end of the
+ * uncaught exceptions calls it for errors such as running out of memory. All other exits are orderly: the end of the
  * main program, a signal, a call by the program itself.
  */
 object FatalExit {

@@ -13,6 +13,7 @@ import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 import org.apache.spark.sql.dovetail.history.History
 import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFiles}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.util.ShutdownHookManager
 
 /**
  * A join method that Dovetail chose and with which a query failed.
@@ -55,6 +56,9 @@ final class JoinFailures(files: StoreFiles) {
 
   /** Held while the file is written. Threads that plan queries never take it. */
   private val writing = new Object
+
+  /** Whether there are failures that are not written yet. */
+  def hasUnsent: Boolean = unsent.nonEmpty
 
   def isEmpty: Boolean = unsent.isEmpty && read.isEmpty
 
@@ -113,7 +117,23 @@ object JoinFailures {
   private val stores = new ConcurrentHashMap[StatisticsStore, JoinFailures]()
 
   def apply(session: SparkSession): JoinFailures =
-    stores.computeIfAbsent(StatisticsStore(session), s => new JoinFailures(s.files))
+    stores.computeIfAbsent(
+      StatisticsStore(session),
+      s => { val failures = new JoinFailures(s.files); writeAtExit(failures); failures }
+    )
+
+  /** Writes what is not written when the JVM ends: a job may end because of the failed query. */
+  private def writeAtExit(failures: JoinFailures): Unit = {
+    def write(): Unit = FailOpen("writing failed joins", (_: String) => ())(failures.save())
+    ShutdownHookManager.addShutdownHook(ShutdownHookManager.SPARK_CONTEXT_SHUTDOWN_PRIORITY - 1)(() =>
+      // in another thread, because a store that does not answer must not block the exit of the JVM
+      if (failures.hasUnsent) Aside.start("dovetail-failures-end", () => write()).join(EndMillis)
+    )
+    ()
+  }
+
+  /** Milliseconds that the exit of the JVM waits for failed joins to be written. */
+  private[plan] val EndMillis = 2000L
 
   private def newest(all: Vector[JoinFailure]): Vector[JoinFailure] =
     if (all.size <= Most) all else all.sortBy(f => (f.at, f.join)).takeRight(Most)

@@ -18,12 +18,12 @@ final class NeededRows(plan: LogicalPlan) {
   if (plan.exists(NeededRows.limit(_).isDefined)) visit(plan, None)
 
   /** Why an order must not be taken although it costs less than the written one, or None. */
-  def keeps(top: LogicalPlan, decision: Decision, minGain: Double): Option[String] =
-    if (!decision.taken || decision.asked.isDefined || !needed.containsKey(top)) None
+  def keeps(top: LogicalPlan, decision: Decision, planner: Planner): Option[String] =
+    if (!decision.taken || decision.asked.isDefined || planner.reducesAlways || !needed.containsKey(top)) None
     else {
-      val rows = needed.get(top).toDouble
-      val gain = 1.0 - decision.outcome.best.costOf(rows) / decision.outcome.original.costOf(rows)
-      if (gain >= minGain) None
+      val rows    = needed.get(top).toDouble
+      val allowed = decision.outcome.original.costOf(rows) * (1.0 - planner.minGain)
+      if (decision.outcome.best.costOf(rows) <= allowed) None
       else Some(
         s"the query needs only ${needed.get(top)} rows, and the written order produces its first rows at less cost"
       )

@@ -16,6 +16,7 @@ import dovetail.kernel.enumerate.Budget
 import dovetail.kernel.profile.{Estimate, RelationProfile}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
+import org.apache.spark.sql.catalyst.plans.Cross
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.cluster.{ClusterCosts, Executors, TaskMemory}
@@ -89,7 +90,9 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /** Whether Spark builds its hash table of this input in the written order. */
   private def asWritten(top: LogicalPlan)(leaf: LogicalPlan): Boolean = top.exists {
     case j: Join =>
-      Seq(BuildLeft, BuildRight).filter(JoinChoice.builds(j.joinType, _)).map(JoinChoice.input(j, _))
+      // of two inputs of the same size, Spark builds the right one
+      Seq(BuildRight, BuildLeft).filter(s => j.joinType == Cross || JoinChoice.builds(j.joinType, s))
+        .map(JoinChoice.input(j, _))
         .filter(SparkBroadcast(_, broadcastThreshold)).sortBy(SparkBroadcast.bytes).headOption.exists(_ eq leaf)
     case _ => false
   }

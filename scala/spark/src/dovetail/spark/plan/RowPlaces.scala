@@ -22,6 +22,7 @@ object RowPlaces {
 
   /** Why everything below this operator has to stay as written, or None. */
   def unapply(operator: LogicalPlan): Option[String] = operator match {
+    case o if o.nodeName == "AttachDistributedSequence" => Some("a sequence numbers the joined rows by their place")
     case _: Sample            => Some("a sample of joined rows depends on their partitions and order")
     case o if isBarrier(o)    => Some("a barrier stage has a task for each partition of the joined rows")
     case o if o.deterministic => None

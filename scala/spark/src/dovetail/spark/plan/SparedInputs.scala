@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide
 import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike, LeftAnti, LeftOuter, LeftSemi, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
-import org.apache.spark.sql.dovetail.leaf.{FailingScan, SparkBroadcast}
+import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
 import org.apache.spark.sql.dovetail.plan.StartOrder.{throws, throwsOnRows}
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, JoinCondition}
 
@@ -64,14 +64,13 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
   def exposed(written: LogicalPlan, rebuilt: => LogicalPlan, names: Vector[String]): Option[String] = {
     val keys        = failingKeys(written)
     val fragile     = leaves.map(failing)
-    val legacy      = leaves.map(ofLegacyDates)
     lazy val deeper = leaves.map(anywhere)
 
     def fails(i: Int, when: Spares): Option[Fault] =
-      Seq(if (keepsBelow(when, written)) deeper(i) else fragile(i), keys.get(i), legacy(i)).flatten
+      Seq(if (keepsBelow(when, written)) deeper(i) else fragile(i), keys.get(i)).flatten
         .find(f => !inTime(when) || f.inAnyRun)
     if (
-      keys.isEmpty && (fragile ++ legacy).forall(_.isEmpty) &&
+      keys.isEmpty && fragile.forall(_.isEmpty) &&
       (!keepsBelow(NoFile, written) || deeper.forall(_.isEmpty))
     ) None
     else {
@@ -328,8 +327,7 @@ object SparedInputs {
    *
    * @param text     what it is, for people
    * @param inAnyRun whether it also counts where the input is started and its failure usually comes too late. This is
-   *                 not so for scalar subqueries, because one that has several rows fails in nearly every run, and for
-   *                 dates of the legacy calendar, because they are too rare to forbid orders for the sake of a race.
+   *                 not so for scalar subqueries, because one that has several rows fails in nearly every run.
    */
   final private class Fault(text: => String, val inAnyRun: Boolean) {
     def shown: String = text
@@ -356,7 +354,4 @@ object SparedInputs {
     case _: Distinct | _: Sort | _: GlobalLimit | _: Window | _: RepartitionOperation => None
     case other => within(other).orElse(other.children.iterator.map(failing).collectFirst { case Some(f) => f })
   }
-
-  private def ofLegacyDates(input: LogicalPlan): Option[Fault] =
-    FailingScan.legacyDates(input).map(new Fault(_, inAnyRun = false))
 }

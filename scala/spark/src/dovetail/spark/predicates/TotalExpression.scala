@@ -135,11 +135,12 @@ object Movable {
  * happens to be streamed, and another order could build it.
  */
 object MovableCondition {
-  def apply(condition: Expression): Boolean = Movable(condition) && !condition.exists(isSubqueryKey)
+  def apply(condition: Expression): Boolean = Movable(condition) && !Conjuncts(condition).exists(isSubqueryKey)
 
   private def isSubqueryKey(e: Expression): Boolean = e match {
     case _: EqualTo | _: EqualNullSafe =>
-      e.containsPattern(PLAN_EXPRESSION) && e.children.forall(_.references.nonEmpty)
+      val sides = e.children.map(_.references)
+      e.containsPattern(PLAN_EXPRESSION) && sides.forall(_.nonEmpty) && sides.reduce(_ intersect _).isEmpty
     case _ => false
   }
 }

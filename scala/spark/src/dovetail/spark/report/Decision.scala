@@ -22,6 +22,9 @@ final case class Decision(
   /** Share of the written plan's cost that the best plan saves. */
   def gain: Double = Decision.gain(outcome)
 
+  /** The decision for the written order, for this reason. */
+  def bar(why: String): Decision = copy(taken = false, barred = Some(why))
+
   def shape: Shape = (if (taken) outcome.best else outcome.original).shape
 }
 

@@ -8,6 +8,7 @@ import dovetail.kernel.cost.{BroadcastMemory, ClusterFacts}
 import dovetail.kernel.profile.Assumptions
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable}
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.execution.datasources.{
@@ -49,13 +50,23 @@ final private[stats] class CatalogCounts(conf: SQLConf, counted: LogicalRelation
   def statistics(name: String, table: Option[CatalogTable]): Option[CatalogStatistics] =
     table.flatMap(t => whole.get(t.identifier).orElse(t.stats)).filter(s => sensible(name, s.rowCount).isDefined)
 
+  // the same verdict for the whole of planning, although files may be read meanwhile
+  private val verdicts = new IdentityHashMap[LogicalRelation, Option[CatalogCount]]
+
   /** Statistics of a relation, and whether their count is certain; None if the data of the table refutes the count. */
-  def apply(r: LogicalRelation): Option[CatalogCount] = statistics(LeafNames.name(r), r.catalogTable).flatMap { s =>
-    bySize(r, s) match {
-      case Confirmed => Some(CatalogCount(s, certain = true))
-      case Refuted   => None
-      case Open      => byCount(r, s)
-    }
+  def apply(r: LogicalRelation): Option[CatalogCount] = Option(verdicts.get(r)).getOrElse {
+    val found = judged(r)
+    verdicts.put(r, found)
+    found
+  }
+
+  private def judged(r: LogicalRelation): Option[CatalogCount] = statistics(LeafNames.name(r), r.catalogTable).flatMap {
+    s =>
+      bySize(r, s) match {
+        case Confirmed => Some(CatalogCount(s, certain = true))
+        case Refuted   => None
+        case Open      => byCount(r, s)
+      }
   }
 
   /** Whether the relation has statistics that the size of its data does not refute. */
@@ -70,9 +81,11 @@ final private[stats] class CatalogCounts(conf: SQLConf, counted: LogicalRelation
     sizes.computeIfAbsent(r, sizeOf(_)).fold[Verdict](Open) { size =>
       // the lengths of strings and arrays are unknown if these have no statistics
       val widths = r.output.map(a => s.colStats.get(a.name).flatMap(_.avgLen).orElse(fixedWidth(a.dataType)))
-      val most   = s.rowCount.get.toDouble * (Assumptions.RowOverhead + widths.flatten.sum) + size.besides
-      if (size.bytes <= most) Confirmed
-      else if (size.ofFiles && !widths.contains(None)) {
+      val rows   = s.rowCount.get.toDouble
+      val bytes  = rows * (Assumptions.RowOverhead + widths.flatten.sum)
+      // so many rows fill at most so many files: other files may have been added
+      if (size.bytes <= bytes + math.min(size.besides, EmptyFileBytes * math.max(rows, 1.0))) Confirmed
+      else if (size.ofFiles && !widths.contains(None) && size.bytes > bytes + size.besides) {
         refuted(r, s"its files are too large for the ${s.rowCount.get} rows in them")
         Refuted
       } else Open
@@ -99,7 +112,11 @@ final private[stats] class CatalogCounts(conf: SQLConf, counted: LogicalRelation
    * to confirm its count.
    */
   private def worthCounting(r: LogicalRelation, s: CatalogStatistics): Boolean =
-    r.relation.isInstanceOf[HadoopFsRelation] &&
+    (r.relation match {
+      // the mode DROPMALFORMED returns other rows for other columns
+      case f: HadoopFsRelation => !CaseInsensitiveMap(f.options).get("mode").exists(_.equalsIgnoreCase("DROPMALFORMED"))
+      case _                   => false
+    }) &&
       BroadcastMemory(s.rowCount.get.toDouble, 0.0) <= conf.autoBroadcastJoinThreshold * ClusterFacts.RiskFactor
 
   /** Whether Spark may have left only some partitions of the table. */

@@ -66,7 +66,9 @@ final class StoreLock(fs: FileSystem, directory: Path, local: Boolean) {
   private def ofFile(): Option[() => Unit] =
     try {
       fs.create(path, false).close()
-      val mine = modified()
+      val mine =
+        try modified()
+        catch { case e: IOException => fs.delete(path, false); throw e }
       // if this writer took too long, another one may hold the lock by now
       Some(() => if (modified() == mine) { fs.delete(path, false); () })
     } catch {
