@@ -17,15 +17,16 @@ private[size] object KeyMessage {
   /**
    * The groups of a relation's keys that the rows of its parent ask for.
    *
-   * @param groups one per row of the parent, as [[KeyGroups.find]] returns them
-   * @param keys   number of equally frequent drawn keys that would tell as much as those asked for (Kish 1965)
+   * @param groups  one per row of the parent, as [[KeyGroups.find]] returns them
+   * @param numbers number of groups
    */
-  final class Partners private (val groups: Array[Int], val keys: Double)
+  final class Partners(val groups: Array[Int], numbers: Int) {
 
-  object Partners {
-
-    /** @param numbers number of groups */
-    def apply(groups: Array[Int], numbers: Int): Partners = {
+    /**
+     * Number of equally frequent drawn keys that would tell as much as those asked for (Kish 1965). Only messages of
+     * partial samples need it.
+     */
+    lazy val keys: Double = {
       val times           = new Array[Int](numbers)
       var (rows, squares) = (0.0, 0.0)
       var i               = 0
@@ -34,7 +35,7 @@ private[size] object KeyMessage {
         if (g >= 0) { rows += 1.0; squares += 2.0 * times(g) + 1.0; times(g) += 1 }
         i += 1
       }
-      new Partners(groups, if (squares > 0.0) rows / squares * rows else 0.0)
+      if (squares > 0.0) rows / squares * rows else 0.0
     }
   }
 

@@ -91,17 +91,14 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     val counts = alone && Words.count(leftSet) == 1 && !o.wideEquality
     def counted(left: Array[Long], right: Array[Long], mirrored: Boolean) =
       if (counts) samples.partnered(Words.first(left), Words.first(right), o, mirrored) else None
-    def matched  = partnered(o, counted(leftSet, rightSet, mirrored = false), j.forward, l, r, pairs)
-    def matchedR = partnered(o, counted(rightSet, leftSet, mirrored = true), j.back, r, l, pairs)
+    lazy val share = counted(leftSet, rightSet, mirrored = false)
+    def matched    = partnered(o, share, j.forward, l, r, pairs)
+    def matchedR   = partnered(o, counted(rightSet, leftSet, mirrored = true), j.back, r, l, pairs)
     o.kind match {
       case JoinKind.Semi => l.kept(matched)
       case JoinKind.Anti =>
-        val share   = counted(leftSet, rightSet, mirrored = false)
-        val partner = partnered(o, share, j.forward, l, r, pairs)
-        l.kept(
-          if (share.isEmpty) JoinSize.antiShare(partner)
-          else JoinSize.antiShare(partner, samples.leastAlone(Words.first(leftSet), Words.first(rightSet)))
-        )
+        def least = samples.leastAlone(Words.first(leftSet), Words.first(rightSet))
+        l.kept(JoinSize.antiShare(matched, share.fold(Assumptions.AntiJoinFloor)(_ => least)))
       case JoinKind.Existence => l
       case JoinKind.LeftOuter =>
         val outer    = math.max(l.rows, pairs + l.rows * (1.0 - matched))

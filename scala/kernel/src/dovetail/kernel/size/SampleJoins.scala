@@ -266,7 +266,7 @@ final class SampleJoins(graph: JoinGraph) {
   }
 
   private def partnersOf(keys: KeyGroups, parent: RelationSample): KeyMessage.Partners =
-    KeyMessage.Partners(keys.find(parent), keys.numbers)
+    new KeyMessage.Partners(keys.find(parent), keys.numbers)
 
   private def groupsOf(node: Node): KeyGroups =
     groups.getOrElseUpdate((node.relation, node.classes), new KeyGroups(samples(node.relation), node.classes.toArray))

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.base
 import java.util.concurrent.ThreadFactory
 
 /**
- * Makes daemon threads that keep nothing of the thread that starts them. A thread normally inherits thread locals
+ * Makes daemon threads that inherit no thread locals and no class loader. A thread normally inherits thread locals
  * (among them Spark's active session) and the class loader of the query that happens to need it first. That would keep
  * the session of this query in memory as long as the thread lives.
  */

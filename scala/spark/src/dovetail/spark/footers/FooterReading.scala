@@ -114,8 +114,9 @@ final class FooterReading(maxMillis: Long) {
    * @return number of tasks that were not done
    */
   def run(all: Seq[FooterReading.Task], urgent: Boolean = true): Int = {
-    val (hanging, tasks) = all.partition(t => Aside.hangs(t.place))
-    hanging.map(_.place).distinct.foreach(Aside.cutOff)
+    val hung             = all.map(_.place).distinct.filter(Aside.hangs)
+    val (hanging, tasks) = all.partition(t => hung.contains(t.place))
+    hung.foreach(Aside.cutOff)
     val readers = tasks.map(_.reader).filter(urgent || met.containsKey(_))
     val most    = math.max(0L, budget - spent) + readers.map(allowance).foldLeft(0L)(math.max)
     val time    = math.min(most, PlanningTime.toRead / FooterReading.PartOfReading)

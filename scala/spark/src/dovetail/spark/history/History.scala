@@ -11,9 +11,8 @@ import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.{DetachedThreads, FailOpen}
-import org.apache.spark.sql.dovetail.deadline.Aside
+import org.apache.spark.sql.dovetail.deadline.{Aside, AtExit}
 import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFiles}
-import org.apache.spark.util.ShutdownHookManager
 
 /**
  * The history of queries: rows of their sub-plans, errors of their estimates, join orders that have run. All
@@ -131,9 +130,6 @@ object History {
   /** Most pieces of work that wait for the history's thread. */
   private val MostWaiting = 200
 
-  /** Milliseconds that the exit of the JVM waits for the file to be written. */
-  private val EndMillis = 2000L
-
   private val waiting                               = new AtomicInteger
   private val stores                                = new ConcurrentHashMap[StatisticsStore, History]()
   private lazy val thread: ScheduledExecutorService =
@@ -143,13 +139,7 @@ object History {
     StatisticsStore(session),
     s => {
       val history = new History(s.files)
-      ShutdownHookManager.addShutdownHook(ShutdownHookManager.SPARK_CONTEXT_SHUTDOWN_PRIORITY - 1)(() =>
-        // in another thread, because a store that does not answer must not block the exit of the JVM
-        Aside.start(
-          "dovetail-history-end",
-          () => FailOpen("writing the history of queries", (_: String) => ())(history.save())
-        ).join(EndMillis)
-      )
+      AtExit.afterContext("writing the history of queries")(history.save())
       history
     }
   )

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.dovetail.group.JoinGroup
-import org.apache.spark.sql.dovetail.leaf.LeafNames
+import org.apache.spark.sql.dovetail.leaf.{LeafNames, MalformedRecords}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.report.GroupIdentity
 import org.apache.spark.sql.dovetail.sample.ReaderSettings
@@ -73,7 +73,7 @@ final class HistoryForms(
   private lazy val joins = joining.forall(repeatable)
 
   private def stable(leaf: Int): Boolean = !group.leaves(leaf).exists(_.expressions.exists(!repeatable(_))) &&
-    besides(leaf).forall(repeatable) && !group.leaves(leaf).collectLeaves().exists(dropsByColumns)
+    besides(leaf).forall(repeatable) && !group.leaves(leaf).collectLeaves().exists(MalformedRecords.areDropped)
 
   /** Predicates and computed columns that the group applies to a leaf, in addition to the leaf's plan. */
   private def besides(leaf: Int): Vector[Expression] =
@@ -120,21 +120,6 @@ object HistoryForms {
   /** Whether an expression returns the same result for the same input in every session. */
   private def repeatable(e: Expression): Boolean =
     e.deterministic && !e.exists(_.isInstanceOf[UserDefinedExpression])
-
-  /** Whether a reader drops malformed rows: which rows are malformed depends on the columns that a query reads. */
-  private def dropsByColumns(leaf: LogicalPlan): Boolean = {
-    def drops(options: Iterable[(String, String)]) = options.exists { case (name, value) =>
-      name.equalsIgnoreCase("mode") && value.equalsIgnoreCase("DROPMALFORMED")
-    }
-    leaf match {
-      case r: LogicalRelation => r.relation match {
-          case f: HadoopFsRelation => drops(f.options)
-          case _                   => false
-        }
-      case v: DataSourceV2ScanRelation => drops(Option(v.relation.options.get("mode")).toSeq.map("mode" -> _))
-      case _                           => false
-    }
-  }
 
   /**
    * Text of how a leaf reads its data. For Parquet and ORC it leaves out the schema: columns are found by their names,

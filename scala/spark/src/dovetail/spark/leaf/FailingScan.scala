@@ -1,16 +1,15 @@
 package org.apache.spark.sql.dovetail.leaf
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.execution.{ExternalRDD, LogicalRDD}
 
 /**
  * Finds scans that may fail because of the data that they read. A query does not fail if it never reads such an input,
- * which an empty broadcast may see to. Damaged files and systems that do not answer do not count.
- * Nor do dates of the legacy calendar in Parquet files of other writers, at which Spark 3.5 fails by default: nothing
- * in a plan tells these rare files apart, and orders of all tables with dates would be forbidden.
+ * which an empty broadcast may see to. Damaged files and systems that do not answer do not count. Nor do dates of the
+ * legacy calendar in Parquet files of other writers, at which Spark 3.5 fails by default: nothing in a plan tells these
+ * rare files apart, and orders of all tables with dates would be forbidden.
  */
 object FailingScan {
 
@@ -19,24 +18,16 @@ object FailingScan {
    * of the user that makes the rows. None for other leaves, and for operators that are no leaves.
    */
   def apply(plan: LogicalPlan): Option[String] = plan match {
-    case r: LogicalRelation => r.relation match {
-        case f: HadoopFsRelation if failsFast(CaseInsensitiveMap(f.options).get(Mode)) => Some(FailFastScan)
-        case _                                                                         => None
-      }
-    case r: DataSourceV2ScanRelation => r.scan match {
-        case _: FileScan if failsFast(Option(r.relation.options.get(Mode))) => Some(FailFastScan)
-        case s if s.getClass.getName.startsWith(PythonSources)              => Some("its Python data source")
-        case _                                                              => None
+    case r: LogicalRelation if MalformedRecords.fail(r) => Some(FailFastScan)
+    case r: DataSourceV2ScanRelation                    => r.scan match {
+        case _: FileScan if MalformedRecords.fail(r)           => Some(FailFastScan)
+        case s if s.getClass.getName.startsWith(PythonSources) => Some("its Python data source")
+        case _                                                 => None
       }
     case r: LogicalRDD if !r.rdd.isCheckpointed && LocalRows(r).isEmpty => Some(OfRdd)
     case r: ExternalRDD[_] if LocalRows(r).isEmpty                      => Some(OfRdd)
     case _                                                              => None
   }
-
-  private def failsFast(mode: Option[String]): Boolean = mode.exists(_.equalsIgnoreCase("FAILFAST"))
-
-  /** Option of text files: what happens at a malformed record. */
-  private val Mode = "mode"
 
   private val FailFastScan = "its scan in the mode FAILFAST"
 

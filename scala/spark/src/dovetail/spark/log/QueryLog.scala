@@ -136,7 +136,6 @@ object QueryLog {
   /** Marks a physical plan that was reported as run. */
   private val HasRun = TreeNodeTag[Unit]("dovetail.has run")
 
-  /** Whether this is the first report of a run of the plan. Spark reports the runs of a plan in their order. */
   /** Whether the plan has a LIMIT that does not need all rows of its input. */
   private def stopsEarly(plan: LogicalPlan): Boolean = plan.exists {
     case l @ (_: GlobalLimit | _: LocalLimit) => !needsAll(l.children.head)
@@ -149,6 +148,7 @@ object QueryLog {
     case _                                           => false
   }
 
+  /** Whether this is the first report of a run of the plan. Spark reports the runs of a plan in their order. */
   private def startsFirst(plan: SparkPlan): Boolean = {
     val first = plan.getTagValue(HasRun).isEmpty
     plan.setTagValue(HasRun, ())

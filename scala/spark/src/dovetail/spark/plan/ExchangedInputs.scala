@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
 import org.apache.spark.SparkContext
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, EqualNullSafe, EqualTo, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftAnti, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.cluster.TaskMemory
-import org.apache.spark.sql.dovetail.predicates.Conjuncts
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinCondition}
 import org.apache.spark.sql.execution.adaptive.ShuffleQueryStageExec
 import org.apache.spark.sql.execution.exchange.ENSURE_REQUIREMENTS
 import org.apache.spark.sql.internal.SQLConf
@@ -62,20 +62,13 @@ object ExchangedInputs {
    */
   private def needsOneRowPerKey(j: Join, build: BuildSide): Boolean = j.joinType match {
     case LeftSemi | LeftAnti | ExistenceJoin(_) =>
-      val columns      = JoinChoice.input(j, build).outputSet
-      val (keys, rest) = j.condition.toSeq.flatMap(Conjuncts(_)).partition {
-        case e: EqualTo       => isKey(e.left, e.right, columns)
-        case e: EqualNullSafe => isKey(e.left, e.right, columns)
-        case _                => false
-      }
-      val determined = AttributeSet(keys.flatMap(_.children).collect { case a: Attribute => a })
-      AttributeSet(rest).filter(columns.contains).subsetOf(determined)
+      val classifier   = new JoinCondition.Classifier(Vector(j.left.outputSet, j.right.outputSet))
+      val (keys, rest) = j.condition.toSeq.flatMap(Conjuncts(_)).map(classifier(_)).partition(_.sides.isDefined)
+      val determined   =
+        AttributeSet(keys.flatMap(_.expression.children).collect { case a: Attribute => a })
+      AttributeSet(rest.map(_.expression)).filter(JoinChoice.input(j, build).outputSet.contains).subsetOf(determined)
     case _ => true
   }
-
-  private def isKey(a: Expression, b: Expression, build: AttributeSet): Boolean =
-    (a.references.subsetOf(build) && b.references.intersect(build).isEmpty) ||
-      (b.references.subsetOf(build) && a.references.intersect(build).isEmpty)
 
   private def smallEnoughToBroadcast(j: Join): Boolean = {
     val limit = math.max(

@@ -8,11 +8,10 @@ import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.FailOpen
-import org.apache.spark.sql.dovetail.deadline.Aside
+import org.apache.spark.sql.dovetail.deadline.AtExit
 import org.apache.spark.sql.execution.ui.{SparkListenerSQLExecutionEnd, SparkListenerSQLExecutionStart}
 import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 import org.apache.spark.sql.util.QueryExecutionListener
-import org.apache.spark.util.ShutdownHookManager
 
 /**
  * Learns from queries that fail with a broadcast or a hash table that Dovetail chose: it was too large for the driver,
@@ -53,11 +52,7 @@ object FailedJoins {
     session.listenerManager.register(OfQueries)
     if (heard.add(session.sparkContext)) session.sparkContext.addSparkListener(RunningQueries)
     if (!hooked.getAndSet(true))
-      ShutdownHookManager.addShutdownHook(ShutdownHookManager.SPARK_CONTEXT_SHUTDOWN_PRIORITY + 1)(() =>
-        // in another thread, because a store that does not answer must not block the exit of the JVM
-        if (FatalExit.isUnderWay)
-          Aside.start("dovetail-failures-end", () => RunningQueries.lost()).join(JoinFailures.EndMillis)
-      )
+      AtExit.beforeContext("noting lost joins")(if (FatalExit.isUnderWay) RunningQueries.lost())
   }
 
   private object OfQueries extends QueryExecutionListener {

@@ -9,11 +9,10 @@ import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.BoundedJson.elements
 import org.apache.spark.sql.dovetail.base.FailOpen
-import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
+import org.apache.spark.sql.dovetail.deadline.{Aside, AtExit, PlanningTime}
 import org.apache.spark.sql.dovetail.history.History
 import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFiles}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.util.ShutdownHookManager
 
 /**
  * A join method that Dovetail chose and with which a query failed.
@@ -56,9 +55,6 @@ final class JoinFailures(files: StoreFiles) {
 
   /** Held while the file is written. Threads that plan queries never take it. */
   private val writing = new Object
-
-  /** Whether there are failures that are not written yet. */
-  def hasUnsent: Boolean = unsent.nonEmpty
 
   def isEmpty: Boolean = unsent.isEmpty && read.isEmpty
 
@@ -119,21 +115,13 @@ object JoinFailures {
   def apply(session: SparkSession): JoinFailures =
     stores.computeIfAbsent(
       StatisticsStore(session),
-      s => { val failures = new JoinFailures(s.files); writeAtExit(failures); failures }
+      s => {
+        val failures = new JoinFailures(s.files)
+        // a job may end because of the query that has failed
+        AtExit.afterContext("writing failed joins")(failures.save())
+        failures
+      }
     )
-
-  /** Writes what is not written when the JVM ends: a job may end because of the failed query. */
-  private def writeAtExit(failures: JoinFailures): Unit = {
-    def write(): Unit = FailOpen("writing failed joins", (_: String) => ())(failures.save())
-    ShutdownHookManager.addShutdownHook(ShutdownHookManager.SPARK_CONTEXT_SHUTDOWN_PRIORITY - 1)(() =>
-      // in another thread, because a store that does not answer must not block the exit of the JVM
-      if (failures.hasUnsent) Aside.start("dovetail-failures-end", () => write()).join(EndMillis)
-    )
-    ()
-  }
-
-  /** Milliseconds that the exit of the JVM waits for failed joins to be written. */
-  private[plan] val EndMillis = 2000L
 
   private def newest(all: Vector[JoinFailure]): Vector[JoinFailure] =
     if (all.size <= Most) all else all.sortBy(f => (f.at, f.join)).takeRight(Most)

@@ -8,9 +8,8 @@ import dovetail.kernel.cost.{BroadcastMemory, ClusterFacts}
 import dovetail.kernel.profile.Assumptions
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable}
-import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.dovetail.base.FailOpen
-import org.apache.spark.sql.dovetail.leaf.LeafNames
+import org.apache.spark.sql.dovetail.leaf.{LeafNames, MalformedRecords}
 import org.apache.spark.sql.execution.datasources.{
   CatalogFileIndex,
   HadoopFsRelation,
@@ -38,6 +37,9 @@ final private[stats] class CatalogCounts(conf: SQLConf, counted: LogicalRelation
   // added up once because a table may have very many files
   private val sizes = new IdentityHashMap[LogicalRelation, Option[DataSize]]
 
+  // the same verdict for the whole of planning, although files may be read meanwhile
+  private val verdicts = new IdentityHashMap[LogicalRelation, Option[CatalogCount]]
+
   def learnFrom(table: Option[CatalogTable]): Unit =
     for (t <- table; s <- t.stats if s.rowCount.isDefined) whole.getOrElseUpdate(t.identifier, s)
 
@@ -50,15 +52,8 @@ final private[stats] class CatalogCounts(conf: SQLConf, counted: LogicalRelation
   def statistics(name: String, table: Option[CatalogTable]): Option[CatalogStatistics] =
     table.flatMap(t => whole.get(t.identifier).orElse(t.stats)).filter(s => sensible(name, s.rowCount).isDefined)
 
-  // the same verdict for the whole of planning, although files may be read meanwhile
-  private val verdicts = new IdentityHashMap[LogicalRelation, Option[CatalogCount]]
-
   /** Statistics of a relation, and whether their count is certain; None if the data of the table refutes the count. */
-  def apply(r: LogicalRelation): Option[CatalogCount] = Option(verdicts.get(r)).getOrElse {
-    val found = judged(r)
-    verdicts.put(r, found)
-    found
-  }
+  def apply(r: LogicalRelation): Option[CatalogCount] = verdicts.computeIfAbsent(r, judged(_))
 
   private def judged(r: LogicalRelation): Option[CatalogCount] = statistics(LeafNames.name(r), r.catalogTable).flatMap {
     s =>
@@ -112,11 +107,7 @@ final private[stats] class CatalogCounts(conf: SQLConf, counted: LogicalRelation
    * to confirm its count.
    */
   private def worthCounting(r: LogicalRelation, s: CatalogStatistics): Boolean =
-    (r.relation match {
-      // the mode DROPMALFORMED returns other rows for other columns
-      case f: HadoopFsRelation => !CaseInsensitiveMap(f.options).get("mode").exists(_.equalsIgnoreCase("DROPMALFORMED"))
-      case _                   => false
-    }) &&
+    r.relation.isInstanceOf[HadoopFsRelation] && !MalformedRecords.areDropped(r) &&
       BroadcastMemory(s.rowCount.get.toDouble, 0.0) <= conf.autoBroadcastJoinThreshold * ClusterFacts.RiskFactor
 
   /** Whether Spark may have left only some partitions of the table. */

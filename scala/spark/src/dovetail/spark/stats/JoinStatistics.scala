@@ -200,8 +200,7 @@ final private class JoinedPair(
 
   /** Share of the left side's rows without a partner. */
   lazy val leftAlone: Double =
-    if (leftCounted.isEmpty) JoinSize.antiShare(leftPartnered)
-    else JoinSize.antiShare(leftPartnered, model.samples.leastAlone(0, 1))
+    JoinSize.antiShare(leftPartnered, leftCounted.fold(Assumptions.AntiJoinFloor)(_ => model.samples.leastAlone(0, 1)))
 
   /** Share of the right side's rows with a partner. */
   lazy val rightPartnered: Double = model.samples.partnered(1, 0).getOrElse(semiShare(1, 0)) * local
