@@ -12,7 +12,12 @@ import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ReusedExchangeExec}
-import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, ShuffledHashJoinExec, SortMergeJoinExec}
+import org.apache.spark.sql.execution.joins.{
+  BroadcastHashJoinExec,
+  BroadcastNestedLoopJoinExec,
+  ShuffledHashJoinExec,
+  SortMergeJoinExec
+}
 import org.scalatest.BeforeAndAfterAll
 
 /**
@@ -228,23 +233,54 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
       )
       val query =
         "SELECT big.i, packed.t, tiny.w FROM packed JOIN tiny ON packed.k = tiny.k JOIN big ON big.k = packed.k"
-      val asked = query.replaceFirst("SELECT", "SELECT /*+ DOVETAIL_ORDER('((big packed) tiny)') */")
+      def asked(order: String) = query.replaceFirst("SELECT", s"SELECT /*+ DOVETAIL_ORDER('$order') */")
+      val alone                = asked("((big packed) tiny)")
+      // Spark takes a semi join for as large as its left input
+      val tested =
+        asked(
+          "((big (packed few)) tiny)"
+        ) + " WHERE EXISTS (SELECT 1 FROM big few WHERE few.k = packed.k AND few.w < 9)"
       withThreshold(threshold.toLong, off) {
         assert(
           spark.table("packed").queryExecution.optimizedPlan.stats.sizeInBytes < threshold,
           "Spark takes it for small"
         )
-        def built = physical(asked).collect { case j: BroadcastHashJoinExec => j }.map(j =>
-          if (j.buildSide == BuildLeft) j.left else j.right
-        )
-        assert(built.nonEmpty && built.forall(!_.toString.contains("packed")), physical(asked))
-        sameAnswer(asked, reorders = false)
+        for (sql <- Seq(alone, tested)) {
+          def built = physical(sql).collect { case j: BroadcastHashJoinExec => j }.map(j =>
+            if (j.buildSide == BuildLeft) j.left else j.right
+          )
+          assert(built.nonEmpty && built.forall(!_.toString.contains("packed")), physical(sql))
+          sameAnswer(sql, reorders = false)
+        }
       }
       // with a threshold for its size in memory, Spark broadcasts it there
       withThreshold(
         100 * threshold.toLong,
         off
-      )(assert(physical(asked).toString.split("BroadcastExchange").drop(1).exists(_.contains("packed"))))
+      )(assert(physical(alone).toString.split("BroadcastExchange").drop(1).exists(_.contains("packed"))))
+    }
+  }
+
+  test("an outer join without an equality: Spark copies its right side, which stays as it is if it may not fit") {
+    withTables("left_rows", "narrow", "wide") {
+      def table(name: String, columns: String, rows: Int) =
+        spark.sql(s"CREATE TABLE $name USING parquet AS SELECT $columns FROM range(0, $rows, 1, 1)")
+      table("left_rows", "CAST(id AS INT) x, CAST(id % 7 AS INT) y", 300)
+      table("narrow", "CAST(id + 400 AS INT) v, CAST(id AS INT) k", 2000)
+      table("wide", "CAST(id AS INT) k, CAST(id % 11 AS INT) w, repeat('x', 500) p", 2000)
+      val sql =
+        "SELECT count(*), sum(a.y), sum(c.w), sum(length(c.p)) FROM left_rows a LEFT JOIN narrow b ON a.x < b.v " +
+          "LEFT JOIN wide c ON b.k = c.k"
+      def copied = physical(sql).collect { case j: BroadcastNestedLoopJoinExec => j.right.toString.contains("wide") }
+      withThreshold(threshold.toLong, off) {
+        assert(copied == Seq(true), physical(sql))
+        sameAnswer(sql)
+      }
+      withThreshold(500L, off) {
+        assert(copied == Seq(false), physical(sql))
+        val reasons = traced(sql)._2.groups.map(_.reason)
+        assert(reasons.exists(_.contains("Spark would have to broadcast")), reasons)
+      }
     }
   }
 

@@ -2,6 +2,10 @@ package org.apache.spark.sql.dovetail
 
 import java.nio.file.Files
 
+import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.dovetail.group.Preparation
+import org.apache.spark.sql.dovetail.plan.SparedInputs
 import org.apache.spark.sql.dovetail.report.GroupReport
 import org.scalatest.BeforeAndAfterAll
 
@@ -104,6 +108,18 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
         }
         spark.sql("DOVETAIL FORGET ROWS").collect()
       }
+    }
+  }
+
+  test("an expression on a VARIANT value that may fail is not hidden in the scan") {
+    assume(spark.version >= "4.1")
+    withTables("variants") {
+      spark.sql("CREATE TABLE variants USING parquet AS SELECT parse_json('{\"n\": \"seven\"}') AS v FROM range(3)")
+      val query        = spark.sql("SELECT 1 AS one FROM variants WHERE variant_get(v, '$.n', 'int') >= 0").queryExecution
+      def shown(p: LogicalPlan) = p.expressions.exists(_.exists(_.prettyName == "variant_get"))
+      assert(!dovetail(on = false)(query.optimizedPlan.exists(shown)), "Spark has the scan extract it")
+      val prepared = Preparation(spark, EliminateSubqueryAliases(query.analyzed))
+      assert(prepared.exists(shown) && prepared.exists(SparedInputs.mayFail), prepared)
     }
   }
 

@@ -1,9 +1,11 @@
 package org.apache.spark.sql.dovetail
 
 import org.apache.spark.sql.catalyst.TableIdentifier
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Cast}
 import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.predicates.TotalCast
 import org.apache.spark.sql.dovetail.report.Trace
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{CharType, IntegerType, StringType, StructType, VarcharType}
 import org.scalatest.BeforeAndAfterAll
 
 /**
@@ -43,6 +45,12 @@ class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
       sameAnswer(sql, reorders = false)
     }
     assert(lines.isEmpty, lines)
+  }
+
+  test("a cast to a text with a length may fail, if Spark keeps that type") {
+    val (text, number) = (AttributeReference("s", StringType)(), AttributeReference("n", IntegerType)())
+    assert(TotalCast(Cast(number, StringType)))
+    for (from <- Seq(text, number); to <- Seq(CharType(3), VarcharType(3))) assert(!TotalCast(Cast(from, to)), to)
   }
 
   test("filters on every type, in a group of joins") {

@@ -14,6 +14,12 @@ sealed trait JoinTree {
   def relations: Vector[Int]
   def rows: Estimate
 
+  /**
+   * Bytes of memory that a broadcast of the rows should not exceed, however wrong their estimate is
+   * ([[dovetail.kernel.cost.BroadcastMemory]]).
+   */
+  def memory: Double
+
   /** Cost of the whole tree. */
   def cost: Cost
 
@@ -66,8 +72,9 @@ object JoinTree {
   final case class Leaf(
       relation: Int,
       rows: Estimate,
-      cost: Cost = Cost.zero,
-      override val reducers: Vector[Reducer] = Vector.empty
+      memory: Double,
+      cost: Cost,
+      override val reducers: Vector[Reducer]
   ) extends JoinTree {
     val relations: Vector[Int] = Vector(relation)
   }
@@ -86,6 +93,7 @@ object JoinTree {
       rows: Estimate,
       estimated: Double,
       bytes: Double,
+      memory: Double,
       method: JoinMethod,
       own: Cost,
       operator: Option[Operator]
@@ -115,7 +123,7 @@ object JoinTree {
       val r       = plan.relation
       val filters = sizer.filters(r, costs)
       val cost    = Cost(hash = filters, scan = plan.cost(i) - filters)
-      Leaf(r, sizer.estimate(Array(r)), cost, sizer.reducers.filter(_.reduced == r))
+      Leaf(r, sizer.estimate(Array(r)), plan.cautious, cost, sizer.reducers.filter(_.reduced == r))
     } else {
       val left  = fromPlan(plan.left(i), plan.leftAlternative(i), sizer, costs)
       val right = fromPlan(plan.right(i), plan.rightAlternative(i), sizer, costs)
@@ -126,7 +134,8 @@ object JoinTree {
         case Some(o) =>
           val by       = sizer.operators(o.index)
           def choice() = MethodChoice(plan, i, (by.leftKey, by.rightKey))(costs.join(_, _, _, by))
-          Join(left, right, rows, plain, plan.bytes, plan.method(i), costs.parts(plan, i, by), Some(o))(choice _)
+          val own      = costs.parts(plan, i, by)
+          Join(left, right, rows, plain, plan.bytes, plan.cautious, plan.method(i), own, Some(o))(choice _)
         case None => inner(plan, i, left, right, rows, plain, sizer, costs)
       }
     }
@@ -148,8 +157,11 @@ object JoinTree {
     def loose    = sizer.looseEquality(left.relations.toSet, right.relations.toSet)
     def choice() = MethodChoice(plan, i, (key, key))(sizer.price(_, _, _, Step.Inner, costs)(loose))
     val own      = costs.parts(plan, i)
-    if (flip) Join(right, left, rows, estimated, plan.bytes, plan.method(i).flipped, own, None)(() => choice().flipped)
-    else Join(left, right, rows, estimated, plan.bytes, plan.method(i), own, None)(choice _)
+    val memory   = plan.cautious
+    val method   = plan.method(i)
+    if (flip)
+      Join(right, left, rows, estimated, plan.bytes, memory, method.flipped, own, None)(() => choice().flipped)
+    else Join(left, right, rows, estimated, plan.bytes, memory, method, own, None)(choice _)
   }
 }
 

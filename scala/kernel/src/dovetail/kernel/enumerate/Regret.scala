@@ -15,11 +15,14 @@ import dovetail.kernel.profile.Source
  */
 final class Regret(graph: JoinGraph, written: Shape, plan: Shape, search: JoinGraph => Search) {
 
-  /** Cost that another plan would save, in the unit of the cost model, if the relation had this many rows. */
-  def apply(relation: Int, rows: Double): Double = {
+  /**
+   * Cost that another plan would save, in the unit of the cost model, if the relation had this many rows. 0 without a
+   * search if the plan itself then costs less than `least`: no other plan saves that much.
+   */
+  def apply(relation: Int, rows: Double, least: Double): Double = {
     val other = search(graph.knowing(Map(Set(relation) -> KnownSize.exactly(rows, Source.Assumed))))
-    other.priced(plan, written).fold(0.0)(p =>
-      math.max(0.0, p.best.cost.total - other.run(written).best.cost.total)
+    other.priced(plan, written).map(_.best.cost.total).filter(_ >= least).fold(0.0)(cost =>
+      math.max(0.0, cost - other.run(written).best.cost.total)
     )
   }
 }

@@ -138,7 +138,11 @@ object Filters {
    * Share of the rows that a comparison of two columns keeps, for uniform and independent values. It is exact if the
    * ranges do not overlap. Inside the overlap, both orders are equally likely.
    */
-  private def orderedColumns(a: ColumnProfile, op: Comparison, b: ColumnProfile): Double = {
+  private def orderedColumns(a: ColumnProfile, op: Comparison, b: ColumnProfile): Double =
+    compared(a, op, b).getOrElse(Assumptions.ColumnComparison)
+
+  /** The same for columns of any two relations; None if a range is not known. */
+  def compared(a: ColumnProfile, op: Comparison, b: ColumnProfile): Option[Double] = {
     val share = for (al <- a.min; ah <- a.max; bl <- b.min; bh <- b.max) yield {
       val less = if (ah < bl) 1.0 else if (bh < al) 0.0 else lessShare(al, ah, bl, bh)
       op match {
@@ -146,7 +150,7 @@ object Filters {
         case _                  => 1.0 - less
       }
     }
-    share.filterNot(_.isNaN).getOrElse(Assumptions.ColumnComparison)
+    share.filterNot(_.isNaN)
   }
 
   /** P(x < y) for x uniform in [al, ah], y uniform in [bl, bh]. */

@@ -1,7 +1,6 @@
 package dovetail.kernel.profile
 
 import java.util.Arrays
-import java.util.concurrent.atomic.AtomicLong
 
 /**
  * A column of a table's sample as join keys. Each distinct key is represented by its number, so that joins of samples
@@ -12,8 +11,11 @@ import java.util.concurrent.atomic.AtomicLong
  */
 final class KeyColumn private (val keys: Array[Long], val codes: Array[Int]) {
 
-  /** Identifies the column in caches of results. */
-  val id: Long = KeyColumn.ids.getAndIncrement()
+  /**
+   * Identifies the column in caches of results. It is a hash of the contents, so that the results still serve after the
+   * column left its own cache and was built again. Two columns with the same one of 2^64^ hashes are too rare to matter.
+   */
+  val id: Long = KeyColumn.hash(keys, codes)
 
   /** Bytes of memory. */
   def bytes: Long = keys.length.toLong * java.lang.Long.BYTES + codes.length.toLong * Integer.BYTES
@@ -41,7 +43,14 @@ object KeyColumn {
   /** Code of a row that has no partner ([[RelationSample.NullKey]]). */
   val Null = -1
 
-  private val ids = new AtomicLong
+  private def hash(keys: Array[Long], codes: Array[Int]): Long = {
+    var hash = keys.length.toLong
+    var i    = 0
+    while (i < keys.length) { hash = RelationSample.together(hash, keys(i)); i += 1 }
+    i = 0
+    while (i < codes.length) { hash = RelationSample.together(hash, codes(i).toLong); i += 1 }
+    hash
+  }
 
   /** @param values one key per row */
   def apply(values: Array[Long]): KeyColumn = {

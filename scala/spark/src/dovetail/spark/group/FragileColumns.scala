@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail.group
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.predicates.Movable
 
 /**
@@ -24,11 +25,20 @@ object FragileColumns {
     case p: Project   => computed(p.projectList, apply(p.child))
     case a: Aggregate => computed(a.aggregateExpressions, apply(a.child))
     case u: Union     =>
-      val places = u.children.flatMap { c =>
-        val found = apply(c); c.output.indices.filter(i => found.contains(c.output(i)))
-      }.toSet
-      AttributeSet(u.output.indices.filter(places).map(u.output(_)))
-    case other => AttributeSet.fromAttributeSets(other.children.map(apply)).filter(other.outputSet.contains)
+      val places = u.children.flatMap(placesIn).toSet
+      if (places.isEmpty) AttributeSet.empty
+      else AttributeSet(u.output.zipWithIndex.collect { case (a, i) if places(i) => a })
+    case other =>
+      val below = other.children.map(apply).filter(_.nonEmpty)
+      if (below.isEmpty) AttributeSet.empty
+      else AttributeSet.fromAttributeSets(below).filter(other.outputSet.contains)
+  }
+
+  /** Places of such columns in the output of a plan. */
+  private def placesIn(plan: LogicalPlan): Seq[Int] = {
+    PlanningTime.check()
+    val found = apply(plan)
+    if (found.isEmpty) Nil else plan.output.zipWithIndex.collect { case (a, i) if found.contains(a) => i }
   }
 
   /**

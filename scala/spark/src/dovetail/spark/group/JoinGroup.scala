@@ -100,6 +100,7 @@ object JoinGroup {
    */
   def unapply(plan: LogicalPlan): Option[JoinGroup] = plan match {
     case Project(list, _) if !list.forall(_.isInstanceOf[Attribute]) => None
+    case _ if !isAboveJoin(plan)                                     => None
     case _                                                           =>
       val whole = part(plan, 0)
       val all   = if (whole.operators.nonEmpty && whole.leaves.size > MostWithOperators) part(plan, 0, innerOnly = true)
@@ -186,7 +187,8 @@ object JoinGroup {
 
   private def part(plan: LogicalPlan, first: Int, innerOnly: Boolean = false): SubGroup = {
     def leaf                     = SubGroup(Shape.Leaf(first), Vector(plan), first, Set(first), FragileColumns(plan))
-    def over(child: LogicalPlan) = Some(part(child, first, innerOnly)).filter(_.joins.nonEmpty)
+    def over(child: LogicalPlan) =
+      if (isAboveJoin(child)) Some(part(child, first, innerOnly)).filter(_.joins.nonEmpty) else None
     plan match {
       case whole if SubqueryCopies.isWhole(whole)                                          => leaf
       case j: Join if transparent(j) && (j.joinType.isInstanceOf[InnerLike] || !innerOnly) =>
@@ -197,6 +199,13 @@ object JoinGroup {
       case Project(list, child)                    => over(child).flatMap(_.projected(list)).getOrElse(leaf)
       case _                                       => leaf
     }
+  }
+
+  /** Whether the plan is a join, or only projections and filters lie between its root and a join. */
+  private def isAboveJoin(plan: LogicalPlan): Boolean = plan match {
+    case _: Join                => true
+    case _: Project | _: Filter => isAboveJoin(plan.children.head)
+    case _                      => false
   }
 
   private def transparent(j: Join): Boolean =

@@ -19,7 +19,8 @@ import org.apache.spark.sql.execution.datasources.v2.V2Writes
  * so their time does not count as Dovetail's. The last step tells copies of a subquery apart ([[SubqueryCopies]]).
  *
  * Rules that build writes do not run early. A connector may bind a write to the scan of that moment, and if Dovetail's
- * plan is not used, Spark builds another scan for the same write.
+ * plan is not used, Spark builds another scan for the same write. Nor does the rule run early that has a scan extract
+ * paths of VARIANT values: the plan would no longer show an expression that may fail, nor which path it is.
  */
 object Preparation {
   def apply(session: SparkSession, plan: LogicalPlan): LogicalPlan =
@@ -37,13 +38,16 @@ object Preparation {
         val excluded =
           plan.conf.optimizerExcludedRules.toSeq.flatMap(_.split(',')).map(_.trim).toSet -- optimizer.nonExcludableRules
         optimizer.earlyScanPushDownRules.filterNot(rule =>
-          excluded(rule.ruleName) || builds(rule) || (prunes(rule) && callsUser(plan))
+          excluded(rule.ruleName) || builds(rule) || extracts(rule) || (prunes(rule) && callsUser(plan))
         ).foldLeft(plan)((p, rule) => rule(p))
       case _ => plan
     }
 
   /** Whether the rule builds writes. */
   private def builds(rule: Rule[LogicalPlan]): Boolean = (rule eq V1Writes) || (rule eq V2Writes)
+
+  /** Whether the rule moves expressions on VARIANT values into scans. Spark 3.5 and 4.0 do not have it. */
+  private def extracts(rule: Rule[LogicalPlan]): Boolean = rule.ruleName.endsWith(".PushVariantIntoScan")
 
   /**
    * Whether the rule computes predicates on the partitions of a table. If Dovetail's plan is not used, Spark computes

@@ -20,10 +20,8 @@ object SubqueryCopies {
   def isWhole(plan: LogicalPlan): Boolean = plan.getTagValue(Whole).isDefined
 
   def apply(plan: LogicalPlan): LogicalPlan = {
-    val looked = plan.collect { case j: Join if looksOnly(j.joinType) => j.right.outputSet }
-    val copied = AttributeSet(looked.zipWithIndex.flatMap { case (s, i) =>
-      looked.take(i).flatMap(s.intersect(_).toSeq)
-    })
+    val looked = plan.collect { case j: Join if looksOnly(j.joinType) => j.right.outputSet.toSeq }.flatten
+    val copied = AttributeSet(looked.groupBy(_.exprId).values.filter(_.size > 1).map(_.head))
     if (copied.isEmpty) plan else new Renaming(copied)(plan)
   }
 

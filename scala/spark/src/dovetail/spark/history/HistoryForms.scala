@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.dovetail.group.JoinGroup
-import org.apache.spark.sql.dovetail.leaf.{LeafNames, MalformedRecords}
+import org.apache.spark.sql.dovetail.leaf.{ExtractedVariants, LeafNames, MalformedRecords}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.report.GroupIdentity
 import org.apache.spark.sql.dovetail.sample.ReaderSettings
@@ -134,8 +134,10 @@ object HistoryForms {
         case _ => ""
       }
     case v: DataSourceV2ScanRelation =>
-      val columns = v.relation.output.map(a => s"${a.name} ${a.dataType.catalogString}")
-      s"\n${v.scan.getClass.getName} ${options(v.relation.options.asCaseSensitiveMap)} ${columns.mkString(", ")}"
+      val columns  = v.relation.output.map(a => s"${a.name} ${a.dataType.catalogString}")
+      val variants = ExtractedVariants(v).map(_.json)
+      s"\n${v.scan.getClass.getName} ${options(v.relation.options.asCaseSensitiveMap)} " +
+        (columns ++ variants).mkString(", ")
     case _ => ""
   }
 

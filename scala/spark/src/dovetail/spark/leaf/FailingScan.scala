@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.leaf
 
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.execution.{ExternalRDD, LogicalRDD}
@@ -14,10 +14,12 @@ import org.apache.spark.sql.execution.{ExternalRDD, LogicalRDD}
 object FailingScan {
 
   /**
-   * What may fail in the scan of a leaf: a text file in the mode FAILFAST at its first malformed record, or a program
-   * of the user that makes the rows. None for other leaves, and for operators that are no leaves.
+   * What may fail in the scan of a leaf: a text file in the mode FAILFAST at its first malformed record, a program of
+   * the user that makes the rows, or the extraction of VARIANT values. None for other leaves, and for operators that are
+   * no leaves.
    */
   def apply(plan: LogicalPlan): Option[String] = plan match {
+    case l: LeafNode if ExtractedVariants(l).nonEmpty   => Some(OfVariants)
     case r: LogicalRelation if MalformedRecords.fail(r) => Some(FailFastScan)
     case r: DataSourceV2ScanRelation                    => r.scan match {
         case _: FileScan if MalformedRecords.fail(r)           => Some(FailFastScan)
@@ -32,6 +34,8 @@ object FailingScan {
   private val FailFastScan = "its scan in the mode FAILFAST"
 
   private val OfRdd = "the functions of its RDD"
+
+  private val OfVariants = "the conversion of VARIANT values in its scan"
 
   /** Package of data sources that users write in Python (from Spark 4 on). */
   private val PythonSources = "org.apache.spark.sql.execution.datasources.v2.python."

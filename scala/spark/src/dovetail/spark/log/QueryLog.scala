@@ -227,7 +227,8 @@ object QueryLog {
    * explain and profile report the trace themselves.
    */
   def keeping(session: SparkSession, plan: LogicalPlan)(rule: => LogicalPlan): LogicalPlan = {
-    val most = DovetailConf.LogQueries.get(session.sessionState.conf).toInt
+    val most =
+      FailOpen("reading a setting", (_: String) => 0)(DovetailConf.LogQueries.get(session.sessionState.conf).toInt)
     if (most == 0 || Trace.isOn || waiting.get > MostWaiting) rule
     else {
       val (result, trace) = Trace.collecting(detailed = false)(rule)

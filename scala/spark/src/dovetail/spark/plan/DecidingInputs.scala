@@ -31,10 +31,12 @@ final class DecidingInputs(planner: Planner, uncertain: UncertainRows) {
       val regret = new Regret(ready.graph, ready.group.shape, chosen.outcome.best.shape, search)
       candidates(ready).map { case (c, few, many) =>
         PlanningTime.check()
-        c -> math.max(regret(c.relation, few), regret(c.relation, many))
-      }.filter { case (c, saved) =>
-        saved >= planner.minGain * chosen.outcome.best.cost.total && saved > 0.0 && saved >= Pays * c.count.nanos
-      }.sortBy { case (c, saved) => (-saved, c.relation) }.take(Most).flatMap { case (c, _) => counted(ready, c) }
+        val least = math.max(planner.minGain * chosen.outcome.best.cost.total, Pays * c.count.nanos)
+        (c, least, Seq(few, many).map(regret(c.relation, _, least)).max)
+      }.filter { case (_, least, saved) => saved >= least && saved > 0.0 }
+        .sortBy { case (c, _, saved) => (-saved, c.relation) }.take(Most).flatMap { case (c, _, _) =>
+          counted(ready, c)
+        }
     }
 
   /** Inputs that can be counted and are uncertain, with the fewest and the most rows that they likely have. */

@@ -4,6 +4,7 @@ import dovetail.kernel.graph.{ForeignKeys, JoinGraph, Member, Operator, Relation
 import dovetail.kernel.profile.RelationProfile
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs, WrittenJoin}
 import org.apache.spark.sql.dovetail.leaf.PartitionColumns
 import org.apache.spark.sql.dovetail.predicates.{
@@ -39,13 +40,16 @@ final class GroupGraph(
       Conjunct(condition, key.map { case (l, r) => (GroupGraph.member(l), GroupGraph.member(r)) })
     }
   }
+  private val members     = predicates.members
+  private val relationsIn = members.map(_.map(_.relation).toSet)
   private val profiles    = leaves.indices.toVector.map(withJointNdv)
   private val selectivity = new PredicateSelectivity(
     profiles,
     predicates.classifier.relationsOf,
     (leaf, conditions, formula) => statistics.samples(leaves(leaf)).flatMap(_.alternatives(conditions, formula))
   )
-  private val names = GroupNames(group, leaves)
+  private val names               = GroupNames(group, leaves)
+  private lazy val builtAsWritten = planner.builtAsWritten(group.top)
 
   /** The text of an expression with the names of the inputs: a condition on the second `day` names `day#2`. */
   private val text: Expression => String = {
@@ -65,7 +69,7 @@ final class GroupGraph(
         names(i),
         profiles(i),
         profiles(i).rowBytes(leaves(i).output.map(_.exprId.id)),
-        planner.sparkBroadcasts(group, i, leaves(i), profiles(i)),
+        planner.sparkBroadcasts(leaves(i), profiles(i), builtAsWritten.contains(group.leaves(i))),
         samples(i),
         PartitionColumns(leaves(i)),
         repeated.copies(leaves(i))
@@ -84,10 +88,13 @@ final class GroupGraph(
    * equalities with one other relation.
    */
   private def withJointNdv(leaf: Int): RelationProfile = {
+    PlanningTime.check()
     val profile = statistics(leaves(leaf))
-    val classes = predicates.members.filter(_.exists(_.relation == leaf))
-    val inner   = leaves.indices.toVector.filter(_ != leaf).map(other =>
-      classes.filter(_.exists(_.relation == other)).flatMap(_.find(_.relation == leaf))
+    val classes = members.indices.filter(relationsIn(_)(leaf)).flatMap(c =>
+      members(c).find(_.relation == leaf).map(relationsIn(c) -> _)
+    )
+    val inner = leaves.indices.toVector.filter(_ != leaf).map(other =>
+      classes.collect { case (relations, member) if relations(other) => member }.toVector
     )
     val others = conditions.map(_.flatMap(_.key).flatMap { case (l, r) => Seq(l, r).find(_.relation == leaf) })
     val keys   = (inner ++ others).map(_.map(_.expression)).collect {

@@ -99,15 +99,16 @@ final class GroupOrdering(
         val estimated = Trace.timed("estimate")(preparation(group, optimized, predicates, reduced))
         PlanningTime.check()
         val Searched(ready, search, chosen) = counted(searched(estimated, share, notes), share, notes, reduced)
-        val limited                         = needed.keeps(group.top, chosen, planner).fold(chosen)(chosen.bar)
-        val written                         = WrittenOrder(group, optimized, planner.marksKeptGroups)
-        lazy val another                    = ready.rebuild(limited.outcome.best)
-        val exposed  = Trace.timed("rebuild")(sparing(ready, optimized, limited, written, another))
-        val settled  = exposed.fold(limited)(limited.bar)
-        val rebuilt  = if (settled.taken) Some(another) else None
-        val cuts     = PlanningTime.takeCuts()
-        val decision = settled.copy(notes = settled.notes ++ cuts ++ rebuilt.toVector.flatMap(planner.failedBefore))
-        val several  = group.leaves.size > 2
+        val limited                         = needed.keeps(group.top, chosen, planner)
+          .orElse(CopiedInputs.exceeding(chosen, planner.copiedMemory, ready.names.shown)).fold(chosen)(chosen.bar)
+        val written      = WrittenOrder(group, optimized, planner.marksKeptGroups)
+        lazy val another = ready.rebuild(limited.outcome.best)
+        val exposed      = Trace.timed("rebuild")(sparing(ready, optimized, limited, written, another))
+        val settled      = exposed.fold(limited)(limited.bar)
+        val rebuilt      = if (settled.taken) Some(another) else None
+        val cuts         = PlanningTime.takeCuts()
+        val decision     = settled.copy(notes = settled.notes ++ cuts ++ rebuilt.toVector.flatMap(planner.failedBefore))
+        val several      = group.leaves.size > 2
         if (several || decision.taken || notes.nonEmpty || cuts.nonEmpty)
           Trace.record(reported(ready, decision, reduced, _))
         if (several && planner.reordersAtRunTime && decision.asked.isEmpty && decision.barred.isEmpty) atRun.add(ready)

@@ -17,6 +17,7 @@ import org.apache.spark.sql.internal.SQLConf
  * @param estimated    join graph with estimates from statistics
  * @param known        the same graph, corrected by the history and by numbers that users gave
  * @param historyForms keys of the group in the history: for the look-up, and again after the query has run
+ * @param memory       bytes of memory that a broadcast may take
  */
 final case class PreparedGroup(
     group: JoinGroup,
@@ -24,11 +25,12 @@ final case class PreparedGroup(
     predicates: JoinPredicates,
     estimated: JoinGraph,
     known: KnownGroup,
-    historyForms: LazyValue[HistoryForms]
+    historyForms: LazyValue[HistoryForms],
+    memory: Double
 ) {
   def graph: JoinGraph = known.graph
 
-  def rebuild: RebuildPlan = new RebuildPlan(group, leaves, predicates, graph)
+  def rebuild: RebuildPlan = new RebuildPlan(group, leaves, predicates, graph, memory)
 
   /** Names of the relations. */
   lazy val names: GroupNames = GroupNames(group, leaves)
@@ -81,7 +83,8 @@ final class GroupPreparation(
       predicates,
       graph,
       runs(graph, group.leaves, reduced, forms.value),
-      forms
+      forms,
+      planner.broadcastMemory
     )
     ready.copy(known = ready.known.copy(graph = steering.informed(ready.graph, ready.form)))
   }

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.plan
 
+import java.util.{Collections, IdentityHashMap}
 import java.util.concurrent.TimeUnit
 
 import dovetail.kernel.cost.{
@@ -59,42 +60,50 @@ final class Planner(conf: SQLConf, session: SparkSession) {
     staticBytes > 0.0 && !group.leaves.exists(SparkBroadcast(_, broadcastThreshold))
 
   /**
-   * Whether an input is broadcast, by Spark itself or by Dovetail's choice. Dovetail applies the same limits as in the
-   * search.
+   * Whether a broadcast of an input, in addition to those of the written order, fits into memory for certain and is
+   * small enough for Spark or for Dovetail's own choice. Dovetail applies the same limits as in the search.
    */
-  def broadcasts(input: LogicalPlan, profile: RelationProfile): Boolean =
-    SparkBroadcast(input, broadcastThreshold) || (staticBytes > 0.0 && {
-      val columns = input.output.map(_.exprId.id)
-      facts.copy(staticBytes =
-        staticBytes
-      ).mayBroadcast(profile.bytes(columns), BroadcastMemory.bound(profile, columns))
-    })
+  def broadcasts(input: LogicalPlan, profile: RelationProfile): Boolean = {
+    val columns = input.output.map(_.exprId.id)
+    BroadcastMemory.bound(profile, columns) <= broadcastMemory &&
+    (SparkBroadcast(input, broadcastThreshold) || profile.bytes(columns) <= staticBytes)
+  }
 
   /** Bytes of memory that a broadcast may take at most. */
   def broadcastMemory: Double = facts.copy(staticBytes = math.max(0L, broadcastThreshold).toDouble).memoryLimit
+
+  /** Bytes of memory that an input may take which Spark broadcasts for lack of another way, even with broadcasts off. */
+  def copiedMemory: Double = if (broadcastThreshold > 0L) broadcastMemory else facts.staticMemory
 
   /**
    * Whether Spark broadcasts an input of the group by itself and there is enough memory for it. If there is not,
    * [[RebuildPlan]] keeps Spark from broadcasting it. An input whose rows have no bound may be broadcast if Spark
    * broadcasts it in the written order, too: Spark's size of it may be an estimate, and wrong.
+   *
+   * @param asWritten whether Spark builds its hash table of this input in the written order ([[builtAsWritten]])
    */
-  def sparkBroadcasts(group: JoinGroup, leaf: Int, input: LogicalPlan, profile: RelationProfile): Boolean =
+  def sparkBroadcasts(input: LogicalPlan, profile: RelationProfile, asWritten: => Boolean): Boolean =
     SparkBroadcast(input, broadcastThreshold) &&
       (SparkBroadcast.bound(input, profile) match {
         case Some(bytes) => bytes <= broadcastMemory
         case None        =>
           profile.bytes(input.output.map(_.exprId.id)) <= broadcastMemory &&
-          (profile.rows.upper < Estimate.Ceiling || asWritten(group.top)(group.leaves(leaf)))
+          (profile.rows.upper < Estimate.Ceiling || asWritten)
       })
 
-  /** Whether Spark builds its hash table of this input in the written order. */
-  private def asWritten(top: LogicalPlan)(leaf: LogicalPlan): Boolean = top.exists {
-    case j: Join =>
-      // of two inputs of the same size, Spark builds the right one
-      Seq(BuildRight, BuildLeft).filter(s => j.joinType == Cross || JoinChoice.builds(j.joinType, s))
-        .map(JoinChoice.input(j, _))
-        .filter(SparkBroadcast(_, broadcastThreshold)).sortBy(SparkBroadcast.bytes).headOption.exists(_ eq leaf)
-    case _ => false
+  /** The inputs of a plan's joins, as objects, of which Spark builds its hash tables if the plan stays as written. */
+  def builtAsWritten(top: LogicalPlan): java.util.Set[LogicalPlan] = {
+    val built = Collections.newSetFromMap(new IdentityHashMap[LogicalPlan, java.lang.Boolean])
+    top.foreach {
+      case j: Join =>
+        PlanningTime.check()
+        // of two inputs of the same size, Spark builds the right one
+        val inputs = Seq(BuildRight, BuildLeft).filter(s => j.joinType == Cross || JoinChoice.builds(j.joinType, s))
+          .map(JoinChoice.input(j, _))
+        inputs.filter(SparkBroadcast(_, broadcastThreshold)).sortBy(SparkBroadcast.bytes).headOption.foreach(built.add)
+      case _ => ()
+    }
+    built
   }
 
   /** Broadcasts of a plan that will not be made, because a query failed with them. */

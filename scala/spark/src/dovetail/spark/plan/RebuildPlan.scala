@@ -22,45 +22,48 @@ import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
  * joins below, or by the local predicates that [[JoinPredicates]] adds to a relation with two members). So one equality
  * between the inputs makes all of them equal.
  *
- * An input that the search does not count as broadcast must not be broadcast. Spark decides by the bytes of files, so
- * the hint of the join keeps Spark from it.
+ * An input that the search does not count as broadcast must not be broadcast, nor a join that may take more memory than
+ * there is. Spark decides by the bytes of files, and takes a semi join for as large as its left input, so the hint of
+ * the join keeps Spark from it.
+ *
+ * @param memory bytes of memory that a broadcast may take
  */
-final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicates: JoinPredicates, graph: JoinGraph) {
+final class RebuildPlan(
+    group: JoinGroup,
+    leaves: Vector[LogicalPlan],
+    predicates: JoinPredicates,
+    graph: JoinGraph,
+    memory: Double
+) {
+  import RebuildPlan.Methods
 
   private val starts = new StartOrder(leaves)
 
   /** The plan of a search result, with its broadcasts. */
   def apply(tree: JoinTree): LogicalPlan = {
-    val methods = tree.joins.map(j => j.relations.toSet -> j.method).toMap
+    val joins   = tree.joins.map(j => j.relations.toSet -> j).toMap
+    val methods = Methods(s => joins.get(s).flatMap(j => JoinChoice.side(j.method)), joins(_).memory > memory)
     val filters = new ReducerFilters(leaves, predicates, links)(tree.reducers)
     val inputs  = leaves.indices.toVector.map(i =>
       filters.getOrElse(i, Vector.empty).foldLeft(leaves(i))((input, filter) => Filter(filter, input))
     )
-    rebuilt(tree.shape, inputs, relations => methods.get(relations).flatMap(JoinChoice.side))
+    rebuilt(tree.shape, inputs, methods)
   }
 
   /** The plan of an order without broadcasts and reducers. */
-  def apply(shape: Shape): LogicalPlan = rebuilt(shape, leaves, _ => None)
+  def apply(shape: Shape): LogicalPlan = rebuilt(shape, leaves, Methods(_ => None, _ => false))
 
-  private def rebuilt(
-      shape: Shape,
-      inputs: Vector[LogicalPlan],
-      broadcast: Set[Int] => Option[BuildSide]
-  ): LogicalPlan = {
-    val joined   = build(shape, inputs, broadcast)
+  private def rebuilt(shape: Shape, inputs: Vector[LogicalPlan], methods: Methods): LogicalPlan = {
+    val joined   = build(shape, inputs, methods)
     val filtered = predicates.constant.map(_.expression).reduceOption(And(_, _)).fold(joined)(Filter(_, joined))
     if (filtered.output == group.top.output) filtered else Project(group.top.output, filtered)
   }
 
-  private def build(
-      shape: Shape,
-      inputs: Vector[LogicalPlan],
-      broadcast: Set[Int] => Option[BuildSide]
-  ): LogicalPlan = shape match {
+  private def build(shape: Shape, inputs: Vector[LogicalPlan], methods: Methods): LogicalPlan = shape match {
     case Shape.Leaf(r)    => inputs(r)
     case Shape.Join(l, r) =>
       val (left, right) = (l.leaves.toSet, r.leaves.toSet)
-      val (a, b)        = (build(l, inputs, broadcast), build(r, inputs, broadcast))
+      val (a, b)        = (build(l, inputs, methods), build(r, inputs, methods))
       val step          = if (graph.operators.isEmpty) Step.Inner
       else graph.joinable.between(WideSet(graph.size, l.leaves), WideSet(graph.size, r.leaves)).get
       val swapped = step.operator.isEmpty && starts.swaps(l, r)
@@ -71,18 +74,21 @@ final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicate
         case Some(o) =>
           if (step.swapped) operator(group.operators(o.index), b, a) else operator(group.operators(o.index), a, b)
       }
-      val side = broadcast(left ++ right).map(s => if (swapped) JoinChoice.other(s) else s)
+      val side = methods.broadcast(left ++ right).map(s => if (swapped) JoinChoice.other(s) else s)
       val kept = Vector(l -> a, r -> b).collect {
-        case (input, plan) if heavy(input) => if (plan eq join.left) BuildLeft else BuildRight
+        case (input, plan) if heavy(input, plan, methods) => if (plan eq join.left) BuildLeft else BuildRight
       }
       val decided = if (side.isEmpty && kept.isEmpty) join else join.copy(hint = JoinDecision.hint(side, kept))
       if (step.operator.isEmpty) decided else filtered(others(left, right), decided)
   }
 
-  private def heavy(input: Shape): Boolean = input match {
-    case Shape.Leaf(i) =>
-      !graph.relations(i).broadcastable && SparkBroadcast(leaves(i), leaves(i).conf.autoBroadcastJoinThreshold)
-    case _ => false
+  /** Whether Spark would broadcast an input by itself that must not be broadcast. */
+  private def heavy(input: Shape, plan: LogicalPlan, methods: Methods): Boolean = {
+    val (mustNot, counted) = input match {
+      case Shape.Leaf(i)    => (!graph.relations(i).broadcastable, leaves(i))
+      case Shape.Join(l, r) => (methods.exceed((l.leaves ++ r.leaves).toSet), plan)
+    }
+    mustNot && SparkBroadcast(counted, counted.conf.autoBroadcastJoinThreshold)
   }
 
   private def inner(left: LogicalPlan, right: LogicalPlan, conditions: Vector[Expression]): Join = {
@@ -123,6 +129,17 @@ final class RebuildPlan(group: JoinGroup, leaves: Vector[LogicalPlan], predicate
 
   private def across(a: Int, b: Int, left: Set[Int], right: Set[Int]): Boolean =
     (left(a) && right(b)) || (left(b) && right(a))
+}
+
+private object RebuildPlan {
+
+  /**
+   * How the joins of a plan are executed, by their relations.
+   *
+   * @param broadcast side of a join that is broadcast
+   * @param exceed    whether a broadcast of the join itself may take more memory than there is
+   */
+  final private case class Methods(broadcast: Set[Int] => Option[BuildSide], exceed: Set[Int] => Boolean)
 }
 
 /** Builds the plan of a group that keeps its written order. */

@@ -23,12 +23,14 @@ object RereadInput {
     plan.deterministic && !plan.containsPattern(PLAN_EXPRESSION) && ofTable(plan) && !SparedInputs.mayFail(plan)
 
   private def ofTable(plan: LogicalPlan): Boolean = plan match {
-    case whole if SubqueryCopies.isWhole(whole)                        => false
-    case Project(_, child)                                             => ofTable(child)
-    case Filter(_, child)                                              => ofTable(child)
-    case r: LogicalRelation                                            => r.relation.isInstanceOf[HadoopFsRelation]
-    case _: HiveTableRelation | _: InMemoryRelation | _: LocalRelation => true
-    case _                                                             => false
+    case whole if SubqueryCopies.isWhole(whole) => false
+    case Project(_, child)                      => ofTable(child)
+    case Filter(_, child)                       => ofTable(child)
+    case r: LogicalRelation                     => r.relation.isInstanceOf[HadoopFsRelation]
+    // blocks that do not fit into memory are computed again
+    case r: InMemoryRelation                     => r.cacheBuilder.logicalPlan.deterministic
+    case _: HiveTableRelation | _: LocalRelation => true
+    case _                                       => false
   }
 
   /**

@@ -3,7 +3,8 @@ package org.apache.spark.sql.dovetail.plan
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.report.GroupAtRun
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.adaptive.Cost
+import org.apache.spark.sql.execution.adaptive.{Cost, SimpleCost}
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -23,11 +24,23 @@ object RunTimeCosts {
   def isOn(conf: SQLConf): Boolean = conf.getConf(SQLConf.ADAPTIVE_CUSTOM_COST_EVALUATOR_CLASS).contains(Evaluator)
 
   def of(plan: SparkPlan): Cost = new RunTimeCost(
-    SparkCosts(SQLConf.get).evaluateCost(plan),
+    bySpark(plan),
     FailOpen("comparing plans at run time", (_: String) => 0L)(
       GroupAtRun.newOrders(plan).map(_.number).foldLeft(0L)(math.max)
     )
   )
+
+  /**
+   * Spark's own cost of the plan. The jar of another Spark line may name a constructor that this Spark does not have.
+   * The setting still applies then, although Dovetail is off, so the exchanges are counted here.
+   */
+  private def bySpark(plan: SparkPlan): Cost =
+    try SparkCosts(SQLConf.get).evaluateCost(plan)
+    catch {
+      case e: LinkageError =>
+        FailOpen.warnOnce(Evaluator, s"$Evaluator counts the exchanges of a plan by itself, because Spark differs: $e")
+        SimpleCost(plan.collect { case s: ShuffleExchangeLike => s }.size.toLong)
+    }
 
   /**
    * Spark asks whether the cost of a new plan is less than that of the current plan, or equal to it. If only the

@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeMap
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.catalyst.plans.LeftSemi
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, SubqueryCopies}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
@@ -65,13 +66,12 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
         for {
           (aggregate, key) <- grouping(leaves(leaf), column)
           table = leaves(other)
-          if leaves(leaf).deterministic && !hasRepeated(
-            aggregate
-          ) && table.outputSet.contains(partner) && RereadInput(table) &&
+          if leaves(leaf).deterministic && table.outputSet.contains(partner) && RereadInput(table) &&
             !reducedBefore(aggregate, key, table)
           profile = statistics(table)
           columns = table.output.map(_.exprId.id)
-          if planner.broadcasts(table, profile)
+          // in this order: canonical forms take a time quadratic in the number of a table's columns
+          if planner.broadcasts(table, profile) && !hasRepeated(aggregate)
         } yield {
           val (groups, size) = (statistics(aggregate), profile.rows.value)
           val rows           = statistics(aggregate.child).rows.value
@@ -132,8 +132,8 @@ object SemiJoinReduction {
   )
 
   private val computed: PartialFunction[LogicalPlan, LogicalPlan] = {
-    case a: Aggregate => a.child.canonicalized
-    case j: Join      => j.canonicalized
+    case a: Aggregate => PlanningTime.check(); a.child.canonicalized
+    case j: Join      => PlanningTime.check(); j.canonicalized
   }
 
   private def tableOf(plan: LogicalPlan): Option[String] = LeafNames.below(plan).flatMap(LeafNames.identity)

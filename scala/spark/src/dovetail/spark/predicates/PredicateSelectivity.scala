@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.predicates
 
-import dovetail.kernel.profile.{Alternatives, Assumptions, Filters, RelationProfile}
+import dovetail.kernel.profile.{Alternatives, Assumptions, ColumnProfile, Condition, Filters, RelationProfile}
 import dovetail.kernel.size.JoinSize
 import org.apache.spark.sql.catalyst.expressions._
 
@@ -91,12 +91,25 @@ final class PredicateSelectivity(
       val (single, several) = Conjuncts(e).partition(relationsOf(_).size == 1)
       val byRelation        = single.groupBy(c => relationsOf(c).head).toVector.sortBy(_._1).map(_._2.reduce(And(_, _)))
       (byRelation ++ several).map(share).product
-    case Or(l, r)            => val (a, b) = (share(l), share(r)); a + b - a * b
-    case Not(c)              => 1.0 - share(c)
-    case EqualTo(l, r)       => equality(l, r)
-    case EqualNullSafe(l, r) => equality(l, r)
-    case _: LessThan | _: LessThanOrEqual | _: GreaterThan | _: GreaterThanOrEqual => Assumptions.JoinInequality
-    case _                                                                         => Assumptions.JoinOpaque
+    case Or(l, r)                 => val (a, b) = (share(l), share(r)); a + b - a * b
+    case Not(c)                   => 1.0 - share(c)
+    case EqualTo(l, r)            => equality(l, r)
+    case EqualNullSafe(l, r)      => equality(l, r)
+    case LessThan(l, r)           => compared(l, Condition.Less, r)
+    case LessThanOrEqual(l, r)    => compared(l, Condition.LessOrEqual, r)
+    case GreaterThan(l, r)        => compared(l, Condition.Greater, r)
+    case GreaterThanOrEqual(l, r) => compared(l, Condition.GreaterOrEqual, r)
+    case _                        => Assumptions.JoinOpaque
+  }
+
+  /** By the ranges of both columns, if they are known. */
+  private def compared(l: Expression, op: Condition.Comparison, r: Expression): Double =
+    (for (a <- column(l); b <- column(r); share <- Filters.compared(a, op, b))
+      yield math.max(share, PredicateSelectivity.LeastCompared)).getOrElse(Assumptions.JoinInequality)
+
+  private def column(e: Expression): Option[ColumnProfile] = relationsOf(e) match {
+    case Vector(r) => new Conditions().column(e).flatMap(profiles(r).columns.get)
+    case _         => None
   }
 
   private def equality(l: Expression, r: Expression): Double =
@@ -128,4 +141,10 @@ object PredicateSelectivity {
   type Tried = (Int, Vector[Option[Expression]], Alternatives) => Option[Alternatives]
 
   val untried: Tried = (_, _, _) => None
+
+  /**
+   * Least share of the row combinations that a comparison of two relations keeps: ranges may be out of date, so that a
+   * comparison which they rule out may still keep some.
+   */
+  private val LeastCompared = 0.001
 }

@@ -16,6 +16,8 @@ object TotalCast {
   }
 
   private def lossless(from: DataType, to: DataType): Boolean = (from, to) match {
+    // Spark may check the length
+    case (_, _: CharType | _: VarcharType)                             => false
     case (_: StringType, _: StringType)                                => true // to another collation
     case (_, _: StringType)                                            => printed(from)
     case (_: IntegralType, _: DoubleType | _: FloatType)               => true

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.sample
 
 import dovetail.kernel.profile.{KeyColumn, KeyMemo, SetCounts}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression}
-import org.apache.spark.sql.dovetail.base.BoundedCache
+import org.apache.spark.sql.dovetail.base.{BoundedCache, HeapLimit}
 import org.apache.spark.sql.dovetail.predicates.JoinKeys
 import org.apache.spark.sql.dovetail.table.TableSample
 
@@ -10,15 +10,21 @@ import org.apache.spark.sql.dovetail.table.TableSample
  * Cache of join keys of sampled tables, shared by queries: the keys of a column, the combined keys of several columns,
  * and the positions of the keys of one column among those of another. The entries cover whole samples, so queries with
  * other constants find them too. An entry is found only for its own sample, because the sample's id is part of the
- * cache key. Sizes of joins are cached for join groups with the same constants.
+ * cache key. Results on columns are found by the contents of the columns. Sizes of joins are cached for join groups with the same constants.
  */
 private[sample] object SampleKeys extends KeyMemo {
 
-  /** Largest number of bytes of cached columns: some 70 columns of 20,000 rows. */
-  private val MostColumnBytes = 16L * 1024 * 1024
+  /**
+   * Largest number of bytes of cached columns: some 280 columns of 20,000 rows, or 28 of 200,000 rows. The keys of all
+   * tables of TPC-DS at scale 1 take 32 MB.
+   */
+  private val MostColumnBytes = HeapLimit(64L * 1024 * 1024, part = 40L)
 
-  /** Largest number of bytes of cached positions: some 200 pairs of columns of 20,000 keys. */
-  private val MostPlaceBytes = 16L * 1024 * 1024
+  /** Largest number of bytes of cached keys of several columns, which few queries join by. */
+  private val MostTogetherBytes = HeapLimit(16L * 1024 * 1024, part = 40L)
+
+  /** Largest number of bytes of cached positions: some 400 pairs of columns of 20,000 keys. */
+  private val MostPlaceBytes = HeapLimit(32L * 1024 * 1024, part = 40L)
 
   /** Largest number of bytes of cached join sizes: some 800 groups of eight relations. */
   private val MostCountBytes = 8L * 1024 * 1024
@@ -26,7 +32,7 @@ private[sample] object SampleKeys extends KeyMemo {
   private val columns =
     new BoundedCache[(Long, Int), KeyColumn]("keys of sampled columns", MostColumnBytes)(_.bytes + 1L)
   private val combined =
-    new BoundedCache[Vector[Long], KeyColumn]("keys of several columns", MostColumnBytes)(_.bytes + 1L)
+    new BoundedCache[Vector[Long], KeyColumn]("keys of several columns", MostTogetherBytes)(_.bytes + 1L)
   private val pairs =
     new BoundedCache[(Long, Long), Array[Int]]("keys among keys", MostPlaceBytes)(_.length.toLong * Integer.BYTES + 1L)
 

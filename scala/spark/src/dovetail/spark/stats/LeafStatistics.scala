@@ -5,7 +5,7 @@ import scala.util.control.NonFatal
 import dovetail.kernel.profile.{Assumptions, Bucket, ColumnProfile, Estimate, Histogram, RelationProfile, Source, Width}
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeSet, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, LeafNode, Statistics}
+import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, CTERelationRef, LeafNode, Statistics}
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.database.{DatabaseStatistics, PushedPredicates}
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
@@ -182,7 +182,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     val stats =
       try asked(leaf)
       catch { case NonFatal(_) => Statistics(BigInt(conf.defaultSizeInBytes)) }
-    val rows = leaf.maxRows.map(_.toLong).orElse(LocalRows(leaf)).map(n => Estimate.exactly(n.toDouble, Source.Exact))
+    val rows = exactRows(leaf).map(n => Estimate.exactly(n.toDouble, Source.Exact))
       .orElse(CatalogCounts.sensible(name, stats.rowCount).map(n => told(leaf, n.toDouble)))
     rows match {
       case Some(counted) =>
@@ -192,6 +192,12 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
         val expansion = leaf match { case _: DataSourceV2ScanRelation => Assumptions.ColumnarExpansion; case _ => 1.0 }
         footers(leaf).getOrElse(fromSize(leaf.output, stats.sizeInBytes.min(BigInt(Long.MaxValue)).toLong, expansion))
     }
+  }
+
+  /** Rows of a leaf whose data are part of the plan, or on the driver. A common table expression may have a LIMIT. */
+  private def exactRows(leaf: LeafNode): Option[Long] = leaf match {
+    case _: CTERelationRef => None
+    case _                 => leaf.maxRows.orElse(LocalRows(leaf))
   }
 
   /** What a row count in Spark's statistics of a leaf means. */

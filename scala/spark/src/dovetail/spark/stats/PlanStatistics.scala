@@ -276,9 +276,10 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   private def union(u: Union): RelationProfile = {
     val children = u.children.map(apply)
+    val outputs  = u.children.map(_.output.toVector)
     val rows     = children.map(_.rows).reduce(_ + _)
     val columns  = u.output.zipWithIndex.map { case (a, i) =>
-      val parts = u.children.zip(children).map { case (c, p) => p.column(c.output(i).exprId.id) }
+      val parts = outputs.zip(children).map { case (out, p) => p.column(out(i).exprId.id) }
       def both(f: ColumnProfile => Option[Double])(g: Seq[Double] => Double): Option[Double] = {
         val vs = parts.map(f); if (vs.forall(_.isDefined)) Some(g(vs.flatten)) else None
       }

@@ -28,12 +28,13 @@ import org.apache.spark.sql.dovetail.base.{FailOpen, QueryText}
 object FrameHints extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!plan.exists(p => isOurs(p) || hints(p).nonEmpty)) plan
-    else FailOpen("reading the hints of a DataFrame", (_: String) => plan) {
-      plan.resolveOperatorsUp {
-        case h: UnresolvedHint if isOurs(h) && h.child.resolved => below(h)
-        case p if carries(p) && missing(p).nonEmpty             => changed(p, missing(p))
-      }.resolveOperatorsUp(unchanged)
+    FailOpen("reading the hints of a DataFrame", (_: String) => plan) {
+      if (!plan.exists(p => isOurs(p) || hints(p).nonEmpty)) plan
+      else
+        plan.resolveOperatorsUp {
+          case h: UnresolvedHint if isOurs(h) && h.child.resolved => below(h)
+          case p if carries(p) && missing(p).nonEmpty             => changed(p, missing(p))
+        }.resolveOperatorsUp(unchanged)
     }
 
   private def isOurs(p: LogicalPlan): Boolean = p match {

@@ -26,7 +26,7 @@ object QueryHints {
 
   def isLikeOurs(name: String): Boolean = Like.pattern.matcher(name).matches()
 
-  def isIn(text: String): Boolean = Hint.findAllIn(text).exists(Ours.findFirstIn(_).isDefined)
+  def isIn(text: String): Boolean = text.contains(Begin) && Hint.findAllIn(text).exists(Ours.findFirstIn(_).isDefined)
 
   /** Removes our hints from a parsed statement, because Spark would warn about unknown hints. */
   def removed(parsed: LogicalPlan): LogicalPlan =
