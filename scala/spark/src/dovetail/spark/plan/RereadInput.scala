@@ -4,6 +4,8 @@ import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
 import org.apache.spark.sql.dovetail.group.SubqueryCopies
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.types._
@@ -28,9 +30,14 @@ object RereadInput {
     case Filter(_, child)                       => ofTable(child)
     case r: LogicalRelation                     => r.relation.isInstanceOf[HadoopFsRelation]
     // blocks that do not fit into memory are computed again
-    case r: InMemoryRelation                     => r.cacheBuilder.logicalPlan.deterministic
+    case r: InMemoryRelation                     => deterministic(r.cachedPlan)
     case _: HiveTableRelation | _: LocalRelation => true
     case _                                       => false
+  }
+
+  private def deterministic(plan: SparkPlan): Boolean = plan match {
+    case a: AdaptiveSparkPlanExec => deterministic(a.inputPlan)
+    case other                    => other.expressions.forall(_.deterministic) && other.children.forall(deterministic)
   }
 
   /**

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.plan
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.report.GroupAtRun
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.adaptive.{Cost, SimpleCost}
+import org.apache.spark.sql.execution.adaptive.Cost
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.apache.spark.sql.internal.SQLConf
 
@@ -39,8 +39,15 @@ object RunTimeCosts {
     catch {
       case e: LinkageError =>
         FailOpen.warnOnce(Evaluator, s"$Evaluator counts the exchanges of a plan by itself, because Spark differs: $e")
-        SimpleCost(plan.collect { case s: ShuffleExchangeLike => s }.size.toLong)
+        ExchangeCount(plan.collect { case s: ShuffleExchangeLike => s }.size)
     }
+
+  final private case class ExchangeCount(exchanges: Int) extends Cost {
+    override def compare(that: Cost): Int = that match {
+      case c: ExchangeCount => Integer.compare(exchanges, c.exchanges)
+      case _                => 0
+    }
+  }
 
   /**
    * Spark asks whether the cost of a new plan is less than that of the current plan, or equal to it. If only the
