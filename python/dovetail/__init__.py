@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dovetail.jars import jar_path
     from dovetail.probe import Status, status, version
     from dovetail.session import enable
-    from dovetail.statistics import ColumnStats, DatabaseStats, PartitionStats, TableStats, stats
+    from dovetail.statistics import ColumnStats, DatabaseStats, GroupStats, PartitionStats, TableStats, stats
 
 __all__ = [
     "Advice",
@@ -49,6 +49,7 @@ __all__ = [
     "DovetailError",
     "DovetailWarning",
     "Explanation",
+    "GroupStats",
     "LoggedQuery",
     "NotEnabledError",
     "PartitionStats",
@@ -93,7 +94,7 @@ _MODULES = {
     "jars": ("jar_path",),
     "probe": ("Status", "status", "version"),
     "session": ("enable",),
-    "statistics": ("ColumnStats", "DatabaseStats", "PartitionStats", "TableStats", "stats"),
+    "statistics": ("ColumnStats", "DatabaseStats", "GroupStats", "PartitionStats", "TableStats", "stats"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dovetail import _sql
 from dovetail._identifiers import PartitionValue, Quotes, literal, quote
@@ -123,10 +123,12 @@ def partition_clause(values: PartitionSpec, style: Quotes) -> str:
 
 
 def _columns(columns: Columns) -> Literal["all"] | tuple[str, ...] | None:
-    if columns is None or columns == ALL:
-        return ALL if columns == ALL else None
-    named = (columns,) if isinstance(columns, str) else tuple(columns) if isinstance(columns, Iterable) else ()
-    if not named or not all(isinstance(name, str) for name in named):
+    if columns is None:
+        return None
+    if isinstance(columns, str):
+        return ALL if columns == ALL else (columns,)
+    named = _names(columns)
+    if not named:
         raise NotAnalyzableError(
             f"columns={columns!r} is not understood: pass a list of at least one name, or 'all'. Without it, "
             "mode='dovetail' takes all columns, and mode='spark' rows and bytes of the table only."
@@ -135,10 +137,12 @@ def _columns(columns: Columns) -> Literal["all"] | tuple[str, ...] | None:
 
 
 def _partitions(partitions: Partitions) -> Literal["all"] | tuple[PartitionSpec, ...] | None:
-    if partitions is None or partitions == ALL:
-        return ALL if partitions == ALL else None
-    specs: tuple[object, ...] = (partitions,) if isinstance(partitions, (Mapping, str)) else tuple(partitions)
-    checked = tuple(spec for spec in specs if isinstance(spec, Mapping) and spec)
+    if partitions is None:
+        return None
+    if isinstance(partitions, str) and partitions == ALL:
+        return ALL
+    specs = (partitions,) if isinstance(partitions, Mapping) else _items(partitions) or ()
+    checked = tuple(spec for spec in specs if isinstance(spec, Mapping) and _names(spec))
     if not checked or len(checked) < len(specs):
         raise NotAnalyzableError(
             f"partitions={partitions!r} is not understood: pass {{'column': value, ...}}, a list of these, or 'all'; "
@@ -148,10 +152,27 @@ def _partitions(partitions: Partitions) -> Literal["all"] | tuple[PartitionSpec,
 
 
 def _groups(groups: Groups) -> tuple[tuple[str, ...], ...]:
-    for group in groups:
-        if isinstance(group, str) or len(tuple(group)) < 2:
-            raise NotAnalyzableError(
-                f"groups={groups!r} is not understood: pass a list of groups, each a list of two or more columns, "
-                "e.g. groups=[['city', 'zip']]."
-            )
-    return tuple(tuple(group) for group in groups)
+    given = _items(groups)
+    named = tuple(_names(group) or () for group in given or ())
+    if given is None or not all(len(group) > 1 for group in named):
+        raise NotAnalyzableError(
+            f"groups={groups!r} is not understood: pass a list of groups, each a list of two or more columns, "
+            "e.g. groups=[['city', 'zip']]."
+        )
+    return named
+
+
+def _names(value: object) -> tuple[str, ...] | None:
+    """The items of a list; None if it is not a list, or if an item is not text."""
+    found = _items(value)
+    return found if found is not None and all(isinstance(item, str) for item in found) else None
+
+
+def _items(value: object) -> tuple[Any, ...] | None:
+    """The items of a list or of another iterable; None for text and for a value without items."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return None
+    try:
+        return tuple(value)
+    except TypeError:  # a Column of pyspark looks like an iterable
+        return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeGuard
 
 from dovetail import _spark_errors, _sql
 from dovetail._identifiers import PartitionValue, Quotes, parse_name, quote_name
@@ -29,8 +29,8 @@ _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 ANALYZABLE_TYPES = frozenset(("boolean", *_NUMBERS, *_TIMES, "string", "char", "varchar", "binary"))
 
-# Spark's conditions for "there is no such table", whichever part of its name is wrong.
-NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE")
+# Names of data sources that read files. They may be the first part of the name of a path.
+_OF_FILES = ("parquet", "orc", "csv", "json", "text", "avro", "xml", "delta")
 
 
 @dataclass(frozen=True)
@@ -145,11 +145,21 @@ class Database:
         return ".".join(self.parts)
 
 
+def session_of(spark: SparkSession, target: str | DataFrame) -> SparkSession:
+    """The session that analyzes a target: a DataFrame's own, because no other session knows a view of it."""
+    return target.sparkSession if _is_frame(target) else spark
+
+
+def _is_frame(target: str | DataFrame) -> TypeGuard[DataFrame]:
+    return hasattr(target, "createOrReplaceTempView")
+
+
 @contextmanager
 def resolved(spark: SparkSession, target: str | DataFrame) -> Iterator[Table | Database]:
     """Resolves a target for the body of a `with`; the view of a DataFrame is dropped at its end.
 
-    A name means the table or view of this name, or else the database of this name; `db.*` always means the database.
+    A name means the table or view of this name, or else the database of this name, or else, after the name of a file
+    format, the files at this path. `db.*` always means the database, and a path with a slash always means files.
 
     Raises:
         TargetNotFoundError: Nothing has this name; the message lists similar names.
@@ -157,7 +167,7 @@ def resolved(spark: SparkSession, target: str | DataFrame) -> Iterator[Table | D
     """
     if isinstance(target, str):
         yield _named(spark, target)
-    elif hasattr(target, "createOrReplaceTempView"):
+    elif _is_frame(target):
         with temporary_view(target, "analyze") as view:
             yield Table((view,), {}, (), quotes=_sql.quotes(spark), kind="frame", label=FRAME)
     else:
@@ -172,14 +182,20 @@ def _named(spark: SparkSession, target: str) -> Table | Database:
         return database(spark, parse_name(target.strip()[:-2]))
     parts = parse_name(target)
     if len(parts) == 2 and "/" in parts[1]:
-        return Table(parts, {}, (), quotes=_sql.quotes(spark), kind="path", label=target)
+        return _files(spark, parts, target)
     try:
         return table(spark, parts)
     except AnalyzeError as no_table:
         try:
             return database(spark, parts)
         except TargetNotFoundError:
+            if len(parts) == 2 and parts[0].lower() in _OF_FILES and isinstance(no_table, TargetNotFoundError):
+                return _files(spark, parts, target)
             raise no_table from no_table.__cause__
+
+
+def _files(spark: SparkSession, parts: tuple[str, ...], target: str) -> Table:
+    return Table(parts, {}, (), quotes=_sql.quotes(spark), kind="path", label=target)
 
 
 def table(spark: SparkSession, parts: tuple[str, ...]) -> Table:
@@ -194,7 +210,7 @@ def table(spark: SparkSession, parts: tuple[str, ...]) -> Table:
     except Exception as error:
         if not _spark_errors.is_spark_error(error):
             raise
-        if _spark_errors.condition(error).startswith(NOT_FOUND):
+        if _spark_errors.is_not_found(error):
             raise TargetNotFoundError(_not_found(spark, parts)) from error
         raise AnalyzeError(f"Spark could not describe {'.'.join(parts)}: {_spark_errors.reason(error)}") from error
     columns: dict[str, str] = {}
@@ -229,7 +245,9 @@ def database(spark: SparkSession, parts: tuple[str, ...]) -> Database:
             raise
         raise TargetNotFoundError(_not_found(spark, parts)) from error
     try:
-        views = {row["viewName"] for row in _sql.rows(spark, f"SHOW VIEWS IN {quote_name(parts)}")}
+        shown = _sql.rows(spark, f"SHOW VIEWS IN {quote_name(parts)}")
+        # Spark also shows the temporary views of the session, which are in no database
+        views = {row["viewName"] for row in shown if not row["isTemporary"]}
     except Exception as error:
         if not _spark_errors.is_spark_error(error):
             raise

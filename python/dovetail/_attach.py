@@ -16,23 +16,21 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail import _py4j, _sql
 from dovetail.config import Config
-from dovetail.errors import RemoteServerError, SessionRunningError, StatementError, UnsupportedSparkError
-from dovetail.jars import jar_path, line_of
+from dovetail.errors import RemoteServerError, StatementError, UnsupportedSparkError
+from dovetail.jars import EXTENSION, jar_path, line_of
 from dovetail.probe import Status, status
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_EXTENSION_CLASS = "dovetail.DovetailExtensions"
-
 # Features that `attach` adds to a running session, and features that need a new session, as `Attached` lists them.
 HERE = (
     "join orders and broadcasts of every query that is planned from now on",
     "the SQL functions dovetail_explain, dovetail_estimate, dovetail_advise, dovetail_stats, dovetail_queries, ...",
-    "dovetail.explain, advise, stats, status; settings (SET spark.dovetail...)",
+    "dovetail.explain, advise, stats, queries, history, status, pins.all, rows.all; settings (SET spark.dovetail...)",
 )
 NEW_SESSION = (
-    "statements (DOVETAIL ANALYZE, DOVETAIL PROFILE), and with them dovetail.analyze and dovetail.compare",
+    f"statements (DOVETAIL ANALYZE, DOVETAIL PIN, ...), and with them {_sql.NEED_STATEMENTS}",
     "the hint DOVETAIL_ORDER",
     "other orders of joins at run time (spark.dovetail.adaptive.reorder)",
 )
@@ -110,10 +108,7 @@ def _check(spark: object) -> None:
             "clients. Start the server with the words that `dovetail submit-args` prints; dovetail.status(spark) then "
             "shows that it is on."
         )
-    if _py4j.is_stopped(spark):  # type: ignore[arg-type]
-        raise SessionRunningError(
-            "the session is stopped. Start one with dovetail.enable(SparkSession.builder).getOrCreate()."
-        )
+    _sql.require_running(spark)  # type: ignore[arg-type]
 
 
 def _jar(spark: SparkSession, jar: str | Path | None) -> str:
@@ -134,7 +129,7 @@ def _jar(spark: SparkSession, jar: str | Path | None) -> str:
 
 
 def _hook_in(spark: SparkSession, jar: str) -> None:
-    _py4j.load(spark, jar, _EXTENSION_CLASS)
+    _py4j.load(spark, jar, EXTENSION)
     _py4j.extend(spark)
     if not _sql.has_dovetail(spark):
         raise UnsupportedSparkError(

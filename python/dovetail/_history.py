@@ -73,5 +73,4 @@ def history(spark: SparkSession) -> Listing[SubplanHistory]:
     Returns:
         A tuple with one entry per sub-plan of each group of joins; a prompt and a notebook show it as a table.
     """
-    found = _sql.function_rows(spark, "dovetail_history")
-    return Listing(SubplanHistory(**{**row, "relations": tuple(row["relations"])}) for row in found)
+    return Listing(_sql.records(spark, "dovetail_history", SubplanHistory))

@@ -1,7 +1,7 @@
 """The only module that uses py4j, the bridge from a classic session to its JVM, for what SQL and settings cannot do.
 
-* Launch: whether a context runs, which command started its JVM, and the settings of spark-submit. `enable` needs this
-  before a session exists that could run SQL.
+* Launch: whether a context runs, which command started its JVM, and the settings and classes of spark-submit. `enable`
+  needs this before a session exists that could run SQL.
 * Jobs: tags by which jobs are cancelled, and how many of their tasks are done. A session runs one statement per thread,
   so SQL cannot ask it about the running statement.
 * Interrupt: ends the JVM that pyspark was starting, which would otherwise outlive its Python process.
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
 def context_runs() -> bool:
     """Whether this process has a running Spark context."""
-    from pyspark import SparkContext
-
+    try:
+        from pyspark import SparkContext
+    except ImportError:  # pyspark-client has no contexts
+        return False
     return getattr(SparkContext, "_active_spark_context", None) is not None
 
 
@@ -64,6 +66,14 @@ def submitted_conf() -> SparkConf:
         raise PySparkMissingError("pyspark is not installed: pip install 'dovetail-spark[spark]'.") from missing
     SparkContext._ensure_initialized()
     return SparkConf()
+
+
+def jvm_has(name: str) -> bool:
+    """Whether the JVM that runs this process's job has a class; call `submitted_conf` first, which connects to it."""
+    from pyspark import SparkContext
+
+    jvm: Any = SparkContext._jvm
+    return _has_class(jvm.java.lang.Thread.currentThread().getContextClassLoader(), name)
 
 
 def tag_jobs(spark: SparkSession, tag: str) -> tuple[Callable[[], None], Callable[[], None]]:

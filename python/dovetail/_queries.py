@@ -89,4 +89,4 @@ def queries(spark: SparkSession) -> Listing[LoggedQuery]:
         last = dovetail.queries(spark)[-1]
         print(dovetail.explain(last.id, spark))
     """
-    return Listing(LoggedQuery(**row) for row in _sql.function_rows(spark, "dovetail_queries"))
+    return Listing(_sql.records(spark, "dovetail_queries", LoggedQuery))

@@ -61,7 +61,12 @@ def query_text(query: DataFrame | str, spark: SparkSession | None, call: str) ->
 
 @contextmanager
 def temporary_view(frame: DataFrame, call: str) -> Iterator[str]:
-    """Creates a temporary view of a DataFrame for the body of a `with`, and yields its name."""
+    """Creates a temporary view of a DataFrame for the body of a `with`, and yields its name.
+
+    Raises:
+        SessionRunningError: The session of the DataFrame is stopped.
+    """
+    _sql.require_running(frame.sparkSession)
     view = _new_name(call)
     frame.createOrReplaceTempView(view)
     try:

@@ -24,6 +24,9 @@ Value = bool | int | float | str
 # Prefix of the keys of all settings.
 PREFIX = "spark.dovetail."
 
+# The directory of the statistics store.
+STORE_PATH = "spark.dovetail.store.path"
+
 # The setting whose value is a list of column names.
 PRIVATE_COLUMNS = "spark.dovetail.privateColumns"
 

@@ -23,6 +23,9 @@ from dovetail.errors import (
     StatementError,
 )
 
+# Spark's conditions for "there is no such table", whichever part of its name is wrong.
+_NO_TABLE = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE")
+
 # Prefix of the names of Dovetail's conditions.
 PREFIX = "DOVETAIL_"
 
@@ -64,6 +67,11 @@ def condition(error: BaseException) -> str:
         return str(named)
     in_text = _IN_TEXT.search(str(error))
     return in_text[1] if in_text else ""
+
+
+def is_not_found(error: BaseException) -> bool:
+    """Whether Spark says that there is no such table, view or path."""
+    return is_spark_error(error) and condition(error).startswith((*_NO_TABLE, "PATH_NOT_FOUND"))
 
 
 def own_error(error: BaseException) -> DovetailError | None:

@@ -10,22 +10,33 @@ import json
 import logging
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from dovetail import _py4j
 from dovetail._identifiers import Quotes, string_literal
 from dovetail._spark_errors import condition, is_spark_error, own_error
-from dovetail.errors import NotEnabledError, StatementError
+from dovetail.errors import NotEnabledError, SessionRunningError, StatementError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from _typeshed import DataclassInstance
     from pyspark.sql import Row, SparkSession
+
+R = TypeVar("R", bound="DataclassInstance")
 
 ENABLED_KEY = "spark.dovetail.enabled"
 
 # "true" if backslashes in string literals of a session are plain characters (a legacy mode).
 ESCAPED_LITERALS_KEY = "spark.sql.parser.escapedStringLiterals"
+
+# Calls that run Dovetail's statements. They fail in a session whose parser does not know these statements.
+NEED_STATEMENTS = (
+    "dovetail.analyze, compare and calibrate, Advice.run, pins.capture, remove, save and load, and rows.tell, forget, "
+    "save and load"
+)
 
 # pyspark's logger for the errors that it raises.
 _QUERY_ERRORS = "SQLQueryContextLogger"
@@ -39,9 +50,14 @@ _NOT_ENABLED = (
 )
 _NO_STATEMENTS = (
     "this session has Dovetail by dovetail.attach: its parser was made before, and knows no DOVETAIL statements, which "
-    "dovetail.analyze and dovetail.compare need. Use the session that attach() made: "
+    f"{NEED_STATEMENTS} need. Use the session that attach() made, also to make DataFrames for these calls: "
     "spark = dovetail.attach(spark).session"
 )
+_STOPPED = "the session is stopped. Start one with dovetail.enable(SparkSession.builder).getOrCreate()."
+
+# One lock per session for the switch `spark.dovetail.enabled`, which belongs to all threads of the session.
+_SWITCHES: WeakKeyDictionary[SparkSession, threading.Lock] = WeakKeyDictionary()
+_SWITCHES_LOCK = threading.Lock()
 
 
 def rows(spark: SparkSession, statement: str) -> list[Row]:
@@ -82,7 +98,13 @@ def _told_once() -> Iterator[None]:
 
 
 def text_literal(spark: SparkSession, text: str) -> str:
-    """A string as a SQL literal for this session's parser."""
+    """A string as a SQL literal for this session's parser.
+
+    Raises:
+        StatementError: It is not a string.
+    """
+    if not isinstance(text, str):
+        raise StatementError(f"text is expected, got {text!r} ({type(text).__name__}). Pass a str.")
     return string_literal(text, quotes(spark))
 
 
@@ -91,15 +113,28 @@ def quotes(spark: SparkSession) -> Quotes:
     return Quotes.ADJACENT if setting(spark, ESCAPED_LITERALS_KEY) == "true" else Quotes.BACKSLASH
 
 
+def require_running(spark: SparkSession) -> None:
+    """Checks that an argument is a session that runs.
+
+    Raises:
+        StatementError: It is not a session.
+        SessionRunningError: The session is stopped.
+    """
+    if not hasattr(spark, "sql"):
+        raise StatementError(f"a Spark session is expected as the first argument, got {type(spark).__name__}.")
+    if not is_connect(spark) and _py4j.is_stopped(spark):
+        raise SessionRunningError(_STOPPED)
+
+
 def function_rows(spark: SparkSession, function: str, *arguments: str) -> list[dict[str, Any]]:
     """All rows of one of Dovetail's table functions, as dictionaries by column name.
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
         StatementError: The argument is not a session.
+        SessionRunningError: The session is stopped.
     """
-    if not hasattr(spark, "sql"):
-        raise StatementError(f"a Spark session is expected as the first argument, got {type(spark).__name__}.")
+    require_running(spark)
     # Literals rather than parameters: Spark 4.1 itself replaces parameters by literals in the text, and handles
     # backslashes wrongly if escapedStringLiterals is set.
     literals = ", ".join(text_literal(spark, argument) for argument in arguments)
@@ -111,6 +146,20 @@ def function_rows(spark: SparkSession, function: str, *arguments: str) -> list[d
         raise
 
 
+def records(spark: SparkSession, function: str, kind: type[R]) -> list[R]:
+    """All rows of one of Dovetail's table functions, as values of a dataclass whose fields are its columns.
+
+    Columns that the class does not have are left out: the jar on a Spark Connect server may be newer than this package.
+    """
+    names = [field.name for field in fields(kind)]
+
+    def known(row: dict[str, Any]) -> R:
+        values = {name: row[name] for name in names if name in row}
+        return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+
+    return [known(row) for row in function_rows(spark, function)]
+
+
 def statement_rows(spark: SparkSession, statement: str) -> list[Row]:
     """Runs one of Dovetail's own statements and returns its rows.
 
@@ -120,7 +169,7 @@ def statement_rows(spark: SparkSession, statement: str) -> list[Row]:
     try:
         return rows(spark, statement)
     except Exception as error:
-        if is_spark_error(error) and condition(error) == "PARSE_SYNTAX_ERROR" and "'DOVETAIL'" in str(error):
+        if is_spark_error(error) and condition(error) == "PARSE_SYNTAX_ERROR" and "near 'DOVETAIL'" in str(error):
             raise NotEnabledError(_NO_STATEMENTS if has_dovetail(spark) else _NOT_ENABLED) from None
         raise
 
@@ -176,13 +225,25 @@ def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
                 spark.conf.set(key, old)
 
 
+@contextmanager
+def switched(spark: SparkSession, enabled: bool) -> Iterator[None]:
+    """Turns Dovetail on or off for the body of a `with`; another thread that does so in the same session waits."""
+    with _SWITCHES_LOCK:
+        switch = _SWITCHES.setdefault(spark, threading.Lock())
+    with switch, settings(spark, {ENABLED_KEY: "true" if enabled else "false"}):
+        yield
+
+
 def is_connect(spark: SparkSession) -> bool:
     """Whether the session is a client of Spark Connect, which has no context."""
     return "connect" in type(spark).__module__
 
 
 def running_session() -> SparkSession | None:
-    """The running session of this process, classic or Connect; None if there is none. Starts nothing."""
+    """The running session of this process, classic or Connect; None if there is none.
+
+    Starts no context. If a context runs without a session, this makes its session.
+    """
     try:
         from pyspark.sql import SparkSession
     except ImportError:

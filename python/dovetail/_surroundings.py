@@ -15,11 +15,11 @@ from urllib.request import url2pathname
 
 from dovetail import _launch
 from dovetail._check import Check
-from dovetail._settings import PREFIX
+from dovetail._settings import PREFIX, STORE_PATH
 from dovetail.config import Config
 from dovetail.errors import ConfigError, DovetailError
-from dovetail.jars import line_of, pyspark_version
-from dovetail.session import EXTENSION, EXTENSIONS_KEY, SUBMITTED_JARS_KEYS
+from dovetail.jars import EXTENSION, line_of, pyspark_version
+from dovetail.session import EXTENSIONS_KEY, SUBMITTED_JARS_KEYS
 
 JAR_PREFIX = "dovetail-spark-"
 PACKAGES_KEY = "spark.jars.packages"
@@ -31,7 +31,6 @@ SPARK_REORDERING = ("spark.sql.cbo.enabled", "spark.sql.cbo.joinReorder.enabled"
 # Prefixes of extension classes that add their own commands and rules, and must come before Dovetail's class.
 COME_FIRST = ("io.delta.",)
 
-STORE_KEY = "spark.dovetail.store.path"
 WAREHOUSE_KEY = "spark.sql.warehouse.dir"
 STORE_SUFFIX = ".stats"
 DAY_SECONDS = 86_400
@@ -112,13 +111,13 @@ def _settings(conf: Conf) -> Check:
 def _store(conf: Conf) -> Check:
     """The statistics store: whether it is writable, and whether it has statistics."""
     name = "statistics"
-    location = conf.get(STORE_KEY) or f"{conf.get(WAREHOUSE_KEY) or 'spark-warehouse'}/.dovetail/statistics"
+    location = conf.get(STORE_PATH) or f"{conf.get(WAREHOUSE_KEY) or 'spark-warehouse'}/.dovetail/statistics"
     url = urlsplit(location)
     if url.scheme not in ("", "file"):
         return Check(name, "ok", f"{location} (not checked: not on a disk of this machine)")
     directory = Path(url2pathname(url.path)).absolute()
     if problem := _unwritable(directory):
-        fix = f"make it writable, or set {STORE_KEY} to a writable directory; until then dovetail.analyze fails"
+        fix = f"make it writable, or set {STORE_PATH} to a writable directory; until then dovetail.analyze fails"
         return Check(name, "failed", f"{directory}: {problem}", fix)
     stored = sorted(directory.glob(f"*{STORE_SUFFIX}")) if directory.is_dir() else []
     if not stored:

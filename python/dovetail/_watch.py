@@ -37,7 +37,11 @@ def cancellable(spark: SparkSession) -> Iterator[str]:
     """Cancels the jobs that the body of a `with` started, and no others, if it is interrupted (Ctrl-C).
 
     Yields the tag that its jobs have.
+
+    Raises:
+        SessionRunningError: The session is stopped.
     """
+    _sql.require_running(spark)
     tag = f"dovetail-{uuid.uuid4().hex}"
     cancel, forget = (_tag_over_connect if _sql.is_connect(spark) else _py4j.tag_jobs)(spark, tag)
     try:

@@ -25,7 +25,7 @@ from dovetail._analyze_mode import (
     histograms_are_off,
 )
 from dovetail._analyze_spark import SparkAnalyze
-from dovetail._analyze_target import Database, Table, resolved, table
+from dovetail._analyze_target import Database, Table, resolved, session_of, table
 from dovetail._watch import Tell
 from dovetail.errors import (
     AnalyzeError,
@@ -63,7 +63,7 @@ def analyze(
     job and keeps the earlier statistics.
 
     Args:
-        spark: A session with Dovetail, classic or Connect.
+        spark: A session with Dovetail, classic or Connect. A DataFrame is analyzed in its own session.
         target: A table (`db.t`, `catalog.db.t`; backticks around parts that hold dots), a view, files
             (``parquet.`/data/t` ``), a DataFrame, or a database (`db`, or `db.*` if a table has the same name).
             mode="spark" takes tables and databases.
@@ -105,13 +105,14 @@ def analyze(
         dovetail.analyze(spark, "tpcds.store_sales", columns="all", histogram=True, mode="spark")
     """
     request = Request.of(columns, partitions, histogram, noscan, groups)
-    if mode not in _MODES:
+    if not isinstance(mode, str) or mode not in _MODES:
         raise NotAnalyzableError(
-            f"there is no mode '{mode}'. Allowed: 'dovetail' (one pass, kept by Dovetail) and 'spark' (Spark's ANALYZE "
+            f"there is no mode {mode!r}. Allowed: 'dovetail' (one pass, kept by Dovetail) and 'spark' (Spark's ANALYZE "
             "TABLE)."
         )
     chosen = _MODES[mode]
     chosen.check(request)
+    spark = session_of(spark, target)
     _sql.require_dovetail(spark)
     run = _Run(spark, chosen, request)
     if histogram and histograms_are_off(spark):

@@ -73,12 +73,14 @@ def calibrate(spark: SparkSession, rows: int | None = None, reset: bool = False)
         reset: Restore the built-in constants without a measurement.
 
     Raises:
-        StatementError: `rows` is too small, or given together with `reset`.
+        StatementError: `rows` is no whole number, or too small, or given together with `reset`.
         NotEnabledError: The session does not have Dovetail.
     """
-    if rows is not None and (reset or rows < FEWEST_ROWS):
-        raise StatementError(f"rows={rows} is not allowed: give {FEWEST_ROWS:,} or more, without reset.")
+    if rows is not None and (not isinstance(rows, int) or reset or rows < FEWEST_ROWS):
+        raise StatementError(
+            f"rows={rows!r} is not allowed: give a whole number, {FEWEST_ROWS:,} or more, without reset."
+        )
     _sql.require_dovetail(spark)
     words = " RESET" if reset else "" if rows is None else f" {rows} ROWS"
-    found = _sql.rows(spark, f"DOVETAIL CALIBRATE{words}")
+    found = _sql.statement_rows(spark, f"DOVETAIL CALIBRATE{words}")
     return Calibration(tuple(CostConstant(r["constant"], r["default"], r["measured"], r["used"]) for r in found))

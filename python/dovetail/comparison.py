@@ -166,7 +166,7 @@ def compare(
         for at in range(runs + (1 if warmup else 0)):
             first = at % 2 == 0
             for enabled in (first, not first):
-                with _sql.settings(session, {_sql.ENABLED_KEY: "true" if enabled else "false"}):
+                with _sql.switched(session, enabled):
                     report = _sql.profile(session, text)
                 if at > 0 or not warmup:
                     reports[enabled].append(report)

@@ -20,8 +20,7 @@ from pathlib import Path
 from dovetail import _launch, _surroundings
 from dovetail._check import Check as Check  # re-exported for users of this module
 from dovetail.errors import DovetailError, PySparkMissingError, UnsupportedSparkError
-from dovetail.jars import jar_path, line_of, parse_line, pyspark_version, supported_lines
-from dovetail.session import EXTENSION
+from dovetail.jars import EXTENSION, jar_path, line_of, parse_line, pyspark_version, supported_lines
 
 OLDEST_PYTHON = (3, 10)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dovetail._table_statistics import DatabaseStats
@@ -51,7 +51,7 @@ class JarMissingError(DovetailError):
 
 
 class SessionRunningError(DovetailError):
-    """A Spark session or JVM already runs without Dovetail, and it accepts no more jars."""
+    """A Spark session or JVM already runs without Dovetail and accepts no more jars, or the session is stopped."""
 
 
 class RemoteServerError(DovetailError):
@@ -102,6 +102,10 @@ class AnalyzeIncompleteError(AnalyzeError):
         super().__init__(message)
         self.done = done
         self.failures = dict(failures)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # an exception is copied by a call with its args, which are only the message
+        return type(self), (str(self), self.done, self.failures), self.__dict__
 
 
 def listing(names: Iterable[str]) -> str:

@@ -175,7 +175,7 @@ def checked_format(format: str) -> str:
     Raises:
         StatementError: The format is unknown.
     """
-    if format not in _RENDER:
+    if not isinstance(format, str) or format not in _RENDER:
         raise StatementError(f"unknown format={format!r}. Formats: {', '.join(map(repr, _RENDER))}.")
     return format
 

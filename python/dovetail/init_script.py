@@ -13,8 +13,8 @@ from importlib import resources
 from pathlib import Path
 
 from dovetail.errors import StatementError
-from dovetail.jars import jar_path
-from dovetail.session import EXTENSION, EXTENSIONS_KEY
+from dovetail.jars import EXTENSION, jar_path
+from dovetail.session import EXTENSIONS_KEY
 
 PLATFORMS = ("databricks",)
 DEFAULT_VOLUME = "/Volumes/main/default/dovetail"

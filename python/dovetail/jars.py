@@ -16,6 +16,9 @@ from pathlib import Path
 from dovetail._version import __version__
 from dovetail.errors import JarMissingError, PySparkMissingError, UnsupportedSparkError
 
+# The class in each jar that adds Dovetail to a session.
+EXTENSION = "dovetail.DovetailExtensions"
+
 JARS = Path(__file__).resolve().parent / "jars"
 
 # Distributions that contain a `pyspark` module, in the order in which their versions are tried if the module itself has
@@ -61,10 +64,11 @@ def parse_line(version: str) -> tuple[int, int]:
     Raises:
         UnsupportedSparkError: The text is not a version.
     """
-    match = _VERSION.fullmatch(version.strip())
+    match = _VERSION.fullmatch(version.strip()) if isinstance(version, str) else None
     if match is None:
         raise UnsupportedSparkError(
-            f"'{version}' is not a Spark version. Give at least major.minor, such as 4.1, 3.5.2 or 3.5.2-amzn-1."
+            f"{version!r} is not a Spark version. Give text with at least major.minor, such as '4.1', '3.5.2' or "
+            "'3.5.2-amzn-1'."
         )
     return int(match["major"]), int(match["minor"])
 

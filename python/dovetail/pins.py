@@ -18,15 +18,12 @@ from typing import TYPE_CHECKING, ClassVar
 from dovetail import _sql
 from dovetail._identifiers import quote
 from dovetail._query import query_text
+from dovetail._settings import STORE_PATH
 from dovetail._shown import Listing
 from dovetail.errors import DovetailWarning, StatementError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-# A message of the jar contains this key only if the store could not be written.
-_STORE = "spark.dovetail.store.path"
 
 
 @dataclass(frozen=True)
@@ -82,45 +79,45 @@ def capture(spark: SparkSession, name: str, sql: DataFrame | str, order: str | N
     _sql.require_dovetail(spark)
     chosen = "" if order is None else f" AS {_sql.text_literal(spark, order)}"
     with query_text(sql, spark, "capture") as (session, text):
-        done = _sql.rows(session, f"DOVETAIL PIN {_name(name)}{chosen} FOR {text}")
+        done = _sql.statement_rows(session, f"DOVETAIL PIN {_name(name)}{chosen} FOR {text}")
     _warn_of_the_store([row[0] for row in done])
     return Listing(pin for pin in all(spark) if pin.name == name)
 
 
 def all(spark: SparkSession) -> Listing[Pin]:
     """All pins, sorted by name."""
-    found = _sql.function_rows(spark, "dovetail_pins")
-    return Listing(Pin(**{**row, "relations": tuple(row["relations"])}) for row in found)
+    return Listing(_sql.records(spark, "dovetail_pins", Pin))
 
 
 def remove(spark: SparkSession, name: str) -> None:
     """Removes a pin."""
     _sql.require_dovetail(spark)
-    _warn_of_the_store([row[0] for row in _sql.rows(spark, f"DOVETAIL UNPIN {_name(name)}")])
+    _warn_of_the_store([row[0] for row in _sql.statement_rows(spark, f"DOVETAIL UNPIN {_name(name)}")])
 
 
 def save(spark: SparkSession, path: str) -> None:
     """Writes all pins to a file, on any file system of the cluster."""
     _sql.require_dovetail(spark)
-    _sql.rows(spark, f"DOVETAIL SAVE PINS {_sql.text_literal(spark, path)}")
+    _sql.statement_rows(spark, f"DOVETAIL SAVE PINS {_sql.text_literal(spark, path)}")
 
 
 def load(spark: SparkSession, path: str) -> Listing[Pin]:
     """Adds the pins in a file, replaces pins of the same names, and returns all pins."""
     _sql.require_dovetail(spark)
-    _sql.rows(spark, f"DOVETAIL LOAD PINS {_sql.text_literal(spark, path)}")
+    _sql.statement_rows(spark, f"DOVETAIL LOAD PINS {_sql.text_literal(spark, path)}")
     return all(spark)
 
 
 def _warn_of_the_store(done: list[str]) -> None:
     """Issues one warning if the store was not written: what was done, the directory of the store, and the reason."""
     for told in done:
-        if _STORE in told:
+        # only then, a message of the jar contains this key
+        if STORE_PATH in told:
             warnings.warn(told, DovetailWarning, stacklevel=3)
             return
 
 
 def _name(name: str) -> str:
-    if not name or "`" in name:
-        raise StatementError(f"{name!r} is not a valid pin name: it must not be empty or contain a backtick.")
+    if not isinstance(name, str) or not name or "`" in name:
+        raise StatementError(f"{name!r} is not a valid pin name: it must be text, not empty, without a backtick.")
     return quote(name)

@@ -53,7 +53,8 @@ def status(spark: SparkSession) -> Status:
         print(dovetail.status(spark))
         # Dovetail 0.1.0 for Spark 4.1, on Spark 4.1.4 (Scala 2.13.17): on
     """
-    return Status(**_sql.function_rows(spark, "dovetail_version")[0])
+    (found,) = _sql.records(spark, "dovetail_version", Status)
+    return found
 
 
 def version(spark: SparkSession) -> str:

@@ -67,35 +67,34 @@ def tell(spark: SparkSession, rows: int, *, sql: DataFrame | str | None = None, 
     if not isinstance(rows, int) or isinstance(rows, bool) or rows < 0:
         raise StatementError(f"rows={rows} is not allowed: give a whole number, 0 or more.")
     with _target(spark, sql, table, "tell") as (session, target):
-        _sql.rows(session, f"DOVETAIL SET ROWS {rows} FOR {target}")
+        _sql.statement_rows(session, f"DOVETAIL SET ROWS {rows} FOR {target}")
 
 
 def all(spark: SparkSession) -> Listing[KnownRows]:
     """All known row counts of this session, in the order in which they were set."""
-    found = _sql.function_rows(spark, "dovetail_rows")
-    return Listing(KnownRows(**{**row, "relations": tuple(row["relations"])}) for row in found)
+    return Listing(_sql.records(spark, "dovetail_rows", KnownRows))
 
 
 def forget(spark: SparkSession, *, sql: DataFrame | str | None = None, table: str | None = None) -> None:
     """Removes the row count of a query (SQL text or a DataFrame) or of a table; without both, all row counts."""
     _sql.require_dovetail(spark)
     if sql is None and table is None:
-        _sql.rows(spark, "DOVETAIL FORGET ROWS")
+        _sql.statement_rows(spark, "DOVETAIL FORGET ROWS")
         return
     with _target(spark, sql, table, "forget") as (session, target):
-        _sql.rows(session, f"DOVETAIL FORGET ROWS FOR {target}")
+        _sql.statement_rows(session, f"DOVETAIL FORGET ROWS FOR {target}")
 
 
 def save(spark: SparkSession, path: str) -> None:
     """Writes the row counts to a file, on any file system of the cluster; row counts of DataFrames cannot be saved."""
     _sql.require_dovetail(spark)
-    _sql.rows(spark, f"DOVETAIL SAVE ROWS {_sql.text_literal(spark, path)}")
+    _sql.statement_rows(spark, f"DOVETAIL SAVE ROWS {_sql.text_literal(spark, path)}")
 
 
 def load(spark: SparkSession, path: str) -> Listing[KnownRows]:
     """Adds the row counts in a file: a JSON list of ``{"query": …, "rows": …}`` or ``{"table": …, "rows": …}``."""
     _sql.require_dovetail(spark)
-    _sql.rows(spark, f"DOVETAIL LOAD ROWS {_sql.text_literal(spark, path)}")
+    _sql.statement_rows(spark, f"DOVETAIL LOAD ROWS {_sql.text_literal(spark, path)}")
     return all(spark)
 
 

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dovetail import _launch, _py4j, _sql
 from dovetail.config import Config
 from dovetail.errors import RemoteServerError, SessionRunningError, UnsupportedSparkError
-from dovetail.jars import jar_path, line_of, parse_line, pyspark_version
+from dovetail.jars import EXTENSION, jar_path, line_of, parse_line, pyspark_version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-EXTENSION = "dovetail.DovetailExtensions"
 JARS_KEY = "spark.jars"
 EXTENSIONS_KEY = "spark.sql.extensions"
 
@@ -178,7 +177,8 @@ def _enable_under_submit(builder: Builder, options: dict[str, str], jar: str, se
     """Under spark-submit, the JVM and its class path already exist; only the extension class can still be set."""
     submitted = _py4j.submitted_conf()
     name = jar.rsplit("/", 1)[-1]
-    if not any(name in submitted.get(key, "") for key in SUBMITTED_JARS_KEYS):
+    # no setting names a jar of the installation, of SPARK_DIST_CLASSPATH, or of a class path with a wildcard
+    if not (_py4j.jvm_has(EXTENSION) or any(name in submitted.get(key, "") for key in SUBMITTED_JARS_KEYS)):
         raise SessionRunningError(_SUBMITTED_WITHOUT_JAR)
     value = submitted.get(EXTENSIONS_KEY, "")
     for entry in _launch.split_list(options.get(EXTENSIONS_KEY)):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail import _sql
 from dovetail._identifiers import parse_name, quote_name
 from dovetail._query import FRAME, TEXT, is_query, temporary_view, view_of_text
-from dovetail._spark_errors import condition, is_spark_error
+from dovetail._spark_errors import is_not_found, is_spark_error
 from dovetail._table_statistics import ColumnStats, DatabaseStats, GroupStats, PartitionStats, TableStats
 from dovetail.errors import StatementError, TargetNotFoundError, did_you_mean
 
@@ -68,7 +68,7 @@ def _read(spark: SparkSession, name: str, target: str) -> TableStats:
     try:
         table, *others = _sql.function_rows(spark, "dovetail_stats", name)
     except Exception as error:
-        if is_spark_error(error) and condition(error).startswith(("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND")):
+        if is_not_found(error):
             raise TargetNotFoundError(
                 f"there is no table, view or path '{target}'.{_nearest(spark, target)} Expected db.table, a temporary "
                 "view, or a path such as parquet.`/data/sales`; SHOW TABLES lists the tables of the current database."

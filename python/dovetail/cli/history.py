@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import dovetail
 from dovetail import _sql
-from dovetail._table_text import table_text
+from dovetail._identifiers import parse_name, quote_name
 from dovetail.cli.session import add_session, session
 from dovetail.cli.words import Commands, Words, add_json, filled, show_all, table_name
-
-_TITLES = ("relations", "rows", "estimated", "factor", "runs", "last run")
-_NUMBERS = range(1, 5)
 
 
 def add(commands: Commands) -> None:
@@ -30,23 +27,12 @@ def history(given: Words) -> None:
     """Show, copy or remove the rows of sub-plans that past queries have counted. Without an option: show all."""
     with session(given) as spark:
         if given.forget:
-            _sql.rows(spark, "DOVETAIL FORGET HISTORY")
+            _sql.statement_rows(spark, "DOVETAIL FORGET HISTORY")
         elif given.forget_table:
-            _sql.rows(spark, f"DOVETAIL FORGET HISTORY FOR TABLE {given.forget_table}")
+            table = quote_name(parse_name(given.forget_table))
+            _sql.statement_rows(spark, f"DOVETAIL FORGET HISTORY FOR TABLE {table}")
         elif given.save or given.load:
             verb = "SAVE" if given.save else "LOAD"
-            _sql.rows(spark, f"DOVETAIL {verb} HISTORY {_sql.text_literal(spark, given.save or given.load)}")
+            _sql.statement_rows(spark, f"DOVETAIL {verb} HISTORY {_sql.text_literal(spark, given.save or given.load)}")
         found = dovetail.history(spark)
-    lines = [table_text(_TITLES, [_line(one) for one in found], right=_NUMBERS)] if found else []
-    show_all(given, found, lines, "no history")
-
-
-def _line(one: dovetail.SubplanHistory) -> list[str | None]:
-    return [
-        ", ".join(one.relations),
-        None if one.rows is None else f"{one.rows:,}",
-        None if one.estimated_rows is None else f"{one.estimated_rows:,.0f}",
-        None if one.factor is None else f"{one.factor:.3g}",
-        str(one.runs),
-        f"{one.last_run:%Y-%m-%d %H:%M}",
-    ]
+    show_all(given, found, [str(found)] if found else [], "no history")

@@ -12,7 +12,8 @@ from dovetail._version import __version__
 from dovetail.cli.errors import FAILED, tell
 from dovetail.cli.words import Commands, Parser, Words, WrongWordsError, add_json
 from dovetail.errors import StatementError, UnsupportedSparkError
-from dovetail.session import EXTENSION, EXTENSIONS_KEY
+from dovetail.jars import EXTENSION
+from dovetail.session import EXTENSIONS_KEY
 
 
 def add(commands: Commands) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import dovetail
 from dovetail.calibration import FEWEST_ROWS
 from dovetail.cli.session import add_session, session
-from dovetail.cli.words import Commands, Words, WrongWordsError, add_json, at_least, names, show
+from dovetail.cli.words import Commands, Words, WrongWordsError, add_json, at_least, check_output, names, show
 from dovetail.errors import DovetailError
 
 
@@ -58,6 +58,7 @@ def calibrate(given: Words) -> None:
 
 def demo(given: Words) -> int:
     """Run TPC-DS queries with plain Spark and with Dovetail, side by side. The data is generated."""
+    check_output("--page", given.page)
     try:
         from dovetail import demo as job
 

@@ -9,8 +9,19 @@ import dovetail
 from dovetail.cli.errors import FAILED, tell
 from dovetail.cli.session import add_session, session
 from dovetail.cli.steering import add_rows, load_rows
-from dovetail.cli.words import Commands, Words, WrongWordsError, add_json, add_query, at_least, query, show, text_of
-from dovetail.errors import DovetailError, StatementError
+from dovetail.cli.words import (
+    Commands,
+    Words,
+    WrongWordsError,
+    add_json,
+    add_query,
+    at_least,
+    check_output,
+    query,
+    show,
+    text_of,
+)
+from dovetail.errors import StatementError
 from dovetail.explanation import FORMATS, format_of
 
 
@@ -55,8 +66,8 @@ def explain(given: Words) -> None:
         chosen = given.format or ("text" if output is None else format_of(output))
     except StatementError as error:
         raise WrongWordsError(f"argument --output: {error}") from error
-    if output is not None and not output.parent.is_dir():
-        raise DovetailError(f"--output {output} cannot be written: the directory {output.parent} does not exist.")
+    if output is not None:
+        check_output("--output", output)
     with session(given) as spark:
         load_rows(spark, given)
         found = dovetail.explain(text, spark, actual=given.actual)

@@ -130,6 +130,9 @@ def _started(remote: str | None, master: str, conf: dict[str, str], verbose: boo
             _py4j.kill_launched(interrupt)
             raise
         except Exception as error:
+            if isinstance(error, ImportError) and remote is not None:
+                says = _spark_errors.reason(error).rstrip(".")
+                raise DovetailError(f"--remote needs more packages: pip install 'pyspark[connect]'. {says}.") from error
             if _spark_errors.condition(error) != "JAVA_GATEWAY_EXITED":
                 raise
             raise DovetailError(

@@ -67,7 +67,18 @@ def add_rows(command: Parser) -> None:
 def load_rows(spark: SparkSession, given: Words) -> None:
     """Loads the row counts of --rows into the session, if given."""
     if given.rows is not None:
-        dovetail.rows.load(spark, given.rows.absolute().as_uri())
+        dovetail.rows.load(spark, _url(given.rows))
+
+
+def _url(file: Path) -> str:
+    """A file of this machine for Hadoop, whose default file system may be another one.
+
+    Hadoop does not decode URLs: a blank stays a blank.
+
+    >>> _url(Path("/data/my rows.json"))
+    'file:///data/my rows.json'
+    """
+    return "file:///" + file.absolute().as_posix().lstrip("/")
 
 
 def pins(given: Words) -> None:
@@ -104,6 +115,6 @@ def rows(given: Words) -> None:
         elif changes:
             dovetail.rows.forget(spark, sql=sql, table=given.table)
         if changes:
-            dovetail.rows.save(spark, given.rows.absolute().as_uri())
+            dovetail.rows.save(spark, _url(given.rows))
         found = dovetail.rows.all(spark)
     show_all(given, found, [f"{known.rows:,.0f}  {known.kind} {known.text}" for known in found], "no known row counts")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 # Spark's format by the suffix of a file name. If no suffix is known, the format is Parquet.
 _FORMATS = {".parquet": "parquet", ".orc": "orc", ".json": "json", ".csv": "csv"}
+
+# Suffixes of compressed text files, after that of the format.
+_COMPRESSED = (".bz2", ".deflate", ".gz", ".lz4", ".snappy", ".zst")
 
 # Prefix of the files that Spark writes: a folder of such files is one table.
 _PART = "part-"
@@ -56,15 +60,15 @@ def create(spark: SparkSession, view: View) -> None:
 
 
 def _views(word: str) -> list[View]:
-    name, equals, path = word.partition("=")
+    name, _, path = word.partition("=")
     if name and path and "/" not in name:
         return [View(name, path, _format(Path(path)))]
     folder = Path(word)
-    if equals or not folder.is_dir():
+    if not folder.is_dir():
         raise WrongWordsError(
             f"argument --view: {word!r} is neither NAME=PATH, such as sales=/data/sales.parquet, nor a folder of tables"
         )
-    found = [View(table.stem, str(table), _format(table)) for table in _tables(folder)]
+    found = [View(_named(table)[0], str(table), _format(table)) for table in _tables(folder)]
     if not found:
         raise WrongWordsError(f"argument --view: the folder {word} has no tables; one with files of one is NAME={word}")
     return found
@@ -75,14 +79,22 @@ def _tables(folder: Path) -> Iterator[Path]:
     for entry in sorted(folder.iterdir()):
         if entry.name.startswith((".", "_", _PART)) or (entry.is_dir() and "=" in entry.name):
             continue
-        if entry.is_dir() or entry.suffix.lower() in _FORMATS:
+        if entry.is_dir() or _named(entry)[1] is not None:
             yield entry
+
+
+def _named(path: Path) -> tuple[str, str | None]:
+    """The name of a file or folder without known suffixes, and the format by its suffix; None if no suffix is known.
+
+    >>> _named(Path("a.b.csv.gz")), _named(Path("sales.2024"))
+    (('a.b', 'csv'), ('sales.2024', None))
+    """
+    plain = path.with_suffix("") if path.suffix.lower() in _COMPRESSED else path
+    format = _FORMATS.get(plain.suffix.lower())
+    return (path.name if format is None else plain.stem), format
 
 
 def _format(path: Path) -> str:
     """The format, by the suffix of a file or folder, or else by that of the first file in the folder."""
-    named = _FORMATS.get(path.suffix.lower())
-    if named is not None:
-        return named
-    inside = (_FORMATS.get(file.suffix.lower()) for file in path.rglob("*"))
+    inside = (_named(file)[1] for file in chain((path,), path.rglob("*")))
     return next((format for format in inside if format is not None), "parquet")

@@ -117,6 +117,18 @@ def add_query(command: Parser) -> None:
     command.add_argument("-f", "--file", type=Path, metavar="FILE", help="file with the query")
 
 
+def check_output(option: str, file: Path) -> None:
+    """Checks that a file can be written, before the work for it begins.
+
+    Raises:
+        DovetailError: Its directory does not exist, or it is a directory.
+    """
+    if not file.parent.is_dir():
+        raise DovetailError(f"{option} {file} cannot be written: the directory {file.parent} does not exist.")
+    if file.is_dir():
+        raise DovetailError(f"{option} {file} cannot be written: it is a directory. Name a file in it.")
+
+
 def add_json(command: Parser) -> None:
     """Adds --json."""
     command.add_argument("--json", action="store_true", help="print JSON")

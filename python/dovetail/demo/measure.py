@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dovetail import _sql
+from dovetail._settings import STORE_PATH
 from dovetail.comparison import Run, differences, run_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-STORE_KEY = "spark.dovetail.store.path"
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Mode:
     def settings(self, stores: Path) -> dict[str, str]:
         """Session settings for this mode; collected statistics have a separate store."""
         store = stores / ("analyzed" if self.analyzed else "empty")
-        return {_sql.ENABLED_KEY: str(self.enabled).lower(), STORE_KEY: store.as_posix()}
+        return {_sql.ENABLED_KEY: str(self.enabled).lower(), STORE_PATH: store.as_posix()}
 
 
 PLAIN = Mode("plain Spark", False, False)

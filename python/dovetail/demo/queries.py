@@ -23,7 +23,7 @@ NOT_IN_SPARK: Mapping[str, str] = {
 
 
 def texts(names: Sequence[str] | None) -> dict[str, str]:
-    """The texts of these queries, in this order; None means the default selection.
+    """The texts of these queries, "q72" or "Q72", in this order; None means the default selection.
 
     Raises:
         DovetailError: There is no such query, or it does not run in Spark.
@@ -31,7 +31,7 @@ def texts(names: Sequence[str] | None) -> dict[str, str]:
     with connect("tpcds") as connection:
         found = connection.execute("SELECT query_nr, query FROM tpcds_queries()").fetchall()
     known = {f"q{number}": text.strip().rstrip(";") for number, text in found}
-    wanted = list(dict.fromkeys(names or SELECTION))
+    wanted = list(dict.fromkeys(name.lower() for name in names or SELECTION))
     for name in wanted:
         if name not in known:
             raise DovetailError(f"there is no TPC-DS query '{name}'.{did_you_mean(name, list(known))} q1 to q99.")

@@ -33,8 +33,9 @@ def run(scale: float, data_dir: Path | str | None, queries: Sequence[str] | None
         for result in measure(spark, Path(work), texts, repeat):
             show.query(result)
             results.append(result)
+    show.summary(results, time.monotonic() - started)
     html.write(page, data, results)
-    show.summary(results, page.resolve(), time.monotonic() - started)
+    show.page(page.resolve())
     return exit_code(results)
 
 

@@ -59,8 +59,8 @@ class Show:
         for difference in result.differences:
             self._line(f"  [red]{difference}[/]")
 
-    def summary(self, results: Sequence[Result], page: Path, seconds: float) -> None:
-        """Prints the table of all queries, their totals in a sentence, and the path of the page."""
+    def summary(self, results: Sequence[Result], seconds: float) -> None:
+        """Prints the table of all queries, and their totals in a sentence."""
         table = Table(title="Plain Spark; Dovetail with nothing analyzed; after one pass", title_justify="left")
         table.add_column("\nquery")
         for what in ("rows out of joins", "shuffled MiB", "seconds"):
@@ -88,12 +88,15 @@ class Show:
         self.console.print()
         self.console.print(table)
         self._line(sentence(results))
-        self._line(f"Bars and join orders: {page}")
         different = [result.name for result in results if result.differences]
         if different:
             self._line(f"[red]DIFFERENT ANSWERS: {', '.join(different)}[/]")
         else:
             self._line(f"All {len(results)} answers are the same. {seconds:.0f} s in all.")
+
+    def page(self, page: Path) -> None:
+        """Prints the path of the page."""
+        self._line(f"Bars and join orders: {page}")
 
     def _line(self, text: str) -> None:
         self.console.print(text, highlight=False, soft_wrap=True)

@@ -146,12 +146,16 @@ class Tree:
 
     def leaves(self) -> list[str]:
         """The relations from left to right, as in `order`."""
-        return self._leaves(len(self.joins)) if self.whole else []
-
-    def _leaves(self, node: str | int) -> list[str]:
-        if isinstance(node, str):
-            return [node]
-        return [leaf for child in self.joins[node - 1].inputs for leaf in self._leaves(child)]
+        found: list[str] = []
+        # a list and no recursion: a tree may be deeper than Python's stack
+        left: list[str | int] = [len(self.joins)] if self.whole else []
+        while left:
+            node = left.pop()
+            if isinstance(node, str):
+                found.append(node)
+            else:
+                left += reversed(self.joins[node - 1].inputs)
+        return found
 
 
 @dataclass(frozen=True)

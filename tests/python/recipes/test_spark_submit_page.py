@@ -40,9 +40,9 @@ NOWHERE = """<configuration>
 SECONDS = 240
 
 
-def submitted(command: str, home: Path, **env: str) -> subprocess.CompletedProcess[str]:
+def submitted(command: str, home: Path, job: str = JOB, **env: str) -> subprocess.CompletedProcess[str]:
     """Runs a command of the page, with the job in its directory."""
-    (home / "job.py").write_text(JOB, encoding="utf-8")
+    (home / "job.py").write_text(job, encoding="utf-8")
     environ = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
     binaries = Path(sys.executable).parent
     environ |= {
@@ -75,10 +75,13 @@ def test_local_mode(tmp_path: Path) -> None:
 
 
 def test_a_driver_with_the_jar_on_its_class_path(tmp_path: Path) -> None:
-    """As in an image that has the jar below jars/, with the only setting of the command for Kubernetes."""
+    """As in an image that has the jar below jars/: no setting names it. The job calls `enable`, which is allowed."""
     (setting,) = re.findall(r"--conf spark\.sql\.extensions=\S+", PAGE.block("bash", "k8s://"))
-    command = f"spark-submit --master 'local[2]' --driver-class-path $(dovetail jar-path) {setting} job.py"
-    done = submitted(command, tmp_path)
+    job = JOB.replace(
+        'SparkSession.builder.config("spark.ui.enabled", "false")', "dovetail.enable(SparkSession.builder)"
+    )
+    command = f"spark-submit --master 'local[2]' --conf spark.ui.enabled=false {setting} job.py"
+    done = submitted(command, tmp_path, f"import dovetail\n{job}", SPARK_DIST_CLASSPATH=dovetail.jar_path())
     assert ON in done.stdout, done.stderr[-3000:]
 
 

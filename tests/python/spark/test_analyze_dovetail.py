@@ -54,6 +54,8 @@ def test_a_path_and_a_frame(spark: SparkSession, pieces: str) -> None:
     again = dovetail.analyze(spark, frame, progress=False)
     assert isinstance(again, TableStats)
     assert again.table == "DataFrame"
+    # its view is in its own session
+    assert isinstance(dovetail.analyze(spark.newSession(), frame, progress=False), TableStats)
     assert_rows(files(spark, f"PATH parquet.`{pieces}`").select("files_read"), (0,))
     assert_rows(spark.sql("SHOW VIEWS").where("viewName LIKE '%dovetail%'"))
 

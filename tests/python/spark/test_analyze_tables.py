@@ -11,7 +11,7 @@ from frames import assert_rows
 from pyspark.sql import DataFrame, SparkSession
 
 import dovetail
-from dovetail import DatabaseStats, DovetailWarning, TableStats, _sql
+from dovetail import DatabaseStats, DovetailWarning, TableStats, _analyze_target, _sql
 from dovetail._analyze_mode import TOGGLE_KEY
 from dovetail._analyze_spark import CBO_KEY, HISTOGRAM_KEY, partition_sizes
 from dovetail._analyze_target import table
@@ -182,6 +182,15 @@ def test_a_database(spark: SparkSession, tables: str, capsys: pytest.CaptureFixt
         "analyze star: sales",
         "analyze star: store",
     ]
+
+
+def test_a_temporary_view_hides_no_table_of_a_database(spark: SparkSession, tables: str) -> None:
+    """SHOW VIEWS also shows the temporary views of the session."""
+    spark.range(3).createOrReplaceTempView("sales")
+    try:
+        assert _analyze_target.database(spark, (tables,)).tables == ("item", "sales", "store")
+    finally:
+        spark.catalog.dropTempView("sales")
 
 
 def test_a_table_hides_a_database_of_its_name(spark: SparkSession, tables: str) -> None:

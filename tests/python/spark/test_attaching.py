@@ -67,7 +67,14 @@ spark.sql("SET spark.dovetail.enabled=true")
 
 # not here: statements
 refused(lambda: dovetail.analyze(spark, "sale", progress=False))
+refused(lambda: dovetail.analyze(attached.session, spark.table("sale"), progress=False))
 refused(lambda: dovetail.compare(spark, query))
+refused(lambda: dovetail.calibrate(spark, reset=True))
+refused(lambda: dovetail.pins.capture(spark, "p", query))
+refused(lambda: dovetail.pins.remove(spark, "p"))
+refused(lambda: dovetail.rows.tell(spark, 5, table="sale"))
+refused(lambda: dovetail.rows.load(spark, "/nosuch.json"))
+say(dovetail.pins.all(spark), dovetail.rows.all(spark), dovetail.history(spark))
 
 # there: all of it, over the same tables, views, functions and settings
 session = attached.session
@@ -93,18 +100,24 @@ refused(lambda: dovetail.attach(spark))
         advised,
         setting,
         switch,
-        analyze,
-        compare,
+        *refusals,
+        lists,
         there,
         analyzed,
         hint,
-        *rest,
+        source,
+        source_here,
+        again,
+        none_needed,
+        new,
+        stopped,
     ) = lines(done)
-    source, source_here, again, none_needed, new, stopped = rest
     assert status.endswith(": on")
     assert (same, said, here) == ("False True", "True True", "True")
     assert (advised, setting, switch) == ("unknown 5000", "321", "False")
-    for refusal in (analyze, compare):
+    assert len(refusals) == 8
+    assert lists == "none none none"
+    for refusal in refusals:
         assert refusal.startswith("NotEnabledError")
         assert "dovetail.attach(spark).session" in refusal
     assert (there, analyzed, hint) == ("True 3", "100", "100")

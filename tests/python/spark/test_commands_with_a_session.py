@@ -37,6 +37,7 @@ for name, columns in tables.items():
     spark.sql(f"SELECT {columns} FROM range({rows[name]})").coalesce(1).write.parquet(f"shop/{name}")
 spark.sql("SELECT 'a' AS k, 1 AS v").write.csv("lake/words", header=True)
 spark.sql("SELECT 2 AS v").coalesce(1).write.json("lake/numbers.json")
+spark.range(7).coalesce(1).write.json("sevens.json")
 spark.stop()
 
 quiet = ["--master", "local[1]", "--conf", "spark.sql.shuffle.partitions=1"]
@@ -59,6 +60,8 @@ TYPED: dict[str, list[str]] = {
     "advise": ["advise", QUERY, "SELECT 1", "--json", "--view", "shop"],
     "analyze": ["analyze", "parquet.`shop/sales`", "--json"],
     "stats": ["stats", "parquet.`shop/sales`", "--json"],
+    "analyze a file": ["analyze", "json.`sevens.json`", "--json"],
+    "forget a table": ["history", "--forget-table", "my-table", "--view", "my-table=shop/item"],
     "formats": ["compare", "SELECT * FROM words JOIN numbers USING (v)", "--json", "--no-warmup", "--view", "lake"],
     "one of a folder": ["stats", "n", "--view", "n=lake/numbers.json", "--json"],
     "no pins": ["pins"],
@@ -66,11 +69,11 @@ TYPED: dict[str, list[str]] = {
     "save": ["pins", "--save", "pins.json"],
     "remove": ["pins", "--remove", "nightly"],
     "load": ["pins", "--load", "pins.json"],
-    "set": ["rows", "rows.json", "--set", "1000000", "--table", "item", "--view", "shop"],
-    "set a query": ["rows", "rows.json", "--set", "7", "--sql", "SELECT * FROM item WHERE brand = 1", "--view", "shop"],
-    "rows": ["rows", "rows.json", "--view", "shop", "--json"],
-    "with rows": ["explain", QUERY, "--rows", "rows.json", "--view", "shop", "--format", "json"],
-    "forget": ["rows", "rows.json", "--forget", "--table", "item", "--view", "shop"],
+    "set": ["rows", "a b.json", "--set", "1000000", "--table", "item", "--view", "shop"],
+    "set a query": ["rows", "a b.json", "--set", "7", "--sql", "SELECT * FROM item WHERE brand = 1", "--view", "shop"],
+    "rows": ["rows", "a b.json", "--view", "shop", "--json"],
+    "with rows": ["explain", QUERY, "--rows", "a b.json", "--view", "shop", "--format", "json"],
+    "forget": ["rows", "a b.json", "--forget", "--table", "item", "--view", "shop"],
     "no table": ["explain", "SELECT * FROM nosuch"],
     "no target": ["analyze", "nosuch"],
     "no file": ["rows", "nosuch.json"],
@@ -103,6 +106,8 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
     assert {table["state"] for table in json.loads(out["advise"])["tables"]} == {"unknown"}
     assert json.loads(out["analyze"])["rows"] == json.loads(out["stats"])["rows"] == 5000
     assert json.loads(out["stats"])["columns"][0]["source"] == "dovetail"
+    assert json.loads(out["analyze a file"])["rows"] == 7
+    assert err["forget a table"] == "dovetail: no history\n"
     assert json.loads(out["formats"])["same_answer"] is True
     assert [column["name"] for column in json.loads(out["one of a folder"])["columns"]] == ["v"]
 

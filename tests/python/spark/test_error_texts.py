@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException, ParseException
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions
 
 import dovetail
 from dovetail import _spark_errors, _sql
@@ -188,6 +188,11 @@ CALLS: list[tuple[Callable[[SparkSession], object], str]] = [
     (lambda spark: dovetail.compare(spark, QUERY, runs="3"), "runs='3' is not allowed: give a whole number"),  # type: ignore[arg-type]
     (lambda spark: dovetail.explain(True, spark), "the text of a query or its number, got bool"),
     (lambda spark: dovetail.explain(-1, spark), "there is no query -1: the numbers in dovetail.queries begin with 1"),
+    (lambda spark: dovetail.explain("SELECT 1", spark, format=["html"]), "unknown format=['html']. Formats: 'text', "),  # type: ignore[arg-type]
+    (lambda spark: dovetail.analyze(spark, "star.sales", functions.col("a")), "is not understood: pass a list"),  # type: ignore[arg-type]
+    (lambda spark: dovetail.analyze(spark, "star.sales", mode=["spark"]), "there is no mode ['spark']. Allowed: "),  # type: ignore[arg-type]
+    (lambda spark: dovetail.calibrate(spark, rows="500000"), "rows='500000' is not allowed: give a whole number"),  # type: ignore[arg-type]
+    (lambda spark: dovetail.pins.save(spark, Path("p.json")), "text is expected, got PosixPath('p.json')"),  # type: ignore[arg-type]
     (lambda spark: dovetail.rows.tell(spark, True, table="t"), "rows=True is not allowed: give a whole number"),
     (lambda spark: dovetail.rows.tell(spark, 2.5, table="t"), "rows=2.5 is not allowed: give a whole number"),  # type: ignore[arg-type]
     (

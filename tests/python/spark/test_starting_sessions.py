@@ -53,11 +53,15 @@ refused(lambda: dovetail.explain("SELECT 1", spark))
 refused(lambda: dovetail.analyze(spark, "t"))
 refused(lambda: dovetail.compare(spark, "SELECT 1"))
 refused(lambda: dovetail.Config.from_session(spark))
+frame = spark.range(3)
 spark.stop()
 refused(lambda: dovetail.enable(builder()))
+refused(lambda: dovetail.explain("SELECT 1", spark))
+refused(lambda: dovetail.explain(frame))
+refused(lambda: dovetail.compare(spark, "SELECT 1"))
 """
     )
-    traced, status, running, *calls, jvm = lines(done)
+    traced, status, running, *calls, jvm, text, of_frame, compared = lines(done)
     assert status.startswith("NotEnabledError | Dovetail is not on in this Spark session.")
     assert "dovetail.enable(SparkSession.builder)" in status
     assert "dovetail.attach(spark)" in status
@@ -70,6 +74,8 @@ refused(lambda: dovetail.enable(builder()))
     assert [call.split(" | ")[0] for call in calls] == ["NotEnabledError"] * 5
     assert jvm.startswith("SessionRunningError")
     assert "its JVM still runs" in jvm
+    for stopped in (text, of_frame, compared):
+        assert stopped.startswith("SessionRunningError | the session is stopped. Start one with dovetail.enable")
 
 
 def test_everything_that_is_there_stays(run_python: Any, tmp_path: Path) -> None:

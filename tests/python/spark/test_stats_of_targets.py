@@ -43,7 +43,7 @@ def test_views_and_paths(spark: SparkSession, tmp_path: Path) -> None:
     assert dovetail.stats(spark, "twenty").rows == 20
 
 
-@pytest.mark.parametrize("target", ["nosuch", "nodb.nosuch", "star.`no such`", "parquet.`/nonexistent/dovetail`"])
+@pytest.mark.parametrize("target", ["nosuch", "nodb.nosuch", "star.`no such`", "nocat.db.t", "parquet.`/no/such`"])
 def test_a_target_that_is_not_there(spark: SparkSession, tables: str, target: str) -> None:
     with pytest.raises(TargetNotFoundError, match="there is no table, view or path"):
         dovetail.stats(spark, target)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from dovetail import _analyze_target
 from dovetail._analyze_dovetail import DovetailPass
 from dovetail._analyze_mode import TOGGLE_KEY, Mode, Request
 from dovetail._analyze_spark import SparkAnalyze
 from dovetail._analyze_target import Table
-from dovetail.errors import ColumnNotFoundError, NotAnalyzableError, PartitionNotFoundError
+from dovetail._sql import ESCAPED_LITERALS_KEY
+from dovetail.errors import ColumnNotFoundError, NotAnalyzableError, PartitionNotFoundError, TargetNotFoundError
 
 COLUMNS = {
     "id": "bigint",
@@ -165,3 +168,67 @@ def test_the_pass_collects_quantiles_as_asked_for_this_call(histogram: bool | No
     request = Request(histogram=histogram)
     expected = {} if histogram is None else {TOGGLE_KEY: str(histogram).lower()}
     assert DovetailPass().settings(None, request) == expected  # type: ignore[arg-type]
+
+
+class Column:
+    """Behaves as a Column of pyspark where it is compared or iterated."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> Any:
+        return self
+
+    def __bool__(self) -> bool:
+        raise ValueError("cannot convert a column into bool")
+
+    def __iter__(self) -> Any:
+        raise TypeError("Column is not iterable")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"columns": Column()},
+        {"columns": [Column()]},
+        {"partitions": Column()},
+        {"partitions": 2024},
+        {"partitions": {5: 1}},
+        {"groups": None},
+        {"groups": 5},
+        {"groups": "ab"},
+        {"groups": [5]},
+        {"groups": [["a", 5]]},
+        {"groups": ["ab"]},
+    ],
+    ids=str,
+)
+def test_arguments_of_other_types_are_refused(arguments: dict[str, Any]) -> None:
+    with pytest.raises(NotAnalyzableError, match=f"{next(iter(arguments))}=.* is not understood: pass"):
+        made(DovetailPass(), PLAIN, **arguments)
+
+
+class Nothing:
+    """A session whose catalog has no table and no database."""
+
+    def __init__(self) -> None:
+        self.conf = {ESCAPED_LITERALS_KEY: "false"}
+
+
+def test_files_of_a_path_without_a_slash(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(spark: object, parts: tuple[str, ...]) -> Table:
+        raise TargetNotFoundError(f"there is no {'.'.join(parts)}")
+
+    monkeypatch.setattr(_analyze_target, "table", missing)
+    monkeypatch.setattr(_analyze_target, "database", missing)
+    spark: Any = Nothing()
+    with _analyze_target.resolved(spark, "Parquet.`sales.parquet`") as found:
+        assert made(DovetailPass(), found) == ["DOVETAIL ANALYZE PATH `Parquet`.`sales.parquet`"]  # type: ignore[arg-type]
+    with pytest.raises(TargetNotFoundError), _analyze_target.resolved(spark, "sales.parquet"):
+        pass
+
+
+def test_a_frame_is_analyzed_in_its_own_session() -> None:
+    own, other, frame = (SimpleNamespace() for _ in range(3))
+    frame.sparkSession, frame.createOrReplaceTempView = own, None
+    assert _analyze_target.session_of(other, frame) is own  # type: ignore[arg-type, comparison-overlap]
+    assert _analyze_target.session_of(other, "t") is other  # type: ignore[arg-type, comparison-overlap]

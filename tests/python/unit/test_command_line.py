@@ -8,17 +8,22 @@ import signal
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import typed
 from line_table import LISTED
+from pyspark.sql import SparkSession
 
 import dovetail
 from dovetail import doctor
-from dovetail.cli import commands
+from dovetail.cli import commands, views
+from dovetail.cli import session as sessions
 from dovetail.cli.session import cause
+from dovetail.cli.steering import load_rows
 from dovetail.jars import pyspark_version
 
 # Seconds within which a JVM ends after its Python process, on a loaded machine.
@@ -176,6 +181,11 @@ def test_wrong_words_are_refused_before_anything_starts(words: list[str], messag
         (["compare", "--file", "nosuch.sql"], "--file nosuch.sql cannot be read: No such file or directory"),
         (["explain", "SELECT 1", "--output", "no/such/x.html"], "the directory no/such does not exist"),
         (
+            ["explain", "SELECT 1", "--output", ".", "--format", "html"],
+            "--output . cannot be written: it is a directory",
+        ),
+        (["demo", "--page", "no/such/x.html"], "--page no/such/x.html cannot be written: the directory no/such does"),
+        (
             ["explain", "SELECT 1", "--remote", "sc://127.0.0.1:1"],
             "no Spark Connect server answers at sc://127.0.0.1:1",
         ),
@@ -204,6 +214,49 @@ def test_a_folder_without_tables_is_no_folder_of_tables(tmp_path: Path) -> None:
     code, out, err = typed("stats", "t", "--view", str(tmp_path))
     assert (code, out) == (2, "")
     assert f"has no tables; one with files of one is NAME={tmp_path}" in err
+
+
+def test_views_of_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "day=1"
+    for name in ("a.csv", "b.json.gz", "c.CSV.zst", "d.e.parquet"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()
+    for name in ("sales.2024", "f.orc"):
+        (folder / name).mkdir()
+    (folder / "sales.2024" / "part-0.json.bz2").touch()
+    assert [(view.name, view.format) for view in views.wanted([str(folder)])] == [
+        ("a", "csv"),
+        ("b", "json"),
+        ("c", "csv"),
+        ("d.e", "parquet"),
+        ("f", "orc"),
+        ("sales.2024", "json"),
+    ]
+
+
+def test_a_view_has_the_path_after_its_first_equals_sign() -> None:
+    (view,) = views.wanted(["sales=/data/year=2024/x.csv.gz"])
+    assert view == views.View("sales", "/data/year=2024/x.csv.gz", "csv")
+
+
+def test_rows_are_read_from_a_file_whose_name_is_not_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr(dovetail.rows, "load", lambda spark, path: loaded.append(path))
+    spark: Any = None
+    load_rows(spark, Namespace(rows=Path("/data/my rows/ü%.json")))
+    assert loaded == ["file:///data/my rows/ü%.json"]
+
+
+def test_packages_that_a_remote_session_needs_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(builder: object) -> None:
+        raise ImportError("grpcio >= 1.48.1 must be installed; however, it was not found.")
+
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", missing)
+    monkeypatch.setattr(sessions, "_reach", lambda remote: None)
+    code, out, err = typed("explain", "SELECT 1", "--remote", "sc://host:15002")
+    assert (code, out) == (1, "")
+    told = "grpcio >= 1.48.1 must be installed; however, it was not found"
+    assert err == f"dovetail: --remote needs more packages: pip install 'pyspark[connect]'. {told}.\n"
 
 
 def test_a_reader_that_goes_away_gets_no_traceback() -> None:

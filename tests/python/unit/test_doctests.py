@@ -9,9 +9,9 @@ import pkgutil
 import pytest
 
 import dovetail
-from dovetail import report
+from dovetail import cli, report
 
-PACKAGES = (dovetail, report)
+PACKAGES = (dovetail, cli, report)
 MODULES = sorted(
     f"{package.__name__}.{module.name}"
     for package in PACKAGES

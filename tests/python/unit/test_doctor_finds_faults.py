@@ -11,7 +11,7 @@ import pytest
 
 from dovetail import doctor, jars
 from dovetail.errors import PySparkMissingError
-from dovetail.session import EXTENSION
+from dovetail.jars import EXTENSION
 
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 import dovetail
+from dovetail import _table_statistics
 from dovetail.jars import pyspark_version
 
 
@@ -54,6 +55,12 @@ def test_every_public_name_is_documented() -> None:
     for name in dovetail.__all__:
         if name not in ("errors", "__version__"):
             assert inspect.getdoc(getattr(dovetail, name)), name
+
+
+def test_every_class_of_statistics_is_public() -> None:
+    module = _table_statistics.__name__
+    classes = {name for name, kind in vars(_table_statistics).items() if getattr(kind, "__module__", "") == module}
+    assert {name for name in classes if not name.startswith("_")} <= set(dovetail.__all__)
 
 
 def test_signatures_are_the_contract() -> None:

@@ -47,6 +47,11 @@ def test_what_is_no_version_is_refused(version: str) -> None:
         parse_line(version)
 
 
+def test_a_number_is_no_version() -> None:
+    with pytest.raises(UnsupportedSparkError, match=r"4\.1 is not a Spark version\. Give text .* such as '4\.1'"):
+        jar_path(4.1)  # type: ignore[arg-type]
+
+
 @pytest.mark.lines
 @pytest.mark.parametrize("line", LINES)
 def test_every_line_has_a_jar(line: str) -> None:

@@ -6,13 +6,17 @@ import os
 import shlex
 from pathlib import Path
 
+import pyspark
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark import SparkConf
+from pyspark.sql import SparkSession
 
-from dovetail import _launch
-from dovetail.errors import UnsupportedSparkError
-from dovetail.session import EXTENSION, EXTENSIONS_KEY, JARS_KEY, _jar, appended_conf
+from dovetail import _launch, _py4j
+from dovetail.errors import SessionRunningError, UnsupportedSparkError
+from dovetail.jars import EXTENSION
+from dovetail.session import EXTENSIONS_KEY, JARS_KEY, _enable_under_submit, _jar, appended_conf
 
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 JAR = "/somewhere/ours.jar"
@@ -110,3 +114,23 @@ def test_a_dovetail_jar_of_another_line_is_refused(spark_line: tuple[int, int]) 
     other = "3.5" if spark_line != (3, 5) else "4.0"
     with pytest.raises(UnsupportedSparkError, match="Remove it"):
         _jar({JARS_KEY: f"/x/dovetail-spark-{other}_2.12-0.1.0.jar"})
+
+
+@pytest.mark.parametrize("found", [True, False])
+def test_under_spark_submit_the_jvm_is_asked_for_the_class(monkeypatch: pytest.MonkeyPatch, found: bool) -> None:
+    """No setting names a jar of the installation or of an image."""
+    classes = {EXTENSION} if found else set()
+    monkeypatch.setattr(_py4j, "submitted_conf", lambda: SparkConf(loadDefaults=False))
+    monkeypatch.setattr(_py4j, "jvm_has", classes.__contains__)
+    builder = SparkSession.Builder()
+    if found:
+        assert _enable_under_submit(builder, {}, JAR, {})._options[EXTENSIONS_KEY] == EXTENSION
+    else:
+        with pytest.raises(SessionRunningError, match="without the Dovetail jar"):
+            _enable_under_submit(builder, {}, JAR, {})
+
+
+def test_a_pyspark_without_contexts_runs_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pyspark-client is such a pyspark."""
+    monkeypatch.delattr(pyspark, "SparkContext")
+    assert not _py4j.context_runs()

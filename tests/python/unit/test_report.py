@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -199,3 +200,12 @@ def test_every_part_of_a_cost_is_shown() -> None:
                 told = f"{part} {share}" if value > 0 else f"{part} saves {share}"
                 assert told in html, told
     assert "hatched: saved reading of a scan" in html
+
+
+def test_an_order_deeper_than_pythons_stack_is_drawn() -> None:
+    deep = explained.star(sys.getrecursionlimit() + 100)
+    (group,) = model.read(deep).groups
+    assert group.before is not None
+    assert group.before.leaves() == [relation.name for relation in group.relations]
+    for format in FORMATS:
+        assert of(deep).render(format)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
 
-from dovetail import errors
-from dovetail._spark_errors import CLASSES, PREFIX, condition, own_error
-from dovetail.errors import ColumnNotFoundError, DovetailError
+from dovetail import DatabaseStats, TableStats, errors
+from dovetail._spark_errors import CLASSES, PREFIX, condition, is_not_found, own_error
+from dovetail.errors import AnalyzeIncompleteError, ColumnNotFoundError, DovetailError
 
 NAME = "DOVETAIL_COLUMN_NOT_FOUND"
 SAYS = "db.item has no column nmae. Columns: id, name."
@@ -121,7 +123,28 @@ def test_conditions_without_a_name_are_empty() -> None:
     assert condition(raised("x", "SOME_NAME", {})) == "SOME_NAME"
 
 
+@pytest.mark.parametrize(
+    "name", ["TABLE_OR_VIEW_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE", "SCHEMA_NOT_FOUND", "PATH_NOT_FOUND"]
+)
+def test_every_wrong_part_of_a_name_is_not_found(name: str) -> None:
+    assert is_not_found(raised("x", name, {}))
+    assert not is_not_found(raised("x", "PARSE_SYNTAX_ERROR", {}))
+
+
 def test_every_condition_is_an_error_that_users_can_import() -> None:
     for name, kind in CLASSES.items():
         assert name.startswith(PREFIX)
         assert getattr(errors, kind.__name__) is kind
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])  # noqa: S301
+def test_errors_can_be_copied_and_sent_to_other_processes(copied: Any) -> None:
+    done = DatabaseStats("db", (TableStats("a", 1, 2, "dovetail", "exact"),))
+    error = AnalyzeIncompleteError("1 of 2 tables", done, {"b": "no files"})
+    error.condition = "DOVETAIL_X"
+    found = copied(error)
+    assert (type(found), str(found), found.condition) == (AnalyzeIncompleteError, "1 of 2 tables", "DOVETAIL_X")
+    assert (found.done, found.failures) == (done, {"b": "no files"})
+    own = own_error(raised(SAYS, NAME, PARAMETERS))
+    assert own is not None
+    assert (str(copied(own)), copied(own).parameters) == (SAYS, PARAMETERS)

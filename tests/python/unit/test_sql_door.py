@@ -1,0 +1,107 @@
+"""`_sql` with a session made by hand: rows as values, the switch of two threads, stopped sessions, wrong statements."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from dovetail import _sql, _watch
+from dovetail.errors import NotEnabledError, SessionRunningError, StatementError
+
+
+class Conf:
+    """Settings of a session."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, str] = {}
+
+    def get(self, key: str, default: str | None) -> str | None:
+        return self.values.get(key, default)
+
+    def set(self, key: str, value: str) -> None:
+        self.values[key] = value
+
+    def unset(self, key: str) -> None:
+        self.values.pop(key)
+
+
+class Session:
+    """A session whose statements return these rows, or raise this error."""
+
+    def __init__(self, *rows: dict[str, Any], error: Exception | None = None, context: Any = True) -> None:
+        self.rows, self.error, self.conf = rows, error, Conf()
+        self.sparkContext = SimpleNamespace(_jsc=context)
+
+    def sql(self, statement: str) -> Any:
+        if self.error is not None and "dovetail_version" not in statement:
+            raise self.error
+        return SimpleNamespace(collect=lambda: [SimpleNamespace(asDict=lambda row=row: row) for row in self.rows])
+
+
+@dataclass(frozen=True)
+class Known:
+    """A value with two fields."""
+
+    name: str
+    relations: tuple[str, ...]
+
+
+def test_columns_of_a_newer_jar_are_left_out() -> None:
+    session: Any = Session({"name": "a", "relations": ["x", "y"], "later": 5})
+    assert _sql.records(session, "dovetail_pins", Known) == [Known("a", ("x", "y"))]
+
+
+def test_a_thread_waits_until_another_one_has_put_the_switch_back() -> None:
+    session: Any = Session()
+    inside = threading.Event()
+
+    def other() -> None:
+        with _sql.switched(session, True):
+            inside.set()
+
+    thread = threading.Thread(target=other)
+    with _sql.switched(session, False):
+        thread.start()
+        assert not inside.wait(0.2)
+        assert session.conf.values == {_sql.ENABLED_KEY: "false"}
+    thread.join(timeout=10)
+    assert inside.is_set()
+    assert session.conf.values == {}
+
+
+def test_a_stopped_session_is_told() -> None:
+    stopped: Any = Session(context=None)
+    with pytest.raises(SessionRunningError, match=r"the session is stopped\. Start one with"):
+        _sql.function_rows(stopped, "dovetail_version")
+    with pytest.raises(SessionRunningError, match="the session is stopped"), _watch.cancellable(stopped):
+        pass
+
+
+class Refused(PySparkException):
+    """The error of a parser."""
+
+    def getCondition(self) -> str:  # noqa: N802
+        return "PARSE_SYNTAX_ERROR"
+
+    def getErrorClass(self) -> str:  # noqa: N802
+        return self.getCondition()
+
+
+def test_only_an_unknown_statement_is_an_error_of_the_session() -> None:
+    unknown: Any = Session(error=Refused("[PARSE_SYNTAX_ERROR] Syntax error at or near 'DOVETAIL'. SQLSTATE: 42601"))
+    with pytest.raises(NotEnabledError, match=r"rows\.tell, forget, save and load need\. Use the session that attach"):
+        _sql.statement_rows(unknown, "DOVETAIL HELP")
+    wrong: Any = Session(error=Refused("[PARSE_SYNTAX_ERROR] Syntax error at or near 'x'.\nSELECT 'DOVETAIL' FRO x"))
+    with pytest.raises(Refused):
+        _sql.statement_rows(wrong, "DOVETAIL PROFILE SELECT 'DOVETAIL' FRO x")
+
+
+def test_a_literal_is_made_of_text() -> None:
+    session: Any = Session()
+    with pytest.raises(StatementError, match=r"text is expected, got 5 \(int\)"):
+        _sql.text_literal(session, 5)  # type: ignore[arg-type]
