@@ -109,6 +109,7 @@ class ExplainSuite extends StarSuite with Tolerance {
       "estimate",
       "search",
       "rebuild",
+      "publish",
       "total"
     ).subsetOf(fields(root.get("planning_ms"))) && root.at("/planning_ms/total").asDouble > 0.0)
     assert(root.get("groups").size == 1)
