@@ -284,6 +284,26 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
+  test("NOT IN: a hash table for one column; all pairs for several columns, and below an OR") {
+    def query(condition: String) =
+      s"SELECT count(*) FROM big JOIN medium ON big.k = medium.k JOIN other ON medium.i = other.i WHERE $condition"
+    def methods(condition: String) = traced(query(condition))._2.groups.flatMap { g =>
+      g.after.orElse(g.before).get.joins.filter(_.kind != "inner").map(_.method)
+    }
+    withThreshold(1000L, off) {
+      for (
+        (condition, method) <- Seq(
+          "big.w NOT IN (SELECT w FROM other o WHERE o.i < 9)"                -> "broadcast hash",
+          "(big.w, big.i) NOT IN (SELECT w, i FROM other o WHERE o.i < 9)"    -> "nested loop",
+          "(big.i = 1 OR big.w NOT IN (SELECT w FROM other o WHERE o.i < 9))" -> "nested loop"
+        )
+      ) {
+        assert(methods(condition) == Seq(method), condition)
+        assert(answer(query(condition)) == dovetail(on = false)(answer(query(condition))))
+      }
+    }
+  }
+
   test("nothing of unknown width is broadcast by Dovetail, however small it is estimated") {
     withDirectory { directory =>
       val path = directory.resolve("csv").toString

@@ -161,6 +161,20 @@ class PinSuite extends StarSuite {
     }
   }
 
+  test("a file that cannot be opened for once takes no pin away") {
+    inStore { directory =>
+      val (file, aside) = (directory.resolve("pins.json"), directory.resolve("aside"))
+      run(s"PIN x FOR ${query(1)}")
+      assert(pins == Seq("x"))
+      Files.move(file, aside)
+      Files.createDirectory(file)
+      assert(pins == Seq("x"), "those that were read before")
+      Files.delete(file)
+      Files.move(aside, file)
+      assert(pins == Seq("x"))
+    }
+  }
+
   test("a pin that is removed while the file cannot be written does not come back with the next write") {
     withDirectory { d =>
       withConf(WatchedFileSystem.setting) {

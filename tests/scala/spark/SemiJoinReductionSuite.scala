@@ -129,7 +129,7 @@ class SemiJoinReductionSuite extends DovetailSuite with SuiteTables {
   test("not by a table that is small on disk, and may take more memory than a broadcast has") {
     table("packed", "SELECT id DIV 100 AS item, id DIV 1000 AS x FROM range(0, 2000, 1, 1)")
     val onDisk = spark.table("packed").queryExecution.optimizedPlan.stats.sizeInBytes.toLong
-    val sql =
+    val sql    =
       "SELECT count(*), sum(g.n) FROM packed t JOIN (SELECT id AS x FROM range(1)) d ON t.x = d.x JOIN (SELECT " +
         "item, sum(qty) AS n FROM sale GROUP BY item) g ON g.item = t.item"
     for ((bytes, semiJoins) <- Seq(onDisk -> 0, 1000 * onDisk -> 1))

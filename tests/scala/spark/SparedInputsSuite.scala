@@ -115,7 +115,7 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
     assume(spark.version >= "4.1")
     withTables("variants") {
       spark.sql("CREATE TABLE variants USING parquet AS SELECT parse_json('{\"n\": \"seven\"}') AS v FROM range(3)")
-      val query        = spark.sql("SELECT 1 AS one FROM variants WHERE variant_get(v, '$.n', 'int') >= 0").queryExecution
+      val query = spark.sql("SELECT 1 AS one FROM variants WHERE variant_get(v, '$.n', 'int') >= 0").queryExecution
       def shown(p: LogicalPlan) = p.expressions.exists(_.exists(_.prettyName == "variant_get"))
       assert(!dovetail(on = false)(query.optimizedPlan.exists(shown)), "Spark has the scan extract it")
       val prepared = Preparation(spark, EliminateSubqueryAliases(query.analyzed))

@@ -71,8 +71,9 @@ final class CardWeightCosts(weight: Double) extends CostModel {
  * @param leftKey  keys on the left side, as a partitioning mask; 0 if there are none
  * @param rightKey keys on the right side, as a partitioning mask; 0 if there are none
  * @param equi     whether there is an equality to hash or sort by
+ * @param copies   whether the engine broadcasts one side in any case; it is the right side if there is an equality
  */
-final case class OperatorJoin(kind: JoinKind, leftKey: Long, rightKey: Long, equi: Boolean) {
+final case class OperatorJoin(kind: JoinKind, leftKey: Long, rightKey: Long, equi: Boolean, copies: Boolean) {
 
   /**
    * Whether the right side may be copied to the rows of the left side. Not in a full outer join, because rows of both

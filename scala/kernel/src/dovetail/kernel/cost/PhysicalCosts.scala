@@ -69,9 +69,9 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
         repartition
       )
     } else {
-      if (operator.broadcastsRight && canBroadcast(right))
+      if (operator.copies || (operator.broadcastsRight && canBroadcast(right)))
         broadcasts(left, right, out, BroadcastRight, output - pruned(left, right, operator), repartition)
-      if (!(operator.broadcastsRight && right.broadcast)) {
+      if (!operator.copies && !(operator.broadcastsRight && right.broadcast)) {
         val swap = if (operator.broadcastsRight) SwapRight else SwapNone
         shuffled(
           left,

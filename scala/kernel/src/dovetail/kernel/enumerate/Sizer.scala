@@ -182,7 +182,8 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
       o.kind,
       equalities.foldLeft(0L)((k, e) => k | keys.bit(e._1)),
       equalities.foldLeft(0L)((k, e) => k | keys.bit(e._2)),
-      o.equi
+      o.equi,
+      o.copies
     )
   }
 

@@ -44,6 +44,7 @@ object JoinKind {
  * @param wideEquality whether the rest of the condition has an equality between the two sides whose expressions read
  *                     several relations; such an equality is a hash key as well
  * @param text         text of the condition, for people
+ * @param execution    how the engine finds partners
  */
 final case class Operator(
     index: Int,
@@ -55,7 +56,8 @@ final case class Operator(
     selectivity: Double,
     rejectsNulls: Vector[Int],
     wideEquality: Boolean,
-    text: String
+    text: String,
+    execution: Operator.Execution = Operator.ByKeys
 ) {
   val relations: Vector[Int] = (left ++ right).sorted
 
@@ -84,5 +86,23 @@ final case class Operator(
   )
 
   /** Whether there is an equality to hash or sort by. */
-  def equi: Boolean = equalities.nonEmpty || wideEquality
+  def equi: Boolean = (equalities.nonEmpty || wideEquality) && execution != Operator.ByPairs
+
+  /** Whether the engine broadcasts one side whatever its size, because it has no other way to run the join. */
+  def copies: Boolean = !equi || execution == Operator.ByCopy
+}
+
+object Operator {
+
+  /** How the engine finds the partners of a row. */
+  sealed trait Execution
+
+  /** By hashing or sorting by the equalities; by comparing all pairs if there are none. */
+  case object ByKeys extends Execution
+
+  /** By a hash table of the whole right side, which is always broadcast: a NOT IN of one column. */
+  case object ByCopy extends Execution
+
+  /** By comparing all pairs, although there are equalities: a NOT IN of several columns, or below an OR. */
+  case object ByPairs extends Execution
 }

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.base
 
-import java.lang.ref.WeakReference
+import java.lang.ref.{SoftReference, WeakReference}
 import java.util.{LinkedHashMap => LinkedMap}
 import java.util.concurrent.ConcurrentLinkedQueue
 
@@ -9,26 +9,36 @@ import java.util.concurrent.ConcurrentLinkedQueue
  * a BoundedCache. The least recently used entries are evicted first. The entry put last stays, whatever its weight. All
  * methods are thread-safe.
  *
+ * The values are softly referenced: before a driver runs out of memory, the JVM frees them. The bounds of all caches
+ * together are half of a small heap.
+ *
  * @param name     name of the cache, for people
  * @param most     largest total weight of all entries
  * @param weightOf weight of an entry, in a unit that the owner of the cache chooses; at least 1
  */
 final class BoundedCache[K, V](val name: String, val most: Long)(weightOf: V => Long) {
-  private val entries = new LinkedMap[K, V](BoundedCache.InitialEntries, BoundedCache.LoadFactor, true)
+  import BoundedCache.Entry
+
+  private val entries = new LinkedMap[K, Entry[V]](BoundedCache.InitialEntries, BoundedCache.LoadFactor, true)
   private var total   = 0L
 
   BoundedCache.register(this)
 
-  def get(key: K): Option[V] = synchronized(Option(entries.get(key)))
-
-  def put(key: K, value: V): Unit = synchronized {
-    Option(entries.put(key, value)).foreach(total -= weightOf(_))
-    total += weightOf(value)
-    val oldest = entries.entrySet.iterator
-    while (total > most && entries.size > 1) { total -= weightOf(oldest.next().getValue); oldest.remove() }
+  def get(key: K): Option[V] = synchronized {
+    val value = Option(entries.get(key)).flatMap(e => Option(e.value.get))
+    if (value.isEmpty) remove(key)
+    value
   }
 
-  def remove(key: K): Unit = synchronized(Option(entries.remove(key)).foreach(total -= weightOf(_)))
+  def put(key: K, value: V): Unit = synchronized {
+    val entry = new Entry(value, weightOf(value))
+    Option(entries.put(key, entry)).foreach(total -= _.weight)
+    total += entry.weight
+    val oldest = entries.entrySet.iterator
+    while (total > most && entries.size > 1) { total -= oldest.next().getValue.weight; oldest.remove() }
+  }
+
+  def remove(key: K): Unit = synchronized(Option(entries.remove(key)).foreach(total -= _.weight))
 
   def clear(): Unit = synchronized { entries.clear(); total = 0L }
 
@@ -38,6 +48,10 @@ final class BoundedCache[K, V](val name: String, val most: Long)(weightOf: V => 
 }
 
 object BoundedCache {
+  final private class Entry[V](of: V, val weight: Long) {
+    val value = new SoftReference(of)
+  }
+
   private val InitialEntries = 64
   private val LoadFactor     = 0.75f
 

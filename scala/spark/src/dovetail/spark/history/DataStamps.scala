@@ -93,8 +93,9 @@ private object DataStamps {
     override def before(newest: Long): DataStamp = stamp
   }
 
+  /** None if the index lists the latest version, which may be a later one when the query runs. */
   private def snapshot(index: FileIndex): Option[Data] =
-    TableVersion.analyzed(index).map(v => OfSnapshot(hash(s"${v.roots} ${v.table} ${v.version}")))
+    TableVersion.fixed(index).map(v => OfSnapshot(hash(s"${v.roots} ${v.table} ${v.version}")))
 
   def hash(text: String): Long = XXH64.hashUTF8String(UTF8String.fromString(text), Seed)
 

@@ -76,12 +76,18 @@ final class QueryLog {
 
   /** Removes the oldest entries until the rest fits into the memory limit. The newest entry always stays. */
   private def bound(): Unit = {
-    val most = MostBytes / math.max(1, logs.size)
-    synchronized {
-      var bytes = 0L
-      val kept  = entries.reverseIterator.takeWhile { e => bytes += e.bytes; bytes <= most }.size
-      if (kept < entries.size) entries = entries.takeRight(math.max(1, kept))
-    }
+    val number = logs.size
+    val most   = MostBytes / math.max(1, number)
+    // the logs of other sessions may have been allowed more when there were fewer of them
+    if (sharedBy.getAndSet(number) < number)
+      logs.synchronized(logs.values.toArray(Array.empty[QueryLog])).foreach(_.keep(most))
+    keep(most)
+  }
+
+  private def keep(most: Long): Unit = synchronized {
+    var bytes = 0L
+    val kept  = entries.reverseIterator.takeWhile { e => bytes += e.bytes; bytes <= most }.size
+    if (kept < entries.size) entries = entries.takeRight(math.max(1, kept))
   }
 
   /**
@@ -102,6 +108,7 @@ final class QueryLog {
       }
       val byId = results.map { case (e, _) => e.id -> e }.toMap
       synchronized { entries = entries.map(e => byId.getOrElse(e.id, e)) }
+      bound()
       tell(results.collect { case (e, true) => LoggedRun(e, action, finished = true, stops) })
     }
   }
@@ -195,6 +202,9 @@ object QueryLog {
 
   /** Most bytes of the entries of all logs together: a hundred queries of 300 joins. */
   private val MostBytes = HeapLimit(64L * 1024 * 1024, part = 20L)
+
+  /** Number of logs that shared these bytes when a log was last bounded. */
+  private val sharedBy = new AtomicInteger
 
   /** Most characters of a query's text that are kept. */
   private val TextKept = 2000

@@ -8,7 +8,7 @@ import org.apache.spark.sql.dovetail.report.Decision
  * Finds inputs that a new order would copy to every task, and that may not fit into memory.
  *
  * Spark broadcasts one side of an outer, semi or anti join without an equality whatever its size, because it has no
- * other way to run such a join. In a new order, this side may have more relations than in the written one, and no bound
+ * other way to run such a join; of a NOT IN, too. In a new order, this side may have more relations than in the written one, and no bound
  * of the search applies to it: the search has no other join method to choose either.
  */
 object CopiedInputs {
@@ -24,12 +24,12 @@ object CopiedInputs {
     else
       decision.outcome.best.joins.flatMap(copied).find(_.memory > memory).map(input =>
         s"Spark would have to broadcast ${input.relations.map(names).mkString(", ")}, which may take more memory than " +
-          "there is: the join has no equality"
+          "there is: Spark has no other way to run the join"
       )
 
   /** Inputs of a join that Spark broadcasts whatever their size, without those that the written join has, too. */
   private def copied(j: JoinTree.Join): Vector[JoinTree] = j.operator match {
-    case Some(o) if !o.equi =>
+    case Some(o) if o.copies =>
       // in a full outer join, Spark copies the smaller side
       val sides = if (o.kind == JoinKind.FullOuter) Vector(j.left -> o.left, j.right -> o.right)
       else Vector(j.right -> o.right)

@@ -31,7 +31,8 @@ final class DecidingInputs(planner: Planner, uncertain: UncertainRows) {
       val regret = new Regret(ready.graph, ready.group.shape, chosen.outcome.best.shape, search)
       candidates(ready).map { case (c, few, many) =>
         PlanningTime.check()
-        val least = math.max(planner.minGain * chosen.outcome.best.cost.total, Pays * c.count.nanos)
+        val least =
+          math.max(planner.minGain * chosen.outcome.best.cost.total, Pays * c.count.nanos * planner.facts.tasks)
         (c, least, Seq(few, many).map(regret(c.relation, _, least)).max)
       }.filter { case (_, least, saved) => saved >= least && saved > 0.0 }
         .sortBy { case (c, _, saved) => (-saved, c.relation) }.take(Most).flatMap { case (c, _, _) =>

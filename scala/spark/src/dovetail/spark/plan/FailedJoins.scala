@@ -7,6 +7,7 @@ import java.util.{Collections, WeakHashMap}
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.deadline.AtExit
 import org.apache.spark.sql.execution.ui.{SparkListenerSQLExecutionEnd, SparkListenerSQLExecutionStart}
@@ -91,7 +92,9 @@ object FailedJoins {
   }
 
   private def learn(execution: QueryExecution, reason: String)(add: Seq[JoinFailure] => Unit): Unit = {
-    val choices = ChosenJoin.in(execution.executedPlan)
+    // a query that failed while it was planned would be planned again here
+    val planned = execution.tracker.phases.contains(QueryPlanningTracker.PLANNING)
+    val choices = if (planned) ChosenJoin.in(execution.executedPlan) else Vector.empty
     if (choices.nonEmpty) {
       val failures = choices.map(_.failure(reason)).groupBy(_.join).values.map(_.head).toVector.sortBy(_.join)
       add(failures)

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.plan
 
-import dovetail.kernel.graph.{ForeignKeys, JoinGraph, Member, Operator, Relation}
+import dovetail.kernel.graph.{ForeignKeys, JoinGraph, JoinKind, Member, Operator, Relation}
 import dovetail.kernel.profile.RelationProfile
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -126,8 +126,18 @@ final class GroupGraph(
         conjuncts.exists(c => NullRejection(c.condition.expression, predicates.classifier.relationsOf, r))
       ),
       rest.exists(_.across(o.left.contains, o.right.contains)),
-      o.condition.fold("")(text)
+      o.condition.fold("")(text),
+      execution(o, conjuncts)
     )
+  }
+
+  /** Of equalities that NULL satisfies, as NOT IN makes them, Spark has a hash table only for a single one. */
+  private def execution(o: WrittenJoin, conjuncts: Vector[Conjunct]): Operator.Execution = {
+    val (aware, others) = conjuncts.partition(_.condition.equality.exists(_.kind == JoinCondition.NullAware))
+    if (aware.isEmpty || others.exists(_.condition.across(o.left.contains, o.right.contains))) Operator.ByKeys
+    else if (planner.hashesNotIn && o.kind == JoinKind.Anti && conjuncts.size == 1 && aware.head.key.nonEmpty)
+      Operator.ByCopy
+    else Operator.ByPairs
   }
 
   private def member(m: JoinPredicates.ClassMember): Member = JoinPredicates.member(m, profiles, text)

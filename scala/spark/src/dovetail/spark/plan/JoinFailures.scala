@@ -96,11 +96,16 @@ final class JoinFailures(files: StoreFiles) {
     n
   }
 
-  /** The failures of the file. Empty as long as the store does not answer in time. */
+  /**
+   * The failures of the file. Empty as long as the store does not answer in time. A read that failed is no answer, so
+   * that the next query tries again.
+   */
   private def read: Map[String, JoinFailure] = known.getOrElse {
-    val found = PlanningTime.ofItsOwn(SQLConf.get)(Aside(files.place)(_ => list.all)).flatten
-    found.foreach(all => synchronized { if (known.isEmpty) known = Some(byJoin(all)) })
-    known.getOrElse(Map.empty)
+    PlanningTime.ofItsOwn(SQLConf.get)(Aside(files.place) { _ =>
+      val all = byJoin(list.all)
+      synchronized { if (known.isEmpty && list.problem.isEmpty) known = Some(all) }
+      all
+    }).flatten.orElse(known).getOrElse(Map.empty)
   }
 }
 

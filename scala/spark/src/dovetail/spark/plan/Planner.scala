@@ -49,6 +49,9 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /** Whether joins may be reordered while the query runs. */
   val reordersAtRunTime: Boolean = conf.adaptiveExecutionEnabled && DovetailConf.AdaptiveReorder.get(conf)
 
+  /** Whether Spark has a hash table for a NOT IN of one column. */
+  val hashesNotIn: Boolean = conf.optimizeNullAwareAntiJoin
+
   /** Whether Spark makes an exchange only once if a query has it several times. */
   val reusesExchanges: Boolean = conf.exchangeReuseEnabled
 

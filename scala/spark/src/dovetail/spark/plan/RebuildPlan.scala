@@ -41,10 +41,12 @@ final class RebuildPlan(
 
   /** The plan of a search result, with its broadcasts. */
   def apply(tree: JoinTree): LogicalPlan = {
-    val joins   = tree.joins.map(j => j.relations.toSet -> j).toMap
-    val methods = Methods(s => joins.get(s).flatMap(j => JoinChoice.side(j.method)), joins(_).memory > memory)
-    val filters = new ReducerFilters(leaves, predicates, links)(tree.reducers)
-    val inputs  = leaves.indices.toVector.map(i =>
+    val joins = tree.joins.map(j => j.relations.toSet -> j).toMap
+    // Spark broadcasts by itself what it can run in no other way
+    def side(j: JoinTree.Join) = if (j.operator.exists(_.copies)) None else JoinChoice.side(j.method)
+    val methods                = Methods(joins.get(_).flatMap(side), joins(_).memory > memory)
+    val filters                = new ReducerFilters(leaves, predicates, links)(tree.reducers)
+    val inputs                 = leaves.indices.toVector.map(i =>
       filters.getOrElse(i, Vector.empty).foldLeft(leaves(i))((input, filter) => Filter(filter, input))
     )
     rebuilt(tree.shape, inputs, methods)

@@ -43,8 +43,10 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
   private def reason(join: JoinTree.Join, choice: MethodChoice, left: Side, right: Side): Option[String] = {
     val smaller = if (right.input.bytes <= left.input.bytes) right else left
     join.method match {
-      case JoinMethod.Unspecified           => None
-      case JoinMethod.NestedLoop            => Some("no equality to hash or sort by")
+      case JoinMethod.Unspecified                                      => None
+      case JoinMethod.NestedLoop                                       => Some("no equality to hash or sort by")
+      case JoinMethod.BroadcastRight if join.operator.exists(_.copies) =>
+        Some(s"Spark broadcasts ${right.name} whatever its size, for NOT IN")
       case JoinMethod.BroadcastLeft         => Some(broadcast(left) + pruning(join, right))
       case JoinMethod.BroadcastRight        => Some(broadcast(right) + pruning(join, left))
       case JoinMethod.ShuffledThenBroadcast =>

@@ -46,7 +46,8 @@ final class Trace(val detailed: Boolean) {
 object Trace {
 
   /** Phases of the rule, in order. `total` includes the time outside of the other phases. */
-  val Phases: Vector[String] = Vector("prepare", "footers", "extract", "estimate", "search", "rebuild", "publish", "total")
+  val Phases: Vector[String] =
+    Vector("prepare", "footers", "extract", "estimate", "search", "rebuild", "publish", "total")
 
   private val scope = new ThreadScope[Trace]
 

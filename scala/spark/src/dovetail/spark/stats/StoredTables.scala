@@ -69,7 +69,7 @@ final class StoredTables(session: SparkSession) extends TableStatisticsSource {
       case Survivable(e) =>
         val name = LeafNames.name(leaf)
         FailOpen.warnOnce(
-          s"stored statistics $name $e",
+          s"stored statistics $name ${e.getClass.getName}",
           s"Statistics of $name that were collected earlier are not used: $e"
         )
         None

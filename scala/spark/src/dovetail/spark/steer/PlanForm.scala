@@ -82,7 +82,9 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
     overTables(e).references.toSeq.flatMap(a => columns.get(a.exprId).map(_._1)).toSet
 
   /** @param name name to write for an input */
-  def expression(e: Expression, name: Int => String): String = normalized(overTables(e), name).sql
+  def expression(e: Expression, name: Int => String): String = text(normalized(overTables(e), name))
+
+  private def text(e: Expression): String = if (literals) e.sql + UnwrittenArguments(e) else e.sql
 
   def conjuncts(es: Seq[Expression], name: Int => String): String =
     es.flatMap(Conjuncts(_)).map(expression(_, name)).distinct.sorted.mkString(" AND ")
@@ -187,7 +189,7 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
     if (literals) In(value, sorted(list)) else In(value, Seq(named(Constant, value.dataType)))
 
   private def sorted(es: Seq[Expression]): Seq[Expression] =
-    es.map(e => e.sql -> e).sortBy(_._1).foldLeft(Vector.empty[(String, Expression)])((seen, e) =>
+    es.map(e => text(e) -> e).sortBy(_._1).foldLeft(Vector.empty[(String, Expression)])((seen, e) =>
       if (seen.lastOption.exists(_._1 == e._1)) seen else seen :+ e
     ).map(_._2)
 

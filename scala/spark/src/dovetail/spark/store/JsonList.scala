@@ -1,17 +1,19 @@
 package org.apache.spark.sql.dovetail.store
 
-import java.io.InputStream
+import java.io.{EOFException, InputStream, IOException}
 
+import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import org.apache.spark.sql.dovetail.base.{BoundedJson, ErrorCondition, FailOpen}
+import org.apache.spark.sql.dovetail.base.{BoundedJson, BrokenFile, ErrorCondition, FailOpen}
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 
 /**
  * A short list in a JSON file beside the statistics. All applications that use the store share it. If the file cannot
  * be written, the list exists only in this application. Pins, failed joins and the history are such lists.
  *
- * JVMs change the file one after the other ([[StoreLock]]). A file that cannot be read counts as an empty list, logs
- * one warning, and is not overwritten.
+ * JVMs change the file one after the other ([[StoreLock]]). A file with broken contents counts as an empty list, logs
+ * one warning, and is not overwritten. If the file system does not answer, the entries that were read before stay, and
+ * the next look tries again.
  *
  * @param name name of the file
  * @param what name of the entries in messages
@@ -30,6 +32,7 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
   // keys that were removed on request while the file could not be written
   private var removed = Set.empty[String]
   private var fault   = Option.empty[String]
+  private var broken  = false
 
   val file: String = s"${files.directory}/$name"
 
@@ -100,19 +103,32 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
     old.filterNot(e => keys(key(e))) ++ newer
   }
 
-  private def look(): Unit =
+  private def look(): Unit = {
+    var there = stamp
     try
       if (due()) {
-        val there = files.stamp(name)
-        if (there != stamp) { stamp = there; saved = read(); fault = None }
+        there = files.stamp(name)
+        if (there != stamp) { saved = read(); stamp = there; fault = None; broken = false }
+        else if (!broken) fault = None
       }
     catch {
       case Survivable(e) =>
-        saved = Vector.empty
+        broken = isBroken(e)
+        // broken contents stay broken until the file changes
+        if (broken) { saved = Vector.empty; stamp = there }
         val why = Option(e.getMessage).getOrElse(e.toString)
         fault = Some(why)
-        FailOpen.warnOnce(s"$what $file $e", s"$what in $file are not used: $why")
+        // the message of a file system may have the number of the request
+        val kind = if (broken) e.toString else e.getClass.getName
+        FailOpen.warnOnce(s"$what $file $kind", s"$what in $file are not used: $why")
     }
+  }
+
+  /** Whether the contents of the file are to blame, and not the file system. */
+  private def isBroken(e: Throwable): Boolean = e match {
+    case _: JsonProcessingException | _: BrokenFile | _: EOFException => true
+    case _                                                            => !e.isInstanceOf[IOException]
+  }
 
   private def due(): Boolean = {
     val now = System.nanoTime() / 1000000L

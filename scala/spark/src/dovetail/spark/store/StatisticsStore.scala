@@ -139,7 +139,7 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
     catch {
       case NonFatal(e) =>
         FailOpen.warnOnce(
-          s"store ${files.directory} $e",
+          s"store ${files.directory} ${e.getClass.getName}",
           s"No statistics of ${files.directory} are used, because it cannot be read: ${e.getMessage}"
         )
         None
@@ -192,7 +192,7 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
       case NonFatal(e) =>
         if (!unless())
           FailOpen.warnOnce(
-            s"store ${files.directory} $what ${reason(e)}",
+            s"store ${files.directory} $what ${if (lasting(e)) reason(e) else e.getClass.getName}",
             s"Statistics in $what of ${files.directory} are not used: ${reason(e)}"
           )
         Left(e)

@@ -24,8 +24,9 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
   /** Name of the store in messages that it does not answer. */
   val place: String = s"the statistics store $directory"
 
-  // without Hadoop's checksum files, because the statistics format has its own checksums
-  private lazy val fs: FileSystem = StoreFiles.fileSystem(directory, hadoop)
+  // without Hadoop's checksum files, because the statistics format has its own checksums. Hadoop keeps the object, and
+  // makes a new one if a program has closed it.
+  private def fs: FileSystem = StoreFiles.fileSystem(directory, hadoop)
 
   lazy val local: Boolean      = fs.getUri.getScheme == "file"
   private lazy val objectStore = ObjectStores.contains(fs.getUri.getScheme)
