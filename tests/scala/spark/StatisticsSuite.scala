@@ -32,7 +32,10 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
       "CREATE TABLE h USING parquet AS SELECT CAST(id AS INT) id, CAST(IF(id % 2 = 0, 7, id) AS INT) skew FROM " +
         "range(1000)"
     )
-    Seq("u", "w").foreach(t => spark.sql(s"ANALYZE TABLE $t COMPUTE STATISTICS FOR ALL COLUMNS"))
+    spark.sql(
+      "CREATE TABLE spans USING parquet AS SELECT CAST(id AS INT) id, CAST(id + 9 AS INT) last FROM range(1000)"
+    )
+    Seq("u", "w", "spans").foreach(t => spark.sql(s"ANALYZE TABLE $t COMPUTE STATISTICS FOR ALL COLUMNS"))
     withConf(
       "spark.sql.statistics.histogram.enabled" -> "true",
       "spark.sql.statistics.histogram.numBins" -> "20"
@@ -41,7 +44,7 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   override def afterAll(): Unit =
-    try Seq("u", "w", "h").foreach(t => spark.sql(s"DROP TABLE IF EXISTS $t"))
+    try Seq("u", "w", "h", "spans").foreach(t => spark.sql(s"DROP TABLE IF EXISTS $t"))
     finally super.afterAll()
 
   private def profile(plan: LogicalPlan): RelationProfile = {
@@ -223,6 +226,16 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     estimates("SELECT * FROM u JOIN w ON u.id >= w.id", Rows * 200 - smaller)
     // ranges may be out of date: a comparison that they rule out still keeps some rows
     estimates("SELECT * FROM u JOIN w ON u.id < w.id WHERE u.id > 500", 499 * 200 * 0.001, exact = false)
+    // a value in an interval, and intervals that overlap: the two comparisons exclude each other's complement
+    Seq("u.id >= w.id AND u.id <= w.last", "w.last >= u.id AND w.id <= u.id").foreach { between =>
+      val found = rows(s"SELECT * FROM u JOIN spans w ON $between")
+      assert(
+        found > 1000.0 && found < 40000.0,
+        s"$between: $found of ${count(s"SELECT * FROM u JOIN spans w ON $between")}"
+      )
+    }
+    val overlap = rows("SELECT * FROM spans a JOIN spans b ON a.id <= b.last AND b.id <= a.last")
+    assert(overlap > 1000.0 && overlap < 80000.0, overlap)
     // texts have no range
     estimates("SELECT * FROM u JOIN u v ON u.s < v.s", Rows * Rows * Assumptions.JoinInequality, exact = false)
   }
@@ -298,6 +311,8 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     estimates(grouped("pmod(id + 3, 7)"), 7.0)
     estimates(grouped("-(id % 7) + 1"), 7.0)
     estimates(grouped("year(d)"), 1.0)
+    estimates(grouped("trunc(d, 'MM')"), 4.0)
+    estimates(grouped("date_trunc('MONTH', d)"), 4.0)
     estimates(grouped("month(d)"), 12.0, exact = false)
     estimates(grouped("id > 500 AND id < 700"), 2.0)
     estimates(grouped("CASE WHEN id < 10 THEN 'few' WHEN id < 100 THEN 'some' END"), 3.0)

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.predicates
 
+import java.util.Locale
+
 import scala.util.Try
 
 import dovetail.kernel.profile.{Assumptions, ColumnProfile}
@@ -53,17 +55,21 @@ object DistinctValues {
   private def range(e: Expression, columns: Columns): Option[Double] = e match {
     case p: Pmod if integral(p)      => constant(p.right)
     case r: Remainder if integral(r) => constant(r.right).map(n => if (negative(r.left, columns)) 2.0 * n - 1.0 else n)
-    case y: Year                     => years(y.child, columns)
-    case _: Quarter                  => Some(4.0)
-    case _: Month                    => Some(12.0)
-    case _: WeekOfYear               => Some(53.0)
-    case _: DayOfYear                => Some(366.0)
-    case _: DayOfMonth               => Some(31.0)
-    case _: DayOfWeek | _: WeekDay   => Some(7.0)
-    case _: Hour                     => Some(24.0)
-    case _: Minute | _: Second       => Some(60.0)
-    case _ if e.dataType == BooleanType => Some(2.0)
-    case _                              => None
+    case y: Year                     => days(y.child, columns).map(spanned(_, DaysOfYear))
+    case t: TruncDate                => unit(t.format).flatMap(u => days(t.date, columns).map(spanned(_, u)))
+    case t: TruncTimestamp           => unit(t.format).flatMap(u => days(t.timestamp, columns).map(spanned(_, u)))
+    case c: Cast if c.dataType == DateType                          => days(c.child, columns).map(spanned(_, 1.0))
+    case _: Floor | _: Ceil | _: Cast if integral(e) && fraction(e) => numbers(e, columns).map(spanned(_, 1.0))
+    case _: Quarter                                                 => Some(4.0)
+    case _: Month                                                   => Some(12.0)
+    case _: WeekOfYear                                              => Some(53.0)
+    case _: DayOfYear                                               => Some(366.0)
+    case _: DayOfMonth                                              => Some(31.0)
+    case _: DayOfWeek | _: WeekDay                                  => Some(7.0)
+    case _: Hour                                                    => Some(24.0)
+    case _: Minute | _: Second                                      => Some(60.0)
+    case _ if e.dataType == BooleanType                             => Some(2.0)
+    case _                                                          => None
   }
 
   private def integral(e: Expression): Boolean = e.dataType.isInstanceOf[IntegralType]
@@ -75,12 +81,55 @@ object DistinctValues {
   private def negative(e: Expression, columns: Columns): Boolean =
     new Conditions().column(e).flatMap(columns(_).min).exists(_ < 0.0)
 
-  private def years(date: Expression, columns: Columns): Option[Double] =
-    for (
-      id <- new Conditions().column(date); low <- columns(id).min; high <- columns(id).max if date.dataType == DateType
-    )
-      yield math.floor(high / DaysOfYear) - math.floor(low / DaysOfYear) + 1.0
+  /** Number of units of this length that a range touches. */
+  private def spanned(range: (Double, Double), length: Double): Double =
+    math.floor(range._2 / length) - math.floor(range._1 / length) + 1.0
+
+  private def fraction(e: Expression): Boolean = e.children.headOption.exists(_.dataType match {
+    case _: DecimalType | DoubleType | FloatType => true
+    case _                                       => false
+  })
+
+  private def numbers(e: Expression, columns: Columns): Option[(Double, Double)] =
+    e.children.headOption.flatMap(extremes(_, columns))
+
+  private def extremes(e: Expression, columns: Columns): Option[(Double, Double)] =
+    for (id <- new Conditions().column(e); low <- columns(id).min; high <- columns(id).max) yield (low, high)
+
+  /** First and last day of a date or a timestamp, as numbers of days. */
+  private def days(time: Expression, columns: Columns): Option[(Double, Double)] = time match {
+    case c: Cast if c.dataType == DateType || c.dataType == TimestampType => days(c.child, columns)
+    case _                                                                => time.dataType match {
+        case DateType                         => extremes(time, columns)
+        case TimestampType | TimestampNTZType =>
+          extremes(time, columns).map { case (low, high) => (low / MicrosOfDay, high / MicrosOfDay) }
+        case _ => None
+      }
+  }
+
+  /** Days of the unit that a time is truncated to. */
+  private def unit(format: Expression): Option[Double] =
+    if (format.foldable && TrialSafe(format))
+      Try(format.eval()).toOption.flatMap(Option(_)).flatMap(f => Units.get(f.toString.toUpperCase(Locale.ROOT)))
+    else None
 
   /** Average length of a year in the Gregorian calendar. */
   private val DaysOfYear = 365.2425
+
+  private val MicrosOfDay = 24.0 * 60.0 * 60.0 * 1e6
+
+  private val Units: Map[String, Double] = Map(
+    "YEAR"    -> DaysOfYear,
+    "YYYY"    -> DaysOfYear,
+    "YY"      -> DaysOfYear,
+    "QUARTER" -> DaysOfYear / 4.0,
+    "MONTH"   -> DaysOfYear / 12.0,
+    "MM"      -> DaysOfYear / 12.0,
+    "MON"     -> DaysOfYear / 12.0,
+    "WEEK"    -> 7.0,
+    "DAY"     -> 1.0,
+    "DD"      -> 1.0,
+    "HOUR"    -> 1.0 / 24.0,
+    "MINUTE"  -> 1.0 / (24.0 * 60.0)
+  )
 }

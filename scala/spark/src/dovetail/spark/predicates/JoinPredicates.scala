@@ -88,13 +88,14 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
    * @param text        renders an expression for people
    * @param selectivity share of the row combinations that a predicate keeps
    */
-  def joinPredicates(text: Expression => String, selectivity: PredicateSelectivity): Vector[JoinPredicate] =
-    complex.zipWithIndex.map { case (c, i) =>
-      val e    = c.expression
-      val kept =
-        if (!c.late) selectivity(e)
-        else if (c.relations.size == 1) Assumptions.LateFilter
-        else selectivity.byFormulas(e)
+  def joinPredicates(text: Expression => String, selectivity: PredicateSelectivity): Vector[JoinPredicate] = {
+    val (late, others) = complex.zipWithIndex.partition(_._1.late)
+    val shares         = others.map(_._2).zip(selectivity.ofEach(others.map(_._1.expression))) ++
+      late.map { case (c, i) =>
+        i -> (if (c.relations.size == 1) Assumptions.LateFilter else selectivity.byFormulas(c.expression))
+      }
+    complex.zip(shares.sortBy(_._1)).map { case (c, (i, kept)) =>
+      val e = c.expression
       JoinPredicate(
         i,
         c.relations,
@@ -104,6 +105,7 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
         if (c.placed.scope.size == outputs.size) None else Some(c.placed.scope)
       )
     }
+  }
 
   /** The equality, if it can form a class: both sides have the same type and read one relation each. */
   private def equality(c: JoinCondition): Option[Equality] = (c.expression, c.equality) match {

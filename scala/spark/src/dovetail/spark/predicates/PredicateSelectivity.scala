@@ -26,6 +26,26 @@ final class PredicateSelectivity(
   def apply(e: Expression): Double = byRows(e).getOrElse(byFormulas(e))
 
   /**
+   * The share of each conjunct over several relations. Two comparisons that are an interval (`day >= first_day AND day
+   * <= last_day`) get one share: the first has it, and the second keeps all rows.
+   */
+  def ofEach(conjuncts: Vector[Expression]): Vector[Double] = ofEach(conjuncts, apply)
+
+  private def ofEach(conjuncts: Vector[Expression], of: Expression => Double): Vector[Double] = {
+    val intervals = new Intervals(relationsOf, column)
+    conjuncts.indices.foldLeft((conjuncts.map(of), Set.empty[Int])) { case ((shares, used), i) =>
+      val pair = if (used(i)) None
+      else conjuncts.indices.drop(i + 1).find(j => !used(j) && intervals.together(conjuncts(i), conjuncts(j)))
+      pair.fold((shares, used)) { j =>
+        // the two complements exclude each other
+        val both = shares(i) + shares(j) - 1.0
+        val kept = math.min(math.max(both, PredicateSelectivity.LeastCompared), shares(i) * shares(j))
+        (shares.updated(i, kept).updated(j, 1.0), used + i + j)
+      }
+    }._1
+  }
+
+  /**
    * Estimates without samples. A predicate above an outer join needs this, because samples do not include the rows that
    * the outer join fills with NULLs.
    */
@@ -90,7 +110,7 @@ final class PredicateSelectivity(
       // conjuncts on one relation are taken together, so that ranges become intervals and correlated ones are damped
       val (single, several) = Conjuncts(e).partition(relationsOf(_).size == 1)
       val byRelation        = single.groupBy(c => relationsOf(c).head).toVector.sortBy(_._1).map(_._2.reduce(And(_, _)))
-      (byRelation ++ several).map(share).product
+      byRelation.map(share).product * ofEach(several.toVector, share).product
     case Or(l, r)                 => val (a, b) = (share(l), share(r)); a + b - a * b
     case Not(c)                   => 1.0 - share(c)
     case EqualTo(l, r)            => equality(l, r)
