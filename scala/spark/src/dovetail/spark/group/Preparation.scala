@@ -4,6 +4,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.optimizer.RewritePredicateSubquery
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.predicates.TrialSafe
 import org.apache.spark.sql.execution.SparkOptimizer
@@ -20,7 +21,9 @@ import org.apache.spark.sql.execution.datasources.v2.V2Writes
  *
  * Rules that build writes do not run early. A connector may bind a write to the scan of that moment, and if Dovetail's
  * plan is not used, Spark builds another scan for the same write. Nor does the rule run early that has a scan extract
- * paths of VARIANT values: the plan would no longer show an expression that may fail, nor which path it is.
+ * paths of VARIANT values: the plan would no longer show an expression that may fail, nor which path it is. It runs if
+ * statistics are published, because it replaces relations, which would lose them later
+ * ([[org.apache.spark.sql.dovetail.leaf.ExtractedVariants]] finds these paths then).
  */
 object Preparation {
   def apply(session: SparkSession, plan: LogicalPlan): LogicalPlan =
@@ -35,10 +38,11 @@ object Preparation {
   private def pushed(session: SparkSession, plan: LogicalPlan): LogicalPlan =
     session.sessionState.optimizer match {
       case optimizer: SparkOptimizer =>
-        val excluded =
+        val published = DovetailConf.StatsPublish.get(plan.conf)
+        val excluded  =
           plan.conf.optimizerExcludedRules.toSeq.flatMap(_.split(',')).map(_.trim).toSet -- optimizer.nonExcludableRules
         optimizer.earlyScanPushDownRules.filterNot(rule =>
-          excluded(rule.ruleName) || builds(rule) || extracts(rule) || (prunes(rule) && callsUser(plan))
+          excluded(rule.ruleName) || builds(rule) || (extracts(rule) && !published) || (prunes(rule) && callsUser(plan))
         ).foldLeft(plan)((p, rule) => rule(p))
       case _ => plan
     }

@@ -130,16 +130,18 @@ object HistoryForms {
         case f: HadoopFsRelation =>
           val byName = f.fileFormat.isInstanceOf[ParquetFileFormat] || f.fileFormat.isInstanceOf[OrcFileFormat]
           val schema = if (byName) collations(f.schema) else f.schema.catalogString
-          s"\n${f.fileFormat.getClass.getName} ${options(asked(f.options))} $schema"
+          s"\n${f.fileFormat.getClass.getName} ${options(asked(f.options))} $schema${variants(r)}"
         case _ => ""
       }
     case v: DataSourceV2ScanRelation =>
-      val columns  = v.relation.output.map(a => s"${a.name} ${a.dataType.catalogString}")
-      val variants = ExtractedVariants(v).map(_.json)
+      val columns = v.relation.output.map(a => s"${a.name} ${a.dataType.catalogString}")
       s"\n${v.scan.getClass.getName} ${options(v.relation.options.asCaseSensitiveMap)} " +
-        (columns ++ variants).mkString(", ")
+        columns.mkString(", ") + variants(v)
     case _ => ""
   }
+
+  /** Text of the paths of VARIANT values that a scan extracts. */
+  private def variants(leaf: LeafNode): String = ExtractedVariants(leaf).map(" " + _.json).mkString
 
   /** Text of the columns that are not compared byte by byte. Their types contain the word only from Spark 4.0 on. */
   private def collations(schema: StructType): String =
