@@ -13,7 +13,8 @@ final class KeyColumn private (val keys: Array[Long], val codes: Array[Int]) {
 
   /**
    * Identifies the column in caches of results. It is a hash of the contents, so that the results still serve after the
-   * column left its own cache and was built again. Two columns with the same one of 2^64^ hashes are too rare to matter.
+   * column left its own cache and was built again. Two columns with the same one of 2^64^ hashes are too rare to
+   * matter.
    */
   val id: Long = KeyColumn.hash(keys, codes)
 

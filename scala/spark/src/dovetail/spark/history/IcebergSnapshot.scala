@@ -21,7 +21,7 @@ private[history] object IcebergSnapshot {
       if branch == null
     } yield if (pinned == null) current else pinned.toString
 
-  /** The value of a method of Iceberg's table, which Spark's interface does not have; None if there is no such method. */
+  /** The value of a method of Iceberg's table that Spark's interface does not have; None if there is no such method. */
   private def told(table: AnyRef, method: String): Option[AnyRef] =
     try Some(table.getClass.getMethod(method).invoke(table))
     catch { case NonFatal(_) | _: LinkageError => None }

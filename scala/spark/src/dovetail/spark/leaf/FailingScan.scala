@@ -15,8 +15,8 @@ object FailingScan {
 
   /**
    * What may fail in the scan of a leaf: a text file in the mode FAILFAST at its first malformed record, a program of
-   * the user that makes the rows, or the extraction of VARIANT values. None for other leaves, and for operators that are
-   * no leaves.
+   * the user that makes the rows, or the extraction of VARIANT values. None for other leaves, and for operators that
+   * are no leaves.
    */
   def apply(plan: LogicalPlan): Option[String] = plan match {
     case l: LeafNode if ExtractedVariants(l).nonEmpty   => Some(OfVariants)

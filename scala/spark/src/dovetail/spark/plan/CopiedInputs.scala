@@ -8,8 +8,8 @@ import org.apache.spark.sql.dovetail.report.Decision
  * Finds inputs that a new order would copy to every task, and that may not fit into memory.
  *
  * Spark broadcasts one side of an outer, semi or anti join without an equality whatever its size, because it has no
- * other way to run such a join; of a NOT IN, too. In a new order, this side may have more relations than in the written one, and no bound
- * of the search applies to it: the search has no other join method to choose either.
+ * other way to run such a join. The same is true of a NOT IN. In a new order, this side may have more relations than in
+ * the written one, and no bound of the search applies to it: the search has no other join method to choose either.
  */
 object CopiedInputs {
 
@@ -23,8 +23,8 @@ object CopiedInputs {
     if (!decision.taken || decision.asked.nonEmpty) None
     else
       decision.outcome.best.joins.flatMap(copied).find(_.memory > memory).map(input =>
-        s"Spark would have to broadcast ${input.relations.map(names).mkString(", ")}, which may take more memory than " +
-          "there is: Spark has no other way to run the join"
+        s"Spark would have to broadcast ${input.relations.map(names).mkString(", ")} for lack of another way to run " +
+          "the join, and that may take more memory than there is"
       )
 
   /** Inputs of a join that Spark broadcasts whatever their size, without those that the written join has, too. */

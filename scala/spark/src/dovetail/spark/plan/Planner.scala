@@ -75,7 +75,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /** Bytes of memory that a broadcast may take at most. */
   def broadcastMemory: Double = facts.copy(staticBytes = math.max(0L, broadcastThreshold).toDouble).memoryLimit
 
-  /** Bytes of memory that an input may take which Spark broadcasts for lack of another way, even with broadcasts off. */
+  /** Bytes of memory that an input may take which Spark broadcasts in any case, also with broadcasts off. */
   def copiedMemory: Double = if (broadcastThreshold > 0L) broadcastMemory else facts.staticMemory
 
   /**

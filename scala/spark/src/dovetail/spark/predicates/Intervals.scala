@@ -4,8 +4,8 @@ import dovetail.kernel.profile.ColumnProfile
 import org.apache.spark.sql.catalyst.expressions._
 
 /**
- * Recognizes two comparisons between two relations that are one condition on an interval: a value lies in an interval of
- * the other relation (`s <= x AND x <= e`), or two intervals overlap (`a.s <= b.e AND b.s <= a.e`).
+ * Recognizes two comparisons between two relations that are one condition on an interval: a value lies in an interval
+ * of the other relation (`s <= x AND x <= e`), or two intervals overlap (`a.s <= b.e AND b.s <= a.e`).
  *
  * If the begin of an interval is never behind its end, a pair of rows that fails one of the two comparisons satisfies
  * the other one. So the shares of the pairs that they drop add up. As independent conditions, they would keep about a

@@ -10,7 +10,8 @@ import org.apache.spark.sql.dovetail.table.TableSample
  * Cache of join keys of sampled tables, shared by queries: the keys of a column, the combined keys of several columns,
  * and the positions of the keys of one column among those of another. The entries cover whole samples, so queries with
  * other constants find them too. An entry is found only for its own sample, because the sample's id is part of the
- * cache key. Results on columns are found by the contents of the columns. Sizes of joins are cached for join groups with the same constants.
+ * cache key. Results on columns are found by the contents of the columns. Sizes of joins are cached for join groups
+ * with the same constants.
  */
 private[sample] object SampleKeys extends KeyMemo {
 
