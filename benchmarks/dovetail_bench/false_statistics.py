@@ -21,15 +21,14 @@ from typing import Any
 
 import dovetail
 from dovetail.comparison import differences
-from dovetail.demo.data import Dataset, dataset
+from dovetail.demo.data import Dataset
 from dovetail_bench import report
 from dovetail_bench.join_rows import add_options
 from dovetail_bench.metrics import Profile, profile
 from dovetail_bench.progress import say
-from dovetail_bench.queries import FOLDERS, load
 from dovetail_bench.rounds import latin_square
 from dovetail_bench.run_time_orders import SETTING
-from dovetail_bench.session import DOVETAIL_BARE, Bench, bench
+from dovetail_bench.session import DOVETAIL_BARE, Bench, suite_bench
 
 # Largest total time with false counts and orders that change at run time, over the time with true counts.
 MAX_RATIO = 1.5
@@ -82,13 +81,9 @@ def false_rows(table: str, rows: int, factor: int, seed: int) -> int:
 
 def run(options: argparse.Namespace) -> tuple[list[Measured], dict[str, str]]:
     """Runs all queries. Returns the runs of queries that never failed, and the errors of the others."""
-    data = dataset(FOLDERS[options.suite][1], options.scale, options.data_dir)
-    queries = load(options.suite, options.queries)[:: options.every]
-    found = {query.name: Measured(query.name) for query in queries}
     failures: dict[str, str] = {}
-    with bench(options) as session:
-        session.register(data, analyze=False)
-        session.use(DOVETAIL_BARE, data)
+    with suite_bench(options, DOVETAIL_BARE) as (session, data, queries):
+        found = {query.name: Measured(query.name) for query in queries}
         counts = _false_counts(session, data, options)
         # round 0 warms up the JVM and is not counted
         for number in range(options.rounds + 1):

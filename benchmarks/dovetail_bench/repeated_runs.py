@@ -18,13 +18,11 @@ from typing import Any
 
 from dovetail import _sql
 from dovetail.comparison import differences
-from dovetail.demo.data import dataset
 from dovetail_bench import report
 from dovetail_bench.join_rows import add_options
 from dovetail_bench.metrics import Profile, profile
 from dovetail_bench.progress import say
-from dovetail_bench.queries import FOLDERS, load
-from dovetail_bench.session import DOVETAIL_BARE, HISTORY, Bench, bench
+from dovetail_bench.session import DOVETAIL_BARE, HISTORY, Bench, suite_bench
 
 # Largest total time of the last round over that of the first one.
 MAX_LAST = 0.9
@@ -65,13 +63,9 @@ class Runs:
 
 def run(options: argparse.Namespace) -> tuple[list[Runs], dict[str, str]]:
     """Runs all queries in all rounds. Returns the runs of queries that never failed, and the errors of the others."""
-    data = dataset(FOLDERS[options.suite][1], options.scale, options.data_dir)
-    queries = load(options.suite, options.queries)[:: options.every]
-    runs = {query.name: Runs(query.name) for query in queries}
     failures: dict[str, str] = {}
-    with bench(options) as session:
-        session.register(data, analyze=False)
-        session.use(DOVETAIL_BARE, data)
+    with suite_bench(options, DOVETAIL_BARE) as (session, _, queries):
+        runs = {query.name: Runs(query.name) for query in queries}
         for number in range(options.rounds + 1):
             for place, query in enumerate(queries):
                 if query.name in failures:

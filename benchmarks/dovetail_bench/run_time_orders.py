@@ -16,12 +16,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dovetail.comparison import differences
-from dovetail.demo.data import dataset
 from dovetail_bench import report
+from dovetail_bench.join_rows import add_options
 from dovetail_bench.metrics import Profile, profile
 from dovetail_bench.progress import say
-from dovetail_bench.queries import FOLDERS, load
-from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, Bench, add_session_options, bench
+from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, Bench, suite_bench
 
 SETTING = "spark.dovetail.adaptive.reorder"
 
@@ -76,12 +75,8 @@ class Found:
 def run(options: argparse.Namespace) -> Found:
     """Runs all queries. Ctrl-C stops it; it then returns what was measured so far."""
     mode = STATISTICS[options.statistics]
-    data = dataset(FOLDERS[options.suite][1], options.scale, options.data_dir)
     found = Found(0, [], {})
-    with bench(options) as session:
-        session.register(data, analyze=mode.analyzed)
-        session.use(mode, data)
-        queries = load(options.suite, options.queries)[:: options.every]
+    with suite_bench(options, mode) as (session, _, queries):
         try:
             for number, query in enumerate(queries, 1):
                 try:
@@ -150,13 +145,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit code."""
     head = (__doc__ or "").splitlines()[0]
     parser = argparse.ArgumentParser(prog="python -m dovetail_bench.run_time_orders", description=head)
-    parser.add_argument("--suite", choices=FOLDERS, default="tpcds", help="query suite (tpcds)")
-    parser.add_argument("--queries", nargs="+", default=[], metavar="NAME", help="only these")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th of them (1)")
+    add_options(parser)
     parser.add_argument("--statistics", choices=STATISTICS, default="bare", help="what is known of the tables (bare)")
-    parser.add_argument("--gate", action="store_true", help="exit code 1 if a target is missed")
-    report.add_options(parser)
-    add_session_options(parser)
     options = report.parse(parser, arguments)
     found = run(options)
     page = report.Page(

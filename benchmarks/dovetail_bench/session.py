@@ -19,9 +19,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 import dovetail
 from dovetail import _sql
-from dovetail.demo.data import Dataset
+from dovetail.demo.data import Dataset, dataset
 from dovetail.errors import DovetailError
 from dovetail_bench.progress import say
+from dovetail_bench.queries import FOLDERS, Query, load
 
 CBO = "spark.sql.cbo.enabled"
 CBO_REORDER = "spark.sql.cbo.joinReorder.enabled"
@@ -148,6 +149,17 @@ def bench(options: argparse.Namespace) -> Iterator[Bench]:
             yield Bench(spark, Path(work) / "stores")
         finally:
             spark.stop()
+
+
+@contextmanager
+def suite_bench(options: argparse.Namespace, mode: Mode) -> Iterator[tuple[Bench, Dataset, list[Query]]]:
+    """A session that uses a suite's data set in one mode; yields it with the data set and the chosen queries."""
+    data = dataset(FOLDERS[options.suite][1], options.scale, options.data_dir)
+    queries = load(options.suite, options.queries)[:: options.every]
+    with bench(options) as session:
+        session.register(data, analyze=mode.analyzed)
+        session.use(mode, data)
+        yield session, data, queries
 
 
 def frame_of(spark: SparkSession, sql: str) -> DataFrame:

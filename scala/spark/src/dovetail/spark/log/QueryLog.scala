@@ -6,7 +6,6 @@ import java.util.concurrent.{LinkedBlockingQueue, ThreadPoolExecutor, TimeUnit}
 import java.util.{Collections, WeakHashMap}
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.plans.logical.{
   Aggregate,
   Command,
@@ -19,7 +18,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{
 }
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.dovetail.base.{DetachedThreads, DovetailConf, FailOpen, HeapLimit, QueryText}
-import org.apache.spark.sql.dovetail.report.{ActualRows, GroupAtRun, LazyValue, Trace}
+import org.apache.spark.sql.dovetail.report.{ActualRows, ExecutedPlan, GroupAtRun, LazyValue, Trace}
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.internal.SQLConf
@@ -115,9 +114,7 @@ final class QueryLog {
 
   /** Notes that a plan has failed or was cancelled. */
   def failed(execution: QueryExecution, action: String): Unit =
-    // a plan that could not be made would be planned again here
-    if (execution.tracker.phases.contains(QueryPlanningTracker.PLANNING)) {
-      val plan  = execution.executedPlan
+    ExecutedPlan.ofFailed(execution).foreach { plan =>
       val found = entriesOf(plan)
       if (found.nonEmpty && startsFirst(plan)) {
         val atRun = GroupAtRun.report(plan)

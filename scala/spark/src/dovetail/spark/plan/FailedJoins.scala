@@ -7,9 +7,9 @@ import java.util.{Collections, WeakHashMap}
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.deadline.AtExit
+import org.apache.spark.sql.dovetail.report.ExecutedPlan
 import org.apache.spark.sql.execution.ui.{SparkListenerSQLExecutionEnd, SparkListenerSQLExecutionStart}
 import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 import org.apache.spark.sql.util.QueryExecutionListener
@@ -92,9 +92,7 @@ object FailedJoins {
   }
 
   private def learn(execution: QueryExecution, reason: String)(add: Seq[JoinFailure] => Unit): Unit = {
-    // a query that failed while it was planned would be planned again here
-    val planned = execution.tracker.phases.contains(QueryPlanningTracker.PLANNING)
-    val choices = if (planned) ChosenJoin.in(execution.executedPlan) else Vector.empty
+    val choices = ExecutedPlan.ofFailed(execution).toVector.flatMap(ChosenJoin.in)
     if (choices.nonEmpty) {
       val failures = choices.map(_.failure(reason)).groupBy(_.join).values.map(_.head).toVector.sortBy(_.join)
       add(failures)

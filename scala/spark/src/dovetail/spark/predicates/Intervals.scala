@@ -14,8 +14,8 @@ import org.apache.spark.sql.catalyst.expressions._
 final private class Intervals(relationsOf: Expression => Vector[Int], column: Expression => Option[ColumnProfile]) {
 
   /** Whether the two conjuncts are such a condition. */
-  def together(one: Expression, other: Expression): Boolean = (Intervals.sides(one), Intervals.sides(other)) match {
-    case (Some((large, small)), Some((large2, small2))) =>
+  def together(one: Expression, other: Expression): Boolean = (one, other) match {
+    case (Compared(large, small), Compared(large2, small2)) =>
       val (a, b) = (relationsOf(large), relationsOf(small))
       a.size == 1 && b.size == 1 && a != b && relationsOf(large2) == b && relationsOf(small2) == a &&
       ordered(small, large2) && ordered(small2, large)
@@ -28,10 +28,9 @@ final private class Intervals(relationsOf: Expression => Vector[Int], column: Ex
   } yield smallMin <= largeMin && smallMax <= largeMax).getOrElse(false)
 }
 
-private object Intervals {
-
-  /** The larger side of a comparison, and the smaller one. */
-  private def sides(e: Expression): Option[(Expression, Expression)] = e match {
+/** A comparison, with its larger side and its smaller side. */
+private[predicates] object Compared {
+  def unapply(e: Expression): Option[(Expression, Expression)] = e match {
     case GreaterThan(l, r)        => Some((l, r))
     case GreaterThanOrEqual(l, r) => Some((l, r))
     case LessThan(l, r)           => Some((r, l))

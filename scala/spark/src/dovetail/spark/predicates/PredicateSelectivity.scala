@@ -111,20 +111,17 @@ final class PredicateSelectivity(
       val (single, several) = Conjuncts(e).partition(relationsOf(_).size == 1)
       val byRelation        = single.groupBy(c => relationsOf(c).head).toVector.sortBy(_._1).map(_._2.reduce(And(_, _)))
       byRelation.map(share).product * ofEach(several.toVector, share).product
-    case Or(l, r)                 => val (a, b) = (share(l), share(r)); a + b - a * b
-    case Not(c)                   => 1.0 - share(c)
-    case EqualTo(l, r)            => equality(l, r)
-    case EqualNullSafe(l, r)      => equality(l, r)
-    case LessThan(l, r)           => compared(l, Condition.Less, r)
-    case LessThanOrEqual(l, r)    => compared(l, Condition.LessOrEqual, r)
-    case GreaterThan(l, r)        => compared(l, Condition.Greater, r)
-    case GreaterThanOrEqual(l, r) => compared(l, Condition.GreaterOrEqual, r)
-    case _                        => Assumptions.JoinOpaque
+    case Or(l, r)               => val (a, b) = (share(l), share(r)); a + b - a * b
+    case Not(c)                 => 1.0 - share(c)
+    case EqualTo(l, r)          => equality(l, r)
+    case EqualNullSafe(l, r)    => equality(l, r)
+    case Compared(large, small) => ordered(small, large)
+    case _                      => Assumptions.JoinOpaque
   }
 
   /** By the ranges of both columns, if they are known. */
-  private def compared(l: Expression, op: Condition.Comparison, r: Expression): Double =
-    (for (a <- column(l); b <- column(r); share <- Filters.compared(a, op, b))
+  private def ordered(small: Expression, large: Expression): Double =
+    (for (a <- column(small); b <- column(large); share <- Filters.compared(a, Condition.Less, b))
       yield math.max(share, PredicateSelectivity.LeastCompared)).getOrElse(Assumptions.JoinInequality)
 
   private def column(e: Expression): Option[ColumnProfile] = relationsOf(e) match {

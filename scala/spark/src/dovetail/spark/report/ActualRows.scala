@@ -4,6 +4,7 @@ import java.util.IdentityHashMap
 
 import scala.collection.mutable
 
+import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.expressions.{BloomFilterMightContain, DynamicPruning, Expression, ExprId}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning
@@ -251,6 +252,10 @@ object QError {
 
 /** A plan that has run or is running. */
 object ExecutedPlan {
+
+  /** The physical plan of a query that failed; None if it failed before it had one, because it would be made here. */
+  def ofFailed(execution: QueryExecution): Option[SparkPlan] =
+    if (execution.tracker.phases.contains(QueryPlanningTracker.PLANNING)) Some(execution.executedPlan) else None
 
   /** The operator itself, without the query stages and adaptive plans that adaptive execution wraps around it. */
   def operator(p: SparkPlan): SparkPlan = p match {
