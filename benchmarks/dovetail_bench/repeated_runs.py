@@ -74,7 +74,9 @@ def run(options: argparse.Namespace) -> tuple[list[Runs], dict[str, str]]:
                     if number == 0:
                         _profile(session, query.text, "false")
                     else:
-                        found = {on: _profile(session, query.text, on) for on in KINDS[:: -1 if place % 2 else 1]}
+                        found = {
+                            on: _profile(session, query.text, on) for on in KINDS[:: -1 if (place + number) % 2 else 1]
+                        }
                         runs[query.name].plain.append(found["false"])
                         runs[query.name].learned.append(found["true"])
                 except Exception as failed:  # an error of Spark is a finding about this query and ends no run

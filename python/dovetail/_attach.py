@@ -71,7 +71,7 @@ def attach(spark: SparkSession, jar: str | Path | None = None, **config: Any) ->
     Args:
         spark: A classic session, with Dovetail or without.
         jar: The jar; default: the bundled jar for the session's Spark. Ignored if the JVM has loaded one already.
-        **config: Settings by their `dovetail.Config` names, e.g. `card_weight=0.5`.
+        **config: Settings by their `dovetail.Config` names, e.g. `min_gain=0.2`.
 
     Raises:
         RemoteServerError: This is a Spark Connect session, whose server must be started with Dovetail.

@@ -25,8 +25,8 @@ class SubplanHistory:
         rows: Rows that were counted; None if it is "corrected".
         estimated_rows: The estimate from statistics alone; None if it is "corrected".
         factor: The factor that corrects estimates; None if it is "counted".
-        lower_factor: Lower bound of the factor; None if it is "counted".
-        upper_factor: Upper bound of the factor; None if it is "counted".
+        lower_factor: Lower end of the interval that contains the factor in 95 of 100 cases; None if it is "counted".
+        upper_factor: Upper end of this interval; None if it is "counted".
         runs: Number of runs of the group.
         orders: Number of join orders that have run; None if it is "corrected".
         last_run: Time of the last run, in the session's time zone.

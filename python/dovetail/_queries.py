@@ -72,7 +72,9 @@ class LoggedQuery:
 
 
 def queries(spark: SparkSession) -> Listing[LoggedQuery]:
-    """The last queries of a session that have a join group of three or more relations, oldest first.
+    """The last queries of a session whose joins Dovetail looked at, oldest first.
+
+    These are queries with a join group of three or more relations, or with a join of two whose plan Dovetail changed.
 
     Args:
         spark: A session with Dovetail, classic or Connect.

@@ -28,12 +28,12 @@ _REFUSED = "not analyzable"
 
 @dataclass(frozen=True)
 class TableAdvice:
-    """A table that should be analyzed, or that cannot be analyzed.
+    """A table that should be analyzed, or for which there is no statement.
 
     Attributes:
         table: Name of the table, as `dovetail.analyze` accepts it: a table, or a path such as ``parquet.`/data/t` ``.
         state: "unknown" (never analyzed), "stale" (files were added or changed since), "incomplete" (analyzed without
-            some of the columns or groups), or "not analyzable".
+            some of the columns or groups), or "not analyzable" (no statement; `reason` says why).
         columns: Columns on which sizes of joins depend, in the order of the table.
         groups: Columns that are joined or filtered together.
         queries: Positions in the list of the queries that would benefit, from 0.
@@ -41,8 +41,8 @@ class TableAdvice:
             None if no query has joins to order.
         rows: Estimated number of rows.
         source: Source of that number, e.g. "footer".
-        reason: Why the table should be analyzed, or why it cannot be analyzed.
-        statement: The statement that analyzes the table; None if it cannot be analyzed.
+        reason: Why the table should be analyzed, or why there is no statement.
+        statement: The statement that analyzes the table; None if there is none.
     """
 
     table: str
@@ -64,7 +64,7 @@ class Advice(Shown):
     Attributes:
         queries: Number of queries.
         tables: Tables to analyze, most useful first: by cost share, number of queries that benefit, and rows.
-        refused: Tables on which the queries' joins depend but that cannot be analyzed, with the reason.
+        refused: Tables on which the queries' joins depend but for which there is no statement, with the reason.
     """
 
     queries: int

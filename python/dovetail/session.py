@@ -40,15 +40,16 @@ Builder = TypeVar("Builder")
 def enable(builder: Builder, **config: Any) -> Builder:
     """Adds Dovetail to a session builder; the next `getOrCreate()` starts a session with Dovetail.
 
-    This appends the jar for the installed pyspark to `spark.jars`, and the class `dovetail.DovetailExtensions` to
-    `spark.sql.extensions`. It keeps the values from the builder, PYSPARK_SUBMIT_ARGS and spark-defaults.conf. Call it
-    last, because options that are set on the builder *after* this call replace these values. `dovetail.status(spark)`
-    shows whether Dovetail is active.
+    This appends the jar for the installed pyspark to `spark.jars`, the class `dovetail.DovetailExtensions` to
+    `spark.sql.extensions` and, on Spark 4, `dovetail.DovetailExplain` to `spark.sql.extendedExplainProviders`. It keeps
+    the values from the builder, PYSPARK_SUBMIT_ARGS and spark-defaults.conf. Call it last, because options that are set
+    on the builder *after* this call replace these values. `dovetail.status(spark)` shows whether Dovetail is active.
 
     Args:
         builder: `SparkSession.builder`, with or without options; for Spark Connect a builder with
             `.remote("local[*]")`.
-        **config: Settings by their `dovetail.Config` names, e.g. `card_weight=0.5`. Other settings are not changed.
+        **config: Settings by their `dovetail.Config` names, e.g. `min_gain=0.2`. `adaptive_reorder=True` also sets
+            `spark.sql.adaptive.customCostEvaluatorClass`, unless it is set already.
 
     Returns:
         The same builder.
