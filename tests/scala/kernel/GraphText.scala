@@ -24,6 +24,7 @@ import dovetail.kernel.profile.{
  *   C 10 broadcast            the engine would broadcast C; `upper=20`: at most 20 rows
  *   C key x,y                 (x, y) is certainly unique in C
  *   C files x,y               its files are partitioned by x and y
+ *   C hashed x,y              its rows are partitioned by the hash of x and y
  *   A.x ndv=100 nulls=0.2     column x of A; also domain= (default: ndv), min=, max=, top=0.3 (share of its most
  *   frequent value)
  *   A.x:100=B.y:50=C.x        an equality; `:100` is short for ndv. A column in two equalities makes them one class.
@@ -37,6 +38,7 @@ object GraphText {
   private val RelationIs = s"$Name $Number(?:/$Number)?((?: \\w+(?:=\\S+)?)*)".r
   private val KeyIs      = s"$Name key ([\\w,]+)".r
   private val FilesAre   = s"$Name files ([\\w,]+)".r
+  private val HashedBy   = s"$Name hashed ([\\w,]+)".r
   private val ColumnIs   = s"$Name\\.(\\w+) (.*=.*)".r
   private val MemberIs   = s"$Name\\.(\\w+)(?::$Number)?".r
   private val Predicate  = s"([A-Z\\d]+(?:~[A-Z\\d]+)+) $Number".r
@@ -65,6 +67,7 @@ object GraphText {
     private val relations  = mutable.ArrayBuffer.empty[(String, Map[String, Double], Boolean)]
     private val keys       = mutable.Map.empty[String, Set[Set[Long]]].withDefaultValue(Set.empty)
     private val files      = mutable.Map.empty[String, Set[Long]].withDefaultValue(Set.empty)
+    private val hashed     = mutable.Map.empty[String, Set[Long]].withDefaultValue(Set.empty)
     private val columns    = mutable.LinkedHashMap.empty[(String, String), Map[String, Double]]
     private val equalities = mutable.ArrayBuffer.empty[Vector[(String, String)]]
     private val predicates =
@@ -76,6 +79,7 @@ object GraphText {
         relations += ((name, facts, rest.split(" ").contains("broadcast")))
       case KeyIs(name, cs)           => keys(name) += cs.split(",").map(c => id(name, c)).toSet
       case FilesAre(name, cs)        => files(name) ++= cs.split(",").map(id(name, _))
+      case HashedBy(name, cs)        => hashed(name) ++= cs.split(",").map(id(name, _))
       case ColumnIs(name, c, facts)  => add(name, c, numbers(facts))
       case Predicate(names, s)       => predicates += ((names.split("~").toVector, None, s.toDouble))
       case Hyperedge(left, right, s) =>
@@ -125,7 +129,8 @@ object GraphText {
           profile_,
           RowBytes.fixed(facts.getOrElse("bytes", 100.0) - Assumptions.RowOverhead),
           broadcast,
-          partitions = files(name)
+          partitions = files(name),
+          hashedBy = hashed(name)
         )
       },
       classes.zipWithIndex.map { case (members, i) =>

@@ -53,6 +53,45 @@ class CostSuite extends AnyFunSuite {
     assert(j.own.hash == 0.0 && j.own.broadcast == 0.0)
   }
 
+  test("an input that is partitioned by the join's key is not exchanged; only a sort-merge join leaves it sorted") {
+    val two    = "A 1000 bytes=20; B 500 bytes=30; A.x:100=B.x:100"
+    val hashed = join(s"$two; A hashed x", noSwap)
+    assert(hashed.own.exchange === exchange(500, 30) && hashed.own.sort === sort(1000) + sort(500) + 1500 * k.merge)
+    assert(join(s"$two; A hashed x; B hashed x", noSwap).own.exchange == 0.0)
+    assert(join(s"$two; A.y:10=B.y:10; A hashed x", noSwap).own.exchange === exchange(1000, 20) + exchange(500, 30))
+    val three                    = s"$two; C 400 bytes=30; B.x=C.x:100"
+    def top(facts: ClusterFacts) = priced(three, "((A B) C)", facts).joins.last
+    val merged                   = top(noSwap)
+    val ofJoin                   = 1000.0 * 500 / 100
+    assert(merged.own.exchange === exchange(400, 30))
+    assert(merged.own.sort === sort(400) + (ofJoin + 400) * k.merge, "sorted by the first join")
+  }
+
+  test("a hash join leaves its rows partitioned but not sorted, so a sort-merge join above sorts them") {
+    // only A and B differ enough in size for a hash table
+    val text = "A 1000 bytes=100; B 300 bytes=30; A.x:300=B.x:300; C 900 bytes=100; B.x=C.x:300"
+    val tree = priced(text, "((A B) C)", noSwap.copy(hashTable = HashTable(HashTable.memory(300, 300 * 30))))
+    assert(tree.joins.map(_.method) == Vector(ShuffledHash, SortMerge))
+    val rows = tree.joins.head.rows.value
+    assert(tree.joins.last.own.exchange === exchange(900, 100))
+    assert(tree.joins.last.own.sort === sort(rows) + sort(900) + (rows + 900) * k.merge)
+  }
+
+  test("pairs with equal keys that the rest of the condition drops are compared, too") {
+    val pairs = 1000.0 * 500 / 10
+    val plain = join("A 1000 bytes=20; B 500 bytes=30; A.x:10=B.x:10", noSwap)
+    val rest  = join("A 1000 bytes=20; B 500 bytes=30; A.x:10=B.x:10; A~B 0.01", noSwap)
+    assert(rest.rows.value === pairs / 100)
+    assert(rest.own.output === pairs / 100 * k.rowProduced + pairs * 0.99 * k.nestedLoopPair)
+    assert(plain.own.output === pairs * k.rowProduced)
+    // a join above the predicate has no pairs of its own to drop
+    val three = priced("A 1000; B 500; C 50; A.x:10=B.x:10; A~B 0.01; B.z:50=C.z:50", "((A B) C)", noSwap).joins.last
+    assert(three.own.output === three.rows.value * k.rowProduced)
+    // without an equality, all pairs are compared anyway
+    val loop = join("A 1000 bytes=20; B 500 bytes=30; A~B 0.01", noSwap)
+    assert(loop.method == NestedLoop && loop.own.output === loop.rows.value * k.rowProduced)
+  }
+
   test("a shuffled hash join: the smaller side built, the larger one probed") {
     val j = join("A 1000 bytes=20; B 500 bytes=30; A.x:100=B.x:100", noSwap.copy(preferSortMerge = false))
     assert(j.method == ShuffledHash)

@@ -33,6 +33,17 @@ class SubPlanSuite extends AnyFunSuite {
     assert(kept(plan((10.0, 1L), (20.0, 1L), (5.0, 1L))) == Set((5.0, 1L)))
   }
 
+  test("a plan that is partitioned but not sorted stays only while it is cheaper") {
+    val p                                       = new SubPlan(SubPlan.NoRelation, 10, 100, 7L, broadcast = false)
+    def offer(cost: Double, method: JoinMethod) = p.offer(cost, 1L, method, null, 0, null, 0, repartition)
+    offer(30.0, JoinMethod.SortMerge)
+    offer(20.0, JoinMethod.ShuffledHash)
+    offer(40.0, JoinMethod.ShuffledHash)
+    assert((0 until p.alternatives).map(i => (p.cost(i), p.sorted(i))).toSet == Set((30.0, true), (20.0, false)))
+    offer(10.0, JoinMethod.SortMerge)
+    assert((0 until p.alternatives).map(i => (p.cost(i), p.sorted(i))) == Seq((10.0, true)))
+  }
+
   test("no more than a few are kept: the cheapest") {
     val partitionings = (1 to 7).map(i => (10.0 + (i * 5) % 7, 1L << i))
     assert(kept(plan(partitionings: _*)) == partitionings.sortBy(_._1).take(SubPlan.Alternatives).toSet)

@@ -3,7 +3,7 @@ package dovetail.kernel.enumerate
 import scala.collection.mutable
 
 import dovetail.kernel.cost.{BroadcastMemory, ClusterFacts, CostConstants}
-import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator, RelSet}
+import dovetail.kernel.graph.{JoinGraph, JoinKind, JoinPredicate, Member, Operator, RelSet}
 import dovetail.kernel.profile.{Assumptions, Width}
 import dovetail.kernel.size.CardinalityModel
 
@@ -197,6 +197,26 @@ final class PlanOracle(
       val (l, m) = (mask(x), mask(y))
       ((l & ~a) == 0 && (m & ~b) == 0) || ((l & ~b) == 0 && (m & ~a) == 0)
     }
+    // share of the pairs with equal keys that the other predicates within a set keep
+    def needs(p: JoinPredicate) =
+      if (graph.operators.isEmpty) p.relations.toSet else graph.joinable.conflicts.predicates(p.index).all.toSet
+    val residual = csgs.connected.iterator.map(s =>
+      s -> Assumptions.conjunction(
+        graph.predicates.filter(p => p.sides.isEmpty && needs(p).subsetOf(members(s).toSet)).map(_.selectivity)
+      )
+    ).toMap
+    val model                     = new CardinalityModel(graph)
+    def pairs(n: Double)          = math.max(0.0, n) * k.nestedLoopPair
+    def dropped(a: Long, b: Long) = {
+      val share = residual(a | b) / (residual(a) * residual(b))
+      if (share < 1) pairs(math.min(r(a | b) / share, r(a) * r(b)) - r(a | b)) else 0.0
+    }
+    def droppedBy(o: Operator, a: Long, b: Long) = {
+      val all = r(a) * r(b) * model.shareOfKeys(o)
+      if (o.selectivity >= 1) 0.0
+      else if (o.kind.testsOnly) pairs(math.min(all, r(a) / o.selectivity) - r(a))
+      else pairs(all * (1 - o.selectivity))
+    }
     all { (a, p, b, q) =>
       val key    = classesOf(a) & classesOf(b)
       val inputs = p.cost + q.cost
@@ -210,8 +230,11 @@ final class PlanOracle(
         def lost(plan: Plan, key: Set[Int]) = key.isEmpty || plan.partitioning != key
         val (lk, mk)                        = (l -> leftKey, m -> rightKey)
         val moved       = Seq(lk).filter(_ => lost(lp, leftKey)) ++ Seq(mk).filter(_ => lost(mp, rightKey))
-        val made        = output * slow((a | b) -> leftKey, lk, mk)
-        val byBroadcast = inputs + broadcast(copied) + r(l) * k.hashProbe + output
+        val tested      = output + droppedBy(o, l, m)
+        val made        = tested * slow((a | b) -> leftKey, lk, mk)
+        val byBroadcast = inputs + broadcast(copied) + r(l) * k.hashProbe + tested
+        val unsorted    = Seq(lk).filter(_ => !lp.sorted || moved.contains(lk)) ++
+          Seq(mk).filter(_ => !mp.sorted || moved.contains(mk))
         if (!o.equi) Seq(Plan(inputs + r(l) * r(m) * k.nestedLoopPair + broadcast(copied) + output, Set.empty))
         else {
           val swapped  = moved.size == 2 && o.kind != JoinKind.FullOuter && w(m) <= facts.broadcastBytes
@@ -222,33 +245,45 @@ final class PlanOracle(
             else {
               val (build, probe) = if (o.kind == JoinKind.FullOuter && small(l, m)._1 == l) (lk, mk) else (mk, lk)
               val partitioning   = if (o.kind == JoinKind.FullOuter) Set.empty[Int] else leftKey
-              Plan(inputs + moved.map(s => exchange(s._1) + sort(s)).sum + merge(build, probe) + made, partitioning)
+              Plan(
+                inputs + moved.map(s => exchange(s._1)).sum + unsorted.map(sort).sum + merge(build, probe) + made,
+                partitioning,
+                partitioning.nonEmpty
+              )
             }
           val copies =
-            if (o.kind != JoinKind.FullOuter && broadcastable(m)) Seq(Plan(byBroadcast, lp.partitioning)) else Nil
+            if (o.kind != JoinKind.FullOuter && broadcastable(m)) Seq(Plan(byBroadcast, lp.partitioning, lp.sorted))
+            else Nil
           if (copies.nonEmpty && flagged(m)) copies else copies :+ shuffled
         }
       } else if (key.isEmpty && !equality(a, b))
         Seq(Plan(inputs + r(a) * r(b) * k.nestedLoopPair + broadcast(small(a, b)._1) + output, Set.empty))
       else {
+        val tested     = output + dropped(a, b)
         val broadcasts = Seq((a, p, b), (b, q, a)).collect {
           case (stream, plan, build) if broadcastable(build) =>
-            Plan(inputs + broadcast(build) + r(stream) * k.hashProbe + output, plan.partitioning)
+            Plan(inputs + broadcast(build) + r(stream) * k.hashProbe + tested, plan.partitioning, plan.sorted)
         }
         val moved =
           Seq((a, p), (b, q)).filter { case (_, plan) => key.isEmpty || plan.partitioning != key }.map(_._1 -> key)
+        val unsorted       = Seq((a, p), (b, q)).filter { case (s, plan) => !plan.sorted || moved.contains(s -> key) }
         val (build, probe) = small(a, b)
-        val made           = output * slow((a | b) -> key, a -> key, b -> key)
+        val made           = tested * slow((a | b) -> key, a -> key, b -> key)
         val shuffled       =
           if (moved.size == 2 && w(build) <= facts.broadcastBytes)
             Plan(
-              inputs + moved.map(s => exchange(s._1)).sum + broadcast(build) + r(probe) * k.hashProbe + output,
+              inputs + moved.map(s => exchange(s._1)).sum + broadcast(build) + r(probe) * k.hashProbe + tested,
               Set.empty
             )
           else if (moved.size == 2 && hashed(build -> key, probe -> key))
             Plan(inputs + moved.map(s => exchange(s._1)).sum + hash(build -> key, probe -> key) + made, key)
           else
-            Plan(inputs + moved.map(s => exchange(s._1) + sort(s)).sum + merge(build -> key, probe -> key) + made, key)
+            Plan(
+              inputs + moved.map(s => exchange(s._1)).sum + unsorted.map(u => sort(u._1 -> key)).sum +
+                merge(build -> key, probe -> key) + made,
+              key,
+              key.nonEmpty
+            )
         if (flagged(a) || flagged(b)) broadcasts else broadcasts :+ shuffled
       }
     }.map(_.cost).min
@@ -271,6 +306,9 @@ object PlanOracle {
     new PlanOracle(graph, Some(rows(_)), cautiously(_))
   }
 
-  /** A plan: its cost, and the classes that its rows are partitioned by (empty for any other partitioning). */
-  final case class Plan(cost: Double, partitioning: Set[Int])
+  /**
+   * A plan: its cost, the classes that its rows are partitioned by (empty for any other partitioning), and whether the
+   * rows of each partition are sorted by them.
+   */
+  final case class Plan(cost: Double, partitioning: Set[Int], sorted: Boolean = false)
 }

@@ -40,8 +40,9 @@ trait CostModel {
 }
 
 /**
- * The formula of Spark's cost-based optimizer (Hu et al. 2017): `weight * rows + (1 - weight) * bytes`, summed over the
- * joins. It has no physical properties.
+ * The formula with which Spark's cost-based optimizer was published (Hu et al. 2017; today it compares ratios of rows
+ * and of bytes with the same weight): `weight * rows + (1 - weight) * bytes`, summed over the joins. It has no physical
+ * properties.
  *
  * @param weight weight of the rows, 0 to 1 (`spark.dovetail.cost.cardWeight`)
  */
@@ -72,8 +73,18 @@ final class CardWeightCosts(weight: Double) extends CostModel {
  * @param rightKey keys on the right side, as a partitioning mask; 0 if there are none
  * @param equi     whether there is an equality to hash or sort by
  * @param copies   whether the engine broadcasts one side in any case; it is the right side if there is an equality
+ * @param keys     share of all pairs of rows whose keys are equal
+ * @param residual share of these pairs that the rest of the condition keeps
  */
-final case class OperatorJoin(kind: JoinKind, leftKey: Long, rightKey: Long, equi: Boolean, copies: Boolean) {
+final case class OperatorJoin(
+    kind: JoinKind,
+    leftKey: Long,
+    rightKey: Long,
+    equi: Boolean,
+    copies: Boolean,
+    keys: Double,
+    residual: Double
+) {
 
   /**
    * Whether the right side may be copied to the rows of the left side. Not in a full outer join, because rows of both

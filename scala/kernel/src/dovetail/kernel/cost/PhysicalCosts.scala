@@ -7,11 +7,13 @@ import dovetail.kernel.cost.JoinMethod._
  *
  * The model follows what Spark will do. Spark broadcasts an input by its own threshold when it plans, or because we
  * tell it to (`ClusterFacts.staticBytes`). Otherwise it exchanges both sides, and turns such a join into a broadcast
- * while it runs if one side turns out small. A side that is already partitioned by the join's key needs neither
- * exchange nor sort. If one of two exchanged inputs is clearly smaller and fits, it is hashed instead of both being
- * sorted ([[HashTable]]). Work after an exchange counts as the time of its slowest task times the number of tasks
- * ([[KeySkew]]). The part of a sort that does not fit into memory goes to disk ([[SortMemory]]). A broadcast may save
- * part of a scan ([[ScanPruning]]).
+ * while it runs if one side turns out small. A side that is already partitioned by the join's key needs no exchange;
+ * if a sort-merge join on that key returned it, it needs no sort either. If one of two exchanged inputs is clearly
+ * smaller and fits, it is hashed instead of both being sorted ([[HashTable]]). Work after an exchange counts as the
+ * time of its slowest task times the number of tasks ([[KeySkew]]). The part of a sort that does not fit into memory
+ * goes to disk ([[SortMemory]]). A broadcast may save part of a scan ([[ScanPruning]]). A predicate beside the
+ * equalities of a join is tested on every pair of rows with equal keys. Each pair that it drops costs as much as a pair
+ * of a nested loop.
  */
 final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends CostModel {
   import PhysicalCosts._
@@ -25,11 +27,10 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
 
   def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean): Unit = {
     val repartition = moved(out)
-    val output      = outputOf(out)
     if (!equi) {
       val (l, r) = (left.best, right.best)
       out.offer(
-        left.cost(l) + right.cost(r) + nestedLoop(left, right, smaller(left, right)) + output,
+        left.cost(l) + right.cost(r) + nestedLoop(left, right, smaller(left, right)) + outputOf(out),
         0L,
         NestedLoop,
         left,
@@ -39,13 +40,15 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
         repartition
       )
     } else {
+      val dropped = droppedPairs(left, right, out)
+      val output  = outputOf(out) + dropped
       if (canBroadcast(right))
         broadcasts(left, right, out, BroadcastRight, output - pruned(left, right, key), repartition)
       if (canBroadcast(left))
         broadcasts(right, left, out, BroadcastLeft, output - pruned(right, left, key), repartition)
       // if the engine broadcasts by itself, there is no shuffled join to choose
       if (!left.broadcast && !right.broadcast)
-        shuffled(left, right, out, key, key, key, SwapEither, output, repartition)
+        shuffled(left, right, out, key, key, key, SwapEither, dropped, repartition)
     }
   }
 
@@ -55,11 +58,10 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
    */
   def join(left: SubPlan, right: SubPlan, out: SubPlan, operator: OperatorJoin): Unit = {
     val repartition = moved(out)
-    val output      = outputOf(out)
     if (!operator.equi) {
       val (l, r) = (left.best, right.best)
       out.offer(
-        left.cost(l) + right.cost(r) + nestedLoop(left, right, looped(left, right, operator)) + output,
+        left.cost(l) + right.cost(r) + nestedLoop(left, right, looped(left, right, operator)) + outputOf(out),
         0L,
         NestedLoop,
         left,
@@ -69,6 +71,8 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
         repartition
       )
     } else {
+      val dropped = droppedPairs(left, right, operator)
+      val output  = outputOf(out) + dropped
       if (operator.copies || (operator.broadcastsRight && canBroadcast(right)))
         broadcasts(left, right, out, BroadcastRight, output - pruned(left, right, operator), repartition)
       if (!operator.copies && !(operator.broadcastsRight && right.broadcast)) {
@@ -81,7 +85,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
           operator.rightKey,
           operator.partitioning,
           swap,
-          output,
+          dropped,
           repartition
         )
       }
@@ -125,25 +129,31 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
    * A join whose sides are exchanged if they are not partitioned by its key yet. Each method returns one part of its
    * cost. The search adds the parts up ([[shuffled]]), reports list them ([[partsOf]]).
    *
-   * @param movesLeft  whether the left side is exchanged
-   * @param movesRight whether the right side is exchanged
+   * @param l       alternative of the left side
+   * @param r       alternative of the right side
+   * @param dropped cost of the pairs that the rest of the condition drops
    */
   final private class Shuffle(
       left: SubPlan,
+      l: Int,
       right: SubPlan,
+      r: Int,
       out: SubPlan,
       leftKey: Long,
       rightKey: Long,
-      movesLeft: Boolean,
-      movesRight: Boolean
+      dropped: Double
   ) {
+    private val movesLeft  = missing(left, l, leftKey)
+    private val movesRight = missing(right, r, rightKey)
 
     /** Whether both sides are exchanged. */
     def movesBoth: Boolean = movesLeft && movesRight
 
     def exchanges: Double = (if (movesLeft) exchange(left) else 0.0) + (if (movesRight) exchange(right) else 0.0)
 
-    def sorts: Double = (if (movesLeft) sort(left, leftKey) else 0.0) + (if (movesRight) sort(right, rightKey) else 0.0)
+    def sorts: Double =
+      (if (movesLeft || !left.sorted(l)) sort(left, leftKey) else 0.0) +
+        (if (movesRight || !right.sorted(r)) sort(right, rightKey) else 0.0)
 
     def mergeOfLeft: Double  = merged(left, leftKey)
     def mergeOfRight: Double = merged(right, rightKey)
@@ -153,8 +163,9 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
       if (hashed eq right) build(right, rightKey) + probe(left, leftKey)
       else build(left, leftKey) + probe(right, rightKey)
 
-    /** Cost of the output rows, which tasks as uneven as the inputs produce. */
-    def output: Double = outputOf(out) * slowest(out, leftKey)(math.min(split(left, leftKey), split(right, rightKey)))
+    /** Cost of the output rows and of dropped pairs, which tasks as uneven as the inputs produce. */
+    def output: Double =
+      (outputOf(out) + dropped) * slowest(out, leftKey)(math.min(split(left, leftKey), split(right, rightKey)))
   }
 
   private def shuffled(
@@ -165,15 +176,15 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
       rightKey: Long,
       outKey: Long,
       swap: Int,
-      output: Double,
+      dropped: Double,
       repartition: Double
   ): Unit = {
     val (l, r)  = (cheapestAt(left, leftKey), cheapestAt(right, rightKey))
-    val shuffle =
-      new Shuffle(left, right, out, leftKey, rightKey, missing(left, l, leftKey), missing(right, r, rightKey))
-    val inputs = left.cost(l) + right.cost(r) + shuffle.exchanges
-    val b      = if (swap == SwapRight) right else smaller(left, right)
-    val s      = other(b, left, right)
+    val shuffle = new Shuffle(left, l, right, r, out, leftKey, rightKey, dropped)
+    val output  = outputOf(out) + dropped
+    val inputs  = left.cost(l) + right.cost(r) + shuffle.exchanges
+    val b       = if (swap == SwapRight) right else smaller(left, right)
+    val s       = other(b, left, right)
     // Adaptive execution changes a join only if both exchanges are its own: it does not give up a reused partitioning.
     if (shuffle.movesBoth && swap != SwapNone && b.bytes <= facts.broadcastBytes)
       out.offer(inputs + broadcast(b) + probe(s) + output, 0L, ShuffledThenBroadcast, left, l, right, r, repartition)
@@ -205,7 +216,9 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     var min  = Double.PositiveInfinity
     var i    = 0
     while (i < p.alternatives) {
-      val c = p.cost(i) + (if (missing(p, i, key)) exchange(p) + sort(p, key) else 0.0)
+      val c = p.cost(i) + (if (missing(p, i, key)) exchange(p) + sort(p, key)
+                           else if (p.sorted(i)) 0.0
+                           else sort(p, key))
       if (c < min) { min = c; best = i }
       i += 1
     }
@@ -221,28 +234,47 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
       key,
       key,
       smaller(left, right),
+      droppedPairs(left, right, out),
       if (out.method(i).buildsLeft) pruned(right, left, key) else pruned(left, right, key)
     )
   }
 
   def parts(out: SubPlan, i: Int, operator: OperatorJoin): Cost = {
     val (left, right) = (out.left(i), out.right(i))
-    partsOf(out, i, operator.leftKey, operator.rightKey, looped(left, right, operator), pruned(left, right, operator))
+    partsOf(
+      out,
+      i,
+      operator.leftKey,
+      operator.rightKey,
+      looped(left, right, operator),
+      droppedPairs(left, right, operator),
+      pruned(left, right, operator)
+    )
   }
 
   /**
-   * @param copied side that is broadcast or hashed if the method does not say which
-   * @param saved  scan cost that a broadcast saves
+   * @param copied  side that is broadcast or hashed if the method does not say which
+   * @param dropped cost of the pairs that the rest of the condition drops
+   * @param saved   scan cost that a broadcast saves
    */
-  private def partsOf(out: SubPlan, i: Int, leftKey: Long, rightKey: Long, copied: SubPlan, saved: Double): Cost = {
+  private def partsOf(
+      out: SubPlan,
+      i: Int,
+      leftKey: Long,
+      rightKey: Long,
+      copied: SubPlan,
+      dropped: Double,
+      saved: Double
+  ): Cost = {
     val (left, right) = (out.left(i), out.right(i))
-    val (l, r)  = (missing(left, out.leftAlternative(i), leftKey), missing(right, out.rightAlternative(i), rightKey))
-    val shuffle = new Shuffle(left, right, out, leftKey, rightKey, l, r)
-    val output  = outputOf(out)
+    val (l, r)        = (out.leftAlternative(i), out.rightAlternative(i))
+    val shuffle       = new Shuffle(left, l, right, r, out, leftKey, rightKey, dropped)
+    val output        = outputOf(out) + dropped
     out.method(i) match {
-      case BroadcastRight        => Cost(hash = probe(left), broadcast = shared(right), output = output, scan = -saved)
-      case BroadcastLeft         => Cost(hash = probe(right), broadcast = shared(left), output = output, scan = -saved)
-      case NestedLoop            => Cost(hash = compared(left, right), broadcast = broadcast(copied), output = output)
+      case BroadcastRight => Cost(hash = probe(left), broadcast = shared(right), output = output, scan = -saved)
+      case BroadcastLeft  => Cost(hash = probe(right), broadcast = shared(left), output = output, scan = -saved)
+      case NestedLoop     =>
+        Cost(hash = compared(left, right), broadcast = broadcast(copied), output = outputOf(out))
       case ShuffledThenBroadcast =>
         val probed = other(copied, left, right)
         Cost(exchange = shuffle.exchanges, hash = probe(probed), broadcast = broadcast(copied), output = output)
@@ -261,6 +293,29 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
 
   /** Cost of a broadcast, shared equally by all joins that use it. */
   private def shared(p: SubPlan): Double = broadcast(p) / p.copies
+
+  /**
+   * Cost of the pairs of rows with equal keys that the other predicates of an inner join drop. These pairs are the
+   * joined rows before the predicates.
+   */
+  private def droppedPairs(left: SubPlan, right: SubPlan, out: SubPlan): Double = {
+    val share = out.residual / (left.residual * right.residual)
+    if (!(share < 1.0)) 0.0 else dropped(math.min(out.rows / share, left.rows * right.rows) - out.rows)
+  }
+
+  /**
+   * The same for an operator. A semi, anti or existence join needs one pair that its condition keeps, and looks for no
+   * other pair of the same row.
+   */
+  private def droppedPairs(left: SubPlan, right: SubPlan, operator: OperatorJoin): Double =
+    if (operator.residual >= 1.0) 0.0
+    else {
+      val pairs = left.rows * right.rows * operator.keys
+      if (operator.kind.testsOnly) dropped(math.min(pairs, left.rows / operator.residual) - left.rows)
+      else dropped(pairs * (1.0 - operator.residual))
+    }
+
+  private def dropped(pairs: Double): Double = math.max(0.0, pairs) * nestedLoopPair
 
   /** Cost of comparing every pair of rows. */
   private def compared(l: SubPlan, r: SubPlan): Double = l.rows * r.rows * nestedLoopPair

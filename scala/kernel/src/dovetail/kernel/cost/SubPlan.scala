@@ -4,10 +4,10 @@ package dovetail.kernel.cost
  * Everything that the search keeps for one set of relations: its size, and its best plan per useful output
  * partitioning.
  *
- * A partitioning is a bit mask of equivalence classes: the rows are hash partitioned (and, after a sort-merge join,
- * sorted) by exactly these classes' columns, so that a join on the same classes needs no exchange. 0 is any other
- * partitioning. This is Selinger's interesting order, for exchanges. It answers the question of the Spark mailing list
- * (seed 003) whether one plan per set is enough.
+ * A partitioning is a bit mask of equivalence classes: the rows are hash partitioned by exactly these classes' columns,
+ * so that a join on the same classes needs no exchange. 0 is any other partitioning. After a sort-merge join, the
+ * partitions are also sorted by these columns. Both are Selinger's interesting orders. They answer the question of the
+ * Spark mailing list (seed 003) whether one plan per set is enough.
  *
  * Classes beyond 64 share bits with lower ones. A wrong match there can misprice a plan, but never break it.
  *
@@ -22,6 +22,7 @@ package dovetail.kernel.cost
  * @param pruning   scans in it that a join can prune
  * @param copies    number of times that the query has this same input; a broadcast of it is made once
  * @param selective whether a predicate restricts one of its relations; only set if this decides what is pruned
+ * @param residual  share of the pairs that its predicates keep, apart from the equalities by which joins hash or sort
  */
 class SubPlan(
     val relation: Int,
@@ -33,9 +34,10 @@ class SubPlan(
     val skew: KeySkew = KeySkew.none,
     val pruning: ScanPruning = ScanPruning.none,
     val selective: Boolean = false,
-    val copies: Int = 1
+    val copies: Int = 1,
+    val residual: Double = 1.0
 ) {
-  import SubPlan.{Alternative, Alternatives, NoJoin}
+  import SubPlan.{Alternative, Alternatives, NoExchange, Unpartitioned}
 
   /** log2 of the rows, at least 1: how often a sort halves them. Every join with this set uses it. */
   val halvings: Double = SubPlan.halvings(rows)
@@ -52,14 +54,19 @@ class SubPlan(
       of.skew,
       of.pruning,
       of.selective,
-      of.copies
+      of.copies,
+      of.residual
     )
 
   /** The same set, without its plans. */
   def unpriced: SubPlan = new SubPlan(this)
 
   /** The same set with alternative `i` alone, at no cost. A join with it then costs only what the join itself costs. */
-  def only(i: Int): SubPlan = { val plan = unpriced; plan.offerInput(0.0, partitioning(i)); plan }
+  def only(i: Int): SubPlan = {
+    val plan = unpriced
+    plan.add(0.0, partitioning(i), sorted(i), null, null, 0, null, 0, NoExchange)
+    plan
+  }
 
   private val kept  = new Array[Alternative](Alternatives)
   private var count = 0
@@ -67,6 +74,7 @@ class SubPlan(
   def alternatives: Int             = count
   def cost(i: Int): Double          = kept(i).cost
   def partitioning(i: Int): Long    = kept(i).partitioning
+  def sorted(i: Int): Boolean       = kept(i).sorted
   def method(i: Int): JoinMethod    = kept(i).method
   def left(i: Int): SubPlan         = kept(i).left
   def right(i: Int): SubPlan        = kept(i).right
@@ -83,8 +91,8 @@ class SubPlan(
 
   /**
    * Offers a plan for this set. It is kept if no other plan of the same or a more useful partitioning costs as little,
-   * and if it is not cheaper to take the best plan and exchange its output (`repartition`). Of equal offers the first
-   * stays, so the result depends only on the order of enumeration.
+   * and if it is not cheaper to take the best plan, exchange its output and sort it (`repartition`). Of equal offers
+   * the first stays, so the result depends only on the order of enumeration.
    *
    * In two cases the result may miss the optimum. A broadcast join that multiplies the rows makes the exchange more
    * expensive after the choice was made. And a join on the partitioning's key may have been cheaper without that
@@ -101,29 +109,43 @@ class SubPlan(
       rightAlt: Int,
       repartition: Double
   ): Unit = {
+    // a join with a copy of the other side returns the rows of a partition in their order
+    val sorted = partitioning != Unpartitioned && (method match {
+      case JoinMethod.SortMerge      => true
+      case JoinMethod.BroadcastRight => left.sorted(leftAlt)
+      case JoinMethod.BroadcastLeft  => right.sorted(rightAlt)
+      case _                         => false
+    })
+    add(cost, partitioning, sorted, method, left, leftAlt, right, rightAlt, repartition)
+  }
+
+  /** Offers the set as an input of this cost and partitioning, which no join produces. It is not sorted. */
+  def offerInput(cost: Double, partitioning: Long): Unit =
+    add(cost, partitioning, sorted = false, null, null, 0, null, 0, NoExchange)
+
+  private def add(
+      cost: Double,
+      partitioning: Long,
+      sorted: Boolean,
+      method: JoinMethod,
+      left: SubPlan,
+      leftAlt: Int,
+      right: SubPlan,
+      rightAlt: Int,
+      repartition: Double
+  ): Unit = {
     var i = 0
     while (i < count) {
-      if (useless(cost, partitioning, kept(i).cost, kept(i).partitioning, repartition)) return; i += 1
+      val k = kept(i)
+      if (useless(cost, partitioning, sorted, k.cost, k.partitioning, k.sorted, repartition)) return
+      i += 1
     }
-    dropUseless(cost, partitioning, repartition)
+    dropUseless(cost, partitioning, sorted, repartition)
     val slot = if (count < Alternatives) { count += 1; count - 1 }
     else dearest
     if (kept(slot) == null || cost < kept(slot).cost)
-      kept(slot) = new Alternative(cost, partitioning, method, left, leftAlt, right, rightAlt)
+      kept(slot) = new Alternative(cost, partitioning, sorted, method, left, leftAlt, right, rightAlt)
   }
-
-  /** Offers the set as an input of this cost, which no join produces. */
-  def offerInput(cost: Double, partitioning: Long): Unit =
-    offer(
-      cost,
-      partitioning,
-      NoJoin.method,
-      NoJoin.side,
-      NoJoin.alternative,
-      NoJoin.side,
-      NoJoin.alternative,
-      NoJoin.repartition
-    )
 
   /**
    * Whether a plan is useless beside another one: that plan costs no more and has the same or a more useful
@@ -132,20 +154,26 @@ class SubPlan(
   private def useless(
       cost: Double,
       partitioning: Long,
+      sorted: Boolean,
       otherCost: Double,
       otherPartitioning: Long,
+      otherSorted: Boolean,
       repartition: Double
   ): Boolean =
-    otherCost <= cost && (otherPartitioning == partitioning || partitioning == 0L || otherCost + repartition <= cost)
+    otherCost <= cost && (
+      partitioning == Unpartitioned || otherCost + repartition <= cost ||
+        (otherPartitioning == partitioning && (otherSorted || !sorted))
+    )
 
-  private def dropUseless(cost: Double, partitioning: Long, repartition: Double): Unit = {
+  private def dropUseless(cost: Double, partitioning: Long, sorted: Boolean, repartition: Double): Unit = {
     val before = count
     count = 0
     var i = 0
     while (i < before) {
       val a = kept(i)
       kept(i) = null
-      if (!useless(a.cost, a.partitioning, cost, partitioning, repartition)) { kept(count) = a; count += 1 }
+      val goes = useless(a.cost, a.partitioning, a.sorted, cost, partitioning, sorted, repartition)
+      if (!goes) { kept(count) = a; count += 1 }
       i += 1
     }
   }
@@ -164,25 +192,24 @@ object SubPlan {
   /** The partitioning of rows that may be anywhere. */
   val Unpartitioned: Long = 0L
 
-  /** Placeholders for the last join of a set that no join produces: an input, or a set that is treated as one. */
-  private object NoJoin {
-    val method: JoinMethod = null
-    val side: SubPlan      = null
-    val alternative: Int   = 0
-
-    /** An input has no other plan to compare an exchange with. */
-    val repartition: Double = 0.0
-  }
+  /** Cost of an exchange of an input, which has no other plan to compare with. */
+  private val NoExchange: Double = 0.0
 
   private val Log2 = math.log(2.0)
 
   /** How often a sort halves so many rows: their log2, at least 1. */
   def halvings(rows: Double): Double = math.log(math.max(rows, 2.0)) / Log2
 
-  /** A way to execute one of the joins that make a set. */
+  /**
+   * A way to execute one of the joins that make a set. Without method and sides if no join makes it: an input, or a set
+   * that is treated as one.
+   *
+   * @param sorted whether the rows of each partition are sorted by the columns of the partitioning
+   */
   final private class Alternative(
       val cost: Double,
       val partitioning: Long,
+      val sorted: Boolean,
       val method: JoinMethod,
       val left: SubPlan,
       val leftAlternative: Int,

@@ -62,6 +62,16 @@ final class KeyFacts(graph: JoinGraph) {
   def skewOf(relations: Array[Int], n: Int): KeySkew =
     if (skewed) KeySkew.joined((0 until n).map(i => skews(relations(i)))) else KeySkew.none
 
+  private val partitionings: Array[Long] = graph.relations.map { r =>
+    def bitsOf(column: Long) = keys(r.index).collect { case (bit, m) if m.columns == Set(column) => bit }.distinct
+    val found                = r.hashedBy.toVector.map(bitsOf)
+    if (found.forall(_.size == 1)) found.foldLeft(SubPlan.Unpartitioned)((mask, bits) => mask | bits.head)
+    else SubPlan.Unpartitioned
+  }.toArray
+
+  /** Partitioning that a relation has before any join: by its hash columns, if each is one join key. */
+  def partitioningOf(r: Int): Long = partitionings(r)
+
   /** A key that is a partition column of a relation. */
   final private class Scan(val relation: Int, val bit: Long, val bytes: Double, val partitions: Double)
 

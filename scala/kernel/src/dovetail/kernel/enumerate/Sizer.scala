@@ -56,7 +56,8 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
     (l.toSet, r.toSet)
   }
 
-  private val keys = new KeyFacts(graph)
+  private val keys      = new KeyFacts(graph)
+  private val residuals = new Residuals(graph)
 
   def leaf(r: Int, costs: CostModel): SubPlan = {
     val relation = graph.relations(r)
@@ -74,7 +75,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
       selective = keys.selective(Array(r), 1),
       copies = relation.copies
     )
-    plan.offerInput(costs.scan(plan) + filters(r, costs), SubPlan.Unpartitioned)
+    plan.offerInput(costs.scan(plan) + filters(r, costs), keys.partitioningOf(r))
     plan
   }
 
@@ -119,7 +120,8 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
       cautious = BroadcastMemory(most, bytes),
       skew = keys.skewOf(buffer, n),
       pruning = keys.pruningOf(buffer, n),
-      selective = keys.selective(buffer, n)
+      selective = keys.selective(buffer, n),
+      residual = residuals.shareOf(buffer, n)
     )
   }
 
@@ -183,7 +185,9 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
       equalities.foldLeft(0L)((k, e) => k | keys.bit(e._1)),
       equalities.foldLeft(0L)((k, e) => k | keys.bit(e._2)),
       o.equi,
-      o.copies
+      o.copies,
+      model.shareOfKeys(o),
+      o.selectivity
     )
   }
 

@@ -14,6 +14,8 @@ import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, RelationPr
  * @param sample        some of its rows, if a sample exists
  * @param partitions    columns by whose values its files are partitioned
  * @param copies        number of times that the query reads this same input, including this one
+ * @param hashedBy      columns by whose hash its rows are partitioned when they leave it (buckets, a grouping); each of
+ *                      them occurs in join keys only as it is
  */
 final case class Relation(
     index: Int,
@@ -23,7 +25,8 @@ final case class Relation(
     broadcastable: Boolean,
     sample: Option[RelationSample] = None,
     partitions: Set[Long] = Set.empty,
-    copies: Int = 1
+    copies: Int = 1,
+    hashedBy: Set[Long] = Set.empty
 ) {
 
   /** Average bytes of a row in memory. */

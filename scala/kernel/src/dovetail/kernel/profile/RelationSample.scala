@@ -1,8 +1,7 @@
 package dovetail.kernel.profile
 
 /**
- * The rows of a uniform sample of a relation's table that the relation's own predicates keep, represented by their join
- * keys.
+ * The rows of a sample of a relation's table that the relation's own predicates keep, represented by their join keys.
  *
  * @param complete whether the sample is the whole table, so that counts on it are exact
  * @param drawn    sample rows of this relation, whether the predicates keep them or not
@@ -13,6 +12,8 @@ package dovetail.kernel.profile
  * @param ordered  classes whose keys are the values themselves, whole numbers on a line (integers, dates, timestamps)
  * @param keptOnly those of `keys` that are known only for kept rows
  * @param memo     cache for results on the keys
+ * @param places   if the rows were read in a few places of the table: the first row of each place. Empty if each row was
+ *                 drawn by itself.
  */
 final case class RelationSample(
     complete: Boolean,
@@ -22,13 +23,32 @@ final case class RelationSample(
     keys: Map[Int, KeyColumn],
     ordered: Set[Int],
     keptOnly: Set[Int],
-    memo: KeyMemo
+    memo: KeyMemo,
+    places: Vector[Int] = Vector.empty
 ) {
   require(fraction > 0.0 && fraction <= 1.0, s"a sample holds a share of its table, not $fraction")
   require(keys.values.map(_.codes.length).toSet.size <= 1, "columns of one sample have as many rows")
 
+  /** Whether rows that lay together were read together. */
+  def clustered: Boolean = places.nonEmpty
+
   /** Number of rows kept. */
   def rows: Int = kept.size
+
+  /**
+   * Mean value of the kept rows of each place that has any.
+   *
+   * @param values value of each kept row
+   */
+  def meansOfPlaces(values: Array[Double]): Vector[Double] = {
+    val starts = places.map(kept.between(0, _)) :+ rows
+    starts.zip(starts.drop(1)).collect {
+      case (from, to) if to > from =>
+        var (sum, i) = (0.0, from)
+        while (i < to) { sum += values(i); i += 1 }
+        sum / (to - from)
+    }
+  }
 }
 
 object RelationSample {

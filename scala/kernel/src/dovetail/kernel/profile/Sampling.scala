@@ -35,8 +35,63 @@ object Sampling {
       (end(-half), end(half))
     }
 
+  /**
+   * Number of randomly drawn rows that give the same certainty about a predicate as rows that were read in a few
+   * places. Rows that lay together are alike. So if the shares differ between places, the number of places counts
+   * rather than the number of rows (the design effect; Kish 1965). If no row or every row is kept, each place counts as
+   * one row, because places that were not read may differ.
+   *
+   * @param shares share of the rows that are kept, in each place
+   * @param share  share of all rows that are kept
+   * @param rows   number of rows
+   */
+  def worth(shares: Seq[Double], share: Double, rows: Double): Double = {
+    val places   = shares.size.toDouble
+    val variance = share * (1.0 - share)
+    val worth    = if (variance > 0.0) variance / math.max(ofMean(shares, share), variance / (places * RowsPerPlace))
+    else places
+    math.min(rows, math.max(1.0, worth))
+  }
+
+  /** Variance of the mean of all places, by the differences between them. */
+  private def ofMean(means: Seq[Double], mean: Double): Double =
+    means.map(m => (m - mean) * (m - mean)).sum / math.max(means.size - 1.0, 1.0) / means.size
+
+  /**
+   * Relative variance of the mean of some places: 1 if all that counts lies in one of them, and not below what places
+   * that were not read may differ. 0 if all means are 0.
+   */
+  def variation(means: Seq[Double]): Double = {
+    val mean = means.sum / math.max(means.size, 1)
+    if (mean <= 0.0) 0.0 else math.max(ofMean(means, mean) / mean / mean, Variation * Variation / means.size)
+  }
+
+  /**
+   * Mean number of partners of a row in a join, counted on rows that were read in a few places and mixed with a
+   * formula: their geometric mean. The count weighs as much as the partners in further places than the first one,
+   * because a single place with all partners does not tell how many such places there are.
+   *
+   * @param counted   mean number of partners of the rows; if it is 0, each place counts as one row
+   * @param variation relative variance of this mean ([[variation]])
+   * @param places    number of places
+   * @param formula   estimate by formulas, which weighs 1
+   */
+  def partners(counted: Double, variation: Double, places: Int, formula: Double): Double =
+    if (formula <= 0.0) 0.0
+    else if (counted <= 0.0 || variation <= 0.0) 1.0 / (places + 1.0 / formula)
+    else {
+      val weight = math.max(0.0, 1.0 / variation - 1.0)
+      math.exp((weight * math.log(counted) + math.log(formula)) / (weight + 1.0))
+    }
+
   /** Standard deviations up to the end of the interval: one sample in a billion is further out. */
   private val Certain = 6.0
+
+  /** Largest number of randomly drawn rows that one place is worth, even if all places agree. */
+  private val RowsPerPlace = 20.0
+
+  /** Coefficient of variation between places that is assumed at least, because places that were not read may differ. */
+  private val Variation = 0.25
 
   /** Standard deviations up to the end of an interval that holds for nearly all samples. */
   private val Likely = 2.0

@@ -1,6 +1,6 @@
 package dovetail.kernel.size
 
-import dovetail.kernel.graph.{JoinGraph, KnownSize, RelSet}
+import dovetail.kernel.graph.{JoinGraph, KnownSize, Operator, RelSet}
 import dovetail.kernel.profile.{Estimate, Source}
 
 /**
@@ -63,6 +63,9 @@ final class CardinalityModel(graph: JoinGraph) {
       }
     }
 
+  /** Share of all pairs of rows that the equalities of an operator of the graph keep. */
+  def shareOfKeys(operator: Operator): Double = operators.fold(1.0)(_.shareOfKeys(operator))
+
   /** Estimated rows of the join of these relations, not corrected by known sizes. */
   def estimatedRows(relations: Array[Int]): Double = estimated(relations, relations.length).rows
 
@@ -111,13 +114,17 @@ final class CardinalityModel(graph: JoinGraph) {
    * @param count number of relations in the set
    */
   private def counted(whole: SetFold.Result, pieces: Vector[RelSet], count: Int): SetSize = {
-    val logCounted = pieces.map { piece =>
-      math.log(samples.rowsOf(piece)) - fold(piece.toVector.toArray, piece.size, withBound = false).logPairs
-    }.sum
-    val size     = whole.size
-    val rows     = math.exp(whole.logPairs + whole.logPredicates + logCounted)
-    val all      = pieces.size == 1 && pieces.head.size == count
-    val cautious = if (all) math.min(size.cautious, samples.cautiousRowsOf(pieces.head)) else size.cautious
+    def logOf(set: RelSet)   = fold(set.toVector.toArray, set.size, withBound = false).logPairs
+    def formula(set: RelSet) = math.exp(math.min(logOf(set), CardinalityModel.LogCeiling))
+    val logCounted           = pieces.map(piece => math.log(samples.rowsOf(piece, formula(_))) - logOf(piece)).sum
+    val size                 = whole.size
+    val rows                 = math.exp(whole.logPairs + whole.logPredicates + logCounted)
+    val all                  = pieces.size == 1 && pieces.head.size == count
+    val cautious             = if (all) math.min(size.cautious, samples.cautiousRowsOf(pieces.head)) else size.cautious
     size.copy(rows = math.max(1.0, math.min(rows, bounds.limit(size.upper))), cautious = cautious)
   }
+}
+
+private object CardinalityModel {
+  private val LogCeiling = math.log(Estimate.Ceiling)
 }

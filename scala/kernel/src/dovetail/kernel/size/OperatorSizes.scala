@@ -116,6 +116,9 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     }
   }
 
+  /** Share of all pairs of rows that the equalities of this operator keep, at most 1. */
+  def shareOfKeys(operator: Operator): Double = joins(operator.index).keys
+
   /** Share of the pairs of rows that the equalities keep. */
   private def shareOfPairs(o: Operator): Double =
     if (o.equalities.isEmpty) 1.0

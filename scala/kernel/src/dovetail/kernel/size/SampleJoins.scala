@@ -3,7 +3,7 @@ package dovetail.kernel.size
 import scala.collection.mutable
 
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Operator, RelSet}
-import dovetail.kernel.profile.{Assumptions, Estimate, RelationSample, SetCounts}
+import dovetail.kernel.profile.{Assumptions, Estimate, RelationSample, Sampling, SetCounts}
 import dovetail.kernel.size.SampleJoins._
 
 /**
@@ -19,6 +19,10 @@ import dovetail.kernel.size.SampleJoins._
  * from the key frequencies of the relation ([[UndrawnRows]]). So the estimate does not assume that keys which were
  * never drawn have no rows. A key of a dimension that was drawn is known, whether predicates keep it or not; the other
  * keys get the average of those that are asked for ([[KeyMessage]]).
+ *
+ * Rows that were read in a few places are no random sample: the rows of one key may all lie in one place. So such a
+ * relation never sends a message. It is the root of a count in which all others are drawn at random or complete, and
+ * the count is mixed with an estimate by formulas, by how much its places differ ([[Sampling.partners]]).
  *
  * FactorJoin (Wu et al. 2023) passes such messages over bins of keys; we pass them over keys. Join synopses (Acharya et
  * al. 1999) are the case of a root whose other relations are complete.
@@ -36,33 +40,16 @@ final class SampleJoins(graph: JoinGraph) {
   private val found               = mutable.HashMap.empty[(Int, Int, Vector[Int]), KeyMessage.Partners]
   private val messages            = mutable.HashMap.empty[Node, KeyMessage]
   private val sizes               = new mutable.LongMap[Double]
+  private val mixed               = new mutable.LongMap[Double]
+
+  private val sampled = new SampledPieces(graph, samples)
+  import sampled.{clustered, joined}
 
   /** Relations with samples. Graphs that are too large for a [[RelSet]] have only formulas. */
-  val covered: RelSet =
-    if (graph.size > RelSet.MaxSize) RelSet.empty else RelSet(graph.relations.indices.filter(samples(_) != null): _*)
+  def covered: RelSet = sampled.covered
 
-  // per relation: the covered relations that share a class with it
-  private val joined: Array[RelSet] =
-    if (covered.isEmpty) Array.empty
-    else Array.tabulate(graph.size)(r =>
-      RelSet(covered.toVector.filter(o => o != r && classesOf(o).exists(classesOf(r).contains)): _*)
-    )
-
-  /** The covered relations of a set by connected piece, without pieces of a single relation. */
-  def pieces(set: RelSet): Vector[RelSet] = {
-    val pieces = Vector.newBuilder[RelSet]
-    var left   = set & covered
-    while (left.nonEmpty) {
-      var piece = RelSet.single(left.min)
-      var grown = piece
-      do { piece = grown; grown = piece.toVector.map(joined(_) & left).foldLeft(piece)(_ | _) } while (
-        grown.bits != piece.bits
-      )
-      if (piece.size > 1) pieces += piece
-      left = left - piece
-    }
-    pieces.result()
-  }
+  /** The parts of a set that can be counted ([[SampledPieces]]). */
+  def pieces(set: RelSet): Vector[RelSet] = sampled.pieces(set)
 
   /** Largest number of relations that are counted as a whole. Counts of larger sets are composed of such counts. */
   private val largest: Int = {
@@ -76,12 +63,45 @@ final class SampleJoins(graph: JoinGraph) {
   private def visitsOf(relation: Int): Double =
     samples(relation).rows * (if (covered.toVector.forall(samples(_).complete)) 1.0 else 2.0)
 
-  /** The counts of a group of joins like this one, which may come from another query. */
-  private lazy val shared: SetCounts =
-    samples(covered.min).memo.counts(SampledGroup(graph, domainOf), new SetCounts(covered.size))
+  // the figures of a group of joins like this one, which may come from another query
+  private lazy val shared     = figures(SampledGroup.Rows)
+  private lazy val variations = figures(SampledGroup.Variations)
 
-  /** Rows of the equality join of these relations, all of which must be covered. */
-  def rowsOf(set: RelSet): Double = sizes.getOrElseUpdate(set.bits, shared.getOrCount(set.bits)(count(set)))
+  private def figures(kind: Long): SetCounts =
+    samples(covered.min).memo.counts(SampledGroup(graph, domainOf, kind), new SetCounts(covered.size))
+
+  /**
+   * Rows of the equality join of the relations of a piece.
+   *
+   * @param formula estimate of a set by formulas
+   */
+  def rowsOf(piece: RelSet, formula: RelSet => Double): Double = clustered.find(piece.contains) match {
+    case None       => rowsOf(piece)
+    case Some(root) => mixed.getOrElseUpdate(piece.bits, mixed(piece, root, formula))
+  }
+
+  /**
+   * The count mixed with an estimate that is composed of the mixed counts of smaller pieces, as if their errors were
+   * independent. So a count of few rows is compared with what more rows have told about its parts.
+   */
+  private def mixed(piece: RelSet, root: Int, formula: RelSet => Double): Double = {
+    val n               = math.max(rows(root), 1.0)
+    val composed        = formula(piece) * sampled.parts(piece, root).map(p => rowsOf(p, formula) / formula(p)).product
+    val (counted, vary) = (rowsOf(piece) / n, variationOf(piece, root))
+    n * Sampling.partners(counted, vary, samples(root).places.size, composed / n)
+  }
+
+  /** How much the places of the root vary for this count. In a large piece, the relations next to the root decide. */
+  private def variationOf(piece: RelSet, root: Int): Double = {
+    val near = if (piece.size <= largest) piece else limited(joined(root) & piece) | RelSet.single(root)
+    variations.getOrCount(near.bits)(
+      Sampling.variation(samples(root).meansOfPlaces(weighted(rooted(arranged(near.toVector), root))))
+    )
+  }
+
+  /** Rows of the equality join of these relations as counted. All of them must be covered. */
+  private[size] def rowsOf(set: RelSet): Double =
+    sizes.getOrElseUpdate(set.bits, shared.getOrCount(set.bits)(count(set)))
 
   private def count(set: RelSet): Double =
     if (set.size > largest) composed(set)
@@ -90,11 +110,12 @@ final class SampleJoins(graph: JoinGraph) {
   /**
    * Rows that the join should not exceed. A count on complete samples is exact. Partial samples may be off by
    * [[Doubt]]. They also miss joins with fewer rows than three divided by the chance to draw one of them (the rule of
-   * three: if none is seen in n draws, at most three in n exist, at 95 %).
+   * three: if none is seen in n draws, at most three in n exist, at 95 %). Rows that lay together tell no such number.
    */
   def cautiousRowsOf(set: RelSet): Double = {
     val partial = set.toVector.filterNot(samples(_).complete)
     if (partial.isEmpty) rowsOf(set)
+    else if (partial.exists(samples(_).clustered)) Estimate.Ceiling
     else math.min(Estimate.Ceiling, rowsOf(set) * Doubt + 3.0 * partial.map(1.0 / samples(_).fraction).product)
   }
 
@@ -105,7 +126,7 @@ final class SampleJoins(graph: JoinGraph) {
 
   /** Share of the rows of `left` that have a partner in `right`, if both are covered and share a class. */
   def partnered(left: Int, right: Int): Option[Double] =
-    if (!covered.contains(left) || !covered.contains(right) || !joined(left).contains(right)) None
+    if (!meet(left, right) || !joined(left).contains(right)) None
     else Some(partnered(left, right, classesOf(left).filter(classesOf(right).contains)))
 
   /**
@@ -117,11 +138,14 @@ final class SampleJoins(graph: JoinGraph) {
   def partnered(left: Int, right: Int, operator: Operator, mirrored: Boolean): Option[Double] = {
     val first = graph.classes.size + graph.operators.take(operator.index).map(_.equalities.size).sum
     val keys  = operator.equalities.indices.map(first + _).toVector
-    val there = keys.nonEmpty && covered.contains(left) && covered.contains(right) && Seq(left, right).forall(r =>
-      keys.forall(samples(r).keys.contains)
-    )
+    val there =
+      keys.nonEmpty && meet(left, right) && Seq(left, right).forall(r => keys.forall(samples(r).keys.contains))
     if (there) Some(partnered(left, right, keys)) else None
   }
+
+  /** Whether partners of the rows of `left` can be counted in `right`. */
+  private def meet(left: Int, right: Int): Boolean =
+    covered.contains(left) && covered.contains(right) && !samples(right).clustered
 
   /**
    * Smallest share of the rows of `left` without a partner in `right` that a count of partners can tell: 0 on complete
@@ -129,7 +153,8 @@ final class SampleJoins(graph: JoinGraph) {
    * succession).
    */
   def leastAlone(left: Int, right: Int): Double =
-    if (samples(left).complete && samples(right).complete) 0.0 else 1.0 / (samples(left).rows + 2.0)
+    if (samples(left).complete && samples(right).complete) 0.0
+    else 1.0 / ((if (samples(left).clustered) samples(left).places.size else samples(left).rows) + 2.0)
 
   private def partnered(left: Int, right: Int, keys: Vector[Int]): Double = {
     val node   = Node(right, keys, Vector.empty)
@@ -178,10 +203,11 @@ final class SampleJoins(graph: JoinGraph) {
 
   /**
    * A join tree: the tree whose edges share the most classes. It has every class in one connected piece if any tree has
-   * (Bernstein and Goodman 1981). Its root is the relation with the largest sample.
+   * (Bernstein and Goodman 1981). Its root is the relation whose rows lay together, otherwise that with the largest
+   * sample.
    */
   private def arranged(relations: Vector[Int]): Vector[Edge] = {
-    val root = relations.maxBy(r => (samples(r).rows, -r))
+    val root = relations.maxBy(r => (samples(r).clustered, samples(r).rows, -r))
     val tree = mutable.ArrayBuffer(Edge(root, NoParent, Vector.empty))
     val left = relations.filter(_ != root).sorted.toBuffer
     while (left.nonEmpty) {
@@ -227,7 +253,12 @@ final class SampleJoins(graph: JoinGraph) {
    * few pairs to meet.
    */
   private def meeting(tree: Vector[Edge], left: Int, right: Int, of: Int): Double = {
-    val domain                    = math.max(domainOf(of), 1.0)
+    val domain = math.max(domainOf(of), 1.0)
+    if (tree.exists(e => samples(e.relation).clustered)) 1.0 / domain
+    else metOnSamples(tree, left, right, of, domain)
+  }
+
+  private def metOnSamples(tree: Vector[Edge], left: Int, right: Int, of: Int, domain: Double): Double = {
     val (weights, others)         = (weighted(rooted(tree, left)), weighted(rooted(tree, right)))
     val keys                      = groupsOf(Node(right, Vector(of), Vector.empty))
     val (partner, sums)           = (keys.find(samples(left)), new Array[Double](keys.numbers))

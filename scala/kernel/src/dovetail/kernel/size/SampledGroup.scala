@@ -10,9 +10,13 @@ import dovetail.kernel.profile.SetCounts
  */
 private[size] object SampledGroup {
 
-  /** @param domains domains of the classes, then of the operators' equalities */
-  def apply(graph: JoinGraph, domains: Array[Double]): SetCounts.Group = {
-    val parts                    = Array.newBuilder[Long]
+  /**
+   * @param domains domains of the classes, then of the operators' equalities
+   * @param figure  what is counted: [[Rows]] of the joins, or [[Variations]] between the places of their roots
+   */
+  def apply(graph: JoinGraph, domains: Array[Double], figure: Long): SetCounts.Group = {
+    val parts = Array.newBuilder[Long]
+    parts += figure
     def number(n: Double): Unit  = parts += java.lang.Double.doubleToLongBits(n)
     def list(ns: Seq[Int]): Unit = { parts += ns.size.toLong; ns.foreach(parts += _.toLong) }
     parts += graph.size.toLong += graph.classes.size.toLong += domains.length.toLong
@@ -31,6 +35,7 @@ private[size] object SampledGroup {
           keys.foreach(parts += _._2.id)
           list(s.ordered.toVector.sorted)
           list(s.keptOnly.toVector.sorted)
+          list(s.places)
       }
       groups(graph, r.index).foreach { case (of, ndv) => list(of); number(ndv) }
     }
@@ -51,6 +56,9 @@ private[size] object SampledGroup {
       }.sortBy { case (of, ndv) => (of.mkString(" "), ndv) }
     }
   }
+
+  val Rows       = 0L
+  val Variations = 1L
 
   // whether a relation has a sample
   private val Nothing = 0L

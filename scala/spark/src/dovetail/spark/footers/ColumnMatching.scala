@@ -1,6 +1,5 @@
 package org.apache.spark.sql.dovetail.footers
 
-import org.apache.hadoop.conf.Configuration
 import org.apache.orc.OrcConf
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.internal.SQLConf
@@ -26,9 +25,10 @@ final class ColumnMatching private (byId: Boolean, byPosition: Boolean) {
 
 object ColumnMatching {
 
-  def apply(format: FooterFormat, conf: SQLConf, hadoop: => Configuration): ColumnMatching = new ColumnMatching(
+  /** @param hadoop looks up a setting of Hadoop by its name */
+  def apply(format: FooterFormat, conf: SQLConf, hadoop: String => Option[String]): ColumnMatching = new ColumnMatching(
     format == ParquetFooters && conf.getConf(SQLConf.PARQUET_FIELD_ID_READ_ENABLED),
-    format == OrcFooters && OrcConf.FORCE_POSITIONAL_EVOLUTION.getBoolean(hadoop)
+    format == OrcFooters && hadoop(OrcConf.FORCE_POSITIONAL_EVOLUTION.getAttribute).exists(_.equalsIgnoreCase("true"))
   )
 
   /** Whether the values of a column in files depend on more than its name. */

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.footers
 
 import org.apache.hadoop.fs.FileStatus
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.dovetail.base.{BoundedCache, HeapLimit}
 
 /** A version of a file: a write changes its length or its modification time. */
@@ -8,6 +9,23 @@ final case class FileKey(path: String, length: Long, modified: Long)
 
 object FileKey {
   def apply(file: FileStatus): FileKey = FileKey(file.getPath.toString, file.getLen, file.getModificationTime)
+}
+
+/**
+ * A file of a table, for one run of the rule. The cache is not asked again once it has an entry.
+ *
+ * @param values values of the partition columns
+ */
+final class CachedFile(val status: FileStatus, val values: InternalRow) {
+  val key: FileKey = FileKey(status)
+
+  private var known = Option.empty[FooterEntry]
+
+  /** What is known about the file. Only the thread that plans may ask. */
+  def entry: Option[FooterEntry] = {
+    if (known.isEmpty) known = FooterCache.get(key)
+    known
+  }
 }
 
 /**

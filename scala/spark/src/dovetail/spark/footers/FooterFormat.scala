@@ -22,10 +22,13 @@ trait FooterFormat {
    */
   def distinct(
       file: FileStatus,
-      conf: Configuration,
+      conf: => Configuration,
       columns: Seq[ColumnFooter],
       goOn: () => Boolean
   ): Seq[(String, Option[Distinct])]
+
+  /** Whether [[distinct]] reads the file for these columns. */
+  def readsFor(columns: Seq[ColumnFooter]): Boolean
 }
 
 object FooterFormat {

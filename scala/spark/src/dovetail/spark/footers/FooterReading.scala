@@ -6,7 +6,6 @@ import java.util.concurrent.atomic.{AtomicInteger, AtomicReferenceArray}
 import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, TimeUnit}
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.FileStatus
 import org.apache.orc.FileFormatException
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
@@ -17,7 +16,7 @@ import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
  */
 final class FooterRequest(
     val format: FooterFormat,
-    val files: Vector[FileStatus],
+    val files: Vector[CachedFile],
     hadoop: => Configuration,
     val columns: FileFooter => Seq[ColumnFooter]
 ) {
@@ -43,26 +42,28 @@ final class FooterReading(maxMillis: Long) {
   def read(requests: Seq[FooterRequest]): Unit = {
     val inTurn = for (i <- 0 until requests.map(_.files.size).foldLeft(0)(math.max); r <- requests if i < r.files.size)
       yield (r, r.files(i))
-    val footers = inTurn.filter { case (_, file) => FooterCache.get(FileKey(file)).isEmpty }
+    val footers = inTurn.filter { case (_, file) => file.entry.isEmpty }
     run(footers.map { case (r, file) => task(r, file)(footer(r, file, _)) })
-    val unread = footers.count { case (_, file) => FooterCache.get(FileKey(file)).isEmpty }
+    val unread = footers.count { case (_, file) => file.entry.isEmpty }
     if (unread > 0 && maxMillis > 0L)
       PlanningTime.cut(s"$unread of ${footers.size} file footers were not read in time")
-    val large = inTurn.count { case (_, file) => FooterCache.get(FileKey(file)).exists(_.isTooLarge) }
+    val large = inTurn.count { case (_, file) => file.entry.exists(_.isTooLarge) }
     if (large > 0)
       PlanningTime.cut(s"$large of ${inTurn.size} file footers were not read: they take too much memory of the driver")
     run(inTurn.flatMap { case (r, file) =>
-      missing(r, file).map { case (entry, columns) => task(r, file)(distinct(r, file, entry, columns, _)) }
+      missing(r, file).map { case (entry, columns) =>
+        task(r, file, reads = r.format.readsFor(columns))(distinct(r, file, entry, columns, _))
+      }
     })
     ()
   }
 
-  private def task(request: FooterRequest, file: FileStatus)(body: Long => Unit) =
-    new FooterReading.Task(Aside.table(file.getPath), request.format.getClass, body)
+  private def task(request: FooterRequest, file: CachedFile, reads: Boolean = true)(body: Long => Unit) =
+    new FooterReading.Task(Aside.table(file.status.getPath), request.format.getClass, body, reads)
 
-  private def footer(request: FooterRequest, file: FileStatus, deadline: Long): Unit = {
-    def put(entry: FooterEntry): Unit = FooterCache.put(FileKey(file), entry)
-    try put(new FooterEntry(Some(FooterMemory.within(deadline)(request.format.footer(file, request.conf, _)))))
+  private def footer(request: FooterRequest, file: CachedFile, deadline: Long): Unit = {
+    def put(entry: FooterEntry): Unit = FooterCache.put(file.key, entry)
+    try put(new FooterEntry(Some(FooterMemory.within(deadline)(request.format.footer(file.status, request.conf, _)))))
     catch {
       // the next query reads it
       case FooterMemory.Occupied => ()
@@ -76,36 +77,38 @@ final class FooterReading(maxMillis: Long) {
     }
   }
 
-  private def missing(request: FooterRequest, file: FileStatus): Option[(FooterEntry, Seq[ColumnFooter])] =
+  private def missing(request: FooterRequest, file: CachedFile): Option[(FooterEntry, Seq[ColumnFooter])] =
     for {
-      entry   <- FooterCache.get(FileKey(file))
+      entry   <- file.entry
       footer  <- entry.footer
       columns <- Some(request.columns(footer).filterNot(c => entry.distinct.containsKey(c.name))) if columns.nonEmpty
     } yield (entry, columns)
 
   private def distinct(
       request: FooterRequest,
-      file: FileStatus,
+      file: CachedFile,
       entry: FooterEntry,
       columns: Seq[ColumnFooter],
       deadline: Long
   ): Unit =
     try {
-      request.format.distinct(file, request.conf, columns, () => System.nanoTime() - deadline < 0L).foreach {
+      request.format.distinct(file.status, request.conf, columns, () => System.nanoTime() - deadline < 0L).foreach {
         case (name, d) => entry.distinct.put(name, d)
       }
-      FooterCache.put(FileKey(file), entry.without(columns.map(_.name).filter(entry.distinct.containsKey(_)).toSet))
+      FooterCache.put(file.key, entry.without(columns.map(_.name).filter(entry.distinct.containsKey(_)).toSet))
     } catch {
       case Survivable(e) =>
         warn(file, e)
         if (!FooterReading.mayPass(e)) columns.foreach(c => entry.distinct.put(c.name, None))
     }
 
-  private def warn(file: FileStatus, e: Throwable): Unit =
+  private def warn(file: CachedFile, e: Throwable): Unit = {
+    val path = file.status.getPath
     FailOpen.warnOnce(
-      s"footer ${file.getPath.getParent}",
-      s"The footer of ${file.getPath} cannot be read. The sizes of other files are used instead: $e"
+      s"footer ${path.getParent}",
+      s"The footer of $path cannot be read. The sizes of other files are used instead: $e"
     )
+  }
 
   /**
    * Runs the tasks until they are done or time is up. Each task gets the time at which it should stop.
@@ -120,7 +123,14 @@ final class FooterReading(maxMillis: Long) {
     val readers = tasks.map(_.reader).filter(urgent || met.containsKey(_))
     val most    = math.max(0L, budget - spent) + readers.map(allowance).foldLeft(0L)(math.max)
     val time    = math.min(most, PlanningTime.toRead / FooterReading.PartOfReading)
-    hanging.size + (if (tasks.isEmpty || time <= 0L) tasks.size else within(time, tasks.toVector))
+    hanging.size + (if (tasks.isEmpty || time <= 0L) tasks.size else undone(time, tasks))
+  }
+
+  /** Runs the tasks and returns how many were not done. Only reads need other threads. */
+  private def undone(time: Long, tasks: Seq[FooterReading.Task]): Int = {
+    val (reads, others) = tasks.partition(_.reads)
+    others.foreach(_.body(System.nanoTime() + time))
+    if (reads.isEmpty) 0 else within(time, reads.toVector)
   }
 
   private def budget: Long = math.min(TimeUnit.MILLISECONDS.toNanos(maxMillis), FooterReading.LongestNanos)
@@ -176,9 +186,10 @@ object FooterReading {
   /**
    * A read at a place, with a deadline on the clock of `System.nanoTime`.
    *
-   * @param by class that reads
+   * @param by    class that reads
+   * @param reads false if the result is known without a look at the place
    */
-  final class Task(val place: String, by: Class[_], val body: Long => Unit) {
+  final class Task(val place: String, by: Class[_], val body: Long => Unit, val reads: Boolean = true) {
 
     /** What the JVM has to load for this task: the class that reads, and the client of the file system. */
     val reader: String = s"${by.getName} ${place.takeWhile(_ != ':')}"

@@ -5,7 +5,7 @@ import java.util.IdentityHashMap
 import scala.util.control.NonFatal
 
 import dovetail.kernel.profile.RelationProfile
-import org.apache.spark.sql.catalyst.expressions.AttributeSet
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
@@ -31,10 +31,10 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
   def readAhead(leaves: Seq[LeafNode], wanted: AttributeSet): Unit =
     reading.read(leaves.filterNot(listed.containsKey).flatMap(list).map(_.request(wanted)))
 
-  /** Profile of a leaf; None if it does not read files, or if no footer could be read. */
-  def apply(leaf: LeafNode): Option[RelationProfile] = {
+  /** Profile of some columns of a leaf; None if it does not read files, or if no footer could be read. */
+  def apply(leaf: LeafNode, columns: Seq[Attribute]): Option[RelationProfile] = {
     if (!listed.containsKey(leaf)) readAhead(Seq(leaf), leaf.outputSet)
-    listed.get(leaf).flatMap(_.profile)
+    listed.get(leaf).flatMap(_.profile(columns))
   }
 
   /** Row groups that have the rows of the leaf, if they are known. */
@@ -45,11 +45,17 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
    *
    * @param urgent tasks for which the first query of a JVM waits beyond its budget
    * @param others further tasks, determined when the urgent ones are done
+   * @param spare  tasks that come last, and that nobody misses if there is no time for them
    */
-  def within(urgent: Seq[FooterReading.Task], others: => Seq[FooterReading.Task] = Nil): Unit = {
+  def within(
+      urgent: Seq[FooterReading.Task],
+      others: => Seq[FooterReading.Task] = Nil,
+      spare: => Seq[FooterReading.Task] = Nil
+  ): Unit = {
     val first  = reading.run(urgent)
     val more   = others
     val unread = first + reading.run(more, urgent = false)
+    reading.run(spare, urgent = false)
     if (unread > 0 && maxMillis > 0L)
       PlanningTime.cut(s"rows of $unread of ${urgent.size + more.size} tables were not read in time")
   }

@@ -33,11 +33,13 @@ object OrcFooters extends FooterFormat {
 
   override def distinct(
       file: FileStatus,
-      conf: Configuration,
+      conf: => Configuration,
       columns: Seq[ColumnFooter],
       goOn: () => Boolean
   ): Seq[(String, Option[Distinct])] =
     columns.map(_.name -> None)
+
+  override def readsFor(columns: Seq[ColumnFooter]): Boolean = false
 
   /** @param nested None for a flat column; for a nested one, the upper bound of its bytes in memory, if it is known */
   private def columnOf(name: String, s: ColumnStatistics, rows: Long, nested: Option[Option[Double]]): ColumnFooter = {

@@ -209,17 +209,19 @@ object ParquetFooters extends FooterFormat {
 
   override def distinct(
       file: FileStatus,
-      conf: Configuration,
+      conf: => Configuration,
       columns: Seq[ColumnFooter],
       goOn: () => Boolean
   ): Seq[(String, Option[Distinct])] = {
     lazy val in: FSDataInputStream = file.getPath.getFileSystem(conf).open(file.getPath)
-    val pending                    = columns.exists(_.chunks.exists(_.distinct.isInstanceOf[DictionaryPlace]))
     try columns.iterator.takeWhile(_ => goOn()).map(c =>
         c.name -> distinct(c, at => DictionaryPage.read(in, at, file.getLen, conf))
       ).toVector
-    finally if (pending) in.close()
+    finally if (readsFor(columns)) in.close()
   }
+
+  override def readsFor(columns: Seq[ColumnFooter]): Boolean =
+    columns.exists(_.chunks.exists(_.distinct.isInstanceOf[DictionaryPlace]))
 
   private def distinct(column: ColumnFooter, page: DictionaryPlace => Option[DictionaryPage]): Option[Distinct] = {
     val found = column.chunks.flatMap { chunk =>

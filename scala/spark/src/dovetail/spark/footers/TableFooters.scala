@@ -46,8 +46,9 @@ final class TableFooters private (
     directories.toVector.flatMap(d => d.files.map(f => f.fileStatus -> d.values)).filter(_._1.getLen > 0L)
 
   // for a table of many files, a sample of them in reading order
-  private val files: Vector[(FileStatus, InternalRow)] =
-    Spread(all.size).take(TableFooters.filesOf(columns)).map(all).toVector
+  private val files: Vector[CachedFile] =
+    Spread(all.size).take(TableFooters.filesOf(columns)).map(all).map { case (f, values) => new CachedFile(f, values) }
+      .toVector
 
   private val partition: Map[String, Int] = schema.fieldNames.zipWithIndex.toMap
 
@@ -56,7 +57,7 @@ final class TableFooters private (
     val names = output.filter(a => wanted.contains(a) && !partition.contains(a.name) && matching.byName(a)).map(
       TableFooters.nameInFiles
     )
-    new FooterRequest(format, files.map(_._1), hadoop, footer => names.flatMap(footer.column(_, caseSensitive)))
+    new FooterRequest(format, files, hadoop, footer => names.flatMap(footer.column(_, caseSensitive)))
   }
 
   /**
@@ -68,16 +69,17 @@ final class TableFooters private (
   )
 
   private def read: Vector[TableFooters.FileRead] =
-    files.flatMap { case (file, values) =>
-      FooterCache.get(FileKey(file)).flatMap(e => e.footer.map(TableFooters.FileRead(file, values, e, _)))
-    }
+    files.flatMap(f => f.entry.flatMap(e => e.footer.map(TableFooters.FileRead(f.status, f.values, e, _))))
 
-  /** Profile from the footers that are in the cache; None if there are none although the table has files. */
-  def profile: Option[RelationProfile] = {
+  /**
+   * Profile of some of the leaf's columns from the footers that are in the cache; None if there are none although the
+   * table has files.
+   */
+  def profile(of: Seq[Attribute]): Option[RelationProfile] = {
     val read = this.read
-    if (all.isEmpty && !added) Some(relation(Estimate.exactly(0.0, Source.Footer), read))
+    if (all.isEmpty && !added) Some(relation(of, Estimate.exactly(0.0, Source.Footer), read))
     else if (read.isEmpty) None
-    else Some(relation(rows(read), read))
+    else Some(relation(of, rows(read), read))
   }
 
   private def rows(read: Vector[TableFooters.FileRead]): Estimate = {
@@ -95,9 +97,9 @@ final class TableFooters private (
     }
   }
 
-  private def relation(rows: Estimate, read: Vector[TableFooters.FileRead]): RelationProfile = {
+  private def relation(of: Seq[Attribute], rows: Estimate, read: Vector[TableFooters.FileRead]): RelationProfile = {
     val counted = read.map(_.footer.rows).sum.toDouble
-    val columns = output.map { a =>
+    val columns = of.map { a =>
       val (column, faults) =
         partition.get(a.name).fold(ofFiles(a, rows.value, counted, read))(ofPartitions(a, _, rows.value, read))
       faults.foreach(f =>
@@ -235,7 +237,6 @@ object TableFooters {
   def listed(name: String, leaf: LeafNode, caseSensitive: Boolean): Option[TableFooters] = leaf match {
     case r: LogicalRelation => r.relation match {
         case f: HadoopFsRelation =>
-          def conf  = f.sparkSession.sessionState.newHadoopConfWithOptions(f.options)
           val plain = Set[Class[_]](classOf[ParquetFileFormat], classOf[OrcFileFormat])(f.fileFormat.getClass)
           for {
             format <- FooterFormat.formatOf(f.fileFormat)
@@ -250,9 +251,9 @@ object TableFooters {
             f.dataSchema.size,
             f.partitionSchema,
             files,
-            conf,
+            f.sparkSession.sessionState.newHadoopConfWithOptions(f.options),
             caseSensitive,
-            ColumnMatching(format, r.conf, conf)
+            ColumnMatching(format, r.conf, hadoopSetting(f, _))
           )
         case _ => None
       }
@@ -277,12 +278,17 @@ object TableFooters {
             files,
             conf,
             caseSensitive,
-            ColumnMatching(format, r.conf, conf)
+            ColumnMatching(format, r.conf, key => Option(conf.get(key)))
           )
         case _ => None
       }
     case _ => None
   }
+
+  /** A setting as the readers of a relation see it. A Hadoop configuration for them would be a copy of all settings. */
+  private def hadoopSetting(f: HadoopFsRelation, key: String): Option[String] =
+    f.options.get(key).flatMap(Option(_)).orElse(Option(f.sparkSession.sessionState.conf.settings.get(key)))
+      .orElse(Option(f.sparkSession.sparkContext.hadoopConfiguration.get(key)))
 
   /** Name of a column in the files. Delta Lake tables with column mapping have other names there. */
   private def nameInFiles(a: Attribute): String =

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs, WrittenJoin}
-import org.apache.spark.sql.dovetail.leaf.PartitionColumns
+import org.apache.spark.sql.dovetail.leaf.{HashedLeaf, PartitionColumns}
 import org.apache.spark.sql.dovetail.predicates.{
   Conjuncts,
   ExpressionText,
@@ -72,7 +72,8 @@ final class GroupGraph(
         planner.sparkBroadcasts(leaves(i), profiles(i), builtAsWritten.contains(group.leaves(i))),
         samples(i),
         PartitionColumns(leaves(i)),
-        repeated.copies(leaves(i))
+        repeated.copies(leaves(i)),
+        hashedBy(i)
       )
     }
     JoinGraph(
@@ -81,6 +82,16 @@ final class GroupGraph(
       predicates.joinPredicates(text, selectivity),
       group.operators.zipWithIndex.map { case (o, i) => operator(o, i) }
     )
+  }
+
+  /** Columns by whose hash a leaf is partitioned. None if a join key is computed from one of them. */
+  private def hashedBy(leaf: Int): Set[Long] = {
+    val columns  = AttributeSet(HashedLeaf(leaves(leaf)))
+    def keys     = members.flatten ++ conditions.flatten.flatMap(_.key).flatMap { case (l, r) => Vector(l, r) }
+    def computed = keys.exists(m =>
+      m.relation == leaf && !m.expression.isInstanceOf[Attribute] && m.expression.references.exists(columns.contains)
+    )
+    if (columns.isEmpty || computed) Set.empty else columns.map(_.exprId.id).toSet
   }
 
   /**

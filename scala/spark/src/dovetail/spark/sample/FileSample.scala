@@ -26,8 +26,15 @@ import org.apache.spark.sql.types._
  * of the most frequent values.
  *
  * @param wanted columns to read; the widest are left out if all together take too many bytes
+ * @param asMany number of places in which another part of the columns was read; by default, fewer places are read if
+ *               the columns take too many bytes otherwise
  */
-final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: StructType) {
+final class FileSample(
+    relation: HadoopFsRelation,
+    groups: RowGroups,
+    wanted: StructType,
+    asMany: Option[Int] = None
+) {
   import FileSample._
 
   private val whole = readsWhole(groups)
@@ -36,7 +43,7 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
 
   private val (places, schema) = {
     val choices = if (whole) Vector(groups.groups)
-    else Places.map(n => Spread(groups.groups.size).take(n).toVector.sorted.map(groups.groups))
+    else asMany.fold(Places)(Vector(_)).map(n => Spread(groups.groups.size).take(n).toVector.sorted.map(groups.groups))
     val columns = choices.map(places => places -> fitting(places.map(_._2.rows).sum.toDouble))
     columns.find(_._2.size == wanted.size).getOrElse(columns.last)
   }
@@ -58,7 +65,7 @@ final class FileSample(relation: HadoopFsRelation, groups: RowGroups, wanted: St
    */
   def read(): Option[TableSample] =
     try if (schema.isEmpty) None else Some(sample())
-    catch { case SampledRows.TooWide => new FileSample(relation, groups, withoutTexts).read() }
+    catch { case SampledRows.TooWide => new FileSample(relation, groups, withoutTexts, asMany).read() }
 
   private def withoutTexts = StructType(wanted.filterNot(_.dataType.isInstanceOf[StringType]))
 

@@ -40,9 +40,9 @@ object FileSampleCache {
 
   private val entries = new BoundedCache[Key, CachedSample]("rows of files", MostBytes)(_.bytes)
 
-  def key(relation: HadoopFsRelation, groups: RowGroups): Key = Key(
+  def key(relation: HadoopFsRelation, groups: RowGroups, settings: ReaderSettings): Key = Key(
     FileVersions(groups.files.map(_._1)),
-    ReaderSettings(relation.sparkSession.sessionState.conf),
+    settings(relation.sparkSession.sessionState.conf),
     relation.options,
     StructType(relation.dataSchema.filter(ColumnMatching.isSpecial))
   )

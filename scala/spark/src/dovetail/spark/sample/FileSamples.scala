@@ -18,15 +18,16 @@ import org.apache.spark.sql.types.{StructField, StructType}
  * ([[FileSample]]), for the columns that the predicates of the query read, and cached for later queries
  * ([[FileSampleCache]]). One instance serves one run of the rule. It reads in the time that the footers have left.
  */
-final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
+final class FileSamples(footers: FooterStatistics, settings: ReaderSettings, conf: SQLConf) {
   import FileSamples._
 
   private val enabled = DovetailConf.SampleFiles.get(conf) && DovetailConf.FootersEnabled.get(conf)
   private val privacy = PrivateColumns(conf)
-  private val wanted  = new IdentityHashMap[LeafNode, SampleRequest]
+  private val wanted  = new IdentityHashMap[LeafNode, Vector[SampleRequest]]
 
-  /** The sample of a leaf, if it has been read in time. */
-  def apply(leaf: LeafNode): Option[TableSample] = Option(wanted.get(leaf)).flatMap(_.found).flatten
+  /** The sample of a leaf, with as many of the wanted columns as have been read in time. */
+  def apply(leaf: LeafNode): Option[TableSample] =
+    Option(wanted.get(leaf)).flatMap(_.iterator.map(_.found).collectFirst { case Some(Some(sample)) => sample })
 
   /** A count of the rows of a leaf that a condition keeps; None if its files cannot or may not be read. */
   def count(leaf: LeafNode, condition: Expression): Option[RowCount] =
@@ -36,6 +37,7 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
       count    <- RowCount(
         relation,
         groups,
+        FileSampleCache.key(relation, groups, settings),
         leaf.output,
         condition,
         f => FileSample.readable(f.dataType) && !privacy(leaf, f.name) && !isOverlaid(relation, f)
@@ -44,7 +46,8 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
 
   /**
    * @param tried columns to try predicates on, by leaf
-   * @param keys  join keys, by leaf; they are read if the table is small enough to be read completely
+   * @param keys  join keys, by leaf. Those of a table that is not read completely are read after all else, in the
+   *              places in which its predicates are tried.
    */
   def readAhead(tried: Seq[(LeafNode, AttributeSet)], keys: Seq[(LeafNode, AttributeSet)]): Unit = if (enabled) {
     def readable(leaf: LeafNode, columns: AttributeSet) = files(leaf).map { relation =>
@@ -54,27 +57,31 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
       ))
     }.filter(_._2.nonEmpty)
     footers.readAhead(tried.map(_._1).filter(files(_).isDefined), AttributeSet.empty)
-    val small = keys.filter { case (leaf, _) => footers.rowGroups(leaf).exists(FileSample.readsWhole) }
-    val more  = small.toMap
-    val found = for {
-      // predicates come first, in case the time runs out
-      (leaf, columns)    <- tried ++ small.filterNot { case (leaf, _) => tried.exists(_._1 eq leaf) }
-      (relation, schema) <- readable(leaf, columns ++ more.getOrElse(leaf, AttributeSet.empty))
-    } yield (leaf, relation, schema)
-    for ((leaf, relation, schema) <- found; groups <- footers.rowGroups(leaf)) {
-      val one = SampleRequest(relation, groups, schema)
+    val more   = keys.toMap
+    val leaves = tried.map(_._1) ++ keys.map(_._1).filterNot(leaf => tried.exists(_._1 eq leaf))
+    for (leaf <- leaves; groups <- footers.rowGroups(leaf)) {
+      val predicates = tried.find(_._1 eq leaf).fold(AttributeSet.empty)(_._2)
+      val all        = predicates ++ more.getOrElse(leaf, AttributeSet.empty)
+      val apart      = !FileSample.readsWhole(groups) && all.size > predicates.size
+      val parts      = if (apart) Seq(all -> true, predicates -> false) else Seq(all -> false)
+      val requests   = for ((columns, beside) <- parts; (relation, schema) <- readable(leaf, columns))
+        yield new SampleRequest(relation, groups, schema, FileSampleCache.key(relation, groups, settings), beside)
       // columns may have been read before they became private
-      if (FileSampleCache.known(one.key)._1.exists(f => privacy(leaf, f.name))) FileSampleCache.remove(one.key)
-      wanted.put(leaf, one)
+      requests.headOption.map(_.key).filter(key =>
+        !privacy.isEmpty && FileSampleCache.known(key)._1.exists(f => privacy(leaf, f.name))
+      ).foreach(FileSampleCache.remove)
+      wanted.put(leaf, requests.toVector)
     }
-    val (filtered, others) = found.map(_._1).partition(leaf => tried.exists(_._1 eq leaf))
+    def requests(of: Seq[LeafNode]) = of.flatMap(leaf => Option(wanted.get(leaf)).getOrElse(Vector.empty))
+    val (filtered, others)          = leaves.partition(leaf => tried.exists(_._1 eq leaf))
+    def missing(of: Seq[LeafNode], beside: Boolean) = tasks(requests(of).filter(_.beside == beside))
     // without rows, the estimate of a predicate may be off by any factor, but join keys have statistics from footers
-    footers.within(tasks(filtered), tasks(others))
+    footers.within(missing(filtered, beside = false), missing(others, beside = false), missing(leaves, beside = true))
   }
 
-  /** The tasks that read what is not cached yet for these leaves. */
-  private def tasks(leaves: Seq[LeafNode]): Seq[FooterReading.Task] = {
-    val missing = leaves.flatMap(leaf => Option(wanted.get(leaf))).filter(_.found.isEmpty)
+  /** The tasks that read what is not cached yet of these requests. */
+  private def tasks(requests: Seq[SampleRequest]): Seq[FooterReading.Task] = {
+    val missing = requests.filter(_.found.isEmpty)
     missing.indices.collect {
       // a table that occurs twice in the query is read once, with the columns of both occurrences
       case i if missing.indexWhere(_.key == missing(i).key) == i =>
@@ -90,7 +97,8 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
     val (known, before)           = FileSampleCache.known(one.key)
     val more                      = StructType(schemas.flatten.distinct.filterNot(known.contains))
     val asked                     = StructType(known ++ more)
-    def rows(columns: StructType) = new FileSample(one.relation, one.groups, columns).read()
+    val places                    = before.filter(_ => one.beside).map(_.clusters.size)
+    def rows(columns: StructType) = new FileSample(one.relation, one.groups, columns, places).read()
     val sample                    =
       try before.fold(rows(more))(b => rows(more).fold(before)(FileSamples.together(b, _)).orElse(rows(asked)))
       catch {
@@ -108,11 +116,27 @@ final class FileSamples(footers: FooterStatistics, conf: SQLConf) {
 
 object FileSamples {
 
-  /** What to read for a leaf. */
-  final private case class SampleRequest(relation: HadoopFsRelation, groups: RowGroups, schema: StructType) {
-    val key: FileSampleCache.Key           = FileSampleCache.key(relation, groups)
-    def found: Option[Option[TableSample]] = FileSampleCache.get(key, schema)
-    def place: String                      = Aside.table(groups.files.head._1.getPath)
+  /**
+   * What to read for a leaf.
+   *
+   * @param beside whether columns are only wanted of the rows that are read already
+   */
+  final private class SampleRequest(
+      val relation: HadoopFsRelation,
+      val groups: RowGroups,
+      val schema: StructType,
+      val key: FileSampleCache.Key,
+      val beside: Boolean
+  ) {
+    private var cached = Option.empty[Option[TableSample]]
+
+    /** What the cache has; it is not asked again once it has something. */
+    def found: Option[Option[TableSample]] = {
+      if (cached.isEmpty) cached = FileSampleCache.get(key, schema)
+      cached
+    }
+
+    def place: String = Aside.table(groups.files.head._1.getPath)
   }
 
   /**

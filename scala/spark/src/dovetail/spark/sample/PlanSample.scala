@@ -49,9 +49,7 @@ final class PlanSample private (
 
   /**
    * The share of these rows that `after` keeps, and the number of randomly drawn rows that would give the same
-   * certainty. Rows that lay together are alike. So if the shares differ between places, the number of places counts
-   * rather than the number of rows (the design effect; Kish 1965). If no row or every row is kept, each place counts as
-   * one row, because places that were not read may differ.
+   * certainty ([[Sampling.worth]]).
    */
   def left(after: PlanSample): (Double, Double) = {
     val drawn = kept.size.toDouble
@@ -63,12 +61,7 @@ final class PlanSample private (
         (kept.between(from, to), after.kept.between(from, to))
       }
         .collect { case (d, k) if d > 0 => k.toDouble / d }
-      val places   = shares.size.toDouble
-      val variance = shares.map(s => (s - share) * (s - share)).sum / math.max(places - 1.0, 1.0) / places
-      val rows     =
-        if (share == 0.0 || share == 1.0) places
-        else share * (1.0 - share) / math.max(variance, share * (1.0 - share) / (places * PlanSample.RowsPerPlace))
-      (share, math.min(drawn, math.max(1.0, rows)))
+      (share, Sampling.worth(shares, share, drawn))
     }
   }
 
@@ -121,7 +114,8 @@ final class PlanSample private (
    *               because the same rows on both sides of a join match more often than rows of the table do
    */
   def keyed(keys: Map[Int, Expression], others: Map[Int, Expression], share: (Int, Int)): Option[RelationSample] = {
-    val (number, of)                         = if (complete) (0, 1) else share
+    // rows that lay together are never joined with rows of the same sample
+    val (number, of)                         = if (complete || table.clusters.nonEmpty) (0, 1) else share
     def mine(rows: RowNumbers)               = if (of == 1) rows else rows.filter(_ % of == number)
     val rows                                 = mine(kept)
     def computed(keys: Map[Int, Expression]) = keys.toVector.sortBy(_._1).map { case (c, e) =>
@@ -131,7 +125,7 @@ final class PlanSample private (
     if (
       !columns.forall { case (_, e, key) =>
         e.isDefined && key.isDefined
-      } || table.of <= 0L || !(complete || table.clusters.isEmpty)
+      } || table.of <= 0L
     ) None
     else
       try {
@@ -147,7 +141,8 @@ final class PlanSample private (
               values.flatten.toMap,
               columns.collect { case (c, _, Some(key)) if key.ordered => c }.toSet,
               columns.collect { case (c, Some(e), _) if !SampleKeys.ofAllRows(e) => c }.toSet,
-              SampleKeys
+              SampleKeys,
+              if (complete) Vector.empty else table.clusters
             )
           )
       } catch { case Survivable(_) => None } // a key has a cast that fails on a value: the query will report it
@@ -194,12 +189,6 @@ object PlanSample {
       fresh
     )
   }
-
-  /**
-   * Largest number of randomly drawn rows that one place is worth, even if all places agree, because places that were
-   * not read may differ.
-   */
-  private val RowsPerPlace = 20.0
 
   /**
    * Limit for the number of conditions of an OR, times the rows that they are tried on: some 10 ms. A larger OR is

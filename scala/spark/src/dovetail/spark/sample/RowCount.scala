@@ -17,18 +17,20 @@ import org.apache.spark.sql.types.{StructField, StructType}
  * all files while a query is planned, so it is only for inputs whose size decides between plans. No row is kept, so the
  * memory is that of one batch of the reader. Counts are cached.
  *
+ * @param files     identifies the files and the way of reading them
  * @param columns   columns of the condition
  * @param condition condition, bound to these columns
  */
 final class RowCount private (
     relation: HadoopFsRelation,
     groups: RowGroups,
+    files: FileSampleCache.Key,
     columns: StructType,
     condition: Expression
 ) {
   import RowCount._
 
-  private val key = Key(FileSampleCache.key(relation, groups), columns, condition.canonicalized)
+  private val key = Key(files, columns, condition.canonicalized)
 
   private def known: Option[Counted] = counts.get(key)
 
@@ -87,12 +89,14 @@ object RowCount {
    * None if the condition cannot be evaluated on the columns of the files, or not in a time that depends on the number
    * of rows only.
    *
+   * @param files    identifies the files and the way of reading them
    * @param output   columns of the leaf that reads the files
    * @param readable whether a column of the files may be read
    */
   def apply(
       relation: HadoopFsRelation,
       groups: RowGroups,
+      files: => FileSampleCache.Key,
       output: Seq[Attribute],
       condition: Expression,
       readable: StructField => Boolean
@@ -104,7 +108,7 @@ object RowCount {
     if (!usable || !TrialSafe(condition)) None
     else {
       val bound = BindReferences.bindReference(condition, found.toList)
-      if (LinearTime(bound)) Some(new RowCount(relation, groups, columns, bound)) else None
+      if (LinearTime(bound)) Some(new RowCount(relation, groups, files, columns, bound)) else None
     }
   }
 

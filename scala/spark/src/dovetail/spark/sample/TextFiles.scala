@@ -45,10 +45,10 @@ final class TextFiles private (
   def conf: SQLConf = session.sessionState.conf
 
   /** A cache key that is equal for relations that read the same lines as the same rows. */
-  def key: TextFiles.Key = TextFiles.Key(
+  def key(settings: ReaderSettings): TextFiles.Key = TextFiles.Key(
     relation.fileFormat.getClass.getName,
     FileVersions(files.map(_._1)),
-    options.originalMap.map { case (k, v) => k.toLowerCase(Locale.ROOT) -> v } ++ ReaderSettings(conf),
+    options.originalMap.map { case (k, v) => k.toLowerCase(Locale.ROOT) -> v } ++ settings(conf),
     relation.dataSchema,
     schema
   )

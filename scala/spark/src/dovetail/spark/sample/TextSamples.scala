@@ -14,7 +14,7 @@ import org.apache.spark.sql.internal.SQLConf
  * Samples of CSV and JSON files. The lines are read while a query is planned ([[TextSample]]), and cached for later
  * queries. One instance serves one run of the rule. It reads in the time that the footers have left.
  */
-final class TextSamples(footers: FooterStatistics, conf: SQLConf) {
+final class TextSamples(footers: FooterStatistics, settings: ReaderSettings, conf: SQLConf) {
   import TextSamples._
 
   private val enabled = DovetailConf.SampleFiles.get(conf)
@@ -46,7 +46,7 @@ final class TextSamples(footers: FooterStatistics, conf: SQLConf) {
   private def list(leaf: LeafNode): Option[(TextFiles, TextFiles.Key)] = {
     val text = guarded(LeafNames.name(leaf))(
       if (enabled && TextFiles.possible(leaf)) TextFiles.listed(leaf, conf)(!privacy(leaf, _)) else None
-    ).map(t => (t, t.key))
+    ).map(t => (t, t.key(settings)))
     asked.put(leaf, text)
     text
   }

@@ -3,17 +3,10 @@ package org.apache.spark.sql.dovetail.stats
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Relation}
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, Filters, RelationProfile}
 import dovetail.kernel.size.{CardinalityModel, JoinSize}
-import org.apache.spark.sql.catalyst.expressions.{Attribute, EqualNullSafe, EqualTo}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, EqualNullSafe, EqualTo, Expression}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.Join
-import org.apache.spark.sql.dovetail.predicates.{
-  Conditions,
-  Conjuncts,
-  ExpressionText,
-  JoinPredicates,
-  PredicateSelectivity,
-  Widths
-}
+import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, JoinPredicates, PredicateSelectivity, Widths}
 import org.apache.spark.sql.dovetail.sample.PlanSamples
 
 /**
@@ -160,7 +153,10 @@ final private class JoinedPair(
   private val conditions = conjuncts.map { case EqualNullSafe(l, r) => EqualTo(l, r); case other => other }
   private val predicates = JoinPredicates.together(Vector(join.left.outputSet, join.right.outputSet), conditions)
 
-  val classes: Vector[EquivalenceClass] = predicates.equivalenceClasses(profiles)
+  // nobody reads the texts of this graph
+  private val untold: Expression => String = _ => ""
+
+  val classes: Vector[EquivalenceClass] = predicates.equivalenceClasses(profiles, untold)
 
   private val model = {
     // a condition on only one side restricts the partners in an outer join; the samples do not apply it
@@ -175,7 +171,7 @@ final private class JoinedPair(
       (i, conditions, formula) =>
         samples(if (i == 0) join.left else join.right).flatMap(_.alternatives(conditions, formula))
     )
-    new CardinalityModel(JoinGraph(relations, classes, predicates.joinPredicates(ExpressionText(_), selectivity)))
+    new CardinalityModel(JoinGraph(relations, classes, predicates.joinPredicates(untold, selectivity)))
   }
 
   /** Share of the pairs that pass the conditions on one side. */

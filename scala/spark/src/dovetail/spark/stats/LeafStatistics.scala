@@ -5,13 +5,13 @@ import scala.util.control.NonFatal
 import dovetail.kernel.profile.{Assumptions, Bucket, ColumnProfile, Estimate, Histogram, RelationProfile, Source, Width}
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeSet, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, CTERelationRef, LeafNode, Statistics}
-import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, CTERelationRef, LeafNode, LogicalPlan, Statistics}
+import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.database.{DatabaseStatistics, PushedPredicates}
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.leaf.{HiddenRows, LeafNames, LocalRows}
 import org.apache.spark.sql.dovetail.predicates.{Values, Widths}
-import org.apache.spark.sql.dovetail.sample.{FileSamples, RowCount, TextSamples}
+import org.apache.spark.sql.dovetail.sample.{FileSamples, ReaderSettings, RowCount, TextSamples}
 import org.apache.spark.sql.dovetail.table.{ColumnStatistics, TableSample, TableStatistics, TableStatisticsSource}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
@@ -31,22 +31,30 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   private val footers = new FooterStatistics(conf, LeafNames.name)
 
-  private val files = new FileSamples(footers, conf)
+  private val readers = new ReaderSettings
 
-  private val texts = new TextSamples(footers, conf)
+  private val files = new FileSamples(footers, readers, conf)
+
+  private val texts = new TextSamples(footers, readers, conf)
 
   private val databases = new DatabaseStatistics(conf)
 
   private val catalog = new CatalogCounts(conf, countedFiles)
 
+  private val visible = new VisibleColumns
+
   /**
    * Reads in advance what `apply` and `sample` would otherwise read for one leaf after the other: footers of files for
-   * which there is no better source, or whose rows confirm the catalog's count, and rows.
+   * which there is no better source, or whose rows confirm the catalog's count, and rows. From then on, the profiles of
+   * the plan's tables have only the columns that the plan sees.
    *
-   * @param wanted  columns that the plan references
-   * @param sampled columns, by leaf, whose values are worth reading from the data
+   * @param whole the plan with the plans that fill its cached relations
    */
-  def readAhead(leaves: Seq[LeafNode], wanted: AttributeSet, sampled: WantedColumns): Unit = {
+  def readAhead(plan: LogicalPlan, whole: LogicalPlan): Unit = {
+    // statistics are published for all columns
+    if (!DovetailConf.StatsPublish.get(conf)) visible.learnFrom(plan)
+    val leaves  = whole.collectLeaves().collect { case l: LeafNode => l }
+    val sampled = WantedColumns(whole)
     known.findAll(leaves)
     val untried = sampled.tried.filter { case (leaf, _) => known.find(leaf).forall(_.sample.isEmpty) }
     val unknown = leaves.filter {
@@ -56,7 +64,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     }
     val unconfirmed = leaves.collect { case r: LogicalRelation if catalog.asksFiles(r) && known.find(r).isEmpty => r }
     val counted     = unknown ++ unconfirmed
-    footers.readAhead(counted, wanted)
+    if (counted.nonEmpty) footers.readAhead(counted, AttributeSet(whole.flatMap(_.references)))
     texts.readAhead(counted ++ untried.map(_._1).filterNot(l => counted.exists(_ eq l)))
     files.readAhead(untried, sampled.keys.filter { case (leaf, _) => unknown.exists(_ eq leaf) })
     databases.readAhead(unknown)
@@ -95,27 +103,27 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   }
 
   def apply(leaf: LeafNode): RelationProfile = {
-    val name  = LeafNames.name(leaf)
-    val found = known.find(leaf).map(t => asRead(leaf, collected(name, leaf.output, t))).getOrElse(leaf match {
-      case r: LogicalRelation =>
-        catalog(r).map(c => asRead(leaf, fromCatalog(name, r.output, c)))
-          .orElse(footers(r).map(withCounts(r, _)))
-          .orElse(texts(r).map { case (text, table) => TextProfile(r.output, text, table) })
-          .orElse(databases(r).map(DatabaseProfile(r.output, _, Nil, conf)))
-          .getOrElse(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))
-      case r: HiveTableRelation =>
-        catalog.statistics(name, Some(r.tableMeta)).fold(reported(name, r))(s =>
-          fromCatalog(name, r.output, CatalogCount(s, certain = false))
-        )
-      case other => reported(name, other)
-    })
+    val name    = LeafNames.name(leaf)
+    val columns = visible(leaf)
+    val found   =
+      known.find(leaf).map(t => asRead(leaf, columns, collected(name, leaf, columns, t))).getOrElse(leaf match {
+        case r: LogicalRelation =>
+          catalog(r).map(c => asRead(leaf, columns, fromCatalog(name, columns, c)))
+            .orElse(footers(r, columns).map(withCounts(r, columns, _)))
+            .orElse(texts(r).map { case (text, table) => TextProfile(columns, text, table) })
+            .orElse(databases(r).map(DatabaseProfile(columns, _, Nil, conf)))
+            .getOrElse(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))
+        case r: HiveTableRelation =>
+          catalog.statistics(name, Some(r.tableMeta)).fold(reported(name, r))(s =>
+            fromCatalog(name, columns, CatalogCount(s, certain = false))
+          )
+        case other => reported(name, other)
+      })
     val table   = LeafNames.identity(leaf)
     val profile =
       known.rows(leaf).fold(found)(n => found.ofRows(if (known.find(leaf).isDefined) found.rows.value else n))
     profile.copy(columns =
-      leaf.output.map(a =>
-        a.exprId.id -> profile.column(a.exprId.id).copy(origin = table.map(t => s"$t ${a.name}"))
-      ).toMap
+      columns.map(a => a.exprId.id -> profile.column(a.exprId.id).copy(origin = table.map(t => s"$t ${a.name}"))).toMap
     )
   }
 
@@ -123,16 +131,20 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
    * Drops the bounds that do not hold for the rows that queries see. If reading the files may leave out some of their
    * rows, the counted rows are an upper bound. If it may add rows of other files, there is no bound.
    */
-  private def asRead(leaf: LeafNode, counted: RelationProfile): RelationProfile =
-    if (HiddenRows.mayAdd(leaf)) WithoutBounds(counted, leaf.output)
+  private def asRead(leaf: LeafNode, columns: Seq[Attribute], counted: RelationProfile): RelationProfile =
+    if (HiddenRows.mayAdd(leaf)) WithoutBounds(counted, columns)
     else if (HiddenRows.possible(leaf)) counted.copy(rows = counted.rows.copy(lower = 0.0))
     else counted
 
   /** Replaces column profiles by exact counts if all rows of a small table were read. */
-  private def withCounts(relation: LogicalRelation, profile: RelationProfile): RelationProfile =
+  private def withCounts(
+      relation: LogicalRelation,
+      columns: Seq[Attribute],
+      profile: RelationProfile
+  ): RelationProfile =
     files(relation).fold(profile)(sample =>
       profile.copy(columns = profile.columns ++ (for {
-        a     <- relation.output
+        a     <- columns
         field <- sample.schema.find(_.name == a.name) if field.dataType == a.dataType
         c     <- sample.counts.get(a.name)
       } yield a.exprId.id -> c.onto(profile.column(a.exprId.id))))
@@ -190,7 +202,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
         WithoutBounds.ofWidths(fromColumns(name, leaf.output, counted, stats.attributeStats.get), leaf.output)
       case None =>
         val expansion = leaf match { case _: DataSourceV2ScanRelation => Assumptions.ColumnarExpansion; case _ => 1.0 }
-        footers(leaf).getOrElse(fromSize(leaf.output, stats.sizeInBytes.min(BigInt(Long.MaxValue)).toLong, expansion))
+        footers(leaf, leaf.output)
+          .getOrElse(fromSize(leaf.output, stats.sizeInBytes.min(BigInt(Long.MaxValue)).toLong, expansion))
     }
   }
 
@@ -223,13 +236,18 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   }
 
   /** Profile from the statistics that Dovetail collected: exact counts, or guesses if the data has changed since. */
-  private def collected(name: String, output: Seq[Attribute], table: TableStatistics): RelationProfile = {
+  private def collected(
+      name: String,
+      leaf: LeafNode,
+      columns: Seq[Attribute],
+      table: TableStatistics
+  ): RelationProfile = {
     val byName = table.columns.map(c => c.name -> c).toMap
     val rows   = if (table.fresh) Estimate.exactly(table.rows.toDouble, Source.Collected)
     else Estimate.guess(table.rows.toDouble, Source.Collected)
-    val ids    = output.map(a => a.name -> a.exprId.id).toMap
+    val ids    = leaf.output.map(a => a.name -> a.exprId.id).toMap
     val groups = table.groups.filter(_.columns.forall(ids.contains)).map(g => g.columns.map(ids).toSet -> g.ndv).toMap
-    profile(name, output, rows) { a =>
+    profile(name, columns, rows) { a =>
       byName.get(a.name).map { c =>
         ColumnProfile.checked(
           ndv = Some(c.ndv),

@@ -37,12 +37,13 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   private val cached = new CachedSource
 
-  val samples: PlanSamples = new PlanSamples(known, leaves.sample, cached.apply)
+  val samples: PlanSamples = new PlanSamples(known, leaf => { readNow(); leaves.sample(leaf) }, cached.apply)
 
   val uncertain: UncertainRows = new UncertainRows(this, leaves)
 
   private val remembered = new IdentityHashMap[LogicalPlan, RelationProfile]
   private val ctes       = mutable.HashMap.empty[Long, CTERelationDef]
+  private var unread     = Option.empty[LogicalPlan]
 
   /**
    * Registers the common table expressions below `plan`, so that references to them have a size, and the statistics of
@@ -58,20 +59,19 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
    * Reads the footers of all files of the plan at once, which otherwise happens leaf by leaf, and some rows of the
    * tables that predicates restrict.
    */
-  def readAhead(plan: LogicalPlan): Unit = {
-    val whole = cached.within(plan)
-    leaves.readAhead(
-      whole.collectLeaves().collect { case l: LeafNode => l },
-      AttributeSet(whole.flatMap(_.references)),
-      WantedColumns(whole)
-    )
-  }
+  def readAhead(plan: LogicalPlan): Unit = leaves.readAhead(plan, cached.within(plan))
+
+  /** Does so at the first question: a plan without joins to order has none. */
+  def readWhenAsked(plan: LogicalPlan): Unit = unread = Some(plan)
+
+  private def readNow(): Unit = unread.foreach { p => unread = None; Trace.timed("footers")(readAhead(p)) }
 
   def apply(plan: LogicalPlan): RelationProfile = {
     val known = remembered.get(plan)
     if (known != null) known
     else {
       PlanningTime.check()
+      readNow()
       val p = estimate(plan)
       remembered.put(plan, p)
       p
@@ -357,15 +357,23 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 object PlanStatistics {
 
   /**
-   * Statistics of a query for one run of the rule, after reading the footers and some rows of its files.
+   * Statistics of a query for one run of the rule.
    *
    * @param plan     plan as it reached the rule, with everything that Spark knew about its tables
    * @param prepared the same plan with pruned scans
+   * @param beside   another look at the store ([[StoredTables]])
    */
-  def of(session: SparkSession, conf: SQLConf, plan: LogicalPlan, prepared: LogicalPlan): PlanStatistics = {
-    val statistics = new PlanStatistics(conf, DovetailConf.HistogramEnabled.get(conf), new StoredTables(session))
+  def of(
+      session: SparkSession,
+      conf: SQLConf,
+      plan: LogicalPlan,
+      prepared: LogicalPlan,
+      beside: () => Unit = () => ()
+  ): PlanStatistics = {
+    val statistics =
+      new PlanStatistics(conf, DovetailConf.HistogramEnabled.get(conf), new StoredTables(session, beside))
     Seq(plan, prepared).foreach(statistics.learnFrom)
-    Trace.timed("footers")(statistics.readAhead(prepared))
+    statistics.readWhenAsked(prepared)
     statistics
   }
 

@@ -21,8 +21,10 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
  * changed since, the parts that still hold are scaled to the bytes that exist now, and the result is not fresh.
  *
  * One object serves one planning run, which asks for a leaf several times. It lists the leaf's files once.
+ *
+ * @param beside another look at the store, which is made in the same thread: a thread costs more than a look
  */
-final class StoredTables(session: SparkSession) extends TableStatisticsSource {
+final class StoredTables(session: SparkSession, beside: () => Unit = () => ()) extends TableStatisticsSource {
   private val found = new IdentityHashMap[LeafNode, Option[TableStatistics]]
 
   override def find(leaf: LeafNode): Option[TableStatistics] = {
@@ -36,17 +38,21 @@ final class StoredTables(session: SparkSession) extends TableStatisticsSource {
   override def findAll(leaves: Seq[LeafNode]): Unit = {
     val missing = leaves.filterNot(found.containsKey)
     missing.foreach(found.put(_, None))
-    val files   = missing.flatMap(filesOf)
-    val stored  = if (files.isEmpty) Nil else looked(files)(f => store.find(TableKey(f.leaf, f.relation, hadoop)))
+    val files  = missing.flatMap(filesOf)
+    val stored = if (files.isEmpty) Nil
+    else looked(files, beside)(f => store.find(TableKey(f.leaf, f.relation, hadoop)))
     val present = stored.flatMap { case (f, table) =>
       guarded(f.leaf)(ListedFiles(f.relation.location).map(DataFile.of)).map(now => (f, table, now))
     }
-    val tables = present.map { case (f, table, now) => f.leaf -> ((table, now)) }.toMap
-    val known  = if (present.isEmpty) Nil
-    else looked(present.map(_._1)) { f =>
+    // the statistics of a whole table are in memory, those of its parts may have to be read
+    val (whole, others) = present.partition { case (_, table, now) => StoredTables.isWhole(table, now) }
+    val tables          = others.map { case (f, table, now) => f.leaf -> ((table, now)) }.toMap
+    val ofParts         = if (others.isEmpty) Nil
+    else looked(others.map(_._1)) { f =>
       val (table, now) = tables(f.leaf)
       StoredTables.statisticsOf(store, table, now).map(table -> _)
     }
+    val known = whole.map { case (f, table, _) => f -> (table -> table.statistics) } ++ ofParts
     known.foreach { case (f, (table, statistics)) =>
       val told = rows(f.leaf).fold(statistics)(StoredTables.ofTable(statistics, table, _))
       found.put(f.leaf, Some(if (HiddenRows.possible(f.relation)) told.copy(atMost = true) else told))
@@ -57,11 +63,13 @@ final class StoredTables(session: SparkSession) extends TableStatisticsSource {
   private lazy val hadoop = session.sparkContext.hadoopConfiguration
 
   /** The leaves for which the lookup finds something, with the result; empty if the store does not answer in time. */
-  private def looked[A](files: Seq[StoredTables.Files])(look: StoredTables.Files => Option[A])
-      : Seq[(StoredTables.Files, A)] =
-    guarded(files.head.leaf)(
-      Aside(store.files.place)(_ => files.flatMap(f => guarded(f.leaf)(look(f)).map(f -> _)))
-    ).getOrElse(Nil)
+  private def looked[A](files: Seq[StoredTables.Files], before: () => Unit = () => ())(
+      look: StoredTables.Files => Option[A]
+  ): Seq[(StoredTables.Files, A)] =
+    guarded(files.head.leaf)(Aside(store.files.place) { _ =>
+      before()
+      files.flatMap(f => guarded(f.leaf)(look(f)).map(f -> _))
+    }).getOrElse(Nil)
 
   private def guarded[A](leaf: LeafNode)(look: => Option[A]): Option[A] =
     try look
@@ -111,7 +119,17 @@ object StoredTables {
 
   private val merges = new BoundedCache[(StoredTable, Vector[Int]), Merge]("merged parts of tables", MostBytes)(_.bytes)
 
-  /** Statistics of the files that exist now; None if neither these files nor any earlier ones with data were read. */
+  /** Whether exactly those files exist now that were read. */
+  private def isWhole(table: StoredTable, now: Vector[DataFile]): Boolean = {
+    val parts   = table.header.parts
+    val present = now.iterator.map(_.fingerprint).toSet
+    parts.iterator.map(_.files.size).sum == now.size && parts.forall(_.files.forall(present))
+  }
+
+  /**
+   * Statistics of the files that exist now, if they are others than those that were read; None if neither these files
+   * nor any earlier ones with data were read.
+   */
   private def statisticsOf(
       store: StatisticsStore,
       table: StoredTable,
@@ -126,8 +144,7 @@ object StoredTables {
       val missing = now.filterNot(f => read(f.fingerprint))
       Unread(missing.size, if (bytes > 0L) missing.map(_.length).sum.toDouble / bytes else 0.0)
     }
-    if (held == now.size && parts.size == table.header.parts.size) Some(table.statistics)
-    else merged(store, table, parts) match {
+    merged(store, table, parts) match {
       case Some(m) if held == now.size => Some(m)
       case Some(m) if m.bytes > 0L     => Some(scaled(m, bytes, unread))
       case _                           => Some(table.statistics).filter(_.bytes > 0L).map(scaled(_, bytes, unread))

@@ -1,0 +1,74 @@
+package dovetail.kernel.size
+
+import dovetail.kernel.graph.{JoinGraph, RelSet}
+import dovetail.kernel.profile.RelationSample
+
+/**
+ * Divides a set of relations into pieces that [[SampleJoins]] can count: relations with samples that equalities
+ * connect. A piece has at most one relation whose rows were read in a few places, because two such samples have hardly
+ * any keys in common, however many their tables have.
+ *
+ * @param samples sample of each relation, or null
+ */
+final private[size] class SampledPieces(graph: JoinGraph, samples: Array[RelationSample]) {
+
+  /** Relations with samples. Graphs that are too large for a [[RelSet]] have only formulas. */
+  val covered: RelSet =
+    if (graph.size > RelSet.MaxSize) RelSet.empty else RelSet(graph.relations.indices.filter(samples(_) != null): _*)
+
+  /** Per relation, the covered relations that share a class with it. */
+  val joined: Array[RelSet] =
+    if (covered.isEmpty) Array.empty
+    else Array.tabulate(graph.size)(r =>
+      RelSet(covered.toVector.filter(o => o != r && graph.classesOf(o).exists(graph.classesOf(r).contains)): _*)
+    )
+
+  /** Relations whose rows were read in a few places, the largest first. */
+  val clustered: Vector[Int] =
+    covered.toVector.filter(samples(_).clustered).sortBy(r => (-graph.relations(r).profile.baseRows, r))
+
+  /**
+   * Smaller pieces that a piece with this clustered relation is composed of: the relation with each part of the others
+   * that hang together without it, or the piece without one relation if they all do. None for a piece of two.
+   */
+  def parts(piece: RelSet, root: Int): Vector[RelSet] = {
+    val (others, alone) = (piece - RelSet.single(root), RelSet.single(root))
+    val branches        = divided(others, others.toVector)
+    if (branches.size > 1) branches.map(_ | alone)
+    else if (others.size < 2) Vector.empty
+    else
+      others.toVector.reverseIterator.map(r => piece - RelSet.single(r))
+        .find(rest => connected(rest, root).bits == rest.bits).toVector
+  }
+
+  /** The part of a set that is connected with a relation in it. */
+  private def connected(set: RelSet, from: Int): RelSet = {
+    var piece = RelSet.single(from)
+    var grown = piece
+    do { piece = grown; grown = piece.toVector.map(joined(_) & set).foldLeft(piece)(_ | _) } while (
+      grown.bits != piece.bits
+    )
+    piece
+  }
+
+  /** The connected parts of a set, by their first relation in this order. */
+  private def divided(set: RelSet, order: Vector[Int]): Vector[RelSet] = {
+    val parts = Vector.newBuilder[RelSet]
+    var left  = set
+    order.foreach(r => if (left.contains(r)) { val part = connected(left, r); parts += part; left = left - part })
+    parts.result()
+  }
+
+  /**
+   * The covered relations of a set by connected piece, without pieces of a single relation. A relation that two
+   * clustered ones share belongs to the larger of them.
+   */
+  def pieces(set: RelSet): Vector[RelSet] = {
+    val pieces = Vector.newBuilder[RelSet]
+    var left   = (set & covered) - RelSet(clustered: _*)
+    clustered.foreach { r =>
+      if (set.contains(r)) { val piece = connected(left, r); pieces += piece; left = left - piece }
+    }
+    (pieces.result() ++ divided(left, left.toVector)).filter(_.size > 1)
+  }
+}

@@ -1,0 +1,75 @@
+package org.apache.spark.sql.dovetail.leaf
+
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+
+/**
+ * The columns by whose hash the rows of an input are partitioned without an exchange for a join: those of a bucketed
+ * table, of the exchange below a grouping or a window, of `repartition`, or of a cached result. A join by exactly these
+ * columns needs no exchange of the input, which the cost model accounts for.
+ *
+ * Two bucketed tables with different numbers of buckets count as if no exchange were needed, although Spark exchanges
+ * the one with fewer buckets. A grouping by several columns counts as unknown, because Spark may reuse an exchange by
+ * some of them below it.
+ */
+object HashedLeaf {
+
+  /** Hash columns of the plan, as its output has them; empty if there are none or if they are unknown. */
+  def apply(plan: LogicalPlan): Seq[Attribute] = plan match {
+    case p: Project                 => named(apply(p.child), p.projectList)
+    case f: Filter                  => apply(f.child)
+    case s: SubqueryAlias           => apply(s.child)
+    case a: Aggregate               => named(single(a.groupingExpressions), a.aggregateExpressions)
+    case w: Window                  => single(w.partitionSpec)
+    case r: RepartitionByExpression => attributes(r.partitionExpressions)
+    case m: InMemoryRelation        => cached(m)
+    case r: LogicalRelation         => buckets(r)
+    case _                          => Nil
+  }
+
+  private def single(expressions: Seq[Expression]): Seq[Attribute] =
+    if (expressions.size == 1) attributes(expressions) else Nil
+
+  /** The expressions, if all are columns. */
+  private def attributes(expressions: Seq[Expression]): Seq[Attribute] = {
+    val columns = expressions.collect { case a: Attribute => a }
+    if (columns.size == expressions.size) columns else Nil
+  }
+
+  /** The columns under the names that a list of output columns gives them, if it has all of them. */
+  private def named(columns: Seq[Attribute], output: Seq[NamedExpression]): Seq[Attribute] = {
+    val found = columns.flatMap(c =>
+      output.collectFirst {
+        case a: Attribute if a.exprId == c.exprId => a
+        case a: Alias if isColumn(a.child, c)     => a.toAttribute
+      }
+    )
+    if (found.size == columns.size) found else Nil
+  }
+
+  private def isColumn(e: Expression, column: Attribute): Boolean = e match {
+    case a: Attribute => a.exprId == column.exprId
+    case _            => false
+  }
+
+  private def cached(relation: InMemoryRelation): Seq[Attribute] = {
+    val plan = relation.cacheBuilder.cachedPlan
+    plan.outputPartitioning match {
+      case h: HashPartitioning =>
+        val places = attributes(h.expressions).map(a => plan.output.indexWhere(_.exprId == a.exprId))
+        if (places.forall(relation.output.indices.contains)) places.map(relation.output(_)) else Nil
+      case _ => Nil
+    }
+  }
+
+  private def buckets(relation: LogicalRelation): Seq[Attribute] = relation.relation match {
+    case files: HadoopFsRelation if files.sparkSession.sessionState.conf.bucketingEnabled =>
+      val names = files.bucketSpec.fold(Seq.empty[String])(_.bucketColumnNames)
+      val found = names.flatMap(n => relation.output.find(_.name == n))
+      if (found.size == names.size) found else Nil
+    case _ => Nil
+  }
+}

@@ -1,0 +1,107 @@
+package org.apache.spark.sql.dovetail
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import org.apache.spark.sql.dovetail.leaf.HashedLeaf
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
+import org.scalatest.BeforeAndAfterAll
+
+/** Inputs that are partitioned before any join: bucketed tables, groupings, windows, `repartition`, cached results. */
+class HashedLeafSuite extends DovetailSuite with BeforeAndAfterAll {
+  private val tables = Seq("ledger", "receipt", "branch")
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    def table(name: String, query: String, by: String = ""): Unit = {
+      spark.sql(s"CREATE TABLE $name USING parquet $by AS $query"); ()
+    }
+    table("ledger", "SELECT id AS k, id % 900 AS b, id AS v FROM range(30000)", "CLUSTERED BY (k) INTO 4 BUCKETS")
+    table("receipt", "SELECT id AS k, id % 7 AS w FROM range(30000)", "CLUSTERED BY (k) INTO 4 BUCKETS")
+    table("branch", "SELECT id AS b, id % 3 AS town FROM range(900)")
+    tables.foreach(t => spark.sql(s"DOVETAIL ANALYZE TABLE $t").collect())
+  }
+
+  override def afterAll(): Unit =
+    try tables.foreach(t => spark.sql(s"DROP TABLE IF EXISTS $t"))
+    finally super.afterAll()
+
+  private def hashed(sql: String): Seq[String] =
+    HashedLeaf(dovetail(on = false)(spark.sql(sql).queryExecution.optimizedPlan)).map(_.name)
+
+  test("columns by whose hash an input is partitioned, as its output has them") {
+    val cases = Seq(
+      "SELECT * FROM ledger"                                                -> Seq("k"),
+      "SELECT k AS key, v FROM ledger WHERE v > 7"                          -> Seq("key"),
+      "SELECT v FROM ledger"                                                -> Nil,
+      "SELECT k + 1 AS k FROM ledger"                                       -> Nil,
+      "SELECT * FROM branch"                                                -> Nil,
+      "SELECT b AS place, count(*) AS n FROM ledger GROUP BY b"             -> Seq("place"),
+      "SELECT count(*) AS n FROM ledger GROUP BY b"                         -> Nil,
+      "SELECT b, v, count(*) AS n FROM ledger GROUP BY b, v"                -> Nil,
+      "SELECT b % 5 AS five, count(*) AS n FROM ledger GROUP BY b % 5"      -> Seq("five"),
+      "SELECT DISTINCT b FROM ledger"                                       -> Seq("b"),
+      "SELECT b, row_number() OVER (PARTITION BY b ORDER BY v) FROM ledger" -> Seq("b"),
+      "SELECT /*+ REPARTITION(b, v) */ * FROM ledger"                       -> Seq("b", "v"),
+      "SELECT /*+ REPARTITION_BY_RANGE(b) */ * FROM ledger"                 -> Nil,
+      "SELECT * FROM ledger LIMIT 9"                                        -> Nil
+    )
+    for ((sql, columns) <- cases) assert(hashed(sql) == columns, sql)
+    withConf("spark.sql.sources.bucketing.enabled" -> "false")(assert(hashed("SELECT * FROM ledger") == Nil))
+  }
+
+  test("a cached result, unless adaptive execution has coalesced its partitions") {
+    val query = "SELECT b, sum(v) AS s FROM ledger GROUP BY b"
+    for ((adaptive, columns) <- Seq("false" -> Seq("b"), "true" -> Nil))
+      withConf("spark.sql.adaptive.enabled" -> adaptive) {
+        val cached = spark.sql(query).cache()
+        try {
+          cached.count()
+          assert(hashed(query) == columns, s"adaptive: $adaptive")
+        } finally { cached.unpersist(); () }
+      }
+  }
+
+  private val settings = Seq(
+    "spark.sql.autoBroadcastJoinThreshold" -> "-1",
+    "spark.sql.adaptive.enabled"           -> "false",
+    "spark.dovetail.adaptive.shuffledHash" -> "false",
+    "spark.dovetail.reorder.minGain"       -> "0"
+  )
+
+  private def exchanges(sql: String): Int = {
+    def all(plan: SparkPlan): Seq[SparkPlan] = plan +: plan.children.flatMap(all)
+    all(spark.sql(sql).queryExecution.executedPlan).count(_.isInstanceOf[ShuffleExchangeExec])
+  }
+
+  /** Costs of the exchanges of a query's joins in the order that is taken. */
+  private def costs(sql: String): Seq[Double] = {
+    val report = spark.sql("SELECT * FROM dovetail_explain(\"" + sql + "\", 'json')").head().getString(0)
+    val group  = new ObjectMapper().readTree(report).at("/groups/0")
+    val joins  = Seq("/after/joins", "/before/joins").map(group.at(_)).find(_.size > 0).get
+    (0 until joins.size).map(joins.get(_).at("/cost/exchange").asDouble)
+  }
+
+  test("bucketed tables are joined by their buckets before their rows are exchanged for another join") {
+    withConf(settings: _*) {
+      // as written, ledger is exchanged twice
+      val sql = "SELECT count(*), sum(v) FROM ledger JOIN branch ON ledger.b = branch.b " +
+        "JOIN receipt ON ledger.k = receipt.k"
+      assert(dovetail(on = false)(exchanges(sql)) == 4, "both tables by branch, their join by key, and the sums")
+      assert(exchanges(sql) == 3, "the join of the buckets is exchanged, branch, and the sums")
+      assert(costs(sql).head == 0.0, costs(sql))
+      sameAnswer(sql)
+    }
+  }
+
+  test("a grouping is joined by its key without another exchange; a key that is computed from it needs one") {
+    withConf(settings: _*) {
+      val grouped = "(SELECT k, max(v) AS v FROM ledger GROUP BY k)"
+      val sql     = s"SELECT count(*) FROM receipt JOIN $grouped g ON receipt.k = g.k JOIN branch ON g.v = branch.b"
+      assert(costs(sql).head == 0.0, costs(sql))
+      sameAnswer(sql, reorders = false)
+      val computed = sql.replace("receipt.k = g.k", "receipt.k = g.k & 65535")
+      assert(costs(computed).forall(_ > 0.0), costs(computed))
+      sameAnswer(computed, reorders = false)
+    }
+  }
+}
